@@ -336,6 +336,8 @@ pub struct Recent {
     pub tag: W32,
     #[allow(missing_docs)]
     pub bytes: W64,
+    /// Of a message sent the address behind the call; of one received zero.
+    pub from: W64,
 }
 
 impl Recent {
@@ -344,13 +346,14 @@ impl Recent {
 
     /// Writes the record that has this place, counted without wrapping.
     #[inline(always)]
-    pub fn write(&self, place: u64, comm: u64, peer: i32, tag: i32, bytes: u64) {
+    pub fn write(&self, place: u64, comm: u64, peer: i32, tag: i32, (bytes, from): (u64, u64)) {
         self.number.set(0);
         fence(Ordering::Release);
         self.comm.set(comm);
         self.peer.set(peer.cast_unsigned());
         self.tag.set(tag.cast_unsigned());
         self.bytes.set(bytes);
+        self.from.set(from);
         self.number.atomic().store(place.wrapping_add(1), Ordering::Release);
     }
 
@@ -465,7 +468,8 @@ const _: () = {
     assert!(offset_of!(Entry, waited) == 104);
     assert!(size_of::<Entry>() == 128);
     assert!(offset_of!(Recent, peer) == 16);
-    assert!(size_of::<Recent>() == 32);
+    assert!(offset_of!(Recent, from) == 32);
+    assert!(size_of::<Recent>() == 40);
     assert!(offset_of!(Traffic, envelopes) == 216);
     assert!(offset_of!(Traffic, ledger_capacity) == 144);
     assert!(offset_of!(Traffic, sent_sizes) == 256);

@@ -44,9 +44,15 @@ struct Source {
     comment: (&'static str, &'static str),
 }
 
-const SOURCES: [Source; 7] = [
+const SOURCES: [Source; 8] = [
     Source { file: "hang.c", program: "hang", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source { file: "hang_more.c", program: "hang_more", needs: Needs::Nothing, comment: ("/* ", " */") },
+    Source {
+        file: "hang_requests.c",
+        program: "hang_requests",
+        needs: Needs::Nothing,
+        comment: ("/* ", " */"),
+    },
     Source { file: "hang_groups.c", program: "hang_groups", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source { file: "hang_mpi4.c", program: "hang_mpi4", needs: Needs::Mpi4Parts, comment: ("/* ", " */") },
     Source { file: "hang_mpif.f90", program: "hang_mpif", needs: Needs::Fortran, comment: ("! ", "") },

@@ -176,8 +176,18 @@ impl<S: Source> Reader<'_, '_, S> {
         if open.function.fields.other == Some(ObjectKind::GROUP) {
             return Vec::new();
         }
-        let counted = on != 0 && number.get() != 0 && open.asked.properties.partners.are_all_members();
-        if !counted {
+        let partners = open.asked.properties.partners;
+        let numbered = on != 0 && number.get() != 0;
+        let sources = || self.communicators.get(open.record.object.get())?.sources.clone();
+        if numbered
+            && partners == Partners::NEIGHBORS
+            && let Some(of) = sources()
+        {
+            let (number, function) = (number.get(), open.asked.base.clone());
+            let collective = Collective { comm: on, number, function, ..Collective::default() };
+            return vec![Need::Neighbors { collective, of }];
+        }
+        if !(numbered && partners.are_all_members()) {
             let what = format!("the other members of {}", self.object(open));
             let kind = match fields.object {
                 Some(ObjectKind::FILE) => Action::File,

@@ -72,6 +72,9 @@ pub struct Observation {
     /// Partitioned messages that it has made requests for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partitioned: Vec<Partitioned>,
+    /// Persistent messages that it has requests for and has not started.
+    #[serde(default, skip_serializing_if = "NotStarted::is_empty")]
+    pub not_started: NotStarted,
     /// The last collectives on each communicator.
     #[serde(default)]
     pub history: Vec<History>,
@@ -191,6 +194,13 @@ pub enum Need {
     Receiver(Message),
     /// The other members of a communicator, window or file.
     Collective(Collective),
+    /// Those members of a communicator's topology whose data it gets.
+    Neighbors {
+        /// The call.
+        collective: Collective,
+        /// Who, as ranks of the communicator.
+        of: Vec<u32>,
+    },
     /// An action of one rank.
     Action {
         /// The communicator whose rank it is.
@@ -348,6 +358,23 @@ pub struct Message {
     pub bytes: u64,
     /// The line of the user's code, where it is known.
     pub place: Option<String>,
+}
+
+/// Persistent messages that a process has requests for and has not started.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotStarted {
+    /// Those to be sent.
+    pub sends: Vec<Message>,
+    /// Those to be received.
+    pub receives: Vec<Receive>,
+}
+
+impl NotStarted {
+    /// There are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.sends.is_empty() && self.receives.is_empty()
+    }
 }
 
 /// A receive, or a probe.

@@ -48,7 +48,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
     let requests = requests::Reader { rank, communicators: &communicators, special }.read();
     let calls = calls::Reader { rank, communicators: &communicators, requests: &requests, special, context };
     let threads: Vec<Thread> = process.threads.iter().map(|t| thread(t, &calls, context)).collect();
-    let envelopes = envelopes::read(rank.image());
+    let envelopes = envelopes::read(rank);
     let on_objects = collective_objects::read(rank, &communicators);
     let ended = context.ended().filter(|_| !process.finalized());
     let mut observation = Observation {
@@ -66,6 +66,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
         matched: requests.matched,
         collectives: requests.collectives,
         partitioned: requests.partitioned,
+        not_started: requests.not_started,
         windows: windows::read(rank, &communicators),
         history: history::read(rank),
         losses: process.losses.clone(),

@@ -1,7 +1,7 @@
 //! The requests of a process that are under way, as what they need to complete.
 
 use super::communicators::Communicators;
-use super::{Action, Collective, Message, Need, Partitioned, Receive, history, partitioned};
+use super::{Action, Collective, Message, Need, NotStarted, Partitioned, Receive, history, partitioned};
 use crate::rank::Rank;
 use mpi_abi::{AbiKind, ObjectKind, constant};
 use mpiscope_image::Function;
@@ -13,6 +13,9 @@ use std::collections::HashMap;
 
 /// Records of requests that are looked at.
 const MOST_RECORDS: u64 = 1 << 22;
+
+/// Persistent requests that are not under way and are kept.
+const MOST_NOT_STARTED: usize = 256;
 
 /// Ranks and tags that are none, in one ABI.
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +66,8 @@ pub struct Requests {
     pub collectives: Vec<Collective>,
     /// Partitioned messages, also those that are not under way.
     pub partitioned: Vec<Partitioned>,
+    /// Persistent messages that are not under way.
+    pub not_started: NotStarted,
 }
 
 /// What reads requests.
@@ -86,6 +91,9 @@ impl<S: Source> Reader<'_, '_, S> {
             if known && !request.is(Flag::SHARED_HANDLE) {
                 found.partitioned.extend(partitioned::of(&request, self.special, || self.place(&request)));
             }
+            if life == Life::LIVE && request.is(Flag::PERSISTENT) && !request.is(Flag::ACTIVE) {
+                self.add_not_started(&request, &mut found.not_started);
+            }
             let active = request.is(Flag::ACTIVE) && !request.is(Flag::COMPLETE);
             if !known || !active || request.is(Flag::SHARED_HANDLE) {
                 continue;
@@ -101,6 +109,20 @@ impl<S: Source> Reader<'_, '_, S> {
         found.posted.sort_by_key(|receive| receive.order);
         self.add_matched(&mut found);
         found
+    }
+
+    fn add_not_started(&self, request: &Request, found: &mut NotStarted) {
+        let kind = RequestKind(request.kind.get());
+        if kind.is_partitioned() || found.sends.len() + found.receives.len() >= MOST_NOT_STARTED {
+            return;
+        }
+        for need in self.needs(request) {
+            match need {
+                Need::Message(receive) => found.receives.push(receive),
+                Need::Receiver(message) => found.sends.push(message),
+                _ => {}
+            }
+        }
     }
 
     /// Messages that a probe has matched and for which no receive was made.
@@ -131,6 +153,7 @@ impl<S: Source> Reader<'_, '_, S> {
                 Need::Collective(collective) => found.collectives.push(collective.clone()),
                 Need::Receiver(_)
                 | Need::Start
+                | Need::Neighbors { .. }
                 | Need::Match { .. }
                 | Need::Partitioned { .. }
                 | Need::Action { .. }

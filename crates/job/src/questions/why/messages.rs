@@ -114,7 +114,12 @@ impl<'a> Pairs<'a> {
                 *count -= 1;
                 true
             }
-            _ => self.left(receiver).iter().any(|(sender, message)| receive.fits(*sender, message)),
+            _ => {
+                let fits = |(sender, message): &Sent<'_>| {
+                    receive.fits(*sender, message) && !self.is_matched(message)
+                };
+                self.left(receiver).iter().any(fits)
+            }
         }
     }
 

@@ -1,8 +1,8 @@
 //! Jobs made up for tests and for the benchmark: ranks of one world that do as the scene says.
 
 use super::snapshot::{
-    Call, Collective, CommIndex, Communicator, Condition, Idle, Match, Message, Need, Peer, Process,
-    ProcessIndex, Receive, Signature, Snapshot, Thread, Wait,
+    Call, Collective, CommIndex, Communicator, Condition, Idle, Match, Message, Need, NotStarted, Peer,
+    Process, ProcessIndex, Receive, Signature, Snapshot, Thread, Wait,
 };
 use std::sync::Arc;
 
@@ -38,6 +38,7 @@ impl Scene {
             sent: Vec::new(),
             posted: Vec::new(),
             freed: Vec::new(),
+            not_started: NotStarted::default(),
             lost: false,
         };
         let communicators = vec![Communicator { name, members: (0..size).collect() }];

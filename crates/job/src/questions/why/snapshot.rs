@@ -63,8 +63,19 @@ pub struct Process {
     pub sent: Vec<Message>,
     /// Receives that it has posted and that are not complete, and messages that its probes have matched, oldest first.
     pub posted: Vec<Receive>,
+    /// Persistent messages that it has requests for and has not started.
+    pub not_started: NotStarted,
     /// Records of its messages were lost: more may have been sent than [`sent`](Self::sent) says.
     pub lost: bool,
+}
+
+/// Persistent messages that a process has requests for and has not started.
+#[derive(Debug, Default, Clone)]
+pub struct NotStarted {
+    /// Those to be sent.
+    pub sends: Vec<Message>,
+    /// Those to be received.
+    pub receives: Vec<Receive>,
 }
 
 /// How far a process has come.

@@ -1,5 +1,7 @@
 //! What the verdict says about small jobs, and that it finds exactly the processes that nobody can release.
 
+mod unnamed;
+
 use super::scene::{Scene, WORLD, message, receive};
 use super::snapshot::{Condition, Match, Need, Peer, Process, Signature, Snapshot, Wait};
 use super::{Kind, Verdict, blocked, verdict};

@@ -198,7 +198,7 @@ pub fn send_posted<const QUIET: bool>(
         peer.sent_bytes.add_mine(bytes);
         add_tag(&peer.sent_tags, to.tag);
     }
-    held.recently_sent.write(&totals.envelopes_sent, to.identity, to.rank, to.tag, bytes);
+    held.recently_sent.write(&totals.envelopes_sent, to.identity, to.rank, to.tag, (bytes, data.from));
     if QUIET || !ledger::recorded() {
         return 0;
     }
@@ -342,7 +342,7 @@ pub fn receive_completed<A: Abi, const QUIET: bool>(
         peer.received_bytes.add_mine(bytes);
         add_tag(&peer.received_tags, from.tag);
     }
-    held.recently_received.write(&totals.envelopes_received, from.identity, from.rank, from.tag, bytes);
+    held.recently_received.write(&totals.envelopes_received, from.identity, from.rank, from.tag, (bytes, 0));
     if !QUIET {
         receive_told(held, from, (bytes, nth), call, how);
     }

@@ -1,6 +1,6 @@
 //! The envelopes of the messages sent and received last.
 //!
-//! Always kept, as opposed to the ledger: five stores a message into a ring of some kilobytes. With those of both sides a
+//! Always kept, as opposed to the ledger: six stores a message into a ring of some kilobytes. With those of both sides a
 //! reader knows which messages between two ranks are outstanding (`mpiscope_image::derive::unexpected`).
 #![allow(unsafe_code)]
 
@@ -27,13 +27,13 @@ pub fn make(writer: &'static Writer, totals: &Traffic) -> [Ring; 2] {
 }
 
 impl Ring {
-    /// Writes an envelope over the oldest one.
+    /// Writes an envelope over the oldest one; `data` is its size, and where it was sent.
     #[inline(always)]
-    pub fn write(self, written: &W64, comm: u64, peer: i32, tag: i32, bytes: u64) {
+    pub fn write(self, written: &W64, comm: u64, peer: i32, tag: i32, data: (u64, u64)) {
         let place = written.get();
         let entry = self.0.and_then(|ring| ring.get(place as usize % CAPACITY));
         if let Some(entry) = entry {
-            entry.write(place, comm, peer, tag, bytes);
+            entry.write(place, comm, peer, tag, data);
             written.set(place.wrapping_add(1));
         }
     }

@@ -2,6 +2,8 @@
 
 mod misdirected;
 mod mismatch;
+mod nobody;
+mod not_started;
 mod ongoing;
 mod ring;
 mod stuck;

@@ -83,10 +83,22 @@ impl Case<'_> {
             let acts = self.acts.get(*index as usize).copied().unwrap_or(false);
             !acts && self.process(*index).is_some_and(is_waiting)
         };
-        let waiting: Vec<ProcessIndex> =
-            (0..).zip(&self.snapshot.processes).map(|(index, _)| index).filter(idle).collect();
-        let mut culprits = cycle::could_help(self.snapshot, waiting.iter().copied());
-        culprits.retain(|peer| self.process(*peer).is_some_and(|process| !is_waiting(process)));
+        let all = || (0..).zip(&self.snapshot.processes).map(|(index, _)| index);
+        let waiting: Vec<ProcessIndex> = all().filter(idle).collect();
+        let awaited = |waiting: &[ProcessIndex], waits: &dyn Fn(&Process) -> bool| {
+            let mut awaited = cycle::could_help(self.snapshot, waiting.iter().copied());
+            awaited.retain(|peer| self.process(*peer).is_some_and(|process| !waits(process)));
+            awaited
+        };
+        let culprits = awaited(&waiting, &is_waiting);
+        // Who only polls waits too: the one that it polls for holds up all of them.
+        let asks = |index: &ProcessIndex| idle(index) || self.process(*index).is_some_and(is_asking);
+        let asking: Vec<ProcessIndex> = all().filter(asks).collect();
+        let further = awaited(&asking, &|process| is_waiting(process) || is_asking(process));
+        let (waiting, culprits) = match culprits.iter().any(asks) && !further.is_empty() {
+            true => (asking, further),
+            false => (waiting, culprits),
+        };
         let first = *culprits.first()?;
         let waiting = self.words.members(waiting);
         let held = self.words.members(culprits.iter().copied());
@@ -158,6 +170,14 @@ impl Case<'_> {
         reason.culprits.extend(free.into_iter().take(MOST_LINKS).map(|rank| self.culprit(rank)));
         Some(reason)
     }
+}
+
+/// All its threads wait or poll, and what they poll for is not there.
+fn is_asking(process: &Process) -> bool {
+    let mut threads = process.threads.iter().filter(|thread| !thread.ended).peekable();
+    threads.peek().is_some()
+        && process.condition == Condition::Running
+        && threads.all(|thread| thread.call.as_ref().is_some_and(|call| !call.wait.needs().is_empty()))
 }
 
 /// All its threads wait.

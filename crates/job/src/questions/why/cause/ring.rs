@@ -2,12 +2,15 @@
 
 use super::{Case, MOST_LINKS, Reason};
 use crate::questions::why::blocked::Blocked;
-use crate::questions::why::snapshot::{Collective, Need, Peer, Process, ProcessIndex};
+use crate::questions::why::snapshot::{Call, Collective, Need, Peer, Process, ProcessIndex};
 use crate::questions::why::verdict::Kind;
+use crate::questions::why::words::place;
 use crate::questions::why::{collectives, cycle};
 
 /// Rings that a sentence shows.
 const MOST_RINGS: usize = 3;
+/// Members of a ring of which a sentence says what each of them waits for.
+const MOST_SPELLED: usize = 3;
 
 /// What the members of a ring wait for in each other.
 #[derive(Default)]
@@ -65,7 +68,11 @@ impl Case<'_> {
         let more = if rings.len() > MOST_RINGS { ", and more such rings" } else { "" };
         rings.truncate(MOST_RINGS);
         let said: Vec<String> = rings.iter().map(|ring| self.links(ring)).collect();
-        let verdict = format!("deadlock: {}{more}", said.join(", and "));
+        let each = match rings.as_slice() {
+            [ring] => self.each_link(ring),
+            _ => String::new(),
+        };
+        let verdict = format!("deadlock: {}{more}{each}", said.join(", and "));
         let next = rings.first().map_or("", |ring| self.advice(ring));
         let mut reason = Reason::new(Kind::DEADLOCK, verdict, next);
         reason.culprits.extend(rings.iter().flatten().take(MOST_LINKS).map(|rank| self.culprit(*rank)));
@@ -87,6 +94,29 @@ impl Case<'_> {
         };
         let crossed = self.crossed(ring).map_or_else(String::new, |crossed| format!(": {crossed}"));
         format!("{} ({} {what}){crossed}", links.join(" -> "), ring.len())
+    }
+
+    /// Of a short ring what each of its members waits for, which is where the mistake is.
+    fn each_link(&self, ring: &[ProcessIndex]) -> String {
+        if !(2..=MOST_SPELLED).contains(&ring.len()) || self.crossed(ring).is_some() {
+            return String::new();
+        }
+        let pairs = ring.iter().zip(ring.iter().cycle().skip(1));
+        let links: Option<Vec<String>> = pairs.map(|(from, to)| self.link(*from, *to)).collect();
+        links.map_or_else(String::new, |links| format!(": {}", links.join("; ")))
+    }
+
+    /// `rank 0 is in MPI_Recv at a.c:12, waiting for a message from rank 1 with tag 7 on WORLD`.
+    fn link(&self, from: ProcessIndex, to: ProcessIndex) -> Option<String> {
+        let need = self.needs(from, to).next()?;
+        if let Need::Collective(collective) = need {
+            let inside = self.words.within(collective, &[from]);
+            return Some(format!("{inside}, which rank {} has not entered", self.words.rank(to)));
+        }
+        let needs_it = |call: &&Call| call.wait.needs().iter().any(|one| std::ptr::eq(one, need));
+        let call = self.process(from)?.calls().find(needs_it)?;
+        let (who, inside) = (self.words.rank(from), place(call));
+        Some(format!("rank {who} is {inside}, waiting for {}", self.words.need(need)))
     }
 
     /// Of a ring of collectives on several communicators which members are in what; none if anything else is waited for in it.

@@ -25,7 +25,9 @@ impl Case<'_> {
         let finalized = |process: &Process| process.condition == Condition::Finalized;
         self.gone(found, ended)
             .or_else(|| self.misdirected(found))
+            .or_else(|| self.taken_by_probe(found))
             .or_else(|| self.near_miss(found, MEANT_FOR_IT))
+            .or_else(|| self.not_started(found))
             .or_else(|| self.gone(found, finalized))
             .or_else(|| self.finalizing(found))
             .or_else(|| self.action(found))
@@ -79,15 +81,46 @@ impl Case<'_> {
         receives.iter().copied().filter(|(index, _)| counts(*index)).collect()
     }
 
+    /// A stuck receive that fits a message which a probe has taken out of the queue: only `MPI_Mrecv` can have that.
+    fn taken_by_probe(&self, found: &Blocked) -> Option<Reason> {
+        let fits = |(receiver, receive): (ProcessIndex, &Receive)| {
+            let left = self.pairs.left(receiver).iter();
+            let mut taken = left.filter(|(_, message)| self.pairs.is_matched(message));
+            let (sender, message) = taken.find(|(sender, message)| receive.matches.fits(*sender, message))?;
+            Some((receiver, receive.matches, *sender, *message))
+        };
+        let (receiver, wanted, sender, message) = self.receives(found).find_map(fits)?;
+        let probe = self
+            .process(receiver)?
+            .posted
+            .iter()
+            .find(|one| one.matched && one.matches.fits(sender, message));
+        let at =
+            probe.and_then(|probe| probe.place.as_ref()).map_or_else(String::new, |at| format!(" at {at}"));
+        let verdict = format!(
+            "rank {} waits for {}; what rank {} sent it was taken by MPI_Mprobe{at}, and can be received only with MPI_Mrecv",
+            self.words.rank(receiver),
+            self.words.message(&wanted),
+            self.words.rank(sender),
+        );
+        let next = "receive what MPI_Mprobe or MPI_Improbe has found with MPI_Mrecv or MPI_Imrecv";
+        let mut reason =
+            Reason::new(Kind::MESSAGE_NEVER_RECEIVED, verdict, next).blaming(self.culprit(receiver));
+        reason.cycle = cycle::cycle(self.snapshot, found);
+        Some(reason)
+    }
+
     /// A stuck receive, and a message that differs from what it wants in one thing.
-    fn near_miss(&self, found: &Blocked, most: u8) -> Option<Reason> {
+    pub(super) fn near_miss(&self, found: &Blocked, most: u8) -> Option<Reason> {
         let receives: Vec<(ProcessIndex, &Receive)> = self.receives(found).collect();
         let exactly: HashMap<Match, (ProcessIndex, &Receive)> =
             receives.iter().map(|(receiver, receive)| (receive.matches, (*receiver, *receive))).collect();
         let receives = self.telling(found, &receives);
         let mut best: Option<(u8, ProcessIndex, &Receive, Sent<'_>)> = None;
         for (receiver, receive) in receives.iter().copied() {
-            for sent in self.pairs.left(receiver).iter().take(MOST_COMPARED) {
+            let left =
+                self.pairs.left(receiver).iter().filter(|(_, message)| !self.pairs.is_matched(message));
+            for sent in left.take(MOST_COMPARED) {
                 let Some(distance) = distance(receive, *sent).filter(|distance| *distance <= most) else {
                     continue;
                 };
@@ -110,11 +143,12 @@ impl Case<'_> {
         );
         let next = "compare source, tag and communicator of the receive with those of the send";
         let reason = Reason::new(Kind::MESSAGE_NEVER_SENT, verdict, next);
-        let expected = match receive.matches.from {
-            Peer::One(from) => from,
-            Peer::Any => sender,
+        // Where the message came from somebody else, the one that was named is the least suspect.
+        let two = match receive.matches.from {
+            Peer::One(from) if from != sender => [receiver, sender],
+            _ => [sender, receiver],
         };
-        let mut reason = reason.blaming(self.culprit(expected)).blaming(self.culprit(receiver));
+        let mut reason = reason.blaming(self.culprit(two[0])).blaming(self.culprit(two[1]));
         reason.cycle = cycle::cycle(self.snapshot, found);
         Some(reason)
     }
@@ -195,11 +229,17 @@ impl Case<'_> {
     /// A stuck process needs something of one-sided or partitioned communication.
     fn action(&self, found: &Blocked) -> Option<Reason> {
         for stuck in found.stuck() {
-            let needs =
-                self.process(stuck).into_iter().flat_map(Process::calls).flat_map(|call| call.wait.needs());
-            for need in needs {
+            for need in self.process(stuck).into_iter().flat_map(needs_of) {
                 let Need::Action { by, kind, what, .. } = need else { continue };
-                let verdict = format!("rank {} waits for {}", self.words.rank(stuck), self.words.need(need));
+                let same = |process: &Process| needs_of(process).any(|other| is_same_action(other, need));
+                let alike = found.stuck().filter(|one| self.process(*one).is_some_and(same));
+                let waiting = self.words.members(alike);
+                let verdict = format!(
+                    "{} {} for {}",
+                    ranks(&waiting),
+                    verb(&waiting, "waits", "wait"),
+                    self.words.need(need)
+                );
                 let by = self.snapshot.party(*by);
                 let Some(first) = by.first() else { continue };
                 if by == [stuck] {
@@ -226,39 +266,16 @@ impl Case<'_> {
         }
         None
     }
+}
 
-    /// No ring of certain peers: wildcards, `MPI_Waitany`.
-    fn nobody_left(&self, found: &Blocked) -> Option<Reason> {
-        let stuck = self.words.members(found.stuck());
-        let one = found.stuck().next()?;
-        let verdict = format!(
-            "deadlock: {} {}, and nobody who could release {} is left (rank {}: {})",
-            ranks(&stuck),
-            verb(&stuck, "waits", "wait"),
-            verb(&stuck, "it", "them"),
-            self.words.rank(one),
-            self.words.activity(one)
-        );
-        let next = "each of them waits for a message from any of the others: one must send first";
-        Some(Reason::new(Kind::DEADLOCK, verdict, next).blaming(self.culprit(one)))
-    }
+fn needs_of(process: &Process) -> impl Iterator<Item = &Need> {
+    process.calls().flat_map(|call| call.wait.needs())
+}
 
-    /// With polling taken for waiting, somebody is stuck.
-    pub(super) fn polling(&self, found: &Blocked) -> Option<Reason> {
-        let polls = |index: &ProcessIndex| {
-            self.process(*index).is_some_and(|process| process.calls().any(|call| call.polling))
-        };
-        let poller = found.stuck().find(polls)?;
-        let who = self.words.members(found.stuck().filter(polls));
-        let verdict = format!(
-            "{} {} for something that nobody can bring about: rank {} is {}",
-            ranks(&who),
-            verb(&who, "polls", "poll"),
-            self.words.rank(poller),
-            self.words.activity(poller)
-        );
-        let next = "the other side waits too, or has ended: see the lines above";
-        Some(Reason::new(Kind::POLLING, verdict, next).blaming(self.culprit(poller)))
+fn is_same_action(one: &Need, other: &Need) -> bool {
+    match (one, other) {
+        (Need::Action { by: a, what: x, .. }, Need::Action { by: b, what: y, .. }) => (a, x) == (b, y),
+        _ => false,
     }
 }
 

@@ -25,8 +25,8 @@ pub use unreceived::Unexpected;
 use super::Kind;
 use super::collectives::numbered;
 use super::snapshot::{
-    Call, Collective, Condition, Idle, Match, Message, Need, Peer, Process, ProcessIndex, Receive, Signature,
-    Snapshot, Thread, Wait,
+    Call, Collective, Condition, Idle, Match, Message, Need, NotStarted, Peer, Process, ProcessIndex,
+    Receive, Signature, Snapshot, Thread, Wait,
 };
 use crate::losses;
 use crate::questions::observation::{self, Action, Observation, Stage};
@@ -201,6 +201,7 @@ impl<'a> Joiner<'a> {
                 collectives: Vec::new(),
                 sent: Vec::new(),
                 posted: Vec::new(),
+                not_started: NotStarted::default(),
                 lost: false,
             };
         };
@@ -224,6 +225,7 @@ impl<'a> Joiner<'a> {
             collectives: self.collectives(seen),
             sent: Vec::new(),
             posted: self.posted(seen),
+            not_started: self.not_started(seen),
             lost: false,
         }
     }
@@ -236,6 +238,14 @@ impl<'a> Joiner<'a> {
         all.sort_by_key(|(order, ..)| *order);
         let joined = |(_, matched, receive)| Some(Receive { matched, ..self.receive(seen, receive)? });
         all.into_iter().filter_map(joined).collect()
+    }
+
+    fn not_started(&self, seen: &Observation) -> NotStarted {
+        let observation::NotStarted { sends, receives } = &seen.not_started;
+        NotStarted {
+            sends: sends.iter().filter_map(|message| self.message(seen, message)).collect(),
+            receives: receives.iter().filter_map(|receive| self.receive(seen, receive)).collect(),
+        }
     }
 
     fn thread(&self, seen: &Observation, thread: &observation::Thread) -> Thread {
@@ -290,6 +300,7 @@ impl<'a> Joiner<'a> {
             observation::Need::Match { function, comm, tag, with, kind } => {
                 return self.matched(function, (*comm, *tag), with, *kind).into_iter().collect();
             }
+            observation::Need::Neighbors { collective, of } => Some(self.neighbors(seen, collective, of)),
             observation::Need::Start => return self.start().into_iter().collect(),
             observation::Need::Lock { window, target, name } => Some(self.lock(seen, *window, *target, name)),
             observation::Need::Outside { what, kind } => {
@@ -306,6 +317,27 @@ impl<'a> Joiner<'a> {
     /// That one of these processes acts.
     fn action(&self, by: Vec<ProcessIndex>, what: &str, kind: Kind) -> Need {
         Need::Action { by: self.parties.index(by), every: false, what: what.into(), kind }
+    }
+
+    /// That those enter a collective of a topology whose data a process gets, as far as they have not.
+    fn neighbors(&self, seen: &Observation, collective: &observation::Collective, of: &[u32]) -> Need {
+        let (comm, number) = (collective.comm, collective.number);
+        let entered = |index: &ProcessIndex| {
+            let seen = self.slots.get(*index as usize).and_then(|(_, _, seen)| *seen);
+            let there = seen.and_then(|seen| seen.communicators.iter().find(|there| there.identity == comm));
+            there.is_some_and(|there| there.collectives >= number)
+        };
+        let sources = of.iter().filter_map(|rank| self.partner(seen, comm, *rank));
+        let mut absent: Vec<ProcessIndex> = sources.filter(|index| !entered(index)).collect();
+        absent.sort_unstable();
+        absent.dedup();
+        let index = self.communicators.index(comm).and_then(|at| self.communicators.list.get(at as usize));
+        let on = index.map_or("a communicator", |comm| &comm.name);
+        if absent.is_empty() {
+            return Need::Outside { what: format!("its neighbours on {on}").into(), kind: Kind::RUNNING };
+        }
+        let what = format!("enter {} (collective {number} on {on})", collective.function).into();
+        Need::Action { by: self.parties.index(absent), every: true, what, kind: Kind::COLLECTIVE_NOT_ENTERED }
     }
 
     fn partner(&self, seen: &Observation, comm: u64, rank: u32) -> Option<ProcessIndex> {

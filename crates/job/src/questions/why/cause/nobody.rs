@@ -1,0 +1,93 @@
+//! Nobody is left who could bring about what is waited for, and no ring says why: wildcards, `MPI_Waitany`, loops that poll.
+
+use super::{Case, Reason};
+use crate::questions::why::blocked::Blocked;
+use crate::questions::why::snapshot::{Call, Need, Peer, Process, ProcessIndex, Wait};
+use crate::questions::why::verdict::Kind;
+use crate::questions::why::words::{ranks, verb};
+
+/// Places at which ranks wait that a sentence names.
+const MOST_PLACES: usize = 3;
+
+impl Case<'_> {
+    /// No ring of certain peers: wildcards, `MPI_Waitany`.
+    pub(super) fn nobody_left(&self, found: &Blocked) -> Option<Reason> {
+        let stuck = self.words.members(found.stuck());
+        // Whoever waits for one of several is why nobody can be named.
+        let open =
+            |one: &ProcessIndex| self.process(*one).is_some_and(|process| process.calls().any(is_open));
+        let one = found.stuck().find(open).or_else(|| found.stuck().next())?;
+        let others = self.at_other_places(found, one).into_iter();
+        let activity = |one| format!("rank {}: {}", self.words.rank(one), self.words.activity(one));
+        let said: Vec<String> = [one].into_iter().chain(others).map(activity).collect();
+        let verdict = format!(
+            "deadlock: {} {}, and nobody who could release {} is left ({})",
+            ranks(&stuck),
+            verb(&stuck, "waits", "wait"),
+            verb(&stuck, "it", "them"),
+            said.join("; ")
+        );
+        let receives = |process: &Process| {
+            process.calls().flat_map(|call| call.wait.needs()).all(|need| matches!(need, Need::Message(_)))
+        };
+        let next = match found.stuck().all(|one| self.process(one).is_some_and(receives)) {
+            true => "each of them waits for a message from any of the others: one must send first",
+            false => {
+                "a message is missing, or one receive is too many: compare what these ranks do before they wait"
+            }
+        };
+        Some(Reason::new(Kind::DEADLOCK, verdict, next).blaming(self.culprit(one)))
+    }
+
+    /// Stuck ranks that wait at other places than one of them does, one of each place.
+    fn at_other_places(&self, found: &Blocked, one: ProcessIndex) -> Vec<ProcessIndex> {
+        let at = |one: ProcessIndex| {
+            let call = self.process(one).and_then(|process| process.calls().next());
+            call.map(|call| (&call.function, &call.place))
+        };
+        let mut known = vec![at(one)];
+        let mut others = Vec::new();
+        for other in found.stuck() {
+            if known.len() < MOST_PLACES && !known.contains(&at(other)) {
+                known.push(at(other));
+                others.push(other);
+            }
+        }
+        others
+    }
+
+    /// With polling taken for waiting, somebody is stuck.
+    pub(super) fn polling(&self, found: &Blocked) -> Option<Reason> {
+        let polls = |index: &ProcessIndex| {
+            self.process(*index).is_some_and(|process| process.calls().any(|call| call.polling))
+        };
+        let poller = found.stuck().find(polls)?;
+        let who = self.words.members(found.stuck().filter(polls));
+        let near = self.near_miss(found, u8::MAX);
+        let (activity, next) = match &near {
+            Some(near) => (near.verdict.clone(), near.next.as_str()),
+            None => (
+                format!("rank {} is {}", self.words.rank(poller), self.words.activity(poller)),
+                "the other side waits too, or has ended: see the lines above",
+            ),
+        };
+        let verdict = format!(
+            "{} {} for something that nobody can bring about: {activity}",
+            ranks(&who),
+            verb(&who, "polls", "poll"),
+        );
+        let mut reason = Reason::new(Kind::POLLING, verdict, next).blaming(self.culprit(poller));
+        for culprit in near.into_iter().flat_map(|near| near.culprits) {
+            if !reason.culprits.contains(&culprit) {
+                reason.culprits.push(culprit);
+            }
+        }
+        Some(reason)
+    }
+}
+
+/// A call that one of several may end, or somebody who is not named.
+fn is_open(call: &Call) -> bool {
+    let any = |need: &Need| matches!(need, Need::Message(receive) if receive.matches.from == Peer::Any);
+    matches!(&call.wait, Wait::Any(needs) if needs.len() > 1) || call.wait.needs().iter().any(any)
+}

@@ -1,0 +1,80 @@
+//! A persistent message that would have been the one that is waited for, and whose request was never started.
+//!
+//! That a rank has such a request proves nothing: two ranks may each wait before they start theirs, which is a ring like any other. It
+//! is the reason only if there is one such request among what holds the others up.
+
+use super::{Case, Reason};
+use crate::questions::why::blocked::Blocked;
+use crate::questions::why::cycle;
+use crate::questions::why::snapshot::{Need, Peer, ProcessIndex};
+use crate::questions::why::verdict::Kind;
+use std::sync::Arc;
+
+/// Stuck ranks whose needs are compared.
+const MOST_COMPARED: usize = 256;
+
+/// What somebody waits for, and who has not started it.
+struct Missed<'a> {
+    waits: ProcessIndex,
+    need: &'a Need,
+    by: ProcessIndex,
+    /// Where the request was made, or last started.
+    made: Option<&'a Arc<str>>,
+}
+
+impl Case<'_> {
+    /// The one request that was not started.
+    pub(super) fn not_started(&self, found: &Blocked) -> Option<Reason> {
+        let core = cycle::core(self.snapshot, found);
+        let any = core.contains(&true);
+        let counts = |index: &ProcessIndex| !any || core.get(*index as usize).copied().unwrap_or(false);
+        let mut all = found.stuck().filter(counts).take(MOST_COMPARED).filter_map(|one| self.missed(one));
+        let one = all.next()?;
+        if all.any(|other| other.by != one.by) {
+            return None;
+        }
+        let (waits, by) = (self.words.rank(one.waits), self.words.rank(one.by));
+        let (kind, what, verb) = match one.need {
+            Need::Receiver(message) => {
+                let verdict =
+                    format!("rank {waits} sent {} that is never received", self.words.sent(message));
+                (Kind::MESSAGE_NEVER_RECEIVED, verdict, "receive")
+            }
+            need => {
+                let verdict = format!("rank {waits} waits for {} that was never sent", self.words.need(need));
+                (Kind::MESSAGE_NEVER_SENT, verdict, "send")
+            }
+        };
+        let made = one.made.map_or_else(String::new, |at| format!(" of {at}"));
+        let verdict = format!(
+            "{what}: rank {by} has not started its persistent {verb}{made}, and is {}",
+            self.words.activity(one.by)
+        );
+        let next = "start that request (MPI_Start, MPI_Startall) before that rank goes on";
+        let mut reason = Reason::new(kind, verdict, next).blaming(self.culprit(one.by));
+        reason.cycle = cycle::cycle(self.snapshot, found);
+        Some(reason)
+    }
+
+    /// What a process waits for and somebody has a request for that is not started.
+    fn missed(&self, waits: ProcessIndex) -> Option<Missed<'_>> {
+        let needs = self.process(waits)?.calls().flat_map(|call| call.wait.needs());
+        needs.into_iter().find_map(|need| {
+            let (by, made) = match need {
+                Need::Message(receive) => {
+                    let Peer::One(by) = receive.matches.from else { return None };
+                    let sends = &self.process(by)?.not_started.sends;
+                    let one = sends.iter().find(|sent| sent.to == waits && receive.matches.fits(by, sent))?;
+                    (by, one.place.as_ref())
+                }
+                Need::Receiver(message) => {
+                    let receives = &self.process(message.to)?.not_started.receives;
+                    let one = receives.iter().find(|receive| receive.matches.fits(waits, message))?;
+                    (message.to, one.place.as_ref())
+                }
+                _ => return None,
+            };
+            (by != waits).then_some(Missed { waits, need, by, made })
+        })
+    }
+}

@@ -1,0 +1,113 @@
+//! Verdicts where nobody can be named for certain, or where what is waited for was there in another form.
+
+use super::look;
+use crate::questions::why::Kind;
+use crate::questions::why::scene::{Scene, WORLD, message, receive};
+use crate::questions::why::snapshot::{Match, Peer, Receive};
+
+#[test]
+fn a_short_ring_says_what_each_of_its_members_waits_for() {
+    let mut scene = Scene::of(3);
+    scene.receive(1, Peer::One(2), 7);
+    scene.collective(0, "MPI_Barrier", 1).collective(2, "MPI_Barrier", 1);
+    let said = look(&scene);
+    assert_eq!(
+        said.verdict,
+        "deadlock: 1 -> 2 -> 1 (2 ranks wait for each other): rank 1 is in MPI_Recv at mpi_recv.c:1, waiting for a message from rank 2 \
+         with tag 7 on WORLD; rank 2 is in MPI_Barrier at mpi_barrier.c:1 (collective 1 on WORLD), which rank 1 has not entered"
+    );
+}
+
+#[test]
+fn a_message_that_a_probe_has_taken_meets_no_other_receive() {
+    let mut scene = Scene::of(2);
+    scene.send(1, 0, 3).receive(0, Peer::One(1), 3);
+    let place = Some("probe.c:4".into());
+    scene.process(0).posted.insert(0, Receive { matched: true, place, ..receive(Peer::One(1), 3) });
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_RECEIVED);
+    assert!(said.verdict.contains("was taken by MPI_Mprobe at probe.c:4"), "{}", said.verdict);
+    assert_eq!(said.culprits[0].ranks.to_string(), "0");
+}
+
+#[test]
+fn one_that_polls_for_another_tag_is_shown_what_was_sent_instead() {
+    let mut scene = Scene::of(2);
+    scene.sent(1, 0, 9).collective(1, "MPI_Barrier", 1).receive(0, Peer::One(1), 8);
+    scene.process(0).threads[0].call.as_mut().expect("it is in a call").polling = true;
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::POLLING);
+    assert!(said.verdict.contains("rank 1 sent a message with tag 9"), "{}", said.verdict);
+    let culprits: Vec<String> = said.culprits.iter().map(|culprit| culprit.ranks.to_string()).collect();
+    assert_eq!(culprits, ["0", "1"]);
+}
+
+#[test]
+fn who_waits_for_one_that_polls_waits_for_whom_that_one_polls_for() {
+    let mut scene = Scene::of(3);
+    scene.receive(0, Peer::One(1), 8).collective(2, "MPI_Barrier", 1);
+    scene.process(0).threads[0].call.as_mut().expect("it is in a call").polling = true;
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::SLOW);
+    assert!(said.verdict.starts_with("ranks [0,2] wait for rank 1: computing"), "{}", said.verdict);
+}
+
+#[test]
+fn of_ranks_that_nobody_can_release_the_one_with_the_wildcard_is_named_and_what_the_others_are_in() {
+    let mut scene = Scene::of(3);
+    scene.receive(2, Peer::Any, 9).collective(0, "MPI_Barrier", 1).collective(1, "MPI_Barrier", 1);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::DEADLOCK);
+    assert_eq!(said.culprits[0].ranks.to_string(), "2");
+    assert!(said.verdict.contains("(rank 2: in MPI_Recv"), "{}", said.verdict);
+    assert!(said.verdict.contains("; rank 0: in MPI_Barrier"), "{}", said.verdict);
+    assert!(said.next.starts_with("a message is missing"), "{}", said.next);
+}
+
+#[test]
+fn a_receive_from_the_wrong_rank_accuses_the_one_who_receives_and_not_the_one_it_names() {
+    let mut scene = Scene::of(4);
+    scene.sent(1, 2, 0).receive(2, Peer::One(3), 0);
+    for rank in [0, 1, 3] {
+        scene.collective(rank, "MPI_Barrier", 1);
+    }
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
+    let culprits: Vec<String> = said.culprits.iter().map(|culprit| culprit.ranks.to_string()).collect();
+    assert_eq!(culprits, ["2", "1"]);
+}
+
+#[test]
+fn a_persistent_send_that_was_not_started_is_what_was_never_sent() {
+    let mut scene = Scene::of(3);
+    scene.receive(2, Peer::One(1), 3).collective(0, "MPI_Barrier", 1).collective(1, "MPI_Barrier", 1);
+    assert_eq!(
+        look(&scene).kind,
+        Kind::DEADLOCK,
+        "without a request it may have been left out, or come later"
+    );
+    scene.process(1).not_started.sends.push(message(2, 3));
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
+    assert!(said.verdict.contains("rank 1 has not started its persistent send"), "{}", said.verdict);
+    assert_eq!(said.culprits[0].ranks.to_string(), "1");
+    // Each has one that the other waits for: the order is wrong, and nobody more than the other.
+    let mut both = Scene::of(2);
+    for rank in 0..2 {
+        both.receive(rank, Peer::One(1 - rank), 3);
+        both.process(rank).not_started.sends.push(message(1 - rank, 3));
+    }
+    assert_eq!(look(&both).kind, Kind::DEADLOCK);
+}
+
+#[test]
+fn a_persistent_receive_that_was_not_started_is_what_never_receives() {
+    let mut scene = Scene::of(3);
+    scene.send(2, 1, 3).collective(0, "MPI_Barrier", 1).collective(1, "MPI_Barrier", 1);
+    let matches = Match { from: Peer::Any, comm: WORLD, tag: Some(3) };
+    scene.process(1).not_started.receives.push(Receive { matches, ..receive(Peer::One(2), 3) });
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_RECEIVED);
+    assert!(said.verdict.contains("rank 1 has not started its persistent receive"), "{}", said.verdict);
+    assert_eq!(said.culprits[0].ranks.to_string(), "1");
+}
