@@ -377,7 +377,7 @@ static void lock_never_given_back(void)
 static void one_computes(void)
 {
     if (rank == 1)
-        compute_for(60);
+        compute_for(140);
     MPI_Barrier(MPI_COMM_WORLD); /* here: one_computes */
 }
 

@@ -112,7 +112,7 @@ static void waiting_for_one_that_polls(void)
     int value = 0, there = 0;
     MPI_Request request;
     if (rank == 1) {
-        sleep(20);
+        sleep(140);
         MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
     } else if (rank == 0) {
         MPI_Irecv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &request);

@@ -366,10 +366,13 @@ fn check_chain(subject: &Subject, library: &Library) -> Result<()> {
     ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
     let (first, rest) = ran.outcome.stdout.split_once('\n').context("the program says nothing")?;
     let words: Vec<&str> = first.split(' ').collect();
-    let [.., handed_on, after] = words[..] else { anyhow::bail!("not understood: {first}") };
+    let [.., handed_on, after, held] = words[..] else { anyhow::bail!("not understood: {first}") };
     let Known { line, seconds, .. } = known_in("waits_chain.c", &words[..4].join(" "))?;
     let waits = report::read(&ran.out())?.waits.context("no waits in the report")?;
-    let near = |found: f64, known: f64| (found - known).abs() <= 0.05 * known + 2.0 * SLACK;
+    // What the program knows is wrong by as much as it was kept from running: nothing on a machine that has time for it.
+    let held: f64 = held.parse()?;
+    let allowed = |known: f64| 0.05 * known + 2.0 * SLACK + held;
+    let near = |found: f64, known: f64| (found - known).abs() <= allowed(known);
     let here = || waits.list.iter().filter(|wait| is_at(wait, &line));
     let ends = |doing: &str| {
         doing.starts_with("computing after MPI_Barrier at ") && doing.ends_with(&format!(":{after}"))
@@ -385,8 +388,12 @@ fn check_chain(subject: &Subject, library: &Library) -> Result<()> {
     let handed_on: f64 = handed_on.parse()?;
     ensure!(near(through_others, handed_on), "{handed_on} s handed on, not {through_others} s: {waits:#?}");
     let first = waits.causes.first().context("no causes")?;
-    let right = first.culprit == "0" && ends(&first.doing) && first.seconds > 0.9 * seconds;
-    ensure!(right && first.handed_on_s > 0.9 * handed_on, "not the first cause: {waits:#?}");
+    let right =
+        first.culprit == "0" && ends(&first.doing) && first.seconds > 0.95 * seconds - allowed(seconds);
+    ensure!(
+        right && first.handed_on_s > 0.95 * handed_on - allowed(handed_on),
+        "not the first cause: {waits:#?}"
+    );
     let [all, whole]: [f64; 2] = [
         waits.list.iter().map(|wait| wait.seconds).sum(),
         waits.causes.iter().map(|cause| cause.seconds).sum(),

@@ -5,7 +5,7 @@
 //! with each mistake on every library.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use libtest_mimic::Trial;
@@ -20,6 +20,8 @@ use crate::subject::Subject;
 
 /// How many programs are tried.
 const VARIABLE: &str = "MPISCOPE_MUTATIONS";
+/// No further program is begun after this; the last line says how many were tried.
+const LONGEST: Duration = Duration::from_secs(1200);
 /// What a sender, a receiver or a member of a communicator can do wrong, and what may come of it: others may meet an effect of it first.
 const MISTAKES: [(&str, &[&str]); 9] = [
     ("none", &[]),
@@ -44,17 +46,27 @@ pub fn trial(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
 }
 
 fn all(subject: &Subject, library: &Library, count: usize) -> Result<()> {
-    let (mut wrong, mut hung) = (Vec::new(), 0);
-    for seed in 1..=count {
-        for (mistake, kinds) in MISTAKES {
-            match one(subject, library, seed, mistake, kinds) {
-                Ok(said) => hung += usize::from(said),
-                Err(error) => wrong.push(format!("mutated {seed} {mistake}: {error:#}")),
-            }
+    let (mut wrong, mut hung, mut tried) = (Vec::new(), 0, 0);
+    let begun = Instant::now();
+    let all = (1..=count).flat_map(|seed| MISTAKES.map(|(mistake, kinds)| (seed, mistake, kinds)));
+    for (seed, mistake, kinds) in all.take_while(|_| begun.elapsed() < LONGEST) {
+        let started = Instant::now();
+        let said = one(subject, library, seed, mistake, kinds);
+        let how = match &said {
+            Ok(Some(sentence)) => sentence.as_str(),
+            Ok(None) => "ended",
+            Err(_) => "WRONG",
+        };
+        let took = started.elapsed().as_secs_f64();
+        eprintln!("{}: mutated {seed} {mistake} ({took:.1} s): {how}", library.name);
+        tried += 1;
+        match said {
+            Ok(said) => hung += usize::from(said.is_some()),
+            Err(error) => wrong.push(format!("mutated {seed} {mistake}: {error:#}")),
         }
     }
     eprintln!(
-        "{}: {} programs, {hung} of them hung, {} verdicts wrong",
+        "{}: {tried} of {} programs, {hung} of them hung, {} verdicts wrong",
         library.name,
         count * MISTAKES.len(),
         wrong.len()
@@ -64,15 +76,21 @@ fn all(subject: &Subject, library: &Library, count: usize) -> Result<()> {
     Ok(())
 }
 
-/// Whether it hung; an error if the verdict on it is wrong.
-fn one(subject: &Subject, library: &Library, seed: usize, mistake: &str, kinds: &[&str]) -> Result<bool> {
+/// The verdict if it hung; an error if that is wrong.
+fn one(
+    subject: &Subject,
+    library: &Library,
+    seed: usize,
+    mistake: &str,
+    kinds: &[&str],
+) -> Result<Option<String>> {
     let program = Program { name: "mutated", ranks: 2 + seed % 4, needs: Needs::Nothing };
     let mut job = Job::start_of(&program, subject, library, &[&seed.to_string(), mistake], &[])?;
     let end = Instant::now() + LIMIT;
     let mut last = Value::Null;
     loop {
         // It has ended: nothing went wrong in it, or the library let it pass.
-        let Ok((said, _)) = ask(&mut job) else { return Ok(false) };
+        let Ok((said, _)) = ask(&mut job) else { return Ok(None) };
         let wrong = made_by(&job);
         let Some(said) = said else { continue };
         let kind = said["kind"].as_str().unwrap_or_default();
@@ -84,7 +102,7 @@ fn one(subject: &Subject, library: &Library, seed: usize, mistake: &str, kinds: 
                 let culprits = said["culprits"].as_array().into_iter().flatten();
                 let mut named = culprits.filter_map(|culprit| culprit["ranks"].as_str());
                 ensure!(named.any(|ranks| ranks == wrong), "rank {wrong} is not named: {said:#}");
-                return Ok(true);
+                return Ok(Some(format!("rank {wrong}: {}", said["verdict"].as_str().unwrap_or_default())));
             }
             Some(_) => {}
         }
