@@ -442,7 +442,7 @@ fn ask(job: &mut Job) -> Result<(Option<Value>, i32)> {
     let outcome = run::bounded(&mut command, LIMIT)?;
     match outcome.code() {
         2 => {
-            job.until("there is something to look at", || Ok(true))?;
+            job.is_there("there is something to look at")?;
             std::thread::sleep(Duration::from_millis(100));
             Ok((None, 2))
         }

@@ -418,7 +418,7 @@ pub fn receive_untold<A: Abi, const QUIET: bool>(
         }
     }
     let bytes = bytes.unwrap_or(UNKNOWN_SIZE);
-    held.recently_received.write(&totals.envelopes_received, from.identity, from.rank, from.tag, bytes);
+    held.recently_received.write(&totals.envelopes_received, from.identity, from.rank, from.tag, (bytes, 0));
     receive_told(held, from, (bytes, nth), call, how);
 }
 

@@ -92,13 +92,19 @@ impl Job {
             if so()? {
                 return Ok(());
             }
-            if let Some(status) = self.child.try_wait()? {
-                self.ended = true;
-                bail!("the job ended ({status}) before {what}\n{}", self.output());
-            }
+            self.is_there(what)?;
             ensure!(Instant::now() < end, "no end of waiting for {what}\n{}", self.output());
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// An error if the job has ended, before something was so.
+    pub fn is_there(&mut self, what: &str) -> Result<()> {
+        if let Some(status) = self.child.try_wait()? {
+            self.ended = true;
+            bail!("the job ended ({status}) before {what}\n{}", self.output());
+        }
+        Ok(())
     }
 
     /// Waits until every rank has said that it is ready.

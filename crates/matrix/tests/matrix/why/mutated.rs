@@ -92,6 +92,7 @@ fn one(
         // It has ended: nothing went wrong in it, or the library let it pass.
         let Ok((said, _)) = ask(&mut job) else { return Ok(None) };
         let wrong = made_by(&job);
+        ensure!(Instant::now() < end, "neither the end nor a problem: {last:#}");
         let Some(said) = said else { continue };
         let kind = said["kind"].as_str().unwrap_or_default();
         let problem = !HARMLESS.contains(&kind);
@@ -107,7 +108,6 @@ fn one(
             Some(_) => {}
         }
         last = if last.is_null() || problem { said } else { last };
-        ensure!(Instant::now() < end, "neither the end nor a problem: {last:#}");
     }
 }
 
