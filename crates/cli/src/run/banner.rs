@@ -28,6 +28,9 @@ const MOST_FUNCTIONS: usize = 5;
 /// The share of all time in MPI from which on a function is worth a line.
 const LEAST_SHARE: f64 = 0.001;
 
+/// The part of the job's time from which on waiting is worth a line.
+const LEAST_WAIT: f64 = 0.05;
+
 /// What the one who reports could see.
 pub struct Scope {
     /// The whole job (form 1) or the ranks of this host (form 2).
@@ -107,6 +110,7 @@ fn lines(report: &JobReport, scope: &Scope, written: Option<&Path>, terminal: Te
     }
     let mut last: Vec<Block> = ends(report).into_iter().map(Block::Problem).collect();
     last.extend(losses(report).into_iter().map(short));
+    last.extend(most_waiting(report).map(Block::Line));
     last.extend(report.sections.crowded.iter().map(|crowd| short(format!("  {crowd}"))));
     last.extend(findings(report).into_iter().map(Block::Problem));
     last.extend(leaks(report, written).into_iter().map(short));
@@ -285,6 +289,11 @@ fn losses(report: &JobReport) -> Vec<String> {
     losses::joined(ranks).iter().map(|lost| format!("  {lost}")).collect()
 }
 
+/// Who cost most time, whom, and where. `mpiscope report` has the rest.
+fn most_waiting(report: &JobReport) -> Option<String> {
+    Some(format!("  most waiting: {}", report.waits.foremost(LEAST_WAIT)?))
+}
+
 /// How ranks ended that did not end as they should, equal ends together.
 fn ends(report: &JobReport) -> Vec<String> {
     let mut ends: BTreeMap<String, Members> = BTreeMap::new();
@@ -428,6 +437,33 @@ fn notes(report: &JobReport) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mpiscope_job::waits::{self, Lost};
+
+    #[test]
+    fn who_cost_most_by_being_late_is_named_if_that_is_worth_a_line() {
+        let lost = |share| Lost {
+            kind: waits::Kind::LATE_SENDER,
+            ranks: Members::from_iter([(0, Some(1))]),
+            function: "MPI_Recv".into(),
+            line: Some("heat.c:52".into()),
+            seconds: 2.0,
+            estimated_s: None,
+            share,
+            times: 1,
+            culprit: Members::from_iter([(0, Some(0))]),
+            meanwhile: "computing after MPI_Send at heat.c:40".into(),
+            began: Vec::new(),
+        };
+        let line = |share| {
+            let mut report = JobReport::new("./heat".into(), Vec::new());
+            report.waits.list = vec![lost(share)];
+            most_waiting(&report)
+        };
+        let wanted = "  most waiting: rank 1 lost 2.000 s (20 %) in MPI_Recv at heat.c:52 waiting for rank 0, which was computing after \
+                      MPI_Send at heat.c:40";
+        assert_eq!(line(0.2).as_deref(), Some(wanted));
+        assert_eq!(line(0.04), None);
+    }
 
     #[test]
     fn leaks_are_at_most_three_lines_and_the_last_one_says_how_many_more_there_are_and_where_to_find_them() {

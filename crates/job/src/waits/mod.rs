@@ -227,7 +227,7 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (who, by) = (self.ranks.named(), self.culprit.named());
         write!(f, "{by}, {}, cost {who} {:.3} s ({:.0} %)", self.doing, self.seconds, 100.0 * self.share)?;
-        if self.handed_on_s < 0.01 * self.seconds {
+        if !self.is_handed_on() {
             return Ok(());
         }
         write!(f, ", {:.3} s of it through others that it made late", self.handed_on_s)
@@ -308,6 +308,33 @@ pub struct Waits {
     /// intercommunicators, and those for messages, where these were not recorded one by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
+}
+
+impl Waits {
+    /// What cost most, in one sentence, if it is `least` of the job's time or more: the wait, or, where that is more, who began it and
+    /// made others late.
+    #[must_use]
+    pub fn foremost(&self, least: f64) -> Option<String> {
+        let sampled = self.sampled.iter().flat_map(|sampled| &sampled.list);
+        let most = self.list.iter().chain(sampled).max_by(|a, b| a.part().total_cmp(&b.part()))?;
+        let cause = self.causes.first().filter(|cause| cause.is_handed_on() && cause.share > most.part());
+        (most.part() >= least).then(|| cause.map_or_else(|| most.to_string(), ToString::to_string))
+    }
+}
+
+impl Lost {
+    /// The part of the time of all threads of the job, with what was not seen of the run.
+    fn part(&self) -> f64 {
+        self.share * self.estimated_s.map_or(1.0, |all| (all / self.seconds).max(1.0))
+    }
+}
+
+impl Cause {
+    /// Whether others were made late, who made others wait in turn.
+    #[must_use]
+    pub fn is_handed_on(&self) -> bool {
+        self.handed_on_s >= 0.01 * self.seconds
+    }
 }
 
 /// An estimate.

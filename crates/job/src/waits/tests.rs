@@ -438,6 +438,10 @@ fn a_delay_that_is_handed_on_is_said_of_whoever_began_it() {
     let wanted = "rank 0, computing after MPI_Barrier at heat.c:10, cost ranks [1-2] 0.800 s (40 %), 0.400 s of it through others that \
                   it made late";
     assert_eq!(causes.first().map(String::as_str), Some(wanted));
+    assert_eq!(found.foremost(0.05).as_deref(), Some(wanted));
+    assert_eq!(found.foremost(0.3), None, "no wait is as long, though all together are");
+    let direct = Waits { causes: Vec::new(), ..found.clone() };
+    assert_eq!(direct.foremost(0.05), lines.last().cloned());
     let sum: f64 = found.causes.iter().map(|cause| cause.seconds).sum();
     assert!((sum - found.seconds).abs() < 1e-6, "{found:?}");
 }

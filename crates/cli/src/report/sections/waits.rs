@@ -3,7 +3,7 @@
 use super::more;
 use crate::render::{Block, duration};
 use mpiscope_job::report::JobReport;
-use mpiscope_job::waits::{Sampled, Waits};
+use mpiscope_job::waits::{Cause, Sampled, Waits};
 
 /// Waits that are shown.
 const MOST: usize = 12;
@@ -96,7 +96,7 @@ const MOST_CAUSES: usize = 5;
 /// Where the waiting began, if that is not the same as whom was waited for.
 fn causes(found: &Waits) -> Vec<Block> {
     let large = || found.causes.iter().filter(|cause| cause.share >= LEAST);
-    if large().all(|cause| cause.handed_on_s < 0.01 * cause.seconds) {
+    if !large().any(Cause::is_handed_on) {
         return Vec::new();
     }
     let mut blocks = vec![Block::Line("  where the waiting began:".to_owned())];
