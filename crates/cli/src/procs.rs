@@ -258,7 +258,9 @@ fn beginning(targets: &[String]) -> Result<Beginning> {
                 let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
                 bail!("several jobs run here; name one: {}", names.join(" | "));
             }
-            Target::Job(_) | Target::File(_) => bail!(NAME_ONE),
+            Target::File(path) if !path.exists() => bail!("{}: no such file; {NAME_ONE}", path.display()),
+            Target::File(path) => bail!("{}: {NAME_ONE}", path.display()),
+            Target::Job(job) => bail!("{}: {NAME_ONE}", job.name),
         };
         slurm = slurm.or_else(|| job.slurm());
         // Whose job of Slurm it is its hosts know.

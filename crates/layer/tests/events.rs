@@ -21,8 +21,8 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 /// Communicator's handle and peer.
 type Place = (u64, i64);
-/// Tag and bytes.
-type Message = (i64, u64);
+/// Tag and bytes, if anybody knows these.
+type Message = (i64, Option<u64>);
 
 /// What happened, as one of the two wrote it down.
 #[derive(Default)]
@@ -42,10 +42,10 @@ fn truth(text: &str) -> Result<Ledger> {
         match words[..] {
             ["comm", ..] => {}
             ["send", comm, peer, tag, bytes] => {
-                push(&mut ledger.sent, comm, peer, (tag.parse()?, bytes.parse()?))?;
+                push(&mut ledger.sent, comm, peer, (tag.parse()?, size(bytes)?))?;
             }
             ["recv", comm, peer, tag, bytes] => {
-                push(&mut ledger.received, comm, peer, (tag.parse()?, bytes.parse()?))?;
+                push(&mut ledger.received, comm, peer, (tag.parse()?, size(bytes)?))?;
             }
             [name, number] => {
                 ledger.counts.insert(name.to_owned(), (1, number.parse()?));
@@ -54,6 +54,12 @@ fn truth(text: &str) -> Result<Ledger> {
         }
     }
     Ok(ledger)
+}
+
+/// Negative, or all ones: unknown.
+fn size(bytes: &str) -> Result<Option<u64>> {
+    let bytes: i128 = bytes.parse()?;
+    Ok(u64::try_from(bytes).ok().filter(|bytes| *bytes != u64::MAX))
 }
 
 fn push(to: &mut BTreeMap<Place, Vec<Message>>, comm: &str, peer: &str, message: Message) -> Result<()> {
@@ -69,10 +75,10 @@ fn heard(text: &str) -> Result<Ledger> {
         let words: Vec<&str> = line.split(' ').collect();
         match words[..] {
             ["send", comm, peer, tag, bytes] => {
-                push(&mut ledger.sent, comm, peer, (tag.parse()?, bytes.parse()?))?;
+                push(&mut ledger.sent, comm, peer, (tag.parse()?, size(bytes)?))?;
             }
             ["recv", comm, peer, tag, bytes, posted] => {
-                received.push((posted.parse::<u64>()?, comm, peer, (tag.parse()?, bytes.parse()?)));
+                received.push((posted.parse::<u64>()?, comm, peer, (tag.parse()?, size(bytes)?)));
             }
             [word, ref rest @ ..] => {
                 let count = ledger.counts.entry(word.to_owned()).or_default();
@@ -249,5 +255,5 @@ fn a_ledger_that_differs_in_one_message_is_refused() {
 #[test]
 fn receives_are_put_into_the_order_in_which_they_were_posted() {
     let record = heard("recv 1 0 5 10 200\nrecv 1 0 5 11 100").expect("a record");
-    assert_eq!(record.received.get(&(1, 0)), Some(&vec![(5, 11), (5, 10)]));
+    assert_eq!(record.received.get(&(1, 0)), Some(&vec![(5, Some(11)), (5, Some(10))]));
 }

@@ -275,7 +275,7 @@ fn compare_sides(all: &[Seen]) -> Result<u64> {
 fn check(library: &Library, ranks: usize, seed: u64, rounds: usize, threads: bool) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let (program, out) = (dir.path().join("traffic"), dir.path().join("ledger"));
-    let mut options = Vec::new();
+    let mut options = vec!["-DABANDON"];
     if library.has(4, 0) {
         options.push("-DHAVE_PARTITIONED");
         options.push("-DHAVE_ISENDRECV");

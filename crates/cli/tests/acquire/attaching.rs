@@ -109,9 +109,11 @@ pub fn a_process_that_is_in_a_debugger_already_is_named_with_it() {
 
 pub fn what_is_no_process_of_a_job_is_reported_with_the_next_thing_to_try() {
     let own = std::process::id().to_string();
-    for (target, says) in
-        [("999999999", "no process"), (own.as_str(), "belongs to no MPI job"), ("x", "process ids")]
-    {
+    for (target, says) in [
+        ("999999999", "no process"),
+        (own.as_str(), "belongs to no MPI job"),
+        ("x", "no such job, process or file"),
+    ] {
         let output = mpiscope(&["procs", target]);
         assert_eq!(output.status.code(), Some(2), "{target}");
         assert!(text(&output.stderr).contains(says), "{target}: {}", text(&output.stderr));

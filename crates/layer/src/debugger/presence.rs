@@ -291,9 +291,10 @@ pub fn offered() -> Option<Offer> {
     OFFERS.take()
 }
 
-/// Before a call that may make the other side of an offer under this key: says that we come.
+/// Before a call that may make the other side of an offer under this key: says that we come. Every `MPI_Init` is such a call, so that
+/// a folder which cannot be had is left for those who need it to say.
 pub fn come(key: u64) {
-    if let Some(mark) = folder().and_then(|folder| Coming::new(&folder, key)) {
+    if let Some(mark) = meeting_place::folder().ok().and_then(|folder| Coming::new(&folder, key)) {
         MARKS.put(mark);
     }
 }
