@@ -72,7 +72,7 @@ static void duplicate_left(void)
     MPI_Comm_dup(MPI_COMM_WORLD, &copy); /* here: duplicate_left */
 }
 
-/* finding too_long_for_a_receive 2 truncated ranks 1 dies says has room for 8 bytes, and rank 0 sent a message with tag 6 to rank 1 on MPI_COMM_WORLD (16 bytes) */
+/* finding too_long_for_a_receive 2 truncated ranks 1 dies says has room for 8 bytes, and rank 0 sent a message with tag 6 to rank 1 on MPI_COMM_WORLD (16 bytes, broken.c: */
 static void too_long_for_a_receive(void)
 {
     int values[4] = {0};
@@ -83,7 +83,7 @@ static void too_long_for_a_receive(void)
         MPI_Recv(values, 2, MPI_INT, 0, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: too_long_for_a_receive */
 }
 
-/* finding too_long_for_a_request 2 truncated ranks 1 dies says has room for 4 bytes, and rank 0 sent a message with tag 6 to rank 1 on MPI_COMM_WORLD (40 bytes) */
+/* finding too_long_for_a_request 2 truncated ranks 1 dies says has room for 4 bytes, and rank 0 sent a message with tag 6 to rank 1 on MPI_COMM_WORLD (40 bytes, broken.c: */
 static void too_long_for_a_request(void)
 {
     int values[10] = {0};

@@ -56,14 +56,15 @@ fn of_call(observations: &[Observation], seen: &Observation, fault: &Fault) -> F
     let comm = seen.communicators.iter().find(|comm| comm.identity == fault.comm);
     let room = fault.room.map_or_else(String::new, |room| format!(" for {room} bytes"));
     let at = fault.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
-    let size = size(observations, seen, comm, fault);
+    let (size, sent_at) = sent(observations, seen, comm, fault);
     let size = size.map_or_else(|| "more bytes".to_owned(), |bytes| format!("{bytes} bytes"));
+    let sent_at = sent_at.map_or_else(String::new, |place| format!(", {place}"));
     let on = comm.map_or_else(String::new, |comm| format!(" on {}", comm.name));
     let times = if fault.times > 1 { format!(", {} times", fault.times) } else { String::new() };
     Finding {
         kind: Kind::TRUNCATED,
         sentence: format!(
-            "the receive of rank {who}{at} has room{room}, and rank {} sent a message with tag {} to rank {who}{on} ({size}){times}",
+            "the receive of rank {who}{at} has room{room}, and rank {} sent a message with tag {} to rank {who}{on} ({size}{sent_at}){times}",
             fault.peer, fault.tag
         ),
         ranks: who,
@@ -71,15 +72,17 @@ fn of_call(observations: &[Observation], seen: &Observation, fault: &Fault) -> F
     }
 }
 
-/// How long the message was: what its sender knows of those that may be it, if they are alike; else what the library said.
-fn size(
-    observations: &[Observation],
+/// How long the message was and where it was sent: what its sender knows of those that may be it, if they are alike; else what the
+/// library said.
+fn sent<'a>(
+    observations: &'a [Observation],
     seen: &Observation,
     comm: Option<&Communicator>,
     fault: &Fault,
-) -> Option<u64> {
+) -> (Option<u64>, Option<&'a str>) {
     let longer = |bytes: &u64| fault.room.is_some_and(|room| *bytes > room);
-    let me = comm?.rank;
+    let said = Some(fault.bytes).filter(longer);
+    let Some(me) = comm.map(|comm| comm.rank) else { return (said, None) };
     let sender = observations.iter().filter(|other| {
         let there = other.communicators.iter().find(|there| there.identity == fault.comm);
         there.is_some_and(|there| i64::from(there.rank) == i64::from(fault.peer)) && other.world == seen.world
@@ -87,11 +90,14 @@ fn size(
     let sent = sender.flat_map(|sender| &sender.sent).filter(|message| {
         message.comm == fault.comm && message.peer == me && message.tag == fault.tag && longer(&message.bytes)
     });
-    let mut sizes: Vec<u64> = sent.map(|message| message.bytes).collect();
+    let (mut sizes, mut places): (Vec<_>, Vec<_>) =
+        sent.map(|message| (message.bytes, message.place.as_deref())).unzip();
     sizes.dedup();
-    match sizes[..] {
-        [only] => Some(only),
-        _ => Some(fault.bytes).filter(longer),
+    places.dedup();
+    match (&sizes[..], &places[..]) {
+        ([only], [place]) => (Some(*only), *place),
+        ([only], _) => (Some(*only), None),
+        _ => (said, None),
     }
 }
 
