@@ -11,6 +11,9 @@ use super::compile::{self, How, Systems};
 use super::tree;
 use crate::build;
 
+/// A wheel is fetched again and again, over lines of any speed.
+const MOST_BYTES: u64 = 8_000_000;
+
 /// What pip is to put where: `bin` is its `scripts`, everything else goes into the prefix.
 pub fn run(out: &Path, how: How) -> Result<()> {
     let built = compile::run(how, &paths::target_dir().join("dist-build"))?;
@@ -35,7 +38,9 @@ pub fn run(out: &Path, how: How) -> Result<()> {
 /// `auditwheel` says for itself which systems the wheel is for.
 fn check(out: &Path, how: How) -> Result<()> {
     let wheel = out.join(format!("mpiscope-{}-py3-none-{}.whl", tree::VERSION, how.platform()));
-    println!("{} ({} kB)", wheel.display(), wheel.metadata()?.len() / 1000);
+    let bytes = wheel.metadata()?.len();
+    println!("{} ({} kB)", wheel.display(), bytes / 1000);
+    ensure!(bytes <= MOST_BYTES, "the wheel has {bytes} bytes, more than {MOST_BYTES}");
     if how.systems == Systems::Native {
         return Ok(());
     }
