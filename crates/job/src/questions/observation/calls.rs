@@ -185,7 +185,7 @@ impl<S: Source> Reader<'_, '_, S> {
         {
             let (number, function) = (number.get(), open.asked.base.clone());
             let collective = Collective { comm: on, number, function, ..Collective::default() };
-            return vec![Need::Neighbors { collective, of }];
+            return vec![Need::Neighbors { collective: Box::new(collective), of }];
         }
         if !(numbered && partners.are_all_members()) {
             let what = format!("the other members of {}", self.object(open));

@@ -196,8 +196,8 @@ pub enum Need {
     Collective(Collective),
     /// Those members of a communicator's topology whose data it gets.
     Neighbors {
-        /// The call.
-        collective: Collective,
+        /// The call. Apart: it is rare, and every need would be larger.
+        collective: Box<Collective>,
         /// Who, as ranks of the communicator.
         of: Vec<u32>,
     },
