@@ -4,6 +4,7 @@ use mpiscope_job::discover::{Job, JobImage, discover};
 use mpiscope_job::evidence::{self, Evidence};
 use mpiscope_job::locate::NoSymbols;
 use mpiscope_job::other_hosts::Elsewhere;
+use mpiscope_job::questions::observation::Observation;
 use mpiscope_job::questions::observation::live::look;
 use mpiscope_job::questions::why::{snapshot, verdict};
 use mpiscope_job::rank::{Rank, SymbolContext};
@@ -39,6 +40,31 @@ fn saved(name: &str) -> (Job, TestImage, impl Sized, tempfile::TempDir, PathBuf)
     assert_eq!((saved.processes, saved.not_seen.len()), (2, 0));
     assert_eq!(saved.bytes, fs::metadata(&file).unwrap().len());
     (job, sample, untouched, dir, file)
+}
+
+#[test]
+fn the_files_of_all_hosts_in_a_folder_are_one_job_and_other_files_there_are_none() {
+    let dir = tempfile::tempdir().unwrap();
+    // One after the other, so that each part has the ranks of its host only.
+    for (rank, name) in [(1, "evidence.nodeb.mpiscope"), (0, "evidence.mpiscope")] {
+        let _rank = TestImage::new("evidence-of-hosts", rank, 2);
+        let part = discover().into_iter().find(|job| job.name == "evidence-of-hosts").unwrap();
+        let elsewhere = Elsewhere { not_seen: vec![format!("by {name}")], ..Elsewhere::default() };
+        let file = dir.path().join(name);
+        evidence::save(&part, Duration::ZERO, false, &NoSymbols, elsewhere, &file).unwrap();
+    }
+    fs::copy(dir.path().join("evidence.mpiscope"), dir.path().join("hang.mpiscope")).unwrap();
+    fs::write(dir.path().join("evidence.mpiscope.txt"), "PK").unwrap();
+    let files = evidence::files(dir.path()).unwrap();
+    let names: Vec<_> = files.iter().map(|file| file.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(names, ["evidence.mpiscope", "evidence.nodeb.mpiscope"], "that of rank 0 comes first");
+    let Evidence { manifest, job, .. } = evidence::open_all(&files).unwrap();
+    let ranks = |seen: &[Observation]| seen.iter().filter_map(|seen| seen.rank).collect::<Vec<_>>();
+    assert_eq!(ranks(&look(&job, &NoSymbols).observations), [0, 1]);
+    assert_eq!(ranks(&manifest.before), [0, 1]);
+    assert_eq!(manifest.not_seen, ["by evidence.mpiscope", "by evidence.nodeb.mpiscope"]);
+    let empty = tempfile::tempdir().unwrap();
+    assert_eq!((evidence::files(empty.path()), evidence::open_all(&[]).is_err()), (None, true));
 }
 
 /// Statuses without ages, which differ from look to look.

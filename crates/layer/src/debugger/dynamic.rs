@@ -83,12 +83,15 @@ pub fn before_accept<A: Abi>(
     comm: &mut A::Handle,
     _: &mut *mut A::Handle,
 ) {
-    if gate::beyond()
-        && rank_in::<A>(*comm) == *root
-        && let Some(port) = text(*port)
-    {
-        presence::offer(presence::of_port(port));
+    if let Some(key) = key_of_root::<A>(*port, *root, *comm) {
+        presence::offer(key);
     }
+}
+
+/// The name for a connection, for the root, which alone knows the port.
+fn key_of_root<A: Abi>(port: *const c_char, root: c_int, comm: A::Handle) -> Option<u64> {
+    let meets = gate::beyond() && rank_in::<A>(comm) == root;
+    meets.then(|| text(port)).flatten().map(presence::of_port)
 }
 
 /// Before `MPI_Comm_connect`: the root says that it comes to whom it connects to.
@@ -100,11 +103,8 @@ pub fn before_connect<A: Abi>(
     comm: &mut A::Handle,
     _: &mut *mut A::Handle,
 ) {
-    if gate::beyond()
-        && rank_in::<A>(*comm) == *root
-        && let Some(port) = text(*port)
-    {
-        presence::come(presence::of_port(port));
+    if let Some(key) = key_of_root::<A>(*port, *root, *comm) {
+        presence::come(key);
     }
 }
 
