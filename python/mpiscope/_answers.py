@@ -2419,6 +2419,8 @@ class ReportRankReport(Record):
     by_thread: Rows[ReportThreadReport]
     #: Bytes of all calls.
     bytes: int
+    #: Source line of that call.
+    call_place: Optional[str]
     #: By name of the function.
     calls: Dict[str, ReportCalls]
     #: The core file that it left, if it was found.
@@ -2547,6 +2549,8 @@ class ReportSizeClass(Record):
 class ReportThreadReport(Record):
     """A thread that called MPI."""
 
+    #: Source line of that call.
+    call_place: Optional[str]
     #: Completed calls.
     calls: int
     #: The call that was open at the end.

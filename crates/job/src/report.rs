@@ -146,6 +146,9 @@ pub struct RankReport {
     /// If none was open, the call that had returned last; none after `MPI_Finalize`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_call: Option<String>,
+    /// Source line of that call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_place: Option<String>,
     /// Seconds in the open call; part of `mpi_s`, not of `calls`, which are completed calls.
     pub in_call_s: f64,
     /// See the module.
@@ -208,6 +211,9 @@ pub struct ThreadReport {
     /// If none was open, the call that had returned last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_call: Option<String>,
+    /// Source line of that call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_place: Option<String>,
 }
 
 /// A process that never called MPI.
@@ -366,7 +372,12 @@ pub struct JobReport {
 impl RankReport {
     /// The calls that were open at the end, of all threads.
     pub fn open_calls(&self) -> impl Iterator<Item = &String> {
-        self.by_thread.iter().filter_map(|thread| thread.in_call.as_ref())
+        self.open_threads().filter_map(|thread| thread.in_call.as_ref())
+    }
+
+    /// The threads that were in a call at the end.
+    pub fn open_threads(&self) -> impl Iterator<Item = &ThreadReport> {
+        self.by_thread.iter().filter(|thread| thread.in_call.is_some())
     }
 }
 
@@ -585,12 +596,16 @@ fn rank_report(observed: &Observed, worlds: &Worlds) -> RankReport {
     let end_ns = p.finalized_ns.or(observed.ended_ns).unwrap_or(p.clock.end_ns());
     let window = p.window(end_ns);
     let share = Share::of_rank(p.views(), window);
-    let by_thread: Vec<ThreadReport> = p.threads.iter().map(|t| thread_report(p, t, window)).collect();
+    let place = |at: usize| observed.facts.places.get(at).cloned().flatten();
+    let threads = p.threads.iter().enumerate();
+    let by_thread: Vec<ThreadReport> =
+        threads.map(|(at, t)| thread_report(p, t, window, place(at))).collect();
     let times = by_thread.iter().map(|t| t.mpi_share * t.time_s);
     let calls = calls(p);
     let wall_s = end_ns.saturating_sub(p.begin_ns) as f64 / 1e9;
     let open = by_thread.iter().filter(|t| t.in_call.is_some()).max_by_key(|t| t.main);
-    let last = p.last().and_then(|t| t.last.as_ref());
+    let last = p.last().filter(|t| t.last.is_some() && !p.finalized());
+    let last_report = last.and_then(|last| by_thread.iter().find(|t| t.thread == last.index));
     RankReport {
         rank: p.rank.or(observed.launcher_rank),
         host: p.host.clone(),
@@ -605,7 +620,8 @@ fn rank_report(observed: &Observed, worlds: &Worlds) -> RankReport {
         alive: observed.ended_ns.is_none(),
         abort_code: p.abort_code,
         in_call: open.and_then(|t| t.in_call.clone()),
-        last_call: last.filter(|_| !p.finalized()).map(|c| p.called(c)),
+        last_call: last_report.and_then(|t| t.last_call.clone()),
+        call_place: open.or(last_report).and_then(|t| t.call_place.clone()),
         in_call_s: open.map_or(0.0, |t| t.in_call_s),
         wall_s,
         mpi_s: p.clock.seconds(share.mpi),
@@ -673,7 +689,12 @@ impl RankReport {
     }
 }
 
-fn thread_report(process: &Process, thread: &ThreadFacts, window: Window) -> ThreadReport {
+fn thread_report(
+    process: &Process,
+    thread: &ThreadFacts,
+    window: Window,
+    place: Option<String>,
+) -> ThreadReport {
     let share = Share::of_thread(thread.view(), window);
     let open = thread.call.as_ref().filter(|_| !process.finalized());
     let last = thread.last.as_ref().filter(|_| !process.finalized());
@@ -688,6 +709,7 @@ fn thread_report(process: &Process, thread: &ThreadFacts, window: Window) -> Thr
         in_call: open.map(|call| process.called(call)),
         in_call_s: open.map_or(0.0, |_| process.clock.seconds(shares::open(thread.view(), window.end))),
         last_call: last.map(|call| process.called(call)),
+        call_place: place.filter(|_| open.or(last).is_some()),
     }
 }
 

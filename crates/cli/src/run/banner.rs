@@ -10,7 +10,9 @@ use mpiscope_job::leaks::Leak;
 use mpiscope_job::losses;
 use mpiscope_job::process::Ending;
 use mpiscope_job::questions::findings::{Finding, Kind};
-use mpiscope_job::report::{Extreme, FunctionReport, HostReport, JobReport, RankReport, Silent};
+use mpiscope_job::report::{
+    Extreme, FunctionReport, HostReport, JobReport, RankReport, Silent, ThreadReport,
+};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
@@ -328,7 +330,10 @@ fn ends(report: &JobReport) -> Vec<String> {
 fn bad_end(rank: &RankReport) -> Option<String> {
     let mut parts = Vec::new();
     match (rank.abort_code, rank.finalized) {
-        (Some(code), _) => parts.push(format!("called MPI_Abort with code {code}")),
+        (Some(code), _) => {
+            let abort = format!("called MPI_Abort with code {code}");
+            parts.push(called(&abort, aborting(rank).and_then(|thread| thread.call_place.as_ref())));
+        }
         (None, false) if rank.alive => parts.push("still running".to_owned()),
         (None, false) if rank.ending == Some(Ending::Exit(0)) => {
             parts.push("ended with exit status 0 and without MPI_Finalize".to_owned());
@@ -343,20 +348,37 @@ fn bad_end(rank: &RankReport) -> Option<String> {
     if let Some(core) = &rank.core {
         parts.push(format!("core file {}", core.display()));
     }
-    let mut open: BTreeMap<&str, usize> = BTreeMap::new();
-    rank.open_calls().for_each(|call| *open.entry(call).or_default() += 1);
-    let of = |(call, threads): (&&str, &usize)| match threads {
-        1 => (*call).to_owned(),
+    if !rank.finalized && rank.abort_code.is_none() {
+        parts.extend(last_seen(rank));
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// The thread that called `MPI_Abort`.
+fn aborting(rank: &RankReport) -> Option<&ThreadReport> {
+    rank.open_threads().find(|thread| thread.in_call.as_deref() == Some("MPI_Abort"))
+}
+
+/// `last seen in MPI_Recv at ring.c:9`, or what was called last.
+fn last_seen(rank: &RankReport) -> Option<String> {
+    let mut open: BTreeMap<String, usize> = BTreeMap::new();
+    for thread in rank.open_threads() {
+        *open.entry(called(thread.in_call.as_ref()?, thread.call_place.as_ref())).or_default() += 1;
+    }
+    let of = |(call, threads): (&String, &usize)| match threads {
+        1 => call.clone(),
         n => format!("{call} ({n} threads)"),
     };
     let open: Vec<String> = open.iter().map(of).collect();
     match (open.is_empty(), &rank.last_call) {
-        _ if rank.finalized || rank.abort_code.is_some() => {}
-        (false, _) => parts.push(format!("last seen in {}", open.join(", "))),
-        (true, Some(call)) => parts.push(format!("last call {call}")),
-        (true, None) => {}
+        (false, _) => Some(format!("last seen in {}", open.join(", "))),
+        (true, Some(call)) => Some(format!("last call {}", called(call, rank.call_place.as_ref()))),
+        (true, None) => None,
     }
-    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn called(what: &str, place: Option<&String>) -> String {
+    place.map_or_else(|| what.to_owned(), |place| format!("{what} at {place}"))
 }
 
 fn ending(ending: Ending) -> String {

@@ -25,6 +25,8 @@ pub struct Facts {
     pub files: Vec<Used>,
     /// Where the program called from.
     pub call_sites: RankSites,
+    /// Of each thread, in the order of the process's: where the call that it is in was made, else the one that returned last.
+    pub places: Vec<Option<String>>,
     /// The processes that it has started, as far as it is known.
     pub spawned: Vec<Spawned>,
     /// Bytes of the image.
@@ -65,10 +67,11 @@ impl Facts {
     pub fn read<S: Source>(rank: &Rank<'_, S>, placement: Option<Placement>) -> Self {
         let call_sites = sites::of_rank(rank).unwrap_or_default();
         let spawned = spawned::of_image(rank.image(), &rank.process().world, Which::All);
-        Self { files: files(rank), call_sites, spawned, ..Self::snapshot(rank, placement) }
+        let places = rank.process().threads.iter().map(|thread| rank.place(thread.return_address)).collect();
+        Self { files: files(rank), call_sites, places, spawned, ..Self::snapshot(rank, placement) }
     }
 
-    /// The same without files, call sites and processes that it has started.
+    /// The same without files, call sites, places and processes that it has started.
     pub fn snapshot<S: Source>(rank: &Rank<'_, S>, placement: Option<Placement>) -> Self {
         let image = rank.image();
         let totals = image.all::<Traffic>(SectionKind::TRAFFIC).unwrap_or_default();
@@ -79,6 +82,7 @@ impl Facts {
             levels: traffic.map(levels).unwrap_or_default(),
             files: Vec::new(),
             call_sites: RankSites::default(),
+            places: Vec::new(),
             spawned: Vec::new(),
             image: image.source().len(),
             placement,
