@@ -2653,6 +2653,9 @@ class ReportWindows(Record):
     list: Rows[ReportWindow]
     #: The ranks, in the order of ``Window::mpi``.
     ranks: List[str]
+    #: The same in few rows, for a table: so many windows that follow each other are one. Their efficiencies follow
+    #: from the times of all of them: a mean of efficiencies is none.
+    rows: Optional[Rows[ReportWindow]]
     #: From when to when the run was alike, and what the ranks did then.
     said: List[str]
     #: Length of each; the last one may not be full.
@@ -2987,7 +2990,7 @@ ReportSampled._classes = {"list": ReportLost}
 ReportSections._classes = {"collectives": ReportCollectives, "crowded": ReportCrowd, "files": ReportFileUse, "memory": ReportMemory, "messages": ReportMessages, "peers": ReportExchange}
 ReportSilent._classes = {"ending": ReportEnding}
 ReportWaits._classes = {"causes": ReportCause, "estimated": ReportEstimated, "list": ReportLost, "sampled": ReportSampled}
-ReportWindows._classes = {"growing": ReportGrowth, "iterations": ReportIterations, "list": ReportWindow}
+ReportWindows._classes = {"growing": ReportGrowth, "iterations": ReportIterations, "list": ReportWindow, "rows": ReportWindow}
 Vars._classes = {"items": VarsItem}
 VarsHeld._classes = {"object": VarsObject}
 VarsItem._classes = {"values": VarsHeld}

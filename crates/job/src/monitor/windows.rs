@@ -23,6 +23,8 @@ use repetition::Repetitions;
 
 /// Windows that are kept.
 pub const MOST: usize = 128;
+/// Rows of a table of them.
+const MOST_ROWS: usize = 16;
 /// Length of the first ones, in nanoseconds.
 const FIRST_NS: u64 = 50_000_000;
 /// Ranks that are kept.
@@ -247,6 +249,7 @@ impl Timeline {
                 .zip(&all)
                 .map(|(at, parts)| Window::of(f64::from(at) * width_s, parts, self.waited))
                 .collect(),
+            rows: self.rows(&all),
             waited_s: (0..if self.waited { tracks.len() } else { 0 })
                 .map(|rank| whole(rank).waits_s())
                 .collect(),
@@ -257,12 +260,44 @@ impl Timeline {
         let useful: Vec<Vec<f64>> =
             all.iter().map(|parts| parts.iter().map(|part| part.useful_s() / width_s).collect()).collect();
         (0..).zip(&mut found.list).for_each(|(at, window)| window.iterations_over = over(at));
+        let firsts = (0..).step_by(each_row(count));
+        firsts.zip(&mut found.rows).for_each(|(at, row)| row.iterations_over = over(at));
         found.said = words::said(&found, &all, &segments(&useful), &over);
         Self::put_memory(&tracks, &mut found);
         if self.left_out > 0 {
             found.said.push(format!("{} further ranks are not in the windows", self.left_out));
         }
         Some(found)
+    }
+}
+
+impl Timeline {
+    /// [`Windows::rows`]
+    fn rows(&self, all: &[Vec<Part>]) -> Vec<Window> {
+        let each = each_row(all.len());
+        let width_s = self.width_ns as f64 / 1e9 * each as f64;
+        let joined = |windows: &[Vec<Part>]| -> Vec<Part> {
+            let ranks = windows.iter().map(Vec::len).max().unwrap_or(0);
+            let rank = |at: usize| windows.iter().filter_map(move |parts| parts.get(at));
+            (0..ranks).map(|at| rank(at).fold(Part::default(), |sum, part| sum.and(*part, 1.0))).collect()
+        };
+        let row = |(at, windows): (u32, &[Vec<Part>])| {
+            Window::of(f64::from(at) * width_s, &joined(windows), self.waited)
+        };
+        (0..).zip(all.chunks(each)).map(row).collect()
+    }
+}
+
+/// How many windows are a row.
+fn each_row(windows: usize) -> usize {
+    windows.div_ceil(MOST_ROWS).max(1)
+}
+
+impl Windows {
+    /// Length of each of the [`rows`](Self::rows), in seconds.
+    #[must_use]
+    pub fn row_s(&self) -> f64 {
+        self.seconds * each_row(self.list.len()) as f64
     }
 }
 
@@ -345,6 +380,10 @@ pub struct Windows {
     pub waited_s: Vec<f64>,
     /// One after the other.
     pub list: Vec<Window>,
+    /// The same in few rows, for a table: so many windows that follow each other are one. Their efficiencies follow from the times of
+    /// all of them: a mean of efficiencies is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<Window>,
     /// The steps of the program, if it is seen to repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iterations: Option<Iterations>,

@@ -63,6 +63,21 @@ fn the_number_of_windows_is_bounded_and_no_time_is_lost_by_that() {
 }
 
 #[test]
+fn what_a_row_of_several_windows_says_agrees_with_itself() {
+    // Each works in turn, so that every window is out of balance and all together are not.
+    let turns = |rank: u32, at: f64| if (at / 0.05) as u32 % 4 == rank { 0.9 } else { 0.1 };
+    let found = run(4, 6, 10_000_000, turns).windows(|_, _, _| 0).unwrap();
+    assert!(found.list.len() > found.rows.len() && found.rows.len() <= MOST_ROWS, "{}", found.rows.len());
+    for row in &found.rows {
+        let (balance, communication) = (row.load_balance.unwrap(), row.communication_efficiency.unwrap());
+        assert!((row.parallel_efficiency.unwrap() - balance * communication).abs() < 1e-9, "{row:?}");
+        assert!((row.over_mean.unwrap() * balance - 1.0).abs() < 1e-9, "{row:?}");
+        assert!(balance > 0.99, "in 0.4 s each has worked twice: {row:?}");
+    }
+    assert!((found.row_s() - 0.4).abs() < 1e-9 && (found.rows[3].from_s - 1.2).abs() < 1e-9);
+}
+
+#[test]
 fn noise_is_no_change() {
     // Numbers that look like chance, between zero and a tenth.
     let noise = |rank: u32, at: f64| {
