@@ -396,6 +396,9 @@ class CoreVerdict(Record):
     next: str
     #: What could not be seen, and so is not part of the verdict, for people.
     not_seen: List[str]
+    #: A host, a process or a file of the job could not be read; ``not_seen`` says which. Something may be wrong
+    #: there.
+    partial: bool
     #: Something is wrong and will not mend itself.
     problem: bool
     #: Name and version of this form: fields may be added to it, none changes its meaning.
@@ -2873,6 +2876,9 @@ class Why(Record):
     next: str
     #: What could not be seen, and so is not part of the verdict, for people.
     not_seen: List[str]
+    #: A host, a process or a file of the job could not be read; ``not_seen`` says which. Something may be wrong
+    #: there.
+    partial: bool
     #: Something is wrong and will not mend itself.
     problem: bool
     #: Name and version of this form: fields may be added to it, none changes its meaning.

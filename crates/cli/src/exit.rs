@@ -1,4 +1,7 @@
 //! Exit status, and how a failure is reported.
+//!
+//! All verbs that read jobs have one rule: an answer that lacks a part, because a host, a process or a file of it could not be read, is
+//! never "nothing wrong", and as long as something could be read it is no failure either.
 
 use crate::render::complain;
 use std::io::ErrorKind;
@@ -6,10 +9,15 @@ use std::process::ExitCode;
 
 /// Nothing wrong.
 pub const FINE: u8 = 0;
-/// A problem was found.
+/// A problem was found, or part of what was asked could not be read.
 pub const PROBLEM: u8 = 1;
 /// Nothing could be read.
 pub const COULD_NOT_READ: u8 = 2;
+
+/// The status of an answer.
+pub fn answer(problem: bool, partial: bool) -> ExitCode {
+    ExitCode::from(if problem || partial { PROBLEM } else { FINE })
+}
 
 /// Reports what failed. A reader that went away (`mpiscope ps | head`) is no failure.
 pub fn failed(error: &anyhow::Error) -> ExitCode {

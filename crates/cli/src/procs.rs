@@ -173,6 +173,11 @@ fn has_ended(pid: u32) -> bool {
 
 /// Acquires from what the user named.
 pub fn look(targets: &[String], remote: bool, whose: &Whose) -> Result<Acquired> {
+    look_by(targets, remote, whose).map(|(found, _)| found)
+}
+
+/// The same, and how the job's hosts are asked: where the user logs in no process of it says what started it.
+pub fn look_by(targets: &[String], remote: bool, whose: &Whose) -> Result<(Acquired, SystemHosts)> {
     let Beginning { start, owner, jobs, slurm } = beginning(targets)?;
     let users = whose.user.clone().unwrap_or(owner);
     let by_job = jobs.keys().next().is_some();
@@ -194,7 +199,7 @@ pub fn look(targets: &[String], remote: bool, whose: &Whose) -> Result<Acquired>
             problems => bail!("{}", problems.join("; ")),
         }
     }
-    Ok(found)
+    Ok((found, system))
 }
 
 /// The jobs that the processes here are connected with.
@@ -217,9 +222,12 @@ pub fn system() -> SystemHosts {
     SystemHosts::new(program.or_else(|| std::env::current_exe().ok()).unwrap_or_else(|| "mpiscope".into()))
 }
 
-/// The same, for the job of these processes here: one that Slurm has started is asked by Slurm.
-pub fn system_of(pids: &[u32]) -> SystemHosts {
-    system().started_by(pids.iter().find_map(|pid| SlurmId::of_process(*pid)))
+/// The same, for the job of these processes: one that Slurm has started is asked by Slurm.
+pub fn system_of(entries: &[Entry]) -> SystemHosts {
+    let system = system();
+    let here = entries.iter().filter(|entry| system.here(&entry.place.host));
+    let slurm = here.map(|entry| entry.place.pid).find_map(SlurmId::of_process);
+    system.started_by(slurm)
 }
 
 /// Where to begin.

@@ -12,7 +12,8 @@ use std::process::ExitCode;
 ///
 /// One table for each communicator. "posted": a receive that no message fits; "unexpected": a message that no posted receive
 /// fits; "paired": both are there; "matched": a probe (MPI_Mprobe) has taken the message and nothing has received it. Ranks
-/// are those of MPI_COMM_WORLD. No rank is stopped or slowed. Exit status: 0 shown, 2 nothing could be read.
+/// are those of MPI_COMM_WORLD. No rank is stopped or slowed. Exit status: 0 all is shown, 1 part of the job could
+/// not be read, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`, or core files and directories with core files;
@@ -37,6 +38,7 @@ pub fn show(options: &Options) -> Result<ExitCode> {
     let (snapshot, errors) =
         while_working("reading the ranks", || why::once(&options.targets, options.host_scope))?;
     let mut found = queues(&snapshot);
+    let partial = !errors.is_empty();
     found.not_seen.extend(errors);
     let mut screen = Screen::paged();
     if options.json {
@@ -58,7 +60,7 @@ pub fn show(options: &Options) -> Result<ExitCode> {
     if !options.json {
         found.not_seen.iter().for_each(|what| complain("queues", &format!("not seen: {what}")));
     }
-    Ok(ExitCode::from(exit::FINE))
+    Ok(exit::answer(false, partial))
 }
 
 fn table(queue: &Queue, most: usize) -> Table {

@@ -3,15 +3,15 @@
 use super::Options;
 use super::debugger::{self, Debugger};
 use super::group::{self, Answer};
+use crate::procs;
 use crate::render::{Screen, complain};
-use crate::{exit, procs};
 use anyhow::{Context, Result, bail};
-use mpiscope_job::acquire::{Entry, Hosts, Remote, SystemHosts};
+use mpiscope_job::acquire::{Entry, Hosts, Remote};
 use mpiscope_job::live_process::may_read;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -42,11 +42,22 @@ pub struct Outputs {
     outputs: Vec<Output>,
 }
 
-/// Runs `command` in the chosen processes and shows the answers.
-pub fn run(chosen: &[Entry], debugger: &Debugger, command: &str, options: &Options) -> Result<ExitCode> {
+impl Output {
+    /// Whether there is an answer.
+    pub fn is_there(&self) -> bool {
+        self.text.is_some()
+    }
+}
+
+/// Runs `command` in the chosen processes, shows the answers, and gives them.
+pub fn run(
+    chosen: &[Entry],
+    debugger: &Debugger,
+    remote: &Remote,
+    command: &str,
+    options: &Options,
+) -> Result<Vec<Output>> {
     let (here, elsewhere) = split(chosen);
-    let system = of(&here);
-    let remote = system.remote();
     let mut outputs = all_here(&here, debugger, command)?;
     // Side by side: one that does not answer costs the others nothing.
     let answers = std::thread::scope(|scope| {
@@ -57,21 +68,15 @@ pub fn run(chosen: &[Entry], debugger: &Debugger, command: &str, options: &Optio
         asked.into_iter().map(|answer| answer.join().unwrap_or_default()).collect::<Vec<_>>()
     });
     outputs.extend(answers.into_iter().flatten());
-    let failed = outputs.iter().filter(|output| output.text.is_none()).count();
-    let none = failed == outputs.len();
-    if options.json {
-        let report = Outputs { schema: "mpiscope.answers/1".into(), outputs };
-        let mut screen = Screen::stdout();
-        screen.json(&report)?;
-        screen.finish()?;
-    } else {
+    if !options.json {
         show(&outputs)?;
+        return Ok(outputs);
     }
-    Ok(ExitCode::from(match failed {
-        0 => exit::FINE,
-        _ if none => exit::COULD_NOT_READ,
-        _ => exit::PROBLEM,
-    }))
+    let report = Outputs { schema: "mpiscope.answers/1".into(), outputs };
+    let mut screen = Screen::stdout();
+    screen.json(&report)?;
+    screen.finish()?;
+    Ok(report.outputs)
 }
 
 /// Processes of this host, and those of others by host.
@@ -87,11 +92,6 @@ pub fn split(chosen: &[Entry]) -> (Vec<Entry>, BTreeMap<String, Vec<Entry>>) {
         }
     }
     (here, elsewhere)
-}
-
-/// How the other hosts of a job are reached that has these processes here.
-pub fn of(here: &[Entry]) -> SystemHosts {
-    procs::system_of(&here.iter().map(|entry| entry.place.pid).collect::<Vec<_>>())
 }
 
 fn show(outputs: &[Output]) -> Result<()> {

@@ -11,7 +11,7 @@ use crate::{exit, procs};
 use anyhow::{Result, bail};
 use debugger::Debugger;
 use mpiscope_job::RankSet;
-use mpiscope_job::acquire::{self, Acquired, Entry};
+use mpiscope_job::acquire::{self, Acquired, Entry, SystemHosts};
 use std::process::ExitCode;
 
 /// Open a debugger on ranks of a job, or run one command in all of them
@@ -55,19 +55,26 @@ pub struct Options {
 
 /// Attaches.
 pub fn attach(options: &Options) -> Result<ExitCode> {
-    let found = procs::look(&options.targets, !options.here, &options.whose)?;
+    let (found, hosts) = procs::look_by(&options.targets, !options.here, &options.whose)?;
     for problem in &found.problems {
         complain("attach", problem);
     }
     let chosen = chosen(options, &found)?;
     let debugger = Debugger::new(&options.debugger);
     if options.release {
-        let problems = release(&chosen);
+        let problems = release(&chosen, &hosts);
         problems.iter().for_each(|problem| complain("attach", problem));
         return Ok(ExitCode::from(if problems.is_empty() { exit::FINE } else { exit::PROBLEM }));
     }
     match &options.batch {
-        Some(command) => batch::run(&chosen, &debugger, command, options),
+        Some(command) => {
+            let answers = batch::run(&chosen, &debugger, hosts.remote(), command, options)?;
+            let failed = answers.iter().filter(|answer| !answer.is_there()).count();
+            if failed > 0 && failed == answers.len() {
+                return Ok(ExitCode::from(exit::COULD_NOT_READ));
+            }
+            Ok(exit::answer(failed > 0, !found.problems.is_empty()))
+        }
         None => {
             tmux::open(&chosen, &debugger, false)?;
             Ok(ExitCode::from(exit::FINE))
@@ -96,7 +103,7 @@ fn chosen(options: &Options, found: &Acquired) -> Result<Vec<Entry>> {
 }
 
 /// Lets processes go that are held in `MPI_Init`, on all hosts; gives what went wrong.
-pub fn release(entries: &[Entry]) -> Vec<String> {
+pub fn release(entries: &[Entry], hosts: &SystemHosts) -> Vec<String> {
     let mut problems = Vec::new();
     let (here, elsewhere) = batch::split(entries);
     for pid in here.iter().map(|entry| entry.place.pid) {
@@ -110,8 +117,7 @@ pub fn release(entries: &[Entry]) -> Vec<String> {
         let options = ["attach", "--release", "--here", "--only"].map(str::to_owned);
         let pids = entries.iter().map(|entry| entry.place.pid.to_string());
         let words: Vec<String> = options.into_iter().chain(pids).collect();
-        problems
-            .extend(batch::of(&here).remote().command(&host, &words).err().map(|error| error.to_string()));
+        problems.extend(hosts.remote().command(&host, &words).err().map(|error| error.to_string()));
     }
     problems
 }

@@ -106,11 +106,10 @@ pub fn inspect(options: &Options) -> Result<ExitCode> {
     let missing = options.handle.is_some() && found.looks.iter().all(|look| look.objects.is_empty());
     let leaks = options.leaks && found.looks.iter().any(|look| !look.leaks(options.kind).is_empty());
     let blind = found.looks.iter().all(|look| look.blind.is_some());
-    Ok(ExitCode::from(match (missing || blind, leaks) {
-        (true, _) => exit::COULD_NOT_READ,
-        (_, true) => exit::PROBLEM,
-        _ => exit::FINE,
-    }))
+    Ok(match missing || blind {
+        true => ExitCode::from(exit::COULD_NOT_READ),
+        false => exit::answer(leaks, !found.problems.is_empty()),
+    })
 }
 
 /// Why there is nothing to look at.

@@ -26,7 +26,7 @@ use std::time::Duration;
 ///
 /// Reads what the layer has recorded; ranks are neither stopped nor slowed. Covers jobs that the same user started under
 /// `mpiscope run`; root sees everybody's, as USER:JOB. Ranks on other hosts are found as by `mpiscope procs`.
-/// Exit status: 0 all is well, 1 a rank is gone or has aborted, 2 nothing could be read.
+/// Exit status: 0 all is well, 1 a rank is gone or has aborted, or part of the job could not be read, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`, a saved image, or a core

@@ -261,21 +261,23 @@ fn companion(inner: &[OsString], program: &[OsString]) -> OsString {
     words.join(std::ffi::OsStr::new("\u{1f}"))
 }
 
-/// What other hosts sent: by their connections, and those that have none through the directory of `--out`.
+/// What other hosts sent: by their connections, and those that have none through the directory of `--out`; and what the report has to
+/// say of that.
 fn gathered(
-    gather: hosts::gather::Gather,
+    gather: &hosts::gather::Gather,
     options: &Options,
     job: &str,
-) -> (Vec<hosts::FromHost>, Option<String>) {
-    let (mut others, mut note) = (gather.finish(), None);
+) -> (Vec<hosts::FromHost>, Vec<String>) {
+    let mut others = gather.finish();
+    let mut notes = Vec::from_iter(gather.refused());
     if options.out.is_some()
         && let Ok(shared) = hosts::shared::Shared::find(options.out.as_deref(), job)
     {
         let through = shared.take(std::time::Duration::ZERO, |_| false);
-        note = hosts::join::through(&through, shared.folder());
+        notes.extend(hosts::join::through(&through, shared.folder()));
         others.extend(through);
     }
-    (others, note)
+    (others, notes)
 }
 
 /// Form 1: parent of the launcher.
@@ -309,9 +311,9 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     })?;
     drop(watch);
     collector.settle();
-    let (others, note) = gather.map_or_else(|| (Vec::new(), None), |gather| gathered(gather, options, &job));
+    let (others, notes) = gather.map_or_else(Default::default, |gather| gathered(&gather, options, &job));
     let mut report = collector.report(options.command(), &others);
-    report.notes.extend(note.map(|note| (note, Default::default())));
+    report.notes.extend(notes.into_iter().map(|note| (note, Default::default())));
     let scope = banner::Scope { whole: true, ending: Some(ending), ends: collector.ends(), others };
     banner::deliver(options, &job, report, scope, None);
     signals.mask().restore();

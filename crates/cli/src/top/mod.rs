@@ -34,7 +34,8 @@ use view::View;
 /// Watch a job while it runs: who computes, who waits, where the time goes
 ///
 /// Ranks are neither stopped nor slowed. Keys: s sort, r reverse, / filter, space freeze, enter one rank, ? help, q quit. Without a
-/// terminal, and with --once, prints text. Exit status: 0 all is well, 1 a rank is gone or the job hangs, 2 nothing could be read.
+/// terminal, and with --once, prints text. Exit status: 0 all is well, 1 a rank is gone, the job hangs, or part of it
+/// could not be read, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// A job, or the process id of a rank or of its launcher; not needed if there is only one job
@@ -83,7 +84,7 @@ pub fn top(options: &Options) -> Result<ExitCode> {
     if !options.json && sampler.over() {
         complain("top", &format!("job {} has ended", view.job));
     }
-    Ok(ExitCode::from(if view.problem() { exit::PROBLEM } else { exit::FINE }))
+    Ok(exit::answer(view.problem(), view.partial()))
 }
 
 fn once(sampler: &mut Sampler, view: &mut View) -> Result<()> {

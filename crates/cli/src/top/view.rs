@@ -128,6 +128,11 @@ impl View {
         self.latest.as_deref().is_some_and(bad)
     }
 
+    /// Part of the job could not be read.
+    pub fn partial(&self) -> bool {
+        self.latest.as_deref().is_some_and(|latest| !latest.not_seen.is_empty())
+    }
+
     /// Places of the ranks in the interval that are shown, in order.
     pub fn shown(&self) -> Vec<usize> {
         let Some(latest) = &self.latest else { return Vec::new() };

@@ -33,7 +33,7 @@ struct Rank {
 
 /// Looks and shows.
 pub fn vars(options: &Options) -> Result<ExitCode> {
-    let ranks = ranks(options)?;
+    let (ranks, partial) = ranks(options)?;
     let mut list = List::default();
     for (rank, items) in while_working("asking the MPI library", || helpers(&ranks)) {
         list.add(rank, items);
@@ -44,7 +44,7 @@ pub fn vars(options: &Options) -> Result<ExitCode> {
     }
     item::name_values(&mut list.items);
     let job = ranks.first().map(|rank| (rank.process.job.as_str(), headline(&ranks)));
-    output::show(options, job, &list.items)
+    output::show(options, job, &list.items, partial)
 }
 
 fn headline(ranks: &[Rank]) -> String {
@@ -54,11 +54,13 @@ fn headline(ranks: &[Rank]) -> String {
     format!("job {}: {}{of}, {}", first.job, numbers.named(), first.library)
 }
 
-fn ranks(options: &Options) -> Result<Vec<Rank>> {
-    let mut ranks = Vec::new();
+/// The ranks, and whether some could not be read.
+fn ranks(options: &Options) -> Result<(Vec<Rank>, bool)> {
+    let (mut ranks, mut partial) = (Vec::new(), false);
     match selection::find(options.target.as_deref())? {
         Target::Job(mut job) => {
             let elsewhere = options.host_scope.join(&mut job, Duration::ZERO, false);
+            partial = !elsewhere.not_seen.is_empty();
             elsewhere.not_seen.iter().for_each(|why| complain("vars", why));
             let reader = live_process::Reader::default();
             for found in &job.images {
@@ -88,7 +90,7 @@ fn ranks(options: &Options) -> Result<Vec<Rank>> {
     }
     ranks.sort_by_key(|rank| rank.number);
     add_unexpected(&mut ranks);
-    Ok(ranks)
+    Ok((ranks, partial))
 }
 
 /// Adds the variables that follow from what all processes say together. A single process of several says nothing of what the

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 pub fn vars(options: &Options, library: &str) -> Result<ExitCode> {
     let mut items = query::describe(&find(library)?, &query::own_environment())?;
     item::name_values(&mut items);
-    output::show(options, None, &items)
+    output::show(options, None, &items, false)
 }
 
 /// The file names of MPI libraries, as the dynamic linker knows them.

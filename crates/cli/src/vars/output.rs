@@ -39,8 +39,13 @@ const SHOWN_OBJECTS: usize = 4;
 /// The most elements of an array that are shown; JSON has them all.
 const SHOWN: usize = 8;
 
-/// What the user asked for of all this. Of a job there is its name, and a headline.
-pub fn show(options: &Options, job: Option<(&str, String)>, items: &[Item]) -> Result<ExitCode> {
+/// What the user asked for of all this. Of a job there is its name, and a headline; it is `partial` if some of it could not be read.
+pub fn show(
+    options: &Options,
+    job: Option<(&str, String)>,
+    items: &[Item],
+    partial: bool,
+) -> Result<ExitCode> {
     let wanted = |item: &&Item| {
         options.found(&item.name, &item.desc)
             && (!options.changed || item.is_changed())
@@ -65,7 +70,7 @@ pub fn show(options: &Options, job: Option<(&str, String)>, items: &[Item]) -> R
     }
     screen.finish()?;
     let problem = chosen.iter().any(|item| !item.problem.is_empty());
-    Ok(ExitCode::from(if problem { exit::PROBLEM } else { exit::FINE }))
+    Ok(exit::answer(problem, partial))
 }
 
 /// A line for each variable that has something to say, kind by kind, and how many there are besides.

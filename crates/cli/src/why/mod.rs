@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 /// Reads every rank twice and compares; no rank is stopped or slowed, except with --stacks. Prints the verdict in one
 /// sentence, what it follows from, and the next thing to try. Says "deadlock" only if nobody is left who could release the
 /// ranks that wait. An evidence file holds both readings, core files and saved images hold one. Exit status: 0 nothing is
-/// wrong, 1 a problem was found, 2 nothing could be read.
+/// wrong, 1 a problem was found or part of the job could not be read, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`, or core files and
@@ -68,7 +68,7 @@ pub fn why(options: &Options) -> Result<ExitCode> {
     }
     let Judged { found, stacks } = while_working("looking twice at the ranks", || judge(options))?;
     let stacks = stacks.map(|taken| stacks::merge(&taken));
-    let problem = found.problem;
+    let status = exit::answer(found.problem, found.partial);
     let mut screen = Screen::paged();
     if options.json {
         screen.json(&Answer { verdict: found, stacks })?;
@@ -80,7 +80,7 @@ pub fn why(options: &Options) -> Result<ExitCode> {
         }
     }
     screen.finish()?;
-    Ok(ExitCode::from(if problem { exit::PROBLEM } else { exit::FINE }))
+    Ok(status)
 }
 
 /// What a look found.
@@ -203,12 +203,12 @@ fn of_evidence(files: &[PathBuf], stacks: bool) -> Result<Judged> {
 }
 
 /// What follows from two looks; `unseen` says why a rank may not have been seen.
-fn compared(before: &[Observation], mut after: Look, seconds: f64, unseen: &str) -> Result<Verdict> {
+fn compared(before: &[Observation], after: Look, seconds: f64, unseen: &str) -> Result<Verdict> {
     if after.observations.is_empty() {
         bail!("{}", nothing(&after));
     }
     let mut found = verdict(&snapshot(before, unseen), &snapshot(&after.observations, unseen), seconds);
-    found.not_seen.append(&mut after.errors);
+    found.could_not_read(after.errors);
     Ok(found)
 }
 

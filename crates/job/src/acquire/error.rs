@@ -26,11 +26,15 @@ pub enum Error {
     )]
     #[allow(missing_docs)]
     Nothing { pid: u32, name: PathBuf },
-    /// Another host could not be asked.
+    /// Another host could not be reached.
     #[error(
         "host {host}: {why}; can you log in there without a password (`ssh {} true`)? MPISCOPE_SSH names another command",
         quoted(host)
     )]
+    #[allow(missing_docs)]
+    Unreached { host: String, why: String },
+    /// Another host was asked, and gave no answer that could be used.
+    #[error("host {host}: {why}")]
     #[allow(missing_docs)]
     Remote { host: String, why: String },
     /// A table or an answer names a host as none is called.

@@ -72,6 +72,9 @@ impl Whom {
     }
 }
 
+/// With this status `ssh` ends when it has no connection, or has lost it; commands like it do the same.
+const NO_CONNECTION: i32 = 255;
+
 /// How long another host may take to answer, unless `MPISCOPE_HOST_SECONDS` says otherwise.
 const SECONDS: f64 = 30.0;
 
@@ -154,8 +157,7 @@ impl Remote {
     /// [`Error::Remote`], when the command cannot be started, does not end in time, or says that it failed.
     pub fn command(&self, host: &str, arguments: &[String]) -> Result<(), Error> {
         let outcome = self.ask(host, arguments, Duration::ZERO)?;
-        let fail = || Error::Remote { host: host.to_owned(), why: last_words(&outcome) };
-        if outcome.success() { Ok(()) } else { Err(fail()) }
+        if outcome.success() { Ok(()) } else { Err(self.failed(host, last_words(&outcome), &outcome)) }
     }
 
     /// Runs this program on another host for `longer` than usual, and reads the JSON that it prints.
@@ -176,7 +178,7 @@ impl Remote {
             let silent = outcome.stdout.is_empty() || !outcome.stderr.is_empty();
             let why =
                 if silent { last_words(&outcome) } else { format!("the answer is not understood ({e})") };
-            Error::Remote { host: host.to_owned(), why }
+            self.failed(host, why, &outcome)
         })
     }
 
@@ -188,7 +190,17 @@ impl Remote {
         let outcome = self.ask(host, arguments, longer)?;
         let silent = outcome.stdout.is_empty();
         let why = if silent { last_words(&outcome) } else { String::new() };
-        if silent { Err(Error::Remote { host: host.to_owned(), why }) } else { Ok(outcome.stdout) }
+        if silent { Err(self.failed(host, why, &outcome)) } else { Ok(outcome.stdout) }
+    }
+
+    /// What went wrong on the way to a host is mended by other means than what went wrong there.
+    fn failed(&self, host: &str, why: String, outcome: &Outcome) -> Error {
+        let host = host.to_owned();
+        let refused = outcome.status.and_then(|status| status.code()) == Some(NO_CONNECTION);
+        match &self.way {
+            Way::Shell(_) if refused => Error::Unreached { host, why },
+            Way::Shell(_) | Way::Slurm(_) => Error::Remote { host, why },
+        }
     }
 
     fn ask(&self, host: &str, arguments: &[String], longer: Duration) -> Result<Outcome, Error> {
@@ -325,6 +337,20 @@ mod tests {
         assert!(error.contains(killed), "{error}");
         let error = remote.run::<Acquired>("n3", &[], Duration::ZERO).unwrap_err().to_string();
         assert!(error.contains(killed), "{error}");
+        assert!(!error.contains("log in"), "it was reached: {error}");
+    }
+
+    #[test]
+    fn advice_on_logging_in_is_given_where_that_failed_and_only_there() {
+        let remote = |script: &str| {
+            let shell = ["sh", "-c", script, "{host}"].map(str::to_owned).to_vec();
+            Remote { way: Way::Shell(shell), program: "0".into(), limit: Duration::from_secs(60) }
+        };
+        let said = |script| remote(script).output("n3", &[], Duration::ZERO).unwrap_err().to_string();
+        assert!(said("echo Permission denied >&2; exit 255").contains("denied; can you log in there"));
+        for script in ["echo no such file >&2; exit 127", "kill -15 $$", "exit 2"] {
+            assert!(!said(script).contains("log in"), "{}", said(script));
+        }
     }
 
     #[test]

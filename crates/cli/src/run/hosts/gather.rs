@@ -1,6 +1,7 @@
 //! The side that reports: hears the hosts of the job while it runs, takes their evidence when it ends.
 
 mod again;
+mod refused;
 
 use super::message::{self, LONGEST_EVIDENCE, Message};
 use super::sealed::{HANDSHAKE, Sealed, Secret, Side};
@@ -9,10 +10,11 @@ use mpiscope_job::clock::Moment;
 use mpiscope_job::clock_offset::{HostClock, Offset};
 use mpiscope_job::evidence::{self, Evidence};
 use mpiscope_job::other_hosts::announced::{self, Announcement};
+use refused::Refused;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::net::{TcpListener, TcpStream};
+use std::net::{IpAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -49,6 +51,7 @@ struct Shared {
     hosts: Mutex<Vec<Known>>,
     news: Condvar,
     strangers: AtomicUsize,
+    refused: Mutex<Refused>,
     /// When the launcher ended.
     ended: Mutex<Option<Instant>>,
     over: AtomicBool,
@@ -64,6 +67,10 @@ impl Shared {
     fn is_late(&self) -> bool {
         let ended = *self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         ended.is_some_and(|ended| ended.elapsed() > LATE)
+    }
+
+    fn refuse(&self, from: Option<IpAddr>) {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).add(from);
     }
 
     fn change(&self, at: usize, change: impl FnOnce(&mut Known)) {
@@ -129,8 +136,13 @@ impl Gather {
         silent.filter(|host| host.since > SILENCE).collect()
     }
 
+    /// Who came and was refused, in a sentence.
+    pub fn refused(&self) -> Option<String> {
+        self.shared.refused.lock().unwrap_or_else(PoisonError::into_inner).said()
+    }
+
     /// The launcher has ended, and with it, soon, the job: waits for what its hosts have to say, as long as they are there, and gives it.
-    pub fn finish(self) -> Vec<FromHost> {
+    pub fn finish(&self) -> Vec<FromHost> {
         let until = Instant::now() + patience();
         *self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         let mut hosts = self.shared.hosts();
@@ -164,15 +176,18 @@ fn accept(listener: &TcpListener, job: &str, secret: &Secret, shared: &Arc<Share
         let Ok(socket) = socket else { continue };
         if shared.strangers.fetch_add(1, Ordering::Relaxed) >= MOST_STRANGERS {
             shared.strangers.fetch_sub(1, Ordering::Relaxed);
+            shared.refuse(socket.peer_addr().ok().map(|peer| peer.ip()));
             continue;
         }
         let (job, secret, all) = (job.to_owned(), secret.clone(), Arc::clone(shared));
         let hear = move || {
+            let from = socket.peer_addr().ok().map(|peer| peer.ip());
             let sealed = Sealed::make(socket, &secret, Side::Gatherer);
             all.strangers.fetch_sub(1, Ordering::Relaxed);
-            // Who does not know the secret gets no answer, and costs nobody anything.
-            if let Ok(sealed) = sealed {
-                hear(sealed, &job, &all);
+            match sealed {
+                Ok(sealed) => hear(sealed, &job, &all),
+                // Who does not know the secret gets no answer, and costs nobody anything.
+                Err(_) => all.refuse(from),
             }
         };
         // Without a thread the host is not heard, and missed in the report.

@@ -11,8 +11,8 @@
 mod symbols;
 
 use super::peers::Peer;
-use crate::attach;
 use crate::render::complain;
+use crate::{attach, procs};
 use mpiscope_job::acquire::{Entry, WhoIs, mpi2dd};
 use mpiscope_job::discover::LastStage;
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,7 +79,9 @@ impl Starter {
             }
         } else if being_debugged() {
             // The debugger has continued us: ranks that it wants it has stopped itself by now.
-            attach::release(&ranks).iter().for_each(|problem| complain("run", problem));
+            attach::release(&ranks, &procs::system_of(&ranks))
+                .iter()
+                .for_each(|problem| complain("run", problem));
         }
     }
 

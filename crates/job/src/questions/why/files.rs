@@ -13,7 +13,7 @@ pub fn of_files(mut observations: Vec<Observation>, errors: &[String]) -> Verdic
     one_world(&mut observations);
     let kept = snapshot(&observations, NOT_GIVEN);
     let mut found = verdict(&kept, &kept, 0.0);
-    found.not_seen.extend_from_slice(errors);
+    found.could_not_read(errors.to_vec());
     found
 }
 

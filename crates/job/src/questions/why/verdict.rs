@@ -78,10 +78,20 @@ pub struct Verdict {
     pub unseen: Members,
     /// What could not be seen, and so is not part of the verdict, for people.
     pub not_seen: Vec<String>,
+    /// A host, a process or a file of the job could not be read; `not_seen` says which. Something may be wrong there.
+    pub partial: bool,
     /// Seconds between the two looks; 0 if there was only one to be had.
     pub looked_s: f64,
     /// What to try next.
     pub next: String,
+}
+
+impl Verdict {
+    /// Takes in why parts of the job could not be read.
+    pub fn could_not_read(&mut self, reasons: Vec<String>) {
+        self.partial |= !reasons.is_empty();
+        self.not_seen.extend(reasons);
+    }
 }
 
 /// Ranks that hold up others.

@@ -63,6 +63,9 @@ fn a_foreign_host_is_told_nothing_and_adds_nothing_to_the_report() {
     drop(host);
     let heard = gather.finish();
     assert_eq!(heard.iter().map(|one| one.host.as_str()).collect::<Vec<_>>(), ["n7"]);
+    // One with another key, one without; the host of another job knows this key.
+    let refused = "2 connections that did not prove to know the job's secret were refused, from 127.0.0.1";
+    assert_eq!(gather.refused().as_deref(), Some(refused));
 }
 
 #[test]

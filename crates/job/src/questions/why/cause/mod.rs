@@ -86,6 +86,7 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
         evidence: evidence(second, &found),
         unseen: case.all(|process| matches!(process.condition, Condition::Unseen(_))),
         not_seen: not_seen(&case.words, second),
+        partial: false,
         looked_s: seconds,
         next: reason.next,
     }
