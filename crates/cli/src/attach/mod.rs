@@ -11,7 +11,7 @@ use crate::{exit, procs};
 use anyhow::{Result, bail};
 use debugger::Debugger;
 use mpiscope_job::RankSet;
-use mpiscope_job::acquire::{self, Acquired, Entry, SystemHosts};
+use mpiscope_job::acquire::{self, Acquired, Entry, Hosts, SystemHosts};
 use std::process::ExitCode;
 
 /// Open a debugger on ranks of a job, or run one command in all of them
@@ -59,7 +59,7 @@ pub fn attach(options: &Options) -> Result<ExitCode> {
     for problem in &found.problems {
         complain("attach", problem);
     }
-    let chosen = chosen(options, &found)?;
+    let chosen = chosen(options, &found, &hosts)?;
     let debugger = Debugger::new(&options.debugger);
     if options.release {
         let problems = release(&chosen, &hosts);
@@ -83,12 +83,14 @@ pub fn attach(options: &Options) -> Result<ExitCode> {
 }
 
 /// The processes that the user wants.
-fn chosen(options: &Options, found: &Acquired) -> Result<Vec<Entry>> {
+fn chosen(options: &Options, found: &Acquired, hosts: &SystemHosts) -> Result<Vec<Entry>> {
     let wanted = |entry: &&Entry| {
         let rank =
             options.ranks.as_ref().is_none_or(|set| entry.rank.is_some_and(|rank| set.0.contains(&rank)));
         let world = options.world.as_ref().is_none_or(|world| entry.world.starts_with(world.as_str()));
-        let named = !options.only || options.targets.contains(&entry.place.pid.to_string());
+        // Another host may have a process with the same number.
+        let this = || hosts.here(&entry.place.host) && options.targets.contains(&entry.place.pid.to_string());
+        let named = !options.only || this();
         rank && world && named && !entry.gone
     };
     let chosen: Vec<Entry> = found.processes.iter().filter(wanted).cloned().collect();

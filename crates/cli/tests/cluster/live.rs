@@ -3,7 +3,9 @@
 use crate::common::{Hosts, Job, MPISCOPE, alone, compile, launcher, one, reaches, srun};
 use mpiscope_testkit::mpi::Library;
 use serde_json::Value;
+use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 fn wanted() -> Vec<(u64, String)> {
@@ -36,7 +38,7 @@ fn start(hosts: &Hosts, library: &Library, launcher: &[String]) -> Job {
 }
 
 fn ends(mut job: Job, dir: &Path) {
-    std::fs::write(dir.join("go.1"), "").unwrap();
+    fs::write(dir.join("go.1"), "").unwrap();
     job.ends(Duration::from_secs(60));
 }
 
@@ -75,9 +77,29 @@ pub fn a_job_of_slurm_is_seen_whole_by_its_number_from_the_login_node_and_from_e
     assert!(save.success(), "{}", save.describe());
     let (ps, all) = ask(&hosts, "login", &library, &["ps", &saved.display().to_string()]);
     assert_eq!(places(&ps["ranks"]), wanted(), "{all}");
+    // By Slurm, as all the others: `ssh` reaches nobody.
+    let mut attach = hosts.on("login", MPISCOPE, &library);
+    attach.args(["attach", "--batch", "bt 1", "--json", &named]);
+    without_ssh(&mut attach, hosts.dir.path());
+    let attach = hosts.run(&mut attach);
+    let answers: Value = serde_json::from_str(attach.stdout.trim()).unwrap_or_default();
+    let of =
+        answers["outputs"].as_array().into_iter().flatten().filter(|one| one["text"].is_string()).count();
+    assert!(attach.success() && of == 6, "{}", attach.describe());
     let (none, all) = ask(&hosts, "login", &library, &["ps", "slurm:99999"]);
     assert!(none.is_null() && all.contains("Slurm knows no running job"), "{all}");
     ends(job, hosts.dir.path());
+}
+
+/// Puts an `ssh` that fails before all others.
+fn without_ssh(command: &mut Command, dir: &Path) {
+    let fails = dir.join("no-ssh");
+    fs::create_dir(&fails).unwrap();
+    std::os::unix::fs::symlink("/bin/false", fails.join("ssh")).unwrap();
+    let path = command.get_envs().find_map(|(name, value)| (name == "PATH").then_some(value)).flatten();
+    let path = path.map_or_else(|| std::env::var_os("PATH").unwrap_or_default(), ToOwned::to_owned);
+    let paths = std::iter::once(fails).chain(std::env::split_paths(&path));
+    command.env("PATH", std::env::join_paths(paths).unwrap());
 }
 
 pub fn a_job_started_here_by_ssh_is_seen_whole_and_a_host_that_is_cut_off_costs_its_own_ranks_only() {
@@ -98,6 +120,15 @@ pub fn a_job_started_here_by_ssh_is_seen_whole_and_a_host_that_is_cut_off_costs_
     assert_eq!(places(&ps["ranks"]), wanted()[..4], "{}", outcome.describe());
     assert!(ps["errors"].to_string().contains("n3"), "{}", outcome.describe());
     assert!(took < Duration::from_secs(20), "{took:?}");
+    // What is left of it may be all right: that is no answer for the whole.
+    let mut command = hosts.on("login", MPISCOPE, &library);
+    let outcome = hosts.run(command.args(["vars"]).env("MPISCOPE_HOST_SECONDS", "3"));
+    assert_eq!(outcome.status.code(), Some(1), "{}", outcome.describe());
+    let mut command = hosts.on("login", MPISCOPE, &library);
+    let outcome = hosts.run(command.args(["why", "--json"]).env("MPISCOPE_HOST_SECONDS", "3"));
+    let why: Value = serde_json::from_str(outcome.stdout.trim()).unwrap_or(Value::Null);
+    assert_eq!(outcome.status.code(), Some(1), "{}", outcome.describe());
+    assert!(why["partial"] == Value::Bool(true) && why["not_seen"].to_string().contains("n3"), "{why:#}");
     job.terminate();
     drop(job);
 }
