@@ -5,6 +5,8 @@
  *     received 4012 messages in 4.0 s
  *          < 1 KiB  3800 ########################################
  *          < 2 KiB   212 ##
+ *
+ * Messages of which the MPI library does not report the size are counted as "unknown".
  */
 #include <stdlib.h>
 
@@ -15,7 +17,7 @@
 
 static struct tool_event received;
 static int bytes_at, shown_rank;
-static long counts[BUCKETS];
+static long counts[BUCKETS], unknown;
 static MPI_Count start, period, next, ticks = 1000000000;
 
 /* Bucket b holds sizes below 2^b bytes that are not below 2^(b-1). */
@@ -35,7 +37,7 @@ static void label(int bucket, char *text, size_t size)
 
 static void show(MPI_Count now)
 {
-    long all = 0, most = 1;
+    long all = unknown, most = 1;
     char text[32];
     for (int b = 0; b < BUCKETS; b++) {
         all += counts[b];
@@ -49,6 +51,8 @@ static void show(MPI_Count now)
         fprintf(stderr, "%12s %9ld %.*s\n", text, counts[b], (int) (1 + counts[b] * (WIDTH - 1) / most),
                 "########################################");
     }
+    if (unknown)
+        fprintf(stderr, "%12s %9ld\n", "unknown", unknown);
 }
 
 /* Called in the thread that receives. One of them shows the histogram when it is time to. */
@@ -62,7 +66,8 @@ static void on_received(MPI_T_event_instance instance, MPI_T_event_registration 
     (void) data;
     if (MPI_T_event_copy(instance, copy) != MPI_SUCCESS || MPI_T_event_get_timestamp(instance, &now) != MPI_SUCCESS)
         return;
-    __atomic_fetch_add(&counts[bucket_of(tool_number(&received, bytes_at, copy))], 1, __ATOMIC_RELAXED);
+    const long long bytes = tool_number(&received, bytes_at, copy);
+    __atomic_fetch_add(bytes == TOOL_UNKNOWN ? &unknown : &counts[bucket_of(bytes)], 1, __ATOMIC_RELAXED);
     if (now >= due && __atomic_compare_exchange_n(&next, &due, now + period, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         show(now);
 }

@@ -6,6 +6,8 @@
  *     0.001234 send 1 7 4096
  *     0.001301 recv 3 7 4096
  *     # 2 messages, 0 events dropped
+ *
+ * The bytes are -1 where the MPI library does not report them.
  */
 #include <stdlib.h>
 

@@ -62,6 +62,9 @@ static inline int tool_element(const struct tool_event *e, const char *name)
     return -1;
 }
 
+/* A number of bytes that the MPI library does not report. */
+#define TOOL_UNKNOWN (-1LL)
+
 /* An element of a copied event as a whole number. */
 static inline long long tool_number(const struct tool_event *e, int element, const void *copy)
 {
