@@ -8,6 +8,8 @@ const GAP: usize = 2;
 const NARROW_GAP: usize = 1;
 /// A column that has to give way keeps this much.
 const NARROWEST: usize = 7;
+/// What stands below a row is so far from the margin.
+const BELOW: usize = 6;
 /// What a cell without a value shows.
 const NOTHING: &str = "-";
 
@@ -73,9 +75,9 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// The lines, head first. If the table is too wide, columns that have nothing to say are left out; if that is not
-    /// enough, the widest ones are made narrower and their cells take several lines, those of numbers last; a table that no width is enough for
-    /// becomes a list.
+    /// The lines, head first. If the table is too wide, columns that have nothing to say are left out; if that is not enough, the widest
+    /// ones are made narrower and their cells take several lines. Before a word would be cut, the last column stands below each row.
+    /// A table that no width is enough for becomes a list.
     #[must_use]
     pub fn lines(&self, width: usize) -> Vec<String> {
         let all: Vec<usize> = (0..self.head.len()).collect();
@@ -90,15 +92,42 @@ impl Table {
         let widths = natural(&telling);
         let of = |(at, least): (&usize, &usize)| if self.is_number(*at) { self.natural(*at) } else { *least };
         let whole_numbers: Vec<usize> = telling.iter().zip(&narrow).map(of).collect();
-        let ways = [
+        let fitting = |ways: &[(&Vec<usize>, usize)]| {
+            ways.iter().find_map(|(floors, gap)| Some((narrowed(&widths, floors, width, *gap)?, *gap)))
+        };
+        let unbroken: Vec<usize> = telling.iter().map(|at| self.unbroken(*at)).collect();
+        if let Some((widths, gap)) = fitting(&[(&unbroken, GAP), (&unbroken, NARROW_GAP)]) {
+            return self.aligned(&telling, &widths, gap);
+        }
+        if let Some(lines) = self.with_last_below(&telling, &unbroken, width) {
+            return lines;
+        }
+        let breaking = fitting(&[
             (&whole_words, GAP),
             (&whole_words, NARROW_GAP),
             (&whole_numbers, NARROW_GAP),
             (&narrow, NARROW_GAP),
-        ];
+        ]);
+        breaking.map_or_else(|| self.list(width), |(widths, gap)| self.aligned(&telling, &widths, gap))
+    }
+
+    /// The last column in lines of its own, if it has text and the others fit then.
+    fn with_last_below(&self, columns: &[usize], floors: &[usize], width: usize) -> Option<Vec<String>> {
+        let (last, columns) = columns.split_last()?;
+        let widths: Vec<usize> = columns.iter().map(|at| self.natural(*at)).collect();
+        let floors = floors.get(..columns.len())?;
         let fitting =
-            ways.iter().find_map(|(floors, gap)| Some((narrowed(&widths, floors, width, *gap)?, *gap)));
-        fitting.map_or_else(|| self.list(width), |(widths, gap)| self.aligned(&telling, &widths, gap))
+            [GAP, NARROW_GAP].into_iter().find_map(|gap| Some((narrowed(&widths, floors, width, gap)?, gap)));
+        let (widths, gap) = fitting.filter(|_| !self.is_number(*last) && columns.len() > 1)?;
+        let rows = std::iter::once(&self.head).chain(&self.rows);
+        let lines = rows.flat_map(|row| {
+            let mut lines = self.row(row, columns, &widths, gap);
+            let below = wrap(self.cell(row, *last), width.saturating_sub(BELOW), 0);
+            let below = below.iter().filter(|line| !line.is_empty());
+            lines.extend(below.map(|line| format!("{:BELOW$}{line}", "")));
+            lines
+        });
+        Some(lines.collect())
     }
 
     fn cell<'a>(&self, row: &'a [String], column: usize) -> &'a str {
@@ -113,12 +142,16 @@ impl Table {
     /// How narrow a column may become without a word of it being cut.
     fn longest_piece(&self, column: usize) -> usize {
         let cells = std::iter::once(&self.head).chain(&self.rows).map(|row| self.cell(row, column));
-        let longest = |cell: &str| {
-            let margin = cell.len() - cell.trim_start().len();
-            let pieces = pieces(cell.trim_start()).map(|piece| display_width(piece.trim_end()));
-            pieces.max().map_or(0, |piece| margin + piece)
-        };
-        cells.map(longest).max().unwrap_or(0)
+        cells.map(longest_piece).max().unwrap_or(0)
+    }
+
+    /// The same if a number and its unit stay side by side.
+    fn unbroken(&self, column: usize) -> usize {
+        if !self.is_number(column) {
+            return self.longest_piece(column);
+        }
+        let cells = self.rows.iter().map(|row| display_width(self.cell(row, column)));
+        cells.max().unwrap_or(0).max(longest_piece(self.cell(&self.head, column)))
     }
 
     /// How narrow a column may become otherwise: a short word and the head stay in one piece.
@@ -173,6 +206,13 @@ impl Table {
     }
 }
 
+/// Of a cell, what must not be cut.
+fn longest_piece(cell: &str) -> usize {
+    let margin = cell.len() - cell.trim_start().len();
+    let pieces = pieces(cell.trim_start()).map(|piece| display_width(piece.trim_end()));
+    pieces.max().map_or(0, |piece| margin + piece)
+}
+
 /// The widths, the widest made narrower until all fit; none if they would have to be less than their floors.
 fn narrowed(widths: &[usize], floors: &[usize], room: usize, gap: usize) -> Option<Vec<usize>> {
     let mut widths = widths.to_vec();
@@ -221,9 +261,41 @@ mod tests {
     }
 
     #[test]
+    fn before_a_word_is_cut_the_last_column_stands_below_each_row() {
+        let place = "norm+0x1c in libvectors.so.2 (from heat.c:31)";
+        let rows: &[&[&str]] =
+            &[&["MPI_Allreduce", "1200", "1.1s", place], &["MPI_Send", "7", "2ms", "a.c:9"]];
+        let lines = table(&["FUNCTION", "CALLS", "TIME", "WHERE"], rows).numbers(&[1, 2]).lines(38);
+        assert_eq!(
+            lines,
+            [
+                "FUNCTION       CALLS  TIME",
+                "      WHERE",
+                "MPI_Allreduce   1200  1.1s",
+                "      norm+0x1c in libvectors.so.2",
+                "      (from heat.c:31)",
+                "MPI_Send           7   2ms",
+                "      a.c:9",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_number_stays_beside_its_unit_as_long_as_there_is_room_otherwise() {
+        let table =
+            table(&["FUNCTION", "BYTES SENT"], &[&["MPI_File_write_at_all", "19.7 MB"]]).numbers(&[1]);
+        let lines = [
+            "FUNCTION                BYTES",
+            "                         SENT",
+            "MPI_File_write_at_all 19.7 MB",
+        ];
+        assert_eq!(table.lines(29), lines);
+    }
+
+    #[test]
     fn a_table_that_no_width_is_enough_for_is_a_list() {
         let rows: &[&[&str]] = &[&["[0-3]", "in call", "MPI_Recv", "a.c:1"]];
-        let lines = table(&["RANK", "STATE", "CALL", "WHERE"], rows).lines(20);
+        let lines = table(&["RANK", "STATE", "CALL", "WHERE"], rows).lines(19);
         assert_eq!(lines, ["RANK: [0-3]", "  STATE: in call", "  CALL: MPI_Recv", "  WHERE: a.c:1"]);
     }
 }
