@@ -1,7 +1,7 @@
 //! `mpiscope`: see inside any MPI job, without rebuilding it.
 //!
-//! One module for each verb. Exit status: 0 nothing wrong, 1 a problem was found or a part could not be read, 2 nothing could be read; `run` exits with
-//! the status of the program.
+//! One module for each verb. Exit status: 0 nothing wrong, 1 a problem was found or a part could not be read, 2 nothing could be
+//! read; `run` exits with the status of the program.
 #![deny(unsafe_code)]
 
 mod attach;

@@ -28,7 +28,7 @@ use std::process::ExitCode;
 ///
 /// Without options: how many there are of each kind. --kind lists them; --handle shows everything known about one. Works on
 /// running jobs without stopping them, on saved images and on core files. Exit status: 0 all is well, 1 a problem was found
-/// (--leaks: something was not freed), 2 nothing could be read, or there is no such object.
+/// (--leaks: something was not freed) or part of the job could not be read, 2 nothing could be read, or there is no such object.
 #[derive(clap::Args)]
 pub struct Options {
     /// A job, the process id of a rank or of its launcher, saved images or core files; needed only if there are several jobs

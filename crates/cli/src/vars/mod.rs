@@ -20,8 +20,8 @@ use std::process::ExitCode;
 ///
 /// Control and performance variables, event types and enumerations, mpiscope's own and the library's, with the values that can
 /// be read without an object, and where these come from. For a job, also on which ranks they differ; no rank is stopped or
-/// slowed. For a library, as a program started here would find them. Exit status: 0 all is well, 1 a variable could not be
-/// read, 2 nothing could be read.
+/// slowed. For a library, as a program started here would find them. Exit status: 0 all is well, 1 a variable or part of the job could
+/// not be read, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// A job, the process id of a rank or of its launcher, a saved image, or a core file; needed only if there are several jobs

@@ -154,7 +154,8 @@ impl Remote {
     /// Runs this program on another host.
     ///
     /// # Errors
-    /// [`Error::Remote`], when the command cannot be started, does not end in time, or says that it failed.
+    /// [`Error::Remote`], when the command cannot be started, does not end in time, or says that it failed; [`Error::Unreached`], when
+    /// it says that there is no connection.
     pub fn command(&self, host: &str, arguments: &[String]) -> Result<(), Error> {
         let outcome = self.ask(host, arguments, Duration::ZERO)?;
         if outcome.success() { Ok(()) } else { Err(self.failed(host, last_words(&outcome), &outcome)) }
