@@ -106,7 +106,9 @@ pub fn run(how: How, target: &Path) -> Result<Built> {
     let triple = if old { format!("{name}.{OLDEST_GLIBC}") } else { name.clone() };
     command.args(["--target", &triple]);
     command.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
-    command.env("MPISCOPE_COMMIT", &commit).env("RUSTFLAGS", flags(target)).env("CARGO_INCREMENTAL", "0");
+    command.env("MPISCOPE_COMMIT", &commit).env("CARGO_INCREMENTAL", "0");
+    // Encoded: a path may have blanks, at which RUSTFLAGS would be taken apart.
+    command.env("CARGO_ENCODED_RUSTFLAGS", flags(target)).env_remove("RUSTFLAGS");
     if old {
         command.env("PATH", path_with(&tools()?.join("bin"))?);
     }
@@ -161,7 +163,7 @@ fn path_with(folder: &Path) -> Result<OsString> {
     Ok(env::join_paths(std::iter::once(folder.to_owned()).chain(env::split_paths(&rest)))?)
 }
 
-/// No file tells where it was built.
+/// No file tells where it was built. As `CARGO_ENCODED_RUSTFLAGS` wants it.
 fn flags(target: &Path) -> String {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")));
@@ -171,7 +173,7 @@ fn flags(target: &Path) -> String {
     let remapped = names
         .iter()
         .filter_map(|(from, to)| Some(format!("--remap-path-prefix={}={to}", from.as_ref()?.display())));
-    remapped.collect::<Vec<_>>().join(" ")
+    remapped.collect::<Vec<_>>().join("\x1f")
 }
 
 /// The commit, marked if there are changes to it.
