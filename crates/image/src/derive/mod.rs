@@ -22,11 +22,13 @@
 //! * [`timed`]: whose calls were timed;
 //! * [`totals`]: totals that are words of the records, each a performance variable;
 //! * [`bound`]: variables of single objects that are words of their records;
+//! * [`ledger`]: whether messages are written down one by one;
 //! * [`live`]: which objects count as the program's, and as live;
 //! * [`members`]: whom the ranks of a communicator stand for;
 //! * [`unexpected`]: which messages wait and have no receive.
 
 pub mod bound;
+pub mod ledger;
 pub mod live;
 pub mod losses;
 pub mod members;

@@ -10,7 +10,7 @@ use crate::modules::Modules;
 use crate::placement;
 use crate::process::{Process, ThreadFacts, threads};
 use crate::questions::observation::communicators::{members, sources};
-use crate::questions::observation::ledger::Called;
+use crate::questions::observation::ledger::{self, Called};
 use crate::questions::observation::{
     Communicator, Context, Observation, Remote, Stage, history, locks, observe,
 };
@@ -111,7 +111,7 @@ impl Follower {
         let function = |number| process.functions.get(number).map(|function| function.base.as_str());
         let collectives = (0..).map_while(function).map(is_collective_that_waits).collect();
         let waiting = (0..).map_while(function).map(can_wait_for_messages).collect();
-        let recorded = Messages::are_recorded(&image);
+        let recorded = ledger::is_kept(&image);
         let looked_at = (0..).map_while(function).map(|name| is_looked_at(name, recorded)).collect();
         let before = self.open.take();
         let kept = |open: Open| (open.comms, open.places, open.messages, open.called);
@@ -145,7 +145,7 @@ impl Follower {
         let waits = inside.into_iter().any(|function| {
             one_of(&open.looked_at, function) || between_groups && one_of(&open.collectives, function)
         });
-        Some(Stand { records: Messages::are_recorded(&open.image), waits, calls })
+        Some(Stand { records: ledger::is_kept(&open.image), waits, calls })
     }
 
     /// What all its calls and requests are now: that takes much longer than a copy.

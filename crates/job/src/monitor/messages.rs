@@ -1,7 +1,7 @@
 //! What the ledger of a process that is followed has got since the last look.
 
 use crate::clock::TickClock;
-use crate::questions::observation::ledger::{Called, Ledger, Line, Ring};
+use crate::questions::observation::ledger::{self, Called, Ledger, Line, Ring};
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::traffic::{Entry, Traffic};
 use mpiscope_image::{Image, Source, Table};
@@ -32,13 +32,6 @@ pub struct Copied {
 }
 
 impl Messages {
-    /// Whether a process records its messages one by one.
-    pub fn are_recorded<S: Source>(image: &Image<S>) -> bool {
-        let table = image.table::<Traffic>(SectionKind::TRAFFIC);
-        let totals = table.and_then(|table| image.get::<Traffic>(&table, 0));
-        totals.is_ok_and(|totals| totals.value.ledger_capacity.get() != 0)
-    }
-
     /// Copies what is new, and sends that may have ended.
     pub fn copy<S: Source>(&mut self, image: &Image<S>) -> Option<Copied> {
         let table = image.table::<Traffic>(SectionKind::TRAFFIC).ok()?;
@@ -46,7 +39,8 @@ impl Messages {
         let before = totals()?;
         let (first, capacity) = (before.ledger_first.get(), before.ledger_capacity.get());
         if capacity == 0 {
-            return None;
+            let nothing = Copied { sent: Vec::new(), received: Vec::new(), written: (0, 0) };
+            return ledger::is_kept(image).then_some(nothing);
         }
         let entries = image.table::<Entry>(SectionKind::LEDGER).ok()?;
         let written = (before.ledger_sent.get(), before.ledger_received.get());

@@ -3,10 +3,11 @@
 use crate::clock::TickClock;
 use crate::rank::Rank;
 use mpi_abi::ObjectKind;
-use mpiscope_image::Source;
-use mpiscope_image::layout::SectionKind;
+use mpiscope_image::derive::ledger::messages_are_recorded;
+use mpiscope_image::layout::{Process, SectionKind};
 use mpiscope_image::signature::Signature;
 use mpiscope_image::traffic::{Entry, EntryFlag, Traffic};
+use mpiscope_image::{Image, Source};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -106,6 +107,14 @@ struct Known {
     called: HashMap<(u64, usize), Arc<Called>>,
 }
 
+/// Whether a process records its messages one by one.
+pub fn is_kept<S: Source>(image: &Image<S>) -> bool {
+    let process = image.table::<Process>(SectionKind::PROCESS).and_then(|table| image.get(&table, 0));
+    let totals = image.table::<Traffic>(SectionKind::TRAFFIC).and_then(|table| image.get(&table, 0));
+    let both = process.and_then(|process| Ok((process, totals?)));
+    both.is_ok_and(|(process, totals)| messages_are_recorded(&process.value, &totals.value))
+}
+
 /// Reads the ledger; nothing if there is none.
 pub fn read<S: Source>(rank: &Rank<'_, S>) -> Option<Ledger> {
     let image = rank.image();
@@ -113,7 +122,7 @@ pub fn read<S: Source>(rank: &Rank<'_, S>) -> Option<Ledger> {
     let totals = image.get::<Traffic>(&totals, 0).ok()?.value;
     let (first, capacity) = (totals.ledger_first.get(), totals.ledger_capacity.get());
     if capacity == 0 {
-        return None;
+        return is_kept(image).then(Ledger::default);
     }
     let mut known = Known::default();
     let mut ring = |first, written| ring(rank, &mut known, (first, capacity), written);
