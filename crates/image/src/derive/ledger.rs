@@ -11,3 +11,22 @@ pub fn messages_are_recorded(process: &Process, totals: &Traffic) -> bool {
     let none_yet = totals.sent.get() == 0 && totals.received.get() == 0;
     totals.ledger_capacity.get() != 0 || wanted && none_yet
 }
+
+#[cfg(test)]
+#[allow(unsafe_code)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn before_the_first_message_what_is_wanted_counts_and_then_whether_there_is_room() {
+        // SAFETY: records are words, for which zero is a value.
+        let (process, totals): (Process, Traffic) = unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+        assert!(!messages_are_recorded(&process, &totals));
+        process.recording.set(Recording::MESSAGES.0);
+        assert!(messages_are_recorded(&process, &totals), "none yet");
+        totals.sent.set(1);
+        assert!(!messages_are_recorded(&process, &totals), "it found no room");
+        totals.ledger_capacity.set(64);
+        assert!(messages_are_recorded(&process, &totals));
+    }
+}
