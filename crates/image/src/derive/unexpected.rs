@@ -10,8 +10,8 @@
 //! receive, oldest first, takes the oldest message that it fits ([`Posted::take_from`]). Between senders the order is not
 //! known. A message that a probe has matched was taken like any other: whoever has it is a receive of its sender and tag.
 //!
-//! All memory is arrays of fixed size, on the stack of a signal handler perhaps: 256 messages of one sender, 256 receives.
-
+//! All memory is arrays of fixed size, on the stack of a signal handler perhaps, which may be as small as a page or two: 256 messages of
+//! one sender, 256 receives. They are filled where they stand.
 //!
 //! Some libraries do not say what a send and receive in one has got ([`Comm::untold`](crate::objects::Comm::untold)). Then how many messages are left is
 //! certain only over all senders, and which ones is not known ([`Outstanding::unknown`]).
@@ -38,27 +38,27 @@ pub struct Outstanding {
 }
 
 impl Outstanding {
-    /// `missing` messages whose tags add up to `sum`. `sent` and `received` are the tags of the messages between the two,
-    /// newest first, as far as they are remembered.
+    /// Finds which ones they are, of [`unknown`](Self::unknown) messages whose tags add up to `sum`. `sent` and `received` are the tags
+    /// of the messages between the two, newest first, as far as they are remembered.
     pub fn find<R: Iterator<Item = u32>>(
-        missing: u64,
+        &mut self,
         sum: u64,
         sent: impl Iterator<Item = u32>,
         received: impl Fn() -> R,
-    ) -> Self {
-        let mut found = Self::unknown(missing);
-        for (tag, place) in sent.zip(&mut found.tags) {
+    ) {
+        let missing = self.unknown;
+        for (tag, place) in sent.zip(&mut self.tags) {
             *place = tag;
-            found.known += 1;
+            self.known += 1;
         }
         let least = usize::try_from(missing).unwrap_or(usize::MAX);
-        if least <= found.known {
-            let mut behind = received().take(found.known - least).count();
+        if least <= self.known {
+            let mut behind = received().take(self.known - least).count();
             loop {
-                let kept = found.without(least + behind, received().take(behind));
-                if let Some(kept) = kept.filter(|kept| found.sum_of(kept) == sum) {
-                    found.keep(&kept);
-                    return found;
+                let kept = self.without(least + behind, received().take(behind));
+                if let Some(kept) = kept.filter(|kept| self.sum_of(kept) == sum) {
+                    self.keep(&kept);
+                    return;
                 }
                 if behind == 0 {
                     break;
@@ -66,8 +66,7 @@ impl Outstanding {
                 behind /= 2;
             }
         }
-        found.alike(missing, sum);
-        found
+        self.alike(missing, sum);
     }
 
     /// `missing` messages of which nothing is known.
@@ -184,15 +183,28 @@ impl Kept {
 pub struct Receive {
     source: i32,
     tag: i32,
-    order: u64,
+    /// The low 31 bits of its place: what is posted at one time is less than 2^30 receives apart. Or [`Self::NEWEST`].
+    order: u32,
 }
 
 impl Receive {
+    /// Behind all that have a place.
+    const NEWEST: u32 = 1 << 31;
+
     /// The rank and the tag that it names, none for any; its place among the receives of the process
-    /// ([`Request::order`](crate::traffic::Request::order)), the greatest for a blocking one.
-    pub fn new(source: Option<u32>, tag: Option<u32>, order: u64) -> Self {
+    /// ([`Request::order`](crate::traffic::Request::order)), none for a blocking one: it is the newest.
+    pub fn new(source: Option<u32>, tag: Option<u32>, order: Option<u64>) -> Self {
         let word = |named: Option<u32>| named.map_or(-1, u32::cast_signed);
+        let order = order.map_or(Self::NEWEST, |order| order as u32 & !Self::NEWEST);
         Self { source: word(source), tag: word(tag), order }
+    }
+
+    /// Whether it was posted before another one, or is that one.
+    fn is_no_newer(&self, other: &Self) -> bool {
+        match (self.order == Self::NEWEST, other.order == Self::NEWEST) {
+            (false, false) => (self.order.wrapping_sub(other.order) << 1).cast_signed() <= 0,
+            (_, newest) => newest,
+        }
     }
 }
 
@@ -205,8 +217,11 @@ pub struct Posted {
 }
 
 impl Default for Posted {
+    /// Where it is wanted, all zeros: a function of its own would make it a second time on its stack.
+    #[inline(always)]
     fn default() -> Self {
-        Self { receives: [Receive::new(None, None, 0); RECEIVES], count: 0 }
+        const UNUSED: Receive = Receive { source: 0, tag: 0, order: 0 };
+        Self { receives: [UNUSED; RECEIVES], count: 0 }
     }
 }
 
@@ -214,7 +229,7 @@ impl Posted {
     /// Adds one, in any order. If there are too many, the newest are left out.
     pub fn add(&mut self, receive: Receive) {
         let known = self.receives.get(..self.count).unwrap_or_default();
-        let at = known.partition_point(|other| other.order <= receive.order);
+        let at = known.partition_point(|other| other.is_no_newer(&receive));
         let end = self.count.min(RECEIVES - 1);
         if at > end {
             return;
@@ -262,9 +277,10 @@ mod tests {
     fn outstanding(sent: &[u32], received: &[u32], far: usize) -> Outstanding {
         let missing = (sent.len() - received.len()) as u64;
         let newest = |tags: &[u32]| tags.iter().rev().take(far).copied().collect::<Vec<_>>();
-        Outstanding::find(missing, sum(sent) - sum(received), newest(sent).into_iter(), || {
-            newest(received).into_iter()
-        })
+        let mut found = Outstanding::unknown(missing);
+        let received_last = || newest(received).into_iter();
+        found.find(sum(sent) - sum(received), newest(sent).into_iter(), received_last);
+        found
     }
 
     fn tags(sent: &[u32], received: &[u32], far: usize) -> Vec<u32> {
@@ -276,7 +292,7 @@ mod tests {
         let mut posted = Posted::default();
         // Newest first: their places say which is older.
         for (order, (source, tag)) in receives.iter().enumerate().rev() {
-            posted.add(Receive::new(*source, *tag, order as u64));
+            posted.add(Receive::new(*source, *tag, Some(order as u64)));
         }
         posted.take_from(0, &mut messages);
         messages.len()
@@ -329,7 +345,7 @@ mod tests {
     #[test]
     fn a_receive_from_any_source_takes_one_message_only() {
         let mut posted = Posted::default();
-        posted.add(Receive::new(None, Some(4), 1));
+        posted.add(Receive::new(None, Some(4), Some(1)));
         let (mut first, mut second) = (outstanding(&[4], &[], 9), outstanding(&[4], &[], 9));
         posted.take_from(0, &mut first);
         posted.take_from(1, &mut second);
@@ -340,7 +356,7 @@ mod tests {
     fn of_too_many_receives_the_oldest_are_kept() {
         let mut posted = Posted::default();
         for order in (0..RECEIVES as u64 + 9).rev() {
-            posted.add(Receive::new(None, Some(order as u32), order));
+            posted.add(Receive::new(None, Some(order as u32), Some(order)));
         }
         let mut messages = outstanding(&[0, RECEIVES as u32 - 1, RECEIVES as u32], &[], 9);
         posted.take_from(0, &mut messages);
@@ -348,12 +364,31 @@ mod tests {
     }
 
     #[test]
+    fn a_blocking_receive_is_the_newest_and_places_may_pass_any_power_of_two() {
+        for boundary in [1_u64 << 30, 1 << 31, 1 << 32, 3 << 31] {
+            let mut posted = Posted::default();
+            posted.add(Receive::new(None, Some(4), None));
+            for order in [boundary + 1, boundary - 2, boundary, boundary - 1] {
+                posted.add(Receive::new(None, Some((order + 2 - boundary) as u32), Some(order)));
+            }
+            let tags: Vec<i32> =
+                posted.receives.iter().take(posted.count).map(|receive| receive.tag).collect();
+            assert_eq!(tags, [0, 1, 2, 3, 4]);
+        }
+    }
+
+    #[test]
+    fn both_arrays_have_room_on_the_stack_of_a_signal_handler() {
+        assert!(size_of::<Posted>() + size_of::<Outstanding>() <= 4200);
+    }
+
+    #[test]
     fn messages_of_unknown_tags_fit_receives_of_any_tag_only() {
         let sent: Vec<u32> = (0..50).map(|n| n * n).collect();
         let mut messages = outstanding(&sent, &sent[..20], 7);
         let mut posted = Posted::default();
-        posted.add(Receive::new(None, None, 1));
-        posted.add(Receive::new(None, Some(49 * 49), 2));
+        posted.add(Receive::new(None, None, Some(1)));
+        posted.add(Receive::new(None, Some(49 * 49), Some(2)));
         posted.take_from(0, &mut messages);
         assert_eq!(messages.len(), 29);
     }

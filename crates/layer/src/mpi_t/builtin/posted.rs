@@ -22,24 +22,24 @@ pub fn on(bound: &Bound, state: &State, posted: &mut Posted) {
         let matched = (0..).map_while(|index| writer.record::<Message>(SectionKind::MESSAGES, index));
         let uid = bound.comm().head.uid.get();
         let matched = matched.filter(|m| m.head.life.get() == Life::LIVE.0 && m.head.parent.get() == uid);
-        matched.for_each(|m| add(posted, m.source.get(), m.tag.get(), m.order.get()));
+        matched.for_each(|m| add(posted, m.source.get(), m.tag.get(), Some(m.order.get())));
     }
     if state.totals.pending.get() != 0 || state.totals.posted.get() != 0 {
         let requests = (0..).map_while(|index| writer.record::<Request>(SectionKind::REQUESTS, index));
         let receives = requests.filter(|request| is_posted(request, bound));
-        receives.for_each(|r| add(posted, r.peer.get(), r.tag.get(), r.order.get()));
+        receives.for_each(|r| add(posted, r.peer.get(), r.tag.get(), Some(r.order.get())));
     }
     if state.totals.posted.get() != 0 {
         let own = Tls::get().thread.get();
         let others = threads::all().filter(|thread| !std::ptr::eq(*thread, own));
         for (source, tag) in others.filter_map(|thread| receive_of(thread, bound)) {
-            add(posted, source, tag, u64::MAX);
+            add(posted, source, tag, None);
         }
     }
 }
 
 /// `MPI_ANY_TAG` is negative in every ABI, and so are `MPI_ANY_SOURCE` and `MPI_PROC_NULL`, from which nothing is posted.
-fn add(posted: &mut Posted, source: u32, tag: u32, order: u64) {
+fn add(posted: &mut Posted, source: u32, tag: u32, order: Option<u64>) {
     let named = |word: u32| Some(word).filter(|word| word.cast_signed() >= 0);
     if named(source).is_some() || is_any(source) {
         posted.add(Receive::new(named(source), named(tag), order));

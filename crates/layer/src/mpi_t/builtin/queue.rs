@@ -55,14 +55,14 @@ fn waiting(bound: &Bound, state: &'static State, rank: usize, posted: &mut Poste
     }
     let (sum, identity, rank) = (theirs.sent_tags.get().wrapping_sub(tags), bound.identity(), rank as u32);
     let got = || state.recently_received.tags(&state.totals.envelopes_received, identity, rank);
-    let mut messages = if bound.comm().untold().is_some() {
-        Outstanding::unknown(missing)
-    } else if own {
-        let sent = state.recently_sent.tags(&state.totals.envelopes_sent, identity, rank);
-        Outstanding::find(missing, sum, sent, got)
-    } else {
-        Outstanding::find(missing, sum, bound.others.sent_tags(rank as usize, bound), got)
-    };
+    let mut messages = Outstanding::unknown(missing);
+    if bound.comm().untold().is_none() {
+        if own {
+            messages.find(sum, state.recently_sent.tags(&state.totals.envelopes_sent, identity, rank), got);
+        } else {
+            messages.find(sum, bound.others.sent_tags(rank as usize, bound), got);
+        }
+    }
     posted.take_from(rank, &mut messages);
     messages.len()
 }

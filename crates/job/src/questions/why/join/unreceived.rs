@@ -123,7 +123,7 @@ fn left(receiver: &Observation, comm: u64, mut senders: Vec<(u32, Outstanding)>)
         posted.add(unexpected::Receive::new(
             receive.from,
             receive.tag.map(i32::cast_unsigned),
-            receive.order,
+            Some(receive.order).filter(|order| *order != u64::MAX),
         ));
     }
     senders.sort_by_key(|(rank, _)| *rank);
@@ -207,7 +207,9 @@ fn find(
     received: &[&observation::Message],
 ) -> Outstanding {
     let tags = |message: &&observation::Message| message.tag.cast_unsigned();
-    Outstanding::find(missing, sum, sent.iter().rev().map(tags), || received.iter().rev().map(tags))
+    let mut found = Outstanding::unknown(missing);
+    found.find(sum, sent.iter().rev().map(tags), || received.iter().rev().map(tags));
+    found
 }
 
 /// Tags of the messages that were not received, oldest first, each with its envelope if that is still there.
