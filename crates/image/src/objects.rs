@@ -88,6 +88,8 @@ codes! {
         WAITED = 4096 => "being waited for",
         /// Its handle has been given to another request before its end was noted.
         DISPLACED = 8192 => "displaced",
+        /// While it was active, a call made another request in a variable that held its handle. It may have been copied before.
+        OVERWRITTEN = 16384 => "overwritten",
     }
 }
 

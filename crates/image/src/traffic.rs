@@ -171,7 +171,8 @@ pub struct Request {
     /// Complete: when that was seen, in ticks.
     pub completed_at: W64,
     /// Complete: the address behind the call that saw it, unless that call also freed the request
-    /// (`completed_at` is `head.freed_at`): then it is `head.freed_from`.
+    /// (`completed_at` is `head.freed_at`): then it is `head.freed_from`. Active and `OVERWRITTEN`: the address behind the call that did
+    /// so last.
     pub completed_from: W64,
     /// Complete receive: rank of the sender; `MPI_PROC_NULL` or `MPI_ANY_SOURCE` if there was no message, or the library did
     /// not say whose it was. Partitioned send: partitions marked ready since it was started last, plus one; zero before it was started.

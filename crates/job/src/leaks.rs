@@ -44,6 +44,8 @@ pub struct Site {
     pub place: String,
     /// Requests whose operation was started and not completed.
     pub active: bool,
+    /// Of active ones: where another request was made in the variable that held the handle.
+    pub overwritten: Option<String>,
     /// How many.
     pub count: u64,
 }
@@ -63,6 +65,9 @@ pub struct Leak {
     /// Requests whose operation was started and not completed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub active: bool,
+    /// Of active ones: where another request was made in the variable that held the handle. The findings say it.
+    #[serde(skip)]
+    pub overwritten: Option<String>,
     /// Ranks that made them.
     pub ranks: Members,
 }
@@ -83,7 +88,11 @@ pub fn noun(kind: Kind, count: u64) -> String {
 }
 
 /// What the head of an object says about its place in the counts.
-fn heads<S: Source>(image: &Image<S>, kind: Kind, mut each: impl FnMut(&Head, u64)) -> Result<(), Error> {
+fn heads<S: Source>(
+    image: &Image<S>,
+    kind: Kind,
+    mut each: impl FnMut(u64, &Head, u64),
+) -> Result<(), Error> {
     let table = image.table::<Head>(kind.section())?;
     for index in 0..table.len().min(MOST_RECORDS) {
         // A table that continues in a further section may have left room behind.
@@ -93,7 +102,7 @@ fn heads<S: Source>(image: &Image<S>, kind: Kind, mut each: impl FnMut(&Head, u6
             true => image.get::<Request>(&table, index).map_or(0, |r| live::requests(&r.value)),
             false => 1,
         };
-        each(&head, count);
+        each(index, &head, count);
     }
     Ok(())
 }
@@ -104,7 +113,7 @@ fn heads<S: Source>(image: &Image<S>, kind: Kind, mut each: impl FnMut(&Head, u6
 /// When the table is damaged or cannot be read.
 pub fn count<S: Source>(reader: &Reader<'_, S>, kind: Kind) -> Result<Count, Error> {
     let mut count = Count::default();
-    heads(reader.image(), kind, |head, n| match Life(head.life.get()) {
+    heads(reader.image(), kind, |_, head, n| match Life(head.life.get()) {
         Life::LIVE if live::is_live(head) => count.live = count.live.saturating_add(n),
         Life::LIVE => count.predefined += 1,
         Life::EMPTY => {}
@@ -120,6 +129,14 @@ fn is_active(head: &Head) -> bool {
     started && !live::is_shared(head)
 }
 
+/// The address behind the call that made another request in the variable of an active one; zero for none.
+fn overwritten_from<S: Source>(image: &Image<S>, index: u64) -> u64 {
+    let Ok(table) = image.table::<Head>(Kind::Request.section()) else { return 0 };
+    let read = image.get::<Request>(&table, index).ok();
+    let overwritten = read.filter(|read| is_active(&read.value.head) && read.value.is(Flag::OVERWRITTEN));
+    overwritten.map_or(0, |read| read.value.completed_from.get())
+}
+
 /// Places whose objects are not freed now, most objects first. At the end of a program these are leaks.
 ///
 /// # Errors
@@ -129,11 +146,13 @@ pub fn sites<S: Source>(
     process: &Process,
     locate: &dyn Locate,
 ) -> Result<Vec<Site>, Error> {
-    let mut found: BTreeMap<(Kind, u32, u64, bool), u64> = BTreeMap::new();
+    let mut found: BTreeMap<(Kind, u32, u64, bool, u64), u64> = BTreeMap::new();
     for kind in Kind::ALL {
-        heads(image, *kind, |head, n| {
+        heads(image, *kind, |index, head, n| {
             let active = *kind == Kind::Request && is_active(head);
-            let key = (*kind, u32::from(head.made_by.get()), head.made_from.get(), active);
+            let lost = active && head.flags.get() & Flag::OVERWRITTEN.0 != 0;
+            let over = if lost { overwritten_from(image, index) } else { 0 };
+            let key = (*kind, u32::from(head.made_by.get()), head.made_from.get(), active, over);
             let counts = live::is_live(head) && n > 0;
             if counts && (found.len() < MOST_SITES || found.contains_key(&key)) {
                 let entry = found.entry(key).or_default();
@@ -141,11 +160,12 @@ pub fn sites<S: Source>(
             }
         })?;
     }
-    let sites = found.into_iter().map(|((kind, function, address, active), count)| Site {
+    let sites = found.into_iter().map(|((kind, function, address, active, over), count)| Site {
         kind,
         function: process.function((function as usize).wrapping_sub(1)),
         place: place(&process.modules, locate, address).unwrap_or_else(|| "a place that is not known".into()),
         active,
+        overwritten: place(&process.modules, locate, over).filter(|_| over != 0),
         count,
     });
     let mut sites: Vec<Site> = sites.collect();
@@ -155,18 +175,25 @@ pub fn sites<S: Source>(
 
 /// Joins the places of several ranks (number of the world, rank), most objects first.
 pub fn join<'a>(ranks: impl Iterator<Item = (usize, Option<u32>, &'a [Site])>) -> Vec<Leak> {
-    let mut found: BTreeMap<(Kind, &str, &str, bool), (u64, Members)> = BTreeMap::new();
+    type Place<'a> = (Kind, &'a str, &'a str, bool, Option<&'a str>);
+    let mut found: BTreeMap<Place<'a>, (u64, Members)> = BTreeMap::new();
     for (world, rank, sites) in ranks {
         for site in sites {
-            let entry = found.entry((site.kind, &site.function, &site.place, site.active)).or_default();
+            let over = site.overwritten.as_deref();
+            let entry = found.entry((site.kind, &site.function, &site.place, site.active, over)).or_default();
             entry.0 = entry.0.saturating_add(site.count);
             entry.1.add(world, rank);
         }
     }
-    let leak =
-        |((kind, function, place, active), (count, ranks)): ((Kind, &str, &str, bool), (u64, Members))| {
-            Leak { kind, function: function.to_owned(), place: place.to_owned(), count, active, ranks }
-        };
+    let leak = |((kind, function, place, active, over), (count, ranks)): (Place<'a>, (u64, Members))| Leak {
+        kind,
+        function: function.to_owned(),
+        place: place.to_owned(),
+        count,
+        active,
+        overwritten: over.map(str::to_owned),
+        ranks,
+    };
     let mut leaks: Vec<Leak> = found.into_iter().map(leak).collect();
     leaks.sort_by_key(|leak| std::cmp::Reverse(leak.count));
     leaks
@@ -177,7 +204,7 @@ mod tests {
     use super::*;
 
     fn site(kind: Kind, place: &str, count: u64) -> Site {
-        Site { kind, function: "MPI_X".into(), place: place.into(), active: false, count }
+        Site { kind, function: "MPI_X".into(), place: place.into(), active: false, overwritten: None, count }
     }
 
     #[test]

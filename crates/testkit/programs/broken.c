@@ -65,6 +65,43 @@ static void receive_left_open(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* finding request_written_over 2 request-overwritten ranks 1 dies says another request was made in the variable that held the handle at */
+static void request_written_over(void)
+{
+    static int values[2];
+    MPI_Request request;
+    if (rank == 1) {
+        MPI_Irecv(&values[0], 1, MPI_INT, 0, 3, MPI_COMM_WORLD, &request); /* here: request_written_over */
+        MPI_Irecv(&values[1], 1, MPI_INT, 0, 4, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    if (rank == 0)
+        send(1, 4);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* finding one_of_many_left 2 request-never-completed ranks 1 says never completed: 1 request */
+static void one_of_many_left(void)
+{
+    /* Handles that are copied before their variable is used again are not lost. */
+    static int values[4];
+    MPI_Request request, all[4], forgotten;
+    if (rank == 1) {
+        for (int i = 0; i < 4; i++) {
+            MPI_Irecv(&values[i], 1, MPI_INT, 0, 4, MPI_COMM_WORLD, &request);
+            all[i] = request;
+        }
+        request = MPI_REQUEST_NULL;
+        forgotten = MPI_REQUEST_NULL;
+        MPI_Irecv(values, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, &forgotten); /* here: one_of_many_left */
+        MPI_Waitall(4, all, MPI_STATUSES_IGNORE);
+    }
+    if (rank == 0)
+        for (int i = 0; i < 4; i++)
+            send(1, 4);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* finding duplicate_left 2 not-freed ranks [0-1] says 2 communicators */
 static void duplicate_left(void)
 {
@@ -214,6 +251,8 @@ static const struct {
     {"other_types", other_types},
     {"nobody_receives", nobody_receives},
     {"receive_left_open", receive_left_open},
+    {"request_written_over", request_written_over},
+    {"one_of_many_left", one_of_many_left},
     {"duplicate_left", duplicate_left},
     {"too_long_for_a_receive", too_long_for_a_receive},
     {"too_long_for_a_request", too_long_for_a_request},

@@ -495,6 +495,7 @@ mod tests {
             place: format!("heat.c:{line}"),
             count: line,
             active: false,
+            overwritten: None,
             ranks: Members::default(),
         };
         let lines = |count: u64, written: Option<&Path>| {

@@ -85,7 +85,7 @@ rare_hook! {
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -104,7 +104,7 @@ rare_hook! {
     counts { sendcount } vectors { recvcounts }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
@@ -140,7 +140,7 @@ rare_hook! {
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
-    before { traffic::collectives::enter_initialisation(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -165,7 +165,7 @@ rare_hook! {
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -184,7 +184,7 @@ rare_hook! {
     counts { } vectors { sendcounts, recvcounts }
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -203,7 +203,7 @@ rare_hook! {
     counts { } vectors { sendcounts, recvcounts }
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
@@ -236,7 +236,7 @@ rare_hook! {
     MPI_Barrier_init (comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { traffic::collectives::enter_initialisation(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -261,7 +261,7 @@ rare_hook! {
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { if takes_part(root) { count * datatype } }
-    before { traffic::collectives::enter_initialisation(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -280,7 +280,7 @@ rare_hook! {
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::BSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 rare_hook! {
@@ -294,7 +294,7 @@ rare_hook! {
     MPI_Buffer_iflush (request: *mut A::Handle)
     note { }
     bytes { }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { traffic::nonblocking::plain(traffic::nonblocking::kind::FLUSH, request) }
 }
 rare_hook! {
@@ -463,14 +463,14 @@ rare_hook! {
     MPI_Comm_idup (comm: A::Handle, newcomm: *mut A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { objects::comms::before_idup, traffic::collectives::enter(comm) }
+    before { objects::comms::before_idup, traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
     after { objects::comms::idup, traffic::collectives::start(false, comm, request) }
 }
 rare_hook! {
     MPI_Comm_idup_with_info (comm: A::Handle, info: A::Handle, newcomm: *mut A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { objects::comms::before_idup_with_info, traffic::collectives::enter(comm) }
+    before { objects::comms::before_idup_with_info, traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
     after { objects::comms::idup_with_info, traffic::collectives::start(false, comm, request) }
 }
 rare_hook! {
@@ -479,7 +479,7 @@ rare_hook! {
     counts { } vectors { }
     note { object: comm }
     bytes { }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { traffic::nonblocking::plain(traffic::nonblocking::kind::FLUSH, request) }
 }
 rare_hook! {
@@ -641,7 +641,7 @@ rare_hook! {
     counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
@@ -650,7 +650,7 @@ rare_hook! {
     counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
+    before { objects::collectives::on_file(fh), traffic::requests::overwrite::watch(request) }
     after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
@@ -659,7 +659,7 @@ rare_hook! {
     counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
@@ -668,7 +668,7 @@ rare_hook! {
     counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
+    before { objects::collectives::on_file(fh), traffic::requests::overwrite::watch(request) }
     after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
@@ -677,7 +677,7 @@ rare_hook! {
     counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
@@ -686,7 +686,7 @@ rare_hook! {
     counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
+    before { objects::collectives::on_file(fh), traffic::requests::overwrite::watch(request) }
     after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
@@ -695,7 +695,7 @@ rare_hook! {
     counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
@@ -704,7 +704,7 @@ rare_hook! {
     counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
+    before { objects::collectives::on_file(fh), traffic::requests::overwrite::watch(request) }
     after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
@@ -912,7 +912,7 @@ rare_hook! {
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -931,7 +931,7 @@ rare_hook! {
     counts { sendcount } vectors { recvcounts }
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -978,7 +978,7 @@ rare_hook! {
     MPI_Grequest_start (query_fn: *const c_void, free_fn: *const c_void, cancel_fn: *const c_void, extra_state: *const c_void, request: *mut A::Handle)
     note { }
     bytes { }
-    before { callbacks::grequest_start }
+    before { callbacks::grequest_start, traffic::requests::overwrite::watch(request) }
     after { traffic::nonblocking::plain(traffic::nonblocking::kind::GENERALIZED, request) }
 }
 rare_hook! {
@@ -1020,7 +1020,7 @@ hook! {
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
-    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1030,7 +1030,7 @@ hook! {
     counts { sendcount } vectors { recvcounts }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { traffic::collectives::enter(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1040,7 +1040,7 @@ hook! {
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1050,7 +1050,7 @@ hook! {
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
-    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1060,7 +1060,7 @@ hook! {
     counts { } vectors { sendcounts, recvcounts }
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
-    before { traffic::collectives::enter(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1070,7 +1070,7 @@ hook! {
     counts { } vectors { sendcounts, recvcounts }
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
-    before { traffic::collectives::enter(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1078,7 +1078,7 @@ hook! {
     MPI_Ibarrier (comm: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1088,7 +1088,7 @@ hook! {
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { if takes_part(root) { count * datatype } }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1098,7 +1098,7 @@ hook! {
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::BSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
@@ -1108,7 +1108,7 @@ hook! {
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1118,7 +1118,7 @@ hook! {
     counts { sendcount } vectors { recvcounts }
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1136,7 +1136,7 @@ hook! {
     counts { count } vectors { }
     note { object: datatype, datatype: datatype, count: count, message: at(message) }
     bytes { }
-    before { traffic::probes::before_matched_receive(message) }
+    before { traffic::requests::overwrite::watch(request), traffic::probes::before_matched_receive(message) }
     after { traffic::probes::after_imrecv(buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
@@ -1146,7 +1146,7 @@ hook! {
     counts { sendcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1156,7 +1156,7 @@ hook! {
     counts { sendcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1166,7 +1166,7 @@ hook! {
     counts { } vectors { sendcounts }
     note { object: comm, datatype: sendtype }
     bytes { neighbor_vector(sendcounts, sendtype, comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1176,7 +1176,7 @@ hook! {
     counts { } vectors { sendcounts }
     note { object: comm }
     bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 rare_hook! {
@@ -1269,7 +1269,7 @@ hook! {
     MPI_Irecv (buf: *mut c_void, count: c_int, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { traffic::nonblocking::receive(false, buf.addr(), i64::from(count), datatype, source, tag, comm, request) }
 }
 hook! {
@@ -1277,7 +1277,7 @@ hook! {
     MPI_Irecv_c (buf: *mut c_void, count: i64, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { traffic::nonblocking::receive(false, buf.addr(), i64::from(count), datatype, source, tag, comm, request) }
 }
 hook! {
@@ -1287,7 +1287,7 @@ hook! {
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: root, op: op }
     bytes { if takes_part(root) { count * datatype } }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1297,7 +1297,7 @@ hook! {
     counts { } vectors { recvcounts }
     note { object: comm, datatype: datatype, op: op }
     bytes { vector(recvcounts, datatype, comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1307,7 +1307,7 @@ hook! {
     counts { recvcount } vectors { }
     note { object: comm, datatype: datatype, count: recvcount, op: op }
     bytes { recvcount * datatype * peers(comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1317,7 +1317,7 @@ hook! {
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::RSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
@@ -1327,7 +1327,7 @@ hook! {
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1337,7 +1337,7 @@ hook! {
     counts { recvcount } vectors { sendcounts }
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1345,7 +1345,7 @@ hook! {
     MPI_Isend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { traffic::nonblocking::send(traffic::nonblocking::kind::SEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
@@ -1353,7 +1353,7 @@ hook! {
     MPI_Isend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { traffic::nonblocking::send(traffic::nonblocking::kind::SEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
@@ -1363,7 +1363,7 @@ hook! {
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { if takes_part(dest) { sendcount * sendtype } }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { traffic::nonblocking::send_receive((i64::from(sendcount), sendtype, dest, sendtag), (recvbuf.addr(), i64::from(recvcount), recvtype, source, recvtag), comm, request) }
 }
 hook! {
@@ -1373,7 +1373,7 @@ hook! {
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { if takes_part(dest) { count * datatype } }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { traffic::nonblocking::send_receive((i64::from(count), datatype, dest, sendtag), (buf.addr(), i64::from(count), datatype, source, recvtag), comm, request) }
 }
 hook! {
@@ -1383,7 +1383,7 @@ hook! {
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { traffic::nonblocking::send(traffic::nonblocking::kind::SSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
@@ -1420,7 +1420,7 @@ rare_hook! {
     counts { sendcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter_initialisation(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -1439,7 +1439,7 @@ rare_hook! {
     counts { sendcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter_initialisation(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -1458,7 +1458,7 @@ rare_hook! {
     counts { } vectors { sendcounts }
     note { object: comm, datatype: sendtype }
     bytes { neighbor_vector(sendcounts, sendtype, comm) }
-    before { traffic::collectives::enter_initialisation(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -1477,7 +1477,7 @@ rare_hook! {
     counts { } vectors { sendcounts }
     note { object: comm }
     bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
-    before { traffic::collectives::enter_initialisation(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
@@ -1547,14 +1547,14 @@ rare_hook! {
     MPI_Precv_init (buf: *const c_void, partitions: c_int, count: i64, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { traffic::nonblocking::partitioned(traffic::nonblocking::kind::RequestKind::PRECV, buf.addr(), partitions, count, datatype, source, tag, comm, request) }
 }
 rare_hook! {
     MPI_Precv_init_c (buf: *mut c_void, partitions: c_int, count: i64, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { traffic::nonblocking::partitioned(traffic::nonblocking::kind::RequestKind::PRECV, buf.addr(), partitions, count, datatype, source, tag, comm, request) }
 }
 hook! {
@@ -1571,7 +1571,7 @@ rare_hook! {
     counts { } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { traffic::nonblocking::partitioned(traffic::nonblocking::kind::RequestKind::PSEND, buf.addr(), partitions, count, datatype, dest, tag, comm, request) }
 }
 hook! {
@@ -1597,7 +1597,7 @@ hook! {
     counts { origin_count } vectors { }
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { objects::windows::accumulate(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
@@ -1622,7 +1622,7 @@ rare_hook! {
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { traffic::nonblocking::receive_rare(true, buf.addr(), i64::from(count), datatype, source, tag, comm, request) }
 }
 hook! {
@@ -1647,7 +1647,7 @@ rare_hook! {
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: root, op: op }
     bytes { if takes_part(root) { count * datatype } }
-    before { traffic::collectives::enter_initialisation(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
@@ -1685,7 +1685,7 @@ rare_hook! {
     counts { recvcount } vectors { }
     note { object: comm, datatype: datatype, count: recvcount, op: op }
     bytes { recvcount * datatype * peers(comm) }
-    before { traffic::collectives::enter_initialisation(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
@@ -1694,7 +1694,7 @@ rare_hook! {
     counts { } vectors { recvcounts }
     note { object: comm, datatype: datatype, op: op }
     bytes { vector(recvcounts, datatype, comm) }
-    before { traffic::collectives::enter_initialisation(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
@@ -1752,7 +1752,7 @@ hook! {
     counts { origin_count } vectors { }
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { objects::windows::get(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
@@ -1762,7 +1762,7 @@ hook! {
     counts { origin_count, result_count } vectors { }
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { both ways result_count * result_datatype } }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
@@ -1772,7 +1772,7 @@ hook! {
     counts { origin_count } vectors { }
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { objects::windows::put(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 rare_hook! {
@@ -1781,7 +1781,7 @@ rare_hook! {
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::RSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
@@ -1800,7 +1800,7 @@ rare_hook! {
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -1819,7 +1819,7 @@ rare_hook! {
     counts { recvcount } vectors { sendcounts }
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -1846,7 +1846,7 @@ rare_hook! {
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::SEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
@@ -1923,7 +1923,7 @@ rare_hook! {
     counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
-    before { }
+    before { traffic::requests::overwrite::watch(request) }
     after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::SSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {

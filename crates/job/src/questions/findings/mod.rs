@@ -42,6 +42,8 @@ impl Kind {
     pub const MESSAGE_NEVER_RECEIVED: Self = Self("message-never-received");
     /// Requests that were active when `MPI_Finalize` returned.
     pub const REQUEST_NEVER_COMPLETED: Self = Self("request-never-completed");
+    /// Likewise, and another request was made in the variable that held the handle.
+    pub const REQUEST_OVERWRITTEN: Self = Self("request-overwritten");
     /// Other objects that were not freed.
     pub const NOT_FREED: Self = Self("not-freed");
     /// A message was longer than the receive that it came to.
@@ -84,7 +86,11 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
         found.extend(unreceived(observations, &snapshot, &words));
     }
     let (requests, others): (Vec<&Leak>, Vec<&Leak>) = leaks.iter().partition(|leak| leak.active);
-    found.extend(requests.into_iter().take(MOST).map(|leak| leaked(leak, Kind::REQUEST_NEVER_COMPLETED)));
+    let never_completed = |leak: &Leak| match leak.overwritten {
+        Some(_) => Kind::REQUEST_OVERWRITTEN,
+        None => Kind::REQUEST_NEVER_COMPLETED,
+    };
+    found.extend(requests.into_iter().take(MOST).map(|leak| leaked(leak, never_completed(leak))));
     found.extend(others.into_iter().take(MOST).map(|leak| leaked(leak, Kind::NOT_FREED)));
     found
 }
@@ -162,14 +168,17 @@ fn unreceived(observations: &[Observation], snapshot: &Snapshot, words: &Words<'
 
 fn leaked(leak: &Leak, kind: Kind) -> Finding {
     let what = match (kind, leak.kind) {
-        (Kind::REQUEST_NEVER_COMPLETED, Object::Request) => "never completed",
+        (Kind::REQUEST_NEVER_COMPLETED | Kind::REQUEST_OVERWRITTEN, Object::Request) => "never completed",
         _ => "not freed",
     };
+    let over = leak.overwritten.as_ref().map_or_else(String::new, |place| {
+        format!("; another request was made in the variable that held the handle at {place}")
+    });
     Finding {
         kind,
         ranks: leak.ranks.clone(),
         line: Some(leak.place.clone()),
-        sentence: format!("{what}: {leak}"),
+        sentence: format!("{what}: {leak}{over}"),
     }
 }
 

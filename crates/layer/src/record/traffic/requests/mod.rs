@@ -20,6 +20,7 @@
 
 mod create;
 mod end;
+pub mod overwrite;
 
 pub use create::{New, create};
 pub use end::{complete, finish, got_its_message, mode_of};
