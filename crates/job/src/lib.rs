@@ -64,6 +64,7 @@ pub mod symbols;
 #[cfg(feature = "test-image")]
 pub mod test_image;
 pub mod time_limit;
+pub mod total;
 pub mod trace;
 mod unwind;
 pub mod variables;

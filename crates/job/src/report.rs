@@ -31,6 +31,7 @@ use crate::report::facts::Facts;
 use crate::report::sections::{Part, Sections};
 use crate::sites::{self, JobSites};
 use crate::spawned;
+use crate::total::total;
 use crate::waits::{self, Waits};
 use crate::worlds::{self, Members, Worlds};
 use mpi_abi::AbiKind;
@@ -379,6 +380,23 @@ impl RankReport {
     pub fn open_threads(&self) -> impl Iterator<Item = &ThreadReport> {
         self.by_thread.iter().filter(|thread| thread.in_call.is_some())
     }
+
+    /// Seconds in a function, with the calls of it that were open at the end; none if its calls were not timed.
+    pub fn time_in(&self, function: &str) -> Option<f64> {
+        let calls = self.calls.get(function).copied().unwrap_or_default();
+        let uncalled = (calls.count == 0).then_some(0.0);
+        both_times(both_times(calls.time_s, self.time_open_in(function)), uncalled)
+    }
+
+    fn time_open_in(&self, function: &str) -> Option<f64> {
+        let inside = self.by_thread.iter().filter(|thread| thread.in_call.as_deref() == Some(function));
+        inside.map(|thread| Some(thread.in_call_s)).fold(None, both_times)
+    }
+
+    /// The functions that it called or was in at the end, each once or twice.
+    pub fn functions(&self) -> impl Iterator<Item = &String> {
+        self.calls.keys().chain(self.open_calls())
+    }
 }
 
 /// Gives processes that did not pass `MPI_Init` the name of the world that they would have been in.
@@ -390,6 +408,11 @@ pub(crate) fn settle(observed: &mut [Observed]) {
 }
 
 impl JobReport {
+    /// How many calls of a function were open at the end, over all threads of all ranks.
+    pub fn open_calls_of(&self, function: &str) -> usize {
+        self.ranks.iter().flat_map(RankReport::open_calls).filter(|call| **call == function).count()
+    }
+
     /// Joins the processes of a job. `command` is what the user typed.
     pub fn new(command: String, observed: Vec<Observed>) -> Self {
         Self::followed(command, observed, None)
@@ -448,7 +471,7 @@ impl JobReport {
             hosts: hosts(&ranks),
             wall_s: ranks.iter().map(|r| r.wall_s).fold(0.0, f64::max),
             times,
-            thread_s: ranks.iter().map(|r| r.thread_s).sum(),
+            thread_s: total(ranks.iter().map(|r| r.thread_s)),
             mpi_share: None,
             polling_share: None,
             load_balance: None,
@@ -574,9 +597,9 @@ fn time(ranks: &[RankReport]) -> waits::Time {
         if waits::is_collective_that_waits(name) { calls.seconds() } else { 0.0 }
     };
     waits::Time {
-        threads: ranks.iter().map(|rank| rank.thread_s).sum(),
-        waiting: ranks.iter().flat_map(|rank| rank.calls.iter().map(waiting)).sum(),
-        collectives: ranks.iter().flat_map(|rank| rank.calls.iter().map(collective)).sum(),
+        threads: total(ranks.iter().map(|rank| rank.thread_s)),
+        waiting: total(ranks.iter().flat_map(|rank| rank.calls.iter().map(waiting))),
+        collectives: total(ranks.iter().flat_map(|rank| rank.calls.iter().map(collective))),
     }
 }
 
@@ -731,7 +754,7 @@ fn calls(process: &Process) -> BTreeMap<String, Calls> {
 }
 
 fn functions(ranks: &[RankReport], times: bool) -> Vec<FunctionReport> {
-    let mut names: Vec<&String> = ranks.iter().flat_map(|r| r.calls.keys().chain(r.open_calls())).collect();
+    let mut names: Vec<&String> = ranks.iter().flat_map(RankReport::functions).collect();
     names.sort();
     names.dedup();
     let mut functions: Vec<FunctionReport> = names.into_iter().map(|name| function(name, ranks)).collect();
@@ -749,12 +772,10 @@ fn function(name: &str, ranks: &[RankReport]) -> FunctionReport {
     let mut per_rank = Vec::new();
     for rank in ranks {
         let calls = rank.calls.get(name).copied().unwrap_or_default();
-        let inside = rank.by_thread.iter().filter(|thread| thread.in_call.as_deref() == Some(name));
-        let open = inside.map(|thread| Some(thread.in_call_s)).fold(None, both_times);
-        let uncalled = (calls.count == 0).then_some(0.0);
-        let time_s = both_times(both_times(calls.time_s, open), uncalled);
+        let time_s = rank.time_in(name);
+        let was_in_it = calls.count != 0 || rank.time_open_in(name).is_some();
         total.count = total.count.saturating_add(calls.count);
-        total.time_s = both_times(total.time_s, time_s.filter(|_| uncalled.is_none() || open.is_some()));
+        total.time_s = both_times(total.time_s, time_s.filter(|_| was_in_it));
         total.bytes = total.bytes.saturating_add(calls.bytes);
         total.sent = total.sent.saturating_add(calls.sent);
         total.received = total.received.saturating_add(calls.received);

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use mpiscope_job::snapshot::JobSnapshot;
+use mpiscope_job::total::total;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -106,7 +107,7 @@ impl Families {
         set(&self.in_flight, messages.sent.saturating_sub(messages.received) as f64);
         set(&self.pending, messages.pending as f64);
         let memory = report.sections.memory.iter().filter_map(|rank| rank.placement.as_ref());
-        set(&self.resident, memory.map(|placement| placement.resident as f64).sum());
+        set(&self.resident, total(memory.map(|placement| placement.resident as f64)));
         count(&self.messages, messages.sent);
         count(&self.sent, report.sent);
         count(&self.received, report.received);
@@ -115,8 +116,8 @@ impl Families {
             family.get_or_create(&own).inc_by(value);
         };
         seconds(&self.thread, report.thread_s);
-        seconds(&self.mpi, report.ranks.iter().map(|rank| rank.mpi_s).sum());
-        seconds(&self.polling, report.ranks.iter().map(|rank| rank.polling_share * rank.thread_s).sum());
+        seconds(&self.mpi, total(report.ranks.iter().map(|rank| rank.mpi_s)));
+        seconds(&self.polling, total(report.ranks.iter().map(|rank| rank.polling_share * rank.thread_s)));
         for function in &report.functions {
             let mut labels = own.clone();
             labels.push(("function".to_owned(), function.name.clone()));

@@ -220,13 +220,10 @@ fn overview(report: &JobReport) -> Vec<String> {
 
 /// The functions that took most time, as far as that is worth a line.
 fn table(report: &JobReport) -> Table {
-    let open = |f: &FunctionReport| {
-        report.ranks.iter().flat_map(RankReport::open_calls).filter(|c| **c == f.name).count()
-    };
     if !report.times {
         let mut table = Table::new(&["  function", "calls", "bytes"]).numbers(&[1, 2]);
         for f in report.functions.iter().take(MOST_FUNCTIONS) {
-            table.push(vec![format!("  {}", f.name), calls(f, open(f)), render::bytes(f.total.bytes)]);
+            table.push(vec![format!("  {}", f.name), calls(report, f), render::bytes(f.total.bytes)]);
         }
         return table;
     }
@@ -241,7 +238,7 @@ fn table(report: &JobReport) -> Table {
         let dash = || "-".to_owned();
         table.push(vec![
             format!("  {}", f.name),
-            calls(f, open(f)),
+            calls(report, f),
             time_of_calls(f.total.time_s, f.total.estimated),
             f.total.time_s.map_or_else(dash, |_| format!("{share:.1}")),
             f.min.time_s.map_or_else(dash, duration),
@@ -255,8 +252,8 @@ fn table(report: &JobReport) -> Table {
 }
 
 /// Completed calls, and those that were open at the end.
-fn calls(f: &FunctionReport, open: usize) -> String {
-    match (f.total.count, open) {
+pub fn calls(report: &JobReport, f: &FunctionReport) -> String {
+    match (f.total.count, report.open_calls_of(&f.name)) {
         (count, 0) => count.to_string(),
         (0, open) => format!("{open} open"),
         (count, open) => format!("{count} + {open} open"),

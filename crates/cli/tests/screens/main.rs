@@ -119,6 +119,19 @@ fn every_json_has_the_published_form() {
         let more: &[&str] = if arguments.contains(&"--summary") { &[] } else { &["--json"] };
         for value in json(&[&arguments, more].concat()) {
             schema::check(&value).unwrap_or_else(|e| panic!("{arguments:?}: {e:#}"));
+            assert!(!has_negative_zero(&value), "{arguments:?}: -0.0 in {value}");
         }
+    }
+}
+
+/// The sum of no numbers is one.
+fn has_negative_zero(value: &serde_json::Value) -> bool {
+    match value {
+        serde_json::Value::Number(number) => {
+            number.as_f64().is_some_and(|number| number == 0.0 && number.is_sign_negative())
+        }
+        serde_json::Value::Array(values) => values.iter().any(has_negative_zero),
+        serde_json::Value::Object(fields) => fields.values().any(has_negative_zero),
+        _ => false,
     }
 }

@@ -215,8 +215,10 @@ pub fn for_messages(messages: &[Ends<'_>], calls: &Calls, hosts: &Hosts<'_>) -> 
             let long = waits.into_iter().filter(|wait| wait.span.ns() > error_ns);
             let waits: Vec<Wait> = long.filter_map(|wait| calls.bounded(wait)).collect();
             let Some(last) = waits.last() else { continue };
+            // Of both ends of a call that sends and receives it is the receive that waits, if they say the same.
+            let rank = |wait: &Wait| (wait.span.until, wait.kind != Kind::LATE_RECEIVER);
             let known = latest.entry((last.who, last.in_call)).or_default();
-            if known.last().is_none_or(|known| known.span.until < last.span.until) {
+            if known.last().is_none_or(|known| rank(known) < rank(last)) {
                 *known = waits;
             }
         }

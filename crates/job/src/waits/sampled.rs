@@ -9,6 +9,7 @@ use super::merge::{self, Alike, Amount, Amounts, Who};
 use super::{Kind, Lost, Waiting, is_collective_that_waits, is_looked_at};
 use crate::questions::observation::{self, Observation};
 use crate::questions::why::{Awaited, Call, Part, ProcessIndex, awaited, snapshot};
+use crate::total::total;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -134,10 +135,10 @@ impl Samples {
             return None;
         }
         merge::name_the_unnamed(&mut self.found);
-        let squares: f64 = self.found.values().map(|amount| amount.estimated_s).sum();
+        let squares = total(self.found.values().map(|amount| amount.estimated_s));
         self.found.retain(|_, amount| amount.ns as f64 / 1e9 > LEAST_ERRORS * amount.estimated_s.sqrt());
         let list = merge::list(self.found, thread_s, false, number);
-        let seconds = list.iter().map(|lost| lost.seconds).sum();
+        let seconds = total(list.iter().map(|lost| lost.seconds));
         Some(Sampled { looks: self.looks, seconds, error_s: 2.0 * squares.sqrt(), list })
     }
 }

@@ -10,6 +10,7 @@ use super::stream::{LATER, Settled, Stream};
 use super::{Estimated, Samples, Spent, Stood, Time, Waiting, Waits};
 use crate::questions::observation::Observation;
 use crate::questions::why::{Ends, Joined, ProcessIndex};
+use crate::total::total;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -289,7 +290,7 @@ impl Sum {
         let list = merge::list(all.found, time.threads, estimated.is_some(), number);
         Waits {
             causes,
-            seconds: list.iter().map(|lost| lost.seconds).sum(),
+            seconds: total(list.iter().map(|lost| lost.seconds)),
             list,
             seen_s,
             seen_share: part(seen_s, time.waiting),

@@ -89,6 +89,20 @@ fn a_sender_waits_for_a_late_receiver_no_longer_than_its_call_took() {
 }
 
 #[test]
+fn a_call_that_sends_and_receives_waits_for_its_partner_as_a_receiver() {
+    for late in [0, 1] {
+        let exchanges = |me: u32| {
+            let from = if me == late { 300 } else { 100 };
+            let both = line(1 - me, 1, "MPI_Sendrecv", "a.c:3", [from, from, 305]);
+            with_messages(rank(me, 2), vec![both.clone()], vec![both])
+        };
+        let found = of(&[exchanges(0), exchanges(1)], Time::default());
+        let kinds: Vec<_> = found.list.iter().map(|lost| (lost.kind, lost.seconds)).collect();
+        assert_eq!(kinds, [(Kind::LATE_SENDER, 0.2)], "rank {late} is late");
+    }
+}
+
+#[test]
 fn a_call_that_completes_several_messages_waits_for_the_last_one() {
     let receives = vec![
         line(1, 1, "MPI_Waitall", "a.c:9", [0, 10, 100]),

@@ -1,9 +1,12 @@
-//! Places of the program: what was called there, how often, how long.
+//! Places of the program: what was called there, how often, how long, and which calls are open there.
+
+use std::collections::BTreeMap;
 
 use super::{more, percent};
 use crate::ps::rows::short;
 use crate::render::{Block, ESTIMATED, Table, bytes, count, duration, time_of_calls};
 use crate::run::banner::at_rank;
+use mpiscope_job::Members;
 use mpiscope_job::report::JobReport;
 
 /// Places that are shown.
@@ -12,10 +15,11 @@ const MOST: usize = 15;
 /// The section.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let found = &report.call_sites;
+    let mut blocks = still_open(report);
     if found.sites.is_empty() {
-        return Vec::new();
+        return blocks;
     }
-    let mut blocks = vec![table(report).into()];
+    blocks.push(table(report).into());
     blocks.extend(more(MOST, found.sites.len(), "places"));
     if report.times && found.sites.iter().take(MOST).any(|site| site.totals.estimated > 0) {
         blocks.push(Block::Line(format!("  {ESTIMATED}")));
@@ -27,6 +31,26 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
             .push(Block::Line(format!("  {rest} more calls of {functions} are counted without their place")));
     }
     blocks
+}
+
+/// The calls that had not returned: the table counts those that have. One line for each function and place.
+fn still_open(report: &JobReport) -> Vec<Block> {
+    let mut places: BTreeMap<(&str, Option<&str>), (Members, f64)> = BTreeMap::new();
+    for rank in &report.ranks {
+        for thread in rank.open_threads() {
+            let function = thread.in_call.as_deref().unwrap_or_default();
+            let (ranks, longest) = places.entry((function, thread.call_place.as_deref())).or_default();
+            ranks.add(rank.world_number, rank.rank);
+            *longest = longest.max(thread.in_call_s);
+        }
+    }
+    let shown = places.iter().take(MOST).map(|((function, place), (ranks, longest))| {
+        let place = place.map(|place| format!(" at {place}")).unwrap_or_default();
+        let time = report.times.then(|| format!(", for up to {}", duration(*longest))).unwrap_or_default();
+        Block::Line(format!("  still open: {function}{place} on {}{time}", ranks.named()))
+    });
+    let lines: Vec<Block> = shown.collect();
+    lines.into_iter().chain(more(MOST, places.len(), "places with open calls")).collect()
 }
 
 fn table(report: &JobReport) -> Table {

@@ -2,7 +2,7 @@
 
 use super::{more, percent};
 use crate::render::{Block, ESTIMATED, Table, bytes, duration, time_of_calls};
-use crate::run::banner::at_rank;
+use crate::run::banner::{at_rank, calls};
 use mpiscope_job::Members;
 use mpiscope_job::report::{JobReport, RankReport};
 
@@ -33,7 +33,7 @@ fn functions(report: &JobReport) -> Table {
     if !report.times {
         let mut table = Table::new(&["  FUNCTION", "CALLS", "BYTES"]).numbers(&[1, 2]);
         for f in report.functions.iter().take(MOST_FUNCTIONS) {
-            table.push(vec![format!("  {}", f.name), f.total.count.to_string(), bytes(f.total.bytes)]);
+            table.push(vec![format!("  {}", f.name), calls(report, f), bytes(f.total.bytes)]);
         }
         return table;
     }
@@ -57,7 +57,7 @@ fn functions(report: &JobReport) -> Table {
     for f in report.functions.iter().take(MOST_FUNCTIONS) {
         table.push(vec![
             format!("  {}", f.name),
-            f.total.count.to_string(),
+            calls(report, f),
             time_of_calls(f.total.time_s, f.total.estimated),
             f.total.time_s.map_or_else(dash, |time| percent(time, all)),
             f.min.time_s.map_or_else(dash, duration),
@@ -74,8 +74,9 @@ fn ranks(report: &JobReport) -> Table {
     let head = ["  RANK", "HOST", "WALL", "USEFUL", "% MPI", "% POLLING", "OUT", "IN", "MOST TIME IN"];
     let mut table = Table::new(&head).numbers(&[2, 3, 4, 5, 6, 7]);
     for rank in chosen(report) {
-        let most = rank.calls.iter().max_by(|(_, a), (_, b)| a.seconds().total_cmp(&b.seconds()));
-        let most = most.map_or_else(|| "-".to_owned(), |(name, _)| name.clone());
+        let time = |name: &String| rank.time_in(name).unwrap_or(0.0);
+        let most = rank.functions().max_by(|a, b| time(a).total_cmp(&time(b)));
+        let most = most.map_or_else(|| "-".to_owned(), Clone::clone);
         table.push(vec![
             format!("  {}", name_of(rank)),
             rank.host.clone(),

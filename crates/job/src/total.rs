@@ -1,0 +1,15 @@
+//! Sums that are printed.
+
+/// The sum; of no numbers at all it is zero. That of the standard library is then -0.0, and JSON would say so.
+pub fn total(numbers: impl IntoIterator<Item = f64>) -> f64 {
+    numbers.into_iter().fold(0.0, |sum, number| sum + number)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_sum_of_nothing_has_no_sign() {
+        assert!(super::total([]).is_sign_positive());
+        assert!((super::total([0.5, 0.25]) - 0.75).abs() < f64::EPSILON);
+    }
+}
