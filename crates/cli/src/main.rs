@@ -60,14 +60,14 @@ Start with:
   mpiscope ps                     while it runs: what every rank is doing
   mpiscope why                    when it hangs: the reason in one sentence
   mpiscope queues                 messages not received, receives that wait
-  mpiscope top                    live: who computes, who waits, where the time goes
+  mpiscope top                    live: who computes, who waits, and for what
   mpiscope report                 where the time goes, who talks to whom
-  mpiscope diff DIR DIR           two runs, or several of each: what became slower
+  mpiscope diff DIR DIR           what became slower, in runs before and after
   mpiscope trace DIR              each call and message, for Perfetto and pandas
   mpiscope save job.mpiscope      all of this in one file, to look at elsewhere
   mpiscope inspect                its communicators, datatypes, requests, leaks
   mpiscope vars                   its control and performance variables
-  mpiscope doctor mpirun ./app    before: can this job be seen, and what is in the way
+  mpiscope doctor mpirun ./app    before: can this job be seen, and if not, why
   mpiscope core FILE...           after a crash: which rank died first, and why
 
 With every verb:

@@ -134,17 +134,32 @@ fn ranks(launcher: &[OsString], layer: &Path, limit: Duration) -> Result<Vec<Che
             "is a host down, or does it ask for a password?",
         ));
     } else if !outcome.success() {
-        let said = String::from_utf8_lossy(&outcome.stderr);
-        let last =
-            said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing").trim().to_owned();
+        let said = said(&String::from_utf8_lossy(&outcome.stderr));
         checks.push(Check::of(
             "launcher",
             Outcome::Problem,
-            format!("it failed and said: {last}"),
+            format!("it failed and said: {said}"),
             "run it by hand",
         ));
     }
     Ok(checks)
+}
+
+/// How many lines of a launcher's message are shown.
+const MOST_SAID: usize = 4;
+
+/// What a launcher said, in one line: without the rules that it draws around it.
+fn said(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| line.contains(char::is_alphabetic));
+    let mut words: Vec<&str> = lines.take(MOST_SAID + 1).collect();
+    if words.is_empty() {
+        return "nothing".to_owned();
+    }
+    if words.len() > MOST_SAID {
+        words.truncate(MOST_SAID);
+        words.push("...");
+    }
+    words.join(" ")
 }
 
 /// A program as a shell finds it.
@@ -166,4 +181,18 @@ fn report() -> Result<ExitCode> {
     let memory_file = memfd_create("mpiscope:doctor", MemfdFlags::CLOEXEC).is_ok();
     println!("{MARK}{}", serde_json::to_string(&Facts::here(host, rank, memory_file))?);
     Ok(ExitCode::from(exit::FINE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::said;
+
+    #[test]
+    fn what_a_launcher_says_is_shown_without_its_rules_and_not_at_any_length() {
+        let slots =
+            "-----\nThere are not enough slots for the 4\nslots that were requested:\n\n  ./app\n-----\n";
+        assert_eq!(said(slots), "There are not enough slots for the 4 slots that were requested: ./app");
+        assert_eq!(said("a\nb\nc\nd\ne\nf"), "a b c d ...");
+        assert_eq!(said("\n---\n"), "nothing");
+    }
 }

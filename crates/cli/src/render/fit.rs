@@ -45,9 +45,22 @@ pub fn wrap(text: &str, width: usize, indent: usize) -> Vec<String> {
 /// Characters behind which a word may be cut.
 const JOINTS: [char; 8] = ['/', ',', ';', ':', '=', '|', ')', ']'];
 
+/// Where a text may be cut: behind the joints, but not between a file and its line.
+fn joints(text: &str) -> impl DoubleEndedIterator<Item = usize> {
+    text.match_indices(JOINTS).map(|(at, joint)| (at + joint.len(), joint)).filter_map(move |(end, joint)| {
+        let before_number = text.get(end..)?.starts_with(|c: char| c.is_ascii_digit());
+        (joint != ":" || !before_number).then_some(end)
+    })
+}
+
 /// What stays in one piece where a text is wrapped.
 pub fn pieces(text: &str) -> impl Iterator<Item = &str> {
-    text.split_inclusive(|c| c == ' ' || JOINTS.contains(&c))
+    let words = text.split_inclusive(' ');
+    words.flat_map(|word| {
+        let ends: Vec<usize> = joints(word).filter(|end| *end < word.len()).chain([word.len()]).collect();
+        let starts = std::iter::once(0).chain(ends.clone());
+        starts.zip(ends).filter_map(|(start, end)| word.get(start..end))
+    })
 }
 
 /// How far a text is indented.
@@ -64,12 +77,14 @@ fn cut(text: &str, room: usize) -> (&str, &str) {
     }
     let start = indentation(head);
     let blank = head.rfind(' ').filter(|at| *at > start);
-    let joint = head.rfind(JOINTS).filter(|at| *at > start);
+    let behind = |at: &usize| *at > start + 1 && *at <= head.len();
+    let joint =
+        joints(text).filter(behind).last().or_else(|| head.rfind(':').map(|at| at + 1).filter(behind));
     // A line that would be mostly empty is not worth a blank.
     let blank = blank.filter(|at| joint.is_none() || *at >= head.len() / 3);
     let end = match (blank, joint) {
         (Some(blank), _) => blank,
-        (None, Some(joint)) => joint + 1,
+        (None, Some(joint)) => joint,
         (None, None) => head.len(),
     };
     let (line, next) = text.split_at(end);
@@ -96,6 +111,17 @@ mod tests {
     fn lines_break_at_blanks_and_go_on_indented() {
         assert_eq!(wrap("  one two three four", 12, 4), ["  one two", "    three", "    four"]);
         assert_eq!(wrap("short", 12, 4), ["short"]);
+    }
+
+    #[test]
+    fn a_file_and_its_line_stay_together_if_they_can() {
+        assert_eq!(
+            pieces("in MPI_Recv at src/ring.c:12").collect::<Vec<_>>(),
+            ["in ", "MPI_Recv ", "at ", "src/", "ring.c:12"]
+        );
+        assert_eq!(wrap("/home/me/ring.c:12", 15, 0), ["/home/me/", "ring.c:12"]);
+        assert_eq!(wrap("ring.c:12", 8, 0), ["ring.c:", "12"]);
+        assert_eq!(wrap("kind: some", 7, 0), ["kind:", "some"]);
     }
 
     #[test]

@@ -158,17 +158,13 @@ fn nobody(report: &JobReport, scope: &Scope) -> Vec<String> {
             ending(end)
         ));
     }
-    lines.push(
-        "  Not an MPI program, or it ended before MPI_Init? Else: is MPI linked statically (`ldd APP` shows"
-            .into(),
-    );
-    lines.push(
-        "  no libmpi)? Is the program set-uid or has it capabilities? Did the launcher drop LD_PRELOAD?"
-            .into(),
-    );
+    let reasons = "  Not an MPI program, or it ended before MPI_Init? Else: is MPI linked statically (`ldd APP` shows no libmpi)? \
+        Is the program set-uid or has it capabilities? Did the launcher drop LD_PRELOAD? `mpiscope doctor COMMAND` looks.";
+    lines.push(reasons.into());
     if scope.whole {
-        lines
-            .push("  For ranks on other hosts, and to rule out the last: mpirun ... mpiscope run APP".into());
+        let other_form =
+            "  For ranks on other hosts, and where LD_PRELOAD is dropped: mpirun ... mpiscope run APP";
+        lines.push(other_form.into());
     }
     lines
 }

@@ -46,7 +46,7 @@ fn still_open(report: &JobReport) -> Vec<Block> {
     }
     let shown = places.iter().take(MOST).map(|((function, place), (ranks, longest))| {
         let place = place.map(|place| format!(" at {place}")).unwrap_or_default();
-        let time = report.times.then(|| format!(", for up to {}", duration(*longest))).unwrap_or_default();
+        let time = if report.times { format!(", for up to {}", duration(*longest)) } else { String::new() };
         Block::Line(format!("  still open: {function}{place} on {}{time}", ranks.named()))
     });
     let lines: Vec<Block> = shown.collect();
