@@ -36,6 +36,11 @@ pub fn variable(name: &std::ffi::CStr) -> Option<&'static std::ffi::CStr> {
     (!value.is_null()).then(|| unsafe { std::ffi::CStr::from_ptr(value) })
 }
 
+/// Whether valgrind runs the program: it reports every decision that depends on memory without a value.
+pub fn memory_is_checked() -> bool {
+    variable(c"LD_PRELOAD").is_some_and(|list| list.to_string_lossy().contains("/vgpreload_"))
+}
+
 /// Records what the environment says. Called once, when the library was found.
 pub fn start() {
     let recording = variable(c"MPISCOPE_RECORD")

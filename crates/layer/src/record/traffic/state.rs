@@ -54,6 +54,9 @@ pub struct State {
     pub null_request: u64,
     #[allow(missing_docs)]
     pub null_message: u64,
+    /// Whether the variable of a request is looked at before the call gives it a value. Not where a memory checker would call that an
+    /// error of the program.
+    pub looks_at_variables: bool,
     /// Handles that the library gives to requests that are complete at start, as far as known; zero for none.
     pub shared: [Cell<u64>; 4],
     /// Operations posted so far, and messages matched by probes: their numbers are part of the uids of requests and messages.
@@ -116,6 +119,7 @@ impl State {
             recently_received,
             null_request,
             null_message,
+            looks_at_variables: !settings::memory_is_checked(),
             shared: Default::default(),
             operations: Cell::new(0),
             sizes,

@@ -13,8 +13,9 @@ use mpiscope_image::objects::{Flag, Life};
 /// Before a call that makes a request: looks at what its variable holds. Mostly that is the null handle.
 #[inline(always)]
 pub fn watch<A: Abi>(call: &Call<A>, request: *const A::Handle) {
+    let Some(state) = state::get() else { return };
     let old = scratch::pointed(request);
-    if state::get().is_some_and(|state| old != state.null_request) {
+    if state.looks_at_variables && old != state.null_request {
         look(old, call.return_address(), call.stack_pointer());
     }
 }
