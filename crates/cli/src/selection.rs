@@ -1,5 +1,6 @@
 //! What the user means: a job, a process, a file, or the only job there is.
 
+use crate::run::watch::hang_file;
 use anyhow::{Result, bail};
 use mpiscope_job::discover::{Job, Parts, discover};
 use mpiscope_job::evidence;
@@ -76,12 +77,23 @@ pub fn find(name: Option<&str>) -> Result<Target> {
     let several = several_users(&jobs);
     let shown = |job: &Job| if several { full_name(job) } else { job.name.clone() };
     let known: Vec<String> = jobs.iter().map(shown).collect();
+    let nothing = format!("{name}: no such job, process or file");
     if known.is_empty() {
         bail!(
-            "{name}: no such job, process or file; no job of this user runs under mpiscope on this host: {START_ONE}"
+            "{nothing}; no job of this user runs under mpiscope on this host: {START_ONE}. {}",
+            if_ended(name)
         );
     }
-    bail!("{name}: no such job, process or file; jobs on this host: {}", known.join(", "))
+    bail!("{nothing}; jobs on this host: {}. {}", known.join(", "), if_ended(name))
+}
+
+/// What is left of a job that does not run any more.
+fn if_ended(job: &str) -> String {
+    let saved = hang_file(job);
+    if saved.is_file() {
+        return format!("Of a job of this name that hung there is {}: name that file", saved.display());
+    }
+    "Of one that has ended name the DIR of `mpiscope run --out DIR`, or a file that was saved".to_owned()
 }
 
 /// What Slurm has started under this number: on this host, else on those that Slurm names.

@@ -196,6 +196,26 @@ fn a_target_that_is_nothing_is_reported_with_the_next_thing_to_try() {
     assert_eq!(ps(&["--nosuchoption"]).status.code(), Some(2));
 }
 
+#[test]
+fn of_a_job_that_has_ended_it_is_said_where_something_is_left() {
+    let dir = TempDir::new().unwrap();
+    let ask = || {
+        let output = Command::new(MPISCOPE)
+            .env("COLUMNS", "400")
+            .current_dir(dir.path())
+            .args(["why", "1-ended"])
+            .output()
+            .unwrap();
+        (output.status.code(), text(&output.stderr))
+    };
+    let (status, said) = ask();
+    assert!(status == Some(2) && said.contains("name the DIR of `mpiscope run --out DIR`"), "{said}");
+    std::fs::write(dir.path().join("mpiscope-hang-1-ended.mpiscope"), "").unwrap();
+    let (status, said) = ask();
+    let named = "hung there is mpiscope-hang-1-ended.mpiscope: name that file";
+    assert!(status == Some(2) && said.contains(named), "{said}");
+}
+
 /// A saved image of a rank in a receive, and a directory for it.
 fn saved() -> (TempDir, Vec<u8>) {
     let sample = TestImage::new("saved", 2, 4);

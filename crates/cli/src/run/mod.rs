@@ -31,7 +31,7 @@ mod rendezvous;
 mod signals;
 pub mod start_form;
 mod starter;
-mod watch;
+pub mod watch;
 mod wrapper;
 
 use crate::render::complain;

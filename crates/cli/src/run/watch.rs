@@ -60,6 +60,11 @@ pub struct Watch {
     thread: Option<JoinHandle<()>>,
 }
 
+/// Where what is known of a job that hangs is saved without `--out`.
+pub fn hang_file(job: &str) -> PathBuf {
+    PathBuf::from(format!("mpiscope-hang-{job}.mpiscope"))
+}
+
 impl Watch {
     /// Begins to watch, unless `--hang-after 0` forbids it.
     pub fn begin(job: &str, options: &Options, screen: Option<File>) -> Self {
@@ -186,7 +191,7 @@ impl Reporter {
     fn evidence(&self) -> PathBuf {
         match &self.out {
             Some(dir) => dir.join("hang.mpiscope"),
-            None => PathBuf::from(format!("mpiscope-hang-{}.mpiscope", self.job)),
+            None => hang_file(&self.job),
         }
     }
 
