@@ -29,6 +29,7 @@ import tempfile
 
 import gdb
 import gdb.printing
+from gdb.FrameDecorator import FrameDecorator
 
 # The C types of handles and the words for their kinds.
 KINDS = {
@@ -452,6 +453,13 @@ called in it."""
         return "%s%s %s" % (done, found["handle"], brief(found))
 
 
+class Named(FrameDecorator):
+    """A frame without a symbol is ??, as without a filter: gdb itself prints nothing there."""
+
+    def function(self):
+        return super().function() if self.inferior_frame().name() else "??"
+
+
 class WithoutLayer:
     """Backtraces go from the MPI library to the program: what lies between is not the user's concern. Frames keep their
     numbers, so `frame N` means what it says."""
@@ -462,7 +470,7 @@ class WithoutLayer:
 
     @staticmethod
     def filter(frames):
-        return (frame for frame in frames if not WithoutLayer.ours(frame.inferior_frame()))
+        return (Named(frame) for frame in frames if not WithoutLayer.ours(frame.inferior_frame()))
 
     @staticmethod
     def ours(frame):

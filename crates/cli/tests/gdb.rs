@@ -12,6 +12,7 @@ fn main() -> ExitCode {
     trials::run(vec![
         trial!(a_script_that_was_loaded_by_hand_finds_the_command_of_its_own_installation, needs trials::gdb),
         trial!(names_cannot_control_the_terminal, needs trials::gdb),
+        trial!(a_frame_without_a_symbol_has_question_marks_as_gdb_has_them, needs trials::gdb),
         trial!(a_status_tells_the_bytes_of_the_message_where_its_own_fields_have_them, needs trials::gdb),
         trial!(the_script_knows_the_kinds_of_handles_that_there_are),
     ])
@@ -46,6 +47,17 @@ fn names_cannot_control_the_terminal() {
     let line = r#"python print(repr(clean("L\u00f6ser \x1b[31m\n\t.")))"#;
     let said = gdb(Path::new(SCRIPT), line);
     assert!(said.contains("ser ?[31m??."), "{said}");
+}
+
+fn a_frame_without_a_symbol_has_question_marks_as_gdb_has_them() {
+    let dir = tempfile::TempDir::new().unwrap();
+    let (source, program) = (dir.path().join("abort.c"), dir.path().join("abort"));
+    std::fs::write(&source, "#include <stdlib.h>\nint main(void) { abort(); }\n").unwrap();
+    let built = Command::new("gcc").args(["-s", "-o"]).arg(&program).arg(&source).status().unwrap();
+    assert!(built.success());
+    let line = format!("python [gdb.execute(c) for c in ('file {}', 'run', 'bt')]", program.display());
+    let said = gdb(Path::new(SCRIPT), &line);
+    assert!(said.contains(" in ?? ()") && !said.contains(" in  ()"), "{said}");
 }
 
 /// A status as MPICH, Open MPI and the standard ABI lay it out.
