@@ -78,8 +78,7 @@ fn cut(text: &str, room: usize) -> (&str, &str) {
     let start = indentation(head);
     let blank = head.rfind(' ').filter(|at| *at > start);
     let behind = |at: &usize| *at > start + 1 && *at <= head.len();
-    let joint =
-        joints(text).filter(behind).last().or_else(|| head.rfind(':').map(|at| at + 1).filter(behind));
+    let joint = joints(text).rfind(behind).or_else(|| head.rfind(':').map(|at| at + 1).filter(behind));
     // A line that would be mostly empty is not worth a blank.
     let blank = blank.filter(|at| joint.is_none() || *at >= head.len() / 3);
     let end = match (blank, joint) {
