@@ -102,6 +102,27 @@ static void one_of_many_left(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* finding restarted_and_left 2 request-never-completed ranks 1 says never completed: 1 request */
+/* What was noted of an operation that was completed is not said of the next one of its request. */
+static void restarted_and_left(void)
+{
+    static int values[2];
+    MPI_Request request, copy;
+    if (rank == 1) {
+        MPI_Recv_init(&values[0], 1, MPI_INT, 0, 3, MPI_COMM_WORLD, &request); /* here: restarted_and_left */
+        copy = request;
+        MPI_Start(&copy);
+        MPI_Irecv(&values[1], 1, MPI_INT, 0, 4, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Wait(&copy, MPI_STATUS_IGNORE);
+        MPI_Start(&copy);
+    } else {
+        send(1, 4);
+        send(1, 3);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* finding duplicate_left 2 not-freed ranks [0-1] says 2 communicators */
 static void duplicate_left(void)
 {
@@ -253,6 +274,7 @@ static const struct {
     {"receive_left_open", receive_left_open},
     {"request_written_over", request_written_over},
     {"one_of_many_left", one_of_many_left},
+    {"restarted_and_left", restarted_and_left},
     {"duplicate_left", duplicate_left},
     {"too_long_for_a_receive", too_long_for_a_receive},
     {"too_long_for_a_request", too_long_for_a_request},

@@ -81,7 +81,10 @@ fn end<A: Abi, const QUIET: bool>(
     }
     let marked = request.head.life.get() == Life::MARKED.0;
     let open = request.head.seq.open();
-    let off = Flag::ACTIVE.0 | Flag::WAITED.0 | if how.cancelled { 0 } else { Flag::CANCELLED.0 };
+    let off = Flag::ACTIVE.0
+        | Flag::WAITED.0
+        | Flag::OVERWRITTEN.0
+        | if how.cancelled { 0 } else { Flag::CANCELLED.0 };
     request.head.flags.set((request.head.flags.get() | Flag::COMPLETE.0) & !off);
     if how.last {
         bury(call, request);
