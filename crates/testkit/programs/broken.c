@@ -47,6 +47,16 @@ static void other_types(void)
         MPI_Bcast(values, 2, MPI_FLOAT, 0, MPI_COMM_WORLD); /* here: other_types */
 }
 
+/* finding scattered_from_another_root 3 collective-mismatch ranks 1 says ranks [0,2] were in MPI_Scatter with root 0 */
+static void scattered_from_another_root(void)
+{
+    int all[3] = {0, 0, 0}, value;
+    if (rank == 1)
+        MPI_Scatter(all, 1, MPI_INT, &value, 1, MPI_INT, 1, MPI_COMM_WORLD); /* here: scattered_from_another_root */
+    else
+        MPI_Scatter(all, 1, MPI_INT, &value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+}
+
 /* finding nobody_receives 2 message-never-received ranks 0 dies says with tag 5 to rank 1 */
 static void nobody_receives(void)
 {
@@ -270,6 +280,7 @@ static const struct {
     {"scatterv_without_waiting_of_other_counts", scatterv_without_waiting_of_other_counts},
     {"other_operation", other_operation},
     {"other_types", other_types},
+    {"scattered_from_another_root", scattered_from_another_root},
     {"nobody_receives", nobody_receives},
     {"receive_left_open", receive_left_open},
     {"request_written_over", request_written_over},

@@ -242,6 +242,28 @@ mod tests {
         assert!(found[0].sentence.contains("rank 2 was in MPI_Barrier at a.c:7"), "{}", found[0].sentence);
     }
 
+    /// A collective to a root, which is not compared with the data that the others give.
+    fn rooted(me: u32, root: i64, bytes: Option<u64>) -> Observation {
+        let mut seen = rank(me, &["MPI_Gather"]);
+        let given = &mut seen.history[0].kinds[0];
+        (given.root, given.bytes, given.place) = (Some(root), bytes, Some(format!("a.c:{me}")));
+        seen
+    }
+
+    #[test]
+    fn members_are_at_fault_only_for_what_they_differ_in() {
+        let found = findings(&[rooted(0, 0, None), rooted(1, 0, Some(4)), rooted(2, 1, Some(4))], &[]);
+        let said: Vec<_> = found.iter().map(|one| (one.ranks.to_string(), one.sentence.as_str())).collect();
+        let wanted = "collective mismatch (root) on MPI_COMM_WORLD, collective 1: ranks [0-1] were in MPI_Gather with root 0 \
+                      at a.c:0, a.c:1, rank 2 was in MPI_Gather with root 1 at a.c:2";
+        assert_eq!(said, [("2".to_owned(), wanted)]);
+        let found = findings(&[rooted(0, 0, None), rooted(1, 0, Some(4)), rooted(2, 0, Some(8))], &[]);
+        let said: Vec<_> = found.iter().map(|one| (one.ranks.to_string(), one.sentence.as_str())).collect();
+        let wanted = "collective mismatch (size) on MPI_COMM_WORLD, collective 1: rank 1 was in MPI_Gather with 4 bytes at \
+                      a.c:1, rank 2 was in MPI_Gather with 8 bytes at a.c:2";
+        assert_eq!(said, [("2".to_owned(), wanted)], "of the root nothing is known");
+    }
+
     #[test]
     fn members_that_together_give_other_than_they_expect_are_found_by_the_sums() {
         let job = |expects: u64| {

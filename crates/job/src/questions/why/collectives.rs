@@ -5,7 +5,7 @@
 //! count has not is missing.
 
 use super::snapshot::{
-    Collective, CommIndex, Condition, FREED, FUNCTION, Need, Process, ProcessIndex, Snapshot,
+    Collective, CommIndex, Condition, FREED, FUNCTION, Need, PARTS, Process, ProcessIndex, Snapshot,
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
@@ -69,7 +69,7 @@ pub struct Mismatch<'a> {
     pub difference: &'static str,
     /// Bytes that all together give, and that all together expect, if it is these that differ.
     pub totals: Option<(u64, u64)>,
-    /// The largest group first; of equal ones the one with the lowest rank.
+    /// Those that gave the same: the largest group first; of equal ones the one with the lowest rank.
     pub groups: Vec<(&'a Collective, Vec<ProcessIndex>)>,
 }
 
@@ -181,10 +181,18 @@ fn groups<'a, K: Eq + Hash>(given: &Given<'a>, key: impl Fn(&'a Collective) -> K
 }
 
 fn mismatch<'a>(given: &Given<'a>) -> Option<Mismatch<'a>> {
-    let groups = groups(given, |collective| &collective.signature);
-    let (common, _) = groups.first()?;
-    let difference = groups.iter().find_map(|(other, _)| common.signature.difference(&other.signature))?;
-    Some(Mismatch { difference, totals: None, groups })
+    let (first, _) = given.first()?;
+    let differs = |difference: &&'static str| {
+        let mut known = given.iter().filter_map(|(collective, _)| collective.signature.part(difference));
+        let first = known.next();
+        known.any(|other| first.as_ref() != Some(&other))
+    };
+    let alike = given.iter().all(|(other, _)| other.signature == first.signature);
+    let difference = PARTS.iter().find(|difference| !alike && differs(difference))?;
+    // Of whom this is not known, nothing is said: he agrees with everybody.
+    let part = |collective: &'a Collective| collective.signature.part(difference);
+    let known = given.iter().filter(|(collective, _)| part(collective).is_some()).copied().collect();
+    Some(Mismatch { difference, totals: None, groups: groups(&known, part) })
 }
 
 /// All members together give other than what they expect. Where each may give what it likes, nobody is wrong by himself.

@@ -264,25 +264,30 @@ pub struct Signature {
     pub types: Option<u64>,
 }
 
+/// What members may differ in: who differs in one of them need not agree in those behind it.
+pub const PARTS: [&str; 5] = [FUNCTION, "root", "operation", "size", "type signature"];
+
+/// What one member named of one of [`PARTS`].
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub enum Part<'a> {
+    /// A function or an operation.
+    Name(&'a str),
+    /// A root.
+    Root(i64),
+    /// Bytes, or a hash.
+    Number(u64),
+}
+
 impl Signature {
-    /// What differs from another member's: [`FUNCTION`], "root", …
+    /// What was named of one of [`PARTS`], if that is known.
     #[must_use]
-    pub fn difference(&self, other: &Self) -> Option<&'static str> {
-        fn differ<T: PartialEq>(a: Option<&T>, b: Option<&T>) -> bool {
-            matches!((a, b), (Some(a), Some(b)) if a != b)
-        }
-        if self.function != other.function {
-            Some(FUNCTION)
-        } else if differ(self.root.as_ref(), other.root.as_ref()) {
-            Some("root")
-        } else if differ(self.op.as_ref(), other.op.as_ref()) {
-            Some("operation")
-        } else if differ(self.bytes.as_ref(), other.bytes.as_ref()) {
-            Some("size")
-        } else if differ(self.types.as_ref(), other.types.as_ref()) {
-            Some("type signature")
-        } else {
-            None
+    pub fn part(&self, part: &str) -> Option<Part<'_>> {
+        match part {
+            FUNCTION => Some(Part::Name(&self.function)),
+            "root" => self.root.map(Part::Root),
+            "operation" => self.op.as_deref().map(Part::Name),
+            "size" => self.bytes.map(Part::Number),
+            _ => self.types.map(Part::Number),
         }
     }
 }

@@ -164,25 +164,43 @@ impl<'a> Words<'a> {
             "type signature" => collective.data.as_ref().map(|data| format!(" with {data}")),
             _ => None,
         };
-        let same = |other: &Collective| (other.comm, other.number) == (collective.comm, collective.number);
-        let inside = process.is_some_and(|process| collectives::open(process).any(same));
-        let call = process.and_then(|process| process.calls().next()).filter(|_| inside);
-        let place = collective.place.as_ref().or_else(|| call.and_then(|call| call.place.as_ref()));
-        let place = place.map(|place| format!(" at {place}"));
-        let is = match inside {
+        let is = match of.iter().all(|one| self.call_of(*one, collective).is_some()) {
             true => verb(&members, "is", "are"),
             false => verb(&members, "was", "were"),
         };
-        let (who, detail, place) = (ranks(&members), detail.unwrap_or_default(), place.unwrap_or_default());
-        format!("{who} {is} in {}{detail}{place}", signature.function)
+        let (who, detail) = (ranks(&members), detail.unwrap_or_default());
+        format!("{who} {is} in {}{detail}{}", signature.function, self.places(collective, of))
+    }
+
+    /// The call in which a process waits for a collective.
+    fn call_of(&self, process: ProcessIndex, collective: &Collective) -> Option<&Call> {
+        let same = |need: &Need| matches!(need, Need::Collective(other) if is_same(other, collective));
+        self.process(process)?.calls().find(|call| call.wait.needs().iter().any(same))
+    }
+
+    /// ` at a.c:12, a.c:20`: where members entered a collective.
+    fn places(&self, collective: &Collective, of: &[ProcessIndex]) -> String {
+        let mut places: Vec<&str> = Vec::new();
+        for one in of {
+            let known = self.process(*one).into_iter().flat_map(|process| &process.collectives);
+            let entered =
+                known.filter(|other| is_same(other, collective)).find_map(|other| other.place.as_deref());
+            let place = entered.or_else(|| self.call_of(*one, collective)?.place.as_deref());
+            if let Some(place) = place.filter(|place| !places.contains(place)) {
+                places.push(place);
+            }
+            if places.len() > MOST_GROUPS {
+                break;
+            }
+        }
+        let more = if places.len() > MOST_GROUPS { ", …" } else { "" };
+        places.truncate(MOST_GROUPS);
+        if places.is_empty() { String::new() } else { format!(" at {}{more}", places.join(", ")) }
     }
 
     /// `rank 0 is in MPI_Barrier at a.c:12 (collective 3 on "solver")`, of members that wait in it.
     pub fn within(&self, collective: &Collective, of: &[ProcessIndex]) -> String {
-        let same = |need: &Need| matches!(need, Need::Collective(c) if (c.comm, c.number) == (collective.comm, collective.number));
-        let process = of.first().and_then(|one| self.process(*one));
-        let call =
-            process.and_then(|process| process.calls().find(|call| call.wait.needs().iter().any(same)));
+        let call = of.first().and_then(|one| self.call_of(*one, collective));
         let members = self.members(of.iter().copied());
         let (who, is) = (ranks(&members), verb(&members, "is", "are"));
         let collective_said = self.collective(collective);
@@ -302,6 +320,10 @@ impl<'a> Words<'a> {
         };
         outside(&thread.idle)
     }
+}
+
+fn is_same(one: &Collective, other: &Collective) -> bool {
+    (one.comm, one.number) == (other.comm, other.number)
 }
 
 /// `computing in main at ring.c:12 after MPI_Recv at ring.c:9`.
