@@ -1,11 +1,9 @@
 //! `mpiscope doctor`: can jobs be seen here, and what stands in the way?
 
-mod arguments;
-
 use crate::exit;
 use crate::render::{Screen, while_working};
 use crate::run::environment::{Environment, find_layer, new_job};
-use crate::run::launcher::starts_jobs;
+use crate::run::launcher::command;
 use anyhow::Result;
 use mpiscope_job::launcher_environment;
 use mpiscope_job::setup::rank::{self, Facts, MARK};
@@ -14,7 +12,7 @@ use mpiscope_job::time_limit;
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::Serialize;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
@@ -92,15 +90,10 @@ fn checks(options: &Options) -> Result<Vec<Check>> {
     };
     let mut checks = vec![Check::fine("layer", layer.display().to_string())];
     checks.extend(setup::host(&layer, rustix::process::getuid().as_raw()));
-    let Some(first) = options.command.first() else { return Ok(checks) };
-    let starts = Path::new(first).file_name().is_some_and(starts_jobs);
-    let (launcher, program) = match starts {
-        true => arguments::split(&options.command),
-        false => (&[][..], options.command.as_slice()),
-    };
-    let found = program.first().map(|program| setup::program(&in_path(Path::new(program))));
+    let (launcher, words) = command::split(&options.command);
+    let found = words.first().map(|program| setup::program(&command::file_of(program)));
     checks.extend(found.iter().flat_map(|program| program.checks.clone()));
-    if starts {
+    if let Some(first) = launcher.first() {
         let about = setup::launcher(Path::new(first));
         checks.push(about.check.clone());
         checks.extend(found.as_ref().and_then(|program| setup::fit(&about, program)));
@@ -160,18 +153,6 @@ fn said(text: &str) -> String {
         words.push("...");
     }
     words.join(" ")
-}
-
-/// A program as a shell finds it.
-fn in_path(program: &Path) -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found =
-        || std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file());
-    if program.components().count() > 1 {
-        program.to_owned()
-    } else {
-        found().unwrap_or_else(|| program.to_owned())
-    }
 }
 
 /// In the place of a rank.

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::hosts::FromHost;
-use super::{Options, evidence};
+use super::{Options, evidence, nobody};
 use crate::render::{self, Block, Table, Terminal, complain, duration, shorten, time_of_calls};
 use mpiscope_job::Members;
 use mpiscope_job::evidence::ProcessEnd;
@@ -14,6 +14,7 @@ use mpiscope_job::report::{
     Extreme, FunctionReport, HostReport, JobReport, RankReport, Silent, ThreadReport,
 };
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -72,7 +73,7 @@ pub fn deliver(options: &Options, job: &str, report: JobReport, mut scope: Scope
     let terminal = screen.as_ref().map_or_else(|| Terminal::of(&io::stderr()), Terminal::of);
     let text = match serde_json::to_string(&report) {
         Ok(json) if options.json => json + "\n",
-        _ => lines(&report, &scope, written.as_deref(), terminal).join("\n") + "\n",
+        _ => lines(&report, &scope, &options.program, written.as_deref(), terminal).join("\n") + "\n",
     };
     // In one piece, so that output of ranks does not come in between; a closed standard error is no failure.
     let shown = screen.is_some_and(|mut screen| screen.write_all(text.as_bytes()).is_ok());
@@ -100,11 +101,17 @@ fn write_json(dir: &Path, report: &JobReport, scope: &Scope) -> io::Result<PathB
 }
 
 /// The report, at most [`MOST_LINES`] on the screen.
-fn lines(report: &JobReport, scope: &Scope, written: Option<&Path>, terminal: Terminal) -> Vec<String> {
+fn lines(
+    report: &JobReport,
+    scope: &Scope,
+    command: &[OsString],
+    written: Option<&Path>,
+    terminal: Terminal,
+) -> Vec<String> {
     let short = |line: String| Block::Line(shorten(&line, 2 * terminal.width - MARGIN));
     let mut head = vec![short(format!("mpiscope: {}", report.command))];
     if report.ranks.is_empty() {
-        head.extend(nobody(report, scope).into_iter().map(Block::Line));
+        head.extend(nobody::lines(report, scope, command).into_iter().map(Block::Line));
     } else {
         head.extend(overview(report).into_iter().map(short));
         head.push(table(report).into());
@@ -144,29 +151,6 @@ pub fn head(report: &JobReport) -> Vec<Block> {
     head.extend(leaks(report, None).into_iter().map(Block::Line));
     head.extend(notes(report).into_iter().map(Block::Line));
     head
-}
-
-fn nobody(report: &JobReport, scope: &Scope) -> Vec<String> {
-    let processes = match (scope.whole, report.silent.len()) {
-        (true, 0) => "no process".to_owned(),
-        (_, n) => format!("none of {n} processes on this host"),
-    };
-    let mut lines = vec![format!("  {processes} called MPI under the layer.")];
-    if let Some(end) = scope.ending.filter(|end| *end != Ending::Exit(0)) {
-        lines.push(format!(
-            "  The program or its launcher ended with {}: see its own message above.",
-            ending(end)
-        ));
-    }
-    let reasons = "  Not an MPI program, or it ended before MPI_Init? Else: is MPI linked statically (`ldd APP` shows no libmpi)? \
-        Is the program set-uid or has it capabilities? Did the launcher drop LD_PRELOAD? `mpiscope doctor COMMAND` looks.";
-    lines.push(reasons.into());
-    if scope.whole {
-        let other_form =
-            "  For ranks on other hosts, and where LD_PRELOAD is dropped: mpirun ... mpiscope run APP";
-        lines.push(other_form.into());
-    }
-    lines
 }
 
 fn overview(report: &JobReport) -> Vec<String> {
@@ -374,7 +358,8 @@ fn called(what: &str, place: Option<&String>) -> String {
     place.map_or_else(|| what.to_owned(), |place| format!("{what} at {place}"))
 }
 
-fn ending(ending: Ending) -> String {
+/// How a program or its launcher ended, for people.
+pub fn ending(ending: Ending) -> String {
     match ending {
         Ending::Exit(code) => format!("exit status {code}"),
         Ending::Signal(signal) => match signal_name(signal) {

@@ -23,6 +23,7 @@ mod follow;
 mod hosts;
 pub mod launcher;
 mod lost;
+mod nobody;
 mod peers;
 mod preload;
 mod protocol;

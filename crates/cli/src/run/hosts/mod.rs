@@ -16,7 +16,6 @@
 
 pub mod gather;
 pub mod join;
-mod launcher_options;
 mod message;
 mod sealed;
 pub mod shared;

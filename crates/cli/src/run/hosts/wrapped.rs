@@ -1,13 +1,13 @@
 //! A launcher's command for several hosts, with `mpiscope run` before the program: then there is a parent of every rank on
 //! every host, and a collector on each host.
 
-use super::launcher_options::Kind;
-use mpiscope_job::setup::{Family, launcher};
+use crate::run::launcher::command::{is_program, kind, program_at};
+use crate::run::launcher::options::Kind;
+use crate::run::launcher::starts_jobs;
 use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Options that give launchers other hosts.
 const HOSTS: [&str; 10] = [
@@ -50,7 +50,7 @@ pub enum Plan {
 pub fn plan(command: &[OsString], before: &[OsString], variables: &[String]) -> Plan {
     let Some((program, words)) = command.split_first() else { return Plan::Here };
     let name = Path::new(program).file_name().unwrap_or_default();
-    if !super::super::launcher::starts_jobs(name) || !several_hosts(name, words, |name| env::var(name).ok()) {
+    if !starts_jobs(name) || !several_hosts(name, words, |name| env::var(name).ok()) {
         return Plan::Here;
     }
     let Some(kind) = kind(program, name) else { return Plan::Unclear };
@@ -83,16 +83,6 @@ fn several_hosts(name: &OsStr, words: &[OsString], get: impl Fn(&str) -> Option<
         || VARIABLES.iter().any(|name| get(name).is_some())
 }
 
-fn kind(program: &OsStr, name: &OsStr) -> Option<Kind> {
-    if name == "srun" {
-        return Some(Kind::Slurm);
-    }
-    match launcher(Path::new(program)).family? {
-        Family::Mpich => Some(Kind::Hydra),
-        Family::OpenMpi => Some(Kind::OpenMpi),
-    }
-}
-
 /// The words after the launcher's name, with `before` before each program; nothing if it is not clear which it is.
 fn wrapped(
     kind: Kind,
@@ -123,39 +113,10 @@ fn wrapped(
     Some(all)
 }
 
-/// Where the first word is that belongs to no option.
-fn program_at(kind: Kind, words: &[OsString]) -> Option<usize> {
-    let mut at = 0;
-    while let Some(word) = words.get(at) {
-        let word = word.to_str()?;
-        if !word.starts_with('-') {
-            return Some(at);
-        }
-        if word == "--" {
-            return Some(at + 1);
-        }
-        at += 1 + kind.takes(word)?;
-    }
-    None
-}
-
 /// The user has put `mpiscope run` there.
 fn is_ours(program: &[OsString]) -> bool {
     let name = program.first().map(Path::new).and_then(Path::file_name);
     name == Some(OsStr::new("mpiscope")) && program.get(1).is_some_and(|verb| verb == "run")
-}
-
-/// Whether a word names a file that can be executed, here or in `PATH`.
-fn is_program(word: &OsStr) -> bool {
-    let executable = |path: &Path| {
-        std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
-    };
-    if Path::new(word).components().count() > 1 {
-        return executable(Path::new(word));
-    }
-    let path = env::var_os("PATH").unwrap_or_default();
-    let mut folders = env::split_paths(&path).chain([PathBuf::from(".")]);
-    folders.any(|folder| executable(&folder.join(word)))
 }
 
 #[cfg(test)]

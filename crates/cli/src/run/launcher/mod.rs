@@ -1,8 +1,13 @@
 //! The launcher: which programs are one, and the standard error of the one above us.
 //!
+//! * [`command`]: where in a launcher's command the program begins; [`options`] how many words each of its options takes.
+//!
 //! What ranks write goes through the launcher, and a launcher that aborts a job no longer passes it on: the report
 //! of a killed job would be lost just when it is wanted. If the launcher runs on this host, the report goes
 //! where the launcher's own messages go.
+
+pub mod command;
+pub mod options;
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};

@@ -1,0 +1,134 @@
+//! A launcher's command: where its own words end and the program begins.
+
+use super::options::Kind;
+use super::starts_jobs;
+use mpiscope_job::setup::{Family, launcher};
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Which launcher this is, if its options are known. `name` is the program without its folder.
+pub fn kind(program: &OsStr, name: &OsStr) -> Option<Kind> {
+    if name == "srun" {
+        return Some(Kind::Slurm);
+    }
+    match launcher(Path::new(program)).family? {
+        Family::Mpich => Some(Kind::Hydra),
+        Family::OpenMpi => Some(Kind::OpenMpi),
+    }
+}
+
+/// Where the first word is that belongs to no option, among the words after the launcher's name; nothing if an option is not known.
+pub fn program_at(kind: Kind, words: &[OsString]) -> Option<usize> {
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        let word = word.to_str()?;
+        if !word.starts_with('-') {
+            return Some(at);
+        }
+        if word == "--" {
+            return Some(at + 1);
+        }
+        at += 1 + kind.takes(word)?;
+    }
+    None
+}
+
+/// The launcher with its arguments, and the program with its. Without a launcher the first is empty, without a program the second.
+///
+/// Good enough to look at the program. What is to start something else in its place asks [`program_at`], which never guesses.
+pub fn split(command: &[OsString]) -> (&[OsString], &[OsString]) {
+    let Some((first, words)) = command.split_first() else { return (&[], &[]) };
+    let name = Path::new(first).file_name().unwrap_or_default();
+    if !starts_jobs(name) {
+        return (&[], command);
+    }
+    let known = kind(first, name).and_then(|kind| program_at(kind, words));
+    split_at(command, words, known, &is_program)
+}
+
+fn split_at<'a>(
+    command: &'a [OsString],
+    words: &[OsString],
+    known: Option<usize>,
+    is_program: &dyn Fn(&OsStr) -> bool,
+) -> (&'a [OsString], &'a [OsString]) {
+    // Of a launcher or an option that is not known: the first word that could be started.
+    let could = |word: &OsString| !word.to_string_lossy().starts_with('-') && is_program(word);
+    let at = known.or_else(|| words.iter().position(could)).unwrap_or(words.len());
+    let (launcher, program) = command.split_at((1 + at).min(command.len()));
+    let launcher = launcher.strip_suffix(&[OsString::from("--")]).unwrap_or(launcher);
+    (launcher, program)
+}
+
+/// Whether a word names a file that can be executed, here or in `PATH`.
+pub fn is_program(word: &OsStr) -> bool {
+    let executable = |path: &Path| {
+        std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+    };
+    if Path::new(word).components().count() > 1 {
+        return executable(Path::new(word));
+    }
+    in_path().chain([PathBuf::from(".")]).any(|folder| executable(&folder.join(word)))
+}
+
+/// A program's file as a shell finds it.
+pub fn file_of(program: &OsStr) -> PathBuf {
+    let path = Path::new(program);
+    if path.components().count() > 1 {
+        return path.to_owned();
+    }
+    in_path().map(|folder| folder.join(path)).find(|file| file.is_file()).unwrap_or_else(|| path.to_owned())
+}
+
+fn in_path() -> impl Iterator<Item = PathBuf> {
+    env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect::<Vec<_>>().into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(kind: Option<Kind>, line: &str) -> String {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let rest = &words[1..];
+        let known = kind.and_then(|kind| program_at(kind, rest));
+        let (launcher, program) = split_at(&words, rest, known, &|word| word == "./app");
+        assert!(launcher.first() == words.first() && launcher.last().is_some_and(|word| word != "--"));
+        program.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_program_begins_after_the_options_of_the_launcher() {
+        assert_eq!(program(Some(Kind::Hydra), "mpirun -n 4 ./app -n 7"), "./app -n 7");
+        assert_eq!(program(Some(Kind::Hydra), "mpirun -genv A b -hosts a,b ./app x"), "./app x");
+        assert_eq!(program(Some(Kind::Hydra), "mpirun -n 4 hostname"), "hostname");
+        let open_mpi = "mpirun --oversubscribe -np 4 --mca btl tcp,self ./app";
+        assert_eq!(program(Some(Kind::OpenMpi), open_mpi), "./app");
+        assert_eq!(program(Some(Kind::OpenMpi), "mpirun -n 4"), "");
+    }
+
+    #[test]
+    fn of_an_option_or_a_launcher_that_is_not_known_it_is_the_first_word_that_could_be_started() {
+        assert_eq!(program(Some(Kind::Hydra), "mpirun -strange 3 ./app ./app"), "./app ./app");
+        assert_eq!(program(Some(Kind::Hydra), "mpirun --strange=value -- ./app"), "./app");
+        assert_eq!(program(None, "aprun -n 4 -N 2 ./app -x"), "./app -x");
+        assert_eq!(program(None, "aprun -n 4 app"), "");
+    }
+
+    #[test]
+    fn a_command_without_a_launcher_is_the_program() {
+        let words = ["./app".into(), "-n".into()];
+        assert_eq!(split(&words), (&[][..], &words[..]));
+        assert_eq!(split(&[]), (&[][..], &[][..]));
+    }
+
+    #[test]
+    fn a_program_is_found_as_a_shell_finds_it() {
+        assert!(is_program(OsStr::new("sh")) && !is_program(OsStr::new("no-such-program")));
+        assert!(file_of(OsStr::new("sh")).is_absolute());
+        assert_eq!(file_of(OsStr::new("./sh")), Path::new("./sh"));
+        assert_eq!(file_of(OsStr::new("no-such-program")), Path::new("no-such-program"));
+    }
+}

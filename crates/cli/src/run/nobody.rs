@@ -1,0 +1,63 @@
+//! The report where no process called MPI: what is known of the reason, and what to try.
+
+use super::banner::{Scope, ending};
+use super::launcher;
+use mpiscope_job::process::Ending;
+use mpiscope_job::report::JobReport;
+use mpiscope_job::setup;
+use std::ffi::OsString;
+
+/// Lines below the command's.
+pub fn lines(report: &JobReport, scope: &Scope, command: &[OsString]) -> Vec<String> {
+    let processes = match (scope.whole, report.silent.len()) {
+        (true, 0) => "no process".to_owned(),
+        (_, n) => format!("none of {n} processes on this host"),
+    };
+    let mut lines = vec![format!("  {processes} called MPI under the layer.")];
+    if let Some(end) = scope.ending.filter(|end| *end != Ending::Exit(0)) {
+        lines.push(format!(
+            "  The program or its launcher ended with {}: see its own message above.",
+            ending(end)
+        ));
+    }
+    lines.extend(program_of(command));
+    lines.push(
+        "  Did it end before MPI_Init? Did the launcher drop LD_PRELOAD? `mpiscope doctor COMMAND` looks."
+            .into(),
+    );
+    if scope.whole {
+        let other_form =
+            "  For ranks on other hosts, and where LD_PRELOAD is dropped: mpirun ... mpiscope run APP";
+        lines.push(other_form.into());
+    }
+    lines
+}
+
+/// What can be said of the program of a command: what `mpiscope doctor` says of it.
+fn program_of(command: &[OsString]) -> Vec<String> {
+    let Some(program) = launcher::command::split(command).1.first() else { return Vec::new() };
+    let checks = setup::program(&launcher::command::file_of(program)).checks;
+    let line = |check: &setup::Check| match &check.remedy {
+        Some(remedy) => format!("  {}: {remedy}.", check.found),
+        None => format!("  {}.", check.found),
+    };
+    checks.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_the_program_is_said_what_doctor_says_of_it() {
+        let about =
+            |words: &[&str]| program_of(&words.iter().map(OsString::from).collect::<Vec<_>>()).join(" ");
+        assert!(about(&["mpirun", "-n", "2", "sh"]).contains("sh is not linked with MPI"));
+        let missing = about(&["./no-such-program"]);
+        assert!(
+            missing.contains("./no-such-program: No such file") && missing.contains("name the file"),
+            "{missing}"
+        );
+        assert_eq!(about(&["mpirun"]), "");
+    }
+}
