@@ -39,7 +39,8 @@ def main():
     files[f"{info}/METADATA"] = METADATA.format(version=version, readme=(root / "README.md").read_text()).encode()
     files[f"{info}/WHEEL"] = WHEEL.format(tags=tags).encode()
     for name in ("LICENSE-MIT", "LICENSE-APACHE", "LICENSES.txt"):
-        files[f"{info}/licenses/{name}"] = (root / name).read_bytes()
+        # Where pip and others look for them; once is enough.
+        files[f"{info}/licenses/{name}"] = files.pop((root / name).relative_to(folder).as_posix())
     record = [f"{name},sha256={digest(text)},{len(text)}" for name, text in sorted(files.items())]
     files[f"{info}/RECORD"] = ("\n".join([*record, f"{info}/RECORD,,"]) + "\n").encode()
     # A zip archive knows no time before 1980.

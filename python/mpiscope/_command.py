@@ -54,18 +54,18 @@ def version() -> str:
     return _run(["--version"]).stdout.splitlines()[0]
 
 
-def ask(verb: str, arguments: Sequence[str] = ()) -> Any:
-    """The answer of a verb to ``--json``."""
-    answer = _run([verb, "--json", *arguments])
+def ask(verb: str, options: Sequence[str] = (), names: Sequence[str] = ()) -> Any:
+    """The answer of a verb to ``--json``; a name is one even if it looks like an option."""
+    answer = _run([verb, "--json", *options, "--", *names])
     if answer.returncode not in (0, 1) or not answer.stdout.strip():
         message = answer.stderr.strip() or f"mpiscope {verb} ended with status {answer.returncode}"
         raise Error(message, answer.returncode)
     return json.loads(answer.stdout)
 
 
-def tell(verb: str, arguments: Sequence[str]) -> str:
+def tell(verb: str, options: Sequence[str], names: Sequence[str]) -> str:
     """Runs a verb that answers with text."""
-    answer = _run([verb, *arguments])
+    answer = _run([verb, *options, "--", *names])
     if answer.returncode not in (0, 1):
         raise Error(answer.stderr.strip(), answer.returncode)
     return answer.stdout
@@ -79,7 +79,9 @@ def _run(arguments: Sequence[str], path: Optional[str] = None) -> "subprocess.Co
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        universal_newlines=True,
+        # Names of programs may hold any bytes.
+        encoding="utf-8",
+        errors="replace",
         env=environment,
         check=False,
     )

@@ -2,9 +2,10 @@
 
 import json
 import os
+import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from ._command import COULD_NOT_READ, Error, ask, command, tell
 from ._record import Rows
@@ -18,9 +19,9 @@ _NO_JOB = "no job of this user runs under mpiscope"
 class Job:
     """A job, by its name, a process id of one of its ranks, or a file: an evidence file, a saved image or a core file."""
 
-    def __init__(self, name: PathLike):
+    def __init__(self, name: Union[PathLike, int]):
         #: What the command is asked about.
-        self.name = os.fspath(name)
+        self.name = str(name) if isinstance(name, int) else os.fspath(name)
 
     def __repr__(self) -> str:
         return f"Job({self.name!r})"
@@ -31,15 +32,15 @@ class Job:
 
     def ps(self, here: bool = False) -> Status:
         """What every rank is doing; of this host only if ``here``."""
-        return Status(ask("ps", [self.name, *_flag("--here", here)]))
+        return Status(ask("ps", _flag("--here", here), [self.name]))
 
     def why(self, seconds: float = 1.0) -> Verdict:
         """Why nothing happens. Looks twice, so many seconds apart."""
-        return Verdict(ask("why", [self.name, "--for", str(seconds)]))
+        return Verdict(ask("why", ["--for", str(seconds)], [self.name]))
 
     def queues(self) -> Queues:
         """Messages that were sent and not received, and receives that wait."""
-        return Queues(ask("queues", [self.name, "--all"]))
+        return Queues(ask("queues", ["--all"], [self.name]))
 
     def inspect(
         self,
@@ -51,32 +52,32 @@ class Job:
     ) -> Inspection:
         """MPI objects: counts, or those of a kind (``comm``, ``datatype``, …), or what is behind a handle or name; of all ranks
         or of some (``3``, ``"0,2-4"``). Also those that were freed, or only those that were not freed."""
-        arguments = [self.name, *_flag("--freed", freed), *_flag("--leaks", leaks)]
+        options = [*_flag("--freed", freed), *_flag("--leaks", leaks)]
         for option, value in (("--kind", kind), ("--handle", handle), ("--rank", rank)):
-            arguments += [] if value is None else [option, str(value)]
-        return Inspection(ask("inspect", arguments))
+            options += [] if value is None else [f"{option}={value}"]
+        return Inspection(ask("inspect", options, [self.name]))
 
     def vars(self) -> Variables:
         """Variables of the MPI tool information interface."""
-        return Variables(ask("vars", [self.name]))
+        return Variables(ask("vars", names=[self.name]))
 
     def procs(self) -> ProcessList:
         """All processes of a running job, and of those that it is connected with."""
         pids = [str(one.pid) for one in self.ps(here=True).ranks]
-        return ProcessList(ask("procs", pids))
+        return ProcessList(ask("procs", names=pids))
 
     def save(self, file: PathLike, seconds: float = 1.0) -> "Job":
         """Saves everything that is known of a running job in a file; gives the job in the file."""
-        tell("save", ["--for", str(seconds), self.name, os.fspath(file)])
+        tell("save", ["--for", str(seconds)], [self.name, os.fspath(file)])
         return Job(Path(file).absolute())
 
     def report(self) -> Report:
         """Where the time went: of a running job until now, of a directory of ``mpiscope run --out`` or a file what was kept."""
-        return Report(ask("report", [self.name]))
+        return Report(ask("report", names=[self.name]))
 
     def trace(self) -> Trace:
         """The calls and messages one by one, of a job that was started with ``mpiscope run --trace``."""
-        return Trace.of_lines(tell("trace", ["--format", "jsonl", self.name]).splitlines())
+        return Trace.of_lines(tell("trace", ["--format", "jsonl"], [self.name]).splitlines())
 
 
 def _flag(name: str, wanted: bool) -> List[str]:
@@ -98,7 +99,7 @@ def jobs() -> "Rows[Job]":
     return Rows(Job(name.format(**one)) for one in answer["jobs"])
 
 
-def job(name: Optional[PathLike] = None) -> Job:
+def job(name: Union[PathLike, int, None] = None) -> Job:
     """The job of this name, process id or file; without a name the only one that runs."""
     if name is not None:
         return Job(name)
@@ -130,14 +131,25 @@ def trace(source: PathLike) -> Trace:
 def run(program: Sequence[PathLike], options: Sequence[str] = (), out: Optional[PathLike] = None) -> Report:
     """Runs a job to its end (``["mpirun", "-n", "4", "./app"]``) and gives the report; its exit status is in `Report.status`.
     The report and the evidence stay in the directory ``out``, if one is named."""
-    import subprocess
-
+    if isinstance(program, (str, bytes)) or not program:
+        raise TypeError('a program is a list of words, such as ["mpirun", "-n", "4", "./app"]')
     with tempfile.TemporaryDirectory() as folder:
         kept = os.fspath(out) if out is not None else folder
-        words = [command(), "run", "--quiet", "--out", kept, *options, *[os.fspath(word) for word in program]]
+        file = Path(kept) / "report.json"
+        before = _identity(file)
+        words = [command(), "run", "--quiet", "--out", kept, *options, "--", *[os.fspath(word) for word in program]]
         status = subprocess.call(words)
-        report = open_report(kept) if (Path(kept) / "report.json").is_file() else None
+        report = open_report(kept) if _identity(file) not in (None, before) else None
     if report is None:
         raise Error(f"no rank ran under the layer; the program ended with status {status}", status)
     report._fields["status"] = status
     return report
+
+
+def _identity(file: Path) -> Optional[Tuple[int, int]]:
+    """Whether it is there, and whether it is still the same: a report is written beside the one before and takes its place."""
+    try:
+        about = file.stat()
+    except OSError:
+        return None
+    return about.st_ino, about.st_mtime_ns

@@ -11,6 +11,8 @@
 //! looks before it runs: a requirement (`fn() -> Option<String>`) gives the reason why a test cannot be run here, which
 //! then stands in parentheses after the test's name. Everything else is as usual: names, filters, panics.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::process::{Command, ExitCode};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -60,20 +62,26 @@ pub fn checked(
 
 /// How long each test has taken that has come to its end.
 static TIMES: Mutex<Vec<(Duration, String)>> = Mutex::new(Vec::new());
-/// Tests that are named as the slowest ones, if they are slow.
-const SLOWEST: usize = 15;
-const SLOW: Duration = Duration::from_secs(5);
+/// Tests that are named as those that took most time, if they took much.
+const MOST: usize = 20;
+const LONG: Duration = Duration::from_secs(5);
 
-/// Shows which tests took longest.
-fn print_slowest() {
-    let mut times = std::mem::take(&mut *lock(&TIMES));
-    times.retain(|(time, _)| *time >= SLOW);
-    times.sort_unstable_by(|a, b| b.cmp(a));
-    if !times.is_empty() {
-        println!("slowest:");
+/// Shows which tests took most time, those that run on several libraries together.
+fn print_longest() {
+    let mut tests: BTreeMap<String, (Duration, usize)> = BTreeMap::new();
+    for (time, name) in std::mem::take(&mut *lock(&TIMES)) {
+        let test = name.split_once("::").map_or(name.as_str(), |(_library, test)| test);
+        let (sum, count) = tests.entry(test.to_owned()).or_default();
+        *sum += time;
+        *count += 1;
     }
-    for (time, name) in times.iter().take(SLOWEST) {
-        println!("  {:6.1} s  {name}", time.as_secs_f64());
+    let mut tests: Vec<_> = tests.into_iter().filter(|(_, (sum, _))| *sum >= LONG).collect();
+    tests.sort_unstable_by_key(|(_, (sum, _))| Reverse(*sum));
+    if !tests.is_empty() {
+        println!("took longest:");
+    }
+    for (name, (sum, count)) in tests.iter().take(MOST) {
+        println!("  {:6.1} s in {count}: {name}", sum.as_secs_f64());
     }
 }
 
@@ -89,7 +97,7 @@ pub fn ignored(name: &str, reason: &str) -> Trial {
 /// Runs what the arguments of the program choose.
 pub fn run(trials: Vec<Trial>) -> ExitCode {
     let conclusion = libtest_mimic::run(&Arguments::from_args(), trials);
-    print_slowest();
+    print_longest();
     conclusion.exit_code()
 }
 

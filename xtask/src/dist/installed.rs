@@ -33,6 +33,7 @@ pub fn run(out: &Path, how: How) -> Result<()> {
     build::run(pip.arg(&wheel))?;
     version(&target.join("bin/mpiscope"), &target.join("lib64"))?;
     examples(&venv, work.path())?;
+    refusals(&venv, work.path())?;
     types(&venv)?;
     let unpacked = unpack(&archive, work.path())?;
     version(&unpacked.join("bin/mpiscope"), &unpacked.join("lib"))?;
@@ -117,6 +118,13 @@ fn examples(venv: &Path, work: &Path) -> Result<()> {
          sys.exit(failed or not tried)";
     let mut python = Command::new(venv.join("bin/python"));
     build::run(python.current_dir(work).arg("-c").arg(script).args(DOCUMENTED))
+}
+
+/// What cannot be answered is an error that says so.
+fn refusals(venv: &Path, work: &Path) -> Result<()> {
+    let mut python = Command::new(venv.join("bin/python"));
+    python.current_dir(work).arg(paths::workspace().join("python/tests/refused.py"));
+    expect_lines(&mut python, "refusals: passed", 1)
 }
 
 /// The module and the programs that show how it is used, to a strict type checker.
