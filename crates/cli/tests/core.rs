@@ -189,7 +189,7 @@ fn equal_ranks_share_a_row_and_the_verdict_names_everybody_who_waited_and_for_wh
 
 #[test]
 fn of_two_that_failed_the_earlier_one_is_first_and_near_times_are_said_to_be_unsure() {
-    for (after, wanted) in [(700, "; 0.20 s before the next"), (501, "too near to be sure")] {
+    for (after, wanted) in [(700, "; 200 ms before the next"), (501, "too near to be sure")] {
         let cores = four();
         cores.add("core.3", &rank(3), Some(Killer(libc::SIGABRT, -6, u64::from(std::process::id()))), after);
         let printed = cores.printed();

@@ -45,6 +45,7 @@ pub mod process;
 pub mod process_file;
 pub mod process_tree;
 mod python;
+pub mod quantity;
 pub mod questions;
 pub mod rank;
 pub mod rank_status;

@@ -2,7 +2,7 @@
 
 use super::requests;
 use crate::ps::rows;
-use crate::render::{Block, Table, age, or_dash, span};
+use crate::render::{Block, Table, age, duration, moment, or_dash, span};
 use crate::why::output as verdict;
 use mpiscope_job::RankSet;
 use mpiscope_job::postmortem::{Death, FirstFailure, FrameText, Postmortem};
@@ -89,7 +89,7 @@ fn first_lines(postmortem: &Postmortem, first: &FirstFailure) -> Vec<String> {
     };
     let when = match first.before_s {
         _ if first.unsure => "; the times of the core files are too near to be sure".to_owned(),
-        Some(seconds) => format!("; {seconds:.2} s before the next"),
+        Some(seconds) => format!("; {} before the next", duration(seconds)),
         None => String::new(),
     };
     let rank: RankSet = death.now.rank.into_iter().collect();
@@ -210,7 +210,7 @@ fn messages(postmortem: &Postmortem) -> Vec<String> {
         let open = if message.complete { "" } else { ", not known to be complete" };
         let (peer, tag) = (message.peer, message.tag);
         let bytes = message.bytes.map_or_else(|| "size unknown".to_owned(), |bytes| format!("{bytes} bytes"));
-        format!("  {:.3} s after the start: {way} {peer} tag {tag}{comm}, {bytes}{open}", message.seconds)
+        format!("  {} after the start: {way} {peer} tag {tag}{comm}, {bytes}{open}", moment(message.seconds))
     }));
     lines
 }

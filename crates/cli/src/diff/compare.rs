@@ -126,6 +126,15 @@ impl Comparison {
     }
 }
 
+impl Comparison {
+    /// Whether anything that is compared is not exactly the same.
+    pub fn differs(&self) -> bool {
+        let lists = [&self.whole, &self.functions, &self.sites, &self.ranks];
+        let mut all = lists.into_iter().flatten().chain([&self.wall]);
+        !self.unlike.is_empty() || all.any(|quantity| quantity.difference != 0.0)
+    }
+}
+
 impl Runs {
     fn of(side: &Side) -> Self {
         let first = side.reports.first();

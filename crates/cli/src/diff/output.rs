@@ -16,6 +16,9 @@ pub fn page(found: &Comparison) -> Vec<Block> {
         found.unlike.iter().map(|what| Block::Problem(format!("  the sides are not alike in {what}"))),
     );
     page.extend(single(found).map(Block::Line));
+    if !found.differs() {
+        return page;
+    }
     page.push(Block::Line(String::new()));
     page.push(shares(found).into());
     page.push(Block::Line(String::new()));
@@ -54,6 +57,13 @@ fn answer(found: &Comparison) -> String {
     let wall = &found.wall;
     let times = format!("{} to {}", duration(wall.before), duration(wall.after));
     let part = if wall.before > 0.0 { wall.difference / wall.before * 100.0 } else { 0.0 };
+    if !found.differs() {
+        return format!("nothing differs between A and B ({} each)", duration(wall.after));
+    }
+    // Less than is shown is not called faster or slower.
+    if part.abs() < 0.05 {
+        return format!("A and B take the same time ({times})");
+    }
     let how = if wall.difference > 0.0 { "slower" } else { "faster" };
     let size = format!("B is {:.1} % {how} than A ({times})", part.abs());
     let Some(chance) = wall.chance else { return format!("{size}, in single runs; {}", where_to(found)) };
@@ -84,7 +94,7 @@ fn probability(chance: f64) -> String {
     if chance < 0.001 { "below 0.001".to_owned() } else { format!("{chance:.3}") }
 }
 
-/// `+1.2s`, `-30ms`.
+/// `+1.20 s`, `-30.0 ms`.
 fn signed(seconds: f64) -> String {
     format!("{}{}", if seconds < 0.0 { "-" } else { "+" }, duration(seconds.abs()))
 }
@@ -145,4 +155,36 @@ fn times(title: &str, quantities: &[Quantity], limit: f64, most: bool) -> Table 
         ]);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::side::Side;
+    use super::*;
+    use mpiscope_job::report::JobReport;
+
+    fn side(wall: &[f64]) -> Side {
+        let report = |wall_s: &f64| {
+            let mut report = JobReport::new("./a".into(), Vec::new());
+            (report.wall_s, report.thread_s, report.times) = (*wall_s, *wall_s, true);
+            report
+        };
+        Side { name: "a".into(), reports: wall.iter().map(report).collect(), errors: Vec::new() }
+    }
+
+    fn answered(a: &[f64], b: &[f64]) -> (String, usize) {
+        let found = Comparison::new(&side(a), &side(b), 0.05);
+        let tables = page(&found).iter().filter(|block| matches!(block, Block::Table(_))).count();
+        (answer(&found), tables)
+    }
+
+    #[test]
+    fn the_same_runs_do_not_differ_and_a_difference_that_is_not_shown_is_neither_faster_nor_slower() {
+        assert_eq!(answered(&[2.0], &[2.0]), ("nothing differs between A and B (2.00 s each)".into(), 0));
+        let (same, tables) = answered(&[2.0, 2.1, 2.2], &[2.0, 2.1, 2.2]);
+        assert_eq!((same.as_str(), tables), ("nothing differs between A and B (2.10 s each)", 0));
+        let (near, tables) = answered(&[2.0], &[2.0001]);
+        assert!(tables > 0 && near == "A and B take the same time (2.00 s to 2.00 s)", "{near}");
+        assert!(answered(&[2.0], &[2.2]).0.starts_with("B is 10.0 % slower than A"));
+    }
 }

@@ -22,7 +22,7 @@ pub use escape::escape;
 pub use fit::shorten;
 pub use pager::{Paged, refuse as refuse_pager};
 pub use progress::while_working;
-pub use quantity::{ESTIMATED, age, bytes, count, duration, span, time_of_calls};
+pub use quantity::{ESTIMATED, age, bytes, count, duration, moment, span, time_of_calls};
 pub use screen::{Block, Screen, complain};
 pub use table::{Table, or_dash};
 pub use terminal::{Colour, ColourChoice, Terminal};

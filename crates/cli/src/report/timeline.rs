@@ -2,6 +2,7 @@
 //! it, with all windows, is for those who cannot see it.
 
 use super::sections::windows::share;
+use crate::render::duration;
 use maud::{Markup, html};
 use mpiscope_job::monitor::windows::{Window, Windows};
 
@@ -33,15 +34,15 @@ pub fn timeline(windows: &Windows) -> Option<Markup> {
                         @if let Some(share) = window.mpi.get(row).copied().flatten() {
                             rect .cell x=(number(LEFT + column as f64 * cell)) y=(number(row as f64 * LINE + 1.0))
                                 width=(number(cell)) height=(number(LINE - 2.0)) fill-opacity=(number(f64::from(share))) {
-                                title { "rank " (rank) ", from " (seconds(window.from_s)) ": " (percent(Some(f64::from(share)))) " % in MPI" }
+                                title { "rank " (rank) ", from " (duration(window.from_s)) ": " (percent(Some(f64::from(share)))) " % in MPI" }
                             }
                         }
                     }
                 }
                 text x=(LEFT) y=(number(height + 14.0)) { "0 s" }
-                text x=(LEFT + WIDTH) y=(number(height + 14.0)) text-anchor="end" { (seconds(whole)) }
+                text x=(LEFT + WIDTH) y=(number(height + 14.0)) text-anchor="end" { (duration(whole)) }
             }
-            figcaption { "Share of each rank's time in MPI, in windows of " (seconds(windows.seconds)) "; full colour: all of it" }
+            figcaption { "Share of each rank's time in MPI, in windows of " (duration(windows.seconds)) "; full colour: all of it" }
         }
         details {
             summary { "All " (count) " windows as a table" }
@@ -64,7 +65,7 @@ fn row(windows: &Windows, window: &Window) -> Markup {
     let slowest = window.slowest.and_then(|at| windows.ranks.get(at));
     html! {
         tr {
-            th scope="row" { (seconds(window.from_s)) }
+            th scope="row" { (duration(window.from_s)) }
             @for part in [window.parallel_efficiency, window.load_balance, window.communication_efficiency] {
                 td .n { (percent(part)) }
             }
@@ -74,10 +75,6 @@ fn row(windows: &Windows, window: &Window) -> Markup {
             td { @if let Some(rank) = slowest { "rank " (rank) } }
         }
     }
-}
-
-fn seconds(value: f64) -> String {
-    format!("{value:.2} s")
 }
 
 fn percent(part: Option<f64>) -> String {

@@ -177,7 +177,7 @@ fn overview(report: &JobReport) -> Vec<String> {
     );
     let library = if report.library.is_empty() { "unknown MPI library" } else { &report.library };
     let library = format!("  {library}; {} ABI, MPI {}", report.abi, report.mpi_version);
-    let mut time = format!("  wall {:.3} s", report.wall_s);
+    let mut time = format!("  wall {}", duration(report.wall_s));
     if let Some(share) = report.mpi_share {
         let _infallible = write!(time, "   MPI {:.1} %", share * 100.0);
     }
@@ -291,7 +291,8 @@ fn ends(report: &JobReport) -> Vec<String> {
     let first = report.first_end.map(|first| {
         let mut who = Members::default();
         who.add(first.world_number, first.rank);
-        let before = first.before_s.map_or_else(String::new, |s| format!(", {s:.3} s before the next"));
+        let before =
+            first.before_s.map_or_else(String::new, |s| format!(", {} before the next", duration(s)));
         format!("  first to end: {}{before}", who.named())
     });
     let mut lines: Vec<(Members, String)> = ends.into_iter().map(|(text, ranks)| (ranks, text)).collect();
@@ -459,7 +460,7 @@ mod tests {
             report.waits.list = vec![lost(share)];
             most_waiting(&report)
         };
-        let wanted = "  most waiting: rank 1 lost 2.000 s (20 %) in MPI_Recv at heat.c:52 waiting for rank 0, which was computing after \
+        let wanted = "  most waiting: rank 1 lost 2.00 s (20 %) in MPI_Recv at heat.c:52 waiting for rank 0, which was computing after \
                       MPI_Send at heat.c:40";
         assert_eq!(line(0.2).as_deref(), Some(wanted));
         assert_eq!(line(0.04), None);

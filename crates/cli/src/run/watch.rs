@@ -6,7 +6,7 @@
 //! verdict.
 
 use super::{Options, evidence};
-use crate::render::{Screen, Terminal, complain};
+use crate::render::{Screen, Terminal, complain, duration};
 use crate::why::{before_its_end, output, twice};
 use mpiscope_job::discover::{Job, discover};
 use mpiscope_job::questions::observation::live::progress;
@@ -129,8 +129,10 @@ impl Reporter {
             pause = pause_after(began.elapsed(), after);
             let still = self.note(now).map_or(Duration::ZERO, |since| since.elapsed());
             if still >= after {
-                let seconds = still.as_secs_f64();
-                self.look(APART, &format!("no rank has completed an MPI call for {seconds:.0} s"));
+                self.look(
+                    APART,
+                    &format!("no rank has completed an MPI call for {}", duration(still.as_secs_f64())),
+                );
             }
         }
     }

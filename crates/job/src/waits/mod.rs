@@ -49,6 +49,7 @@ mod sum;
 #[cfg(test)]
 mod tests;
 
+use crate::quantity::duration;
 use crate::questions::observation::Observation;
 use crate::questions::observation::ledger::Called;
 use crate::questions::why::ProcessIndex;
@@ -222,23 +223,29 @@ pub struct Cause {
     pub handed_on_s: f64,
 }
 
-/// `rank 0, computing after MPI_Send at heat.c:40, cost ranks [1-3] 12.400 s (31 %), 8.300 s of it through others that it made late`
+/// `rank 0, computing after MPI_Send at heat.c:40, cost ranks [1-3] 12.4 s (31 %), 8.30 s of it through others that it made late`
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (who, by) = (self.ranks.named(), self.culprit.named());
-        write!(f, "{by}, {}, cost {who} {:.3} s ({:.0} %)", self.doing, self.seconds, 100.0 * self.share)?;
+        write!(
+            f,
+            "{by}, {}, cost {who} {} ({:.0} %)",
+            self.doing,
+            duration(self.seconds),
+            100.0 * self.share
+        )?;
         if !self.is_handed_on() {
             return Ok(());
         }
-        write!(f, ", {:.3} s of it through others that it made late", self.handed_on_s)
+        write!(f, ", {} of it through others that it made late", duration(self.handed_on_s))
     }
 }
 
 /// `ranks [1-3] lost 12.4 s (31 %) in MPI_Waitall at heat.c:52 waiting for rank 0, which was computing after …`
 impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (who, lost) = (self.ranks.named(), self.seconds);
-        write!(f, "{who} lost {lost:.3} s ({:.0} %) in {}", 100.0 * self.share, self.function)?;
+        let (who, lost) = (self.ranks.named(), duration(self.seconds));
+        write!(f, "{who} lost {lost} ({:.0} %) in {}", 100.0 * self.share, self.function)?;
         if let Some(line) = &self.line {
             write!(f, " at {line}")?;
         }
@@ -246,10 +253,10 @@ impl fmt::Display for Lost {
         if let Some(Began { culprit, doing, seconds }) = self.began.first()
             && *seconds >= SAID * self.seconds
         {
-            write!(f, "; {seconds:.3} s of it began with {}, {doing}", culprit.named())?;
+            write!(f, "; {} of it began with {}, {doing}", duration(*seconds), culprit.named())?;
         }
         match self.estimated_s {
-            Some(all) => write!(f, " (as far as seen; over the whole run about {all:.3} s)"),
+            Some(all) => write!(f, " (as far as seen; over the whole run about {})", duration(all)),
             None => Ok(()),
         }
     }

@@ -340,7 +340,7 @@ mod tests {
             found.error_s
         );
         let said = lost.to_string();
-        assert!(said.starts_with("rank 1 lost 0.5"), "{said}");
+        assert!(said.starts_with("rank 1 lost 500 ms"), "{said}");
         assert!(
             said.ends_with(
                 "in MPI_Recv at heat.c:40 waiting for rank 0, which was computing after MPI_Send at heat.c:38"

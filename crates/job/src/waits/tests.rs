@@ -71,7 +71,7 @@ fn ranks_that_wait_for_a_late_sender_lose_the_time_until_it_sends() {
     let sends = [1, 2].map(|to| line(to, 1, "MPI_Send", "heat.c:44", [410, 410, 415]));
     let before = with_collectives(rank(0, 3), &[("MPI_Barrier", None, 90, 91)]);
     let sender = with_messages(before, sends.to_vec(), vec![]);
-    let wanted = "ranks [1-2] lost 0.600 s (60 %) in MPI_Waitall at heat.c:52 waiting for rank 0, \
+    let wanted = "ranks [1-2] lost 600 ms (60 %) in MPI_Waitall at heat.c:52 waiting for rank 0, \
                   which was computing after MPI_Barrier at heat.c:10";
     assert_eq!(lines_of(&[sender, receive(1), receive(2)]), [(Kind::LATE_SENDER, wanted.to_owned())]);
 }
@@ -267,8 +267,8 @@ fn what_was_overwritten_between_looks_is_counted_and_estimated_beside_what_was_s
     let all = found.estimated.unwrap();
     assert!((all.seconds - 3.0).abs() < 1e-6 && (all.error_s - 0.2 * 2.4).abs() < 1e-6, "{all:?}");
     assert!((found.seen_share - 0.2).abs() < 1e-6, "{found:?}");
-    let wanted = "rank 0 lost 0.600 s (3 %) in MPI_Barrier at heat.c:7 waiting for rank 1, which was computing after \
-                  MPI_Barrier at heat.c:7 (as far as seen; over the whole run about 3.000 s)";
+    let wanted = "rank 0 lost 600 ms (3 %) in MPI_Barrier at heat.c:7 waiting for rank 1, which was computing after \
+                  MPI_Barrier at heat.c:7 (as far as seen; over the whole run about 3.00 s)";
     assert_eq!(found.list.first().map(ToString::to_string).as_deref(), Some(wanted));
 }
 
@@ -443,13 +443,13 @@ fn a_delay_that_is_handed_on_is_said_of_whoever_began_it() {
     let found = of(&[first, second, third], Time { threads: 2.0, waiting: 2.0, collectives: 0.1 });
     let lines: Vec<String> = found.list.iter().map(ToString::to_string).collect();
     let wanted = [
-        "rank 1 lost 0.400 s (20 %) in MPI_Recv at a.c:2 waiting for rank 0, which was computing after MPI_Barrier at heat.c:10",
-        "rank 2 lost 0.400 s (20 %) in MPI_Recv at a.c:4 waiting for rank 1, which was in MPI_Recv at a.c:2; 0.400 s of it began \
+        "rank 1 lost 400 ms (20 %) in MPI_Recv at a.c:2 waiting for rank 0, which was computing after MPI_Barrier at heat.c:10",
+        "rank 2 lost 400 ms (20 %) in MPI_Recv at a.c:4 waiting for rank 1, which was in MPI_Recv at a.c:2; 400 ms of it began \
          with rank 0, computing after MPI_Barrier at heat.c:10",
     ];
     assert_eq!(lines, wanted);
     let causes: Vec<String> = found.causes.iter().map(ToString::to_string).collect();
-    let wanted = "rank 0, computing after MPI_Barrier at heat.c:10, cost ranks [1-2] 0.800 s (40 %), 0.400 s of it through others that \
+    let wanted = "rank 0, computing after MPI_Barrier at heat.c:10, cost ranks [1-2] 800 ms (40 %), 400 ms of it through others that \
                   it made late";
     assert_eq!(causes.first().map(String::as_str), Some(wanted));
     assert_eq!(found.foremost(0.05).as_deref(), Some(wanted));
@@ -513,8 +513,8 @@ fn who_completes_a_collective_that_was_started_waits_for_the_last_to_start_it_an
     ];
     let got = lines_of(&all);
     let wanted = [
-        "rank 0 lost 0.200 s (20 %) in MPI_Wait at heat.c:11 waiting for rank 1, which was computing after MPI_Iallreduce at heat.c:10",
-        "rank 0 lost 0.190 s (19 %) in MPI_Wait at heat.c:11 waiting for rank 1, which was computing",
+        "rank 0 lost 200 ms (20 %) in MPI_Wait at heat.c:11 waiting for rank 1, which was computing after MPI_Iallreduce at heat.c:10",
+        "rank 0 lost 190 ms (19 %) in MPI_Wait at heat.c:11 waiting for rank 1, which was computing",
     ];
     assert_eq!(got.len(), 2, "{got:?}");
     assert_eq!((got[0].0, got[1].0), (Kind::LATE_COMPLETION, Kind::N_TO_N));

@@ -69,11 +69,12 @@ fn words(text: &str, shape: Shape) -> Vec<String> {
             Shape::OfTimes => word.trim_start_matches('~').to_owned(),
             Shape::Whole => word,
         };
+        let word = with_number_before(word, &mut found);
         // One time, or from one to another: all ranks have the same or not.
-        let end = word.trim_end_matches([',', ';', ':', '.']);
-        let range = [(TIME, ".."), (NUMBER, "to")].iter().any(|(shape, joint)| {
-            end == *shape && found.ends_with(&[(*shape).to_owned(), (*joint).to_owned()])
-        });
+        let end = without_stop(&word);
+        let range = [(TIME, "..", TIME), (NUMBER, "to", NUMBER), (NUMBER, "to", TIME)].iter().any(
+            |(from, joint, to)| end == *to && found.ends_with(&[(*from).to_owned(), (*joint).to_owned()]),
+        );
         if range {
             found.truncate(found.len() - 2);
         }
@@ -82,10 +83,34 @@ fn words(text: &str, shape: Shape) -> Vec<String> {
     found
 }
 
+/// A unit of time makes one word with the number before it: `12.3 us` may be `1.20 ms` in the next run.
+fn with_number_before(word: String, found: &mut Vec<String>) -> String {
+    let unit = without_stop(&word);
+    let is_number = |before: &mut String| {
+        let before = before.trim_start_matches(['~', '+', '-', '(']);
+        before == NUMBER || before.parse::<u8>().is_ok()
+    };
+    if !UNITS.contains(&unit) {
+        return word;
+    }
+    match found.pop_if(is_number) {
+        Some(number) => {
+            let sign = number.trim_end_matches(|c: char| c == '#' || c.is_ascii_digit());
+            format!("{sign}{TIME}{}", word.get(unit.len()..).unwrap_or_default())
+        }
+        None => word,
+    }
+}
+
+fn without_stop(word: &str) -> &str {
+    word.trim_end_matches([',', ';', ':', '.', ')'])
+}
+
 fn is_rank(word: &str) -> bool {
     word.strip_prefix('@').is_some_and(|rank| rank == "#" || rank.parse::<u32>().is_ok())
 }
 
+const UNITS: [&str; 4] = ["ns", "us", "ms", "s"];
 const TIME: &str = "#s";
 const NUMBER: &str = "#";
 
@@ -126,10 +151,19 @@ fn token_shape(token: &str, handle: bool) -> &str {
     let identity = hexadecimal(token) && token.len() >= 5 && (handle || has_digit);
     match digits {
         _ if identity || token.strip_prefix("0x").is_some_and(hexadecimal) => NUMBER,
-        "ns" | "us" | "ms" | "s" | "min" | "h" if number => TIME,
+        digits if number && UNITS.contains(&digits) => TIME,
+        // `2m05s`, `1h40m`
+        digits if number && is_long(digits) => TIME,
         "" if token.contains('.') || token.len() > 1 => NUMBER,
         _ => token,
     }
+}
+
+/// What is left of `2m05s` or `1h40m` without the first number.
+fn is_long(rest: &str) -> bool {
+    let rest = rest.strip_prefix('m').zip(Some('s')).or_else(|| rest.strip_prefix('h').zip(Some('m')));
+    rest.and_then(|(rest, last)| rest.strip_suffix(last))
+        .is_some_and(|digits| digits.len() == 2 && digits.parse::<u8>().is_ok())
 }
 
 #[cfg(test)]
@@ -142,7 +176,8 @@ mod tests {
 
     #[test]
     fn times_process_numbers_handles_and_breaks_of_lines_may_differ_and_nothing_else() {
-        assert!(same("ring.c:12, for 1.4s", "ring.c:12,\n    for 1.5s..20ms"));
+        assert!(same("ring.c:12, for 1.40 s", "ring.c:12,\n    for 20.0 ms..2m05s"));
+        assert!(same("made 94.0 ms..97.0 ms, after", "made 1h40m, after"));
         assert!(same("made 0.094 to 0.097 s after", "made 0.027 s after"));
         assert!(same("0  vm  17915  in call", "0 vm 42 in call"));
         assert!(same("job 22970-bad2ae: rank", "job 31-cdefab: rank"));
@@ -163,11 +198,12 @@ mod tests {
 
     #[test]
     fn of_a_report_of_times_rows_may_change_places_and_ranks_or_not_be_there() {
-        let page = ["MPI_Send 1.2s @1", "MPI_Recv 20ms @0", "MPI_Init 1ms @0", "end"].map(str::to_owned);
+        let page =
+            ["MPI_Send 1.20 s @1", "MPI_Recv 20.0 ms @0", "MPI_Init 1.00 ms @0", "end"].map(str::to_owned);
         let same = |printed: &str| missing(&page, printed, Shape::OfTimes).is_none();
-        assert!(same("MPI_Recv ~30ms @2\nMPI_Send 1s @3\nend"));
-        assert!(!same("MPI_Recv 30ms\nMPI_Send 1s @3\nend"), "a row with less in it");
-        assert!(!same("MPI_Recv 30ms @2\nMPI_Send 1s @3"), "no end");
+        assert!(same("MPI_Recv ~30.0 ms @2\nMPI_Send 0 s @3\nend"));
+        assert!(!same("MPI_Recv 30.0 ms\nMPI_Send 1.00 s @3\nend"), "a row with less in it");
+        assert!(!same("MPI_Recv 30.0 ms @2\nMPI_Send 1.00 s @3"), "no end");
         assert!(!same("end"), "no row at all");
     }
 }

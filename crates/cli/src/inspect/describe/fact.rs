@@ -78,7 +78,7 @@ pub fn when(label: &str, seconds: f64) -> Fact {
 }
 
 fn moment(ms: u64) -> String {
-    format!("{:.3} s after the start", ms as f64 / 1e3)
+    format!("{} after the start", crate::render::moment(ms as f64 / 1e3))
 }
 
 /// From the first moment to the last.

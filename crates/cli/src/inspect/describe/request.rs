@@ -213,7 +213,11 @@ fn age(context: &Context<'_>, start: &When, request: &Request) -> String {
     let clock = &context.process.clock;
     let now = clock.end_ns().saturating_sub(clock.start_ns()) as f64 / 1e9;
     let age = now - start.seconds;
-    if request.active && !request.complete && age > 0.0 { format!(", {age:.1} s ago") } else { String::new() }
+    if request.active && !request.complete && age > 0.0 {
+        format!(", {} ago", crate::render::duration(age))
+    } else {
+        String::new()
+    }
 }
 
 /// What the line of a matched message says.

@@ -160,7 +160,7 @@ pub fn file(context: &Context<'_>, file: &File, lines: &mut Vec<Fact>) {
     lines.push(field("atomic mode", if file.atomic { "on" } else { "off" }));
     lines.push(field("data access", &access(&file.access)));
     if let Some(seconds) = file.access.seconds {
-        lines.push(field("  time in it", &format!("{seconds:.6} s")));
+        lines.push(field("  time in it", &crate::render::duration(seconds)));
     }
     context.given(lines, file.info.as_ref(), &file.hints);
     context.one(lines, "error handler", file.errhandler.as_ref());

@@ -34,12 +34,12 @@ fn windows_say_from_when_on_which_rank_falls_behind() {
     let found = run(4, 6, 20_000_000, late).windows(|_, _, _| 0).unwrap();
     assert_eq!(found.said.len(), 2, "{:?}", found.said);
     assert!(
-        found.said[0].starts_with("the first 40 windows (until 2.0 s) are balanced: "),
+        found.said[0].starts_with("the first 40 windows (until 2.00 s) are balanced: "),
         "{:?}",
         found.said
     );
     let wanted =
-        "then, for 80 windows (from 2.0 s to 6.0 s), rank 3 falls behind: it works 1.6 times the mean";
+        "then, for 80 windows (from 2.00 s to 6.00 s), rank 3 falls behind: it works 1.6 times the mean";
     assert!(found.said[1].starts_with(wanted), "{:?}", found.said);
     let window = &found.list[100];
     assert!((window.load_balance.unwrap() - 0.625).abs() < 1e-3 && window.slowest == Some(3), "{window:?}");

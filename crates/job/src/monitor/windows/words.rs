@@ -1,6 +1,7 @@
 //! What the windows say, in sentences.
 
 use super::{Iterations, Part, Windows, longest};
+use crate::quantity::duration;
 use crate::report::Efficiencies;
 use std::ops::Range;
 
@@ -70,11 +71,12 @@ fn sentence(
     let balance = format!("load balance {:.0} %, parallel efficiency {all_of_it:.0} %", 100.0 * load);
     let over = useful.get(who)? / mean;
     let (from, until) = (range.start as f64 * windows.seconds, range.end as f64 * windows.seconds);
+    let (from, until) = (duration(from), duration(until));
     let count = range.len();
     let when = match (range.start, one) {
         (_, true) => "the whole run is alike".to_owned(),
-        (0, _) => format!("the first {count} windows (until {until:.1} s{steps})"),
-        (_, _) => format!("then, for {count} windows (from {from:.1} s to {until:.1} s{steps})"),
+        (0, _) => format!("the first {count} windows (until {until}{steps})"),
+        (_, _) => format!("then, for {count} windows (from {from} to {until}{steps})"),
     };
     let name = windows.ranks.get(who)?;
     Some(match (load >= BALANCED, one, range.start) {

@@ -715,5 +715,5 @@ fn ranks_that_stand_still_in_calls_for_a_reason_that_is_not_known_are_not_said_t
     }
     let said = look(&scene);
     assert_eq!((said.kind, said.problem), (Kind::SLOW, false));
-    assert!(said.verdict.starts_with("ranks [0-1] completed no MPI call in 1.0 s"), "{}", said.verdict);
+    assert!(said.verdict.starts_with("ranks [0-1] completed no MPI call in 1.00 s"), "{}", said.verdict);
 }

@@ -1,6 +1,7 @@
 //! Nobody is stuck for certain: who is waited for, and what for.
 
 use super::{Case, MOST_LINKS, Reason, WHY_GONE};
+use crate::quantity::duration;
 use crate::questions::why::cycle;
 use crate::questions::why::snapshot::{Condition, Need, Process, ProcessIndex};
 use crate::questions::why::verdict::{Culprit, Kind};
@@ -55,9 +56,9 @@ impl Case<'_> {
             && self.snapshot.processes.iter().filter(rest).all(inside);
         let (one, _) = (0..).zip(&self.snapshot.processes).find(|(_, process)| still && inside(process))?;
         let verdict = format!(
-            "{} completed no MPI call in {:.1} s, and what they wait for is not known; rank {} is {}",
+            "{} completed no MPI call in {}, and what they wait for is not known; rank {} is {}",
             ranks(&self.all(|process| !process.is_gone())),
-            self.seconds,
+            duration(self.seconds),
             self.words.rank(one),
             self.words.activity(one)
         );
@@ -69,7 +70,7 @@ impl Case<'_> {
         let members = self.all(|_| true);
         let who = ranks(&members);
         let verdict = if self.seconds > 0.0 {
-            format!("running: {who} completed {} MPI calls in {:.1} s", self.completed, self.seconds)
+            format!("running: {who} completed {} MPI calls in {}", self.completed, duration(self.seconds))
         } else {
             // There was one look: of what went on then, nothing is known.
             format!("{who} {} for no other rank", verb(&members, "waits", "wait"))
