@@ -9,7 +9,7 @@ use mpiscope_image::layout::{Clock, ClockKind};
 use serde::{Deserialize, Serialize};
 
 /// A moment, by all clocks of this host.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
     /// Time stamp counter.
     pub counter: u64,

@@ -249,9 +249,10 @@ impl JobImage {
         who.filter(|who| who.stage != LastStage::Silent)
     }
 
-    /// The moment that the image is of: now, unless it was kept.
+    /// The moment that the image is of: now, unless it was kept, or its process had ended when it was read first.
     pub fn moment(&self) -> Moment {
-        self.about().map_or_else(Moment::now, |about| about.moment)
+        let read_at = || self.end.as_ref().and_then(|end| end.read_at);
+        self.about().map(|about| about.moment).or_else(read_at).unwrap_or_else(Moment::now)
     }
 
     /// Opens the image and reads the process that it is of; nothing if nobody has written to it yet. `files` serves all

@@ -16,6 +16,7 @@ use rustix::fs::fstat;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::OnceLock;
 
 /// What tells us that the process ended.
 #[derive(Debug)]
@@ -46,6 +47,8 @@ pub struct Peer {
     /// The process, when it has ended.
     remains: Option<OwnedFd>,
     core: Option<CorePlace>,
+    /// When it was read first after its end.
+    read_at: OnceLock<Moment>,
     /// Where it runs and what memory it has, as it was seen last: of one that has ended nobody knows.
     placement: Option<Placement>,
 }
@@ -71,6 +74,7 @@ impl Peer {
             ended_ns: None,
             remains: None,
             core: None,
+            read_at: OnceLock::new(),
             placement: None,
         };
         match message.kind {
@@ -181,7 +185,7 @@ impl Peer {
         let process = match mpiscope_job::image_source::open_fd(fd, &what) {
             Ok(image) => {
                 let damaged = |why| mpiscope_job::Error::Image { what: what.clone(), why };
-                let mut process = Process::read(&image, Some(Moment::now())).map_err(damaged)?;
+                let mut process = Process::read(&image, Some(self.moment())).map_err(damaged)?;
                 process.pid = self.writer.unwrap_or(process.pid);
                 // What a program that did not get to its end has not freed is no leak.
                 if process.finalized() {
@@ -212,6 +216,11 @@ impl Peer {
         })
     }
 
+    /// By which its ticks are made seconds: of a process that has ended always the same, so that all times of a run are.
+    fn moment(&self) -> Moment {
+        if self.ended_ns.is_some() { *self.read_at.get_or_init(Moment::now) } else { Moment::now() }
+    }
+
     /// What was seen of its end.
     pub fn end(&self) -> ProcessEnd {
         // Its parent may have waited for it before we looked.
@@ -224,6 +233,7 @@ impl Peer {
             ending,
             core: self.core.as_ref().filter(|_| dumps).and_then(CorePlace::file),
             placement: self.placement.clone().map(Box::new),
+            read_at: self.ended_ns.map(|_| self.moment()),
         }
     }
 

@@ -157,4 +157,7 @@ pub struct ProcessEnd {
     /// What its host said of it last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Box<Placement>>,
+    /// By which its ticks were made seconds when it had ended: with another moment every time would be a little different.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_at: Option<Moment>,
 }
