@@ -16,7 +16,7 @@ pub fn lines(report: &JobReport, scope: &Scope, command: &[OsString]) -> Vec<Str
     let mut lines = vec![format!("  {processes} called MPI under the layer.")];
     if let Some(end) = scope.ending.filter(|end| *end != Ending::Exit(0)) {
         lines.push(format!(
-            "  The program or its launcher ended with {}: see its own message above.",
+            "  How the program or its launcher ended: {}. See its own message above.",
             ending(end)
         ));
     }

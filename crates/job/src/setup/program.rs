@@ -123,19 +123,23 @@ fn calls_a_library(elf: &ElfFile64<'_, Endianness>) -> bool {
     elf.dynamic_symbols().any(|s| s.is_undefined() && s.name().is_ok_and(begins))
 }
 
-/// Asks the program's own loader which libraries it would load; those that are not found are a problem.
-fn listed(path: &Path, loader: &Path, found: &mut Program) -> String {
+/// Asks the program's own loader which libraries it would load; those that are not found are a problem. Nothing if it does not say.
+fn listed(path: &Path, loader: &Path, found: &mut Program) -> Option<String> {
     let listed = time_limit::run(Command::new(loader).arg("--list").arg(path), PATIENCE);
-    let text = match &listed {
-        Ok(outcome) => String::from_utf8_lossy(&outcome.stdout).into_owned(),
-        Err(_) => String::new(),
+    let text = listed.map(|outcome| String::from_utf8_lossy(&outcome.stdout).into_owned());
+    // There is at least the C library.
+    let Some(text) = text.ok().filter(|text| !text.trim().is_empty()) else {
+        let what =
+            format!("{}: its libraries are not known: {} --list said none", path.display(), loader.display());
+        found.checks.push(Check { check: NAME, result: Result::Unknown, found: what, remedy: None });
+        return None;
     };
     for (name, _) in files(&text).filter(|(_, file)| file.starts_with("not found")) {
         let what = format!("{} needs {name}, which is not found", path.display());
         let remedy = "load the module of its MPI library, or set LD_LIBRARY_PATH";
         found.checks.push(Check::of(NAME, Result::Problem, what, remedy));
     }
-    text
+    Some(text)
 }
 
 /// Libraries by their names, and what was found for each.
@@ -145,7 +149,7 @@ fn files(listed: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// The program's MPI library.
 fn libraries(path: &Path, loader: &Path, found: &mut Program) {
-    let text = listed(path, loader, found);
+    let Some(text) = listed(path, loader, found) else { return };
     let is_mpi = |name: &str| {
         name.starts_with("libmpi.so") || name.starts_with("libmpich.so") || name.starts_with("libmpi_abi.so")
     };
@@ -185,6 +189,14 @@ mod tests {
         let found = program(&std::env::current_exe().unwrap());
         assert!(found.library.is_none());
         assert!(found.checks.iter().any(|check| check.found.contains("may load it later")), "{found:?}");
+    }
+
+    #[test]
+    fn a_loader_that_says_nothing_is_not_taken_for_one_that_finds_no_library() {
+        let mut found = Program::default();
+        libraries(&std::env::current_exe().unwrap(), Path::new("/bin/true"), &mut found);
+        assert_eq!(found.checks.first().map(|check| check.result), Some(Result::Unknown), "{found:?}");
+        assert_eq!(found.checks.len(), 1);
     }
 
     #[test]
