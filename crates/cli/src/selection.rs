@@ -1,14 +1,14 @@
 //! What the user means: a job, a process, a file, or the only job there is.
 
 use crate::run::watch::hang_file;
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use mpiscope_job::discover::{Job, Parts, discover};
 use mpiscope_job::evidence;
 use mpiscope_job::live_process;
 use mpiscope_job::locate::Locate;
 use mpiscope_job::other_hosts::announced;
 use mpiscope_job::process_tree::Families;
-use mpiscope_job::scheduler::{self, SlurmId};
+use mpiscope_job::scheduler::{self, Allocation, SlurmId};
 use mpiscope_job::symbols::FileSymbols;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,8 @@ pub fn find(name: Option<&str>) -> Result<Target> {
     if let Some(at) = position(&jobs, name)? {
         return Ok(Target::Job(jobs.swap_remove(at)));
     }
-    if let Some(id) = SlurmId::parse(name) {
+    let written = SlurmId::number(name).filter(|id| id.is_more_than_a_number() && scheduler::is_here());
+    if let Some(id) = SlurmId::parse(name).or(written) {
         return of_slurm(jobs, &id);
     }
     if let Ok(pid) = name.parse::<u32>() {
@@ -71,7 +72,8 @@ pub fn find(name: Option<&str>) -> Result<Target> {
         let id = SlurmId::number(name).filter(|_| !process && scheduler::is_here());
         return match id.map(|id| of_slurm(jobs, &id)) {
             Some(Ok(found)) => Ok(found),
-            _ => bail!(no_job_of(pid)),
+            Some(Err(why)) => bail!("process {pid} is not here; {why}"),
+            None => bail!(no_job_of(pid)),
         };
     }
     let several = several_users(&jobs);
@@ -98,18 +100,23 @@ fn if_ended(job: &str) -> String {
 
 /// What Slurm has started under this number: on this host, else on those that Slurm names.
 fn of_slurm(jobs: Vec<Job>, id: &SlurmId) -> Result<Target> {
-    let mut here: Vec<Job> =
-        jobs.into_iter().filter(|job| job.slurm().is_some_and(|found| id.covers(&found))).collect();
+    let meant = |job: &Job| job.slurm().filter(|found| id.covers(found));
+    let mut here: Vec<(Job, SlurmId)> =
+        jobs.into_iter().filter_map(|job| meant(&job).map(|found| (job, found))).collect();
+    // Other tasks of an array may be elsewhere.
+    let array = here.first().is_some_and(|(_, found)| id.is_array_of(found));
+    if array && here.len() == 1 {
+        drop(Allocation::of(id).map_err(|why| anyhow!("{id}: {why}"))?);
+    }
     match here.len() {
         0 => {}
-        1 => return Ok(Target::Job(here.remove(0))),
-        _ => return Ok(Target::Jobs(here)),
+        1 => return Ok(Target::Job(here.remove(0).0)),
+        _ => return Ok(Target::Jobs(here.into_iter().map(|(job, _)| job).collect())),
     }
-    let Some(hosts) = id.hosts() else {
-        bail!("{id}: no rank of it is on this host, and Slurm knows no running job of this number");
-    };
-    let name = id.to_string();
-    let parts = Some(Parts { hosts, name: name.clone(), slurm: Some(id.clone()) });
+    let found =
+        Allocation::of(id).map_err(|why| anyhow!("{id}: no rank of it is on this host, and {why}"))?;
+    let name = found.id.to_string();
+    let parts = Some(Parts { hosts: found.hosts(), name: name.clone(), slurm: Some(found.id) });
     Ok(Target::Job(Job { name, parts, ..Job::default() }))
 }
 

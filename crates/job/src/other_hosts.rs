@@ -82,8 +82,9 @@ fn parts_of(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -
             Err(why) if pids.is_empty() && why.contains(NONE_HERE) => {}
             Err(why) if pids.is_empty() => elsewhere.not_seen.push(format!("{why}; its ranks are missing")),
             Err(why) => {
-                let processes = if pids.len() == 1 { "process" } else { "processes" };
-                elsewhere.not_seen.push(format!("{why}; {} {processes} of the job are there", pids.len()));
+                let processes =
+                    if pids.len() == 1 { "process of the job is" } else { "processes of the job are" };
+                elsewhere.not_seen.push(format!("{why}; {} {processes} there", pids.len()));
             }
         }
     }

@@ -1,43 +1,51 @@
 //! Slurm, as far as jobs are found by its ids: which processes belong to one, which hosts it has.
 
-use crate::time_limit;
+mod allocation;
+
+pub use allocation::{Allocation, Steps};
+
 use std::env;
 use std::fs;
-use std::process::Command;
-use std::time::Duration;
-
-/// How long Slurm may take to say where a job is.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A job of Slurm, or one of its steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlurmId {
+    /// `12`, or `12_3` for a task of an array.
     job: String,
+    /// What `job` is besides, of a process: a task of an array has a number of its own, too.
+    number: Option<String>,
     step: Option<String>,
 }
 
 impl SlurmId {
-    /// From `slurm:12345`, `slurm:12345.0`.
+    /// From `slurm:12345`, `slurm:12345.0`, `slurm:12345_3`, `slurm:12345+1`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::number(text.strip_prefix("slurm:")?)
     }
 
-    /// From `12345` or `12345.0`.
+    /// From the same without `slurm:`, as Slurm's commands print it. Parts of a heterogeneous job are one job.
     #[must_use]
     pub fn number(text: &str) -> Option<Self> {
-        let (job, step) = text.split_once('.').map_or((text, None), |(job, step)| (job, Some(step)));
+        let apart = |text: &str, at| {
+            text.split_once(at)
+                .map_or_else(|| (text.to_owned(), None), |(one, two)| (one.to_owned(), Some(two.to_owned())))
+        };
         let is_number =
-            |text: &str| !text.is_empty() && text.len() < 12 && text.bytes().all(|b| b.is_ascii_digit());
-        let both = is_number(job) && step.is_none_or(is_number);
-        both.then(|| Self { job: job.to_owned(), step: step.map(str::to_owned) })
+            |text: &String| !text.is_empty() && text.len() < 12 && text.bytes().all(|b| b.is_ascii_digit());
+        let (whole, step) = apart(text, '.');
+        let (job, part) = apart(&whole, '+');
+        let (first, task) = apart(&job, '_');
+        let all = [Some(&first), task.as_ref(), part.as_ref(), step.as_ref()];
+        let right = all.into_iter().flatten().all(is_number);
+        right.then_some(Self { job, number: None, step })
     }
 
     /// That of a process, as its environment says.
     #[must_use]
     pub fn of_process(pid: u32) -> Option<Self> {
         let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
-        let get = |name: &str| {
+        Self::of(|name| {
             let is_it = |entry: &[u8]| {
                 entry
                     .strip_prefix(name.as_bytes())
@@ -45,54 +53,35 @@ impl SlurmId {
                     .map(<[u8]>::to_vec)
             };
             String::from_utf8(environment.split(|b| *b == 0).find_map(is_it)?).ok()
-        };
-        let step = get("SLURM_STEP_ID").filter(|step| step.parse::<u32>().is_ok());
-        Self::number(&get("SLURM_JOB_ID")?).map(|id| Self { step, ..id })
+        })
     }
 
-    /// Whether a process with that id is meant.
+    fn of(get: impl Fn(&str) -> Option<String>) -> Option<Self> {
+        let step = get("SLURM_STEP_ID").filter(|step| step.parse::<u32>().is_ok());
+        let number = get("SLURM_JOB_ID")?;
+        let task = || Some(format!("{}_{}", get("SLURM_ARRAY_JOB_ID")?, get("SLURM_ARRAY_TASK_ID")?));
+        let job = task().filter(|task| Self::number(task).is_some()).unwrap_or_else(|| number.clone());
+        Self::number(&job).map(|id| Self { number: Some(number), step, ..id })
+    }
+
+    /// Whether a process with that id is meant. An array has the number of one of its tasks: by that all of them are meant.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
-        self.job == other.job && (self.step.is_none() || self.step == other.step)
+        let same =
+            self.job == other.job || self.is_array_of(other) || Some(&self.job) == other.number.as_ref();
+        same && (self.step.is_none() || self.step == other.step)
     }
 
-    /// The number of the job.
+    /// Whether that is a task of this array.
     #[must_use]
-    pub fn job(&self) -> &str {
-        &self.job
+    pub fn is_array_of(&self, task: &Self) -> bool {
+        task.job.strip_prefix(&self.job).is_some_and(|rest| rest.starts_with('_'))
     }
 
-    /// A command that runs what is added to it on one of the job's hosts, beside what runs there.
+    /// Whether it is more than a number, which may be a process as well.
     #[must_use]
-    pub fn step_on(&self, host: &str) -> Command {
-        let mut command = Command::new("srun");
-        // What the present step was given is not meant for that one.
-        let inherited = env::vars_os().map(|(name, _)| name).filter(|name| {
-            let name = name.to_string_lossy();
-            name.starts_with("SLURM_") && name != "SLURM_CONF"
-        });
-        for name in inherited {
-            command.env_remove(name);
-        }
-        command.args(["--overlap", "--quiet", "--mpi=none", "--input=none", "--nodes=1", "--ntasks=1"]);
-        command.arg(format!("--jobid={}", self.job)).arg(format!("--nodelist={host}"));
-        command
-    }
-
-    /// The hosts that the job runs on; nothing if Slurm does not know it, or is not here.
-    #[must_use]
-    pub fn hosts(&self) -> Option<Vec<String>> {
-        let list = said(Command::new("squeue").args([
-            "--noheader",
-            "--states=RUNNING",
-            "--format=%N",
-            "--jobs",
-            &self.job,
-        ]))?;
-        let list = list.lines().map(str::trim).find(|line| !line.is_empty())?.to_owned();
-        let names = said(Command::new("scontrol").args(["show", "hostnames", &list]))?;
-        let names: Vec<String> = names.split_whitespace().map(str::to_owned).collect();
-        (!names.is_empty()).then_some(names)
+    pub fn is_more_than_a_number(&self) -> bool {
+        self.step.is_some() || self.job.contains('_')
     }
 }
 
@@ -110,23 +99,64 @@ impl std::fmt::Display for SlurmId {
     }
 }
 
-fn said(command: &mut Command) -> Option<String> {
-    let outcome = time_limit::run(command, PATIENCE).ok().filter(time_limit::Outcome::success)?;
-    String::from_utf8(outcome.stdout).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn id(text: &str) -> SlurmId {
+        SlurmId::parse(text).unwrap()
+    }
+
+    fn of(variables: &[(&str, &str)]) -> SlurmId {
+        SlurmId::of(|name| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned())).unwrap()
+    }
+
     #[test]
     fn a_job_covers_its_steps_and_a_step_only_itself() {
-        let id = |text| SlurmId::parse(text).unwrap();
         assert!(id("slurm:7").covers(&id("slurm:7.1")) && id("slurm:7.1").covers(&id("slurm:7.1")));
         assert!(!id("slurm:7.1").covers(&id("slurm:7.2")) && !id("slurm:7").covers(&id("slurm:70")));
         assert_eq!(id("slurm:7.1").to_string(), "slurm:7.1");
-        for text in ["7", "slurm:", "slurm:x", "slurm:7.", "slurm:7;true", "slurm:-1", "slurm:999999999999"] {
+        for text in [
+            "7",
+            "slurm:",
+            "slurm:x",
+            "slurm:7.",
+            "slurm:7;true",
+            "slurm:-1",
+            "slurm:999999999999",
+            "slurm:7_",
+            "slurm:_7",
+            "slurm:7_[1-3]",
+            "slurm:7+",
+            "slurm:+7",
+            "slurm:7_1_2",
+        ] {
             assert_eq!(SlurmId::parse(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_task_of_an_array_is_meant_by_its_number_in_the_array_by_its_own_and_by_that_of_the_array() {
+        let task = of(&[
+            ("SLURM_JOB_ID", "9"),
+            ("SLURM_STEP_ID", "0"),
+            ("SLURM_ARRAY_JOB_ID", "7"),
+            ("SLURM_ARRAY_TASK_ID", "3"),
+        ]);
+        for text in ["slurm:7_3", "slurm:7_3.0", "slurm:9", "slurm:9.0", "slurm:7"] {
+            assert!(id(text).covers(&task), "{text}");
+        }
+        for text in ["slurm:7_1", "slurm:3", "slurm:7_3.1", "slurm:8"] {
+            assert!(!id(text).covers(&task), "{text}");
+        }
+        assert!(id("slurm:7").is_array_of(&task) && !id("slurm:9").is_array_of(&task));
+        // What other hosts are asked for must mean this task only, also where it has the number of the array.
+        assert_eq!(task.to_string(), "slurm:7_3.0");
+    }
+
+    #[test]
+    fn a_part_of_a_heterogeneous_job_stands_for_the_job() {
+        let rank = of(&[("SLURM_JOB_ID", "5"), ("SLURM_STEP_ID", "0"), ("SLURM_JOB_ID_HET_GROUP_1", "6")]);
+        assert!(id("slurm:5+1").covers(&rank) && id("slurm:5").covers(&rank));
     }
 }

@@ -12,13 +12,13 @@ fn wanted() -> Vec<(u64, String)> {
     (0..6).map(|rank| (rank, format!("n{}", rank / 2 + 1))).collect()
 }
 
-fn places(list: &Value) -> Vec<(u64, String)> {
+pub fn places(list: &Value) -> Vec<(u64, String)> {
     let place = |rank: &Value| (rank["rank"].as_u64().unwrap(), rank["host"].as_str().unwrap().to_owned());
     list.as_array().map(|list| list.iter().map(place).collect()).unwrap_or_default()
 }
 
 /// What a verb prints as JSON on a host.
-fn ask(hosts: &Hosts, host: &str, library: &Library, words: &[&str]) -> (Value, String) {
+pub fn ask(hosts: &Hosts, host: &str, library: &Library, words: &[&str]) -> (Value, String) {
     let mut command = hosts.on(host, MPISCOPE, library);
     let outcome = hosts.run(command.args(words).arg("--json").env("MPISCOPE_HOST_SECONDS", "20"));
     let all = format!("{words:?} on {host}\n{}", outcome.describe());
@@ -87,7 +87,7 @@ pub fn a_job_of_slurm_is_seen_whole_by_its_number_from_the_login_node_and_from_e
         answers["outputs"].as_array().into_iter().flatten().filter(|one| one["text"].is_string()).count();
     assert!(attach.success() && of == 6, "{}", attach.describe());
     let (none, all) = ask(&hosts, "login", &library, &["ps", "slurm:99999"]);
-    assert!(none.is_null() && all.contains("Slurm knows no running job"), "{all}");
+    assert!(none.is_null() && all.contains("Slurm knows no job of this number"), "{all}");
     ends(job, hosts.dir.path());
 }
 

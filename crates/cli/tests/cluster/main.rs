@@ -5,6 +5,7 @@ mod doctor;
 mod live;
 mod reports;
 mod silent;
+mod slurm;
 mod spawned;
 mod strangers;
 
@@ -27,6 +28,8 @@ fn main() -> ExitCode {
         trial!(reports::hosts_that_are_lost_are_named_in_bounded_time, needs asked_for, cluster::no_ssh, trials::the_layer),
         trial!(live::a_job_of_slurm_is_seen_whole_by_its_number_from_the_login_node_and_from_each_host, needs asked_for, cluster::no_slurm, trials::the_layer),
         trial!(live::a_job_started_here_by_ssh_is_seen_whole_and_a_host_that_is_cut_off_costs_its_own_ranks_only, needs asked_for, cluster::no_ssh, trials::the_layer),
+        trial!(slurm::a_step_on_some_hosts_of_the_job_is_seen_whole_and_nothing_is_said_to_be_missing, needs asked_for, cluster::no_slurm, trials::the_layer),
+        trial!(slurm::a_task_of_an_array_and_a_heterogeneous_job_are_seen_whole_by_what_slurm_calls_them, needs asked_for, cluster::no_slurm, trials::the_layer),
         trial!(silent::ranks_on_another_host_that_have_not_called_mpi_are_seen_from_each_host_and_kept, needs asked_for, cluster::no_ssh, trials::the_layer),
         trial!(silent::ranks_that_have_not_called_mpi_are_seen_and_listed_with_each_launcher, needs asked_for, cluster::no_slurm, trials::the_layer),
         trial!(spawned::a_world_that_is_spawned_to_a_host_without_earlier_ranks_is_in_all_views_and_in_the_report_or_missed_aloud, needs asked_for, cluster::no_ssh, trials::the_layer),

@@ -4,7 +4,7 @@ use super::images::{self, ImageEntry};
 use super::{Acquired, Error, Users};
 use crate::other_hosts::announced;
 use crate::process_tree::Families;
-use crate::scheduler::{self, SlurmId};
+use crate::scheduler::{self, SlurmId, Steps};
 use crate::shell::quoted;
 use crate::time_limit::{self, Outcome};
 use mpiscope_target::{Files, Live, Target, procfs};
@@ -102,7 +102,7 @@ enum Way {
     /// Words of the command; `{host}` stands for the host. What is to be run there is added, for a shell.
     Shell(Vec<String>),
     /// A further step of this job of Slurm: many sites allow this and no other way.
-    Slurm(SlurmId),
+    Slurm(Steps),
 }
 
 /// The real one.
@@ -128,7 +128,7 @@ impl SystemHosts {
     pub fn started_by(mut self, slurm: Option<SlurmId>) -> Self {
         let configured = env::var("MPISCOPE_SSH").is_ok_and(|text| !text.trim().is_empty());
         if let Some(id) = slurm.filter(|_| !configured && scheduler::is_here()) {
-            self.remote.way = Way::Slurm(id);
+            self.remote.way = Way::Slurm(Steps::of(id));
         }
         self
     }
@@ -221,8 +221,8 @@ impl Remote {
                 command.args(arguments.iter().map(|argument| quoted(argument)));
                 command
             }
-            Way::Slurm(id) => {
-                let mut command = id.step_on(host);
+            Way::Slurm(steps) => {
+                let mut command = steps.on(host);
                 command.arg(&self.program).args(arguments);
                 command
             }
@@ -237,10 +237,13 @@ impl Remote {
     }
 }
 
-/// The last line on standard error; of a command that has said nothing, how it ended.
+/// The last line on standard error, of this program there if that one has spoken: what brought it there likes to have the last
+/// word. Of a command that has said nothing, how it ended.
 fn last_words(output: &Outcome) -> String {
     let said = mpiscope_image::text(&output.stderr);
-    match (said.lines().last().map(str::trim).filter(|line| !line.is_empty()), output.status) {
+    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty()).rev();
+    let of_ours = lines.clone().find_map(|line| line.strip_prefix("mpiscope: "));
+    match (of_ours.or_else(|| lines.next()), output.status) {
         (Some(line), _) => line.to_owned(),
         (None, Some(status)) => format!("mpiscope there ended without an answer ({status})"),
         (None, None) => "mpiscope there ended without an answer".to_owned(),

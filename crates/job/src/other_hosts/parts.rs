@@ -41,5 +41,21 @@ pub fn join(job: &mut Job, parts: &Parts, hosts: &SystemHosts, pause: Duration, 
             Err(why) => elsewhere.not_seen.push(format!("{why}; its ranks are missing")),
         }
     }
+    if job.images.is_empty() && job.silent.is_empty() && elsewhere.not_seen.is_empty() {
+        elsewhere.not_seen.push(nobody(parts));
+    }
     elsewhere
+}
+
+/// Hosts that are named where there is nothing.
+const MOST_NAMED: usize = 8;
+
+fn nobody(parts: &Parts) -> String {
+    let named: Vec<&str> = parts.hosts.iter().take(MOST_NAMED).map(String::as_str).collect();
+    let more = if named.len() < parts.hosts.len() { ", …" } else { "" };
+    format!(
+        "{}: no process of it is on its hosts ({}{more}): it runs without the layer, or has ended",
+        parts.name,
+        named.join(", ")
+    )
 }
