@@ -10,7 +10,7 @@ use mpiscope_job::connected::{self, Connected};
 use mpiscope_job::discover::{HeldImage, Job, LastStage, discover};
 use mpiscope_job::evidence;
 use mpiscope_job::other_hosts::NONE_HERE;
-use mpiscope_job::scheduler::SlurmId;
+use mpiscope_job::scheduler::{Allocation, SlurmId};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
@@ -178,7 +178,7 @@ pub fn look(targets: &[String], remote: bool, whose: &Whose) -> Result<Acquired>
 
 /// The same, and how the job's hosts are asked: where the user logs in no process of it says what started it.
 pub fn look_by(targets: &[String], remote: bool, whose: &Whose) -> Result<(Acquired, SystemHosts)> {
-    let Beginning { start, owner, jobs, slurm } = beginning(targets)?;
+    let Beginning { start, owner, jobs, slurm } = beginning(targets, remote)?;
     let users = whose.user.clone().unwrap_or(owner);
     let by_job = jobs.keys().next().is_some();
     let system = system().started_by(slurm);
@@ -242,7 +242,7 @@ struct Beginning {
 }
 
 /// What the user names: processes and jobs, or one core file; the only job there is, if nothing is named.
-fn beginning(targets: &[String]) -> Result<Beginning> {
+fn beginning(targets: &[String], remote: bool) -> Result<Beginning> {
     if let [file] = targets
         && Path::new(file).is_file()
     {
@@ -257,11 +257,13 @@ fn beginning(targets: &[String]) -> Result<Beginning> {
     let mut jobs: BTreeMap<JobKey, BTreeSet<String>> =
         pids.iter().filter_map(|pid| silent::job_of(*pid)).map(|job| (job, BTreeSet::new())).collect();
     let mut owner = Users::default();
-    let named = names.into_iter().map(|name| selection::find(Some(name)));
-    let only = targets.is_empty().then(|| selection::find(None));
-    for target in named.chain(only) {
-        let job = match target? {
-            Target::Job(job) if job.runs_here() => job,
+    let named = names.into_iter().map(|name| (SlurmId::parse(name), selection::find(Some(name))));
+    let only = targets.is_empty().then(|| (None, selection::find(None)));
+    for (scheduled, target) in named.chain(only) {
+        let found = match target? {
+            Target::Job(job) if job.runs_here() => vec![job],
+            // All processes of what a scheduler runs are meant, of which each says its world.
+            Target::Jobs(jobs) if scheduled.is_some() => jobs,
             Target::Jobs(jobs) => {
                 let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
                 bail!("several jobs run here; name one: {}", names.join(" | "));
@@ -270,13 +272,19 @@ fn beginning(targets: &[String]) -> Result<Beginning> {
             Target::File(path) => bail!("{}: {NAME_ONE}", path.display()),
             Target::Job(job) => bail!("{}: {NAME_ONE}", job.name),
         };
-        slurm = slurm.or_else(|| job.slurm());
-        // Whose job of Slurm it is its hosts know.
-        if job.parts.as_ref().is_none_or(|parts| parts.slurm.is_none()) {
-            owner.add(job.owner);
+        for job in found {
+            slurm = slurm.or_else(|| job.slurm());
+            // Whose job of Slurm it is its hosts know.
+            if job.parts.as_ref().is_none_or(|parts| parts.slurm.is_none()) {
+                owner.add(job.owner);
+            }
+            let others = scheduled.as_ref().filter(|_| remote && job.parts.is_none());
+            if let Some(there) = others.and_then(|id| Allocation::of(id).ok()) {
+                jobs.entry((job.owner, there.id.to_string())).or_default().extend(there.hosts());
+            }
+            let (name, hosts) = job.parts.map_or((job.name, Vec::new()), |parts| (parts.name, parts.hosts));
+            jobs.entry((job.owner, name)).or_default().extend(hosts);
         }
-        let (name, hosts) = job.parts.map_or((job.name, Vec::new()), |parts| (parts.name, parts.hosts));
-        jobs.entry((job.owner, name)).or_default().extend(hosts);
     }
     if !owner.unnamed() {
         pids.iter().filter_map(|pid| system().owner(*pid)).for_each(|user| owner.add(user));

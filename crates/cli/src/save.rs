@@ -7,7 +7,7 @@ use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use mpiscope_job::discover::Job;
 use mpiscope_job::evidence::{self, Saved};
-use mpiscope_job::other_hosts::Elsewhere;
+use mpiscope_job::other_hosts::{Elsewhere, SEVERAL_HERE};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -102,7 +102,7 @@ fn job(name: Option<&str>) -> Result<Job> {
         Target::Job(_) => bail!("it is saved already: copy the file"),
         Target::Jobs(jobs) => {
             let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
-            bail!("several jobs run here; name one: mpiscope save {} FILE", names.join(" | "));
+            bail!("{SEVERAL_HERE} mpiscope save {} FILE", names.join(" | "));
         }
         Target::File(path) => {
             bail!("{}: not a running job; core files and images are files already", path.display())

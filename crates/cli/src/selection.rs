@@ -66,6 +66,9 @@ pub fn find(name: Option<&str>) -> Result<Target> {
     if let Some(id) = SlurmId::parse(name).or(written) {
         return of_slurm(jobs, &id);
     }
+    if let Some((id, one)) = name.rsplit_once(':').and_then(|(id, one)| Some((SlurmId::parse(id)?, one))) {
+        return one_of_slurm(jobs, &id, one);
+    }
     if let Ok(pid) = name.parse::<u32>() {
         // A number that is no process here may be one of Slurm's.
         let process = Path::new("/proc").join(name).exists();
@@ -110,14 +113,34 @@ fn of_slurm(jobs: Vec<Job>, id: &SlurmId) -> Result<Target> {
     }
     match here.len() {
         0 => {}
-        1 => return Ok(Target::Job(here.remove(0).0)),
+        1 => {
+            let named = Some(id.clone()).filter(SlurmId::is_whole);
+            return Ok(Target::Job(Job { named, ..here.remove(0).0 }));
+        }
         _ => return Ok(Target::Jobs(here.into_iter().map(|(job, _)| job).collect())),
     }
     let found =
         Allocation::of(id).map_err(|why| anyhow!("{id}: no rank of it is on this host, and {why}"))?;
     let name = found.id.to_string();
-    let parts = Some(Parts { hosts: found.hosts(), name: name.clone(), slurm: Some(found.id) });
-    Ok(Target::Job(Job { name, parts, ..Job::default() }))
+    Ok(elsewhere(name.clone(), name, found))
+}
+
+/// One of several jobs that run under a number of Slurm's, by its name.
+fn one_of_slurm(jobs: Vec<Job>, id: &SlurmId, name: &str) -> Result<Target> {
+    let meant = |job: &Job| job.name == name && job.slurm().is_some_and(|found| id.covers(&found));
+    if let Some(here) = jobs.into_iter().find(meant) {
+        return Ok(Target::Job(here));
+    }
+    let found =
+        Allocation::of(id).map_err(|why| anyhow!("{id}:{name}: no rank of it is on this host, and {why}"))?;
+    let full = format!("{}:{name}", found.id);
+    Ok(elsewhere(full.clone(), full, found))
+}
+
+/// A job of Slurm without ranks here.
+fn elsewhere(name: String, there: String, found: Allocation) -> Target {
+    let parts = Some(Parts { hosts: found.hosts(), name: there, slurm: Some(found.id) });
+    Target::Job(Job { name, parts, ..Job::default() })
 }
 
 /// Whether the jobs belong to more than one user.

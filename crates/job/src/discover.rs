@@ -64,6 +64,8 @@ pub struct Job {
     pub connected: BTreeSet<Connected>,
     /// Whose images have been taken in.
     pub known: Known,
+    /// What of a scheduler it was named by, which may run other jobs on other hosts.
+    pub named: Option<SlurmId>,
 }
 
 /// Which processes are among the first so many images, by world, rank and place: of a thousand hosts no image is read a thousand

@@ -11,15 +11,18 @@
 
 pub mod announced;
 mod parts;
+mod several;
 
 pub use parts::NONE_HERE;
+pub use several::SEVERAL_HERE;
 
 use crate::acquire::{self, Hosts, ProcessLocation, Scope, Start, SystemHosts, Users, Whom, same_host};
 use crate::connected;
-use crate::discover::{Job, JobImage};
+use crate::discover::{Job, JobImage, Parts};
 use crate::evidence::{self, Evidence};
 use crate::parallel;
 use crate::questions::observation::Observation;
+use crate::scheduler::Allocation;
 use crate::spawned;
 use mpiscope_target::Files;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,7 +56,7 @@ pub fn join(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -
 }
 
 fn parts_of(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -> Elsewhere {
-    if let Some(parts) = job.parts.clone() {
+    if let Some(parts) = job.parts.clone().or_else(|| scheduled(job)) {
         return parts::join(job, &parts, hosts, pause, stacks);
     }
     let mut elsewhere = Elsewhere::default();
@@ -89,6 +92,12 @@ fn parts_of(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -
         }
     }
     elsewhere
+}
+
+/// All hosts of what a job with ranks here was named by, if that may be several jobs.
+fn scheduled(job: &Job) -> Option<Parts> {
+    let found = Allocation::of(job.named.as_ref()?).ok()?;
+    Some(Parts { hosts: found.hosts(), name: found.id.to_string(), slurm: Some(found.id) })
 }
 
 /// What another host is asked.

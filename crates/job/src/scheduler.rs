@@ -78,6 +78,12 @@ impl SlurmId {
         task.job.strip_prefix(&self.job).is_some_and(|rest| rest.starts_with('_'))
     }
 
+    /// Whether it may be more than one launch.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.step.is_none()
+    }
+
     /// Whether it is more than a number, which may be a process as well.
     #[must_use]
     pub fn is_more_than_a_number(&self) -> bool {

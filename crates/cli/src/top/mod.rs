@@ -23,7 +23,7 @@ mod view;
 use crate::exit;
 use crate::host_scope::HostScope;
 use crate::render::{Screen, complain};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use interval::Interval;
 use sampler::Sampler;
 use std::io::IsTerminal;
@@ -78,13 +78,17 @@ pub fn top(options: &Options) -> Result<ExitCode> {
         (false, true) => once(&mut sampler, &mut view)?,
         (false, false) => terminal::run(&sampler, &mut view, until)?,
     }
+    let failure = sampler.failure();
     if view.latest.is_none() {
+        failure.iter().try_for_each(|why| Err(anyhow!("{why}")))?;
         bail!("{}: the job ended before it could be looked at twice", view.job);
     }
-    if !options.json && sampler.over() {
-        complain("top", &format!("job {} has ended", view.job));
+    match &failure {
+        Some(why) => complain("top", why),
+        None if !options.json && sampler.over() => complain("top", &format!("job {} has ended", view.job)),
+        None => {}
     }
-    Ok(exit::answer(view.problem(), view.partial()))
+    Ok(exit::answer(view.problem(), view.partial() || failure.is_some()))
 }
 
 fn once(sampler: &mut Sampler, view: &mut View) -> Result<()> {

@@ -8,9 +8,9 @@ use anyhow::{Result, bail};
 use mpiscope_job::discover::Job;
 use mpiscope_job::live_process::Reader;
 use mpiscope_job::snapshot::{self, JobSnapshot};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,7 @@ pub struct Sampler {
     intervals: Receiver<Box<Interval>>,
     stop: Arc<AtomicBool>,
     over: Arc<AtomicBool>,
+    failure: Arc<Mutex<Option<String>>>,
 }
 
 impl Sampler {
@@ -37,14 +38,21 @@ impl Sampler {
         // An interval that nobody has taken yet is enough.
         let (sender, intervals) = sync_channel(1);
         let (stop, over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-        let work =
-            Work { name: name.clone(), again: again(&job), host_scope, pause, stop: Arc::clone(&stop) };
+        let failure = Arc::default();
+        let work = Work {
+            name: name.clone(),
+            again: again(&job),
+            host_scope,
+            pause,
+            stop: Arc::clone(&stop),
+            failure: Arc::clone(&failure),
+        };
         let ended = Arc::clone(&over);
         thread::Builder::new().name("looks".into()).spawn(move || {
             work.go(job, &sender);
             ended.store(true, Ordering::Relaxed);
         })?;
-        Ok(Self { job: name, intervals, stop, over })
+        Ok(Self { job: name, intervals, stop, over, failure })
     }
 
     /// Name of the job.
@@ -55,6 +63,11 @@ impl Sampler {
     /// Whether the job has ended.
     pub fn over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
+    }
+
+    /// Why there is nothing to see any more, if that is not the end of the job.
+    pub fn failure(&self) -> Option<String> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The next interval; none when the job has ended or it is too late.
@@ -95,6 +108,9 @@ fn job(target: Option<&str>) -> Result<Job> {
 
 /// What finds the job again: its name and whose it is; one that has no process here, by its scheduler's number.
 fn again(job: &Job) -> String {
+    if let Some(id) = &job.named {
+        return id.to_string();
+    }
     let scheduled = job.parts.as_ref().is_some_and(|parts| parts.slurm.is_some());
     if scheduled { job.name.clone() } else { selection::full_name(job) }
 }
@@ -106,11 +122,15 @@ struct Work {
     host_scope: HostScope,
     pause: Duration,
     stop: Arc<AtomicBool>,
+    failure: Arc<Mutex<Option<String>>>,
 }
 
 impl Work {
     fn go(&self, job: Job, sender: &SyncSender<Box<Interval>>) {
         let (mut before, mut since) = (self.look(job), Instant::now());
+        if self.fails(&before) {
+            return;
+        }
         let (mut still, mut pause) = (0, self.pause.min(FIRST));
         while !self.stop.load(Ordering::Relaxed) {
             thread::sleep(pause.saturating_sub(since.elapsed()));
@@ -119,7 +139,7 @@ impl Work {
             let seconds = since.elapsed().as_secs_f64();
             since = Instant::now();
             let after = self.look(job);
-            if after.report.ranks.is_empty() && after.silent == 0 {
+            if self.fails(&after) || after.report.ranks.is_empty() && after.silent == 0 {
                 return;
             }
             let mut interval = Interval::between(&self.name, &before, &after, seconds);
@@ -132,6 +152,15 @@ impl Work {
                 return;
             }
         }
+    }
+
+    /// Whether nothing was seen, and somebody said why.
+    fn fails(&self, seen: &JobSnapshot) -> bool {
+        let fails = seen.report.ranks.is_empty() && seen.silent == 0 && !seen.errors.is_empty();
+        if fails {
+            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen.errors.join("; "));
+        }
+        fails
     }
 
     /// The job as it is now: ranks come and go. One whose processes are all gone is held by those who collect at most.

@@ -125,3 +125,38 @@ pub fn a_task_of_an_array_and_a_heterogeneous_job_are_seen_whole_by_what_slurm_c
     let (none, all) = ask(&hosts, "login", &library, &["ps", &format!("slurm:{}", later.number)]);
     assert!(none.is_null() && all.contains("Slurm has not started it yet"), "{all}");
 }
+
+pub fn two_steps_of_one_job_are_two_jobs_from_each_host_and_each_is_seen_whole_by_its_name() {
+    let _turn = alone();
+    let (hosts, library) = (Hosts::new(true), one());
+    let program = compile(&library, "acquire/idle", hosts.dir.path());
+    let (first, second) = (at(&hosts, "first"), at(&hosts, "second"));
+    let first_step = step("--overlap -N 1 -n 1 -w n1", &program, &first);
+    let second_step = step("--overlap -N 2 -n 2 -w n2,n3", &program, &second);
+    let job = Batch::new(&hosts, &library, "-N 3 -n 12", &format!("{first_step} &\n{second_step} &\nwait"));
+    [&first, &second].into_iter().for_each(|at| waits(&hosts, at));
+    let number = format!("slurm:{}", job.number);
+    let name = |host| ask(&hosts, host, &library, &["ps", "--here"]).0["job"].as_str().unwrap().to_owned();
+    let both = [format!("{number}:{}", name("n1")), format!("{number}:{}", name("n3"))];
+    for host in ["login", "n1", "n3"] {
+        for words in [&["ps"][..], &["why", "--for", "0.2"], &["top", "--once", "--interval", "0.2"]] {
+            let (none, all) = ask(&hosts, host, &library, &[words, &[&number]].concat());
+            assert!(none.is_null() && both.iter().all(|name| all.contains(name)), "{all}");
+        }
+        whole(&hosts, &library, host, &both[0], &[(0, "n1")]);
+        whole(&hosts, &library, host, &both[1], &[(0, "n2"), (1, "n3")]);
+        // Processes are listed with their worlds: there may be several.
+        let (procs, all) = ask(&hosts, host, &library, &["procs", &number]);
+        assert_eq!(procs["processes"].as_array().map(Vec::len), Some(3), "{all}");
+        assert_eq!(procs["problems"], Value::Array(Vec::new()), "{all}");
+    }
+    fs::write(first.join("go.1"), "").unwrap();
+    let until = Instant::now() + Duration::from_secs(30);
+    while !ask(&hosts, "n1", &library, &["ps", "--here"]).0.is_null() {
+        assert!(Instant::now() < until, "the first step does not end");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    for host in ["login", "n1", "n3"] {
+        whole(&hosts, &library, host, &number, &[(0, "n2"), (1, "n3")]);
+    }
+}

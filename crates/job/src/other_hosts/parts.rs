@@ -1,9 +1,11 @@
 //! A job without a process on this host: all its hosts are asked by its name.
 
+use super::several::Jobs;
 use super::{Elsewhere, open, words};
-use crate::acquire::SystemHosts;
+use crate::acquire::{Hosts, SystemHosts};
 use crate::discover::{Job, Parts};
 use crate::evidence::Evidence;
+use crate::host_identity::HostIdentity;
 use crate::parallel;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,16 +13,22 @@ use std::time::Duration;
 /// What a host says on which no process of the job runs: not all hosts of an allocation need have some.
 pub const NONE_HERE: &str = "no process of the job is here";
 
-/// Adds the ranks of all hosts.
+/// Adds the ranks of all hosts to those that are here, if some are.
 pub fn join(job: &mut Job, parts: &Parts, hosts: &SystemHosts, pause: Duration, stacks: bool) -> Elsewhere {
     let mut elsewhere = Elsewhere::default();
     let remote = hosts.remote();
-    let answers = parallel::ask(&parts.hosts, |host| {
+    let (mut known, mut jobs) = (BTreeSet::new(), Jobs::default());
+    let has_own = !job.images.is_empty();
+    if has_own {
+        known.insert(HostIdentity::here().key());
+        jobs.add(&hosts.host(), job);
+    }
+    let asked: Vec<&String> = parts.hosts.iter().filter(|host| !has_own || !hosts.here(host)).collect();
+    let answers = parallel::ask(&asked, |host| {
         let bytes = remote.output(host, &words(&parts.name, pause, stacks), pause);
         open(host, &bytes.map_err(|why| why.to_string())?)
     });
-    let mut known = BTreeSet::new();
-    for (host, answer) in parts.hosts.iter().zip(answers) {
+    for (host, answer) in asked.into_iter().zip(answers) {
         match answer {
             Ok(Evidence { manifest, job: there, .. }) => {
                 // A host that has two names is asked twice, and counts once.
@@ -28,6 +36,7 @@ pub fn join(job: &mut Job, parts: &Parts, hosts: &SystemHosts, pause: Duration, 
                 if !known.insert(identity) {
                     continue;
                 }
+                jobs.add(host, &there);
                 // It is believed of its own ranks only.
                 let name = manifest.host.map_or_else(|| host.clone(), |host| host.name);
                 job.owner = there.owner;
@@ -37,9 +46,14 @@ pub fn join(job: &mut Job, parts: &Parts, hosts: &SystemHosts, pause: Duration, 
                 );
                 elsewhere.not_seen.extend(manifest.not_seen.iter().map(|why| format!("{host}: {why}")));
             }
-            Err(why) if why.contains(NONE_HERE) => {}
+            Err(why) if why.contains(NONE_HERE) || jobs.add_named(host, &why) => {}
             Err(why) => elsewhere.not_seen.push(format!("{why}; its ranks are missing")),
         }
+    }
+    if let Some(several) = jobs.several(&parts.name) {
+        // What is asked about one is not answered about a mixture.
+        (job.images, job.silent, job.name) = (Vec::new(), Vec::new(), parts.name.clone());
+        return Elsewhere { before: Vec::new(), not_seen: vec![several] };
     }
     if job.images.is_empty() && job.silent.is_empty() && elsewhere.not_seen.is_empty() {
         elsewhere.not_seen.push(nobody(parts));
