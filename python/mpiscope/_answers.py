@@ -2504,6 +2504,9 @@ class ReportSampled(Record):
     looks: int
     #: Seconds of all of them together.
     seconds: float
+    #: Seconds that are not in the list, as they may be chance. Efficiencies count them, as these are means over
+    #: many.
+    unsure_s: float
 
 
 class ReportSections(Record):

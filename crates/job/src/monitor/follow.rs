@@ -15,7 +15,9 @@ use crate::questions::observation::{
     Communicator, Context, Observation, Remote, Stage, history, locks, observe,
 };
 use crate::rank::{Rank, SymbolContext};
-use crate::waits::{Spent, can_wait_for_messages, is_collective_that_waits, is_looked_at};
+use crate::waits::{
+    Spent, can_wait_for_messages, is_collective_that_waits, is_looked_at, makes_persistent_collective,
+};
 use mpiscope_image::Image;
 use mpiscope_image::derive::Share;
 use mpiscope_image::derive::members::is_inter;
@@ -51,6 +53,8 @@ struct Open {
     waiting: Vec<bool>,
     /// Of those whose waits are found by looking.
     looked_at: Vec<bool>,
+    /// Of those that make persistent collectives.
+    persistent: Vec<bool>,
     /// By identity.
     comms: HashMap<u64, Communicator>,
     places: HashMap<u64, Option<String>>,
@@ -112,6 +116,7 @@ impl Follower {
         let collectives = (0..).map_while(function).map(is_collective_that_waits).collect();
         let waiting = (0..).map_while(function).map(can_wait_for_messages).collect();
         let recorded = ledger::is_kept(&image);
+        let persistent = (0..).map_while(function).map(makes_persistent_collective).collect();
         let looked_at = (0..).map_while(function).map(|name| is_looked_at(name, recorded)).collect();
         let before = self.open.take();
         let kept = |open: Open| (open.comms, open.places, open.messages, open.called);
@@ -125,6 +130,7 @@ impl Follower {
             collectives,
             waiting,
             looked_at,
+            persistent,
             comms,
             places,
             messages,
@@ -140,10 +146,12 @@ impl Follower {
         let thread = |thread: ThreadFacts| (thread.since, thread.call.as_ref().and_then(|call| call.open()));
         let calls: Vec<_> = threads(&open.image).ok()?.into_iter().map(thread).collect();
         let inside = calls.iter().filter_map(|(_, function)| *function);
-        let between_groups = open.comms.values().any(|comm| comm.remote.is_some());
+        // Collectives that no number counts: such calls are looked at, also those that complete them.
+        let uncounted = open.makes_persistent() || open.comms.values().any(|comm| comm.remote.is_some());
         let one_of = |wanted: &[bool], function| wanted.get(function as usize) == Some(&true);
         let waits = inside.into_iter().any(|function| {
-            one_of(&open.looked_at, function) || between_groups && one_of(&open.collectives, function)
+            let may_be = one_of(&open.collectives, function) || one_of(&open.waiting, function);
+            one_of(&open.looked_at, function) || uncounted && may_be
         });
         Some(Stand { records: ledger::is_kept(&open.image), waits, calls })
     }
@@ -184,6 +192,13 @@ impl Open {
             && self.process.state != State::STARTED
             && self.process.rank.is_some()
             && Modules::count(&self.image) == self.modules
+    }
+
+    /// Whether it has made a persistent collective.
+    fn makes_persistent(&self) -> bool {
+        let is_one = |function: usize| self.persistent.get(function) == Some(&true);
+        let counted = threads(&self.image).unwrap_or_default();
+        counted.iter().flat_map(|thread| &thread.counters).any(|one| one.count > 0 && is_one(one.function))
     }
 
     fn take(&mut self) -> Option<Taken> {

@@ -294,6 +294,13 @@ fn each_row(windows: usize) -> usize {
 }
 
 impl Windows {
+    /// The iteration in which a window began: the last one, where all are over.
+    #[must_use]
+    pub fn iteration_of(&self, window: &Window) -> Option<u64> {
+        let count = self.iterations.as_ref()?.count;
+        Some((window.iterations_over?.floor() as u64 + 1).min(count))
+    }
+
     /// Length of each of the [`rows`](Self::rows), in seconds.
     #[must_use]
     pub fn row_s(&self) -> f64 {

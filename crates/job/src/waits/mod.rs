@@ -418,6 +418,13 @@ pub fn is_looked_at(function: &str, recorded: bool) -> bool {
     }
 }
 
+/// Whether a function makes a persistent collective: starts of these have no number by which members are found.
+#[must_use]
+pub fn makes_persistent_collective(function: &str) -> bool {
+    let properties = FunctionId::from_name(function).map(FunctionId::properties);
+    properties.is_some_and(|p| p.class == Class::COLLECTIVE && p.start == mpi_abi::Start::PERSISTENT)
+}
+
 /// Whether it waits for a message and leaves it: that is no part of the message's record.
 fn is_probe(function: FunctionId) -> bool {
     [f::MPI_Probe, f::MPI_Mprobe].contains(&function)

@@ -6,7 +6,7 @@
 //! there all the time waited for those of whom any moment of it shows that they had not come.
 
 use super::merge::{self, Alike, Amount, Amounts, Who};
-use super::{Kind, Lost, Waiting, is_collective_that_waits, is_looked_at};
+use super::{Kind, Lost, Waiting, can_wait_for_messages, is_collective_that_waits, is_looked_at};
 use crate::questions::observation::{self, Observation};
 use crate::questions::why::{Awaited, Call, Part, ProcessIndex, awaited, snapshot};
 use crate::total::total;
@@ -68,6 +68,9 @@ pub struct Sampled {
     pub seconds: f64,
     /// Two standard errors of that.
     pub error_s: f64,
+    /// Seconds that are not in the list, as they may be chance. Efficiencies count them, as these are means over many.
+    #[serde(default)]
+    pub unsure_s: f64,
     /// Most time first; `times` is how often each was found.
     pub list: Vec<Lost>,
 }
@@ -136,10 +139,13 @@ impl Samples {
         }
         merge::name_the_unnamed(&mut self.found);
         let squares = total(self.found.values().map(|amount| amount.estimated_s));
+        let ns = |found: &Amounts| total(found.values().map(|amount| amount.ns as f64 / 1e9));
+        let all_s = ns(&self.found);
         self.found.retain(|_, amount| amount.ns as f64 / 1e9 > LEAST_ERRORS * amount.estimated_s.sqrt());
+        let unsure_s = (all_s - ns(&self.found)).max(0.0);
         let list = merge::list(self.found, thread_s, false, number);
         let seconds = total(list.iter().map(|lost| lost.seconds));
-        Some(Sampled { looks: self.looks, seconds, error_s: 2.0 * squares.sqrt(), list })
+        Some(Sampled { looks: self.looks, seconds, error_s: 2.0 * squares.sqrt(), unsure_s, list })
     }
 }
 
@@ -156,8 +162,9 @@ fn samples(observations: &[Observation], stood: &[Stood]) -> Vec<Sample> {
     for Awaited { who, call, whom } in awaited(&model) {
         let Some((me, own, stood)) = name(who).filter(|(.., stood)| stood.steady) else { continue };
         let looked_at = is_looked_at(&call.function, stood.records);
-        // Other looks count most collectives.
-        let members = (looked_at || is_collective_that_waits(&call.function)) && !is_counted(own, call);
+        // Other looks count most collectives; what completes a persistent one, or one between two groups, completes messages too.
+        let waits = is_collective_that_waits(&call.function) || can_wait_for_messages(&call.function);
+        let members = (looked_at || waits) && !is_counted(own, call);
         let whom =
             whom.into_iter().filter(|(_, part)| if *part == Part::Member { members } else { looked_at });
         let whom: Vec<_> = whom.collect();
@@ -187,6 +194,7 @@ fn is_counted(own: &Observation, call: &Call) -> bool {
     let open = own.threads.iter().filter_map(|thread| thread.call.as_ref()).filter(here);
     let mut collectives = open.flat_map(|call| &call.needs).filter_map(|need| match need {
         observation::Need::Collective(collective) => Some(collective),
+        observation::Need::Neighbors { collective, .. } => Some(&**collective),
         _ => None,
     });
     let between_two =
@@ -320,6 +328,36 @@ mod tests {
     }
 
     #[test]
+    fn persistent_collectives_are_looked_for_where_messages_are_recorded_too() {
+        let mut all = Samples::default();
+        let waits = |number: u32, starts: u16, age: f64| {
+            let mut seen = rank(number, Some(("MPI_Wait", None, age)));
+            let collective = observation::Collective {
+                comm: WORLD,
+                number: 1,
+                starts,
+                function: "MPI_Allreduce".to_owned(),
+                ..observation::Collective::default()
+            };
+            let call = seen.threads.iter_mut().find_map(|thread| thread.call.as_mut()).unwrap();
+            call.needs = vec![Need::Collective(collective)];
+            seen.history = vec![observation::History { comm: WORLD, ..observation::History::default() }];
+            seen
+        };
+        let stood = Stood { steady: true, waits: true, records: true };
+        for look in 0..50u64 {
+            let seen = |starts| [rank(0, None), waits(1, starts, 0.01 * look as f64), rank(2, None)];
+            all.look(10_000_000 * look, &seen(1), &[stood; 3]);
+        }
+        let found = all.finish(1.5, |_| 0).unwrap();
+        assert!((found.seconds - 0.49).abs() < 0.011, "{found:#?}");
+        assert!(
+            found.list.iter().all(|lost| lost.function == "MPI_Wait" && lost.kind == Kind::N_TO_N),
+            "{found:#?}"
+        );
+    }
+
+    #[test]
     fn a_wait_is_as_long_as_the_looks_that_found_it() {
         let mut all = Samples::default();
         looks(&mut all, 0, 10, &|_| Vec::new());
@@ -357,7 +395,9 @@ mod tests {
             vec![rank(0, None), rank(1, rare), rank(2, Some(("MPI_Recv", None, 1.0)))]
         });
         looks(&mut all, 500, 50, &|_| vec![rank(0, None), rank(1, Some(("MPI_Barrier", Some(0), 1.0)))]);
-        assert_eq!(all.clone().finish(1.0, |_| 0).unwrap().list, []);
+        let found = all.clone().finish(1.0, |_| 0).unwrap();
+        assert_eq!((found.list, found.seconds), (Vec::new(), 0.0));
+        assert!((found.unsure_s - 0.015).abs() < 1e-6, "what may be chance is not lost: {}", found.unsure_s);
         let text = serde_json::to_string(&all).unwrap();
         let sent: Samples = serde_json::from_str(&text).unwrap();
         assert_eq!(sent.found.len(), all.found.len());

@@ -32,6 +32,7 @@ mod reported;
 mod scribbled;
 mod starts;
 mod subject;
+mod sums;
 mod tool;
 mod traced;
 mod variables;

@@ -15,6 +15,7 @@ use mpiscope_testkit::{paths, run};
 use serde_json::Value;
 
 use crate::subject::LIMIT;
+use crate::sums;
 use crate::tool::build;
 
 pub const RANKS: usize = 4;
@@ -51,6 +52,8 @@ fn random_traffic(library: &Library) -> Result<()> {
         sites(&written),
         sites(&report)
     );
+    sums::same(&written, &report, "")?;
+    sums::add_up(&written)?;
     let (ledger, sizes) = ledger(dir.path())?;
     let shown = shown(&report)?;
     ensure!(

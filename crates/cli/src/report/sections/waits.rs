@@ -13,7 +13,8 @@ const LEAST: f64 = 0.005;
 /// The section: a sentence for each, most time first.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let found = &report.waits;
-    let sampled = found.sampled.as_ref().map_or_else(Vec::new, |all| sampled(all, found.messages));
+    let sampled =
+        found.sampled.as_ref().map_or_else(Vec::new, |all| sampled(all, found.messages, report.thread_s));
     if found.list.is_empty() {
         return sampled;
     }
@@ -71,10 +72,16 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
 }
 
 /// Waits that looks have found.
-fn sampled(found: &Sampled, messages: bool) -> Vec<Block> {
+fn sampled(found: &Sampled, messages: bool, thread_s: f64) -> Vec<Block> {
     let large = || found.list.iter().filter(|lost| lost.share >= LEAST);
+    let unsure = (found.unsure_s > LEAST * thread_s).then(|| {
+        let (all, looks) = (duration(found.unsure_s), found.looks);
+        Block::Line(format!(
+            "  {all} of further waits, found by {looks} looks, may be chance: only the efficiencies count them"
+        ))
+    });
     if large().next().is_none() {
-        return Vec::new();
+        return unsure.into_iter().collect();
     }
     let (of, exact) =
         if messages { ("", "") } else { ("messages, ", "; `mpiscope run --check` records each message") };
@@ -87,6 +94,7 @@ fn sampled(found: &Sampled, messages: bool) -> Vec<Block> {
     let mut blocks = vec![Block::Line(head)];
     blocks.extend(large().take(MOST).map(|lost| Block::Line(format!("  {lost}"))));
     blocks.extend(more(blocks.len() - 1, large().count(), "waits"));
+    blocks.extend(unsure);
     blocks
 }
 

@@ -47,7 +47,7 @@ fn table(windows: &Windows) -> Table {
             percent(share(row)),
             slowest.map_or_else(|| "-".to_owned(), |rank| format!("rank {rank}")),
             row.over_mean.map_or_else(|| "-".to_owned(), |over| format!("{over:.2}")),
-            row.iterations_over.map_or_else(|| "-".to_owned(), |over| format!("{:.0}", over.floor() + 1.0)),
+            windows.iteration_of(row).map_or_else(|| "-".to_owned(), |number| number.to_string()),
         ]);
     }
     table

@@ -177,3 +177,16 @@ fn runs_of_different_length_get_windows_of_one_width_and_what_is_sent_is_bounded
     long.take_in(broken, None);
     assert!(long.tracks.iter().all(|track| track.windows.len() <= MOST));
 }
+
+#[test]
+fn a_window_after_the_last_iteration_is_in_the_last_one() {
+    let mut iterations = Iterations::default();
+    iterations.count = 202;
+    let windows = Windows { iterations: Some(iterations), ..Windows::default() };
+    let of = |over| windows.iteration_of(&Window { iterations_over: over, ..Window::default() });
+    assert_eq!([Some(0.0), Some(1.5), Some(202.0), None].map(of), [Some(1), Some(2), Some(202), None]);
+    assert_eq!(
+        Windows::default().iteration_of(&Window { iterations_over: Some(1.0), ..Window::default() }),
+        None
+    );
+}

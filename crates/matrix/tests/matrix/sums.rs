@@ -1,0 +1,144 @@
+//! What a report says twice, it says alike: the file of the run and the report from its evidence, and each number and the sum that it is of.
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+/// Numbers that went through text once more differ in their last digit.
+const LAST_DIGIT: f64 = 1e-12;
+/// Sums of times, each of which was rounded.
+const ROUNDED: f64 = 1e-6;
+
+/// Fails at the first number that is not the same in both.
+pub fn same(one: &Value, other: &Value, path: &str) -> Result<()> {
+    match (one, other) {
+        (Value::Object(a), Value::Object(b)) => {
+            let names = |of: &serde_json::Map<String, Value>| of.keys().cloned().collect::<Vec<_>>();
+            ensure!(names(a) == names(b), "{path}: {:?} and {:?}", names(a), names(b));
+            a.iter().zip(b.values()).try_for_each(|((name, a), b)| same(a, b, &format!("{path}/{name}")))
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            ensure!(a.len() == b.len(), "{path}: {} and {} of them", a.len(), b.len());
+            let mut all = (0..).zip(a.iter().zip(b));
+            all.try_for_each(|(at, (a, b))| same(a, b, &format!("{path}/{at}")))
+        }
+        (Value::Number(a), Value::Number(b)) if near(a.as_f64(), b.as_f64(), LAST_DIGIT) => Ok(()),
+        _ if one == other => Ok(()),
+        _ => bail!("{path}: {one} and {other}"),
+    }
+}
+
+/// Holds the numbers of a report against the sums that they are.
+pub fn add_up(report: &Value) -> Result<()> {
+    let ranks = list(report, "ranks")?;
+    ranks.iter().try_for_each(of_a_rank)?;
+    for name in ["thread_s", "bytes", "sent", "received", "lost"] {
+        alike(report[name].as_f64(), sum(ranks, |rank| &rank[name]), name)?;
+    }
+    ensure!(report["sent"] == report["received"], "{} sent, {} received", report["sent"], report["received"]);
+    let longest = ranks.iter().filter_map(|rank| rank["wall_s"].as_f64()).fold(0.0, f64::max);
+    alike(report["wall_s"].as_f64(), Some(longest), "wall time")?;
+    let product = |a: &str, b: &str| Some(report[a].as_f64()? * report[b].as_f64()?);
+    for (whole, a, b) in [
+        ("parallel_efficiency", "load_balance", "communication_efficiency"),
+        ("communication_efficiency", "serialisation_efficiency", "transfer_efficiency"),
+    ] {
+        alike(report[whole].as_f64(), product(a, b).or(report[whole].as_f64()), whole)?;
+    }
+    of_functions(report, ranks)?;
+    of_messages(report)?;
+    of_waits(report, ranks)
+}
+
+fn of_a_rank(rank: &Value) -> Result<()> {
+    let who = format!("rank {}", rank["rank"]);
+    let calls: Vec<Value> = rank["calls"].as_object().context("no calls")?.values().cloned().collect();
+    let threads = list(rank, "by_thread")?;
+    alike(rank["mpi_s"].as_f64(), sum(&calls, |calls| &calls["time_s"]), &format!("{who}: time in MPI"))?;
+    alike(rank["thread_s"].as_f64(), sum(threads, |thread| &thread["time_s"]), &format!("{who}: time"))?;
+    alike(sum(&calls, |calls| &calls["count"]), sum(threads, |thread| &thread["calls"]), &who)?;
+    for name in ["bytes", "sent", "received"] {
+        alike(rank[name].as_f64(), sum(&calls, |calls| &calls[name]), &format!("{who}: {name}"))?;
+    }
+    let shares =
+        ["useful_share", "mpi_share", "polling_share"].map(|name| rank[name].as_f64().unwrap_or(0.0));
+    alike(Some(1.0), Some(shares.iter().sum()), &format!("{who}: shares"))
+}
+
+/// Functions are the sums of ranks, and of call sites with what found no room among these.
+fn of_functions(report: &Value, ranks: &[Value]) -> Result<()> {
+    let others = list(report, "other_calls")?;
+    for function in list(report, "functions")? {
+        let name = function["name"].as_str().context("no name")?;
+        let sites: Vec<Value> = list(report, "sites")?
+            .iter()
+            .chain(others)
+            .filter(|site| site["function"] == name)
+            .cloned()
+            .collect();
+        let counts = [("count", "calls"), ("time_s", "time_s"), ("sent", "sent"), ("received", "received")];
+        for (total, of_site) in counts {
+            let whole = function["total"][total].as_f64();
+            let what = format!("{name}: {total}");
+            alike(whole, sum(ranks, |rank| &rank["calls"][name][total]), &format!("{what}, of ranks"))?;
+            alike(whole, sum(&sites, |site| &site[of_site]), &format!("{what}, of call sites"))?;
+        }
+    }
+    Ok(())
+}
+
+fn of_messages(report: &Value) -> Result<()> {
+    let (messages, peers) = (&report["sections"]["messages"], list(&report["sections"], "peers")?);
+    let pairs: Vec<Value> =
+        peers.iter().filter_map(|one| one["pairs"].as_array()).flatten().cloned().collect();
+    alike(messages["sent"].as_f64(), sum(&pairs, |pair| &pair["messages"]), "messages of pairs")?;
+    alike(report["sent"].as_f64(), sum(&pairs, |pair| &pair["bytes"]), "bytes of pairs")?;
+    alike(
+        report["received"].as_f64(),
+        sum(&pairs, |pair| &pair["received_bytes"]),
+        "bytes received of pairs",
+    )?;
+    let sizes = list(messages, "sizes")?;
+    alike(messages["sent"].as_f64(), sum(sizes, |class| &class["sent"]), "messages by size")
+}
+
+/// Waits are a part of the time in MPI, and the windows have as many seconds of them as the section that names them.
+fn of_waits(report: &Value, ranks: &[Value]) -> Result<()> {
+    let waits = &report["waits"];
+    alike(waits["seconds"].as_f64(), sum(list(waits, "list")?, |lost| &lost["seconds"]), "waits")?;
+    let windows = &report["windows"];
+    let Some(waited) = windows["waited_s"].as_array() else { return Ok(()) };
+    let whole = waits["estimated"]["seconds"].as_f64().or(waits["seconds"].as_f64()).unwrap_or(0.0);
+    let sampled = ["seconds", "unsure_s"].map(|name| waits["sampled"][name].as_f64().unwrap_or(0.0));
+    let said = whole + sampled.iter().sum::<f64>();
+    let counted = sum(waited, |one| one).unwrap_or(0.0);
+    // Of a moment's waits no more is counted than there was time in MPI.
+    ensure!(counted <= said + 1e-3, "windows have {counted} s of waits, and {said} s are said");
+    for (rank, waited) in list(windows, "ranks")?.iter().zip(waited) {
+        let own = ranks.iter().find(|one| one["rank"].to_string() == rank.as_str().unwrap_or_default());
+        let inside = own.and_then(|own| own["mpi_s"].as_f64()).with_context(|| format!("no rank {rank}"))?;
+        ensure!(waited.as_f64() <= Some(inside + 1e-3), "rank {rank} waited {waited} s of {inside} s in MPI");
+    }
+    Ok(())
+}
+
+fn list<'a>(of: &'a Value, name: &str) -> Result<&'a [Value]> {
+    of[name].as_array().map(Vec::as_slice).with_context(|| format!("no {name}"))
+}
+
+/// Nothing where nobody says anything.
+fn sum<'a>(of: &'a [Value], what: impl Fn(&'a Value) -> &'a Value) -> Option<f64> {
+    let mut all = of.iter().filter_map(|one| what(one).as_f64()).peekable();
+    all.peek().is_some().then(|| all.sum())
+}
+
+fn near(a: Option<f64>, b: Option<f64>, part: f64) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => (a - b).abs() <= part * a.abs().max(b.abs()).max(1e-3),
+        _ => a.unwrap_or(0.0) == 0.0 && b.unwrap_or(0.0) == 0.0,
+    }
+}
+
+fn alike(whole: Option<f64>, parts: Option<f64>, what: &str) -> Result<()> {
+    ensure!(near(whole, parts, ROUNDED), "{what}: {whole:?}, and the parts are {parts:?}");
+    Ok(())
+}
