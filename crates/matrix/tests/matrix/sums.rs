@@ -34,7 +34,9 @@ pub fn add_up(report: &Value) -> Result<()> {
     for name in ["thread_s", "bytes", "sent", "received", "lost"] {
         alike(report[name].as_f64(), sum(ranks, |rank| &rank[name]), name)?;
     }
-    ensure!(report["sent"] == report["received"], "{} sent, {} received", report["sent"], report["received"]);
+    let moved = ["sent", "received"].map(|name| report[name].as_u64());
+    // A receive that is freed early does not say what it got.
+    ensure!(moved[1] <= moved[0], "{moved:?} sent and received");
     let longest = ranks.iter().filter_map(|rank| rank["wall_s"].as_f64()).fold(0.0, f64::max);
     alike(report["wall_s"].as_f64(), Some(longest), "wall time")?;
     let product = |a: &str, b: &str| Some(report[a].as_f64()? * report[b].as_f64()?);
