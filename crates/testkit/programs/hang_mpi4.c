@@ -80,6 +80,63 @@ static void partitioned_send_not_started(void)
     }
 }
 
+/* scenario polling_for_a_partition 2 polling culprit 1 says waiting for rank 0 to mark partition 2 of 4 ready (MPI_Pready) */
+static void polling_for_a_partition(void)
+{
+    MPI_Request request;
+    int arrived = 0;
+    if (rank == 0)
+        MPI_Psend_init(values, 4, 8, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    else
+        MPI_Precv_init(values, 4, 8, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    MPI_Start(&request);
+    for (int i = 0; i < 4 && rank == 0; i++)
+        if (i != 2)
+            MPI_Pready(i, request);
+    while (rank == 1 && !arrived)
+        MPI_Parrived(request, 2, &arrived); /* here: polling_for_a_partition */
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* scenario made_in_another_order 3 collective-mismatch culprit 1 without intel,intel-abi says rank 1 was in MPI_Allreduce_init */
+static void made_in_another_order(void)
+{
+    MPI_Request barrier, reduce;
+    for (int i = 0; i < 2; i++) {
+        if ((rank == 1) == (i == 0))
+            MPI_Allreduce_init(values, values + 1, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &reduce);
+        else
+            MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &barrier);
+    }
+    MPI_Start(&barrier);
+    MPI_Wait(&barrier, MPI_STATUS_IGNORE); /* here: made_in_another_order */
+}
+
+static void from_group(const char *tag)
+{
+    MPI_Session session;
+    MPI_Group group;
+    MPI_Comm comm;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+    if (tag)
+        MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm); /* here: not_made_from_the_group */
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* scenario not_made_from_the_group 3 collective-not-entered culprit 1 says wait for rank 1 to call MPI_Comm_create_from_group */
+static void not_made_from_the_group(void)
+{
+    from_group(rank == 1 ? NULL : "hang");
+}
+
+/* scenario texts_that_differ 2 collective-not-entered says with the same text as tag */
+static void texts_that_differ(void)
+{
+    from_group(rank == 1 ? "hang" : "hung");
+}
+
 SCENARIOS(
     S(partition_never_ready), S(persistent_barrier_missing), S(session_receives), S(both_halves_of_isendrecv),
-    S(own_partitions_not_ready), S(partitioned_send_not_started))
+    S(own_partitions_not_ready), S(partitioned_send_not_started), S(polling_for_a_partition),
+    S(made_in_another_order), S(not_made_from_the_group), S(texts_that_differ))

@@ -171,8 +171,8 @@ impl Reporter {
         let Ok(found) = found else { return };
         // A server that waits for clients may do so for long, and ranks that have ended without anybody waiting for them do
         // not hang: the report says how they ended.
-        let over = found.kind == Kind::RANK_GONE && found.stuck.is_empty();
-        if !found.problem || over || found.kind == Kind::NO_PARTNER {
+        let over = matches!(found.kind, Kind::RANK_GONE | Kind::NO_PARTNER) && found.stuck.is_empty();
+        if !found.problem || over {
             return;
         }
         if let Ok(mut said) = self.said.lock() {

@@ -372,7 +372,7 @@ rare_hook! {
     MPI_Comm_create_from_group (group: A::Handle, stringtag: *const c_char, info: A::Handle, errhandler: A::Handle, newcomm: *mut A::Handle)
     note { object: group }
     bytes { }
-    before { }
+    before { objects::comms::by_text(stringtag) }
     after { objects::comms::create_from_group }
 }
 rare_hook! {

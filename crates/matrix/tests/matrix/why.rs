@@ -44,12 +44,18 @@ struct Source {
     comment: (&'static str, &'static str),
 }
 
-const SOURCES: [Source; 8] = [
+const SOURCES: [Source; 9] = [
     Source { file: "hang.c", program: "hang", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source { file: "hang_more.c", program: "hang_more", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source {
         file: "hang_requests.c",
         program: "hang_requests",
+        needs: Needs::Nothing,
+        comment: ("/* ", " */"),
+    },
+    Source {
+        file: "hang_left_out.c",
+        program: "hang_left_out",
         needs: Needs::Nothing,
         comment: ("/* ", " */"),
     },

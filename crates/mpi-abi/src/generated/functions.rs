@@ -4341,7 +4341,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "size", kind: Kind::POLYNUM_BYTES_NNI, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Parrived", returns: Kind::ERROR_CODE, object: Some(0), twin: None, operation: f::MPI_Parrived,
+    Function { name: "MPI_Parrived", returns: Kind::ERROR_CODE, object: Some(0), twin: None, operation: f::MPI_Wait,
         properties: Properties { class: Class::POINT_TO_POINT, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::OPERATIONS, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::POLLING },
         fields: Fields { object: Some(ObjectKind::REQUEST), request: true, ..Fields::NONE },
         params: &[

@@ -173,7 +173,7 @@ impl<S: Source> Reader<'_, '_, S> {
         // It moves data when all have entered it.
         let file = (fields.object == Some(ObjectKind::FILE))
             .then(|| outside("a file operation to end", Action::File));
-        if open.function.fields.other == Some(ObjectKind::GROUP) {
+        if fields.other == Some(ObjectKind::GROUP) || fields.object == Some(ObjectKind::GROUP) {
             return Vec::new();
         }
         let partners = open.asked.properties.partners;
@@ -222,11 +222,22 @@ impl<S: Source> Reader<'_, '_, S> {
 
     /// Of a call in which some find each other by a tag on a communicator: that they do.
     fn met_by_tag(&self, open: &Open<'_>) -> Option<Need> {
-        let [second, leader, ..] = &open.record.extra;
+        let [second, leader, _, text] = &open.record.extra;
         let group = |comm: &Communicator, rank: u64| match &comm.members {
             Some(members) => usize::try_from(rank).ok().and_then(|rank| members.get(rank)).copied(),
             None => u32::try_from(rank).ok().filter(|rank| *rank < comm.size),
         };
+        let function = open.function.base.clone();
+        if open.function.fields.object == Some(ObjectKind::GROUP) {
+            let found = self.members(open.record.object.get()).map(|with| {
+                // There is no communicator yet, and the tag is a text.
+                let tag = text.get().cast_signed();
+                Need::Match { function, comm: 0, tag, with, kind: Action::Member }
+            });
+            return found.or_else(|| {
+                Some(outside(&format!("the other members of {}", self.object(open)), Action::Unknown))
+            });
+        }
         let (comm, with, kind) = match open.function.fields.other? {
             ObjectKind::GROUP => (self.comm(open), self.members(second.get())?, Action::Member),
             ObjectKind::COMM => {
@@ -241,7 +252,7 @@ impl<S: Source> Reader<'_, '_, S> {
             }
             _ => return None,
         };
-        let (function, tag) = (open.function.base.clone(), open.record.tag.get().cast_signed());
+        let tag = open.record.tag.get().cast_signed();
         Some(Need::Match { function, comm, tag, with, kind })
     }
 

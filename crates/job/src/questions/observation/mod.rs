@@ -12,6 +12,7 @@ pub mod history;
 pub mod ledger;
 pub mod live;
 pub mod locks;
+mod message_calls;
 pub mod partitioned;
 mod read;
 mod requests;
@@ -21,6 +22,7 @@ pub use faults::Fault;
 pub use history::History;
 pub use ledger::Ledger;
 pub use locks::Locks;
+pub use message_calls::MessageCalls;
 pub use partitioned::Partitioned;
 pub use read::{Context, observe, of_image, of_messages};
 pub use windows::Window;
@@ -85,6 +87,9 @@ pub struct Observation {
     pub sent: Vec<Message>,
     /// Messages received lately.
     pub received: Vec<Message>,
+    /// If it waits in a collective: its calls that send and receive, by line.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub message_calls: Box<[MessageCalls]>,
     /// What its calls were seen to do wrong.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,

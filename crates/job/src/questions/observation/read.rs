@@ -3,7 +3,7 @@
 use super::communicators::Communicators;
 use super::requests::{self, Special};
 use super::{Need, Observation, Receive, Stage, Thread, envelopes, faults, history, ledger, locks, windows};
-use super::{calls, collective_objects};
+use super::{calls, collective_objects, message_calls};
 use crate::locate::Locate;
 use crate::process::{Process, ThreadFacts};
 use crate::rank::{Rank, SymbolContext};
@@ -48,6 +48,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
     let requests = requests::Reader { rank, communicators: &communicators, special }.read();
     let calls = calls::Reader { rank, communicators: &communicators, requests: &requests, special, context };
     let threads: Vec<Thread> = process.threads.iter().map(|t| thread(t, &calls, context)).collect();
+    let message_calls = message_calls::read(rank, &communicators, &threads);
     let envelopes = envelopes::read(rank);
     let on_objects = collective_objects::read(rank, &communicators);
     let ended = context.ended().filter(|_| !process.finalized());
@@ -72,6 +73,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
         losses: process.losses.clone(),
         sent: envelopes.sent,
         received: envelopes.received,
+        message_calls,
         faults: faults::read(rank),
         ledger: None,
         locks: Vec::new(),

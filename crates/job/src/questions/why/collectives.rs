@@ -77,7 +77,7 @@ pub struct Mismatch<'a> {
 #[must_use]
 pub fn disagreements(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
     let entered = snapshot.processes.iter().flat_map(|process| &process.collectives);
-    compare(snapshot, entered.map(|collective| ((collective.comm, collective.number), Vec::new())).collect())
+    compare(snapshot, entered.map(|collective| (place(collective), Vec::new())).collect())
 }
 
 /// Collectives that somebody waits in, or that came before one of these, and whose members do not agree; by
@@ -88,28 +88,31 @@ pub fn disagreements(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
 /// was given did no harm: it is over. Nor may a member have freed what the others are in a collective on.
 pub fn mismatches(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
     let waited = snapshot.processes.iter().flat_map(open).filter(|collective| collective.number != FINALIZE);
-    let waited: HashSet<_> = waited.map(|collective| (collective.comm, collective.number)).collect();
+    let waited: HashSet<_> = waited.map(place).collect();
     let mut latest: HashMap<CommIndex, u64> = HashMap::new();
     for (comm, number) in &waited {
         let latest = latest.entry(*comm).or_default();
-        *latest = parts(*number).0.max(*latest);
+        *latest = (*number).max(*latest);
     }
     let entered = snapshot.processes.iter().flat_map(|process| &process.collectives);
-    let before = entered.map(|collective| (collective.comm, collective.number)).filter(|(comm, number)| {
-        *number != FINALIZE && latest.get(comm).is_some_and(|latest| parts(*number).0 < *latest)
+    let before = entered.map(place).filter(|(comm, number)| {
+        *number != FINALIZE && latest.get(comm).is_some_and(|latest| number < latest)
     });
     let mut found = freed(snapshot);
     let compared =
         compare(snapshot, waited.iter().copied().chain(before).map(|at| (at, Vec::new())).collect());
     found.extend(compared.into_iter().filter(|mismatch| {
-        let at = mismatch.groups.first().map(|(collective, _)| (collective.comm, collective.number));
+        let at = mismatch.groups.first().map(|(collective, _)| place(collective));
         mismatch.difference == FUNCTION || at.is_some_and(|at| waited.contains(&at))
     }));
     found
 }
 
-/// Collectives that somebody waits in on what another member has freed in an earlier one. What the others were in then is not
-/// known of windows and files, but it was not what frees.
+/// What frees the communicator, window or file that it is called on.
+const FREEING: [&str; 4] = ["MPI_Comm_free", "MPI_Comm_disconnect", "MPI_Win_free", "MPI_File_close"];
+
+/// Collectives that somebody waits in on what another member has freed in an earlier one, or under the same number. What the others
+/// were in then is not known of windows and files, but it was not what frees.
 fn freed(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
     let mut last: HashMap<CommIndex, Vec<(ProcessIndex, u64)>> = HashMap::new();
     for (index, process) in (0..).zip(&snapshot.processes) {
@@ -126,7 +129,11 @@ fn freed(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
     }
     let mut found = Vec::new();
     for ((comm, number), (collective, inside)) in waited {
-        let gone = last.get(&comm).into_iter().flatten().filter(|(_, last)| *last < parts(number).0);
+        let number = parts(number).0;
+        // Who has left a call that others are in has done what they do, if they free it too.
+        let frees = FREEING.contains(&&*collective.signature.function);
+        let gone = |last: u64| last < number || last == number && !frees;
+        let gone = last.get(&comm).into_iter().flatten().filter(|(_, last)| gone(*last));
         let gone: Vec<_> = gone.map(|(process, _)| *process).collect();
         if !gone.is_empty() {
             let groups = vec![(collective, inside), (collective, gone)];
@@ -134,6 +141,11 @@ fn freed(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
         }
     }
     found
+}
+
+/// Which collective it is: all starts of a persistent one were given the same, when it was made.
+fn place(collective: &Collective) -> (CommIndex, u64) {
+    (collective.comm, parts(collective.number).0)
 }
 
 type Groups<'a> = Vec<(&'a Collective, Vec<ProcessIndex>)>;
@@ -150,7 +162,7 @@ fn compare<'a>(
         // What it gave is known best from the records of what it entered.
         let mut seen = HashSet::new();
         for collective in process.collectives.iter().chain(open(process)) {
-            let at = (collective.comm, collective.number);
+            let at = place(collective);
             if let Some(known) = waited.get_mut(&at).filter(|_| seen.insert(at)) {
                 known.push((collective, index));
             }

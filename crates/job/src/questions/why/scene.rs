@@ -39,6 +39,7 @@ impl Scene {
             posted: Vec::new(),
             freed: Vec::new(),
             not_started: NotStarted::default(),
+            messaging: None,
             lost: false,
         };
         let communicators = vec![Communicator { name, members: (0..size).collect() }];

@@ -65,6 +65,8 @@ pub struct Process {
     pub posted: Vec<Receive>,
     /// Persistent messages that it has requests for and has not started.
     pub not_started: NotStarted,
+    /// If it waits in a collective: what it has sent and received.
+    pub messaging: Option<Box<Messaging>>,
     /// Records of its messages were lost: more may have been sent than [`sent`](Self::sent) says.
     pub lost: bool,
 }
@@ -76,6 +78,34 @@ pub struct NotStarted {
     pub sends: Vec<Message>,
     /// Those to be received.
     pub receives: Vec<Receive>,
+}
+
+/// What a process that waits in a collective has sent and received.
+#[derive(Debug, Default, Clone)]
+pub struct Messaging {
+    /// Its calls, line by line.
+    pub calls: Vec<MessageCalls>,
+    /// To whom it has sent anything.
+    pub sent_to: Vec<(CommIndex, ProcessIndex)>,
+    /// From whom it has received anything.
+    pub received_from: Vec<(CommIndex, ProcessIndex)>,
+}
+
+/// The calls of one function at one line on one communicator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageCalls {
+    #[allow(missing_docs)]
+    pub comm: CommIndex,
+    #[allow(missing_docs)]
+    pub function: Arc<str>,
+    /// The line of the user's code.
+    pub place: Arc<str>,
+    /// How many were completed.
+    pub count: u64,
+    /// They send.
+    pub sends: bool,
+    /// They receive.
+    pub receives: bool,
 }
 
 /// How far a process has come.
@@ -304,6 +334,11 @@ impl Process {
     /// The open calls of its threads.
     pub fn calls(&self) -> impl Iterator<Item = &Call> {
         self.threads.iter().filter_map(|thread| thread.call.as_ref())
+    }
+
+    /// Its calls that send and receive, line by line, if it waits in a collective.
+    pub fn message_calls(&self) -> impl Iterator<Item = &MessageCalls> {
+        self.messaging.iter().flat_map(|messaging| &messaging.calls)
     }
 
     /// How many collectives it has entered on a communicator.

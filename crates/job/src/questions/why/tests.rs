@@ -1,10 +1,11 @@
 //! What the verdict says about small jobs, and that it finds exactly the processes that nobody can release.
 
+mod left_out;
 mod unnamed;
 
 use super::scene::{Scene, WORLD, message, receive};
 use super::snapshot::{Condition, Match, Need, Peer, Process, Signature, Snapshot, Wait};
-use super::{Kind, Verdict, blocked, verdict};
+use super::{Kind, Verdict, blocked, collectives::numbered, verdict};
 
 fn look(scene: &Scene) -> Verdict {
     verdict(&scene.0, &scene.0, 1.0)
@@ -294,6 +295,33 @@ fn who_has_freed_what_the_others_are_in_a_collective_on_is_blamed() {
     assert_eq!(said.kind, Kind::COLLECTIVE_MISMATCH);
     assert_eq!(said.culprits[0].ranks.to_string(), "1");
     assert!(said.verdict.contains("rank 1 has freed it in collective 1"), "{}", said.verdict);
+}
+
+#[test]
+fn who_has_freed_it_under_the_number_of_another_collective_is_blamed() {
+    let mut scene = Scene::of(3);
+    scene.collective(0, "MPI_Allreduce", 2).collective(2, "MPI_Allreduce", 2);
+    scene.process(1).entered = vec![(WORLD, 2)];
+    scene.process(1).freed = vec![WORLD];
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::COLLECTIVE_MISMATCH);
+    assert!(said.verdict.contains("rank 1 has freed it in collective 2"), "{}", said.verdict);
+}
+
+#[test]
+fn persistent_collectives_are_compared_by_what_they_were_made_as() {
+    let mut scene = Scene::of(3);
+    let made = |function: &str| Signature { function: function.into(), ..Signature::default() };
+    for rank in [0, 2] {
+        scene.collective(rank, "MPI_Barrier_init", numbered(1, 1));
+        scene.left(rank, numbered(1, 1), made("MPI_Barrier_init"));
+    }
+    // The other one's first was made as another, and not started.
+    scene.collective(1, "MPI_Barrier_init", numbered(2, 1)).left(1, 1, made("MPI_Allreduce_init"));
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::COLLECTIVE_MISMATCH, "{}", said.verdict);
+    assert_eq!(said.culprits[0].ranks.to_string(), "1");
+    assert!(said.verdict.contains("rank 1 was in MPI_Allreduce_init at left.c:1"), "{}", said.verdict);
 }
 
 #[test]

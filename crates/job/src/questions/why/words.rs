@@ -323,7 +323,7 @@ impl<'a> Words<'a> {
 }
 
 fn is_same(one: &Collective, other: &Collective) -> bool {
-    (one.comm, one.number) == (other.comm, other.number)
+    (one.comm, collectives::parts(one.number).0) == (other.comm, collectives::parts(other.number).0)
 }
 
 /// `computing in main at ring.c:12 after MPI_Recv at ring.c:9`.

@@ -1,5 +1,6 @@
 //! Picks the one reason that explains what was seen, the most certain and most telling first.
 
+mod left_out;
 mod misdirected;
 mod mismatch;
 mod nobody;

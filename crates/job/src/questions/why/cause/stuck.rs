@@ -31,6 +31,7 @@ impl Case<'_> {
             .or_else(|| self.gone(found, finalized))
             .or_else(|| self.finalizing(found))
             .or_else(|| self.action(found))
+            .or_else(|| self.left_out(found))
             .or_else(|| self.ring_of_messages(found))
             .or_else(|| self.near_miss(found, u8::MAX))
             .or_else(|| self.ring(found))
@@ -220,7 +221,7 @@ impl Case<'_> {
     }
 
     /// The message as the sender's records have it, with its size.
-    fn recorded<'m>(&'m self, sender: ProcessIndex, message: &'m Message) -> &'m Message {
+    pub(super) fn recorded<'m>(&'m self, sender: ProcessIndex, message: &'m Message) -> &'m Message {
         let sent = self.process(sender).map_or(&[][..], |process| &process.sent);
         let same = |m: &&Message| (m.to, m.comm, m.tag) == (message.to, message.comm, message.tag);
         sent.iter().rev().find(same).unwrap_or(message)

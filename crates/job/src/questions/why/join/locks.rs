@@ -14,21 +14,29 @@ impl<'a> Joiner<'a> {
             let other = (*other).filter(|_| *index != self.me)?;
             let known = other.windows.iter().find(|known| known.identity == window)?;
             let lock = known.lock(target).filter(|lock| lock.exclusive || exclusive)?;
-            // Who synchronises there too may be the one that waits.
-            (!is_synchronising(other, window)).then_some((*index, lock, known))
+            // Who waits for the same lock has asked for it, and does not hold it.
+            (!awaits(other, window, |other| other == target)).then_some((*index, lock, known))
+        };
+        // Who waits for another one may not have got this one yet: libraries put off asking.
+        let surely = |(index, ..): &(ProcessIndex, _, _)| {
+            let other = self.slots.get(*index as usize).and_then(|(_, _, seen)| *seen);
+            !other.is_some_and(|other| awaits(other, window, |_| true))
         };
         let of = mine.and_then(|mine| self.partner(seen, mine.comm, target));
         // A library may need the target to act, which is outside of MPI then.
         let absent = of.filter(|of| !self.is_inside(*of));
-        let mut holders = (0..).zip(self.slots).filter_map(|slot| holds(&slot));
-        match (holders.next(), absent) {
+        let holders: Vec<_> = (0..).zip(self.slots).filter_map(|slot| holds(&slot)).collect();
+        let all: Vec<ProcessIndex> = holders.iter().map(|(by, ..)| *by).collect();
+        let sure = holders.iter().position(surely);
+        let holder = holders.into_iter().nth(sure.unwrap_or(0));
+        match (holder, absent) {
             (Some((by, lock, known)), absent) if absent.is_none_or(|absent| absent == by) => {
                 let how = if lock.exclusive { "exclusive" } else { "shared" };
                 let at = known.place.as_ref().map_or_else(String::new, |place| format!(" of {place}"));
                 let of = of.and_then(|index| self.slots.get(index as usize));
                 let of = of.map_or(target, |(_, rank, _)| *rank);
                 let what = format!("give back its {how} lock{at} on the memory of rank {of} in {name}");
-                self.action(vec![by], &what, Kind::RMA)
+                self.action(if sure.is_some() { vec![by] } else { all }, &what, Kind::RMA)
             }
             (holder, Some(absent)) => {
                 let by: Vec<ProcessIndex> = [absent].into_iter().chain(holder.map(|(by, ..)| by)).collect();
@@ -52,10 +60,10 @@ impl<'a> Joiner<'a> {
     }
 }
 
-/// Whether a thread of a process waits for a lock of a window.
-fn is_synchronising(seen: &Observation, wanted: u64) -> bool {
+/// Whether a thread of a process waits for the lock of such a member of a window.
+fn awaits(seen: &Observation, wanted: u64, of: impl Fn(u32) -> bool) -> bool {
     let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
     calls
         .flat_map(|call| &call.needs)
-        .any(|need| matches!(need, observation::Need::Lock { window, .. } if *window == wanted))
+        .any(|need| matches!(need, observation::Need::Lock { window, target, .. } if *window == wanted && of(*target)))
 }

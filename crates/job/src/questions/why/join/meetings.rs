@@ -13,33 +13,53 @@ impl Joiner<'_> {
     /// That others make the call that belongs to one; nothing if they do.
     pub(super) fn matched(&self, function: &str, at: (u64, i64), with: &[u32], kind: Action) -> Option<Need> {
         let (world, ..) = *self.slot;
+        let comm = self.communicators.index(at.0).and_then(|comm| self.communicators.list.get(comm as usize));
+        let on = comm.map_or_else(String::new, |comm| format!(" on {}", comm.name));
+        let tag = match at {
+            (0, _) => "the same text as tag".to_owned(),
+            (_, tag) => format!("tag {tag}{on}"),
+        };
         if with.len() > MOST_MET {
-            let what = format!("the others that call {function} with tag {}", at.1).into();
+            let what = format!("the others that call {function} with {tag}").into();
             return Some(Need::Outside { what, kind: verdict(kind) });
         }
-        let makes = |seen: &Observation| {
+        let (_, me, _) = *self.slot;
+        let makes = |seen: &Observation, means: &dyn Fn(&[u32]) -> bool| {
             let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
             calls.flat_map(|call| &call.needs).any(|need| match need {
-                observation::Need::Match { function: other, comm, tag, .. } => {
-                    other == function && (*comm, *tag) == at
+                observation::Need::Match { function: other, comm, tag, with, .. } => {
+                    other == function && (*comm, *tag) == at && means(with)
                 }
                 _ => false,
             })
         };
-        let absent = |index: &ProcessIndex| {
-            *index != self.me
-                && !self.slots.get(*index as usize).and_then(|(_, _, seen)| *seen).is_some_and(makes)
+        let seen = |index: &ProcessIndex| self.slots.get(*index as usize).and_then(|(_, _, seen)| *seen);
+        // The call of another one belongs to this if it is one of the same group, or with this process.
+        let means = |theirs: &[u32]| match kind {
+            Action::Member => theirs == with,
+            _ => theirs.contains(&me),
         };
+        let absent =
+            |index: &ProcessIndex| *index != self.me && !seen(index).is_some_and(|seen| makes(seen, &means));
         let place = |rank: &u32| {
             let at = self.slots.binary_search_by_key(&(world, *rank), |(world, rank, _)| (*world, *rank));
             at.ok().map(|at| at as ProcessIndex)
         };
-        let with = with.iter().filter_map(place);
-        let absent: Vec<ProcessIndex> = with.filter(absent).collect();
-        let comm = self.communicators.index(at.0).and_then(|comm| self.communicators.list.get(comm as usize));
-        let on = comm.map_or_else(String::new, |comm| format!(" on {}", comm.name));
-        let what = format!("call {function} with tag {}{on}", at.1);
-        (!absent.is_empty()).then(|| self.action(absent, &what, verdict(kind)))
+        let absent: Vec<ProcessIndex> = with.iter().filter_map(place).filter(absent).collect();
+        let without = absent.iter().filter_map(seen).any(|seen| makes(seen, &|_| true));
+        let same = match (without, kind) {
+            (false, _) => "",
+            (true, Action::Member) => " for the same group",
+            (true, _) => " to meet it",
+        };
+        let what = format!("call {function} with {tag}{same}");
+        // A group is complete with its last member; two leaders are one and one.
+        (!absent.is_empty()).then(|| Need::Action {
+            by: self.parties.index(absent),
+            every: kind == Action::Member,
+            what: what.into(),
+            kind: verdict(kind),
+        })
     }
 
     /// That all others of its world call `MPI_Init`; nothing if they have.

@@ -12,6 +12,7 @@ mod epochs;
 mod joined;
 mod locks;
 mod meetings;
+mod messaging;
 mod parties;
 mod partitions;
 mod remembered;
@@ -202,6 +203,7 @@ impl<'a> Joiner<'a> {
                 sent: Vec::new(),
                 posted: Vec::new(),
                 not_started: NotStarted::default(),
+                messaging: None,
                 lost: false,
             };
         };
@@ -226,6 +228,7 @@ impl<'a> Joiner<'a> {
             sent: Vec::new(),
             posted: self.posted(seen),
             not_started: self.not_started(seen),
+            messaging: messaging::of(self, seen),
             lost: false,
         }
     }

@@ -255,6 +255,14 @@ fn world_name() -> u64 {
     process::record().map_or(0, |p| hash::text(p.world.text().as_bytes()))
 }
 
+/// Bytes of a text by which members find each other that are looked at.
+const TEXT: usize = 1024;
+
+/// A thread enters a call whose members find each other by a text.
+pub fn by_text<A: Abi>(call: &Call<A>, tag: *const c_char) {
+    call.set_sequence(hash::text(c_string::text(tag, TEXT).as_bytes()));
+}
+
 /// `MPI_Comm_create_from_group`.
 pub fn create_from_group<A: Abi>(
     call: &Call<A>,
@@ -282,7 +290,7 @@ fn from_groups<A: Abi>(
 ) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(handle) = made::<A>(new) else { return };
-    let tag = hash::text(c_string::text(tag, 1024).as_bytes());
+    let tag = hash::text(c_string::text(tag, TEXT).as_bytes());
     let record = enter::<A>(writer, Site::of(call), handle, &Origin::of(None), |members| {
         let key = |name| hash::words([world_name(), u64::from(call.function().0), tag, name]);
         name(members).map_or(0, |name| name_by_key(key(name)))

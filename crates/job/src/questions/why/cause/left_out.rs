@@ -1,0 +1,172 @@
+//! A call that one rank has left out, and that the ranks made which are in the same collective as it is.
+//!
+//! A rank that waits for a message of another one, which waits in a collective for the first, is a ring like any other: the message
+//! may come behind the collective, or never. What tells them apart is what the others did on their way to that collective: where
+//! most of them have been oftener at a line that sends, it is the one that was left out. Ranks may have different parts to
+//! play, so a line at which this one has never been counts only if the others have sent to just the rank that waits, or if it is the
+//! only one of many that was not there.
+
+use super::{Case, Reason};
+use crate::questions::why::blocked::Blocked;
+use crate::questions::why::snapshot::{CommIndex, MessageCalls, Need, Peer, Process, ProcessIndex};
+use crate::questions::why::verdict::Kind;
+use crate::questions::why::words::{ranks, verb};
+use crate::questions::why::{collectives, cycle};
+use std::collections::BTreeMap;
+
+/// Stuck ranks, and members of a collective, that are compared.
+const MOST_COMPARED: usize = 256;
+
+/// So many that one who was never at a line is alone with that.
+const MANY: usize = 3;
+
+/// What is waited for, and who is to bring it about.
+struct Missing<'a> {
+    waits: ProcessIndex,
+    need: &'a Need,
+    by: ProcessIndex,
+    comm: CommIndex,
+    /// By sending it; else by receiving it.
+    sends: bool,
+}
+
+/// Who made how many calls.
+type Counts = Vec<(ProcessIndex, u64)>;
+
+/// A line at which a rank was less often than others.
+struct Skipped<'a> {
+    calls: &'a MessageCalls,
+    /// How often it was there.
+    count: u64,
+    /// How often these were.
+    others: u64,
+    by: Vec<ProcessIndex>,
+}
+
+impl Case<'_> {
+    /// The call that was left out, if there is one rank that did.
+    pub(super) fn left_out(&self, found: &Blocked) -> Option<Reason> {
+        let core = cycle::core(self.snapshot, found);
+        let counts = |index: &ProcessIndex| core.get(*index as usize).copied().unwrap_or(false);
+        let stuck = found.stuck().filter(counts).take(MOST_COMPARED);
+        let mut all = stuck.flat_map(|waits| self.missing(waits)).filter_map(|one| {
+            let skipped = self.skipped(&one)?;
+            Some((one, skipped))
+        });
+        let (one, skipped) = all.next()?;
+        if all.any(|(other, _)| other.by != one.by) {
+            return None;
+        }
+        let (waits, by) = (self.words.rank(one.waits), self.words.rank(one.by));
+        let (kind, what) = match one.need {
+            Need::Receiver(message) => {
+                let sent = self.words.sent(self.recorded(one.waits, message));
+                (Kind::MESSAGE_NEVER_RECEIVED, format!("rank {waits} sent {sent} that is never received"))
+            }
+            need => {
+                let wanted = self.words.need(need);
+                (Kind::MESSAGE_NEVER_SENT, format!("rank {waits} waits for {wanted} that was never sent"))
+            }
+        };
+        let (function, place) = (&skipped.calls.function, &skipped.calls.place);
+        let others = self.words.members(skipped.by.iter().copied());
+        let (who, have) = (ranks(&others), verb(&others, "has", "have"));
+        let compared = match skipped.count {
+            0 => format!("rank {by} has not called {function} at {place}, as {who} {have}"),
+            count => format!(
+                "rank {by} has called {function} at {place} {} and {who} {}",
+                times(count),
+                times(skipped.others)
+            ),
+        };
+        let verdict = format!("{what}: {compared}; rank {by} is {}", self.words.activity(one.by));
+        let next = "look for the branch of the program in which that rank leaves that call out";
+        let mut reason = Reason::new(kind, verdict, next).blaming(self.culprit(one.by));
+        reason.cycle = cycle::cycle(self.snapshot, found);
+        Some(reason)
+    }
+
+    /// Messages that a process needs of another one.
+    fn missing(&self, waits: ProcessIndex) -> impl Iterator<Item = Missing<'_>> {
+        let needs =
+            self.process(waits).into_iter().flat_map(Process::calls).flat_map(|call| call.wait.needs());
+        needs.filter_map(move |need| {
+            let (by, comm, sends) = match need {
+                Need::Message(receive) => {
+                    let Peer::One(by) = receive.matches.from else { return None };
+                    (by, receive.matches.comm, true)
+                }
+                Need::Receiver(message) => (message.to, message.comm, false),
+                _ => return None,
+            };
+            (by != waits).then_some(Missing { waits, need, by, comm, sends })
+        })
+    }
+
+    /// The one line at which others in the same collective have been oftener.
+    fn skipped(&self, missing: &Missing<'_>) -> Option<Skipped<'_>> {
+        let process = self.process(missing.by)?;
+        let inside = collectives::open(process).next()?;
+        let at = (inside.comm, inside.number);
+        let there = |process: &Process| collectives::open(process).any(|one| (one.comm, one.number) == at);
+        let others = (0..).zip(&self.snapshot.processes);
+        let others = others.filter(|(index, _)| *index != missing.by && *index != missing.waits);
+        let others: Vec<(ProcessIndex, &Process)> =
+            others.filter(|(_, process)| there(process)).take(MOST_COMPARED).collect();
+        let wanted = |calls: &&MessageCalls| {
+            calls.comm == missing.comm && if missing.sends { calls.sends } else { calls.receives }
+        };
+        let mut lines: BTreeMap<(&str, &str), (&MessageCalls, Counts)> = BTreeMap::new();
+        for (index, process) in &others {
+            for calls in process.message_calls().filter(wanted) {
+                let line = lines.entry((&calls.place, &calls.function)).or_insert((calls, Vec::new()));
+                line.1.push((*index, calls.count));
+            }
+        }
+        let mine = |calls: &MessageCalls| {
+            let same = |own: &&MessageCalls| {
+                (own.comm, &own.place, &own.function) == (calls.comm, &calls.place, &calls.function)
+            };
+            process.message_calls().find(same).map_or(0, |own| own.count)
+        };
+        let mut skipped = lines.into_values().filter_map(|(calls, been)| {
+            let (often, by) = most_common(&been);
+            let count = mine(calls);
+            // One alone may have another part to play, unless it is just one ahead.
+            let enough = by.len() * 2 > others.len() && (others.len() > 1 || often == count + 1);
+            let partner = |index: &ProcessIndex| self.had_to_do_with(*index, missing);
+            // Of many, it is alone with it; they may have sent to each other, and some of them to the rank that waits.
+            let odd = been.len() == others.len() && others.len() >= MANY && by.iter().any(partner);
+            let alike = count > 0 || by.iter().all(partner) || odd;
+            (enough && count < often && alike).then_some(Skipped { calls, count, others: often, by })
+        });
+        let one = skipped.next()?;
+        skipped.next().is_none().then_some(one)
+    }
+
+    /// It has sent to the rank that waits for a message, or received from the one that waits for a receiver.
+    fn had_to_do_with(&self, index: ProcessIndex, missing: &Missing<'_>) -> bool {
+        let messaging = self.process(index).and_then(|process| process.messaging.as_ref());
+        messaging.is_some_and(|known| {
+            let partners = if missing.sends { &known.sent_to } else { &known.received_from };
+            partners.contains(&(missing.comm, missing.waits))
+        })
+    }
+}
+
+/// The count that most have, and who they are.
+fn most_common(been: &[(ProcessIndex, u64)]) -> (u64, Vec<ProcessIndex>) {
+    let mut by_count: BTreeMap<u64, Vec<ProcessIndex>> = BTreeMap::new();
+    for (index, count) in been {
+        by_count.entry(*count).or_default().push(*index);
+    }
+    by_count.into_iter().max_by_key(|(_, by)| by.len()).unwrap_or_default()
+}
+
+fn times(count: u64) -> String {
+    match count {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        _ => format!("{count} times"),
+    }
+}

@@ -1,0 +1,81 @@
+//! Calls that one rank has left out, seen by what the others did on their way to the collective that it is in.
+
+use super::look;
+use crate::questions::why::Kind;
+use crate::questions::why::scene::{Scene, WORLD};
+use crate::questions::why::snapshot::{MessageCalls, Peer, ProcessIndex};
+
+/// A rank has sent, or received, so often at a line.
+fn calls(scene: &mut Scene, rank: ProcessIndex, sends: bool, count: u64) {
+    let function = if sends { "MPI_Send" } else { "MPI_Recv" };
+    let place = "a.c:5".into();
+    let calls =
+        MessageCalls { comm: WORLD, function: function.into(), place, count, sends, receives: !sends };
+    scene.process(rank).messaging.get_or_insert_default().calls.push(calls);
+}
+
+fn partners(scene: &mut Scene, rank: ProcessIndex, with: ProcessIndex) {
+    let messaging = scene.process(rank).messaging.get_or_insert_default();
+    messaging.sent_to.push((WORLD, with));
+    messaging.received_from.push((WORLD, with));
+}
+
+/// Rank 3 waits for rank 2, and the others are in a barrier, in front of which they have sent so often.
+fn halo(counts: [u64; 3]) -> Scene {
+    let mut scene = Scene::of(4);
+    scene.receive(3, Peer::One(2), 7);
+    for (rank, count) in (0..).zip(counts) {
+        scene.collective(rank, "MPI_Barrier", 4);
+        if count > 0 {
+            calls(&mut scene, rank, true, count);
+        }
+    }
+    scene
+}
+
+#[test]
+fn a_send_that_the_others_have_made_once_more_was_left_out() {
+    let said = look(&halo([4, 4, 3]));
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
+    assert_eq!(
+        said.verdict,
+        "rank 3 waits for a message from rank 2 with tag 7 on WORLD that was never sent: rank 2 has called MPI_Send at a.c:5 3 times \
+         and ranks [0-1] 4 times; rank 2 is in MPI_Barrier at mpi_barrier.c:1, collective 4 on WORLD, not entered by rank 3"
+    );
+    assert_eq!(said.culprits[0].ranks.to_string(), "2");
+    assert!(!said.cycle.is_empty());
+}
+
+#[test]
+fn a_ring_stays_a_deadlock_if_nobody_has_sent_oftener() {
+    for counts in [[4, 4, 4], [3, 3, 4], [0, 0, 0], [1, 5, 3]] {
+        assert_eq!(look(&halo(counts)).kind, Kind::DEADLOCK, "{counts:?}");
+    }
+}
+
+#[test]
+fn who_was_never_there_has_left_it_out_if_the_others_sent_to_the_same_rank() {
+    let mut scene = halo([1, 1, 0]);
+    assert_eq!(look(&scene).kind, Kind::DEADLOCK, "it may have another part to play");
+    for rank in 0..2 {
+        partners(&mut scene, rank, 3);
+    }
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
+    let wanted =
+        "never sent: rank 2 has not called MPI_Send at a.c:5, as ranks [0-1] have; rank 2 is in MPI_Barrier";
+    assert!(said.verdict.contains(wanted), "{}", said.verdict);
+}
+
+#[test]
+fn a_receive_that_another_one_made_was_left_out() {
+    let mut scene = Scene::of(3);
+    scene.send(0, 2, 7).collective(1, "MPI_Barrier", 1).collective(2, "MPI_Barrier", 1);
+    calls(&mut scene, 1, false, 1);
+    partners(&mut scene, 1, 0);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_RECEIVED);
+    let wanted = "that is never received: rank 2 has not called MPI_Recv at a.c:5, as rank 1 has; rank 2 is in MPI_Barrier";
+    assert!(said.verdict.contains(wanted), "{}", said.verdict);
+    assert_eq!(said.culprits[0].ranks.to_string(), "2");
+}
