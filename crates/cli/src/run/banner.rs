@@ -257,7 +257,7 @@ fn totals(report: &JobReport) -> String {
         some => format!(" without {some} messages of unknown size"),
     };
     format!(
-        "  {all} moved by all calls: {sent} out, {received} in{unsized_ones}   lost records: {}",
+        "  {all} moved by all calls (messages: {sent} out, {received} in{unsized_ones})   lost records: {}",
         report.lost
     )
 }
