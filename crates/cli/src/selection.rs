@@ -75,7 +75,7 @@ pub fn find(name: Option<&str>) -> Result<Target> {
         let id = SlurmId::number(name).filter(|_| !process && scheduler::is_here());
         return match id.map(|id| of_slurm(jobs, &id)) {
             Some(Ok(found)) => Ok(found),
-            Some(Err(why)) => bail!("process {pid} is not here; {why}"),
+            Some(Err(why)) => bail!("{}. As a number of Slurm's: {why}", no_job_of(pid)),
             None => bail!(no_job_of(pid)),
         };
     }
