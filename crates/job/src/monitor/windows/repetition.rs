@@ -4,9 +4,11 @@
 //! Each look sees the last collectives of one rank, the first that was seen. If they repeat, their period is noted, and by
 //! which number that rank had come how far. The number of the step that is under way at a moment follows from both.
 
-use crate::questions::observation::History;
+use crate::questions::observation::{Collective, History};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 /// Communicators, and periods on one of them, that are kept.
 const MOST_COMMS: usize = 64;
@@ -21,6 +23,8 @@ const AGREE: f64 = 0.8;
 const LEAST_ITERATIONS: f64 = 4.0;
 /// What marks the beginning of an iteration, with a level of 2 or more.
 const MARKED_BY: &str = "MPI_Pcontrol";
+/// Collectives that are remembered beyond what one look sees, for longer periods.
+const MOST_RECENT: usize = 512;
 /// Functions of a period that are named.
 const MOST_NAMES: usize = 4;
 
@@ -41,6 +45,22 @@ struct Repetition {
     periods: BTreeMap<u32, Seen>,
     /// Moment in nanoseconds, and number of the collective that was entered then.
     marks: Vec<(u64, u64)>,
+    /// The last collectives that looks have seen without a gap.
+    #[serde(skip)]
+    recent: Vec<(u64, Recent)>,
+}
+
+/// A collective that is remembered: what it was like, and its function.
+#[derive(Debug, Clone)]
+struct Recent {
+    kind: u64,
+    function: Arc<str>,
+}
+
+impl PartialEq for Recent {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind
+    }
 }
 
 /// A period that was seen.
@@ -144,12 +164,17 @@ impl Repetition {
         self.marks.extend(oldest);
         self.marks.push((*entered, *number));
         thin_out(&mut self.marks);
-        let run = run(&history.entries);
-        if run.len() < LEAST_TIMES {
+        self.remember(history);
+        let at_once = run(&history.entries).len().min(self.recent.len());
+        if at_once < LEAST_TIMES {
             return;
         }
         self.looks += 1;
-        let Some((period, first)) = period(run) else { return };
+        let all = self.recent.as_slice();
+        let short = all.get(all.len() - at_once..).unwrap_or_default();
+        // What a look sees may be an inner loop; after a change, what was remembered before it does not repeat.
+        let found = [all, short].into_iter().find_map(|run| Some((run, period(run)?)));
+        let Some((run, (period, first))) = found else { return };
         if !self.periods.contains_key(&period) && self.periods.len() >= MOST_PERIODS {
             return;
         }
@@ -158,13 +183,32 @@ impl Repetition {
             let whole = run.first().is_some_and(|(number, _)| *number == 1);
             seen.before = (first > 0 || whole).then(|| run.get(first).map_or(0, |(number, _)| number - 1));
             let kinds = run.iter().skip(first).take(period as usize);
-            for name in kinds.filter_map(|(_, kind)| Some(&history.kinds.get(*kind as usize)?.function)) {
-                if !seen.functions.contains(name) {
-                    seen.functions.push(name.clone());
+            for (_, Recent { function, .. }) in kinds {
+                if !seen.functions.iter().any(|name| **name == **function) {
+                    seen.functions.push(function.to_string());
                 }
             }
         }
         seen.looks += 1;
+    }
+
+    /// Adds what is new to what was seen before, or begins anew where something was not seen.
+    fn remember(&mut self, history: &History) {
+        let kind = |of: &Collective| {
+            let mut hasher = DefaultHasher::new();
+            Collective { number: 0, ..of.clone() }.hash(&mut hasher);
+            Recent { kind: hasher.finish(), function: of.function.as_str().into() }
+        };
+        let kinds: Vec<Recent> = history.kinds.iter().map(kind).collect();
+        let seen = run(&history.entries);
+        let last = self.recent.last().map_or(0, |(number, _)| *number);
+        if seen.first().is_some_and(|(number, _)| *number > last + 1) {
+            self.recent.clear();
+        }
+        let new = seen.iter().filter(|(number, _)| *number > last);
+        self.recent
+            .extend(new.filter_map(|(number, kind)| Some((*number, kinds.get(*kind as usize)?.clone()))));
+        self.recent.drain(..self.recent.len().saturating_sub(MOST_RECENT));
     }
 
     fn iterations(&self) -> Option<Iterations> {
@@ -199,15 +243,15 @@ fn thin_out(marks: &mut Vec<(u64, u64)>) {
 }
 
 /// The last entries whose numbers follow each other.
-fn run(entries: &[(u64, u32)]) -> &[(u64, u32)] {
+fn run<Kind>(entries: &[(u64, Kind)]) -> &[(u64, Kind)] {
     let gap =
         entries.windows(2).rposition(|pair| matches!(pair, [(a, _), (b, _)] if *b != a.wrapping_add(1)));
     entries.get(gap.map_or(0, |at| at + 1)..).unwrap_or_default()
 }
 
 /// The shortest period with which the end of a run repeats, and where that begins. What does not repeat may be no more than half of it.
-fn period(run: &[(u64, u32)]) -> Option<(u32, usize)> {
-    let kind = |at: usize| run.get(at).map(|(_, kind)| *kind);
+fn period<Kind: PartialEq>(run: &[(u64, Kind)]) -> Option<(u32, usize)> {
+    let kind = |at: usize| run.get(at).map(|(_, kind)| kind);
     (1..=run.len() / LEAST_TIMES).find_map(|period| {
         let differs = (0..run.len() - period).rev().find(|at| kind(*at) != kind(at + period));
         let first = differs.map_or(0, |at| at + 1);
@@ -263,7 +307,6 @@ impl Iterations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::questions::observation::Collective;
 
     /// The last 32 of so many collectives; `at_ns` says when each was entered, `kind` of which kind it is.
     fn history(newest: u64, at_ns: impl Fn(u64) -> u64, kind: impl Fn(u64) -> u32) -> History {
@@ -303,15 +346,24 @@ mod tests {
     fn what_does_not_repeat_has_no_iterations() {
         let mut found = Repetitions::default();
         for steps in 1..50u64 {
-            // No period of the first sixteen: squares, modulo a prime.
-            found.add(
-                0,
-                &[history(20 * steps, |number| number, |number| (number * number % 101 % 3) as u32)],
-                None,
-            );
+            // Nothing repeats in the bits of multiples of the golden ratio's.
+            let kind = |number: u64| (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) as u32 % 3;
+            found.add(0, &[history(20 * steps, |number| number, kind)], None);
         }
         assert!(found.iterations().is_none(), "{:?}", found.iterations());
         assert!(Repetitions::default().iterations().is_none());
+    }
+
+    #[test]
+    fn a_period_that_is_longer_than_a_look_is_found_by_looks_that_follow_each_other() {
+        let kind = |number: u64| u32::from(number.is_multiple_of(30)) + u32::from(number % 30 > 20);
+        let looks = |step: u64| {
+            let mut found = Repetitions::default();
+            (1..=100).for_each(|look| found.add(0, &[history(step * look, |number| number, kind)], None));
+            found.iterations().map(|found| (found.count, found.collectives))
+        };
+        assert_eq!(looks(20), Some((67, 30)));
+        assert_eq!(looks(40), None, "there are gaps between what looks have seen");
     }
 
     #[test]

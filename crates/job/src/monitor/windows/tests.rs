@@ -190,3 +190,17 @@ fn a_window_after_the_last_iteration_is_in_the_last_one() {
         None
     );
 }
+
+#[test]
+fn the_last_stretch_has_the_last_iteration_too() {
+    let mut course = run(2, 6, 50_000_000, |rank, at| if rank == 1 && at > 2.0 { 0.9 } else { 0.5 });
+    let begin = course.begin_ns.unwrap();
+    // An iteration in each tenth of a second: with the mark of the last one 59 are over.
+    for mark in 0..60 {
+        let marked = Some((begin + mark * 100_000_000, mark + 1));
+        course.repeat(&Reading { rank: Some(0), marked, ..Reading::default() }, &[]);
+    }
+    let found = course.windows(|_, _, _| 0).unwrap();
+    assert_eq!(found.said[0], "60 iterations, marked by MPI_Pcontrol");
+    assert!(found.said.last().unwrap().contains(" to 60)"), "{:?}", found.said);
+}

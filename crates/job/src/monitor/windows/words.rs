@@ -28,8 +28,11 @@ pub fn said(windows: &Windows, all: &[Vec<Part>], segments: &[Range<usize>], ove
 }
 
 /// `, iterations 21 to 60`; nothing of less than one.
-fn steps(range: &Range<usize>, over: &Over<'_>) -> String {
-    match (over(range.start), over(range.end)) {
+fn steps(range: &Range<usize>, windows: &Windows, over: &Over<'_>) -> String {
+    // The last one that was begun is not over for who counts what was seen, and the run is.
+    let last = windows.iterations.as_ref().filter(|_| range.end >= windows.list.len());
+    let until = last.map(|all| all.count as f64).or_else(|| over(range.end));
+    match (over(range.start), until) {
         (Some(from), Some(until)) if until.round() > from.round() => {
             format!(", iterations {:.0} to {:.0}", from.round() + 1.0, until.round())
         }
@@ -62,7 +65,7 @@ fn sentence(
     (range, one): (&Range<usize>, bool),
     over: &Over<'_>,
 ) -> Option<String> {
-    let steps = steps(range, over);
+    let steps = steps(range, windows, over);
     let (sums, found) = summed(all, range)?;
     let useful: Vec<f64> = sums.iter().map(|part| part.useful_s()).collect();
     let who = longest(&sums)?;
