@@ -171,8 +171,10 @@ impl Table {
 
     /// A row takes as many lines as its tallest cell.
     fn row(&self, row: &[String], columns: &[usize], widths: &[usize], gap: usize) -> Vec<String> {
+        // What goes on below stands under what it belongs to.
+        let fit = |cell: &str, width| wrap(cell, width, margin(cell));
         let cells: Vec<Vec<String>> =
-            columns.iter().zip(widths).map(|(at, width)| wrap(self.cell(row, *at), *width, 0)).collect();
+            columns.iter().zip(widths).map(|(at, width)| fit(self.cell(row, *at), *width)).collect();
         let height = cells.iter().map(Vec::len).max().unwrap_or(0);
         let line = |at: usize| {
             let mut line = String::new();
@@ -206,9 +208,14 @@ impl Table {
     }
 }
 
+/// How far a cell is indented.
+fn margin(cell: &str) -> usize {
+    cell.len() - cell.trim_start().len()
+}
+
 /// Of a cell, what must not be cut.
 fn longest_piece(cell: &str) -> usize {
-    let margin = cell.len() - cell.trim_start().len();
+    let margin = margin(cell);
     let pieces = pieces(cell.trim_start()).map(|piece| display_width(piece.trim_end()));
     pieces.max().map_or(0, |piece| margin + piece)
 }
@@ -290,6 +297,12 @@ mod tests {
             "MPI_File_write_at_all 19.7 MB",
         ];
         assert_eq!(table.lines(29), lines);
+    }
+
+    #[test]
+    fn what_goes_on_below_is_as_far_to_the_right_as_what_it_belongs_to() {
+        let table = table(&["  SHARE", "A"], &[&["  communication efficiency", "1"]]);
+        assert_eq!(table.lines(18), ["  SHARE          A", "  communication  1", "  efficiency"]);
     }
 
     #[test]

@@ -124,8 +124,10 @@ impl Interval {
             report.ranks.iter().map(|rank| Span::of(known.get(&key(rank)).copied(), rank)).collect();
         let thread_s: f64 = spans.iter().map(|span| span.thread_s).sum();
         let part = |time: f64| if thread_s > 0.0 { (time / thread_s).clamp(0.0, 1.0) } else { 0.0 };
-        let useful: Vec<f64> = spans.iter().map(|span| span.useful_share() * span.wall_s).collect();
         let wall = spans.iter().map(|span| span.wall_s).fold(0.0, f64::max);
+        let ended = |rank: &RankReport| rank.finalized || !rank.alive;
+        let useful: Vec<f64> =
+            report.ranks.iter().zip(&spans).map(|(rank, span)| span.useful_s(wall, ended(rank))).collect();
         let memory = &report.sections.memory;
         let residents =
             memory.iter().map(|memory| memory.placement.as_ref().map(|placement| placement.resident));
@@ -217,6 +219,12 @@ impl Span {
     fn useful_share(&self) -> f64 {
         self.share(self.thread_s - self.mpi_s - self.polling_s)
     }
+
+    /// Useful time in an interval. The looks at one rank are not as far apart as those at another one, and that is no imbalance: only of
+    /// a rank that has ended its own time counts.
+    fn useful_s(&self, wall_s: f64, ended: bool) -> f64 {
+        self.useful_share() * if ended { self.wall_s } else { wall_s }
+    }
 }
 
 fn functions(before: &[FunctionReport], after: &[FunctionReport], thread_s: f64) -> Vec<Function> {
@@ -280,5 +288,20 @@ fn of_rank(rank: &RankReport, status: &RankStatus, span: &Span, resident: Option
         resident,
         problem: status.problem,
         functions,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_that_are_not_equally_far_apart_are_no_imbalance_and_a_rank_that_has_ended_is_one() {
+        let span = |seconds| Span { wall_s: seconds, thread_s: seconds, ..Span::default() };
+        let of = |ends: bool| {
+            let useful = [span(1.2).useful_s(1.3, false), span(0.65).useful_s(1.3, ends)];
+            Efficiencies::of(&useful, 1.3).unwrap().load_balance
+        };
+        assert!((of(false) - 1.0).abs() < 1e-9 && (of(true) - 0.75).abs() < 1e-9);
     }
 }
