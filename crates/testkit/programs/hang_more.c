@@ -170,6 +170,25 @@ static void another_thread_computes(void)
             ;
 }
 
+static void *sends_late(void *unused)
+{
+    (void)unused;
+    sleep(60);
+    send(1 - rank, 2, MPI_COMM_WORLD);
+    return NULL;
+}
+
+/* scenario a_thread_calls_later 2 slow says sleeping in the system call clock_nanosleep in sends_late at hang_more.c: */
+static void a_thread_calls_later(void)
+{
+    /* It has not called MPI yet, and nobody has to wake it. */
+    pthread_t thread;
+    pthread_create(&thread, NULL, sends_late, NULL);
+    int value;
+    MPI_Recv(&value, 1, MPI_INT, 1 - rank, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: a_thread_calls_later */
+    pthread_join(thread, NULL);
+}
+
 /* scenario thousands_of_messages_then_another_tag 2 message-never-sent culprit 0 says tag 42 */
 static void thousands_of_messages_then_another_tag(void)
 {
@@ -416,7 +435,7 @@ SCENARIOS(
     S(matched_probe_for_nothing), S(wildcard_and_named), S(receive_against_allreduce),
     S(intercommunicator_receives), S(intercommunicator_barrier_missing), S(threads_that_wait_for_each_other),
     S(main_waits_for_a_thread), S(polling_with_pauses), S(waitall_lacks_one_of_two), S(one_reads_from_a_pipe),
-    S(another_thread_computes), S(thousands_of_messages_then_another_tag), S(issend_never_received),
+    S(another_thread_computes), S(a_thread_calls_later), S(thousands_of_messages_then_another_tag), S(issend_never_received),
     S(replaced_with_another_tag), S(different_roots), S(gatherv_against_scatterv), S(alltoallw_not_entered),
     S(duplicate_not_entered), S(file_not_opened_by_all), S(write_not_entered), S(file_closed_by_some),
     S(fence_not_entered), S(exposure_never_ended), S(access_never_granted), S(testall_for_nothing),

@@ -188,9 +188,11 @@ impl Copied {
         let number = |(own, seen): (&crate::process::ThreadFacts, &crate::process::ThreadFacts)| {
             (own.tid != seen.tid).then_some((own.tid, seen.tid))
         };
+        let others = live::others(found, &seen, places);
         let tids = seen.threads.iter().map(|thread| thread.tid).filter(|tid| *tid != 0);
+        let tids = tids.chain(others.iter().copied());
         let outside = seen.threads.iter().filter(|thread| thread.tid != 0 && thread.call.is_none());
-        let outside = outside.map(|thread| thread.tid);
+        let outside = outside.map(|thread| thread.tid).chain(others.iter().copied());
         let alive = found.alive(seen.pid);
         let stacks = if alive { stacks(found, &seen) } else { Vec::new() };
         let about = About {

@@ -1,5 +1,6 @@
 //! Observing the processes of a job on this host, without stopping them.
 
+use super::earlier::Earlier;
 use super::read::{Context, observe};
 use super::{Observation, Stage, Thread};
 use crate::discover::{Job, JobImage};
@@ -164,7 +165,7 @@ pub fn silent_ranks(job: &Job, places: &Places, has_called: impl Fn(&str, u32, u
 /// Observes a process that an evidence file has kept.
 pub fn observe_kept<S: Source>(rank: &Rank<'_, S>, about: &About) -> Observation {
     let ended = (!about.alive).then(|| gone(rank.process()));
-    observe(rank, &Earlier { about, ended })
+    observe(rank, &Earlier { about, process: rank.process(), ended })
 }
 
 /// What a thread does outside of MPI.
@@ -178,13 +179,21 @@ pub fn doing(found: &JobImage, process: &Process, places: &Places, tid: u32) -> 
     if asking && system.pauses(tid) { PAUSES.to_owned() } else { system.doing(tid) }
 }
 
+/// Threads of a process that have never called MPI, and that could do so without being woken.
+pub fn others(found: &JobImage, process: &Process, places: &Places) -> Vec<u32> {
+    match found.about() {
+        Some(about) => Earlier { about, process, ended: None }.others(),
+        None => System::of(found, process, places).others(),
+    }
+}
+
 /// Where in the user's code a thread sleeps, if it does and that is known.
 pub fn at(found: &JobImage, process: &Process, places: &Places, tid: u32) -> Option<String> {
     System::of(found, process, places).at(tid)
 }
 
 /// What is kept of a thread that asks and pauses in turn.
-const PAUSES: &str = "sleeping in the system call clock_nanosleep";
+pub(super) const PAUSES: &str = "sleeping in the system call clock_nanosleep";
 
 /// What the places of all processes of one look need.
 pub struct Places {
@@ -215,28 +224,9 @@ impl Default for Places {
 /// Threads outside of MPI of which the place is looked for.
 const MOST_PLACES: u32 = 64;
 
-/// What a host's kernel said of a process when it was saved.
-struct Earlier<'a> {
-    about: &'a About,
-    ended: Option<String>,
-}
-
-impl Context for Earlier<'_> {
-    fn doing(&self, tid: u32) -> String {
-        self.about.doing.get(&tid).cloned().unwrap_or_default()
-    }
-
-    fn at(&self, tid: u32) -> Option<String> {
-        self.about.at.get(&tid).cloned()
-    }
-
-    fn pauses(&self, tid: u32) -> bool {
-        self.about.doing.get(&tid).is_some_and(|doing| doing == PAUSES)
-    }
-
-    fn ended(&self) -> Option<String> {
-        self.ended.clone()
-    }
+/// A thread has called MPI.
+pub(super) fn has(process: &Process, tid: u32) -> bool {
+    process.threads.iter().any(|thread| thread.tid == tid)
 }
 
 /// How a process ended that is not there any more.
@@ -277,10 +267,15 @@ impl<'a> System<'a> {
         format!("/proc/{}/task/{tid}", self.pid)
     }
 
+    /// The threads of the process; none if they cannot be listed.
+    fn tasks(&self) -> Option<impl Iterator<Item = u32>> {
+        let tasks = fs::read_dir(self.task("")).ok()?;
+        Some(tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok()))
+    }
+
     fn only_mpi_could_wake(&self) -> bool {
-        let Ok(tasks) = fs::read_dir(self.task("")) else { return false };
-        let tids = tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok());
-        only_mpi_could_wake(self.process, tids.map(|tid: u32| (tid, Asleep::of(&self.task(tid)))))
+        let Some(tids) = self.tasks() else { return false };
+        only_mpi_could_wake(self.process, tids.map(|tid| (tid, Asleep::of(&self.task(tid)))))
     }
 
     /// What a thread does that sleeps.
@@ -344,6 +339,13 @@ impl Context for System<'_> {
             patience.set(patience.get() - 1);
         }
         later
+    }
+
+    fn others(&self) -> Vec<u32> {
+        let strange = self.tasks().into_iter().flatten().filter(|tid| !has(self.process, *tid));
+        // Who waits for a thread is woken by one, and who serves connections is a library's.
+        let waits = |asleep: Asleep| asleep.waits_for_a_thread() || asleep.serves();
+        strange.filter(|tid| !Asleep::of(&self.task(tid)).is_some_and(waits)).collect()
     }
 
     fn ended(&self) -> Option<String> {

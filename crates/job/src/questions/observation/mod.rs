@@ -6,6 +6,7 @@
 mod calls;
 mod collective_objects;
 pub(crate) mod communicators;
+mod earlier;
 mod envelopes;
 pub mod faults;
 pub mod history;

@@ -2,7 +2,10 @@
 
 use super::communicators::Communicators;
 use super::requests::{self, Special};
-use super::{Need, Observation, Receive, Stage, Thread, envelopes, faults, history, ledger, locks, windows};
+use super::{
+    AWAITS_THREAD, Need, Observation, Receive, Stage, Thread, envelopes, faults, history, ledger, locks,
+    windows,
+};
 use super::{calls, collective_objects, message_calls};
 use crate::locate::Locate;
 use crate::process::{Process, ThreadFacts};
@@ -28,6 +31,11 @@ pub trait Context {
         false
     }
 
+    /// Threads that have never called MPI, and that could do so without being woken.
+    fn others(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
     /// How the process ended, for people; `None` while it is there.
     fn ended(&self) -> Option<String> {
         None
@@ -47,7 +55,9 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
     let communicators = Communicators::read(rank);
     let requests = requests::Reader { rank, communicators: &communicators, special }.read();
     let calls = calls::Reader { rank, communicators: &communicators, requests: &requests, special, context };
-    let threads: Vec<Thread> = process.threads.iter().map(|t| thread(t, &calls, context)).collect();
+    let mut threads: Vec<Thread> = process.threads.iter().map(|t| thread(t, &calls, context)).collect();
+    let others = others(process, &threads, context);
+    threads.extend(others);
     let message_calls = message_calls::read(rank, &communicators, &threads);
     let envelopes = envelopes::read(rank);
     let on_objects = collective_objects::read(rank, &communicators);
@@ -81,6 +91,19 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
     };
     observation.post_blocking();
     observation
+}
+
+/// `MPI_THREAD_SERIALIZED`: from this level on other threads than the main one may call MPI.
+const SERIALIZED: u32 = 2;
+
+/// Threads that have never called MPI and may come to: of a process all of whose known threads wait, which may not wait for ever then.
+fn others(process: &Process, threads: &[Thread], context: &dyn Context) -> Vec<Thread> {
+    let waits = |thread: &Thread| thread.ended || thread.call.is_some() || thread.doing == AWAITS_THREAD;
+    if process.thread_level < SERIALIZED || process.finalized() || !threads.iter().all(waits) {
+        return Vec::new();
+    }
+    let seen = |tid| Thread { doing: context.doing(tid), at: context.at(tid), ..Thread::default() };
+    context.others().into_iter().map(seen).collect()
 }
 
 /// What a process says of its messages, without anything of the system.

@@ -1,6 +1,7 @@
 //! What one look at a job saw: the model that the verdict is made from.
 
 use crate::losses::Lost;
+use crate::questions::observation::AWAITS_THREAD;
 use std::sync::Arc;
 
 /// Place of a process in [`Snapshot::processes`].
@@ -327,6 +328,15 @@ impl Snapshot {
     #[must_use]
     pub fn party(&self, party: PartyIndex) -> &[ProcessIndex] {
         self.parties.get(party as usize).map_or(&[], |party| party)
+    }
+}
+
+impl Thread {
+    /// It is outside of MPI, is seen to do something, and needs nobody to wake it.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        let doing = &*self.idle.doing;
+        !self.ended && self.call.is_none() && !doing.is_empty() && doing != AWAITS_THREAD
     }
 }
 

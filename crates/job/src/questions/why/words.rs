@@ -313,7 +313,11 @@ impl<'a> Words<'a> {
             Condition::Starting | Condition::Running => {}
         }
         if let Some(call) = process.calls().next() {
-            return self.call(call);
+            let call = self.call(call);
+            return match process.threads.iter().find(|thread| thread.is_free()) {
+                Some(free) => format!("{}, another thread is {call}", outside(&free.idle)),
+                None => call,
+            };
         }
         let Some(thread) = process.threads.iter().find(|thread| !thread.ended) else {
             return "outside of MPI".to_owned();

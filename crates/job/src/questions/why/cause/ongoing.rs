@@ -3,7 +3,7 @@
 use super::{Case, MOST_LINKS, Reason, WHY_GONE};
 use crate::quantity::duration;
 use crate::questions::why::cycle;
-use crate::questions::why::snapshot::{Condition, Need, Process, ProcessIndex};
+use crate::questions::why::snapshot::{Condition, Need, Process, ProcessIndex, Thread};
 use crate::questions::why::verdict::{Culprit, Kind};
 use crate::questions::why::words::{ranks, verb};
 
@@ -54,7 +54,21 @@ impl Case<'_> {
             && self.completed == 0
             && self.acts.iter().all(|acts| !acts)
             && self.snapshot.processes.iter().filter(rest).all(inside);
-        let (one, _) = (0..).zip(&self.snapshot.processes).find(|(_, process)| still && inside(process))?;
+        let all = || (0..).zip(&self.snapshot.processes);
+        let (one, _) = all().find(|(_, process)| still && inside(process))?;
+        // Where a thread is free to act, it may be what the others wait for.
+        let free = |process: &Process| process.threads.iter().any(Thread::is_free);
+        if let Some((one, _)) = all().find(|(_, process)| rest(process) && free(process)) {
+            let verdict = format!(
+                "{} completed no MPI call in {}; rank {} is {}",
+                ranks(&self.all(|process| !process.is_gone())),
+                duration(self.seconds),
+                self.words.rank(one),
+                self.words.activity(one)
+            );
+            let next = format!("look at what its threads do: {}", self.attach(one));
+            return Some(Reason::new(Kind::SLOW, verdict, &next).blaming(self.culprit(one)));
+        }
         let verdict = format!(
             "{} completed no MPI call in {}, and what they wait for is not known; rank {} is {}",
             ranks(&self.all(|process| !process.is_gone())),

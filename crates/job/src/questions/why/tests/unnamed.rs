@@ -3,7 +3,7 @@
 use super::look;
 use crate::questions::why::Kind;
 use crate::questions::why::scene::{Scene, WORLD, message, receive};
-use crate::questions::why::snapshot::{Match, Peer, Receive};
+use crate::questions::why::snapshot::{Idle, Match, Peer, Receive, Thread};
 
 #[test]
 fn a_short_ring_says_what_each_of_its_members_waits_for() {
@@ -28,6 +28,21 @@ fn a_message_that_a_probe_has_taken_meets_no_other_receive() {
     assert_eq!(said.kind, Kind::MESSAGE_NEVER_RECEIVED);
     assert!(said.verdict.contains("was taken by MPI_Mprobe at probe.c:4"), "{}", said.verdict);
     assert_eq!(said.culprits[0].ranks.to_string(), "0");
+}
+
+#[test]
+fn a_thread_that_is_free_to_act_is_named_where_all_others_are_in_calls() {
+    let mut scene = Scene::of(2);
+    scene.receive(0, Peer::One(1), 7).receive(1, Peer::One(0), 7);
+    assert_eq!(look(&scene).kind, Kind::DEADLOCK);
+    let idle = Idle { doing: "sleeping".into(), at: Some("f at a.c:3".into()), ..Idle::default() };
+    let thread = Thread { calls: 0, polls: 0, steps: 0, call: None, idle, ended: false };
+    scene.process(1).threads.push(thread);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::SLOW);
+    let wanted =
+        "rank 0 waits for rank 1: sleeping in f at a.c:3, another thread is in MPI_Recv at mpi_recv.c:1";
+    assert!(said.verdict.contains(wanted), "{}", said.verdict);
 }
 
 #[test]
