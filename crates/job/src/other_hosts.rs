@@ -10,6 +10,7 @@
 //! does not answer in time costs its own ranks only, and is named.
 
 pub mod announced;
+mod missing;
 mod parts;
 mod several;
 
@@ -41,6 +42,16 @@ pub struct Elsewhere {
     pub before: Vec<Observation>,
     /// What could not be had, and from whom.
     pub not_seen: Vec<String>,
+    /// Whether the last of that is a host that did not answer.
+    pub unanswered: bool,
+}
+
+impl Elsewhere {
+    /// These hosts did not answer.
+    fn lacks(&mut self, failures: Vec<String>) {
+        self.unanswered |= !failures.is_empty();
+        self.not_seen.extend(failures);
+    }
 }
 
 /// Adds the ranks of other hosts to a job that runs here, with their stacks if these are wanted. Each host looks twice, `pause` apart.
@@ -50,6 +61,11 @@ pub fn join(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -
     let own = connected::of_job(job);
     job.connected.extend(own);
     let mut elsewhere = parts_of(job, hosts, pause, stacks);
+    if elsewhere.unanswered {
+        let missing = missing::ranks(job);
+        let last = elsewhere.not_seen.last_mut();
+        last.into_iter().zip(missing).for_each(|(last, missing)| last.push_str(&format!(" ({missing})")));
+    }
     elsewhere.not_seen.extend(spawned::unseen_of_job(job));
     elsewhere.not_seen.extend(connected::unseen(&job.connected));
     elsewhere
@@ -63,6 +79,7 @@ fn parts_of(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -
     let asked = places(job, hosts);
     let remote = hosts.remote();
     let job_name = job.name.clone();
+    let mut failures = Vec::new();
     let answers = parallel::ask(&asked, |(host, pids)| {
         let whom = pids.first().map_or_else(|| job_name.clone(), u32::to_string);
         let bytes = remote.output(host, &words(&whom, pause, stacks), pause);
@@ -83,14 +100,15 @@ fn parts_of(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -
             }
             // One that was announced, where all ranks have ended.
             Err(why) if pids.is_empty() && why.contains(NONE_HERE) => {}
-            Err(why) if pids.is_empty() => elsewhere.not_seen.push(format!("{why}; its ranks are missing")),
+            Err(why) if pids.is_empty() => failures.push(format!("{why}; its ranks are missing")),
             Err(why) => {
                 let processes =
                     if pids.len() == 1 { "process of the job is" } else { "processes of the job are" };
-                elsewhere.not_seen.push(format!("{why}; {} {processes} there", pids.len()));
+                failures.push(format!("{why}; {} {processes} there", pids.len()));
             }
         }
     }
+    elsewhere.lacks(failures);
     elsewhere
 }
 
@@ -165,14 +183,19 @@ fn size(job: &Job, files: &Arc<Files>) -> usize {
 
 /// Reads what a host sent.
 fn open(host: &str, bytes: &[u8]) -> Result<Evidence, String> {
-    let fail = |why: String| format!("{host}: {why}");
+    let fail = |why: String| format!("host {host}: {why}");
     let at = bytes.windows(ARCHIVE.len()).position(|window| window == ARCHIVE);
-    let archive =
-        at.and_then(|at| bytes.get(at..)).ok_or_else(|| fail("it sent no evidence file".to_owned()))?;
+    let archive = at.and_then(|at| bytes.get(at..));
+    let archive = archive.ok_or_else(|| {
+        fail("what it sent is no evidence file; is mpiscope there of another version?".to_owned())
+    })?;
     let mut file = NamedTempFile::new().map_err(|why| fail(why.to_string()))?;
     file.write_all(archive).map_err(|why| fail(why.to_string()))?;
     // The file is open from now on, and may lose its name.
-    let opened = evidence::open(file.path()).map_err(|why| fail(why.to_string()))?;
+    let opened = evidence::open(file.path()).map_err(|why| {
+        let name = format!("{}: ", file.path().display());
+        fail(format!("what it sent cannot be read: {}", why.to_string().replace(&name, "")))
+    })?;
     // What is unpacked now is unpacked while other hosts are waited for.
     opened.job.images.iter().for_each(|image| drop(image.who()));
     Ok(opened)
@@ -187,6 +210,8 @@ mod tests {
         for bytes in [&b""[..], b"good morning\n", b"PK\x03\x04 and nothing else"] {
             assert!(open("node7", bytes).is_err());
         }
-        assert!(open("node7", b"good morning").is_err_and(|why| why.starts_with("node7: ")));
+        assert!(open("node7", b"good morning").is_err_and(|why| why.starts_with("host node7: ")));
+        let cut = open("node7", b"PK\x03\x04 and nothing else").err().unwrap();
+        assert!(cut.starts_with("host node7: what it sent cannot be read: not an"), "{cut}");
     }
 }

@@ -276,7 +276,7 @@ fn gathered(
     {
         let through = shared.take(std::time::Duration::ZERO, |_| false);
         notes.extend(hosts::join::through(&through, shared.folder()));
-        others.extend(through);
+        hosts::join::add(&mut others, through);
     }
     (others, notes)
 }

@@ -50,9 +50,12 @@ for verb in why queues inspect ps; do "$mpiscope" $verb --json; there $verb --js
 "$mpiscope" save all.mpiscope > saved
 for verb in why queues inspect ps; do "$mpiscope" $verb --json all.mpiscope; done
 began=$(date +%s)
-printf '#!/bin/sh\nexec sleep 600\n' > hangs
+printf '#!/bin/sh\necho >> hung\nexec sleep 600\n' > hangs
 chmod +x hangs
 MPISCOPE_SSH="$PWD/hangs {host}" MPISCOPE_HOST_SECONDS=1 "$mpiscope" ps --json
+rm hung
+MPISCOPE_SSH="$PWD/hangs {host}" MPISCOPE_HOST_SECONDS=1 "$mpiscope" procs
+echo "asked $(wc -l < hung) times"
 echo "took $(($(date +%s) - began)) s"
 kill $job
 wait $job
@@ -165,6 +168,9 @@ fn check_whole(stdout: &str, all: &str) {
     assert_eq!(places(partial), both[..1], "{all}");
     let said = partial["errors"].to_string();
     assert!(said.contains("nodeb") && said.contains("did not answer within 1 s"), "{all}");
+    // Who has let one wait once is not asked again.
+    assert!(stdout.contains("\nasked 1 times\n"), "{all}");
+    assert!(said.contains("not seen: rank 1 of 2"), "{all}");
     let took =
         stdout.lines().find_map(|line| line.strip_prefix("took ")?.strip_suffix(" s")?.parse::<u32>().ok());
     assert!(took.is_some_and(|took| took < 30), "{all}");

@@ -251,3 +251,31 @@ pub fn hosts_that_are_lost_are_named_in_bounded_time() {
         );
     }
 }
+
+/// Takes a host off the network, or puts it back.
+fn link(hosts: &Hosts, library: &Library, host: &str, state: &str) {
+    let set = hosts.run(hosts.on(host, "ip", library).args(["link", "set", "eth0", state]));
+    assert!(set.success(), "{}", set.describe());
+}
+
+pub fn a_host_that_was_cut_off_for_a_while_is_in_the_report_and_not_among_the_lost() {
+    let _turn = alone();
+    let (hosts, library) = (Hosts::new(false), one());
+    let dir = hosts.dir.path();
+    let program = compile(&library, "acquire/idle", dir).display().to_string();
+    let all = words(&[&run(&dir.join("out")), &launcher(&library), &[program, dir.display().to_string()]]);
+    let said = dir.join("said");
+    let mut job = Job::start(hosts.on("login", MPISCOPE, &library).args(&all[1..]), &said);
+    reaches(&dir.join("at.idle.1"), &said);
+    link(&hosts, &library, "n3", "down");
+    // So long that its connection is given up.
+    std::thread::sleep(Duration::from_secs(35));
+    let text = std::fs::read_to_string(&said).unwrap();
+    assert!(text.contains("host n3 with ranks [4-5] has not answered for 8 s"), "{text}");
+    link(&hosts, &library, "n3", "up");
+    std::fs::write(dir.join("go.1"), "").unwrap();
+    job.ends(LIMIT);
+    let text = std::fs::read_to_string(&said).unwrap();
+    complete(&hosts.report("out").unwrap_or_else(|| panic!("no report: {text}")), &text);
+    assert!(!text.contains("missing"), "{text}");
+}

@@ -37,6 +37,10 @@ pub enum Error {
     #[error("host {host}: {why}")]
     #[allow(missing_docs)]
     Remote { host: String, why: String },
+    /// Another host was asked, and its time was over.
+    #[error("host {host}: it did not answer within {seconds} s")]
+    #[allow(missing_docs)]
+    TimedOut { host: String, seconds: f64 },
     /// A table or an answer names a host as none is called.
     #[error(
         "{host:?} is no name of a host and is not asked: run `mpiscope procs --here` on the host that is meant"

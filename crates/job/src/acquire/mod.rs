@@ -23,6 +23,7 @@ mod model;
 pub mod mpi2dd;
 pub mod mpir;
 mod release;
+mod remote;
 mod traversal;
 mod users;
 
@@ -31,9 +32,10 @@ pub use mpiscope_debug_interfaces as layouts;
 
 pub use error::Error;
 pub(crate) use hosts::same_host;
-pub use hosts::{Hosts, JobKey, Remote, SystemHosts, Whom, host_limit};
+pub use hosts::{Hosts, JobKey, SystemHosts, Whom};
 pub use images::{ImageEntry, WhoIs};
 pub use model::{Acquired, Entry, ProcessLocation, Spawned};
 pub use release::release;
+pub use remote::{Remote, host_limit};
 pub use traversal::{Scope, Start, acquire};
 pub use users::Users;

@@ -86,6 +86,8 @@ struct Walk<'a> {
     jobs: BTreeMap<JobKey, BTreeSet<String>>,
     /// What they were asked for, or have answered of themselves.
     asked: BTreeMap<String, Whom>,
+    /// Those that did not answer in time, or are not reached.
+    lost: BTreeSet<String>,
     problems: Vec<String>,
     /// What other hosts say of jobs that theirs are connected with.
     connected: BTreeSet<Connected>,
@@ -108,6 +110,7 @@ impl<'a> Walk<'a> {
             strangers: BTreeSet::new(),
             abroad: BTreeMap::new(),
             asked: BTreeMap::new(),
+            lost: BTreeSet::new(),
             problems: Vec::new(),
             connected: BTreeSet::new(),
         }
@@ -373,7 +376,9 @@ impl<'a> Walk<'a> {
             let open = self.asked.get(host).map_or_else(|| whom.clone(), |asked| whom.without(asked));
             (!open.is_empty()).then(|| (host.clone(), open))
         };
-        let mut new: Vec<(String, Whom)> = self.abroad.iter().filter_map(open).collect();
+        // Who has let us wait once would do so again.
+        let reached = self.abroad.iter().filter(|(host, _)| !self.lost.contains(*host));
+        let mut new: Vec<(String, Whom)> = reached.filter_map(open).collect();
         let room = MOST_HOSTS.saturating_sub(self.asked.len());
         if new.len() > room {
             self.complain(format!("more than {MOST_HOSTS} hosts are named: the rest is not asked"));
@@ -389,7 +394,12 @@ impl<'a> Walk<'a> {
                 Ok(found) => self.take_in(host, found),
                 // All ranks there have ended.
                 Err(error) if whom.pids.is_empty() && error.to_string().contains(NONE_HERE) => {}
-                Err(error) => self.complain(error.to_string()),
+                Err(error) => {
+                    if matches!(error, Error::TimedOut { .. } | Error::Unreached { .. }) {
+                        self.lost.insert(host.clone());
+                    }
+                    self.complain(error.to_string());
+                }
             }
         }
         !new.is_empty()

@@ -18,6 +18,7 @@ pub fn join(job: &mut Job, parts: &Parts, hosts: &SystemHosts, pause: Duration, 
     let mut elsewhere = Elsewhere::default();
     let remote = hosts.remote();
     let (mut known, mut jobs) = (BTreeSet::new(), Jobs::default());
+    let mut failures = Vec::new();
     let has_own = !job.images.is_empty();
     if has_own {
         known.insert(HostIdentity::here().key());
@@ -47,14 +48,15 @@ pub fn join(job: &mut Job, parts: &Parts, hosts: &SystemHosts, pause: Duration, 
                 elsewhere.not_seen.extend(manifest.not_seen.iter().map(|why| format!("{host}: {why}")));
             }
             Err(why) if why.contains(NONE_HERE) || jobs.add_named(host, &why) => {}
-            Err(why) => elsewhere.not_seen.push(format!("{why}; its ranks are missing")),
+            Err(why) => failures.push(format!("{why}; its ranks are missing")),
         }
     }
     if let Some(several) = jobs.several(&parts.name) {
         // What is asked about one is not answered about a mixture.
         (job.images, job.silent, job.name) = (Vec::new(), Vec::new(), parts.name.clone());
-        return Elsewhere { before: Vec::new(), not_seen: vec![several] };
+        return Elsewhere { not_seen: vec![several], ..Elsewhere::default() };
     }
+    elsewhere.lacks(failures);
     if job.images.is_empty() && job.silent.is_empty() && elsewhere.not_seen.is_empty() {
         elsewhere.not_seen.push(nobody(parts));
     }

@@ -104,6 +104,13 @@ pub fn through(parts: &[FromHost], folder: &Path) -> Option<String> {
     Some(format!("{hosts} came through {}", folder.display()))
 }
 
+/// Adds parts that came through the folder. A host that has fallen silent may have found that way, and is not lost then.
+pub fn add(others: &mut Vec<FromHost>, parts: Vec<FromHost>) {
+    let came: Vec<&FromHost> = parts.iter().filter(|part| part.evidence.is_ok()).collect();
+    others.retain(|other| other.evidence.is_ok() || !came.iter().any(|part| part.host == other.host));
+    others.extend(parts);
+}
+
 /// The ranks of the first world that no host has sent, if that is not said already.
 pub fn missing(report: &JobReport, others: &[FromHost]) -> Option<String> {
     let world = report.worlds.first()?;
