@@ -135,7 +135,7 @@ static void polling_with_pauses(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* scenario waitall_lacks_one_of_two 3 deadlock says 0 -> 2 -> 0 */
+/* scenario waitall_lacks_one_of_two 3 message-never-sent culprit 2 says as rank 1 has; rank 2 is in MPI_Barrier */
 static void waitall_lacks_one_of_two(void)
 {
     MPI_Request requests[2];

@@ -69,7 +69,7 @@ static void polling_for_another_tag(void)
     barrier();
 }
 
-/* scenario halo_lacks_a_message 4 deadlock culprit 2 says with tag 2 on MPI_COMM_WORLD; rank 2 is in MPI_Barrier */
+/* scenario halo_lacks_a_message 4 message-never-sent culprit 2 says rank 2 has called MPI_Isend at hang_requests.c: */
 static void halo_lacks_a_message(void)
 {
     double halo[4] = {0};

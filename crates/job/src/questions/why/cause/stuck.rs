@@ -31,9 +31,9 @@ impl Case<'_> {
             .or_else(|| self.gone(found, finalized))
             .or_else(|| self.finalizing(found))
             .or_else(|| self.action(found))
-            .or_else(|| self.left_out(found))
             .or_else(|| self.ring_of_messages(found))
             .or_else(|| self.near_miss(found, u8::MAX))
+            .or_else(|| self.left_out(found))
             .or_else(|| self.ring(found))
             .or_else(|| self.nobody_left(found))
     }

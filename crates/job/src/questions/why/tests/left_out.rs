@@ -68,6 +68,20 @@ fn who_was_never_there_has_left_it_out_if_the_others_sent_to_the_same_rank() {
 }
 
 #[test]
+fn what_came_from_another_rank_is_nearer_than_what_was_left_out() {
+    let mut scene = Scene::of(3);
+    scene.receive(1, Peer::One(0), 7).sent(2, 1, 7).collective(0, "MPI_Barrier", 1).collective(
+        2,
+        "MPI_Barrier",
+        1,
+    );
+    calls(&mut scene, 2, true, 1);
+    partners(&mut scene, 2, 1);
+    let said = look(&scene);
+    assert!(said.verdict.contains("rank 2 sent a message with tag 7"), "{}", said.verdict);
+}
+
+#[test]
 fn a_receive_that_another_one_made_was_left_out() {
     let mut scene = Scene::of(3);
     scene.send(0, 2, 7).collective(1, "MPI_Barrier", 1).collective(2, "MPI_Barrier", 1);
