@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         trial!(reports::a_rank_that_is_killed_on_another_host_is_in_the_report, needs asked_for, cluster::no_slurm, trials::the_layer),
         trial!(reports::hosts_that_are_lost_are_named_in_bounded_time, needs asked_for, cluster::no_ssh, trials::the_layer),
         trial!(reports::a_host_that_was_cut_off_for_a_while_is_in_the_report_and_not_among_the_lost, needs asked_for, cluster::no_ssh, trials::the_layer),
+        trial!(reports::a_host_whose_connection_was_given_up_sends_through_the_folder_and_is_not_called_missing, needs asked_for, cluster::no_ssh, trials::the_layer),
         trial!(live::a_job_of_slurm_is_seen_whole_by_its_number_from_the_login_node_and_from_each_host, needs asked_for, cluster::no_slurm, trials::the_layer),
         trial!(live::a_job_started_here_by_ssh_is_seen_whole_and_a_host_that_is_cut_off_costs_its_own_ranks_only, needs asked_for, cluster::no_ssh, trials::the_layer),
         trial!(slurm::a_step_on_some_hosts_of_the_job_is_seen_whole_and_nothing_is_said_to_be_missing, needs asked_for, cluster::no_slurm, trials::the_layer),

@@ -263,17 +263,42 @@ pub fn a_host_that_was_cut_off_for_a_while_is_in_the_report_and_not_among_the_lo
     let (hosts, library) = (Hosts::new(false), one());
     let dir = hosts.dir.path();
     let program = compile(&library, "acquire/idle", dir).display().to_string();
-    let all = words(&[&run(&dir.join("out")), &launcher(&library), &[program, dir.display().to_string()]]);
     let said = dir.join("said");
-    let mut job = Job::start(hosts.on("login", MPISCOPE, &library).args(&all[1..]), &said);
+    let mut command = hosts.on("login", MPISCOPE, &library);
+    // Nothing but the connection leads from one host to the other.
+    command.arg("run").args(launcher(&library)).arg(program).arg(dir).env("MPISCOPE_HOST_SECONDS", "10");
+    let mut job = Job::start(&mut command, &said);
     reaches(&dir.join("at.idle.1"), &said);
     link(&hosts, &library, "n3", "down");
     // So long that its connection is given up.
-    std::thread::sleep(Duration::from_secs(35));
+    std::thread::sleep(Duration::from_secs(20));
     let text = std::fs::read_to_string(&said).unwrap();
     assert!(text.contains("host n3 with ranks [4-5] has not answered for 8 s"), "{text}");
     link(&hosts, &library, "n3", "up");
+    std::thread::sleep(Duration::from_secs(12));
     std::fs::write(dir.join("go.1"), "").unwrap();
+    job.ends(LIMIT);
+    let text = std::fs::read_to_string(&said).unwrap();
+    assert!(text.contains("6 ranks on 3 hosts: n1 [0-1], n2 [2-3], n3 [4-5]"), "{text}");
+    assert!(!text.contains("missing") && !text.contains("cannot be sent"), "{text}");
+}
+
+pub fn a_host_whose_connection_was_given_up_sends_through_the_folder_and_is_not_called_missing() {
+    let _turn = alone();
+    let (hosts, library) = (Hosts::new(false), one());
+    let dir = hosts.dir.path();
+    let program = compile(&library, "acquire/idle", dir).display().to_string();
+    let all = words(&[&run(&dir.join("out")), &launcher(&library), &[program, dir.display().to_string()]]);
+    let said = dir.join("said");
+    let mut command = hosts.on("login", MPISCOPE, &library);
+    let mut job = Job::start(command.args(&all[1..]).env("MPISCOPE_HOST_SECONDS", "10"), &said);
+    reaches(&dir.join("at.idle.1"), &said);
+    link(&hosts, &library, "n3", "down");
+    std::thread::sleep(Duration::from_secs(20));
+    // Its ranks end before it has another one.
+    std::fs::write(dir.join("go.1"), "").unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    link(&hosts, &library, "n3", "up");
     job.ends(LIMIT);
     let text = std::fs::read_to_string(&said).unwrap();
     complete(&hosts.report("out").unwrap_or_else(|| panic!("no report: {text}")), &text);

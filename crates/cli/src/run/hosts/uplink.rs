@@ -21,6 +21,9 @@ const CONNECT: Duration = Duration::from_secs(3);
 /// How often the host says that it is there.
 const BEAT: Duration = Duration::from_secs(1);
 
+/// How long after a connection was lost another one is tried.
+const AGAIN: Duration = Duration::from_secs(5);
+
 /// Whether somebody gathers.
 pub fn wanted() -> bool {
     env::var_os(PLACE).is_some() && env::var_os(SECRET).is_some()
@@ -86,28 +89,79 @@ fn connect(place: &str, secret: &Secret) -> io::Result<Sealed> {
     Err(last)
 }
 
+/// Keeps the connection, and makes another one when it is lost: networks come back, and the ranks here may run for long.
 fn keep(place: &str, secret: &Secret, job: &str, seen: &Seen, news: &Receiver<News>) -> io::Result<()> {
-    let mut up = connect(place, secret)?;
-    message::send(&mut up, &Message::Hello { job: job.to_owned(), from: identity() })?;
-    let mut others = Others { job, announced: None };
-    match answer(&mut up, &mut others)? {
-        Message::Go => {}
-        other => return Err(message::unexpected(&other)),
-    }
-    up.patience(patience())?;
-    let mut ranks = Vec::new();
+    let mut line = Line { others: Others { job, announced: None }, seen, news, ranks: Vec::new() };
+    // Where no connection is possible at first, none is later.
+    let mut up = line.begin(place, secret)?;
     loop {
-        match news.recv_timeout(BEAT) {
-            Ok(News::Ranks(now)) => ranks = now,
-            Ok(News::Evidence(file)) => return send(&mut up, &file),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("nothing to send")),
-        }
-        message::send(&mut up, &Message::Alive(ranks.clone()))?;
-        match answer(&mut up, &mut others)? {
+        let why = match line.talk(&mut up) {
+            Ok(Some(file)) => return send(&mut up, &file),
+            Ok(None) => return Ok(()),
+            Err(why) if is_answer(&why) => return Err(why),
+            Err(why) => why,
+        };
+        up = loop {
+            match news.recv_timeout(AGAIN) {
+                Ok(News::Ranks(now)) => line.ranks = now,
+                Ok(News::Evidence(file)) => {
+                    let mut up = line.begin(place, secret).map_err(|_| why)?;
+                    message::send(&mut up, &Message::Alive(line.ranks.clone()))?;
+                    answer(&mut up, &mut line.others)?;
+                    return send(&mut up, &file);
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err(why),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if let Ok(up) = line.begin(place, secret) {
+                break up;
+            }
+        };
+    }
+}
+
+/// Whether the other side was there, and does not want to go on.
+fn is_answer(why: &io::Error) -> bool {
+    matches!(why.kind(), io::ErrorKind::InvalidData | io::ErrorKind::Other)
+}
+
+/// What is said on the connections, one after the other.
+struct Line<'a> {
+    others: Others<'a>,
+    seen: &'a Seen,
+    news: &'a Receiver<News>,
+    ranks: Vec<u32>,
+}
+
+impl Line<'_> {
+    fn begin(&mut self, place: &str, secret: &Secret) -> io::Result<Sealed> {
+        let mut up = connect(place, secret)?;
+        message::send(&mut up, &Message::Hello { job: self.others.job.to_owned(), from: identity() })?;
+        match answer(&mut up, &mut self.others)? {
             Message::Go => {}
-            Message::Now => return send_now(&mut up, &mut others, seen, &ranks),
             other => return Err(message::unexpected(&other)),
+        }
+        up.patience(patience())?;
+        Ok(up)
+    }
+
+    /// Says that this host is there, until there is something to send; nothing if that is done.
+    fn talk(&mut self, up: &mut Sealed) -> io::Result<Option<PathBuf>> {
+        loop {
+            match self.news.recv_timeout(BEAT) {
+                Ok(News::Ranks(now)) => self.ranks = now,
+                Ok(News::Evidence(file)) => return Ok(Some(file)),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("nothing to send")),
+            }
+            message::send(up, &Message::Alive(self.ranks.clone()))?;
+            match answer(up, &mut self.others)? {
+                Message::Go => {}
+                Message::Now => {
+                    return send_now(up, &mut self.others, self.seen, &self.ranks).map(|()| None);
+                }
+                other => return Err(message::unexpected(&other)),
+            }
         }
     }
 }
