@@ -116,7 +116,7 @@ fn of_waits(report: &Value, ranks: &[Value]) -> Result<()> {
     // Of a moment's waits no more is counted than there was time in MPI.
     ensure!(counted <= said + 1e-3, "windows have {counted} s of waits, and {said} s are said");
     for (rank, waited) in list(windows, "ranks")?.iter().zip(waited) {
-        let own = ranks.iter().find(|one| one["rank"].to_string() == rank.as_str().unwrap_or_default());
+        let own = ranks.iter().find(|one| Some(one["rank"].to_string().as_str()) == rank.as_str());
         let inside = own.and_then(|own| own["mpi_s"].as_f64()).with_context(|| format!("no rank {rank}"))?;
         ensure!(waited.as_f64() <= Some(inside + 1e-3), "rank {rank} waited {waited} s of {inside} s in MPI");
     }

@@ -250,6 +250,15 @@ fn two_functions_under_one_number_are_a_mismatch_and_the_odd_rank_is_blamed() {
 }
 
 #[test]
+fn where_as_many_are_in_one_function_as_in_another_each_may_be_wrong() {
+    let mut scene = Scene::of(2);
+    scene.collective(0, "MPI_Bcast", 3).collective(1, "MPI_Allreduce", 3);
+    let said = look(&scene);
+    let blamed: Vec<String> = said.culprits.iter().map(|culprit| culprit.ranks.to_string()).collect();
+    assert_eq!((said.kind, blamed), (Kind::COLLECTIVE_MISMATCH, vec!["0".to_owned(), "1".to_owned()]));
+}
+
+#[test]
 fn a_rank_that_has_left_another_collective_under_the_number_is_blamed_from_its_history() {
     let mut scene = Scene::of(4);
     for rank in [0, 2, 3] {

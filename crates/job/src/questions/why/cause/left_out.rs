@@ -2,7 +2,7 @@
 //!
 //! A rank that waits for a message of another one, which waits in a collective for the first, is a ring like any other: the message
 //! may come behind the collective, or never. What tells them apart is what the others did on their way to that collective: where
-//! most of them have been oftener at a line that sends, it is the one that was left out. Ranks may have different parts to
+//! most of them have been more often at a line that sends, it is the one that was left out. Ranks may have different parts to
 //! play, so a line at which this one has never been counts only if the others have sent to just the rank that waits, or if it is the
 //! only one of many that was not there.
 
@@ -103,7 +103,7 @@ impl Case<'_> {
         })
     }
 
-    /// The one line at which others in the same collective have been oftener.
+    /// The one line at which others in the same collective have been more often.
     fn skipped(&self, missing: &Missing<'_>) -> Option<Skipped<'_>> {
         let process = self.process(missing.by)?;
         let inside = collectives::open(process).next()?;

@@ -16,7 +16,10 @@ impl Case<'_> {
         let next = "every member of a communicator must make the same collective calls in the same order: \
                     compare the lines above";
         let mut reason = Reason::new(Kind::COLLECTIVE_MISMATCH, verdict, next);
-        for (_, ranks) in mismatch.groups.iter().skip(1) {
+        // Most are taken to be right. Where no group is larger than the next, each may be wrong.
+        let sizes = |at: usize| mismatch.groups.get(at).map_or(0, |(_, ranks)| ranks.len());
+        let right = usize::from(sizes(0) > sizes(1));
+        for (_, ranks) in mismatch.groups.iter().skip(right) {
             let Some(one) = ranks.first() else { continue };
             let ranks = self.words.members(ranks.iter().copied());
             reason.culprits.push(Culprit { ranks, ..self.culprit(*one) });

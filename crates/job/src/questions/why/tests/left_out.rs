@@ -47,7 +47,7 @@ fn a_send_that_the_others_have_made_once_more_was_left_out() {
 }
 
 #[test]
-fn a_ring_stays_a_deadlock_if_nobody_has_sent_oftener() {
+fn a_ring_stays_a_deadlock_if_nobody_has_sent_more_often() {
     for counts in [[4, 4, 4], [3, 3, 4], [0, 0, 0], [1, 5, 3]] {
         assert_eq!(look(&halo(counts)).kind, Kind::DEADLOCK, "{counts:?}");
     }
