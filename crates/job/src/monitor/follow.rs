@@ -256,7 +256,7 @@ impl Open {
         };
         let ledger = taken.messages.as_ref();
         Observation {
-            ledger: ledger.map(|copied| messages.ledger(copied, &process.clock, &mut call)),
+            ledger: ledger.map(|copied| Box::new(messages.ledger(copied, &process.clock, &mut call))),
             world: process.world.clone(),
             rank: process.rank,
             size: process.size,

@@ -18,7 +18,7 @@ fn rank(rank: u32, size: u32) -> Observation {
         size: Some(size),
         stage: Stage::Finalized,
         communicators: vec![comm],
-        ledger: Some(Ledger::default()),
+        ledger: Some(Box::default()),
         ..Default::default()
     }
 }
@@ -53,7 +53,7 @@ fn line(peer: u32, nth: u32, function: &str, place: &str, [posted, from, until]:
 
 fn with_messages(mut seen: Observation, sent: Vec<Line>, received: Vec<Line>) -> Observation {
     let ring = |lines| Ring { lines, ..Ring::default() };
-    seen.ledger = Some(Ledger { sent: ring(sent), received: ring(received) });
+    seen.ledger = Some(Box::new(Ledger { sent: ring(sent), received: ring(received) }));
     seen
 }
 
@@ -315,8 +315,8 @@ fn messages(
     (sender.pid, receiver.pid) = (10, 11);
     let there = ring(*sent.end(), sent.map(send).collect());
     let here = ring(*received.end(), received.map(receive).collect());
-    sender.ledger = Some(Ledger { sent: there, ..Ledger::default() });
-    receiver.ledger = Some(Ledger { received: here, ..Ledger::default() });
+    sender.ledger = Some(Box::new(Ledger { sent: there, ..Ledger::default() }));
+    receiver.ledger = Some(Box::new(Ledger { received: here, ..Ledger::default() }));
     [sender, receiver]
 }
 

@@ -167,11 +167,6 @@ pub fn linked_in() -> bool {
     LINKED_IN.load(Ordering::Acquire)
 }
 
-/// Where the object begins that an address belongs to.
-fn base_of(address: *const c_void) -> Option<usize> {
-    about(address).map(|info| info.dli_fbase as usize)
-}
-
 fn about(address: *const c_void) -> Option<libc::Dl_info> {
     // SAFETY: all zero is a valid `Dl_info`.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
@@ -200,7 +195,7 @@ pub fn symbol(name: &CStr) -> Option<*mut c_void> {
 
 /// Whether a symbol of the program's is one of ours: the program's handle means all that is loaded.
 fn is_own(address: *const c_void) -> bool {
-    linked_in() && base_of(address) == base_of(resolve as *const () as *const c_void)
+    linked_in() && exports::is_in_one_of_ours(address as usize)
 }
 
 /// Address of a variable of the MPI library. The executable's copy, if it has one, is the true one.
@@ -217,8 +212,10 @@ pub fn next(name: &CStr) -> usize {
     if address.is_null() { symbol(name).map_or(0, |a| a as usize) } else { address as usize }
 }
 
+/// Behind another of our libraries this one only passes on what that one calls.
 fn take_over(library: &Library) {
-    let abi = detect_abi();
+    let second = exports::another_is_in_front();
+    let abi = if second { None } else { detect_abi() };
     let exported = stubs::exported();
     for function in exported.iter().copied() {
         let Some(name) = FUNCTIONS.get(usize::from(function.0)).map(|f| f.name) else { continue };
@@ -233,6 +230,7 @@ fn take_over(library: &Library) {
         Some(AbiKind::MPICH) => install::<Mpich>(library),
         Some(AbiKind::OPENMPI) => install::<OpenMpi>(library),
         Some(AbiKind::STANDARD) => install::<Standard>(library),
+        _ if second => {}
         _ => {
             complain(&format!(
                 "{} follows an MPI ABI that this version does not know; nothing will be recorded",

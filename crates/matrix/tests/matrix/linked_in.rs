@@ -65,7 +65,26 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         let programs = PROGRAMS.into_iter().filter(move |program| listed.contains(&program.name));
         programs.map(move |program| (program, names))
     };
-    of(Names::Mpi, &LINKED).chain(of(Names::Pmpi, &PROFILED)).map(trial).collect()
+    let second = second(subject, library);
+    of(Names::Mpi, &LINKED).chain(of(Names::Pmpi, &PROFILED)).map(trial).chain([second]).collect()
+}
+
+/// A program that was linked with the layer of one installation, and is started with that of another.
+fn second(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
+    let name = format!("{}::two_layers_with_the_library_linked_in_count_every_call_once", library.name);
+    if !archive(library).is_file() {
+        return skipped(name, "the library is not installed as an archive");
+    }
+    let (subject, library) = (Arc::clone(subject), Arc::clone(library));
+    checked(name, move || {
+        let program =
+            PROGRAMS.into_iter().find(|program| program.name == "callbacks").context("no such program")?;
+        let (dir, other) = (tempfile::tempdir()?, tempfile::tempdir()?);
+        let copy = other.path().join("libmpiscope.so");
+        fs::copy(paths::libmpiscope().context("no libmpiscope.so")?, &copy)?;
+        let binary = link(&library, &program, Names::Mpi, dir.path(), &copy)?;
+        agrees(&subject, &library, &program, &binary)
+    })
 }
 
 fn archive(library: &Library) -> PathBuf {
@@ -74,23 +93,27 @@ fn archive(library: &Library) -> PathBuf {
 
 fn check(subject: &Subject, library: &Library, program: &Program, names: Names) -> Result<()> {
     let dir = tempfile::tempdir()?;
-    let binary = link(library, program, names, dir.path())?;
-    let launch = |form| subject.launch(library, program.ranks, form, &[word(&binary)], &|_| {});
+    let layer = paths::libmpiscope().context("no libmpiscope.so")?;
+    let binary = link(library, program, names, dir.path(), &layer)?;
+    agrees(subject, library, program, &binary)?;
+    doctor_says_so(library, &binary)
+}
+
+fn agrees(subject: &Subject, library: &Library, program: &Program, binary: &Path) -> Result<()> {
+    let launch = |form| subject.launch(library, program.ranks, form, &[word(binary)], &|_| {});
     // The bare run has the layer as well, which passes everything on.
     let run = || Ok((launch(Form::Bare)?, launch(Form::AroundLauncher)?));
     let (bare, seen) = compared(run, same_behaviour)?;
     ensure!(bare.outcome.success(), "{}", bare.outcome.describe());
-    same_calls(&seen, program.ranks)?;
-    doctor_says_so(library, &binary)
+    same_calls(&seen, program.ranks)
 }
 
 /// Links the program by the page's Makefile.
-fn link(library: &Library, program: &Program, names: Names, dir: &Path) -> Result<PathBuf> {
+fn link(library: &Library, program: &Program, names: Names, dir: &Path, layer: &Path) -> Result<PathBuf> {
     let page = fs::read_to_string(paths::workspace().join("docs/install.md"))?;
     let rules = page.split("```make\n").nth(1).and_then(|rest| rest.split("```").next());
     fs::write(dir.join("Makefile"), rules.context("docs/install.md has no Makefile")?)?;
     let target = compile(library, program, dir)?;
-    let layer = paths::libmpiscope().context("no libmpiscope.so")?;
     let make = |target: &str| {
         let mut make = Command::new("make");
         make.current_dir(dir).arg(target).arg(format!("LIBMPICH={}", archive(library).display()));

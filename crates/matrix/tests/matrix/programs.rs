@@ -1,5 +1,7 @@
 //! Programs that end well: output, exit status, and exactly the calls that were made.
 
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -7,8 +9,8 @@ use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::Library;
 use mpiscope_testkit::program::{PROGRAMS, Program};
-use mpiscope_testkit::report;
 use mpiscope_testkit::trials::checked;
+use mpiscope_testkit::{paths, report};
 
 use crate::skipped;
 use crate::subject::{Form, Ran, Subject, word};
@@ -22,7 +24,31 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
         checked(name, move || check(&subject, &library, &program))
     };
-    PROGRAMS.into_iter().map(trial).collect()
+    PROGRAMS.into_iter().map(trial).chain([twice(subject, library)]).collect()
+}
+
+/// A program that is linked with the layer of one installation and started with that of another.
+fn twice(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
+    let (subject, of) = (Arc::clone(subject), Arc::clone(library));
+    checked(format!("{}::two_layers_in_a_process_count_every_call_once", library.name), move || {
+        let program =
+            PROGRAMS.into_iter().find(|program| program.name == "callbacks").context("no such program")?;
+        let binary = subject.binary(&program, &of)?;
+        let folder = tempfile::tempdir()?;
+        let second = folder.path().join("libmpiscope.so");
+        fs::copy(paths::libmpiscope().context("no libmpiscope.so")?, &second)?;
+        let launch = |form, preloaded: Option<&Path>| {
+            subject.launch(&of, program.ranks, form, &[word(&binary)], &|command| {
+                if let Some(file) = preloaded {
+                    command.env("LD_PRELOAD", file);
+                }
+            })
+        };
+        let run = || Ok((launch(Form::Bare, None)?, launch(Form::AroundLauncher, Some(&second))?));
+        let (bare, seen) = compared(run, same_behaviour)?;
+        ensure!(bare.outcome.success(), "{}", bare.outcome.describe());
+        same_calls(&seen, program.ranks)
+    })
 }
 
 /// The bare run is compared with both forms of `mpiscope run`.

@@ -96,7 +96,7 @@ pub struct Observation {
     pub faults: Vec<Fault>,
     /// Its messages one by one, where they are recorded and were asked for: for findings.
     #[serde(skip)]
-    pub ledger: Option<Ledger>,
+    pub ledger: Option<Box<Ledger>>,
     /// Its last locks of windows.
     #[serde(skip)]
     pub locks: Vec<Locks>,

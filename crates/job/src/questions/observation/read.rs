@@ -116,7 +116,7 @@ pub fn of_image<S: Source>(image: &Image<S>, process: &Process, symbols: &dyn Lo
     let context = SymbolContext::new(process, symbols);
     let rank = Rank::new(image, process, &context);
     let locks = locks::read(&locks::copy(image), process, &mut |from| rank.place(from));
-    Observation { ledger: ledger::read(&rank), locks, ..of_messages(&rank) }
+    Observation { ledger: ledger::read(&rank).map(Box::new), locks, ..of_messages(&rank) }
 }
 
 /// Who cannot be asked.

@@ -347,6 +347,11 @@ impl Object {
         })
     }
 
+    /// Whether an address lies in the object.
+    pub fn has(&self, address: usize) -> bool {
+        address.wrapping_sub(self.bias) < self.extent()
+    }
+
     /// How far the object reaches from its bias.
     pub fn extent(&self) -> usize {
         let ends =

@@ -51,6 +51,9 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 /// The function by which an MPI library is known.
 const MARK: &[u8] = b"PMPI_Init\0";
 
+/// A function that every library of this project has, of whichever installation, and no MPI library.
+const OURS: &[u8] = b"mpiscope_pin\0";
+
 /// The last object that was there at the start: up to it, all can be found by everybody.
 static LAST_AT_START: AtomicPtr<elf::LinkMap> = AtomicPtr::new(ptr::null_mut());
 /// The MPI library that the symbol table was edited for.
@@ -135,10 +138,34 @@ fn while_nothing_is_loaded(mut what: &mut dyn FnMut()) {
     unsafe { libc::dl_iterate_phdr(Some(once), (&raw mut what).cast()) };
 }
 
-/// The first object but ours that has an MPI library's functions; the executable only if there is no other.
+/// Whether the process has another library of this project in front of this one: a program that is linked with one was started with
+/// that of another installation. What is in front sees all calls.
+pub fn another_is_in_front() -> bool {
+    let mut found = false;
+    while_nothing_is_loaded(&mut || {
+        let Some(own) = own::Own::find() else { return };
+        found = elf::objects().take_while(|object| object.map != own.map()).any(|object| is_ours(&object));
+    });
+    found
+}
+
+/// Whether an address lies in a library of this project.
+pub fn is_in_one_of_ours(address: usize) -> bool {
+    let mut found = false;
+    while_nothing_is_loaded(&mut || {
+        found = elf::objects().any(|object| object.has(address) && is_ours(&object));
+    });
+    found
+}
+
+fn is_ours(object: &Object) -> bool {
+    object.define(&Name::new(OURS.as_ptr())).is_some()
+}
+
+/// The first object that has an MPI library's functions and is none of ours; the executable only if there is no other.
 fn library_of(own: &own::Own) -> Option<Object> {
     let mark = Name::new(MARK.as_ptr());
-    let others = elf::objects().filter(|object| object.map != own.map());
+    let others = elf::objects().filter(|object| object.map != own.map() && !is_ours(object));
     others.chain(elf::program()).find(|object| object.define(&mark).is_some())
 }
 
