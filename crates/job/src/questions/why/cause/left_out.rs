@@ -19,6 +19,8 @@ const MOST_COMPARED: usize = 256;
 
 /// So many that one who was never at a line is alone with that.
 const MANY: usize = 3;
+/// If so many were there, a message that one of them has sent is no mistake. What a single one sends may be what was meant.
+pub(super) const SEVERAL: usize = 2;
 
 /// What is waited for, and who is to bring it about.
 struct Missing<'a> {
@@ -44,13 +46,13 @@ struct Skipped<'a> {
 }
 
 impl Case<'_> {
-    /// The call that was left out, if there is one rank that did.
-    pub(super) fn left_out(&self, found: &Blocked) -> Option<Reason> {
+    /// The call that was left out, if there is one rank that did, and at least so many made it.
+    pub(super) fn left_out(&self, found: &Blocked, least: usize) -> Option<Reason> {
         let core = cycle::core(self.snapshot, found);
         let counts = |index: &ProcessIndex| core.get(*index as usize).copied().unwrap_or(false);
         let stuck = found.stuck().filter(counts).take(MOST_COMPARED);
         let mut all = stuck.flat_map(|waits| self.missing(waits)).filter_map(|one| {
-            let skipped = self.skipped(&one)?;
+            let skipped = self.skipped(&one).filter(|skipped| skipped.by.len() >= least)?;
             Some((one, skipped))
         });
         let (one, skipped) = all.next()?;

@@ -1,5 +1,6 @@
 //! Somebody can never go on.
 
+use super::left_out::SEVERAL;
 use super::{Case, MOST_LINKS, Reason, WHY_GONE};
 use crate::questions::why::blocked::Blocked;
 use crate::questions::why::messages::Sent;
@@ -31,9 +32,10 @@ impl Case<'_> {
             .or_else(|| self.gone(found, finalized))
             .or_else(|| self.finalizing(found))
             .or_else(|| self.action(found))
+            .or_else(|| self.left_out(found, SEVERAL))
             .or_else(|| self.ring_of_messages(found))
             .or_else(|| self.near_miss(found, u8::MAX))
-            .or_else(|| self.left_out(found))
+            .or_else(|| self.left_out(found, 1))
             .or_else(|| self.ring(found))
             .or_else(|| self.nobody_left(found))
     }

@@ -82,6 +82,26 @@ fn what_came_from_another_rank_is_nearer_than_what_was_left_out() {
 }
 
 #[test]
+fn what_several_have_sent_is_no_mistake_of_one_of_them() {
+    let mut scene = Scene::of(4);
+    scene.receive(0, Peer::One(1), 7);
+    for rank in 1..4 {
+        scene.collective(rank, "MPI_Bcast", 1);
+    }
+    for rank in 2..4 {
+        scene.sent(rank, 0, 7);
+        calls(&mut scene, rank, true, 1);
+        partners(&mut scene, rank, 0);
+    }
+    let said = look(&scene);
+    assert!(
+        said.verdict.contains("rank 1 has not called MPI_Send at a.c:5, as ranks [2-3] have"),
+        "{}",
+        said.verdict
+    );
+}
+
+#[test]
 fn a_receive_that_another_one_made_was_left_out() {
     let mut scene = Scene::of(3);
     scene.send(0, 2, 7).collective(1, "MPI_Barrier", 1).collective(2, "MPI_Barrier", 1);
