@@ -9,7 +9,7 @@ use mpiscope_job::acquire::{self, Acquired, Entry, Hosts, JobKey, Scope, Start, 
 use mpiscope_job::connected::{self, Connected};
 use mpiscope_job::discover::{HeldImage, Job, LastStage, discover};
 use mpiscope_job::evidence;
-use mpiscope_job::other_hosts::NONE_HERE;
+use mpiscope_job::other_hosts::{NONE_HERE, SEVERAL_HERE};
 use mpiscope_job::scheduler::{Allocation, SlurmId};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -266,7 +266,7 @@ fn beginning(targets: &[String], remote: bool) -> Result<Beginning> {
             Target::Jobs(jobs) if scheduled.is_some() => jobs,
             Target::Jobs(jobs) => {
                 let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
-                bail!("several jobs run here; name one: {}", names.join(" | "));
+                bail!("{SEVERAL_HERE} {}", names.join(" | "));
             }
             Target::File(path) if !path.exists() => bail!("{}: no such file; {NAME_ONE}", path.display()),
             Target::File(path) => bail!("{}: {NAME_ONE}", path.display()),

@@ -6,6 +6,7 @@ use crate::selection::{self, Target};
 use anyhow::{Context, Result, bail};
 use mpiscope_job::discover::Job;
 use mpiscope_job::evidence::{self, Evidence};
+use mpiscope_job::other_hosts::SEVERAL_HERE;
 use mpiscope_job::report::JobReport;
 use mpiscope_job::report::of_job::{Ends, Looked, of_files, of_job, of_running};
 use std::fs;
@@ -67,7 +68,7 @@ fn live(verb: &str, name: Option<&str>, host_scope: HostScope) -> Result<Kind> {
         Target::Job(job) => job,
         Target::Jobs(jobs) => {
             let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
-            bail!("several jobs run here; name one: mpiscope {verb} {}", names.join(" | "));
+            bail!("{SEVERAL_HERE} mpiscope {verb} {}", names.join(" | "));
         }
         Target::File(path) => bail!("{}: not a running job", path.display()),
     };

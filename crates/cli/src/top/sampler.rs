@@ -7,6 +7,7 @@ use crate::why;
 use anyhow::{Result, bail};
 use mpiscope_job::discover::Job;
 use mpiscope_job::live_process::Reader;
+use mpiscope_job::other_hosts::SEVERAL_HERE;
 use mpiscope_job::snapshot::{self, JobSnapshot};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -100,7 +101,7 @@ fn job(target: Option<&str>) -> Result<Job> {
         Target::Job(_) => bail!("it does not run any more: `mpiscope report` shows what was"),
         Target::Jobs(jobs) => {
             let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
-            bail!("several jobs run here; name one: mpiscope top {}", names.join(" | "));
+            bail!("{SEVERAL_HERE} mpiscope top {}", names.join(" | "));
         }
         Target::File(path) => bail!("{}: no such running job; `mpiscope report` shows files", path.display()),
     }

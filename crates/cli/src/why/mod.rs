@@ -11,6 +11,7 @@ use anyhow::{Result, bail};
 use mpiscope_job::discover::Job;
 use mpiscope_job::evidence::{self, Evidence};
 use mpiscope_job::locate::Locate;
+use mpiscope_job::other_hosts::SEVERAL_HERE;
 use mpiscope_job::process_file::ProcessFile;
 use mpiscope_job::questions::observation::Observation;
 use mpiscope_job::questions::observation::live::{Look, look, look_back, settle};
@@ -119,7 +120,7 @@ fn job(name: Option<&str>) -> Result<Job> {
         Target::Job(job) => Ok(job),
         Target::Jobs(jobs) => {
             let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
-            bail!("several jobs run here; name one: mpiscope why {}", names.join(" | "));
+            bail!("{SEVERAL_HERE} mpiscope why {}", names.join(" | "));
         }
         Target::File(path) => bail!("{}: not a running job", path.display()),
     }

@@ -179,6 +179,10 @@ struct Running {
 }
 
 impl Context for Running {
+    fn compares_calls(&self) -> bool {
+        false
+    }
+
     fn age(&self, process: &Process, since: u64) -> Option<f64> {
         Some(self.now_ns.saturating_sub(process.clock.ns_at(since)) as f64 / 1e9)
     }
