@@ -5,7 +5,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, ExitStatus, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 
 /// How many lines are kept of what one set of tests wrote, and as many of the names.
 const KEPT: usize = 60;
@@ -34,30 +34,55 @@ impl Failures {
     /// # Errors
     /// When it cannot be started, ends otherwise than with the failure of tests, or tests fail also when they run alone.
     pub fn run(&mut self, tests: impl Fn() -> Command, arguments: &[&str]) -> Result<()> {
-        self.run_showing(tests, arguments, &mut std::io::stdout())
+        let shown = &mut std::io::stdout();
+        let ended = run(tests().arg("--").args(arguments), shown)?;
+        self.again(tests, ended, shown)
     }
 
-    fn run_showing(
+    /// As [`Failures::run`], and beside it other tests, which mostly wait. What these write is shown when they have ended,
+    /// and what failed of either is run once more when nothing else runs.
+    ///
+    /// # Errors
+    /// As of [`Failures::run`], of either.
+    pub fn run_beside(
         &mut self,
         tests: impl Fn() -> Command,
-        arguments: &[&str],
-        shown: &mut impl Write,
+        others: impl Fn() -> Command + Sync,
     ) -> Result<()> {
-        let mut command = tests();
-        let (said, status) = run(command.arg("--").args(arguments), shown)?;
-        let failed = said.failed.clone();
+        let shown = &mut std::io::stdout();
+        let (ended, beside) = std::thread::scope(|scope| {
+            let beside = scope.spawn(|| {
+                let mut written = Vec::new();
+                (run(&mut others(), &mut written), written)
+            });
+            let ended = run(&mut tests(), &mut std::io::stdout());
+            (ended, beside.join())
+        });
+        let (others_ended, written) = beside.map_err(|_| anyhow!("the tests beside the others panicked"))?;
+        shown.write_all(&written)?;
+        let first = ended.and_then(|ended| self.again(tests, ended, shown));
+        let second = others_ended.and_then(|ended| self.again(others, ended, shown));
+        first.and(second)
+    }
+
+    /// Runs what failed once more, each test alone.
+    fn again(&mut self, tests: impl Fn() -> Command, ended: Ended, shown: &mut impl Write) -> Result<()> {
+        let Ended { said, status, first } = ended;
         self.sets.extend(said.sets);
         if status.success() {
             return Ok(());
         }
-        let first = format!("{command:?}: {status}");
-        ensure!((1..=AGAIN).contains(&failed.len()), "{first}");
-        for name in failed {
+        ensure!((1..=AGAIN).contains(&said.failed.len()), "{first}: {status}");
+        for name in said.failed {
             writeln!(shown, "\nonce more, alone: {name}")?;
             let mut command = tests();
-            let (said, status) = run(command.args(["--", "--exact", &name]), shown)?;
-            self.sets.extend(said.sets);
-            ensure!(status.success() && said.passed > 0, "{first}; once more: {status}");
+            let ended = run(command.args(["--", "--exact", &name]), shown)?;
+            self.sets.extend(ended.said.sets);
+            ensure!(
+                ended.status.success() && ended.said.passed > 0,
+                "{first}: {status}; once more: {}",
+                ended.status
+            );
             self.unstable.push(name);
         }
         Ok(())
@@ -77,14 +102,23 @@ impl Failures {
     }
 }
 
-fn run(command: &mut Command, shown: &mut impl Write) -> Result<(Said, ExitStatus)> {
+/// A run of tests that has ended.
+#[derive(Debug)]
+struct Ended {
+    said: Said,
+    status: ExitStatus,
+    /// The command, as it is shown where it failed.
+    first: String,
+}
+
+fn run(command: &mut Command, shown: &mut impl Write) -> Result<Ended> {
     let mut child =
         command.stdout(Stdio::piped()).spawn().with_context(|| format!("cannot start {command:?}"))?;
     let mut said = Said::default();
     if let Some(output) = child.stdout.take() {
         said.follow(output, shown)?;
     }
-    Ok((said, child.wait()?))
+    Ok(Ended { said, status: child.wait()?, first: format!("{command:?}") })
 }
 
 impl Said {
@@ -167,11 +201,28 @@ mod tests {
         let again = |afterwards: &str| {
             let folder = tempfile::tempdir().unwrap();
             let mut failures = Failures::default();
-            let ended = failures.run_showing(|| tests(folder.path(), afterwards), &[], &mut std::io::sink());
+            let tests = || tests(folder.path(), afterwards);
+            let ended = run(&mut tests(), &mut std::io::sink()).unwrap();
+            let ended = failures.again(tests, ended, &mut std::io::sink());
             (ended.is_ok(), failures.unstable)
         };
         assert_eq!(again("echo 'test result: ok. 1 passed; 0 failed'"), (true, vec!["b".to_owned()]));
         assert_eq!(again("echo 'test result: ok. 0 passed; 0 failed'"), (false, vec![]));
         assert_eq!(again("exit 101"), (false, vec![]));
+    }
+
+    #[test]
+    fn of_two_that_run_beside_each_other_each_may_fail() {
+        let beside = |one: &str, other: &str| {
+            let shell = |script: &str| {
+                let mut command = Command::new("sh");
+                command.args(["-c", script]);
+                command
+            };
+            Failures::default().run_beside(|| shell(one), || shell(other)).is_ok()
+        };
+        assert!(beside("true", "true"));
+        assert!(!beside("exit 101", "true"));
+        assert!(!beside("true", "exit 101"));
     }
 }

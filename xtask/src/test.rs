@@ -9,6 +9,9 @@ use mpiscope_testkit::mpi;
 use crate::failures::Failures;
 use crate::{build, mpi as libraries, sanitize};
 
+/// Set where hosts may be made of name spaces.
+const CLUSTER: &str = "MPISCOPE_CLUSTER";
+
 /// What to run.
 #[derive(clap::Args)]
 pub struct Args {
@@ -32,9 +35,12 @@ pub fn run(args: &Args) -> Result<()> {
     // All of them, also after a failure: one run shows everything.
     let tests = if args.filter.is_none() {
         let sanitized = sanitize::run(&sanitize::Args {});
-        failures
-            .run(|| of(&["--workspace", "--exclude", "mpiscope-matrix", "--no-fail-fast"]), &[])
-            .and(sanitized)
+        let tests = if std::env::var_os(CLUSTER).is_some() {
+            failures.run_beside(without_hosts, on_hosts)
+        } else {
+            failures.run(without_hosts, &[])
+        };
+        tests.and(sanitized)
     } else {
         Ok(())
     };
@@ -62,6 +68,19 @@ pub fn run(args: &Args) -> Result<()> {
         bail!("no real MPI library was tested; `cargo xtask mpi` says why none could be had");
     }
     Ok(())
+}
+
+/// All tests but the matrix and those of jobs on several hosts, which are said to be ignored here.
+fn without_hosts() -> Command {
+    let mut command = of(&["--workspace", "--exclude", "mpiscope-matrix", "--no-fail-fast"]);
+    command.env_remove(CLUSTER);
+    command
+}
+
+/// The tests of jobs on several hosts. They wait for hosts that start and for such that do not answer, so other tests can run
+/// beside them.
+fn on_hosts() -> Command {
+    of(&["--workspace", "--test", "cluster"])
 }
 
 /// `cargo test` of some packages.
