@@ -1,9 +1,10 @@
 //! How far a look at a running job goes: this host, or all hosts of the job.
 
-use crate::procs;
+use mpiscope_job::acquire::SystemHosts;
 use mpiscope_job::discover::Job;
 use mpiscope_job::other_hosts::{self, Elsewhere};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What verbs that look at running jobs have in common.
@@ -22,9 +23,16 @@ impl HostScope {
             return Elsewhere { not_seen: job.not_seen.clone(), ..Elsewhere::default() };
         }
         open_as_many_files_as_allowed();
-        let hosts = procs::system().started_by(job.slurm());
+        let hosts = system().started_by(job.slurm());
         other_hosts::join(job, &hosts, pause, stacks)
     }
+}
+
+/// This host, and how to reach others: this program is taken to be at the same place there, unless `MPISCOPE_REMOTE`
+/// says where it is.
+pub fn system() -> SystemHosts {
+    let program = std::env::var_os("MPISCOPE_REMOTE").map(PathBuf::from);
+    SystemHosts::new(program.or_else(|| std::env::current_exe().ok()).unwrap_or_else(|| "mpiscope".into()))
 }
 
 /// The part of each host is a file that stays open, and the usual limit is a thousand.

@@ -1,5 +1,6 @@
 //! `mpiscope procs`: all processes of a job and of the jobs connected with it, found from any one of them.
 
+use crate::host_scope::system;
 use crate::render::{Screen, Table, complain, or_dash, while_working};
 use crate::run::ended;
 use crate::selection::{self, Target};
@@ -213,13 +214,6 @@ fn connections(found: &Acquired, named: &BTreeMap<JobKey, BTreeSet<String>>) -> 
     };
     let jobs = discover().into_iter().filter(is_meant);
     jobs.flat_map(|job| connected::of_job(&job)).collect()
-}
-
-/// This host, and how to reach others: this program is taken to be at the same place there, unless `MPISCOPE_REMOTE`
-/// says where it is.
-pub fn system() -> SystemHosts {
-    let program = std::env::var_os("MPISCOPE_REMOTE").map(PathBuf::from);
-    SystemHosts::new(program.or_else(|| std::env::current_exe().ok()).unwrap_or_else(|| "mpiscope".into()))
 }
 
 /// The same, for the job of these processes: one that Slurm has started is asked by Slurm.

@@ -1,6 +1,5 @@
 //! What the user means: a job, a process, a file, or the only job there is.
 
-use crate::run::watch::hang_file;
 use anyhow::{Result, anyhow, bail};
 use mpiscope_job::discover::{Job, Parts, discover};
 use mpiscope_job::evidence;
@@ -94,7 +93,7 @@ pub fn find(name: Option<&str>) -> Result<Target> {
 
 /// What is left of a job that does not run any more.
 fn if_ended(job: &str) -> String {
-    let saved = hang_file(job);
+    let saved = evidence::hang_file(job);
     if saved.is_file() {
         return format!("Of a job of this name that hung there is {}: name that file", saved.display());
     }

@@ -7,8 +7,10 @@ use mpiscope_image::derive::{self, Activity, Moved, Polling, Share, ThreadView, 
 use mpiscope_image::layout;
 use mpiscope_image::layout::{Call, Header, Loss, Note, Recording, SectionKind, State, Thread};
 use mpiscope_image::{Error, Function, Functions, Image, Record, Snapshot, Source};
+use mpiscope_target::signal_name;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// More threads or notes than this are not looked at: the layer never makes so many.
 const MOST_RECORDS: u64 = 4096;
@@ -22,6 +24,20 @@ pub enum Ending {
     Exit(i32),
     /// It was killed by this signal.
     Signal(i32),
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Exit(code) => write!(f, "exit status {code}"),
+            Self::Signal(signal) => {
+                write!(f, "killed by signal {signal}")?;
+                let Some(name) = signal_name(signal) else { return Ok(()) };
+                let why = if signal == libc::SIGXCPU { ", out of CPU time" } else { "" };
+                write!(f, " ({name}{why})")
+            }
+        }
+    }
 }
 
 /// A process that has an image.

@@ -44,9 +44,12 @@ impl fmt::Display for Run {
 const LEAST_STRIDED: usize = 3;
 
 impl RankSet {
-    /// For sentences: `rank 3`, `ranks [0,4-31]`.
+    /// For sentences: `rank 3`, `ranks [0,4-31]`; of nobody, `a process of unknown rank`.
     #[must_use]
     pub fn named(&self) -> String {
+        if self.0.is_empty() {
+            return "a process of unknown rank".to_owned();
+        }
         format!("{} {self}", noun(self.0.len()))
     }
 

@@ -150,9 +150,12 @@ impl Members {
         }
     }
 
-    /// For sentences: `rank 3`, `ranks [0,4-31]`, `ranks [0-1], 1.[0-1]`.
+    /// For sentences: `rank 3`, `ranks [0,4-31]`, `ranks [0-1], 1.[0-1]`; of nobody, `a process of unknown rank`.
     #[must_use]
     pub fn named(&self) -> String {
+        if self.is_empty() {
+            return "a process of unknown rank".to_owned();
+        }
         format!("{} {self}", noun(self.len()))
     }
 

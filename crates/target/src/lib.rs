@@ -24,6 +24,7 @@ mod own_process;
 mod permission;
 mod process_memory;
 pub mod procfs;
+mod signal;
 mod symbolize;
 mod target;
 
@@ -34,5 +35,6 @@ pub use error::{Error, Result};
 pub use in_memory::InMemory;
 pub use live::{Files, Live};
 pub use own_process::OwnProcess;
+pub use signal::signal_name;
 pub use symbolize::{Location, Symbolizer, demangle};
 pub use target::{ByteOrder, Module, Target};

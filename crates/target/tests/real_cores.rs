@@ -112,7 +112,10 @@ fn a_core_by_the_kernel_tells_who_died_of_what_and_shows_memory_and_symbols() {
     let core = Core::open(&path).unwrap();
     let main = check(&core, &app, 0x0123_4568);
     let crash = core.crash().unwrap();
-    assert_eq!((crash.signal_name(), crash.fault_address), (Some("SIGSEGV"), Some(16)));
+    assert_eq!(
+        (mpiscope_target::signal_name(crash.signal), crash.fault_address),
+        (Some("SIGSEGV"), Some(16))
+    );
     let pc = core.threads()[0].pc.unwrap();
     assert!((main..main + 200).contains(&pc));
     let place = Symbolizer::new().locate(&app, core.modules().unwrap()[0].address_in_file(pc));

@@ -3,7 +3,7 @@
 use super::Options;
 use super::debugger::{self, Debugger};
 use super::group::{self, Answer};
-use crate::procs;
+use crate::host_scope;
 use crate::render::{Screen, complain};
 use anyhow::{Context, Result, bail};
 use mpiscope_job::acquire::{Entry, Hosts, Remote};
@@ -81,7 +81,7 @@ pub fn run(
 
 /// Processes of this host, and those of others by host.
 pub fn split(chosen: &[Entry]) -> (Vec<Entry>, BTreeMap<String, Vec<Entry>>) {
-    let system = procs::system();
+    let system = host_scope::system();
     let mut elsewhere: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
     let mut here = Vec::new();
     for entry in chosen {

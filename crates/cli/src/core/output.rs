@@ -54,11 +54,6 @@ fn conclusions(postmortem: &Postmortem) -> Vec<String> {
     lines
 }
 
-pub(super) fn who(ranks: &RankSet) -> String {
-    let plural = if ranks.0.len() == 1 { "" } else { "s" };
-    if ranks.0.is_empty() { "a process of unknown rank".into() } else { format!("rank{plural} {ranks}") }
-}
-
 fn head(postmortem: &Postmortem) -> Vec<String> {
     let ranks: RankSet = postmortem.deaths.iter().filter_map(|d| d.now.rank).collect();
     let files = postmortem.deaths.len();
@@ -67,7 +62,7 @@ fn head(postmortem: &Postmortem) -> Vec<String> {
     lines.push(format!(
         "  {files} core file{}: {}{of}; {}; job {}",
         if files == 1 { "" } else { "s" },
-        who(&ranks),
+        ranks.named(),
         if postmortem.library.is_empty() { "unknown MPI library" } else { &postmortem.library },
         postmortem.jobs.join(", ")
     ));
@@ -94,7 +89,7 @@ fn first_lines(postmortem: &Postmortem, first: &FirstFailure) -> Vec<String> {
     };
     let rank: RankSet = death.now.rank.into_iter().collect();
     let host = if death.now.host.is_empty() { String::new() } else { format!(" on {}", death.now.host) };
-    let mut lines = vec![format!("{what}: {}{host}: {}{when}", who(&rank), killed(death))];
+    let mut lines = vec![format!("{what}: {}{host}: {}{when}", rank.named(), killed(death))];
     if let Some(place) = &death.place {
         let call = own_call(death).map_or_else(String::new, |call| format!(", in {call}"));
         lines.push(format!("  at {}{call}", shown(place)));
@@ -203,7 +198,7 @@ fn messages(postmortem: &Postmortem) -> Vec<String> {
     let death = postmortem.first.as_ref().and_then(|first| postmortem.deaths.get(first.index));
     let Some(death) = death.filter(|death| !death.messages.is_empty()) else { return Vec::new() };
     let rank: RankSet = death.now.rank.into_iter().collect();
-    let mut lines = vec![String::new(), format!("last messages of {}, newest first:", who(&rank))];
+    let mut lines = vec![String::new(), format!("last messages of {}, newest first:", rank.named())];
     lines.extend(death.messages.iter().take(MOST_MESSAGES).map(|message| {
         let way = if message.sent { "sent to" } else { "received from" };
         let comm = message.comm.as_ref().map_or_else(String::new, |comm| format!(" on {comm}"));
@@ -223,7 +218,7 @@ fn left_out(postmortem: &Postmortem) -> Vec<String> {
         if let Some(missing) = death.missing_bytes {
             lines.push(format!(
                 "note ({}): {} is cut off, {missing} bytes are missing",
-                who(&rank),
+                rank.named(),
                 death.file
             ));
         }
@@ -237,7 +232,7 @@ fn left_out(postmortem: &Postmortem) -> Vec<String> {
             }
         }
     }
-    lines.extend(notes.iter().map(|(text, ranks)| format!("note ({}): {text}", who(ranks))));
+    lines.extend(notes.iter().map(|(text, ranks)| format!("note ({}): {text}", ranks.named())));
     lines
 }
 

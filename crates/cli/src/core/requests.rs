@@ -1,6 +1,5 @@
 //! What the ranks had under way: a line for each kind of request.
 
-use super::output::who;
 use crate::inspect::describe::Called;
 use crate::inspect::describe::request::What;
 use crate::render::{self, span};
@@ -41,7 +40,7 @@ pub fn lines(postmortem: &Postmortem) -> Vec<String> {
     }
     let line = |(ranks, age, what, place): &Alike| {
         let age = age.map_or_else(String::new, |age| format!(", for {}", render::age(age)));
-        format!("  {}: {what}{age}{place}", who(ranks))
+        format!("  {}: {what}{age}{place}", ranks.named())
     };
     let mut lines: Vec<String> = rows.iter().map(line).collect();
     if hidden > 0 {

@@ -111,7 +111,7 @@ fn lines(
     let short = |line: String| Block::Line(shorten(&line, 2 * terminal.width - MARGIN));
     let mut head = vec![short(format!("mpiscope: {}", report.command))];
     if report.ranks.is_empty() {
-        head.extend(nobody::lines(report, scope, command).into_iter().map(Block::Line));
+        head.extend(nobody::lines(report, (scope.whole, scope.ending), command).into_iter().map(Block::Line));
     } else {
         head.extend(overview(report).into_iter().map(short));
         head.push(table(report).into());
@@ -285,7 +285,7 @@ fn ends(report: &JobReport) -> Vec<String> {
     let nobody = report.ranks.is_empty();
     let worth = |s: &&Silent| !nobody || s.ending.is_some_and(|end| end != Ending::Exit(0));
     for silent in report.silent.iter().filter(worth) {
-        let end = silent.ending.map_or_else(|| "ended".to_owned(), ending);
+        let end = silent.ending.map_or_else(|| "ended".to_owned(), |ending| ending.to_string());
         ends.entry(format!("never called MPI, {end}")).or_default().add(0, silent.rank);
     }
     let first = report.first_end.map(|first| {
@@ -297,11 +297,7 @@ fn ends(report: &JobReport) -> Vec<String> {
     });
     let mut lines: Vec<(Members, String)> = ends.into_iter().map(|(text, ranks)| (ranks, text)).collect();
     lines.sort_by_key(|(ranks, _)| ranks.first());
-    let who = |ranks: &Members| match ranks.len() {
-        0 => "a process of unknown rank".to_owned(),
-        _ => ranks.named(),
-    };
-    let lines = lines.iter().map(|(ranks, text)| format!("  {}: {text}", who(ranks)));
+    let lines = lines.iter().map(|(ranks, text)| format!("  {}: {text}", ranks.named()));
     first.into_iter().chain(lines).collect()
 }
 
@@ -321,7 +317,7 @@ fn bad_end(rank: &RankReport) -> Option<String> {
     }
     match rank.ending {
         Some(Ending::Exit(0)) | None => {}
-        Some(end) => parts.push(ending(end)),
+        Some(end) => parts.push(end.to_string()),
     }
     if let Some(core) = &rank.core {
         parts.push(format!("core file {}", core.display()));
@@ -357,37 +353,6 @@ fn last_seen(rank: &RankReport) -> Option<String> {
 
 fn called(what: &str, place: Option<&String>) -> String {
     place.map_or_else(|| what.to_owned(), |place| format!("{what} at {place}"))
-}
-
-/// How a program or its launcher ended, for people.
-pub fn ending(ending: Ending) -> String {
-    match ending {
-        Ending::Exit(code) => format!("exit status {code}"),
-        Ending::Signal(signal) => match signal_name(signal) {
-            Some(name) => format!("killed by signal {signal} ({name})"),
-            None => format!("killed by signal {signal}"),
-        },
-    }
-}
-
-fn signal_name(signal: i32) -> Option<&'static str> {
-    Some(match signal {
-        libc::SIGHUP => "SIGHUP",
-        libc::SIGINT => "SIGINT",
-        libc::SIGQUIT => "SIGQUIT",
-        libc::SIGILL => "SIGILL",
-        libc::SIGTRAP => "SIGTRAP",
-        libc::SIGABRT => "SIGABRT",
-        libc::SIGBUS => "SIGBUS",
-        libc::SIGFPE => "SIGFPE",
-        libc::SIGKILL => "SIGKILL",
-        libc::SIGSEGV => "SIGSEGV",
-        libc::SIGPIPE => "SIGPIPE",
-        libc::SIGALRM => "SIGALRM",
-        libc::SIGTERM => "SIGTERM",
-        libc::SIGXCPU => "SIGXCPU, out of CPU time",
-        _ => return None,
-    })
 }
 
 /// What was wrong with the run, beside what was not freed: at most three lines.

@@ -1,15 +1,12 @@
 //! What a program needs in its environment to run under the layer.
 
 use super::TraceWindow;
-use super::preload;
+use super::preload::{self, LAYER};
 use anyhow::{Result, bail};
 use std::ffi::OsString;
 use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
-
-/// File name of the layer.
-pub const LAYER: &str = "libmpiscope.so";
 
 /// Where the layer is, from the folder of this executable. Wheels and some distributions have `lib64`.
 const PLACES: [&str; 5] = ["", "../lib", "../lib/mpiscope", "../lib64", "../lib64/mpiscope"];

@@ -1,31 +1,31 @@
 //! The report where no process called MPI: what is known of the reason, and what to try.
 
-use super::banner::{Scope, ending};
 use super::launcher;
 use mpiscope_job::process::Ending;
 use mpiscope_job::report::JobReport;
 use mpiscope_job::setup;
 use std::ffi::OsString;
 
-/// Lines below the command's.
-pub fn lines(report: &JobReport, scope: &Scope, command: &[OsString]) -> Vec<String> {
-    let processes = match (scope.whole, report.silent.len()) {
+/// Lines below the command's; `whole` and `ending` as in [`Scope`](super::banner::Scope).
+pub fn lines(
+    report: &JobReport,
+    (whole, ending): (bool, Option<Ending>),
+    command: &[OsString],
+) -> Vec<String> {
+    let processes = match (whole, report.silent.len()) {
         (true, 0) => "no process".to_owned(),
         (_, n) => format!("none of {n} processes on this host"),
     };
     let mut lines = vec![format!("  {processes} called MPI under the layer.")];
-    if let Some(end) = scope.ending.filter(|end| *end != Ending::Exit(0)) {
-        lines.push(format!(
-            "  How the program or its launcher ended: {}. See its own message above.",
-            ending(end)
-        ));
+    if let Some(end) = ending.filter(|end| *end != Ending::Exit(0)) {
+        lines.push(format!("  How the program or its launcher ended: {end}. See its own message above."));
     }
     lines.extend(program_of(command));
     lines.push(
         "  Did it end before MPI_Init? Did the launcher drop LD_PRELOAD? `mpiscope doctor COMMAND` looks."
             .into(),
     );
-    if scope.whole {
+    if whole {
         let other_form =
             "  For ranks on other hosts, and where LD_PRELOAD is dropped: mpirun ... mpiscope run APP";
         lines.push(other_form.into());

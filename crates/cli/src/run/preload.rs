@@ -4,7 +4,6 @@
 //! through a link to its folder in the private folder of its user; the plug-ins, which the layer finds beside itself, are found through it
 //! as well. The link stays: it is the same for every job.
 
-use super::environment::LAYER;
 use anyhow::{Context, Result, bail};
 use mpiscope_job::runtime;
 use rustix::process::geteuid;
@@ -15,6 +14,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
+
+/// File name of the layer.
+pub const LAYER: &str = "libmpiscope.so";
 
 /// What separates names.
 const SEPARATORS: [u8; 4] = *b" :\t\n";

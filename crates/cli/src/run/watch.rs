@@ -9,6 +9,7 @@ use super::{Options, evidence};
 use crate::render::{Screen, Terminal, complain, duration};
 use crate::why::{before_its_end, output, twice};
 use mpiscope_job::discover::{Job, discover};
+use mpiscope_job::evidence::hang_file;
 use mpiscope_job::questions::observation::live::progress;
 use mpiscope_job::questions::why::{Kind, Verdict};
 use mpiscope_job::symbols::FileSymbols;
@@ -58,11 +59,6 @@ pub struct Watch {
     reporter: Arc<Reporter>,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
-}
-
-/// Where what is known of a job that hangs is saved without `--out`.
-pub fn hang_file(job: &str) -> PathBuf {
-    PathBuf::from(format!("mpiscope-hang-{job}.mpiscope"))
 }
 
 impl Watch {

@@ -5,7 +5,7 @@
 //! one that the library has in an environment without any settings, and beside the text of the environment variable.
 
 use super::item::Item;
-use super::query::Environment;
+use std::ffi::OsString;
 
 /// Is it a variable of the library, of which it does not say itself where its value comes from?
 pub fn is_open(item: &Item) -> bool {
@@ -13,7 +13,7 @@ pub fn is_open(item: &Item) -> bool {
 }
 
 /// Says it of all such variables; `plain` are the same in an environment without settings.
-pub fn settle(items: &mut [Item], plain: &[Item], environment: &Environment) {
+pub fn settle(items: &mut [Item], plain: &[Item], environment: &[(OsString, OsString)]) {
     for item in items.iter_mut().filter(|item| is_open(item)) {
         let same = plain.iter().find(|other| other.kind == item.kind && other.name == item.name);
         let default = same.and_then(|same| same.values.first()).map(|held| held.value.as_str());
@@ -61,7 +61,7 @@ mod tests {
     fn judged(default: &str, value: &str, said: Option<&str>) -> String {
         let mut items = [variable("I_MPI_X", value, "other")];
         let plain = [variable("MPIR_CVAR_X", default, "other")];
-        let environment = said.map(|text| ("I_MPI_X".into(), text.into())).into_iter().collect();
+        let environment = said.map(|text| ("I_MPI_X".into(), text.into())).into_iter().collect::<Vec<_>>();
         settle(&mut items, &plain, &environment);
         items[0].values[0].from.clone()
     }

@@ -1,6 +1,6 @@
 //! Signals in words.
 
-use mpiscope_target::Crash;
+use mpiscope_target::{Crash, signal_name};
 use serde::Serialize;
 
 /// `si_code` of faults whose address the processor does not tell.
@@ -35,7 +35,7 @@ impl Signal {
         let own = crash.code > 0 || sender.is_some_and(|sender| sender == pid);
         Self {
             number: crash.signal,
-            name: crash.signal_name().map_or_else(|| format!("signal {}", crash.signal), str::to_owned),
+            name: signal_name(crash.signal).map_or_else(|| format!("signal {}", crash.signal), str::to_owned),
             code: crash.code,
             meaning: meaning(crash, own),
             fault_address: crash.fault_address.filter(|_| crash.code != SI_KERNEL),

@@ -53,6 +53,12 @@ const FOLLOWED: &str = "followed.json";
 /// An image longer than this is neither saved nor believed: some millions of objects.
 const LONGEST_IMAGE: u64 = 4 << 30;
 
+/// Where what is known of a job that hangs is saved by `mpiscope run` without `--out`.
+#[must_use]
+pub fn hang_file(job: &str) -> PathBuf {
+    PathBuf::from(format!("mpiscope-hang-{job}.mpiscope"))
+}
+
 fn image_name(number: usize) -> String {
     format!("process/{number}.image")
 }

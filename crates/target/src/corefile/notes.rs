@@ -83,44 +83,6 @@ impl Crash {
         const HARMLESS: [i32; 8] = [17, 18, 19, 20, 21, 22, 23, 28];
         !HARMLESS.contains(&self.signal)
     }
-
-    /// The signal's name (`SIGSEGV`), as most machines number them.
-    pub fn signal_name(&self) -> Option<&'static str> {
-        const NAMES: [&str; 31] = [
-            "SIGHUP",
-            "SIGINT",
-            "SIGQUIT",
-            "SIGILL",
-            "SIGTRAP",
-            "SIGABRT",
-            "SIGBUS",
-            "SIGFPE",
-            "SIGKILL",
-            "SIGUSR1",
-            "SIGSEGV",
-            "SIGUSR2",
-            "SIGPIPE",
-            "SIGALRM",
-            "SIGTERM",
-            "SIGSTKFLT",
-            "SIGCHLD",
-            "SIGCONT",
-            "SIGSTOP",
-            "SIGTSTP",
-            "SIGTTIN",
-            "SIGTTOU",
-            "SIGURG",
-            "SIGXCPU",
-            "SIGXFSZ",
-            "SIGVTALRM",
-            "SIGPROF",
-            "SIGWINCH",
-            "SIGIO",
-            "SIGPWR",
-            "SIGSYS",
-        ];
-        NAMES.get(usize::try_from(self.signal).ok()?.checked_sub(1)?).copied()
-    }
 }
 
 /// Who the process was (`prpsinfo`).

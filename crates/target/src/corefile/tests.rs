@@ -90,7 +90,10 @@ fn a_core_of_any_width_and_order_is_understood() {
         let expected = if width == 8 { (Some(0x101), Some(0x111)) } else { (Some(0x120), Some(0x101)) };
         assert_eq!((thread.pc, thread.sp), expected);
         let crash = core.crash().unwrap();
-        assert_eq!((crash.signal_name(), crash.fault_address), (Some("SIGSEGV"), Some(0xdead_0008)));
+        assert_eq!(
+            (crate::signal_name(crash.signal), crash.fault_address),
+            (Some("SIGSEGV"), Some(0xdead_0008))
+        );
         assert_eq!(core.executable().unwrap(), Path::new("/no/such/program"));
         let modules = core.modules().unwrap();
         assert_eq!(modules.len(), 1, "only what has code");

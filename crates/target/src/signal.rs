@@ -1,0 +1,54 @@
+//! What signals are called.
+
+/// The names of signals, from number 1 on, as most machines number them.
+const NAMES: [&str; 31] = [
+    "SIGHUP",
+    "SIGINT",
+    "SIGQUIT",
+    "SIGILL",
+    "SIGTRAP",
+    "SIGABRT",
+    "SIGBUS",
+    "SIGFPE",
+    "SIGKILL",
+    "SIGUSR1",
+    "SIGSEGV",
+    "SIGUSR2",
+    "SIGPIPE",
+    "SIGALRM",
+    "SIGTERM",
+    "SIGSTKFLT",
+    "SIGCHLD",
+    "SIGCONT",
+    "SIGSTOP",
+    "SIGTSTP",
+    "SIGTTIN",
+    "SIGTTOU",
+    "SIGURG",
+    "SIGXCPU",
+    "SIGXFSZ",
+    "SIGVTALRM",
+    "SIGPROF",
+    "SIGWINCH",
+    "SIGIO",
+    "SIGPWR",
+    "SIGSYS",
+];
+
+/// The name of a signal (`SIGSEGV`); none of a number that is no signal, or one of those for programs' own use.
+#[must_use]
+pub fn signal_name(number: i32) -> Option<&'static str> {
+    NAMES.get(usize::try_from(number).ok()?.checked_sub(1)?).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_have_the_names_that_the_system_numbers() {
+        let named = [libc::SIGHUP, libc::SIGSEGV, libc::SIGXCPU, libc::SIGSYS].map(signal_name);
+        assert_eq!(named, ["SIGHUP", "SIGSEGV", "SIGXCPU", "SIGSYS"].map(Some));
+        assert_eq!([-1, 0, 32, i32::MAX].map(signal_name), [None; 4]);
+    }
+}
