@@ -368,6 +368,17 @@ fn nothing_to_look_at_is_status_2_with_the_next_thing_to_try() {
 }
 
 #[test]
+fn why_of_several_names_says_that_a_running_job_is_named_alone() {
+    let cores = four();
+    let file = cores.0.path().join("core.2");
+    let output =
+        Command::new(MPISCOPE).arg("why").args([file.as_os_str(), "1-2ab".as_ref()]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("1-2ab: no such file") && said.contains("a running job is named alone"), "{said}");
+}
+
+#[test]
 fn damaged_files_never_crash_and_never_take_long() {
     let cores = four();
     let path = cores.0.path().join("core.2");

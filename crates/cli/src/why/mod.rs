@@ -97,10 +97,19 @@ fn judge(options: &Options) -> Result<Judged> {
     match options.targets.as_slice() {
         [] => everywhere(job(None)?, pause, host_scope, stacks),
         [one] if !is_path(one) => everywhere(job(Some(one))?, pause, host_scope, stacks),
-        paths => match evidence_files(paths) {
-            Some(files) => of_evidence(&files, stacks),
-            None => of_files(&paths.iter().map(PathBuf::from).collect::<Vec<_>>(), stacks),
-        },
+        paths => of_paths(paths, stacks),
+    }
+}
+
+fn of_paths(paths: &[String], stacks: bool) -> Result<Judged> {
+    if let Some(name) = paths.iter().find(|name| paths.len() > 1 && !Path::new(name).exists()) {
+        bail!(
+            "{name}: no such file or directory; several names are files of one job, a running job is named alone"
+        );
+    }
+    match evidence_files(paths) {
+        Some(files) => of_evidence(&files, stacks),
+        None => of_files(&paths.iter().map(PathBuf::from).collect::<Vec<_>>(), stacks),
     }
 }
 
