@@ -23,7 +23,7 @@ impl HostScope {
             return Elsewhere { not_seen: job.not_seen.clone(), ..Elsewhere::default() };
         }
         open_as_many_files_as_allowed();
-        let hosts = system().started_by(job.slurm());
+        let hosts = system().started_by(job.started_by());
         other_hosts::join(job, &hosts, pause, stacks)
     }
 }

@@ -12,6 +12,7 @@ use mpiscope_job::discover::{HeldImage, Job, LastStage, discover};
 use mpiscope_job::evidence;
 use mpiscope_job::other_hosts::{NONE_HERE, SEVERAL_HERE};
 use mpiscope_job::scheduler::{Allocation, SlurmId};
+use mpiscope_job::started_by::StartedBy;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
@@ -179,10 +180,10 @@ pub fn look(targets: &[String], remote: bool, whose: &Whose) -> Result<Acquired>
 
 /// The same, and how the job's hosts are asked: where the user logs in no process of it says what started it.
 pub fn look_by(targets: &[String], remote: bool, whose: &Whose) -> Result<(Acquired, SystemHosts)> {
-    let Beginning { start, owner, jobs, slurm } = beginning(targets, remote)?;
+    let Beginning { start, owner, jobs, started_by } = beginning(targets, remote)?;
     let users = whose.user.clone().unwrap_or(owner);
     let by_job = jobs.keys().next().is_some();
-    let system = system().started_by(slurm);
+    let system = system().started_by(started_by);
     let scope = Scope { remote, users, jobs };
     let mut found = acquire::acquire(&system, start, &scope)?;
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
@@ -220,8 +221,8 @@ fn connections(found: &Acquired, named: &BTreeMap<JobKey, BTreeSet<String>>) -> 
 pub fn system_of(entries: &[Entry]) -> SystemHosts {
     let system = system();
     let here = entries.iter().filter(|entry| system.here(&entry.place.host));
-    let slurm = here.map(|entry| entry.place.pid).find_map(SlurmId::of_process);
-    system.started_by(slurm)
+    let started_by = StartedBy::of_processes(here.map(|entry| entry.place.pid));
+    system.started_by(started_by)
 }
 
 /// Where to begin.
@@ -231,8 +232,8 @@ struct Beginning {
     owner: Users,
     /// The jobs that are wanted whole.
     jobs: BTreeMap<JobKey, BTreeSet<String>>,
-    /// What has started them, if that is Slurm.
-    slurm: Option<SlurmId>,
+    /// What has started them.
+    started_by: StartedBy,
 }
 
 /// What the user names: processes and jobs, or one core file; the only job there is, if nothing is named.
@@ -242,12 +243,12 @@ fn beginning(targets: &[String], remote: bool) -> Result<Beginning> {
     {
         let owner = Users::only(std::fs::metadata(file)?.uid());
         let start = Start::core(Path::new(file))?;
-        return Ok(Beginning { start, owner, jobs: BTreeMap::new(), slurm: None });
+        return Ok(Beginning { start, owner, jobs: BTreeMap::new(), started_by: StartedBy::default() });
     }
     let is_process = |target: &&String| target.parse::<u32>().is_ok();
     let (pids, names): (Vec<&String>, Vec<&String>) = targets.iter().partition(is_process);
     let pids: Vec<u32> = pids.into_iter().filter_map(|pid| pid.parse().ok()).collect();
-    let mut slurm = pids.iter().find_map(|pid| SlurmId::of_process(*pid));
+    let mut started_by = StartedBy::of_processes(pids.iter().copied());
     let mut jobs: BTreeMap<JobKey, BTreeSet<String>> =
         pids.iter().filter_map(|pid| silent::job_of(*pid)).map(|job| (job, BTreeSet::new())).collect();
     let mut owner = Users::default();
@@ -267,7 +268,7 @@ fn beginning(targets: &[String], remote: bool) -> Result<Beginning> {
             Target::Job(job) => bail!("{}: {NAME_ONE}", job.name),
         };
         for job in found {
-            slurm = slurm.or_else(|| job.slurm());
+            started_by = started_by.or_else(|| job.started_by());
             // Whose job of Slurm it is its hosts know.
             if job.parts.as_ref().is_none_or(|parts| parts.slurm.is_none()) {
                 owner.add(job.owner);
@@ -283,7 +284,7 @@ fn beginning(targets: &[String], remote: bool) -> Result<Beginning> {
     if !owner.unnamed() {
         pids.iter().filter_map(|pid| system().owner(*pid)).for_each(|user| owner.add(user));
     }
-    Ok(Beginning { start: Start::Pids(pids), owner, jobs, slurm })
+    Ok(Beginning { start: Start::Pids(pids), owner, jobs, started_by })
 }
 
 const NAME_ONE: &str = "name process ids, one job, one core file, or one evidence file";

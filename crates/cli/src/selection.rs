@@ -138,7 +138,7 @@ fn one_of_slurm(jobs: Vec<Job>, id: &SlurmId, name: &str) -> Result<Target> {
 
 /// A job of Slurm without ranks here.
 fn elsewhere(name: String, there: String, found: Allocation) -> Target {
-    let parts = Some(Parts { hosts: found.hosts(), name: there, slurm: Some(found.id) });
+    let parts = Some(Parts { hosts: found.hosts(), name: there, slurm: Some(found.id), starter: None });
     Target::Job(Job { name, parts, ..Job::default() })
 }
 

@@ -21,6 +21,7 @@ use crate::process::Process;
 use crate::scheduler::SlurmId;
 use crate::silent::{self, Silent};
 use crate::spawned::Spawned;
+use crate::started_by::StartedBy;
 use crate::symbols::{FileSymbols, SeveralHosts};
 use mpiscope_image::layout::State;
 use mpiscope_image::{Image, Source};
@@ -113,9 +114,23 @@ impl Job {
 
     /// That of Slurm, if it has started the processes that are here.
     pub fn slurm(&self) -> Option<SlurmId> {
-        let holders = self.images.iter().flat_map(|image| &image.holders);
-        let ours = || holders.clone().find_map(|(pid, _)| SlurmId::of_process(*pid));
+        let ours = || self.holders().find_map(SlurmId::of_process);
         self.parts.as_ref().and_then(|parts| parts.slurm.clone()).or_else(ours)
+    }
+
+    /// What has started it, as far as that can be known here.
+    pub fn started_by(&self) -> StartedBy {
+        let parts = self.parts.as_ref();
+        if let Some(id) = parts.and_then(|parts| parts.slurm.clone()) {
+            return StartedBy { slurm: Some(id), reach: None };
+        }
+        let starter = parts.and_then(|parts| parts.starter).filter(|_| self.images.is_empty());
+        starter.map_or_else(|| StartedBy::of_processes(self.holders()), StartedBy::below)
+    }
+
+    /// Processes of this host that hold its images.
+    fn holders(&self) -> impl Iterator<Item = u32> {
+        self.images.iter().flat_map(|image| &image.holders).map(|(pid, _)| *pid)
     }
 
     /// Whether it is on this host; else it is in an evidence file.
@@ -133,6 +148,8 @@ pub struct Parts {
     pub name: String,
     /// Whether Slurm has started it.
     pub slurm: Option<SlurmId>,
+    /// The process of this host that has started it, if one has.
+    pub starter: Option<u32>,
 }
 
 /// An image that some process holds, or that was kept with what was known of its process.

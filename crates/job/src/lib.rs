@@ -61,6 +61,7 @@ pub mod sites;
 pub mod snapshot;
 pub mod spawned;
 pub mod stacks;
+pub mod started_by;
 pub mod symbols;
 #[cfg(feature = "test-image")]
 pub mod test_image;

@@ -115,7 +115,7 @@ fn parts_of(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -
 /// All hosts of what a job with ranks here was named by, if that may be several jobs.
 fn scheduled(job: &Job) -> Option<Parts> {
     let found = Allocation::of(job.named.as_ref()?).ok()?;
-    Some(Parts { hosts: found.hosts(), name: found.id.to_string(), slurm: Some(found.id) })
+    Some(Parts { hosts: found.hosts(), name: found.id.to_string(), slurm: Some(found.id), starter: None })
 }
 
 /// What another host is asked.

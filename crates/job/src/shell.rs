@@ -18,10 +18,65 @@ pub fn line<W: AsRef<str>>(words: impl IntoIterator<Item = W>) -> String {
     quoted.join(" ")
 }
 
+/// The words of a line, as a shell would take them apart: blanks divide, quotes and backslashes keep together. Nothing is expanded.
+///
+/// # Errors
+/// When a quote is not closed.
+pub fn words(line: &str) -> Result<Vec<String>, String> {
+    let (mut words, mut word) = (Vec::new(), None::<String>);
+    let mut rest = line.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            c if c.is_whitespace() => words.extend(word.take()),
+            '\'' | '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match rest.next() {
+                        None => return Err(format!("a {c} is not closed")),
+                        Some(end) if end == c => break,
+                        Some('\\') if c == '"' && matches!(rest.peek(), Some('"' | '\\' | '$' | '`')) => {
+                            word.extend(rest.next());
+                        }
+                        Some(other) => word.push(other),
+                    }
+                }
+            }
+            '\\' => word.get_or_insert_default().extend(rest.next()),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    Ok(words)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::process::Command;
+
+    #[test]
+    fn a_line_is_taken_apart_as_a_shell_does() {
+        for line in [
+            "ssh -p 22 {host}",
+            " a\t b\n",
+            "'a b' c",
+            "a'b c'\"d \\\" e\"f",
+            "\\ a\\'b",
+            "\"\" '' x",
+            "\"a\\b\\\\c\"",
+            "'a\\'",
+        ] {
+            let script = format!("printf '%s\\0' {}", line.trim());
+            let output = Command::new("sh").arg("-c").arg(script).output().unwrap();
+            let shell: Vec<String> =
+                String::from_utf8(output.stdout).unwrap().split('\0').map(str::to_owned).collect();
+            let mut ours = words(line).unwrap();
+            ours.push(String::new());
+            assert_eq!(ours, shell, "{line}");
+        }
+        assert_eq!(words("a 'b").unwrap_err(), "a ' is not closed");
+        assert!(words("").unwrap().is_empty());
+    }
 
     #[test]
     fn a_shell_reads_back_every_word_as_it_was() {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-fn wanted() -> Vec<(u64, String)> {
+pub fn wanted() -> Vec<(u64, String)> {
     (0..6).map(|rank| (rank, format!("n{}", rank / 2 + 1))).collect()
 }
 
@@ -19,7 +19,19 @@ pub fn places(list: &Value) -> Vec<(u64, String)> {
 
 /// What a verb prints as JSON on a host.
 pub fn ask(hosts: &Hosts, host: &str, library: &Library, words: &[&str]) -> (Value, String) {
+    ask_with(hosts, host, library, words, |_| {})
+}
+
+/// The same, of a command that was changed before.
+pub fn ask_with(
+    hosts: &Hosts,
+    host: &str,
+    library: &Library,
+    words: &[&str],
+    change: impl Fn(&mut Command),
+) -> (Value, String) {
     let mut command = hosts.on(host, MPISCOPE, library);
+    change(&mut command);
     let outcome = hosts.run(command.args(words).arg("--json").env("MPISCOPE_HOST_SECONDS", "20"));
     let all = format!("{words:?} on {host}\n{}", outcome.describe());
     (serde_json::from_str(outcome.stdout.trim()).unwrap_or(Value::Null), all)
@@ -27,17 +39,28 @@ pub fn ask(hosts: &Hosts, host: &str, library: &Library, words: &[&str]) -> (Val
 
 /// A job of six ranks that wait for a file.
 fn start(hosts: &Hosts, library: &Library, launcher: &[String]) -> Job {
+    start_with(hosts, library, launcher, |_| {})
+}
+
+/// The same, by a command that was changed before.
+pub fn start_with(
+    hosts: &Hosts,
+    library: &Library,
+    launcher: &[String],
+    change: impl Fn(&mut Command),
+) -> Job {
     let dir = hosts.dir.path();
     let program = compile(library, "acquire/idle", dir);
     let said = dir.join("said");
     let mut command = hosts.on("login", MPISCOPE, library);
+    change(&mut command);
     command.args(["run", "--quiet", "--hang-after", "0"]).args(launcher).arg(program).arg(dir);
     let job = Job::start(&mut command, &said);
     reaches(&dir.join("at.idle.1"), &said);
     job
 }
 
-fn ends(mut job: Job, dir: &Path) {
+pub fn ends(mut job: Job, dir: &Path) {
     fs::write(dir.join("go.1"), "").unwrap();
     job.ends(Duration::from_secs(60));
 }
@@ -92,10 +115,10 @@ pub fn a_job_of_slurm_is_seen_whole_by_its_number_from_the_login_node_and_from_e
 }
 
 /// Puts an `ssh` that fails before all others.
-fn without_ssh(command: &mut Command, dir: &Path) {
+pub fn without_ssh(command: &mut Command, dir: &Path) {
     let fails = dir.join("no-ssh");
-    fs::create_dir(&fails).unwrap();
-    std::os::unix::fs::symlink("/bin/false", fails.join("ssh")).unwrap();
+    fs::create_dir_all(&fails).unwrap();
+    let _there = std::os::unix::fs::symlink("/bin/false", fails.join("ssh"));
     let path = command.get_envs().find_map(|(name, value)| (name == "PATH").then_some(value)).flatten();
     let path = path.map_or_else(|| std::env::var_os("PATH").unwrap_or_default(), ToOwned::to_owned);
     let paths = std::iter::once(fails).chain(std::env::split_paths(&path));

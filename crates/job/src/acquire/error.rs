@@ -1,6 +1,5 @@
 //! Why processes cannot be acquired.
 
-use crate::shell::quoted;
 use std::path::PathBuf;
 
 /// Each text ends with the next thing to try.
@@ -28,11 +27,10 @@ pub enum Error {
     Nothing { pid: u32, name: PathBuf },
     /// Another host could not be reached.
     #[error(
-        "host {host}: {why}; can you log in there without a password (`ssh {} true`)? MPISCOPE_SSH names another command",
-        quoted(host)
+        "host {host}: {why}; can you log in there without a password (`{trial}`)? MPISCOPE_SSH names another command"
     )]
     #[allow(missing_docs)]
-    Unreached { host: String, why: String },
+    Unreached { host: String, why: String, trial: String },
     /// Another host was asked, and gave no answer that could be used.
     #[error("host {host}: {why}")]
     #[allow(missing_docs)]

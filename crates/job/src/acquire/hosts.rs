@@ -5,10 +5,9 @@ use super::remote::Remote;
 use super::{Acquired, Error, Users};
 use crate::other_hosts::announced;
 use crate::process_tree::Families;
-use crate::scheduler::{self, SlurmId};
+use crate::started_by::StartedBy;
 use mpiscope_target::{Files, Live, Target, procfs};
 use std::collections::BTreeSet;
-use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -86,14 +85,11 @@ impl SystemHosts {
         Self { host, remote: Remote::new(program), files: Arc::default(), families: OnceLock::new() }
     }
 
-    /// Other hosts are those of a job that Slurm has started, if it has: they are asked by `srun`, unless `MPISCOPE_SSH` names another
-    /// way.
+    /// Other hosts are those of a job that this has started: they are asked by the way that it took, unless `MPISCOPE_SSH` names
+    /// another.
     #[must_use]
-    pub fn started_by(mut self, slurm: Option<SlurmId>) -> Self {
-        let configured = env::var("MPISCOPE_SSH").is_ok_and(|text| !text.trim().is_empty());
-        if let Some(id) = slurm.filter(|_| !configured && scheduler::is_here()) {
-            self.remote.by_steps_of(id);
-        }
+    pub fn started_by(mut self, what: StartedBy) -> Self {
+        self.remote.as_started_by(what);
         self
     }
 

@@ -26,6 +26,7 @@ mod release;
 mod remote;
 mod traversal;
 mod users;
+mod way;
 
 /// The layouts that a program fills in to be known to debuggers as the starter of a job.
 pub use mpiscope_debug_interfaces as layouts;

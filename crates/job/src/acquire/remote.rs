@@ -1,13 +1,12 @@
 //! Running this program on another host.
 
 use super::Error;
-use crate::scheduler::{SlurmId, Steps};
-use crate::shell::quoted;
+use super::way::Way;
+use crate::started_by::StartedBy;
 use crate::time_limit::{self, Outcome};
 use serde::de::DeserializeOwned;
 use std::env;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
 /// With this status `ssh` ends when it has no connection, or has lost it; commands like it do the same.
@@ -34,29 +33,14 @@ pub struct Remote {
     limit: Duration,
 }
 
-/// By which command.
-#[derive(Debug, Clone)]
-enum Way {
-    /// Words of the command; `{host}` stands for the host. What is to be run there is added, for a shell.
-    Shell(Vec<String>),
-    /// A further step of this job of Slurm: many sites allow this and no other way.
-    Slurm(Steps),
-}
-
 impl Remote {
-    /// Further steps of a job of Slurm's bring it there.
-    pub(super) fn by_steps_of(&mut self, id: SlurmId) {
-        self.way = Way::Slurm(Steps::of(id));
+    pub(super) fn new(program: PathBuf) -> Self {
+        Self { way: Way::usual(), program, limit: host_limit() }
     }
 
-    pub(super) fn new(program: PathBuf) -> Self {
-        let template = env::var("MPISCOPE_SSH").ok().filter(|text| !text.trim().is_empty());
-        let template = template.unwrap_or_else(|| "ssh -o BatchMode=yes -o ConnectTimeout=10 {host}".into());
-        let mut shell: Vec<String> = template.split_whitespace().map(str::to_owned).collect();
-        if !shell.iter().any(|word| word.contains("{host}")) {
-            shell.push("{host}".into());
-        }
-        Self { way: Way::Shell(shell), program, limit: host_limit() }
+    /// As what has started the job has come there.
+    pub(super) fn as_started_by(&mut self, started_by: StartedBy) {
+        self.way = Way::of(started_by);
     }
 
     /// Runs this program on another host.
@@ -66,7 +50,7 @@ impl Remote {
     /// it says that there is no connection.
     pub fn command(&self, host: &str, arguments: &[String]) -> Result<(), Error> {
         let outcome = self.ask(host, arguments, Duration::ZERO)?;
-        if outcome.success() { Ok(()) } else { Err(self.failed(host, last_words(&outcome), &outcome)) }
+        if outcome.success() { Ok(()) } else { Err(self.failed(host, self.last_words(&outcome), &outcome)) }
     }
 
     /// Runs this program on another host for `longer` than usual, and reads the JSON that it prints.
@@ -95,7 +79,7 @@ impl Remote {
         };
         // What its shell has said on the way is no reason.
         let answered = outcome.success() && !outcome.stdout.is_empty();
-        let why = if answered { not_understood(why) } else { last_words(&outcome) };
+        let why = if answered { not_understood(why) } else { self.last_words(&outcome) };
         Err(self.failed(host, why, &outcome))
     }
 
@@ -106,7 +90,7 @@ impl Remote {
     pub fn output(&self, host: &str, arguments: &[String], longer: Duration) -> Result<Vec<u8>, Error> {
         let outcome = self.ask(host, arguments, longer)?;
         let silent = outcome.stdout.is_empty();
-        let why = if silent { last_words(&outcome) } else { String::new() };
+        let why = if silent { self.last_words(&outcome) } else { String::new() };
         if silent { Err(self.failed(host, why, &outcome)) } else { Ok(outcome.stdout) }
     }
 
@@ -114,10 +98,14 @@ impl Remote {
     fn failed(&self, host: &str, why: String, outcome: &Outcome) -> Error {
         let host = host.to_owned();
         let refused = outcome.status.and_then(|status| status.code()) == Some(NO_CONNECTION);
-        match &self.way {
-            Way::Shell(_) if refused => Error::Unreached { host, why },
-            Way::Shell(_) | Way::Slurm(_) => Error::Remote { host, why },
+        match self.way.trial(&host) {
+            Some(trial) if refused => Error::Unreached { host, why, trial },
+            _ => Error::Remote { host, why },
         }
+    }
+
+    fn last_words(&self, outcome: &Outcome) -> String {
+        last_words(outcome, self.way.explains_first())
     }
 
     fn ask(&self, host: &str, arguments: &[String], longer: Duration) -> Result<Outcome, Error> {
@@ -127,22 +115,7 @@ impl Remote {
         if host.starts_with('-') || !host.chars().all(plain) || host.is_empty() {
             return Err(Error::HostName { host: host.to_owned() });
         }
-        let mut command = match &self.way {
-            Way::Shell(shell) => {
-                let mut words = shell.iter().map(|word| word.replace("{host}", host));
-                let Some(first) = words.next() else { return Err(fail("MPISCOPE_SSH is empty".into())) };
-                let mut command = Command::new(first);
-                // The shell on the other side takes the words apart again.
-                command.args(words).arg(quoted(&self.program.to_string_lossy()));
-                command.args(arguments.iter().map(|argument| quoted(argument)));
-                command
-            }
-            Way::Slurm(steps) => {
-                let mut command = steps.on(host);
-                command.arg(&self.program).args(arguments);
-                command
-            }
-        };
+        let mut command = self.way.command(host, &self.program, arguments).map_err(fail)?;
         let limit = self.limit.saturating_add(longer);
         let outcome = time_limit::run(&mut command, limit);
         let outcome = outcome.map_err(|e| fail(format!("{}: {e}", command.get_program().display())))?;
@@ -158,7 +131,7 @@ const NOT_FOUND: std::ops::RangeInclusive<i32> = 126..=127;
 
 /// The last line on standard error, of this program there if that one has spoken: what brought it there likes to have the last
 /// word. Of a command that has said nothing, how it ended.
-fn last_words(output: &Outcome) -> String {
+fn last_words(output: &Outcome, explains_first: bool) -> String {
     let said = mpiscope_image::text(&output.stderr);
     let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty()).rev();
     if let Some(line) = lines.clone().find_map(|line| line.strip_prefix("mpiscope: ")) {
@@ -169,7 +142,8 @@ fn last_words(output: &Outcome) -> String {
         return format!("{line}; is mpiscope there of another version?");
     }
     let code = output.status.and_then(|status| status.code());
-    match (lines.next(), output.status) {
+    let line = if explains_first { lines.next_back() } else { lines.next() };
+    match (line, output.status) {
         (Some(line), _) if code.is_some_and(|code| NOT_FOUND.contains(&code)) => {
             format!("{line}; MPISCOPE_REMOTE says where mpiscope is on other hosts")
         }
@@ -197,7 +171,8 @@ mod tests {
     #[test]
     fn a_host_whose_command_is_killed_without_a_word_is_said_to_have_given_no_answer() {
         let shell = ["sh", "-c", "kill -9 $$", "{host}"].map(str::to_owned).to_vec();
-        let remote = Remote { way: Way::Shell(shell), program: "0".into(), limit: Duration::from_secs(60) };
+        let remote =
+            Remote { way: Way::Shell(Ok(shell)), program: "0".into(), limit: Duration::from_secs(60) };
         let killed = "n3: mpiscope there ended without an answer (signal: 9";
         let error = remote.output("n3", &[], Duration::ZERO).unwrap_err().to_string();
         assert!(error.contains(killed), "{error}");
@@ -210,7 +185,7 @@ mod tests {
     fn advice_on_logging_in_is_given_where_that_failed_and_only_there() {
         let remote = |script: &str| {
             let shell = ["sh", "-c", script, "{host}"].map(str::to_owned).to_vec();
-            Remote { way: Way::Shell(shell), program: "0".into(), limit: Duration::from_secs(60) }
+            Remote { way: Way::Shell(Ok(shell)), program: "0".into(), limit: Duration::from_secs(60) }
         };
         let said = |script| remote(script).output("n3", &[], Duration::ZERO).unwrap_err().to_string();
         assert!(said("echo Permission denied >&2; exit 255").contains("denied; can you log in there"));
@@ -223,7 +198,7 @@ mod tests {
     fn what_shells_print_around_an_answer_is_no_part_of_it() {
         let shell = |script: &str| ["sh", "-c", script, "{host}"].map(str::to_owned).to_vec();
         let remote = |script: &str| Remote {
-            way: Way::Shell(shell(script)),
+            way: Way::Shell(Ok(shell(script))),
             program: "0".into(),
             limit: Duration::from_secs(60),
         };
@@ -240,7 +215,7 @@ mod tests {
         let said = |script: &str| {
             let shell = ["sh", "-c", script, "{host}"].map(str::to_owned).to_vec();
             let remote =
-                Remote { way: Way::Shell(shell), program: "0".into(), limit: Duration::from_secs(60) };
+                Remote { way: Way::Shell(Ok(shell)), program: "0".into(), limit: Duration::from_secs(60) };
             remote.output("n3", &[], Duration::ZERO).unwrap_err().to_string()
         };
         let usage =
@@ -256,7 +231,7 @@ mod tests {
     #[test]
     fn a_host_that_hangs_is_given_up_and_named() {
         let (shell, program) = (["sleep", "600", "{host}"].map(str::to_owned).to_vec(), "0".into());
-        let remote = Remote { way: Way::Shell(shell), program, limit: Duration::from_millis(200) };
+        let remote = Remote { way: Way::Shell(Ok(shell)), program, limit: Duration::from_millis(200) };
         let error = remote.output("1", &[], Duration::ZERO).unwrap_err().to_string();
         assert!(error.contains("did not answer within 0.2 s"), "{error}");
     }

@@ -88,7 +88,7 @@ fn all_in(folder: &Path) -> Vec<Job> {
     let job = |one: Announced| Job {
         name: one.job.clone(),
         owner: user(),
-        parts: Some(Parts { hosts: one.hosts, name: one.job, slurm: None }),
+        parts: Some(Parts { hosts: one.hosts, name: one.job, slurm: None, starter: Some(one.pid) }),
         ..Job::default()
     };
     named.filter_map(read).filter(lives).map(job).collect()
