@@ -269,6 +269,8 @@ codes! {
         /// The library did not report what was received: source and tag are those that the receive named (wildcards stay
         /// what they are), the bytes [`UNKNOWN_SIZE`], unless it had room for none.
         UNTOLD = 256 => "not reported by the library",
+        /// A call of a probe had waited for it: see [`Entry::probed`].
+        WAITED_IN_PROBE = 512 => "waited for in a probe",
     }
 }
 
@@ -317,6 +319,15 @@ pub struct Entry {
     pub waited_from: W64,
     /// Its function's number plus one; zero while the operation is not complete.
     pub waited_in: W64,
+    /// With [`EntryFlag::WAITED_IN_PROBE`]: when the probe began that found the message, in ticks. This and what follows means nothing
+    /// without that flag.
+    pub probed: W64,
+    /// When that call returned.
+    pub probed_until: W64,
+    /// The address behind that call.
+    pub probed_from: W64,
+    /// Its function's number plus one.
+    pub probed_in: W64,
 }
 
 /// The envelope of a message that was sent or received lately.
@@ -467,7 +478,8 @@ const _: () = {
     assert!(offset_of!(Entry, bytes) == 24);
     assert!(offset_of!(Entry, from) == 64);
     assert!(offset_of!(Entry, waited) == 104);
-    assert!(size_of::<Entry>() == 128);
+    assert!(offset_of!(Entry, probed) == 128);
+    assert!(size_of::<Entry>() == 160);
     assert!(offset_of!(Recent, peer) == 16);
     assert!(offset_of!(Recent, from) == 32);
     assert!(size_of::<Recent>() == 40);

@@ -17,9 +17,9 @@ mod sharing;
 mod standard;
 mod table;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use output::Output;
 use table::{Kinds, Row};
@@ -47,7 +47,7 @@ impl Args {
 
 /// Runs the verb.
 pub fn run(args: &Args) -> Result<()> {
-    let root = root()?;
+    let root = root();
     let spec = root.join("crates/mpi-abi/spec");
     let kinds = Kinds::read(&spec.join("kinds.tsv"))?;
     let mut output = Output::new(&root, args.check);
@@ -81,9 +81,8 @@ fn all(mut rows: Vec<Row>, extra: Vec<Row>) -> Vec<Row> {
     rows
 }
 
-fn root() -> Result<PathBuf> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    Ok(here.parent().context("xtask has no parent directory")?.to_owned())
+fn root() -> PathBuf {
+    mpiscope_testkit::paths::workspace()
 }
 
 #[cfg(test)]

@@ -181,7 +181,7 @@ mod tests {
     use crate::r#gen::table::parse;
 
     fn kinds() -> Kinds {
-        Kinds::read(&crate::r#gen::root().unwrap().join("crates/mpi-abi/spec/kinds.tsv")).unwrap()
+        Kinds::read(&crate::r#gen::root().join("crates/mpi-abi/spec/kinds.tsv")).unwrap()
     }
 
     /// With a count, an array of counts, and an address, which is as wide in both.

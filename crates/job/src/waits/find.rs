@@ -31,7 +31,7 @@ impl Calls {
             let mut own = Own::new();
             let ledger =
                 seen.ledger.iter().flat_map(|ledger| ledger.sent.lines.iter().chain(&ledger.received.lines));
-            for Waited { from_ns, until_ns, call } in ledger.filter_map(|line| line.waited.as_ref()) {
+            for Waited { from_ns, until_ns, call } in ledger.flat_map(Line::calls) {
                 own.insert(*from_ns, (*until_ns, Arc::clone(call)));
             }
             for (_, taken) in entered(seen, false) {
@@ -235,12 +235,12 @@ impl Calls {
     }
 }
 
-/// Of the receiver and of the sender: for the other end to be there, and then, unless the call returned before, until the other one asked
-/// for completion too.
-pub fn of_message(ends: &Ends<'_>) -> [Vec<Wait>; 2] {
-    let side = |kind, who, own: &Line, culprit, other: &Line| {
+/// Of the receiver, in its probe and in the call that received, and of the sender: for the other end to be there, and then, unless the
+/// call returned before, until the other one asked for completion too.
+pub fn of_message(ends: &Ends<'_>) -> [Vec<Wait>; 3] {
+    let side = |kind, who, call: &Option<Waited>, culprit, other: &Line| {
         let mut waits = Vec::new();
-        let Some(call) = &own.waited else { return waits };
+        let Some(call) = call else { return waits };
         let mut wait = |kind, from, until| {
             let span = Span { from, until };
             waits.push(Wait {
@@ -263,9 +263,17 @@ pub fn of_message(ends: &Ends<'_>) -> [Vec<Wait>; 2] {
         }
         waits
     };
+    // A probe waits for the message to be there, and for nothing else; one that was sent later was not what it found.
+    let probed = &ends.received.probed;
+    let mut in_probe = side(Kind::LATE_SENDER, ends.receiver, probed, ends.sender, ends.sent);
+    in_probe.retain(|wait| {
+        let found = probed.as_ref().is_some_and(|call| wait.span.until <= call.until_ns);
+        wait.kind == Kind::LATE_SENDER && found
+    });
     [
-        side(Kind::LATE_SENDER, ends.receiver, ends.received, ends.sender, ends.sent),
-        side(Kind::LATE_RECEIVER, ends.sender, ends.sent, ends.receiver, ends.received),
+        in_probe,
+        side(Kind::LATE_SENDER, ends.receiver, &ends.received.waited, ends.sender, ends.sent),
+        side(Kind::LATE_RECEIVER, ends.sender, &ends.sent.waited, ends.receiver, ends.received),
     ]
 }
 

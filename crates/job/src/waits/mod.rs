@@ -414,7 +414,7 @@ pub fn is_looked_at(function: &str, recorded: bool) -> bool {
     match properties.waits {
         mpi_abi::Waits::SYNCHRONIZATION => !can_wait_for_locks(function),
         mpi_abi::Waits::COLLECTIVE => [Class::ONE_SIDED, Class::IO].contains(&properties.class),
-        _ => can_wait_for_messages(function) && (!recorded || is_probe(id)),
+        _ => can_wait_for_messages(function) && !recorded,
     }
 }
 
@@ -423,11 +423,6 @@ pub fn is_looked_at(function: &str, recorded: bool) -> bool {
 pub fn makes_persistent_collective(function: &str) -> bool {
     let properties = FunctionId::from_name(function).map(FunctionId::properties);
     properties.is_some_and(|p| p.class == Class::COLLECTIVE && p.start == mpi_abi::Start::PERSISTENT)
-}
-
-/// Whether it waits for a message and leaves it: that is no part of the message's record.
-fn is_probe(function: FunctionId) -> bool {
-    [f::MPI_Probe, f::MPI_Mprobe].contains(&function)
 }
 
 /// What the processes of a job have spent until now, all together, in seconds.

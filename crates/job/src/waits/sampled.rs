@@ -317,14 +317,14 @@ mod tests {
             let seen = [
                 rank(0, None),
                 rank(1, Some(("MPI_Recv", Some(0), age))),
-                rank(2, Some(("MPI_Probe", Some(0), age))),
+                rank(2, Some(("MPI_Win_wait", Some(0), age))),
             ];
             let stood = Stood { steady: true, waits: true, records: true };
             all.look(10_000_000 * look, &seen, &[stood; 3]);
         }
         let found = all.finish(1.5, |_| 0).unwrap();
         let functions: Vec<&str> = found.list.iter().map(|lost| lost.function.as_str()).collect();
-        assert_eq!(functions, ["MPI_Probe"]);
+        assert_eq!(functions, ["MPI_Win_wait"]);
     }
 
     #[test]

@@ -179,7 +179,8 @@ impl Open {
             self.completed(*receiver, received);
             let ends = Ends { sender: *from, receiver: *to, comm: 0, sent, received };
             self.overtaken(&ends, *receiver);
-            let [of_receiver, of_sender] = of_message(&ends);
+            let [in_probe, of_receiver, of_sender] = of_message(&ends);
+            self.record(*receiver, &in_probe, names);
             self.record(*receiver, &of_receiver, names);
             self.record(*sender, &of_sender, names);
         }
@@ -243,18 +244,19 @@ impl Open {
         }
     }
 
-    /// The call that a message was completed by.
+    /// The calls that a message was waited for in.
     fn completed(&mut self, me: Id, line: &Line) {
-        let Some(waited) = &line.waited else { return };
-        let new = Call {
-            until_ns: waited.until_ns,
-            waits: Vec::new(),
-            waited_until_ns: 0,
-            wrong_order: false,
-            look: self.looks,
-            reported: false,
-        };
-        self.calls.entry((me, waited.from_ns)).or_insert(new).look = self.looks;
+        for waited in line.calls() {
+            let new = Call {
+                until_ns: waited.until_ns,
+                waits: Vec::new(),
+                waited_until_ns: 0,
+                wrong_order: false,
+                look: self.looks,
+                reported: false,
+            };
+            self.calls.entry((me, waited.from_ns)).or_insert(new).look = self.looks;
+        }
     }
 
     /// Whoever waited for a late sender while this message was there already, and was received later, asked in the wrong order.

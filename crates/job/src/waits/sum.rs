@@ -328,10 +328,9 @@ impl Sum {
         let received =
             joined.processes().filter_map(|(.., seen)| Some(seen.ledger.as_ref()?.received.written));
         let sides = ends.iter().flat_map(|ends| [(ends.sender, ends.sent), (ends.receiver, ends.received)]);
-        let inside = sides.filter_map(|(who, line)| {
-            let waited = line.waited.as_ref()?;
-            Some(((who, waited.from_ns), waited.until_ns.saturating_sub(waited.from_ns)))
-        });
+        let calls = sides.flat_map(|(who, line)| line.calls().map(move |call| (who, call)));
+        let inside =
+            calls.map(|(who, call)| ((who, call.from_ns), call.until_ns.saturating_sub(call.from_ns)));
         let inside: HashMap<_, u64> = inside.collect();
         Messages {
             received: received.fold(0, u64::saturating_add),

@@ -346,6 +346,38 @@ fn a_message_is_counted_once_however_often_its_ends_were_seen_and_whichever_was_
 }
 
 #[test]
+fn a_receive_waits_where_its_probe_waited_and_not_while_it_works_before_it_receives() {
+    let sent = || end(1, 1, "MPI_Isend", [100, 300, 301]);
+    let probe = |from: u64, until: u64| {
+        let call = Arc::new(Called { function: "MPI_Probe".into(), place: Some("heat.c:5".into()) });
+        Some(Waited { from_ns: from * MS, until_ns: until * MS, call })
+    };
+    let found = |probed, times| {
+        let [mut sender, mut receiver] = [rank(0, 2), rank(1, 2)];
+        (sender.pid, receiver.pid) = (10, 11);
+        let received = Line { probed, ..end(0, 1, "MPI_Recv", times) };
+        let ends =
+            [with_messages(sender, vec![sent()], vec![]), with_messages(receiver, vec![], vec![received])];
+        let mut sum = Sum::default();
+        sum.add(&ends, Spent::default());
+        let followed = finish(sum, &ends, Spent::default());
+        let looked_at_once = of(&ends, Time { threads: 1.0, waiting: 1.0, collectives: 0.0 });
+        for waits in [&followed, &looked_at_once] {
+            assert_eq!(waits.list.len(), followed.list.len(), "{waits:#?}");
+        }
+        let one = |lost: &Lost| (lost.kind, lost.function.clone(), (1000.0 * lost.seconds).round() as u64);
+        followed.list.iter().map(one).collect::<Vec<_>>()
+    };
+    let in_probe = || (Kind::LATE_SENDER, "MPI_Probe".to_owned(), 60);
+    assert_eq!(found(probe(40, 102), [200, 200, 210]), [in_probe()]);
+    // It came at once, and the receive waited until the sender was in MPI again.
+    let completed = (Kind::LATE_COMPLETION, "MPI_Recv".to_owned(), 100);
+    assert_eq!(found(probe(40, 102), [200, 200, 310]), [completed, in_probe()]);
+    // A message that was sent after the probe returned is not what it found.
+    assert_eq!(found(probe(40, 90), [200, 200, 210]), []);
+}
+
+#[test]
 fn messages_that_were_overwritten_between_looks_are_estimated_and_nobody_is_paired_with_a_stranger() {
     let mut sum = Sum::default();
     for end in [20, 40, 60, 80] {

@@ -1562,7 +1562,7 @@ hook! {
     MPI_Probe (source: c_int, tag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, peer: source, tag: tag }
     bytes { }
-    before { }
+    before { traffic::probes::need_status_of_message(&mut status) }
     after { traffic::probes::probed((source, tag), comm, 1, status) }
 }
 rare_hook! {

@@ -30,9 +30,10 @@ struct Known {
 type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let checks: [(&str, Check); 7] = [
+    let checks: [(&str, Check); 8] = [
         ("ranks_that_work_in_turn_lose_by_serialisation_and_mark_their_iterations", check_turns),
         ("waits_in_neighbourhoods_for_what_was_started_for_late_completion_and_for_locks", check_more),
+        ("waits_in_probes_are_as_long_as_the_program_says_however_it_receives", check_probes),
         ("waits_are_as_long_as_the_program_says_and_name_line_and_culprit", check),
         ("waits_of_collectives_that_nobody_remembers_were_seen_while_they_ran", check_many),
         ("waits_for_messages_that_nobody_remembers_were_seen_while_they_ran", check_messages),
@@ -124,6 +125,37 @@ fn check_more(subject: &Subject, library: &Library) -> Result<()> {
         let part = known.iter().find(|part| part.kind == kind).context("a kind that the program has")?;
         ensure!(all <= 1.05 * part.seconds + 2.0 * SLACK, "{all} s of {kind}: {waits:#?}");
     }
+    Ok(())
+}
+
+fn check_probes(subject: &Subject, library: &Library) -> Result<()> {
+    let program = Program { name: "waits_probes", ranks: RANKS, needs: Needs::Nothing };
+    let binary = subject.binary(&program, library)?;
+    let what = [word(&binary), LATE.into()];
+    let ran = subject.launch(library, RANKS, Form::AroundLauncher, &what, &|command| {
+        command.env("MPISCOPE_RECORD_MESSAGES", "1");
+    })?;
+    ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
+    let known = ran.outcome.stdout.lines().map(|line| known_in("waits_probes.c", line));
+    let known: Vec<Known> = known.collect::<Result<_>>()?;
+    ensure!(known.len() == 6, "the program says: {}", ran.outcome.stdout);
+    let waits = report::read(&ran.out())?.waits.context("no waits in the report")?;
+    ensure!(waits.messages && waits.seen_share > 0.99, "not all was seen: {waits:#?}");
+    for part in &known {
+        let here: Vec<_> = waits.list.iter().filter(|wait| is_at(wait, &part.line)).collect();
+        let right = |wait: &&&report::Wait| (&wait.kind, &wait.culprit) == (&part.kind, &part.culprit);
+        let seconds: f64 = here.iter().filter(right).map(|wait| wait.seconds).sum();
+        let near = (seconds - part.seconds).abs() <= 0.05 * part.seconds + SLACK;
+        ensure!(near, "{} at {}: {} s, not {seconds} s: {waits:#?}", part.kind, part.line, part.seconds);
+        let others: f64 = here.iter().filter(|wait| !right(wait)).map(|wait| wait.seconds).sum();
+        ensure!(others <= SLACK, "others are named for {}: {here:#?}", part.line);
+    }
+    // The work between probe and receive is none, and nothing is found a second time by looking.
+    let all: f64 = waits.list.iter().filter(|wait| wait.kind == "late-sender").map(|wait| wait.seconds).sum();
+    let known: f64 = known.iter().map(|part| part.seconds).sum();
+    ensure!(all <= 1.05 * known + 2.0 * SLACK, "{all} s of {known} s: {waits:#?}");
+    let looked: Vec<_> = waits.sampled.iter().flat_map(|sampled| &sampled.list).collect();
+    ensure!(looked.iter().all(|wait| !wait.function.contains("robe")), "found twice: {looked:#?}");
     Ok(())
 }
 
@@ -351,7 +383,10 @@ fn check_epochs(subject: &Subject, library: &Library) -> Result<()> {
         let known: Vec<Known> = known.collect::<Result<_>>()?;
         ensure!(known.len() == 5, "the program says: {}", ran.outcome.stdout);
         for part in &known {
-            let here = sampled.list.iter().filter(|wait| {
+            // A probe is part of the message's record.
+            let exact = recorded && part.kind == "late-sender";
+            let list = if exact { &waits.list } else { &sampled.list };
+            let here = list.iter().filter(|wait| {
                 is_at(wait, &part.line) && (&wait.kind, &wait.culprit) == (&part.kind, &part.culprit)
             });
             let seconds: f64 = here.map(|wait| wait.seconds).sum();

@@ -7,7 +7,7 @@ use mpiscope_image::derive::ledger::messages_are_recorded;
 use mpiscope_image::layout::{Process, SectionKind};
 use mpiscope_image::signature::Signature;
 use mpiscope_image::traffic::{Entry, EntryFlag, Traffic};
-use mpiscope_image::{Image, Source};
+use mpiscope_image::{Image, Source, W64};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -61,6 +61,8 @@ pub struct Line {
     pub posted_ns: u64,
     /// The call by which the program learnt that it is complete; none while it has not.
     pub waited: Option<Waited>,
+    /// The probe that had found it before its receive was posted.
+    pub probed: Option<Waited>,
 }
 
 /// A call that completed a message.
@@ -166,8 +168,14 @@ impl Line {
         if has(EntryFlag::CANCELLED) || has(EntryFlag::UNTOLD) {
             return None;
         }
-        let (function, since) = (entry.waited_in.get(), entry.waited.get());
-        let function = usize::try_from(function).ok().and_then(|number| number.checked_sub(1));
+        let mut call = |function: &W64, from: &W64, [since, until]: [&W64; 2]| {
+            let function = usize::try_from(function.get()).ok()?.checked_sub(1)?;
+            (since.get() != 0).then(|| Waited {
+                from_ns: clock.ns_at(since.get()),
+                until_ns: clock.ns_at(until.get()),
+                call: called(from.get(), function),
+            })
+        };
         Some(Self {
             place,
             comm: entry.comm.get(),
@@ -180,12 +188,15 @@ impl Line {
             failed: has(EntryFlag::ERROR),
             named: Arc::default(),
             posted_ns: clock.ns_at(entry.posted.get()),
-            waited: function.filter(|_| since != 0).map(|function| Waited {
-                from_ns: clock.ns_at(since),
-                until_ns: clock.ns_at(entry.completed.get()),
-                call: called(entry.waited_from.get(), function),
-            }),
+            waited: call(&entry.waited_in, &entry.waited_from, [&entry.waited, &entry.completed]),
+            probed: call(&entry.probed_in, &entry.probed_from, [&entry.probed, &entry.probed_until])
+                .filter(|_| has(EntryFlag::WAITED_IN_PROBE)),
         })
+    }
+
+    /// The calls in which the program waited for it.
+    pub fn calls(&self) -> impl Iterator<Item = &Waited> {
+        [&self.probed, &self.waited].into_iter().flatten()
     }
 }
 

@@ -127,9 +127,9 @@ impl Observation {
         let rings = self.ledger.iter_mut().flat_map(|ledger| [&mut ledger.sent, &mut ledger.received]);
         for line in rings.flat_map(|ring| &mut ring.lines) {
             change(&mut line.posted_ns);
-            if let Some(waited) = &mut line.waited {
-                change(&mut waited.from_ns);
-                change(&mut waited.until_ns);
+            for call in [&mut line.probed, &mut line.waited].into_iter().flatten() {
+                change(&mut call.from_ns);
+                change(&mut call.until_ns);
             }
         }
         self.clock_error_ns = Some(error_ns);

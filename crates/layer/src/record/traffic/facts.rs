@@ -8,6 +8,7 @@ use super::levels::{self, Level};
 use super::lines::Channel;
 use super::orphans;
 use super::peers::peer;
+use super::probed::Found;
 use super::state::{Held, State};
 use crate::events;
 use crate::events::types::WatermarkPassed;
@@ -74,6 +75,13 @@ impl Envelope {
             object: if QUIET { 0 } else { request.object.get() },
             partitions: if QUIET { 0 } else { partitions_of(request) },
         }
+    }
+}
+
+impl Envelope {
+    /// What a message with this source and tag is known by that no probe has taken out of the queue.
+    pub fn found(&self) -> Found {
+        Found { comm: self.comm, source: self.rank, tag: self.tag, order: 0 }
     }
 }
 
@@ -215,6 +223,7 @@ pub fn send_posted<const QUIET: bool>(
         flags,
         data,
         waited: None,
+        probed: None,
     };
     held.sent.write(&held, &totals.ledger_sent, &line)
 }
@@ -382,6 +391,7 @@ fn receive_told<A: Abi, const QUIET: bool>(
             flags,
             data: posted.data,
             waited: Some((call.since, fortran_call_site::here(call), u64::from(call.function().0) + 1)),
+            probed: held.probed.take(Found { order: posted.order, ..from.found() }, posted.at),
         };
         held.received.write(&held, &totals.ledger_received, &line);
     }

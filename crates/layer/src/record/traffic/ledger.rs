@@ -1,6 +1,7 @@
 //! The rings of messages sent and received.
 #![allow(unsafe_code)]
 
+use super::probed::Probe;
 use super::state::State;
 use crate::base::settings;
 use crate::record::objects::datatypes;
@@ -8,7 +9,7 @@ use crate::record::trace;
 use mpi_abi::Abi;
 use mpiscope_image::W64;
 use mpiscope_image::layout::{Loss, Recording, SectionKind};
-use mpiscope_image::traffic::{Entry, Request, RequestKind, Traffic};
+use mpiscope_image::traffic::{Entry, EntryFlag, Request, RequestKind, Traffic};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -62,6 +63,8 @@ pub struct Line {
     pub data: Data,
     /// The call by which the program learnt that it is complete, if it has: when it began, its place, its function's number plus one.
     pub waited: Option<(u64, u64, u64)>,
+    /// The probe that had waited for it.
+    pub probed: Option<Probe>,
 }
 
 /// What one side of a message named.
@@ -131,7 +134,9 @@ impl Ring {
             entry.completed.set(line.completed);
             entry.order.set(line.order);
             entry.nth.set(line.nth as u32);
-            entry.flags.set(line.flags);
+            entry
+                .flags
+                .set(line.flags | if line.probed.is_some() { EntryFlag::WAITED_IN_PROBE.0 } else { 0 });
             let (from, count, datatype) = (line.data.from, line.data.count, line.data.datatype);
             let signed = datatypes::DATATYPES.find(datatype);
             entry.from.set(from);
@@ -143,6 +148,12 @@ impl Ring {
             entry.waited.set(since);
             entry.waited_from.set(from);
             entry.waited_in.set(function);
+            if let Some(probe) = &line.probed {
+                entry.probed.set(probe.since);
+                entry.probed_until.set(probe.until);
+                entry.probed_from.set(probe.from);
+                entry.probed_in.set(probe.function);
+            }
         }
         written.set(place.wrapping_add(1));
         place.wrapping_add(1)

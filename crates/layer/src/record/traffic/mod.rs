@@ -11,6 +11,7 @@
 //! | [`history`], [`totals`] | the last collectives of each communicator; what was given and expected in all |
 //! | [`faults`] | what calls were seen to do wrong |
 //! | [`orphans`] | receives that the program freed while they were active: when they have ended |
+//! | [`probed`] | calls of probes whose message is not received yet |
 //! | [`polling`] | loops over functions that ask and do not wait |
 //! | [`status`], [`scratch`] | reading statuses; what a thread keeps between before and after a call |
 //! | [`state`] | what all share, and its lock |
@@ -42,6 +43,7 @@ pub mod nonblocking;
 pub mod orphans;
 pub mod peers;
 pub mod polling;
+pub mod probed;
 pub mod probes;
 pub mod recent;
 pub mod requests;

@@ -2,15 +2,17 @@
 
 use super::blocking::{arrived, named_by};
 use super::facts::{self, Envelope, Posted};
+use super::ledger;
 use super::lines::channel;
 use super::orphans;
+use super::probed::{Found, Probe};
 use super::requests::{self, New};
 use super::scratch::{self, given, lend};
 use super::state::{Held, State, hold};
 use super::status;
 use crate::interpose::frame::Call;
 use crate::record::objects;
-use mpi_abi::{Abi, Handle};
+use mpi_abi::{Abi, Handle, f};
 use mpiscope_image::layout::{Loss, SectionKind};
 use mpiscope_image::objects::{Life, serial_of, uid};
 use mpiscope_image::traffic::{Message, RequestKind};
@@ -35,12 +37,19 @@ pub fn probed<A: Abi>(
 fn hit<A: Abi>(call: &Call<A>, named: (c_int, c_int), comm: A::Handle, status: *const c_void) {
     let Some(held) = hold() else { return };
     facts::probe_hit(&held);
-    if held.orphans.any() {
+    if held.orphans.any() || ledger::recorded() {
         found::<A>(*held, call, named, comm, status);
     }
 }
 
-/// A probe has found a message that no receive was posted for, while there are orphans.
+/// Gives a probe a status if the program gave none, where it matters whose message was found.
+pub fn need_status_of_message<A: Abi>(call: &Call<A>, status: &mut *mut c_void) {
+    if ledger::recorded() {
+        need_status(call, status);
+    }
+}
+
+/// A probe has found a message that no receive was posted for, and somebody wants to know which one.
 #[cold]
 fn found<A: Abi>(
     held: Held<false>,
@@ -57,7 +66,18 @@ fn found<A: Abi>(
         (got.source, got.tag)
     };
     let message = Envelope::new::<false>(&channel::<A>(&held, comm), source, tag, 0);
-    orphans::passed_by(held, call, &message, (call.since, u64::MAX));
+    if held.orphans.any() {
+        orphans::passed_by(held, call, &message, (call.since, u64::MAX));
+    }
+    waited(&held, call, &message, 0);
+}
+
+/// Remembers a call that has waited for a message: its line in the ledger is written when it is received.
+fn waited<A: Abi>(held: &State, call: &Call<A>, message: &Envelope, order: u64) {
+    let blocks = [f::MPI_Probe, f::MPI_Mprobe].contains(&call.function());
+    if blocks && ledger::recorded() && call.since != 0 {
+        held.probed.add(Found { order, ..message.found() }, Probe::of(call));
+    }
 }
 
 /// What a flag parameter got.
@@ -106,6 +126,7 @@ pub fn matched<A: Abi>(
     if held.orphans.any() {
         orphans::passed_by(*held, &call.aside(), &from, (call.since, order));
     }
+    waited(&held, call, &from, order);
     {
         let _open = record.head.seq.open();
         let head = &record.head;

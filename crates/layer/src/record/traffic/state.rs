@@ -7,6 +7,7 @@ use super::ledger::Ring;
 use super::levels;
 use super::lines::Lines;
 use super::orphans::Orphans;
+use super::probed::Probed;
 use super::recent;
 use super::table::Table;
 use crate::base::{image, settings};
@@ -46,6 +47,8 @@ pub struct State {
     pub faults: Faults,
     /// Receives that the program freed while they were active.
     pub orphans: Orphans,
+    /// Probes whose message was not received yet.
+    pub probed: Probed,
     /// Envelopes of the messages sent last.
     pub recently_sent: recent::Ring,
     /// Envelopes of the messages received last.
@@ -115,6 +118,7 @@ impl State {
             received: Ring::default(),
             faults: Faults::default(),
             orphans: Orphans::default(),
+            probed: Probed::default(),
             recently_sent,
             recently_received,
             null_request,

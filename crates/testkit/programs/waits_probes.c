@@ -1,0 +1,107 @@
+/*
+ * Wait states in probes, as in waits.c: the first rank sends late by the seconds of the first argument, and all others have asked for its
+ * message by a probe, which they receive in as many ways as there are.
+ *
+ * The first rank prints of each part: kind, line of the probe, the late rank, and the seconds from the probes until it sent, all of them
+ * together.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { PARTS = 6, MOST = 64 };
+
+static int rank, size, lines[PARTS];
+static double late, entered[PARTS];
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec + 1e-9 * time.tv_nsec;
+}
+
+static void pause_for(double seconds)
+{
+    double until = now() + seconds;
+    while (now() < until)
+        ;
+}
+
+/* Gives whether this rank is to receive. */
+static int begin(int part)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    pause_for(rank == 0 ? late : 0);
+    entered[part] = now();
+    for (int who = 1; rank == 0 && who < size; who++)
+        MPI_Send(&part, 1, MPI_INT, who, part, MPI_COMM_WORLD);
+    return rank != 0;
+}
+
+int main(int argc, char **argv)
+{
+    late = argc > 1 ? atof(argv[1]) : 0.1;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    int value, many = size - 1;
+    MPI_Status status;
+    MPI_Message message;
+    MPI_Request request;
+
+    if (begin(0)) {
+        MPI_Probe(0, 0, MPI_COMM_WORLD, &status), lines[0] = __LINE__;
+        MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &status);
+    }
+    /* What was found is asked for once more, and nothing else is said of it; it is received after work of its own. */
+    if (begin(1)) {
+        MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE), lines[1] = __LINE__;
+        MPI_Probe(0, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        pause_for(late / 2);
+        MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (begin(2)) {
+        MPI_Probe(0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE), lines[2] = __LINE__;
+        MPI_Irecv(&value, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    if (begin(3)) {
+        MPI_Mprobe(MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, &message, &status), lines[3] = __LINE__;
+        MPI_Mrecv(&value, 1, MPI_INT, &message, &status);
+    }
+    if (begin(4)) {
+        MPI_Mprobe(0, MPI_ANY_TAG, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE), lines[4] = __LINE__;
+        MPI_Imrecv(&value, 1, MPI_INT, &message, &request);
+        pause_for(late / 2);
+        MPI_Waitall(1, &request, MPI_STATUSES_IGNORE);
+    }
+    /* Many are found before one is received. */
+    MPI_Message all[MOST];
+    MPI_Barrier(MPI_COMM_WORLD);
+    pause_for(rank == 0 ? late : 0);
+    entered[5] = now();
+    if (rank == 0) {
+        for (int who = 1; who < size; who++)
+            for (int tag = 0; tag < many; tag++)
+                MPI_Send(&tag, 1, MPI_INT, who, tag, MPI_COMM_WORLD);
+    } else {
+        for (int tag = 0; tag < many; tag++)
+            MPI_Mprobe(0, tag, MPI_COMM_WORLD, &all[tag], &status), lines[5] = __LINE__;
+        for (int tag = many; tag-- > 0;)
+            MPI_Mrecv(&value, 1, MPI_INT, &all[tag], &status);
+    }
+
+    double times[MOST * PARTS];
+    MPI_Gather(entered, PARTS, MPI_DOUBLE, times, PARTS, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, lines, PARTS, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    for (int part = 0; rank == 0 && part < PARTS; part++) {
+        double seconds = 0;
+        for (int who = 1; who < size; who++)
+            seconds += times[part] - times[who * PARTS + part];
+        printf("late-sender %d 0 %.6f\n", lines[part], seconds);
+    }
+    MPI_Finalize();
+    return 0;
+}
