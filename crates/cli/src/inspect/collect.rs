@@ -9,7 +9,7 @@ use mpiscope_job::inspected::Inspected;
 use mpiscope_job::leaks::{Count, Site};
 use mpiscope_job::objects::{Kind, Object, Outline, by_handle};
 use mpiscope_job::symbols::FileSymbols;
-use mpiscope_job::{Error, Process, RankSet, Worlds, live_process, worlds};
+use mpiscope_job::{Error, Members, Process, RankSet, Worlds, live_process, worlds};
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::Path;
@@ -77,6 +77,11 @@ pub struct Inspection {
     pub silent: usize,
     /// What could not be read.
     pub problems: Vec<String>,
+}
+
+/// Whose these are.
+pub fn who<'a>(looks: impl Iterator<Item = &'a Look>) -> Members {
+    looks.map(|look| (look.world, look.process.rank)).collect()
 }
 
 impl Deref for Look {

@@ -1,8 +1,7 @@
 //! How many objects of each kind, and what is not freed.
 
-use super::collect::{Inspection, Look};
-use super::{ranks_cell, who};
-use crate::render::{Block, Table};
+use super::collect::{Inspection, Look, who};
+use crate::render::{Block, Table, or_dash};
 use mpiscope_job::Members;
 use mpiscope_job::leaks::{self, Count, Leak, Site};
 use mpiscope_job::losses::{self, is_tombstones};
@@ -94,7 +93,7 @@ pub fn page(found: &Inspection, freed: bool) -> Vec<Block> {
         Table::new(&["KIND", "RANK", "LIVE", "MARKED FOR FREEING", "FREED, STILL KNOWN", "PREDEFINED"]);
     for (kind, count, ranks) in &rows {
         let numbers = [count.live, count.marked, count.freed, count.predefined];
-        let mut row = vec![kind.name().to_owned(), ranks_cell(ranks)];
+        let mut row = vec![kind.name().to_owned(), or_dash(Some(ranks.to_string()))];
         row.extend(numbers.iter().map(|n| if *n == 0 { "-".to_owned() } else { n.to_string() }));
         table.push(row);
     }

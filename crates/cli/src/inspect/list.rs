@@ -4,10 +4,10 @@
 //! share a line, so that nothing new can come once a process has [`MOST`] of them.
 
 use super::collect::{Inspection, Look, Shown};
-use super::describe::Summary;
+use super::counts;
+use super::describe::{self, Summary};
 use super::shared::{Alike, Fold, Groups, Likeness, Place};
-use super::{counts, ranks_cell};
-use crate::render::{Block, Table};
+use crate::render::{Block, Table, or_dash};
 use mpiscope_job::identity;
 use mpiscope_job::objects::{Hex, Kind, Lifetime, Outline};
 use mpiscope_job::worlds::Members;
@@ -171,9 +171,9 @@ impl Row {
             (None, 0) => "differs".to_owned(),
             (None, identity) => identity::short(identity),
         };
-        let state = self.state.map_or("differs", state).to_owned();
+        let state = self.state.map_or("differs", describe::state).to_owned();
         let more = if self.more { " ..." } else { "" };
-        vec![handle, ranks_cell(&self.members), state, format!("{}{more}", self.summary)]
+        vec![handle, or_dash(Some(self.members.to_string())), state, format!("{}{more}", self.summary)]
     }
 }
 
@@ -190,15 +190,5 @@ impl Alike for Row {
         self.handle = self.handle.filter(|handle| Some(*handle) == other.handle);
         self.identity = if self.identity == other.identity { self.identity } else { 0 };
         self.members.join(other.members);
-    }
-}
-
-/// In a word.
-pub fn state(standing: Lifetime) -> &'static str {
-    match standing {
-        Lifetime::Live => "live",
-        Lifetime::Marked => "marked for freeing",
-        Lifetime::Freed => "freed",
-        Lifetime::Null => "null",
     }
 }

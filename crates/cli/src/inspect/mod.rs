@@ -12,15 +12,17 @@ mod counts;
 pub mod describe;
 pub mod json;
 mod list;
+mod merge;
+mod one;
 mod shared;
 
 use crate::exit;
 use crate::host_scope::HostScope;
-use crate::render::{Block, Screen, complain, or_dash, while_working};
+use crate::render::{Block, Screen, complain, while_working};
 use anyhow::{Result, bail};
-use collect::{Look, Wanted};
+use collect::Wanted;
+use mpiscope_job::RankSet;
 use mpiscope_job::objects::Kind;
-use mpiscope_job::{Members, RankSet};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -130,18 +132,8 @@ fn page(found: &mut collect::Inspection, wanted: &Wanted) -> Vec<Block> {
         return lines(counts::leaks(found, wanted.kind));
     }
     match (&wanted.handle, wanted.kind) {
-        (Some(_), _) => lines(describe::lines(found)),
+        (Some(_), _) => lines(one::lines(found)),
         (None, Some(kind)) => list::page(found, kind, wanted.freed),
         (None, None) => counts::page(found, wanted.freed),
     }
-}
-
-/// Processes of looks.
-fn who<'a>(looks: impl Iterator<Item = &'a Look>) -> Members {
-    looks.map(|look| (look.world, look.process.rank)).collect()
-}
-
-/// Processes as a column has them.
-fn ranks_cell(members: &Members) -> String {
-    or_dash(Some(members.to_string()))
 }

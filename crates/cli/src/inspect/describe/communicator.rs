@@ -1,11 +1,8 @@
 //! Communicators: members, topology.
 
-use super::super::collect::Inspection;
-use super::super::shared::Same;
 use super::{Context, Fact, field};
-use mpiscope_job::objects::{Communicator, Object, Topology};
-use mpiscope_job::{Members, RankSet};
-use std::collections::{BTreeMap, BTreeSet};
+use mpiscope_job::RankSet;
+use mpiscope_job::objects::{Communicator, Topology};
 use std::fmt;
 
 /// Runs of members that are shown.
@@ -271,37 +268,6 @@ fn grid(dims: &[i64]) -> Vec<String> {
         format!("{:20}{}", "", cells.join("  "))
     };
     (0..rows).map(line).collect()
-}
-
-/// Where the members are, as far as their processes were looked at.
-pub fn hosts(found: &Inspection, group: &Same<'_>) -> Vec<String> {
-    let places: BTreeMap<(usize, u32), &str> = found
-        .looks
-        .iter()
-        .filter_map(|look| Some(((look.world, look.process.rank?), look.process.host.as_str())))
-        .collect();
-    let mut hosts: BTreeMap<&str, Members> = BTreeMap::new();
-    let mut unseen = Members::default();
-    let mut worlds = BTreeSet::new();
-    for (look, shown) in &group.views {
-        let Object::Communicator(comm) = &shown.object else { return Vec::new() };
-        // All of one world name the same members.
-        if !worlds.insert(look.world) {
-            continue;
-        }
-        let members = comm.members.iter().chain(&comm.remote).flatten();
-        for member in members.filter_map(|m| u32::try_from(*m).ok()) {
-            match places.get(&(look.world, member)) {
-                Some(host) => hosts.entry(host).or_default().add(look.world, Some(member)),
-                None => unseen.add(look.world, Some(member)),
-            }
-        }
-    }
-    let mut listed: Vec<String> = hosts.iter().map(|(host, ranks)| format!("{host} {ranks}")).collect();
-    if !unseen.is_empty() {
-        listed.push(format!("not read: {unseen}"));
-    }
-    if listed.is_empty() { Vec::new() } else { vec![field("hosts", &listed.join(", ")).text()] }
 }
 
 #[cfg(test)]

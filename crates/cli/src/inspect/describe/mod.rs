@@ -12,11 +12,10 @@ macro_rules! continued {
 mod communicator;
 mod datatype;
 mod error_handler;
-mod fact;
+pub mod fact;
 mod group;
 mod info;
 mod keyval;
-mod merge;
 mod operation;
 pub mod request;
 mod session;
@@ -29,15 +28,11 @@ use fact::{field, when};
 pub use summary::{Called, Summary};
 use summary::{Name, What};
 
-use super::collect::Inspection;
-use super::counts;
-use super::shared;
 use mpiscope_job::objects::{
     Attribute, CallSite, Common, Hex, Keyval, Kind, Lifetime, Object, OpenCall, Reader, Reference,
 };
 use mpiscope_job::symbols::function_at;
-use mpiscope_job::{Bytes, Members, Process};
-use std::collections::BTreeMap;
+use mpiscope_job::{Bytes, Process};
 
 /// References that are listed in one line.
 const MOST_REFERENCES: usize = 12;
@@ -106,7 +101,7 @@ impl Context<'_> {
                 "marked for freeing: the program freed it before its completion was seen"
             }
             Lifetime::Marked => "marked for freeing: the program freed it, MPI still holds it",
-            other => table_state(other),
+            other => state(other),
         };
         let mut lines = vec![Fact::heading(format!(
             "{}{name}, handle {}, {state}",
@@ -250,8 +245,14 @@ impl Context<'_> {
     }
 }
 
-fn table_state(standing: Lifetime) -> &'static str {
-    super::list::state(standing)
+/// Its state in a word.
+pub fn state(standing: Lifetime) -> &'static str {
+    match standing {
+        Lifetime::Live => "live",
+        Lifetime::Marked => "marked for freeing",
+        Lifetime::Freed => "freed",
+        Lifetime::Null => "null",
+    }
 }
 
 /// The type of its handles in C, for a heading.
@@ -263,33 +264,4 @@ impl Heading for Kind {
     fn c_type_or_name(&self) -> &'static str {
         if *self == Kind::Keyval { "attribute key" } else { self.c_type() }
     }
-}
-
-/// The lines about all objects that were asked for.
-pub fn lines(found: &Inspection) -> Vec<String> {
-    let groups = shared::alike(shared::groups(found));
-    let mut lines = Vec::new();
-    for group in &groups {
-        if !lines.is_empty() {
-            lines.push(String::new());
-        }
-        lines.extend(merge::lines(group, found.looks.len()));
-        lines.extend(communicator::hosts(found, group));
-    }
-    let missing = missing(found);
-    lines.extend(counts::blind(found));
-    lines.extend(counts::losses(found, !missing.is_empty()));
-    lines.extend(missing);
-    lines
-}
-
-/// Ranks without such an object.
-fn missing(found: &Inspection) -> Vec<String> {
-    let mut reasons: BTreeMap<&str, Members> = BTreeMap::new();
-    for look in &found.looks {
-        if let Some(why) = &look.missing {
-            reasons.entry(why).or_default().add(look.world, look.process.rank);
-        }
-    }
-    reasons.iter().map(|(why, ranks)| format!("{}: {why}", ranks.named())).collect()
 }

@@ -1,7 +1,7 @@
 //! What several processes say about one object: what all agree on once, moments as a span, the rest by rank.
 
-use super::super::shared::Same;
-use super::fact::{self, Fact, Key, Value};
+use super::describe::fact::{self, Fact, Key, Value};
+use super::shared::Same;
 use mpiscope_job::Members;
 use mpiscope_job::merge::{ByRank, Fields, Who};
 
@@ -69,7 +69,7 @@ fn span(key: &Key, values: &ByRank<Value>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fact::{field, when};
+    use super::super::describe::fact::{field, when};
     use super::*;
 
     #[test]
