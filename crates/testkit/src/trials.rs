@@ -135,6 +135,12 @@ pub fn gdb() -> Option<String> {
     (!PYTHON.get_or_init(ask)).then(|| "there is no gdb with Python".to_owned())
 }
 
+/// The other debugger.
+pub fn lldb() -> Option<String> {
+    let is_there = Command::new("lldb").arg("--version").output().is_ok_and(|said| said.status.success());
+    (!is_there).then(|| "there is no lldb".to_owned())
+}
+
 /// Programs may be run as another user.
 pub fn another_user() -> Option<String> {
     let root = rustix::process::geteuid().is_root();

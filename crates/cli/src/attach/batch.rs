@@ -1,7 +1,7 @@
 //! One command of the debugger in many processes, on all their hosts.
 
 use super::Options;
-use super::debugger::{self, Debugger};
+use super::debugger::Debugger;
 use super::group::{self, Answer};
 use crate::host_scope;
 use crate::render::{Screen, complain};
@@ -11,7 +11,7 @@ use mpiscope_job::live_process::may_read;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -147,11 +147,13 @@ fn one(pid: u32, debugger: &Debugger, command: &str) -> Result<String> {
     if let Some(tracer) = tracer(pid) {
         bail!("process {pid} has a debugger already (process {tracer}); leave that one first");
     }
-    let (printed, said) = bounded(debugger.batch(pid, command), debugger.program())?;
-    match debugger::answer(&printed) {
-        Some(answer) if !answer.is_empty() => Ok(answer),
+    let said = bounded(debugger.batch(pid, command), debugger.program())?;
+    match debugger.answer(&said.printed, command) {
+        // There are commands that print nothing.
+        Some(answer) if !answer.is_empty() || said.status.success() => Ok(answer),
         _ => {
-            let line = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing").trim();
+            let line =
+                said.errors.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing").trim();
             bail!("process {pid}: {} gave no answer: {line}", debugger.program())
         }
     }
@@ -164,8 +166,15 @@ fn tracer(pid: u32) -> Option<u32> {
     line.trim().parse().ok().filter(|tracer| *tracer != 0)
 }
 
-/// Runs a command for no longer than [`PATIENCE`]; gives both its outputs.
-fn bounded(mut command: Command, name: &str) -> Result<(String, String)> {
+/// What a debugger that has ended said.
+struct Said {
+    printed: String,
+    errors: String,
+    status: ExitStatus,
+}
+
+/// Runs a command for no longer than [`PATIENCE`].
+fn bounded(mut command: Command, name: &str) -> Result<Said> {
     let mut child = command.spawn().with_context(|| {
         format!("{name} cannot be started; install it, or name another debugger after `--`")
     })?;
@@ -183,18 +192,18 @@ fn bounded(mut command: Command, name: &str) -> Result<(String, String)> {
         let ended = loop {
             match child.try_wait() {
                 Ok(None) if begin.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(20)),
-                Ok(Some(_)) => break true,
+                Ok(Some(status)) => break Some(status),
                 _ => {
                     // The kernel lets a traced process run on when its tracer dies.
                     let _gone = child.kill().and_then(|()| child.wait().map(drop));
-                    break false;
+                    break None;
                 }
             }
         };
         (out.join().unwrap_or_default(), err.join().unwrap_or_default(), ended)
     });
     match text {
-        (out, err, true) => Ok((out, err)),
+        (printed, errors, Some(status)) => Ok(Said { printed, errors, status }),
         _ => bail!("{name} did not answer within {} s", PATIENCE.as_secs()),
     }
 }

@@ -59,14 +59,7 @@ impl Debugger {
     pub fn batch(&self, pid: u32, command: &str) -> Command {
         let mut run = Command::new(&self.program);
         if self.is_lldb() {
-            run.arg("--batch").args(&self.options).args([
-                "-p",
-                &pid.to_string(),
-                "-o",
-                MARK_LLDB,
-                "-o",
-                command,
-            ]);
+            run.arg("--batch").args(&self.options).args(["-p", &pid.to_string(), "-o", command]);
         } else {
             run.args(["-q", "-nx", "-batch", "-ex", "set pagination off", "-ex", "set width 0"])
                 .args(&self.options)
@@ -75,6 +68,23 @@ impl Debugger {
         }
         run.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         run
+    }
+
+    /// The answer to the command in what the debugger printed; nothing if it did not come as far as answering.
+    pub fn answer(&self, printed: &str, command: &str) -> Option<String> {
+        let answer = if self.is_lldb() {
+            after_mark(printed, &format!("(lldb) {command}"))
+        } else {
+            after_mark(printed, MARK)
+        }?;
+        let noise = |line: &&str| {
+            let line = line.trim();
+            // What they say when they let the process go.
+            !(line.starts_with("[Inferior ") && line.ends_with("detached]")
+                || line.starts_with("(lldb)")
+                || line.starts_with("warning: "))
+        };
+        Some(answer.lines().filter(noise).collect::<Vec<_>>().join("\n").trim_end().to_owned())
     }
 }
 
@@ -85,22 +95,15 @@ fn script() -> Vec<String> {
     line.into_iter().flat_map(|line| ["-iex".to_owned(), line]).collect()
 }
 
-/// Printed before the answer begins.
+/// What gdb is made to print before the answer begins.
 const MARK: &str = "--mpiscope--";
 const MARK_GDB: &str = "echo --mpiscope--\\n";
-const MARK_LLDB: &str = "script print('--mpiscope--')";
 
-/// The answer in what a debugger printed; nothing if it did not come as far as answering.
-pub fn answer(printed: &str) -> Option<String> {
-    let (_, answer) = printed.split_once(&format!("{MARK}\n"))?;
-    let noise = |line: &&str| {
-        let line = line.trim();
-        // What gdb and lldb say when they let the process go.
-        !(line.starts_with("[Inferior ") && line.ends_with("detached]")
-            || line.starts_with("(lldb)")
-            || line.starts_with("warning: "))
-    };
-    Some(answer.lines().filter(noise).collect::<Vec<_>>().join("\n").trim_end().to_owned())
+/// What follows the line that is the mark. For gdb it is printed by a command of its own; lldb repeats each command before its answer.
+fn after_mark<'a>(printed: &'a str, mark: &str) -> Option<&'a str> {
+    let at = printed.lines().position(|line| line.trim_end() == mark)?;
+    let lines = printed.split_inclusive('\n').take(at + 1).map(str::len).sum();
+    printed.get(lines..)
 }
 
 #[cfg(test)]
@@ -130,7 +133,12 @@ mod tests {
     #[test]
     fn the_answer_is_what_follows_the_mark_without_the_good_bye() {
         let printed = "[New LWP 3]\n0x1 in poll ()\n--mpiscope--\n#0  poll ()\n#1  main ()\n[Inferior 1 (process 3) detached]\n";
-        assert_eq!(answer(printed).as_deref(), Some("#0  poll ()\n#1  main ()"));
-        assert_eq!(answer("ptrace: Operation not permitted.\n"), None);
+        let gdb = Debugger::new(&[]);
+        assert_eq!(gdb.answer(printed, "bt").as_deref(), Some("#0  poll ()\n#1  main ()"));
+        assert_eq!(gdb.answer("ptrace: Operation not permitted.\n", "bt"), None);
+        let lldb = Debugger::new(&["lldb".to_owned()]);
+        let printed = "(lldb) process attach --pid 3\n  frame #0: poll\n(lldb) bt\n  * frame #0: poll\n    frame #1: main\n";
+        assert_eq!(lldb.answer(printed, "bt").as_deref(), Some("  * frame #0: poll\n    frame #1: main"));
+        assert_eq!(lldb.answer("(lldb) process attach --pid 3\n", "bt"), None);
     }
 }

@@ -38,7 +38,11 @@ pub fn lines(answers: &[Answer]) -> Vec<String> {
             _ => in_common(&key, &members),
         };
         lines.push(format!("{} ({})", heads(&members, several), processes(members.len())));
-        lines.extend(text.lines().map(|line| format!("  {line}")));
+        if text.trim().is_empty() {
+            lines.push("  (no output)".to_owned());
+        } else {
+            lines.extend(text.lines().map(|line| format!("  {line}")));
+        }
         lines.push(String::new());
     }
     lines
@@ -63,7 +67,7 @@ fn in_common(key: &str, members: &[&Answer]) -> String {
 fn without_values(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {
-        if !line.trim_start().starts_with('#') && !line.contains("Thread ") {
+        if !is_of_stack(line) {
             out.push_str(line);
         } else {
             let mut skipping = false;
@@ -81,6 +85,12 @@ fn without_values(text: &str) -> String {
         out.push('\n');
     }
     out
+}
+
+/// A frame of a stack, or a thread: of gdb (`#1  main (…`, `Thread 0x…`) or of lldb (`  * frame #1: …`).
+fn is_of_stack(line: &str) -> bool {
+    let begin = line.trim_start().trim_start_matches("* ");
+    begin.starts_with('#') || begin.starts_with("frame #") || line.contains("Thread ")
 }
 
 fn processes(n: usize) -> String {
@@ -160,6 +170,24 @@ mod tests {
         let answers = [answer("w", 0, &stack(0)), answer("w", 1, &stack(1))];
         let lines = lines(&answers);
         assert_eq!(lines[1..3], ["  #0  poll (timeout=-1)", "  #1  work (rank=…, n=…) at a.c:3"]);
+    }
+
+    #[test]
+    fn stacks_of_lldb_are_folded_too_and_a_command_that_prints_nothing_is_no_empty_line() {
+        let stack = |rank: u32| {
+            format!("  * frame #0: 0x7{rank} a`work(rank={rank}, n=3) at a.c:3:5\n    frame #1: 0x8 a`_start")
+        };
+        let answers = [answer("w", 0, &stack(0)), answer("w", 1, &stack(1)), answer("w", 2, "")];
+        let lines = lines(&answers);
+        let wanted = [
+            "ranks [0-1] (2 processes)",
+            "    * frame #0: 0x… a`work(rank=…, n=…) at a.c:3:5",
+            "      frame #1: 0x… a`_start",
+            "",
+            "rank 2 (1 process)",
+            "  (no output)",
+        ];
+        assert_eq!(lines[..6], wanted);
     }
 
     #[test]

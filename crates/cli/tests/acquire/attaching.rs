@@ -49,6 +49,32 @@ pub fn one_command_in_all_ranks_shows_equal_stacks_once() {
     job.ends();
 }
 
+pub fn lldb_is_asked_in_all_ranks_as_gdb_is() {
+    let _turn = common::alone();
+    let (layer, library) = (common::layer(), common::one());
+    let dir = folder();
+    let program = compile(&library, "idle", dir.path());
+    let mut job = Job::start(&library, &layer, 2, &[], &program, &[dir.path().to_str().unwrap()]);
+    job.reaches(&dir.path().join("at.idle.1"));
+    let pid = pids(dir.path(), 2).first().unwrap().to_string();
+    let ask = |command: &str| {
+        let output = mpiscope(&["attach", &pid, "--batch", command, "--", "lldb"]);
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (status, printed, said) = ask("expression -- 40 + 2");
+    assert_eq!(status, Some(0), "{printed}{said}");
+    assert!(printed.contains("ranks [0-1] (2 processes)\n  (int) $0 = 42"), "{printed}{said}");
+    let (status, printed, said) = ask("bt");
+    assert!(status == Some(0) && printed.contains("`main("), "{printed}{said}");
+    // One that prints nothing has been done; one that there is not has not.
+    let (status, printed, said) = ask("settings set auto-confirm true");
+    assert!(status == Some(0) && printed.contains("(no output)"), "{printed}{said}");
+    let (status, _, said) = ask("nonsense");
+    assert!(status == Some(2) && said.contains("is not a"), "{said}");
+    go(dir.path(), 1);
+    job.ends();
+}
+
 pub fn ranks_are_held_in_mpi_init_until_somebody_opens_the_gate() {
     let _turn = common::alone();
     let layer = common::layer();

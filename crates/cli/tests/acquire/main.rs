@@ -17,6 +17,7 @@ use mpiscope_testkit::trials::{self, trial};
 fn main() -> ExitCode {
     let mut all = vec![
         trial!(attaching::one_command_in_all_ranks_shows_equal_stacks_once, needs trials::the_layer, trials::a_library, trials::gdb),
+        trial!(attaching::lldb_is_asked_in_all_ranks_as_gdb_is, needs trials::the_layer, trials::a_library, trials::lldb),
         trial!(attaching::ranks_are_held_in_mpi_init_until_somebody_opens_the_gate, needs trials::the_layer, trials::a_library),
         trial!(attaching::a_process_that_is_in_a_debugger_already_is_named_with_it, needs trials::the_layer, trials::a_library, trials::gdb),
         trial!(attaching::what_is_no_process_of_a_job_is_reported_with_the_next_thing_to_try),
