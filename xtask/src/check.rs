@@ -17,9 +17,22 @@ const OTHER_TARGET: &str = "aarch64-unknown-linux-gnu";
 /// How long each fuzz target runs.
 const FUZZ_SECONDS: u32 = 4;
 
-/// Nothing to be chosen.
+/// What to check.
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Only checks whose name begins with one of these words
+    only: Vec<String>,
+    /// All but those whose name begins with this word
+    #[arg(long, value_name = "WORD")]
+    without: Vec<String>,
+}
+
+impl Args {
+    fn wants(&self, name: &str) -> bool {
+        let named = |words: &[String]| words.iter().any(|word| name.starts_with(word.as_str()));
+        (self.only.is_empty() || named(&self.only)) && !named(&self.without)
+    }
+}
 
 /// One check: its name, and what it does or why it cannot be done here.
 type Check = (&'static str, fn() -> Result<Outcome>);
@@ -40,9 +53,13 @@ const CHECKS: [Check; 7] = [
     ("dependencies", dependencies),
 ];
 
-pub fn run(_: &Args) -> Result<()> {
+pub fn run(args: &Args) -> Result<()> {
+    let chosen: Vec<&Check> = CHECKS.iter().filter(|(name, _)| args.wants(name)).collect();
+    if chosen.is_empty() {
+        bail!("no such check; there are: {}", CHECKS.map(|(name, _)| name).join(", "));
+    }
     let mut failed = Vec::new();
-    for (name, check) in CHECKS {
+    for (name, check) in chosen {
         let begun = Instant::now();
         let outcome = check();
         let took = begun.elapsed().as_secs();
@@ -51,7 +68,7 @@ pub fn run(_: &Args) -> Result<()> {
             Ok(Outcome::Skipped(why)) => println!("check: {name}: skipped: {why}"),
             Err(error) => {
                 println!("check: {name}: failed ({took} s): {error:#}");
-                failed.push(name);
+                failed.push(*name);
             }
         }
     }
@@ -136,4 +153,21 @@ fn rustup(args: &[&str]) -> Result<bool> {
     let mut command = Command::new("rustup");
     command.args(args).stdout(Stdio::null()).stderr(Stdio::null());
     Ok(command.status().is_ok_and(|status| status.success()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checks_are_chosen_by_the_beginning_of_their_names() {
+        let chosen = |only: &[&str], without: &[&str]| {
+            let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+            let args = Args { only: words(only), without: words(without) };
+            CHECKS.iter().filter(|(name, _)| args.wants(name)).count()
+        };
+        assert_eq!(chosen(&[], &[]), CHECKS.len());
+        assert_eq!(chosen(&[], &["fuzz"]), CHECKS.len() - 1);
+        assert_eq!((chosen(&["fuzz", "format"], &[]), chosen(&["nothing"], &[])), (2, 0));
+    }
 }
