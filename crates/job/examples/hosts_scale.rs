@@ -117,7 +117,7 @@ fn measure(mpiscope: &str) -> ExitCode {
         generate(folder, hosts);
     }
     let names: Vec<String> = (0..HOSTS).map(|host| format!("node{host}")).collect();
-    let announced = announced::announce("far", &names).unwrap();
+    let announced = announced::announce("far", &names, None).unwrap();
     let here = std::env::current_exe().unwrap();
     let ssh = format!("{} agent {} {{host}}", here.display(), parts.display());
     println!("{:8} {:>8} {:>9} {:>9} {:>8}  not seen", "", "ranks", "seconds", "allowed", "MB");

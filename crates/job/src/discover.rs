@@ -124,8 +124,12 @@ impl Job {
         if let Some(id) = parts.and_then(|parts| parts.slurm.clone()) {
             return StartedBy { slurm: Some(id), reach: None };
         }
-        let starter = parts.and_then(|parts| parts.starter).filter(|_| self.images.is_empty());
-        starter.map_or_else(|| StartedBy::of_processes(self.holders()), StartedBy::below)
+        let starter = parts.and_then(|parts| parts.starter.as_ref()).filter(|_| self.images.is_empty());
+        match starter {
+            Some(Starter { slurm: Some(id), .. }) => StartedBy { slurm: Some(id.clone()), reach: None },
+            Some(Starter { pid, .. }) => StartedBy::below(*pid),
+            None => StartedBy::of_processes(self.holders()),
+        }
     }
 
     /// Processes of this host that hold its images.
@@ -148,8 +152,17 @@ pub struct Parts {
     pub name: String,
     /// Whether Slurm has started it.
     pub slurm: Option<SlurmId>,
-    /// The process of this host that has started it, if one has.
-    pub starter: Option<u32>,
+    /// Who has started it from this host, if somebody has.
+    pub starter: Option<Starter>,
+}
+
+/// The process of this host that has started a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Starter {
+    /// Its number.
+    pub pid: u32,
+    /// What the ranks run in, as their hosts say, if that is a job of Slurm's.
+    pub slurm: Option<SlurmId>,
 }
 
 /// An image that some process holds, or that was kept with what was known of its process.

@@ -27,6 +27,11 @@ impl Debugger {
         &self.program
     }
 
+    /// What the user gave after `--`.
+    pub fn words(&self) -> impl Iterator<Item = &String> {
+        std::iter::once(&self.program).chain(&self.options)
+    }
+
     fn is_lldb(&self) -> bool {
         let name = Path::new(&self.program).file_name().map(|name| name.to_string_lossy().into_owned());
         name.is_some_and(|name| name.contains("lldb"))

@@ -16,8 +16,8 @@ use std::process::ExitCode;
 
 /// Open a debugger on ranks of a job, or run one command in all of them
 ///
-/// Starts from the job or any one process of it, like `mpiscope procs`. Without --batch, every chosen rank on this host gets a
-/// debugger in a tmux pane. With --batch, the command runs in every chosen rank on all hosts, and equal answers are shown
+/// Starts from the job or any one process of it, like `mpiscope procs`. Without --batch, every chosen rank gets a debugger in a
+/// tmux pane, on its own host. With --batch, the command runs in every chosen rank on all hosts, and equal answers are shown
 /// once with the ranks that gave them. Attaching stops a rank for that moment. Exit status: 0 all is well, 1 some processes
 /// could not be read, 2 none could.
 #[derive(clap::Args)]
@@ -76,7 +76,7 @@ pub fn attach(options: &Options) -> Result<ExitCode> {
             Ok(exit::answer(failed > 0, !found.problems.is_empty()))
         }
         None => {
-            tmux::open(&chosen, &debugger, false)?;
+            tmux::open(&chosen, &debugger, Some(hosts.remote()))?;
             Ok(ExitCode::from(exit::FINE))
         }
     }
@@ -135,5 +135,5 @@ pub fn debug(entries: &[Entry]) -> Result<()> {
             &format!("ranks {ranks} wait on {host}: run `mpiscope attach PID --release` or a debugger there"),
         );
     }
-    tmux::open(&here, &Debugger::new(&[]), true)
+    tmux::open(&here, &Debugger::new(&[]), None)
 }

@@ -4,38 +4,34 @@ use super::batch::split;
 use super::debugger::Debugger;
 use crate::render::complain;
 use anyhow::{Context, Result, bail};
-use mpiscope_job::acquire::Entry;
+use mpiscope_job::acquire::{Entry, Remote};
 use mpiscope_job::shell;
+use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 /// Panes of one window.
 const PANES: usize = 4;
 
-/// Opens a debugger for each process of this host. `held` processes are waiting in `MPI_Init`, and the terminal
-/// belongs to somebody else.
-pub fn open(chosen: &[Entry], debugger: &Debugger, held: bool) -> Result<()> {
-    let (here, elsewhere) = if held { (chosen.to_vec(), Default::default()) } else { split(chosen) };
-    for (host, entries) in &elsewhere {
-        let pid = entries.first().map_or(0, |entry| entry.place.pid);
-        let n = entries.len();
-        complain("attach", &format!("{n} of the processes run on {host}: run `mpiscope attach {pid}` there"));
-    }
-    if here.is_empty() {
-        bail!("none of the chosen processes runs on this host");
-    }
-    for entry in &here {
-        // Says why it is forbidden before a screen full of debuggers says only that it is.
-        mpiscope_job::live_process::may_read(entry.place.pid)?;
-    }
+/// A pane: whose it is, and what runs there.
+struct Pane {
+    name: String,
+    words: Vec<String>,
+}
+
+/// Opens a debugger for each process, by this way to other hosts. Without one the processes are of this host, are waiting in
+/// `MPI_Init`, and the terminal belongs to somebody else.
+pub fn open(chosen: &[Entry], debugger: &Debugger, remote: Option<&Remote>) -> Result<()> {
+    let held = remote.is_none();
+    let panes = panes(chosen, debugger, remote)?;
     let inside = std::env::var_os("TMUX").is_some();
-    if let ([only], false) = (here.as_slice(), held || inside) {
-        let words = debugger.interactive(only.place.pid, false);
-        let error = Command::new(debugger.program()).args(words.iter().skip(1)).exec();
-        return Err(error).with_context(|| format!("{} cannot be started; install it", debugger.program()));
+    if let ([only], false) = (panes.as_slice(), held || inside) {
+        let program = only.words.first().map_or("", String::as_str);
+        let error = Command::new(program).args(only.words.iter().skip(1)).exec();
+        return Err(error).with_context(|| format!("{program} cannot be started; install it"));
     }
     let session = format!("mpiscope-{}", std::process::id());
-    for words in plan(&here, debugger, held, (!inside).then_some(session.as_str())) {
+    for words in plan(&panes, (!inside).then_some(session.as_str())) {
         let done = Command::new("tmux").args(&words).status();
         let done = done.context(
             "tmux cannot be started, which shows several debuggers at once; install it, choose one rank by --ranks, or \
@@ -59,10 +55,50 @@ pub fn open(chosen: &[Entry], debugger: &Debugger, held: bool) -> Result<()> {
     Ok(())
 }
 
+/// Those of the processes that can be reached with a terminal; it is said where the others are.
+fn panes(chosen: &[Entry], debugger: &Debugger, remote: Option<&Remote>) -> Result<Vec<Pane>> {
+    let held = remote.is_none();
+    let (here, elsewhere) = if held { (chosen.to_vec(), BTreeMap::new()) } else { split(chosen) };
+    for entry in &here {
+        // Says why it is forbidden before a screen full of debuggers says only that it is.
+        mpiscope_job::live_process::may_read(entry.place.pid)?;
+    }
+    let pane = |entry: &Entry| Pane { name: name(entry), words: debugger.interactive(entry.place.pid, held) };
+    let mut panes: Vec<Pane> = here.iter().map(pane).collect();
+    for (host, entries) in &elsewhere {
+        let there = |entry: &Entry| {
+            let words = remote?.terminal(host, &asked(entry, debugger))?;
+            Some(Pane { name: name(entry), words })
+        };
+        let opened: Option<Vec<Pane>> = entries.iter().map(there).collect();
+        panes.extend(opened.unwrap_or_else(|| {
+            let (pid, n) = (entries.first().map_or(0, |entry| entry.place.pid), entries.len());
+            let advice = format!("{n} of the processes run on {host}: run `mpiscope attach {pid}` there");
+            complain("attach", &advice);
+            Vec::new()
+        }));
+    }
+    if panes.is_empty() {
+        bail!("none of the chosen processes can be reached from this host with a terminal");
+    }
+    Ok(panes)
+}
+
+fn name(entry: &Entry) -> String {
+    entry.rank.map_or_else(|| "?".to_owned(), |rank| format!("rank {rank}"))
+}
+
+/// What this program is asked on the host of a process: a debugger for this one only.
+fn asked(entry: &Entry, debugger: &Debugger) -> Vec<String> {
+    let words = ["attach", "--here", "--only"].into_iter().map(str::to_owned);
+    let target = [entry.place.pid.to_string(), "--".to_owned()];
+    words.chain(target).chain(debugger.words().cloned()).collect()
+}
+
 /// The commands of tmux that open all panes, in a session of their own or in the one we are in.
-fn plan(entries: &[Entry], debugger: &Debugger, held: bool, session: Option<&str>) -> Vec<Vec<String>> {
+fn plan(panes: &[Pane], session: Option<&str>) -> Vec<Vec<String>> {
     let mut commands = Vec::new();
-    for (index, entry) in entries.iter().enumerate() {
+    for (index, pane) in panes.iter().enumerate() {
         let mut command: Vec<&str> = match (index % PANES, session) {
             (0, Some(session)) if index == 0 => vec!["new-session", "-d", "-s", session],
             (0, Some(session)) => vec!["new-window", "-t", session],
@@ -70,12 +106,11 @@ fn plan(entries: &[Entry], debugger: &Debugger, held: bool, session: Option<&str
             (_, Some(session)) => vec!["split-window", "-t", session],
             (_, None) => vec!["split-window"],
         };
-        let name = entry.rank.map_or_else(|| "?".to_owned(), |rank| format!("rank {rank}"));
         if index % PANES == 0 {
-            command.extend(["-n", &name]);
+            command.extend(["-n", &pane.name]);
         }
         let mut words: Vec<String> = command.into_iter().map(str::to_owned).collect();
-        words.push(shell::line(debugger.interactive(entry.place.pid, held)));
+        words.push(shell::line(&pane.words));
         commands.push(words);
         let mut layout = vec!["select-layout".to_owned()];
         layout.extend(session.iter().flat_map(|session| ["-t".to_owned(), (*session).to_owned()]));
@@ -102,10 +137,22 @@ mod tests {
         }
     }
 
+    fn panes(entries: &[Entry], held: bool) -> Vec<Pane> {
+        let words = |entry: &Entry| Debugger::new(&[]).interactive(entry.place.pid, held);
+        entries.iter().map(|entry| Pane { name: name(entry), words: words(entry) }).collect()
+    }
+
+    #[test]
+    fn another_host_is_asked_for_one_process_and_the_debugger_that_the_user_wants() {
+        let gdb = ["gdb".to_owned(), "-tui".to_owned()];
+        let words = asked(&entry(3), &Debugger::new(&gdb));
+        assert_eq!(words, ["attach", "--here", "--only", "103", "--", "gdb", "-tui"]);
+    }
+
     #[test]
     fn five_ranks_are_four_panes_and_a_second_window() {
         let entries: Vec<Entry> = (0..5).map(entry).collect();
-        let plan = plan(&entries, &Debugger::new(&[]), false, Some("s"));
+        let plan = plan(&panes(&entries, false), Some("s"));
         let first: Vec<&str> = plan.iter().filter_map(|words| words.first().map(String::as_str)).collect();
         let opening: Vec<&str> = first.into_iter().filter(|word| *word != "select-layout").collect();
         assert_eq!(opening, ["new-session", "split-window", "split-window", "split-window", "new-window"]);
@@ -114,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_held_rank_is_let_out_of_mpi_init_by_its_debugger() {
-        let plan = plan(&[entry(0)], &Debugger::new(&[]), true, None);
+        let plan = plan(&panes(&[entry(0)], true), None);
         assert_eq!(plan[0][0], "new-window");
         assert!(plan[0].last().unwrap().contains("MPIR_debug_gate"));
     }

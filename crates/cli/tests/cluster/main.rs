@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         trial!(live::a_job_of_slurm_is_seen_whole_by_its_number_from_the_login_node_and_from_each_host, needs asked_for, cluster::no_slurm, trials::the_layer),
         trial!(live::a_job_started_here_by_ssh_is_seen_whole_and_a_host_that_is_cut_off_costs_its_own_ranks_only, needs asked_for, cluster::no_ssh, trials::the_layer),
         trial!(reach::hosts_that_only_the_launcher_of_the_job_reaches_are_asked_by_its_way, needs asked_for, cluster::no_ssh, trials::the_layer),
+        trial!(reach::a_job_of_slurm_that_was_started_here_is_reached_by_slurm, needs asked_for, cluster::no_slurm, trials::the_layer),
         trial!(slurm::a_step_on_some_hosts_of_the_job_is_seen_whole_and_nothing_is_said_to_be_missing, needs asked_for, cluster::no_slurm, trials::the_layer),
         trial!(slurm::two_steps_of_one_job_are_two_jobs_from_each_host_and_each_is_seen_whole_by_its_name, needs asked_for, cluster::no_slurm, trials::the_layer),
         trial!(slurm::a_task_of_an_array_and_a_heterogeneous_job_are_seen_whole_by_what_slurm_calls_them, needs asked_for, cluster::no_slurm, trials::the_layer),

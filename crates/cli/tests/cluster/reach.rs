@@ -1,12 +1,13 @@
 //! Hosts that `ssh` does not reach, but the launcher of the job does: what brought the ranks there brings the look.
 
-use crate::common::{Hosts, alone, launcher, libraries};
+use crate::common::{Hosts, LIMIT, MPISCOPE, alone, launcher, libraries, one, srun};
 use crate::live::{ask_with, ends, places, start_with, wanted, without_ssh};
 use mpiscope_testkit::mpi::{Family, Library};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// A command with the host as the first word that is no option: the cluster's `ssh` by another name.
 fn shell(hosts: &Hosts, folder: &Path, name: &str, library: &Library) -> PathBuf {
@@ -48,7 +49,10 @@ fn in_path(command: &mut Command, folder: &Path) {
 
 /// All ranks are seen from the host of the launcher, which has none, and from another one. What is made for it lies in a folder.
 fn is_seen(library: &Library, words: impl Fn(&Hosts, &Path) -> Vec<String>) {
-    let hosts = Hosts::new(false);
+    is_seen_on(Hosts::new(false), library, words);
+}
+
+fn is_seen_on(hosts: Hosts, library: &Library, words: impl Fn(&Hosts, &Path) -> Vec<String>) {
     let folder = hosts.dir.path().join("bin");
     fs::create_dir(&folder).unwrap();
     let words = words(&hosts, &folder);
@@ -60,7 +64,43 @@ fn is_seen(library: &Library, words: impl Fn(&Hosts, &Path) -> Vec<String>) {
         });
         assert_eq!(places(&ps["ranks"]), wanted(), "{} {host} {words:?}: {all}", library.name);
     }
+    panes(&hosts, library);
     ends(job, hosts.dir.path());
+}
+
+/// A debugger on a rank of each of two hosts, each in a pane of a terminal of the head.
+fn panes(hosts: &Hosts, library: &Library) {
+    let socket = hosts.dir.path().join("tmux");
+    let tmux = |words: &[&str]| {
+        let mut tmux = hosts.on("login", "tmux", library);
+        in_path(&mut tmux, &hosts.dir.path().join("bin"));
+        without_ssh(&mut tmux, hosts.dir.path());
+        hosts.run(tmux.arg("-S").arg(&socket).args(["-f", "/dev/null"]).args(words))
+    };
+    let attach =
+        format!("{MPISCOPE} attach --ranks 1,4 > {}/attach 2>&1; sleep 600", hosts.dir.path().display());
+    let started = tmux(&["new-session", "-d", "-x", "160", "-y", "50", &attach]);
+    if !started.success() {
+        eprintln!("no panes: there is no tmux: {}", started.describe());
+        return;
+    }
+    let until = Instant::now() + LIMIT;
+    let debugged = |pane: &str| tmux(&["capture-pane", "-p", "-t", pane]).stdout.contains("(gdb)");
+    while ["%1", "%2"].iter().any(|pane| !debugged(pane)) {
+        let said = fs::read_to_string(hosts.dir.path().join("attach")).unwrap_or_default();
+        // Where only the launcher comes, nobody has a terminal, and that is said.
+        if said.contains("can be reached from this host with a terminal") {
+            break;
+        }
+        assert!(Instant::now() < until, "{said} {}", tmux(&["capture-pane", "-p", "-t", "%1"]).stdout);
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    tmux(&["kill-server"]);
+}
+
+pub fn a_job_of_slurm_that_was_started_here_is_reached_by_slurm() {
+    let _turn = alone();
+    is_seen_on(Hosts::new(true), &one(), |_, _| srun());
 }
 
 pub fn hosts_that_only_the_launcher_of_the_job_reaches_are_asked_by_its_way() {

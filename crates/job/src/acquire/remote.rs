@@ -94,6 +94,13 @@ impl Remote {
         if silent { Err(self.failed(host, why, &outcome)) } else { Ok(outcome.stdout) }
     }
 
+    /// The words of a command that runs this program on another host, with the terminal of this one; nothing where the way there
+    /// has none, or the host's name is none.
+    #[must_use]
+    pub fn terminal(&self, host: &str, arguments: &[String]) -> Option<Vec<String>> {
+        is_name(host).then(|| self.way.terminal(host, &self.program, arguments))?
+    }
+
     /// What went wrong on the way to a host is mended by other means than what went wrong there.
     fn failed(&self, host: &str, why: String, outcome: &Outcome) -> Error {
         let host = host.to_owned();
@@ -110,9 +117,7 @@ impl Remote {
 
     fn ask(&self, host: &str, arguments: &[String], longer: Duration) -> Result<Outcome, Error> {
         let fail = |why: String| Error::Remote { host: host.to_owned(), why };
-        // The name comes from another process's memory and becomes an argument of a command.
-        let plain = |c: char| c.is_ascii_alphanumeric() || ".-_:%".contains(c);
-        if host.starts_with('-') || !host.chars().all(plain) || host.is_empty() {
+        if !is_name(host) {
             return Err(Error::HostName { host: host.to_owned() });
         }
         let mut command = self.way.command(host, &self.program, arguments).map_err(fail)?;
@@ -124,6 +129,12 @@ impl Remote {
             None => Err(Error::TimedOut { host: host.to_owned(), seconds: limit.as_secs_f64() }),
         }
     }
+}
+
+/// Whether a host may be called so: the name comes from another process's memory and becomes an argument of a command.
+fn is_name(host: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || ".-_:%".contains(c);
+    !host.starts_with('-') && host.chars().all(plain) && !host.is_empty()
 }
 
 /// Status of a shell that does not find a command, or may not run it.

@@ -62,6 +62,28 @@ impl Way {
         Ok(command)
     }
 
+    /// The words of a command that runs a program on a host with the terminal of this one, if there is such a command.
+    pub fn terminal(&self, host: &str, program: &Path, arguments: &[String]) -> Option<Vec<String>> {
+        let mut words = match self {
+            Self::Shell(words) => {
+                words.as_ref().ok()?.iter().map(|word| word.replace("{host}", host)).collect()
+            }
+            Self::Slurm(steps) => steps.with_terminal_on(host),
+            Self::Launcher(_) => return None,
+        };
+        let program = program.to_string_lossy().into_owned();
+        let all = std::iter::once(&program).chain(arguments);
+        if matches!(self, Self::Shell(_)) {
+            if is_ssh(&words) {
+                words.insert(1, "-t".to_owned());
+            }
+            words.extend(all.map(|word| quoted(word)));
+        } else {
+            words.extend(all.cloned());
+        }
+        Some(words)
+    }
+
     /// Whether what brings the program there says what went wrong at first, and where it noticed that afterwards.
     pub fn explains_first(&self) -> bool {
         matches!(self, Self::Launcher(_))
@@ -89,11 +111,13 @@ fn with_host(mut words: Vec<String>) -> Vec<String> {
     words
 }
 
+fn is_ssh(words: &[String]) -> bool {
+    words.first().is_some_and(|first| Path::new(first).file_name().is_some_and(|name| name == "ssh"))
+}
+
 /// A command like `ssh`; one that is `ssh` asks for no password either.
 fn as_usual(mut words: Vec<String>) -> Vec<String> {
-    let is_ssh =
-        words.first().is_some_and(|first| Path::new(first).file_name().is_some_and(|name| name == "ssh"));
-    if is_ssh {
+    if is_ssh(&words) {
         let options = USUAL.iter().filter(|word| !["ssh", "{host}"].contains(word));
         words.splice(1..1, options.map(|word| (*word).to_owned()));
     }
@@ -121,6 +145,10 @@ mod tests {
         let launcher = reach(Reach::Launcher(words("mpiexec -launcher sge -hosts {host} -n 1")));
         assert_eq!(line(&launcher), "mpiexec|-launcher|sge|-hosts|n3|-n|1|/a b/mpiscope|save|it's");
         assert_eq!(launcher.trial("n3"), None);
+        assert_eq!(launcher.terminal("n3", Path::new("m"), &[]), None);
+        let ssh = reach(Reach::Shell(words("/bin/ssh {host}")));
+        let seen = ssh.terminal("n3", Path::new("m"), &["it's".to_owned()]).unwrap();
+        assert_eq!(seen.join("|"), r"/bin/ssh|-t|-o|BatchMode=yes|-o|ConnectTimeout=10|n3|m|'it'\''s'");
     }
 
     #[test]

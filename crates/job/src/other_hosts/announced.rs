@@ -1,7 +1,8 @@
 //! Jobs that `mpiscope run` has started from this host on others: it says in the folder of its user which hosts have come.
 
-use crate::discover::{Job, Parts};
+use crate::discover::{Job, Parts, Starter};
 use crate::runtime;
+use crate::scheduler::SlurmId;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};
@@ -21,6 +22,9 @@ pub struct Announced {
     pid: u32,
     began: String,
     hosts: Vec<String>,
+    /// What the ranks run in, if that is a job of Slurm's.
+    #[serde(default)]
+    slurm: Option<String>,
 }
 
 /// The file of a job, which is gone with this.
@@ -47,21 +51,26 @@ fn folder() -> io::Result<PathBuf> {
 ///
 /// # Errors
 /// When there is no folder of the user.
-pub fn announce(job: &str, hosts: &[String]) -> io::Result<Announcement> {
-    announce_in(&folder()?, job, hosts)
+pub fn announce(job: &str, hosts: &[String], slurm: Option<String>) -> io::Result<Announcement> {
+    announce_in(&folder()?, job, hosts, slurm)
 }
 
 /// The same instead of what this process has said before; without a folder of the user nobody finds the job by its hosts.
-pub fn announce_again(before: &mut Option<Announcement>, job: &str, hosts: &[String]) {
+pub fn announce_again(before: &mut Option<Announcement>, job: &str, hosts: &[String], slurm: Option<String>) {
     // The file is replaced: the one before has the same name, and must not take it away.
-    let Ok(now) = announce(job, hosts) else { return };
+    let Ok(now) = announce(job, hosts, slurm) else { return };
     before.replace(now).map(std::mem::forget).unwrap_or_default();
 }
 
-fn announce_in(folder: &Path, job: &str, hosts: &[String]) -> io::Result<Announcement> {
+fn announce_in(
+    folder: &Path,
+    job: &str,
+    hosts: &[String],
+    slurm: Option<String>,
+) -> io::Result<Announcement> {
     let pid = std::process::id();
     let began = began(pid).unwrap_or_default();
-    let what = Announced { job: job.to_owned(), pid, began, hosts: hosts.to_vec() };
+    let what = Announced { job: job.to_owned(), pid, began, hosts: hosts.to_vec(), slurm };
     let mut draft = NamedTempFile::new_in(folder)?;
     serde_json::to_writer(draft.as_file_mut(), &what)?;
     draft.as_file_mut().flush()?;
@@ -85,11 +94,11 @@ fn all_in(folder: &Path) -> Vec<Job> {
         serde_json::from_slice::<Announced>(&text).ok()
     };
     let lives = |one: &Announced| began(one.pid).is_some_and(|began| began == one.began);
-    let job = |one: Announced| Job {
-        name: one.job.clone(),
-        owner: user(),
-        parts: Some(Parts { hosts: one.hosts, name: one.job, slurm: None, starter: Some(one.pid) }),
-        ..Job::default()
+    let job = |one: Announced| {
+        let slurm = one.slurm.and_then(|id| SlurmId::parse(&id));
+        let starter = Some(Starter { pid: one.pid, slurm });
+        let parts = Parts { hosts: one.hosts, name: one.job.clone(), slurm: None, starter };
+        Job { name: one.job, owner: user(), parts: Some(parts), ..Job::default() }
     };
     named.filter_map(read).filter(lives).map(job).collect()
 }
@@ -108,12 +117,13 @@ mod tests {
     fn a_job_is_known_as_long_as_the_process_that_started_it() {
         let dir = tempfile::tempdir().unwrap();
         let hosts = ["n1", "n2"].map(str::to_owned);
-        let announcement = announce_in(dir.path(), "j", &hosts).unwrap();
+        let announcement = announce_in(dir.path(), "j", &hosts, Some("slurm:7.0".to_owned())).unwrap();
         let found = all_in(dir.path());
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].name.as_str(), &found[0].parts.as_ref().unwrap().hosts[..]), ("j", &hosts[..]));
-        let other =
-            Announced { job: "k".into(), pid: std::process::id(), began: "0".into(), hosts: hosts.to_vec() };
+        assert_eq!(found[0].started_by().slurm, SlurmId::parse("slurm:7.0"));
+        let (pid, began) = (std::process::id(), "0".to_owned());
+        let other = Announced { job: "k".into(), pid, began, hosts: hosts.to_vec(), slurm: None };
         fs::write(dir.path().join("1.hosts"), serde_json::to_vec(&other).unwrap()).unwrap();
         fs::write(dir.path().join("2.hosts"), "nonsense").unwrap();
         assert_eq!(all_in(dir.path()).len(), 1, "another process has its number now");

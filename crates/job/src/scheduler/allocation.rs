@@ -172,24 +172,40 @@ impl Steps {
     #[must_use]
     pub fn on(&self, host: &str) -> Command {
         let mut command = Command::new("srun");
-        // What the present step was given is not meant for that one.
-        let inherited = env::vars_os().map(|(name, _)| name).filter(|name| {
-            let name = name.to_string_lossy();
-            name.starts_with("SLURM_") && name != "SLURM_CONF"
-        });
-        for name in inherited {
+        for name in Self::inherited() {
             command.env_remove(name);
         }
-        command.args(["--overlap", "--quiet", "--mpi=none", "--input=none", "--nodes=1", "--ntasks=1"]);
+        command.arg("--input=none").args(self.options(host));
+        command
+    }
+
+    /// The words of the same for a program that is to have the terminal, which need no change of the environment beside them.
+    #[must_use]
+    pub fn with_terminal_on(&self, host: &str) -> Vec<String> {
+        let removed = Self::inherited().into_iter().flat_map(|name| ["-u".to_owned(), name]);
+        // Steps inherit the environment, but there is no tmux of the user's on that host.
+        let words = ["env", "-u", "TMUX"].map(str::to_owned).into_iter().chain(removed);
+        words.chain(["srun".to_owned(), "--pty".to_owned()]).chain(self.options(host)).collect()
+    }
+
+    /// What the present step was given, which is not meant for a further one.
+    fn inherited() -> Vec<String> {
+        let names = env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
+        names.filter(|name| name.starts_with("SLURM_") && name != "SLURM_CONF").collect()
+    }
+
+    fn options(&self, host: &str) -> Vec<String> {
+        let mut words =
+            ["--overlap", "--quiet", "--mpi=none", "--nodes=1", "--ntasks=1"].map(str::to_owned).to_vec();
         let allocation = self.allocation.get_or_init(|| Allocation::of(&self.id).ok()).as_ref();
         let number = self.id.number.as_ref().unwrap_or(&self.id.job);
         let number = allocation.map_or(number, |found| &found.number);
         let (node, group) = allocation
             .and_then(|found| found.node(host))
             .map_or((host, None), |(node, group)| (node.as_str(), *group));
-        command.args(group.map(|group| format!("--het-group={group}")));
-        command.arg(format!("--jobid={number}")).arg(format!("--nodelist={node}"));
-        command
+        words.extend(group.map(|group| format!("--het-group={group}")));
+        words.extend([format!("--jobid={number}"), format!("--nodelist={node}")]);
+        words
     }
 }
 

@@ -237,7 +237,7 @@ fn greet(host: &mut Sealed, job: &str, shared: &Shared) -> io::Result<usize> {
     // Whoever looks at the job from here finds its hosts by that.
     let names = again::names(&hosts);
     let mut announced = shared.announced.lock().unwrap_or_else(PoisonError::into_inner);
-    announced::announce_again(&mut announced, job, &names);
+    announced::announce_again(&mut announced, job, &names, from.slurm);
     Ok(hosts.len() - 1)
 }
 

@@ -16,6 +16,9 @@ pub struct Identity {
     pub host: String,
     /// What tells it from all others.
     pub id: String,
+    /// What its ranks run in, if that is a job of Slurm's: who gathers is outside of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slurm: Option<String>,
 }
 
 /// A message.

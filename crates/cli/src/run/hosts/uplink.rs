@@ -7,6 +7,7 @@ use super::sealed::{Sealed, Secret, Side};
 use super::{PLACE, SECRET, patience};
 use mpiscope_job::clock::Moment;
 use mpiscope_job::other_hosts::announced::{self, Announcement};
+use mpiscope_job::scheduler::SlurmId;
 use std::env;
 use std::fs::File;
 use std::io;
@@ -176,7 +177,9 @@ struct Others<'a> {
 fn answer(up: &mut Sealed, others: &mut Others<'_>) -> io::Result<Message> {
     loop {
         match message::receive(up)? {
-            Message::Hosts(names) => announced::announce_again(&mut others.announced, others.job, &names),
+            Message::Hosts(names) => {
+                announced::announce_again(&mut others.announced, others.job, &names, identity().slurm);
+            }
             Message::Time => message::send(up, &Message::Clock(Moment::now().monotonic_ns))?,
             other => return Ok(other),
         }
@@ -222,7 +225,8 @@ fn send_now(up: &mut Sealed, others: &mut Others<'_>, seen: &Seen, ranks: &[u32]
 /// This host, as the one who gathers is to know it.
 fn identity() -> Identity {
     let here = mpiscope_job::host_identity::HostIdentity::here();
-    Identity { host: here.name.clone(), id: here.key() }
+    let slurm = SlurmId::of_process(std::process::id()).map(|id| id.to_string());
+    Identity { host: here.name.clone(), id: here.key(), slurm }
 }
 
 #[cfg(test)]

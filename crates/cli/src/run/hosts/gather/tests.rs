@@ -26,7 +26,7 @@ fn comes(
     ranks: &[u32],
 ) -> io::Result<Sealed> {
     let mut host = Sealed::make(socket(gather), secret, Side::Host)?;
-    let from = Identity { host: name.to_owned(), id: id.to_owned() };
+    let from = Identity { host: name.to_owned(), id: id.to_owned(), slurm: None };
     message::send(&mut host, &Message::Hello { job: job.to_owned(), from })?;
     loop {
         match message::receive(&mut host)? {
