@@ -32,6 +32,7 @@ mod top;
 mod trace;
 mod vars;
 mod version;
+mod whole_file;
 mod why;
 
 use clap::error::ErrorKind;

@@ -8,8 +8,10 @@ use std::os::fd::OwnedFd;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// What is kept of one stream.
-const MOST_BYTES: usize = 1 << 30;
+/// The longest answer that is read, unless there is a reason to take less: what a host knows of its ranks.
+pub const MOST_BYTES: usize = 1 << 30;
+/// What is kept of the end of what is said on standard error.
+const MOST_SAID: usize = 1 << 16;
 /// What is read of it at once.
 const PIECE: usize = 1 << 16;
 /// How often to look whether a process is there whose end nobody tells: Linux before 5.3.
@@ -24,8 +26,10 @@ pub struct Outcome {
     pub status: Option<ExitStatus>,
     #[allow(missing_docs)]
     pub stdout: Vec<u8>,
-    #[allow(missing_docs)]
+    /// The end of it, if it is long.
     pub stderr: Vec<u8>,
+    /// Whether there was more on standard output than is read.
+    pub too_long: bool,
 }
 
 impl Outcome {
@@ -41,15 +45,25 @@ impl Outcome {
 /// # Errors
 /// When it cannot be started.
 pub fn run(command: &mut Command, limit: Duration) -> io::Result<Outcome> {
+    run_up_to(command, limit, MOST_BYTES)
+}
+
+/// The same of one that may answer with so many bytes, and is left alone with what it has to say beyond that.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn run_up_to(command: &mut Command, limit: Duration, most: usize) -> io::Result<Outcome> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let end = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).ok();
-    finish(&mut child, end, Instant::now() + limit)
+    finish(&mut child, end, Instant::now() + limit, most)
 }
 
 /// Waits for the end of a process, of which `end` tells on kernels that have such a thing, and reads what it says until then.
-fn finish(child: &mut Child, end: Option<OwnedFd>, until: Instant) -> io::Result<Outcome> {
-    let mut streams =
-        [Stream::new(child.stdout.take().map(Into::into)), Stream::new(child.stderr.take().map(Into::into))];
+fn finish(child: &mut Child, end: Option<OwnedFd>, until: Instant, most: usize) -> io::Result<Outcome> {
+    let mut streams = [
+        Stream::new(child.stdout.take().map(Into::into), Keep::Whole(most)),
+        Stream::new(child.stderr.take().map(Into::into), Keep::End(MOST_SAID)),
+    ];
     let status = loop {
         if let Some(status) = child.try_wait()? {
             break Some(status);
@@ -70,8 +84,17 @@ fn finish(child: &mut Child, end: Option<OwnedFd>, until: Instant) -> io::Result
             break;
         }
     }
-    let [stdout, stderr] = streams.map(|stream| stream.bytes);
-    Ok(Outcome { status, stdout, stderr })
+    let [Stream { bytes: stdout, too_long, .. }, Stream { bytes: stderr, .. }] = streams;
+    Ok(Outcome { status, stdout, stderr, too_long })
+}
+
+/// What is kept of a stream.
+#[derive(Clone, Copy)]
+enum Keep {
+    /// All of it, which is not to be longer.
+    Whole(usize),
+    /// The last so many bytes, or some more.
+    End(usize),
 }
 
 /// What comes through a pipe.
@@ -79,11 +102,25 @@ struct Stream {
     /// Until its end.
     pipe: Option<OwnedFd>,
     bytes: Vec<u8>,
+    keep: Keep,
+    too_long: bool,
 }
 
 impl Stream {
-    fn new(pipe: Option<OwnedFd>) -> Self {
-        Self { pipe, bytes: Vec::new() }
+    fn new(pipe: Option<OwnedFd>, keep: Keep) -> Self {
+        Self { pipe, bytes: Vec::new(), keep, too_long: false }
+    }
+
+    fn take(&mut self, piece: &[u8]) {
+        self.bytes.extend(piece);
+        match self.keep {
+            Keep::Whole(most) if self.bytes.len() > most => {
+                (self.too_long, self.pipe) = (true, None);
+                self.bytes.truncate(most);
+            }
+            Keep::End(most) if self.bytes.len() > 2 * most => drop(self.bytes.drain(..most)),
+            Keep::Whole(_) | Keep::End(_) => {}
+        }
     }
 
     /// Reads what is there, if something is.
@@ -91,9 +128,7 @@ impl Stream {
         let Some(pipe) = &self.pipe else { return };
         let mut piece = [0; PIECE];
         match rustix::io::read(pipe, &mut piece) {
-            Ok(length @ 1..) if self.bytes.len() < MOST_BYTES => {
-                self.bytes.extend(piece.get(..length).unwrap_or_default());
-            }
+            Ok(length @ 1..) => self.take(piece.get(..length).unwrap_or_default()),
             Err(Errno::INTR) => {}
             _ => self.pipe = None,
         }
@@ -144,7 +179,7 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", "echo out; echo err >&2; exit 3"]).stdin(Stdio::null());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let outcome = finish(&mut child, None, Instant::now() + Duration::from_secs(60)).unwrap();
+        let outcome = finish(&mut child, None, Instant::now() + Duration::from_secs(60), 99).unwrap();
         assert_eq!(outcome.status.and_then(|status| status.code()), Some(3));
         assert_eq!((outcome.stdout.as_slice(), outcome.stderr.as_slice()), (&b"out\n"[..], &b"err\n"[..]));
     }
@@ -153,6 +188,21 @@ mod tests {
     fn an_answer_longer_than_a_pipe_holds_comes_whole() {
         let outcome = shell("head -c 1000000 /dev/zero; echo", Duration::from_secs(60));
         assert!(outcome.success() && outcome.stdout.len() == 1_000_001, "{}", outcome.stdout.len());
+    }
+
+    #[test]
+    fn what_is_longer_than_an_answer_is_not_read_and_of_what_is_said_the_end_is_kept() {
+        let script = "head -c 3000000 /dev/zero >&2; echo 'the end' >&2; yes";
+        let mut command = Command::new("sh");
+        let outcome = run_up_to(command.args(["-c", script]), Duration::from_secs(60), 1000).unwrap();
+        assert!(
+            outcome.too_long && outcome.stdout.len() == 1000 && outcome.status.is_some(),
+            "{:?}",
+            outcome.status
+        );
+        assert!(outcome.stderr.ends_with(b"the end\n") || outcome.stderr.len() > MOST_SAID);
+        assert!(outcome.stderr.len() < 200_000, "{}", outcome.stderr.len());
+        assert!(!shell("yes | head -c 1000000", Duration::from_secs(60)).too_long);
     }
 
     #[test]

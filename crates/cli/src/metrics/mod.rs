@@ -7,14 +7,14 @@ use crate::exit;
 use crate::host_scope::HostScope;
 use crate::render::{complain, while_working};
 use crate::selection::{self, Target};
+use crate::whole_file;
 use anyhow::{Context, Result, bail};
 use families::Families;
 use mpiscope_job::discover::{Job, discover};
 use mpiscope_job::live_process::Reader;
 use mpiscope_job::snapshot;
-use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
@@ -55,7 +55,9 @@ pub fn metrics(options: &Options) -> Result<ExitCode> {
         let (text, errors) = while_working("reading the ranks", || text(options))?;
         match &options.file {
             None => io::stdout().lock().write_all(text.as_bytes())?,
-            Some(path) => write(path, &text).with_context(|| path.display().to_string())?,
+            Some(path) => {
+                whole_file::write(path, text.as_bytes()).with_context(|| path.display().to_string())?
+            }
         }
         errors.iter().for_each(|why| complain("metrics", why));
         let Some(pause) = options.every else {
@@ -88,12 +90,4 @@ fn jobs(target: Option<&str>) -> Result<Vec<Job>> {
         Target::Jobs(jobs) => Ok(jobs),
         Target::File(path) => bail!("{}: no such running job", path.display()),
     }
-}
-
-/// Whoever reads the file sees all of it.
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("metrics");
-    let draft = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    fs::write(&draft, text)?;
-    fs::rename(&draft, path)
 }

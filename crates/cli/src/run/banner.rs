@@ -4,6 +4,7 @@
 use super::hosts::FromHost;
 use super::{Options, evidence, nobody};
 use crate::render::{self, Block, Table, Terminal, complain, duration, shorten, time_of_calls};
+use crate::whole_file;
 use mpiscope_job::Members;
 use mpiscope_job::evidence::ProcessEnd;
 use mpiscope_job::leaks::Leak;
@@ -92,11 +93,9 @@ fn file_name(report: &JobReport, scope: &Scope, stem: &str, extension: &str) -> 
 fn write_json(dir: &Path, report: &JobReport, scope: &Scope) -> io::Result<PathBuf> {
     let name = file_name(report, scope, "report", "json");
     let path = dir.join(&name);
-    let draft = dir.join(format!(".{name}.{}", std::process::id()));
     let mut json = serde_json::to_vec_pretty(report)?;
     json.push(b'\n');
-    std::fs::write(&draft, json)?;
-    std::fs::rename(&draft, &path)?;
+    whole_file::write(&path, &json)?;
     Ok(path)
 }
 

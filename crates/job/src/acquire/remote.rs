@@ -2,8 +2,9 @@
 
 use super::Error;
 use super::way::Way;
+use crate::quantity;
 use crate::started_by::StartedBy;
-use crate::time_limit::{self, Outcome};
+use crate::time_limit::{self, MOST_BYTES, Outcome};
 use serde::de::DeserializeOwned;
 use std::env;
 use std::path::PathBuf;
@@ -11,6 +12,9 @@ use std::time::Duration;
 
 /// With this status `ssh` ends when it has no connection, or has lost it; commands like it do the same.
 const NO_CONNECTION: i32 = 255;
+
+/// The longest list of processes that a host is believed to have: some hundred bytes for each rank of the largest jobs.
+const LONGEST_LIST: usize = 1 << 28;
 
 /// How long another host may take to answer, unless `MPISCOPE_HOST_SECONDS` says otherwise.
 const SECONDS: f64 = 30.0;
@@ -49,7 +53,7 @@ impl Remote {
     /// [`Error::Remote`], when the command cannot be started, does not end in time, or says that it failed; [`Error::Unreached`], when
     /// it says that there is no connection.
     pub fn command(&self, host: &str, arguments: &[String]) -> Result<(), Error> {
-        let outcome = self.ask(host, arguments, Duration::ZERO)?;
+        let outcome = self.ask(host, arguments, Duration::ZERO, LONGEST_LIST)?;
         if outcome.success() { Ok(()) } else { Err(self.failed(host, self.last_words(&outcome), &outcome)) }
     }
 
@@ -63,7 +67,7 @@ impl Remote {
         arguments: &[String],
         longer: Duration,
     ) -> Result<T, Error> {
-        let outcome = self.ask(host, arguments, longer)?;
+        let outcome = self.ask(host, arguments, longer, LONGEST_LIST)?;
         // Shells on other hosts like to say good morning first, and good bye.
         let lines = outcome.stdout.split(|b| *b == b'\n').filter(|line| line.first() == Some(&b'{'));
         let mut why = None;
@@ -88,7 +92,7 @@ impl Remote {
     /// # Errors
     /// [`Error::Remote`], with the last thing that the command said if it prints nothing.
     pub fn output(&self, host: &str, arguments: &[String], longer: Duration) -> Result<Vec<u8>, Error> {
-        let outcome = self.ask(host, arguments, longer)?;
+        let outcome = self.ask(host, arguments, longer, MOST_BYTES)?;
         let silent = outcome.stdout.is_empty();
         let why = if silent { self.last_words(&outcome) } else { String::new() };
         if silent { Err(self.failed(host, why, &outcome)) } else { Ok(outcome.stdout) }
@@ -115,15 +119,21 @@ impl Remote {
         last_words(outcome, self.way.explains_first())
     }
 
-    fn ask(&self, host: &str, arguments: &[String], longer: Duration) -> Result<Outcome, Error> {
+    fn ask(&self, host: &str, arguments: &[String], longer: Duration, most: usize) -> Result<Outcome, Error> {
         let fail = |why: String| Error::Remote { host: host.to_owned(), why };
         if !is_name(host) {
             return Err(Error::HostName { host: host.to_owned() });
         }
         let mut command = self.way.command(host, &self.program, arguments).map_err(fail)?;
         let limit = self.limit.saturating_add(longer);
-        let outcome = time_limit::run(&mut command, limit);
+        let outcome = time_limit::run_up_to(&mut command, limit, most);
         let outcome = outcome.map_err(|e| fail(format!("{}: {e}", command.get_program().display())))?;
+        if outcome.too_long {
+            let most = quantity::bytes(most as u64);
+            return Err(fail(format!(
+                "its answer is longer than {most}: is it mpiscope that answers there?"
+            )));
+        }
         match outcome.status {
             Some(_) => Ok(outcome),
             None => Err(Error::TimedOut { host: host.to_owned(), seconds: limit.as_secs_f64() }),

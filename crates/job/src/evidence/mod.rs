@@ -18,6 +18,7 @@
 //! Opened, a file is a [`Job`](crate::discover::Job) like one that runs: every command reads it by the code that reads living
 //! processes, and nothing is computed another time.
 
+mod disk;
 mod read;
 mod symbols;
 mod whole;

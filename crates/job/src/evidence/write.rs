@@ -3,6 +3,7 @@
 //! An image is copied first and looked at afterwards, so that everything in the file is of one moment. Which addresses need
 //! words is found by asking what the views ask, with a [`Recorder`] in between.
 
+use super::disk::Disk;
 use super::{
     About, FOLLOWED, InMemory, LONGEST_IMAGE, MANIFEST, Manifest, Recorder, SCHEMA, SYMBOLS, about_name,
     image_name,
@@ -31,7 +32,7 @@ use mpiscope_image::{Image, Source};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -131,10 +132,10 @@ pub fn save(
 pub fn add(path: &Path, followed: &Followed) -> Result<(), Error> {
     let fail = |why: std::io::Error| Error::File { path: path.to_owned(), why: why.to_string() };
     let file = File::options().read(true).write(true).open(path).map_err(fail)?;
-    let mut zip = ZipWriter::new_append(&file).map_err(|why| fail(why.into()))?;
+    let mut zip = ZipWriter::new_append(Disk::new(&file)).map_err(|why| fail(why.into()))?;
     zip.start_file(FOLLOWED, options()).map_err(|why| fail(why.into()))?;
     serde_json::to_writer(&mut zip, followed).map_err(|why| fail(why.into()))?;
-    zip.finish().map(drop).map_err(|why| fail(why.into()))
+    zip.finish().map_err(|why| fail(why.into()))?.finish().map_err(fail)
 }
 
 fn options() -> SimpleFileOptions {
@@ -262,12 +263,12 @@ fn ask(copied: &Copied, recorder: &Recorder<'_>) -> Result<(), mpiscope_image::E
 }
 
 struct Archive<'a> {
-    zip: ZipWriter<BufWriter<&'a File>>,
+    zip: ZipWriter<Disk<'a>>,
 }
 
 impl<'a> Archive<'a> {
     fn new(file: &'a File) -> std::io::Result<Self> {
-        Ok(Self { zip: ZipWriter::new(BufWriter::new(file)) })
+        Ok(Self { zip: ZipWriter::new(Disk::new(file)) })
     }
 
     fn add(&mut self, number: usize, copied: &Copied, recorder: &Recorder<'_>) -> std::io::Result<()> {
@@ -290,6 +291,6 @@ impl<'a> Archive<'a> {
     }
 
     fn finish(self) -> std::io::Result<()> {
-        self.zip.finish().map_err(std::io::Error::from)?.flush()
+        self.zip.finish().map_err(std::io::Error::from)?.finish()
     }
 }
