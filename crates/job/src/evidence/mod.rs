@@ -21,6 +21,7 @@
 mod disk;
 mod read;
 mod symbols;
+mod unpacked;
 mod whole;
 mod write;
 

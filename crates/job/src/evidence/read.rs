@@ -1,8 +1,8 @@
 //! Opening an evidence file. Nothing in it is believed: sizes are bounded, and what is damaged is named.
 
+use super::unpacked::Unpacked;
 use super::{
-    About, FOLLOWED, InMemory, LONGEST_IMAGE, MANIFEST, Manifest, SCHEMA, SYMBOLS, Symbols, about_name,
-    image_name,
+    About, FOLLOWED, LONGEST_IMAGE, MANIFEST, Manifest, SCHEMA, SYMBOLS, Symbols, about_name, image_name,
 };
 use crate::Error;
 use crate::acquire::images::WhoIs;
@@ -68,8 +68,8 @@ impl Kept {
             return Err(Error::Image { what: what(), why: ImageError::NotAnImage });
         }
         let mut archive = self.archive.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes = entry(&mut archive, &self.path, &image_name(self.number), LONGEST_IMAGE)?;
-        Image::open(Box::new(InMemory(bytes)) as Bytes).map_err(|why| Error::Image { what: what(), why })
+        let bytes = unpacked(&mut archive, &self.path, &image_name(self.number))?;
+        Image::open(Box::new(bytes) as Bytes).map_err(|why| Error::Image { what: what(), why })
     }
 
     /// Whose image it is: that stands in its beginning, so that not all of it need be unpacked.
@@ -167,20 +167,26 @@ fn damaged(path: &Path, why: &str) -> Error {
 }
 
 fn text<T: DeserializeOwned>(archive: &mut Archive, path: &Path, name: &str) -> Result<T, Error> {
-    let bytes = entry(archive, path, name, LONGEST_TEXT)?;
-    serde_json::from_slice(&bytes).map_err(|why| damaged(path, &format!("{name}: {why}")))
-}
-
-/// One entry, unpacked. What its head says of its length is not believed.
-fn entry(archive: &mut Archive, path: &Path, name: &str, longest: u64) -> Result<Vec<u8>, Error> {
     let fail = |why: String| damaged(path, &format!("{name}: {why}"));
     let entry = archive.by_name(name).map_err(|why| fail(why.to_string()))?;
     // That it is as long as it says, and not longer than so few bytes can be unpacked to, saves copies.
-    let likely = entry.size().min(entry.compressed_size().saturating_mul(MOST_PACKED)).min(longest);
+    let likely = entry.size().min(entry.compressed_size().saturating_mul(MOST_PACKED)).min(LONGEST_TEXT);
     let mut bytes = Vec::with_capacity(usize::try_from(likely).unwrap_or_default() + 1);
-    entry.take(longest + 1).read_to_end(&mut bytes).map_err(|why| fail(why.to_string()))?;
-    if bytes.len() as u64 > longest {
-        return Err(fail(format!("longer than {longest} bytes")));
+    entry.take(LONGEST_TEXT + 1).read_to_end(&mut bytes).map_err(|why| fail(why.to_string()))?;
+    if bytes.len() as u64 > LONGEST_TEXT {
+        return Err(fail(too_long(LONGEST_TEXT)));
     }
-    Ok(bytes)
+    serde_json::from_slice(&bytes).map_err(|why| fail(why.to_string()))
+}
+
+/// An image. What its head says of its length is not believed.
+fn unpacked(archive: &mut Archive, path: &Path, name: &str) -> Result<Unpacked, Error> {
+    let fail = |why: String| damaged(path, &format!("{name}: {why}"));
+    let entry = archive.by_name(name).map_err(|why| fail(why.to_string()))?;
+    let bytes = Unpacked::of(entry, LONGEST_IMAGE).map_err(|why| fail(why.to_string()))?;
+    bytes.ok_or_else(|| fail(too_long(LONGEST_IMAGE)))
+}
+
+fn too_long(longest: u64) -> String {
+    format!("longer than {longest} bytes")
 }

@@ -1,0 +1,115 @@
+//! An image as it was unpacked: without the parts that are all zero, which most of an image is. A job of thousands of ranks then
+//! fits into memory, and a file that claims gigabytes of nothing takes none.
+
+use mpiscope_image::Source;
+use std::io::{self, Read};
+
+/// Bytes that are kept or left out together.
+const PIECE: usize = 4096;
+/// What is left out.
+const ZEROS: [u8; PIECE] = [0; PIECE];
+/// Bytes that are unpacked at once: some pieces.
+const AT_ONCE: usize = 64 * PIECE;
+
+/// What was unpacked.
+#[derive(Debug, Default)]
+pub(super) struct Unpacked {
+    /// Each of [`PIECE`] bytes but the last; none for zeros.
+    pieces: Vec<Option<Box<[u8]>>>,
+    len: u64,
+}
+
+impl Unpacked {
+    /// Reads to the end; nothing if that is more than `longest` bytes.
+    pub(super) fn of(mut from: impl Read, longest: u64) -> io::Result<Option<Self>> {
+        let mut all = Self::default();
+        let mut buffer = vec![0; AT_ONCE];
+        loop {
+            let read = fill(&mut from, &mut buffer)?;
+            all.len += read as u64;
+            if all.len > longest {
+                return Ok(None);
+            }
+            for piece in buffer.get(..read).unwrap_or_default().chunks(PIECE) {
+                // Compared at once, not byte by byte.
+                let is_nothing = ZEROS.starts_with(piece);
+                all.pieces.push((!is_nothing).then(|| piece.into()));
+            }
+            if read < AT_ONCE {
+                return Ok(Some(all));
+            }
+        }
+    }
+
+    fn read_within(&self, start: usize, buf: &mut [u8]) -> Option<()> {
+        let (mut at, mut rest) = (start, buf);
+        while !rest.is_empty() {
+            let (index, offset) = (at / PIECE, at % PIECE);
+            let (now, later) = rest.split_at_mut(rest.len().min(PIECE - offset));
+            match self.pieces.get(index)? {
+                Some(piece) => now.copy_from_slice(piece.get(offset..offset + now.len())?),
+                None => now.fill(0),
+            }
+            at += now.len();
+            rest = later;
+        }
+        Some(())
+    }
+}
+
+/// Reads until the buffer is full or there is no more; gives how much that was.
+fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match from.read(rest) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+            Err(why) => return Err(why),
+        }
+    }
+    Ok(filled)
+}
+
+impl Source for Unpacked {
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), String> {
+        let inside = offset.checked_add(buf.len() as u64).is_some_and(|end| end <= self.len);
+        let start = usize::try_from(offset).ok().filter(|_| inside);
+        start
+            .and_then(|start| self.read_within(start, buf))
+            .ok_or_else(|| format!("{} bytes at {offset} are beyond the end ({})", buf.len(), self.len))
+    }
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_is_what_was_unpacked_and_zeros_take_no_room() {
+        let mut bytes = vec![0; 5 * PIECE + 7];
+        (bytes[PIECE - 1], bytes[PIECE], bytes[5 * PIECE + 6]) = (1, 2, 3);
+        let unpacked = Unpacked::of(bytes.as_slice(), 1 << 20).unwrap().unwrap();
+        assert_eq!(unpacked.pieces.iter().filter(|piece| piece.is_some()).count(), 3);
+        for (start, len) in [(0, bytes.len()), (PIECE - 2, 4), (3 * PIECE, 2 * PIECE), (bytes.len(), 0)] {
+            let mut read = vec![9; len];
+            unpacked.read(start as u64, &mut read).unwrap();
+            assert_eq!(read, bytes[start..start + len]);
+        }
+        for (start, len) in [(bytes.len() as u64, 1), (5 * PIECE as u64, 8), (u64::MAX, 1)] {
+            assert!(unpacked.read(start, &mut vec![0; len]).is_err());
+        }
+    }
+
+    #[test]
+    fn what_is_longer_than_believed_is_refused() {
+        let zeros = io::repeat(0).take(3 * PIECE as u64);
+        assert!(Unpacked::of(zeros, 3 * PIECE as u64 - 1).unwrap().is_none());
+        let zeros = io::repeat(0).take(3 * PIECE as u64);
+        assert_eq!(Unpacked::of(zeros, 3 * PIECE as u64).unwrap().unwrap().len(), 3 * PIECE as u64);
+    }
+}
