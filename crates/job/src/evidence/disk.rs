@@ -9,11 +9,15 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 pub struct Disk<'a> {
     file: BufWriter<&'a File>,
     failed: Option<(io::ErrorKind, String)>,
+    /// Where in the file it is, and how long the file is; after a failure where it would be: an archive relies on that.
+    at: u64,
+    end: u64,
 }
 
 impl<'a> Disk<'a> {
     pub fn new(file: &'a File) -> Self {
-        Self { file: BufWriter::new(file), failed: None }
+        let end = file.metadata().map_or(0, |about| about.len());
+        Self { file: BufWriter::new(file), failed: None, at: 0, end }
     }
 
     /// Whether all that was written is there.
@@ -22,6 +26,7 @@ impl<'a> Disk<'a> {
         self.failed.take().map_or(Ok(()), |(kind, why)| Err(io::Error::new(kind, why)))
     }
 
+    /// Does something with the file, or what is done instead once that has failed.
     fn attempt<T>(
         &mut self,
         given_up: T,
@@ -38,11 +43,18 @@ impl<'a> Disk<'a> {
         }
         done
     }
+
+    fn goes_to(&mut self, at: u64) -> u64 {
+        (self.at, self.end) = (at, self.end.max(at));
+        at
+    }
 }
 
 impl Write for Disk<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.attempt(bytes.len(), |file| file.write(bytes))
+        let written = self.attempt(bytes.len(), |file| file.write(bytes))?;
+        self.goes_to(self.at.saturating_add(written as u64));
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -52,19 +64,30 @@ impl Write for Disk<'_> {
 
 impl Seek for Disk<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.attempt(0, |file| file.seek(to))
+        let would = match to {
+            SeekFrom::Start(at) => at,
+            SeekFrom::Current(by) => self.at.saturating_add_signed(by),
+            SeekFrom::End(by) => self.end.saturating_add_signed(by),
+        };
+        let at = self.attempt(would, |file| file.seek(to))?;
+        Ok(self.goes_to(at))
     }
 }
 
 impl Read for Disk<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.attempt(0, |file| file.get_mut().read(into))
+        let read = self.attempt(0, |file| file.get_mut().read(into))?;
+        self.goes_to(self.at.saturating_add(read as u64));
+        Ok(read)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+    use zip::ZipWriter;
+    use zip::write::SimpleFileOptions;
 
     #[test]
     fn what_fails_fails_once_and_is_not_forgotten() {
@@ -73,7 +96,45 @@ mod tests {
         assert_eq!(disk.write(&[0; 100]).unwrap(), 100);
         assert_eq!(disk.flush().unwrap_err().kind(), io::ErrorKind::StorageFull);
         assert_eq!(disk.write(&[0; 100_000]).unwrap(), 100_000);
-        assert_eq!(disk.seek(SeekFrom::Start(5)).unwrap(), 0);
+        assert_eq!(disk.seek(SeekFrom::Start(5)).unwrap(), 5);
+        assert_eq!(disk.seek(SeekFrom::End(-1)).unwrap(), 100_099);
         assert_eq!(disk.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
+    }
+
+    /// A file that cannot become longer than this.
+    fn short(most: u64) -> File {
+        let file = File::from(memfd_create("short", MemfdFlags::ALLOW_SEALING).unwrap());
+        file.set_len(most).unwrap();
+        fcntl_add_seals(&file, SealFlags::GROW).unwrap();
+        file
+    }
+
+    #[test]
+    fn an_archive_that_finds_no_room_anywhere_fails_and_says_so_once() {
+        // What does not get smaller by being packed.
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state.to_be_bytes()[0]
+        };
+        let noise: Vec<u8> = (0..50_000).map(|_| next()).collect();
+        for most in [0, 10, 8_000, 9_000, 30_000, 49_000, 60_000, 90_000] {
+            let file = short(most);
+            let mut zip = ZipWriter::new(Disk::new(&file));
+            let mut whole = || {
+                for name in ["one", "two"] {
+                    zip.start_file(name, SimpleFileOptions::default().large_file(true))?;
+                    zip.write_all(&noise)?;
+                }
+                io::Result::Ok(())
+            };
+            match whole() {
+                Ok(()) => {
+                    assert!(zip.finish().map_err(io::Error::from).and_then(Disk::finish).is_err(), "{most}")
+                }
+                // Dropped as it is.
+                Err(_) => drop(zip),
+            }
+        }
     }
 }
