@@ -56,7 +56,7 @@ pub fn acquire(hosts: &(dyn Hosts + Sync), start: Start, scope: &Scope) -> Resul
         Start::Pids(pids) => walk.begin_all(&pids, scope.users.unnamed())?,
         Start::Target(target) => {
             if let Some(block) = mpi2dd::read(&*target)? {
-                walk.learn(&block);
+                walk.learn(&block, None);
             }
         }
     }
@@ -222,7 +222,7 @@ impl<'a> Walk<'a> {
                     silent: false,
                 });
             }
-            self.learn(&block);
+            self.learn(&block, Some(place.pid));
         }
         let started = mpir::read(target).unwrap_or_else(|error| {
             self.problems.push(error.to_string());
@@ -243,8 +243,11 @@ impl<'a> Walk<'a> {
         Ok(useful)
     }
 
-    fn learn(&mut self, block: &Block) {
-        for rank in &block.processes {
+    /// What the tables of a process say, of this host if it is known.
+    fn learn(&mut self, block: &Block, of: Option<u32>) {
+        let by_name = self.asked_by_name(of);
+        let by_name = |place: &ProcessLocation| by_name.iter().any(|host| same_host(host, &place.host));
+        for rank in block.processes.iter().filter(|rank| !by_name(&rank.process.place)) {
             let (number, mut place) = (u32::try_from(rank.rank).ok(), rank.process.place.clone());
             if self.hosts.here(&place.host) {
                 place.pid = self.host_pid(&rank.world, number, place.pid);
@@ -260,9 +263,20 @@ impl<'a> Walk<'a> {
             });
         }
         let others = block.directories.iter().chain(&block.metadirectories).chain(&block.meta);
-        for process in others {
+        for process in others.filter(|process| !by_name(&process.place)) {
             self.name(process.place.clone(), process.executable.clone());
         }
+    }
+
+    /// Other hosts that are asked by the name of the job of a process that has a name space of its own: its tables have the numbers
+    /// that processes have for themselves, which on their hosts are those of others.
+    fn asked_by_name(&self, pid: Option<u32>) -> Vec<String> {
+        let inside =
+            |record: &&ImageEntry| Some(record.entry.place.pid) == pid && Some(record.own_pid) != pid;
+        let record = self.records.iter().find(inside);
+        let hosts =
+            record.map_or_else(Vec::new, |record| self.hosts.announced(&(record.owner, record.job.clone())));
+        hosts.into_iter().filter(|host| !self.hosts.here(host)).collect()
     }
 
     /// A process was named: it will be looked at.

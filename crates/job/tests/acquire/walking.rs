@@ -314,3 +314,27 @@ fn hosts_that_are_known_at_once_are_asked_side_by_side() {
     fake.asked.lock().unwrap().sort();
     assert_eq!(*fake.asked.lock().unwrap(), hosts);
 }
+
+#[test]
+fn in_name_spaces_of_processes_other_hosts_are_asked_for_the_job_and_not_for_the_numbers_of_others() {
+    let mut fake = Fake::on("a");
+    fake.announced.insert("j".into(), vec!["a".into(), "b".into()]);
+    // Each rank is process 1 for itself; process 1 of host b is of another job.
+    fake.add("a", 10, |m| {
+        m.meta("a", "/a", 1);
+        m.processes(&[rank("a", "w", 1, 0, None), rank("b", "w", 1, 1, None)]);
+    });
+    fake.add("b", 21, |m| m.meta("a", "/a", 1));
+    fake.add("b", 1, |m| {
+        m.meta("b", "/a", 1);
+        m.processes(&[rank("b", "other", 1, 0, None)]);
+    });
+    for (host, pid, rank) in [("a", 10, 0), ("b", 21, 1)] {
+        let mut inside = image(host, pid, rank);
+        (inside.own_pid, inside.entry.world) = (1, "w".into());
+        fake.images.push(inside);
+    }
+    let found = acquire(&fake, Start::Pids(vec![10]), true).unwrap();
+    assert_eq!(pids(&found), [("a".into(), 10), ("b".into(), 21)]);
+    assert!(found.problems.is_empty(), "{found:?}");
+}
