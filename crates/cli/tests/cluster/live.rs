@@ -152,6 +152,10 @@ pub fn a_job_started_here_by_ssh_is_seen_whole_and_a_host_that_is_cut_off_costs_
     let why: Value = serde_json::from_str(outcome.stdout.trim()).unwrap_or(Value::Null);
     assert_eq!(outcome.status.code(), Some(1), "{}", outcome.describe());
     assert!(why["partial"] == Value::Bool(true) && why["not_seen"].to_string().contains("n3"), "{why:#}");
+    // Only the ranks that answer are listed, but all are named.
+    let mut command = hosts.on("login", MPISCOPE, &library);
+    let outcome = hosts.run(command.arg("procs").env("MPISCOPE_HOST_SECONDS", "3"));
+    assert!(outcome.stderr.contains("host n3: ranks [4-5] not seen"), "{}", outcome.describe());
     job.terminate();
     drop(job);
 }

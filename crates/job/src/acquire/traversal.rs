@@ -7,6 +7,7 @@ use super::{Acquired, Entry, Error, Hosts, ProcessLocation, Users, mpir};
 use crate::connected::Connected;
 use crate::other_hosts::NONE_HERE;
 use crate::parallel;
+use crate::rankset::RankSet;
 use mpiscope_target::{Core, Target};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -479,7 +480,25 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Ranks of hosts that did not answer, as others say: they are not listed, but whoever looks wants to know their numbers.
+    fn name_lost_ranks(&mut self) {
+        for host in std::mem::take(&mut self.lost) {
+            let there = self.hints.values().filter(|hint| hint.place.host == host);
+            let ranks: RankSet = there
+                .filter(|hint| !self.entries.contains_key(&hint.place))
+                .filter_map(|hint| hint.rank)
+                .collect();
+            if !ranks.0.is_empty() {
+                self.complain(format!(
+                    "host {host}: {} not seen, which other hosts say are there",
+                    ranks.named()
+                ));
+            }
+        }
+    }
+
     fn finish(mut self) -> Acquired {
+        self.name_lost_ranks();
         for (place, hint) in std::mem::take(&mut self.hints) {
             if self.entries.contains_key(&place) {
                 self.add(hint);
