@@ -3,7 +3,9 @@
 use crate::exit;
 use crate::render::Terminal;
 use anyhow::{Context, Result};
+use clap::Command;
 use clap_complete::Shell;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
@@ -15,12 +17,14 @@ enum For {
     Bash,
     Zsh,
     Fish,
+    Tcsh,
 }
 
 /// Print what a shell needs to complete mpiscope's command line
 ///
 /// bash: `mpiscope completions bash > ~/.local/share/bash-completion/completions/mpiscope`; zsh: into a file `_mpiscope` in
-/// a directory of fpath; fish: `mpiscope completions fish > ~/.config/fish/completions/mpiscope.fish`. Exit status: 0.
+/// a directory of fpath; fish: `mpiscope completions fish > ~/.config/fish/completions/mpiscope.fish`; tcsh: into a file that
+/// ~/.tcshrc sources. Exit status: 0.
 #[derive(clap::Args)]
 pub struct Options {
     /// The shell
@@ -38,18 +42,34 @@ pub struct ManOptions {
 
 /// Prints the completions.
 pub fn print(options: &Options) -> Result<ExitCode> {
-    let shell = match options.shell {
-        For::Bash => Shell::Bash,
-        For::Zsh => Shell::Zsh,
-        For::Fish => Shell::Fish,
-    };
     let mut command = crate::command(Terminal::of(&stdout()).width);
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut command, "mpiscope", &mut text);
+    let mut made = |shell: Shell| clap_complete::generate(shell, &mut command, "mpiscope", &mut text);
+    match options.shell {
+        For::Bash => made(Shell::Bash),
+        For::Zsh => made(Shell::Zsh),
+        For::Fish => made(Shell::Fish),
+        For::Tcsh => text.extend(tcsh(command).bytes()),
+    }
     let mut out = stdout().lock();
     out.write_all(&text)?;
     out.flush()?;
     Ok(ExitCode::from(exit::FINE))
+}
+
+/// A line for tcsh, which knows no words that depend on others: the verbs, the options of all of them, files.
+fn tcsh(mut command: Command) -> String {
+    command.build();
+    let visible = || command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let verbs: Vec<&str> = visible().map(Command::get_name).collect();
+    let all = visible().flat_map(Command::get_arguments).filter(|one| !one.is_hide_set());
+    let options: BTreeSet<&str> = all.filter_map(clap::Arg::get_long).collect();
+    let options: Vec<&str> = options.into_iter().collect();
+    format!(
+        "complete mpiscope 'c/--/({})/' 'p/1/({})/' 'n/help/({1})/' 'p/*/f/'\n",
+        options.join(" "),
+        verbs.join(" ")
+    )
 }
 
 /// Writes `mpiscope.1` and a page for each verb.
@@ -63,7 +83,7 @@ pub fn manual(options: &ManOptions) -> Result<ExitCode> {
     Ok(ExitCode::from(exit::FINE))
 }
 
-fn write_page(dir: &Path, command: clap::Command, name: &str) -> Result<()> {
+fn write_page(dir: &Path, command: Command, name: &str) -> Result<()> {
     let page = clap_mangen::Man::new(command.display_name(name.to_owned())).title(name.to_uppercase());
     let page = page.source(concat!("mpiscope ", env!("CARGO_PKG_VERSION"))).manual("mpiscope");
     let mut text = Vec::new();

@@ -94,6 +94,7 @@ fn completions_are_what_their_shells_read() {
         ("bash", "-n", "complete -F"),
         ("zsh", "-n", "#compdef mpiscope"),
         ("fish", "-n", "complete -c mpiscope"),
+        ("tcsh", "-n", "complete mpiscope"),
     ] {
         let script = text(&["completions", shell]);
         assert!(script.contains(telling) && script.contains("gdb-script"), "{shell}: {script}");
