@@ -10,6 +10,25 @@ use crate::layout::Call;
 const ENDED: u32 = 1 << 31;
 
 impl Call {
+    /// A number that differs, but for chance, where two calls are made at other places or with other arguments; `first` is the first
+    /// request of an array. Its low bits are the function's, see [`Several`](crate::derive::polling::Several).
+    #[inline(always)]
+    pub fn asks_for(&self, first: u64) -> u64 {
+        let [one, two, ..] = &self.extra;
+        // Turned, so that a peer and a tag that change places make another number.
+        let arguments = first
+            ^ self.return_address.get().rotate_left(7)
+            ^ self.object.get().rotate_left(15)
+            ^ self.count.get().rotate_left(23)
+            ^ self.peer.get().rotate_left(31)
+            ^ self.tag.get().rotate_left(39)
+            ^ self.request.get().rotate_left(47)
+            ^ one.get().rotate_left(53)
+            ^ two.get().rotate_left(59);
+        let folded = arguments ^ (arguments >> 48);
+        (folded << 16) | u64::from(self.function.get() & 0xffff)
+    }
+
     /// The number of the function that the thread is in.
     #[inline(always)]
     pub fn open(&self) -> Option<u32> {

@@ -556,9 +556,14 @@ pub struct Thread {
     pub interpreter: W64,
     /// The interpreter's version, `3.python`.
     pub python: W32,
-    _reserved: W32,
+    /// Not zero if not all polls of the present run asked for the same thing.
+    pub asks_several: W32,
     /// Of the calls of each function, those whose time is an [estimate](crate::sites::estimate); zero in images from before.
     pub estimated: [W64; MAX_FUNCTIONS],
+    /// The longest run of polls that something else has ended, in ticks; zero in images from before.
+    pub longest_run: W64,
+    /// What the latest poll asked for, as a number that differs where that does.
+    pub asked: W64,
 }
 
 impl std::ops::Deref for Thread {
@@ -596,6 +601,7 @@ const _: () = {
     assert!(offset_of!(Thread, received) == 192 + 24 * MAX_FUNCTIONS + 8 * WAITED);
     assert!(offset_of!(Thread, interpreter) == 192 + 32 * MAX_FUNCTIONS + 8 * WAITED);
     assert!(offset_of!(Thread, estimated) == 208 + 32 * MAX_FUNCTIONS + 8 * WAITED);
+    assert!(offset_of!(Thread, longest_run) == 208 + 40 * MAX_FUNCTIONS + 8 * WAITED);
     assert!(offset_of!(Process, world) == 88);
     assert!(size_of::<Module>() == 48);
     assert!(size_of::<Note>() == 256);

@@ -3,6 +3,7 @@
 use crate::clock::{Moment, TickClock};
 use crate::modules::Modules;
 use mpi_abi::{AbiKind, Flags, Moves, Properties};
+use mpiscope_image::derive::polling::Several;
 use mpiscope_image::derive::{self, Activity, Moved, Polling, Share, ThreadView, Window};
 use mpiscope_image::layout;
 use mpiscope_image::layout::{Call, Header, Loss, Note, Recording, SectionKind, State, Thread};
@@ -128,6 +129,10 @@ pub struct ThreadFacts {
     pub lived: u64,
     /// Its loops over functions that ask and do not wait.
     pub polling: Polling,
+    /// The longest of these that something else has ended, in ticks.
+    pub longest_run: u64,
+    /// For how many things the present one asks.
+    pub asks: Several,
     /// The call changed while it was copied.
     pub torn: bool,
     /// When the open call began, or the last one ended, in ticks; zero if times are not recorded.
@@ -423,6 +428,8 @@ pub(crate) fn threads<S: Source>(image: &Image<S>) -> Result<Vec<ThreadFacts>, E
             attached: head.attached.get(),
             lived: head.lived.get(),
             polling,
+            longest_run: thread.value.longest_run.get(),
+            asks: Several(thread.value.asks_several.get()),
             calls,
             torn,
             since,

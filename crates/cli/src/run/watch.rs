@@ -34,6 +34,11 @@ const OFTEN: Duration = Duration::from_millis(400);
 /// How much longer than a reading the pause after it is.
 const SPARING: u32 = 200;
 
+/// What is not certain is not said before nothing has happened for this long, and for so many times as long as was asked for.
+const PATIENCE: (Duration, u32) = (Duration::from_secs(10), 3);
+/// Nor before that has lasted so many times as long as any silence that ended by itself.
+const LONGER: u32 = 4;
+
 /// What is said of a job that hangs, and where.
 struct Reporter {
     job: String,
@@ -45,6 +50,8 @@ struct Reporter {
     said: Mutex<String>,
     /// How far the ranks were when that was read last, and since when.
     reading: Mutex<Option<Reading>>,
+    /// For so long nothing must have happened, of `--hang-after`.
+    after: Duration,
 }
 
 /// How far the ranks of a job are, and since when.
@@ -52,6 +59,16 @@ struct Reporter {
 struct Reading {
     since: Instant,
     progress: u64,
+    /// The longest time before in which nothing happened.
+    longest: Duration,
+}
+
+impl Reading {
+    /// For how long nothing must have happened before something is said that is not certain.
+    fn patience(&self, after: Duration) -> Duration {
+        let (least, times) = PATIENCE;
+        least.max(after * times).max(self.longest * LONGER)
+    }
 }
 
 /// Watches a job until it is dropped.
@@ -71,6 +88,7 @@ impl Watch {
             screen,
             said: Mutex::default(),
             reading: Mutex::default(),
+            after: Duration::try_from_secs_f64(options.hang_after).unwrap_or_default(),
         });
         let mut watch = Self { reporter, stop: None, thread: None };
         if options.hang_after > 0.0 {
@@ -141,7 +159,8 @@ impl Reporter {
     fn note(&self, now: Option<u64>) -> Option<Instant> {
         let mut reading = self.reading.lock().ok()?;
         let known = reading.filter(|reading| Some(reading.progress) == now);
-        *reading = known.or_else(|| now.map(|progress| Reading { since: Instant::now(), progress }));
+        let longest = reading.map_or(Duration::ZERO, |reading| reading.longest.max(reading.since.elapsed()));
+        *reading = known.or_else(|| now.map(|progress| Reading { since: Instant::now(), progress, longest }));
         reading.map(|reading| reading.since)
     }
 
@@ -168,7 +187,7 @@ impl Reporter {
         // A server that waits for clients may do so for long, and ranks that have ended without anybody waiting for them do
         // not hang: the report says how they ended.
         let over = matches!(found.kind, Kind::RANK_GONE | Kind::NO_PARTNER) && found.stuck.is_empty();
-        if !found.problem || over {
+        if !found.problem || over || !(found.certain || self.has_lasted()) {
             return;
         }
         if let Ok(mut said) = self.said.lock() {
@@ -183,6 +202,12 @@ impl Reporter {
         self.say(&found, when, saved.then_some(&*evidence));
         self.keep(&found);
         self.call(&found, saved.then_some(&*evidence));
+    }
+
+    /// Nothing has happened for so long that it will not by itself.
+    fn has_lasted(&self) -> bool {
+        let reading = self.reading.lock().ok().and_then(|reading| *reading);
+        reading.is_some_and(|reading| reading.since.elapsed() >= reading.patience(self.after))
     }
 
     /// Where everything that is known of a job that hangs is saved.

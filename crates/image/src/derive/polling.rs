@@ -18,6 +18,25 @@ pub const LEAST_SLOW: u32 = 5;
 /// What lies between two polls of one loop at most, in nanoseconds.
 pub const SPACING_NS: u64 = 100_000;
 
+/// For how many things a run asks: what the layer keeps of it.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Several(pub u32);
+
+impl Several {
+    /// For the same thing each time.
+    pub const ONE: Self = Self(0);
+    /// For several, with the same function.
+    pub const ALIKE: Self = Self(1);
+    /// For several, with different functions.
+    pub const UNLIKE: Self = Self(2);
+
+    /// Of the number that [`Call::asks_for`](crate::layout::Call::asks_for) gives: the part that differs where the function does.
+    #[inline(always)]
+    pub const fn function(asked: u64) -> u64 {
+        asked & 0xffff
+    }
+}
+
 /// The polls of a thread.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Polling {
@@ -91,6 +110,12 @@ impl Polling {
         let gap = began.saturating_sub(self.latest);
         let ticks = self.ticks.saturating_add(if gap <= spacing { gap } else { 0 });
         Self { ticks, polls: self.polls.saturating_add(1), latest, polled, ..self }
+    }
+
+    /// How long the run took, if it was a loop.
+    #[inline(always)]
+    pub fn lasted(&self) -> Option<u64> {
+        (self.polls >= LEAST_SLOW).then(|| self.latest.saturating_sub(self.since))
     }
 
     /// When the loop began that the thread is in at `now`, if it is in one. `polls` says which functions poll, `spacing` is

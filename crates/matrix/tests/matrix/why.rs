@@ -44,12 +44,18 @@ struct Source {
     comment: (&'static str, &'static str),
 }
 
-const SOURCES: [Source; 9] = [
+const SOURCES: [Source; 10] = [
     Source { file: "hang.c", program: "hang", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source { file: "hang_more.c", program: "hang_more", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source {
         file: "hang_requests.c",
         program: "hang_requests",
+        needs: Needs::Nothing,
+        comment: ("/* ", " */"),
+    },
+    Source {
+        file: "hang_polling.c",
+        program: "hang_polling",
         needs: Needs::Nothing,
         comment: ("/* ", " */"),
     },
@@ -140,9 +146,10 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         format!("{}::stacks_of_ranks_inside_and_outside_of_mpi_are_one_tree", library.name),
         move || stacks(&walked.0, &walked.1),
     ));
-    let checks: [(&str, Check); 2] = [
+    let checks: [(&str, Check); 3] = [
         ("run_says_by_itself_that_a_job_hangs_and_calls_a_command", says_so),
         ("run_says_nothing_of_a_job_that_computes", keeps_quiet),
+        ("run_says_nothing_of_loops_that_send_by_the_clock", keeps_quiet_of_loops),
     ];
     trials.extend(checks.map(|(name, check)| {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
@@ -161,11 +168,11 @@ type Check = fn(&Subject, &Library) -> Result<()>;
 fn watched(
     subject: &Subject,
     library: &Library,
-    (scenario, ranks): (&str, usize),
+    (name, scenario, ranks): (&'static str, &str, usize),
     options: &[&str],
     limit: Duration,
 ) -> Result<(Outcome, tempfile::TempDir)> {
-    let program = Program { name: "hang", ranks, needs: Needs::Nothing };
+    let program = Program { name, ranks, needs: Needs::Nothing };
     let binary = subject.binary(&program, library)?;
     let dir = tempfile::tempdir()?;
     let mut command = Command::new(paths::mpiscope().context("no mpiscope command")?);
@@ -179,7 +186,7 @@ fn says_so(subject: &Subject, library: &Library) -> Result<()> {
     // The command ends the job: its parent is `mpiscope run`, which passes the signal on.
     let options =
         ["--hang-after", "0.5", "--on-hang", "echo called of $MPISCOPE_VERDICT_KIND >&2; kill -TERM $PPID"];
-    let (outcome, dir) = watched(subject, library, ("two_receives", 2), &options, LIMIT)?;
+    let (outcome, dir) = watched(subject, library, ("hang", "two_receives", 2), &options, LIMIT)?;
     ensure!(!outcome.timed_out, "the command was not called\n{}", outcome.describe());
     let said = outcome.stderr.matches("deadlock: 0 -> 1 -> 0").count();
     ensure!(said == 1, "said {said} times\n{}", outcome.describe());
@@ -306,7 +313,24 @@ fn shows_both(text: &str) -> bool {
 
 fn keeps_quiet(subject: &Subject, library: &Library) -> Result<()> {
     let limit = Duration::from_secs(6);
-    let (outcome, dir) = watched(subject, library, ("one_computes", 2), &["--hang-after", "0.3"], limit)?;
+    says_nothing(subject, library, ("hang", "one_computes", 2), "0.3", limit)
+}
+
+/// Ranks that ask for messages and send by the clock, less often than `--hang-after` says.
+fn keeps_quiet_of_loops(subject: &Subject, library: &Library) -> Result<()> {
+    let limit = Duration::from_secs(8);
+    says_nothing(subject, library, ("hang_polling", "beats_and_pauses", 3), "0.5", limit)?;
+    says_nothing(subject, library, ("hang_polling", "work_by_the_clock", 2), "0.5", limit)
+}
+
+fn says_nothing(
+    subject: &Subject,
+    library: &Library,
+    scenario: (&'static str, &str, usize),
+    after: &str,
+    limit: Duration,
+) -> Result<()> {
+    let (outcome, dir) = watched(subject, library, scenario, &["--hang-after", after], limit)?;
     // At the end of the time ranks are killed one by one, and of that the last look may speak.
     drop(dir);
     ensure!(!outcome.stderr.contains("no rank has completed"), "{}", outcome.describe());

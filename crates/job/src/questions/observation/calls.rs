@@ -9,6 +9,7 @@ use crate::process::ThreadFacts;
 use crate::rank::Rank;
 use mpi_abi::{Completes, Flags, ObjectKind, Partners, Waits};
 use mpiscope_image::Function;
+use mpiscope_image::derive::polling::Several;
 use mpiscope_image::layout::State;
 use mpiscope_image::{Source, layout};
 
@@ -50,6 +51,7 @@ impl<S: Source> Reader<'_, '_, S> {
             place: self.rank.place(record.return_address.get()),
             age_s: if since == 0 { None } else { self.context.age(self.rank.process(), since) },
             polling: polling.is_some(),
+            polled_before_s: process.clock.seconds(thread.longest_run),
             ..Call::default()
         };
         // What was read while it changed says nothing about its needs: it may return at any moment. A loop that polls changes
@@ -62,6 +64,9 @@ impl<S: Source> Reader<'_, '_, S> {
             let blocking = || self.rank.process().functions.named(&function.operation);
             let asked = if polls { blocking().unwrap_or(function) } else { function };
             (call.needs, call.any) = self.needs(&Open { thread, record, function, asked });
+            if polling.is_some() && thread.asks != Several::ONE {
+                self.asks_in_turn(&mut call, asked, thread.asks);
+            }
         }
         call.function = name;
         Some(call)
@@ -87,6 +92,36 @@ impl<S: Source> Reader<'_, '_, S> {
             Waits::FILE => one(Some(outside("a file operation to end", Action::File))),
             _ => (Vec::new(), false),
         }
+    }
+
+    /// A loop that asks for several things in turn, of which only the latest is known, waits for one of all that it may ask for.
+    fn asks_in_turn(&self, call: &mut Call, asked: &Function, asks: Several) {
+        let completes = asked.properties.waits == Waits::REQUESTS;
+        let unlike = asks != Several::ALIKE;
+        if completes || unlike {
+            let others = self.requests.needs.values().flatten();
+            let others: Vec<Need> = others.filter(|need| !call.needs.contains(need)).cloned().collect();
+            call.needs.extend(others);
+        }
+        if !completes || unlike {
+            let size = self.rank.process().size;
+            let is_widest = |comm: &&Communicator| {
+                comm.remote.is_some() || (comm.members.is_none() && Some(comm.size) == size)
+            };
+            let widest = self.communicators.list.iter().filter(is_widest);
+            call.needs.extend(widest.map(|comm| {
+                let comm = comm.identity;
+                Need::Message(Receive {
+                    comm,
+                    from: None,
+                    tag: None,
+                    room: None,
+                    place: None,
+                    order: u64::MAX,
+                })
+            }));
+        }
+        call.any = true;
     }
 
     fn comm(&self, open: &Open<'_>) -> u64 {

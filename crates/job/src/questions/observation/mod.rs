@@ -188,6 +188,9 @@ pub struct Call {
     pub any: bool,
     /// It is made again and again and does not wait.
     pub polling: bool,
+    /// If so: the longest time, in seconds, for which it was before, until something came or the program did something else.
+    #[serde(default)]
+    pub polled_before_s: f64,
 }
 
 /// One thing that a call needs.

@@ -67,6 +67,7 @@ impl Scene {
             wait,
             met: Vec::new(),
             polling: false,
+            polled_before_s: 0.0,
         };
         if let Some(thread) = self.process(rank).threads.first_mut() {
             thread.call = Some(call);

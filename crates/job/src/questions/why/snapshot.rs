@@ -167,6 +167,8 @@ pub struct Call {
     pub met: Vec<Need>,
     /// It returns at once and is made again and again (`MPI_Test`, `MPI_Iprobe`): `wait` is what the program polls for.
     pub polling: bool,
+    /// For so long, in seconds, it has polled before at most, until something came or the program did something else.
+    pub polled_before_s: f64,
 }
 
 /// What keeps a call from returning.

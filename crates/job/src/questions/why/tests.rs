@@ -1,6 +1,7 @@
 //! What the verdict says about small jobs, and that it finds exactly the processes that nobody can release.
 
 mod left_out;
+mod polling;
 mod unnamed;
 
 use super::scene::{Scene, WORLD, message, receive};
@@ -425,17 +426,6 @@ fn a_rank_that_completes_calls_between_the_looks_is_not_stuck() {
 }
 
 #[test]
-fn polling_for_a_rank_that_waits_is_called_polling_and_not_deadlock() {
-    let mut scene = Scene::of(2);
-    scene.receive(0, Peer::One(1), 1).receive(1, Peer::One(0), 1);
-    scene.process(0).threads[0].call.as_mut().unwrap().polling = true;
-    scene.process(0).posted.clear();
-    let said = look(&scene);
-    assert_eq!(said.kind, Kind::POLLING);
-    assert!(said.verdict.contains("rank 0"), "{}", said.verdict);
-}
-
-#[test]
 fn a_ring_of_messages_is_a_deadlock_though_other_messages_are_on_their_way() {
     let mut scene = Scene::of(3);
     for rank in 0..3 {
@@ -594,7 +584,7 @@ fn who_only_polls_polls_still_when_he_seems_to_compute_for_a_moment() {
         let thread = &mut scene.process(0).threads[0];
         thread.polls = polls;
         if let Some(call) = thread.call.as_mut() {
-            call.polling = true;
+            (call.polling, call.age_s) = (true, Some(60.0));
         }
     };
     thread(&mut first, 100);

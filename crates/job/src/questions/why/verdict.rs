@@ -66,6 +66,9 @@ pub struct Verdict {
     pub kind: Kind,
     /// Something is wrong and will not mend itself.
     pub problem: bool,
+    /// It follows from what was seen: that it lasted is not needed for it.
+    #[serde(skip)]
+    pub certain: bool,
     /// Where to look: the ranks that hold up the others.
     pub culprits: Vec<Culprit>,
     /// Ranks that wait for each other, each for the next and the last for the first; empty if there is no such ring.

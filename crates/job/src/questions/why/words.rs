@@ -277,6 +277,9 @@ impl<'a> Words<'a> {
                 }
             }
             (_, [need]) => said += &format!(", waiting for {}", self.need(need)),
+            (Wait::Any(_), [first, _]) => {
+                said += &format!(", waiting for {} or one other", self.need(first));
+            }
             (Wait::Any(_), [first, rest @ ..]) => {
                 said += &format!(", waiting for {} or one of {} others", self.need(first), rest.len());
             }

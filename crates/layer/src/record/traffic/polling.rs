@@ -3,6 +3,7 @@
 use crate::base::speed;
 use crate::interpose::frame::Call;
 use mpi_abi::Abi;
+use mpiscope_image::derive::polling::Several;
 use mpiscope_image::derive::{Polling, polling};
 use mpiscope_image::layout::Thread;
 use std::ffi::c_int;
@@ -29,6 +30,9 @@ pub fn asked<A: Abi>(call: &Call<A>, result: c_int, found: c_int) {
     let thread = call.thread();
     if result != A::SUCCESS || found != 0 || call.since == 0 {
         // Other calls follow, which is seen by their number.
+        if thread.polls.get() >= polling::LEAST_SLOW {
+            ended(thread);
+        }
         thread.polls.set(0);
     } else {
         again(thread, call.since, call.returned());
@@ -43,13 +47,35 @@ fn again(thread: &Thread, began: u64, returned: u64) {
         return first(thread, began, returned);
     }
     let number = thread.call.completed.get().wrapping_add(1);
-    let run = Polling::of_own(thread).after((began, returned), number, spacing);
+    let before = Polling::of_own(thread);
+    let run = before.after((began, returned), number, spacing);
+    let (first, asked) = (run.polls == 1, thread.call.asks_for(thread.waited[0].get()));
+    let last = thread.asked.get();
+    if first && before.polls >= polling::LEAST_SLOW {
+        ended(thread);
+    }
     let _open = thread.call.seq.open();
+    if first {
+        thread.asks_several.set(0);
+    } else if asked != last {
+        let same = Several::function(asked) == Several::function(last);
+        let several = if same { Several::ALIKE } else { Several::UNLIKE };
+        thread.asks_several.set(thread.asks_several.get().max(several.0));
+    }
+    thread.asked.set(asked);
     thread.polling_ticks.set(run.ticks);
     thread.polling_since.set(run.since);
     thread.polling_latest.set(run.latest);
     thread.polls.set(run.polls);
     thread.polled.set(run.polled);
+}
+
+/// A run has ended, by what it asked for or by another call: a silence as long is no sign that nothing will come.
+#[cold]
+#[inline(never)]
+fn ended(thread: &Thread) {
+    let lasted = Polling::of_own(thread).lasted().unwrap_or(0);
+    thread.longest_run.set(thread.longest_run.get().max(lasted));
 }
 
 /// The same for the first time in this process.
@@ -58,4 +84,58 @@ fn again(thread: &Thread, began: u64, returned: u64) {
 fn first(thread: &Thread, began: u64, returned: u64) {
     spacing();
     again(thread, began, returned);
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use mpiscope_image::layout::Thread;
+
+    fn thread() -> &'static Thread {
+        // SAFETY: a thread is words only: all zero is a valid value.
+        #[allow(unsafe_code)]
+        Box::leak(unsafe { Box::<Thread>::new_zeroed().assume_init() })
+    }
+
+    /// The thread asks so often with a function, each time for the next of these tags; a poll takes 2 ticks each 10.
+    fn ask(thread: &Thread, function: u32, tags: &[u64], times: u64) {
+        for tag in tags.iter().cycle().take(times as usize) {
+            thread.call.begin(function);
+            thread.call.tag.set(*tag);
+            let at = 10 * thread.call.completed.get();
+            again(thread, at + 1, at + 3);
+            thread.call.end(function);
+            thread.call.completed.add_mine(1);
+        }
+    }
+
+    #[test]
+    fn the_longest_run_is_kept_that_something_else_has_ended() {
+        let thread = thread();
+        ask(thread, 1, &[7], 100);
+        assert_eq!(thread.longest_run.get(), 0, "it goes on");
+        thread.call.completed.add_mine(1);
+        ask(thread, 1, &[7], 20);
+        assert_eq!(thread.longest_run.get(), 99 * 10 + 2);
+        thread.call.completed.add_mine(1);
+        ask(thread, 1, &[7], 1);
+        assert_eq!(thread.longest_run.get(), 99 * 10 + 2, "a shorter one changes nothing");
+    }
+
+    #[test]
+    fn a_run_that_asks_in_turn_for_several_things_is_known_from_one_that_asks_for_one() {
+        let thread = thread();
+        ask(thread, 1, &[7], 20);
+        assert_eq!(Several(thread.asks_several.get()), Several::ONE);
+        ask(thread, 1, &[7, 8], 2);
+        assert_eq!(Several(thread.asks_several.get()), Several::ALIKE);
+        ask(thread, 2, &[8], 1);
+        assert_eq!(Several(thread.asks_several.get()), Several::UNLIKE);
+        ask(thread, 2, &[8], 20);
+        assert_eq!(Several(thread.asks_several.get()), Several::UNLIKE, "it did so before in this run");
+        thread.call.completed.add_mine(1);
+        ask(thread, 2, &[8], 20);
+        assert_eq!(Several(thread.asks_several.get()), Several::ONE, "a new run");
+    }
 }

@@ -6,6 +6,7 @@ mod mismatch;
 mod nobody;
 mod not_started;
 mod ongoing;
+mod polling;
 mod ring;
 mod stuck;
 
@@ -31,11 +32,13 @@ struct Reason {
     culprits: Vec<Culprit>,
     cycle: Vec<ProcessIndex>,
     next: String,
+    /// It follows from what was seen, and not from how long it has lasted.
+    certain: bool,
 }
 
 impl Reason {
     fn new(kind: Kind, verdict: String, next: &str) -> Self {
-        Self { kind, verdict, culprits: Vec::new(), cycle: Vec::new(), next: next.to_owned() }
+        Self { kind, verdict, culprits: Vec::new(), cycle: Vec::new(), next: next.to_owned(), certain: false }
     }
 
     fn blaming(mut self, culprit: Culprit) -> Self {
@@ -68,10 +71,12 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
         seconds,
     };
     let mut reason = case.singletons().or_else(|| case.mismatch()).or_else(|| case.stuck(&found));
-    if reason.is_none() {
+    if let Some(reason) = &mut reason {
+        reason.certain = true;
+    } else {
         let polling = blocked(second, &acts, true);
-        reason = case.polling(&polling);
-        if reason.is_some() {
+        reason = case.polling(&polling, &found.live);
+        if reason.as_ref().is_some_and(|reason| reason.kind == Kind::POLLING) {
             found = polling;
         }
     }
@@ -81,6 +86,7 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
         verdict: reason.verdict,
         kind: reason.kind,
         problem: reason.kind.is_problem(),
+        certain: reason.certain,
         culprits: reason.culprits,
         cycle: reason.cycle.iter().map(|process| case.words.rank(*process)).collect(),
         stuck: case.words.members(found.stuck()),

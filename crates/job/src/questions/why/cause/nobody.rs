@@ -1,4 +1,4 @@
-//! Nobody is left who could bring about what is waited for, and no ring says why: wildcards, `MPI_Waitany`, loops that poll.
+//! Nobody is left who could bring about what is waited for, and no ring says why: wildcards, `MPI_Waitany`.
 
 use super::{Case, Reason};
 use crate::questions::why::blocked::Blocked;
@@ -54,35 +54,6 @@ impl Case<'_> {
             }
         }
         others
-    }
-
-    /// With polling taken for waiting, somebody is stuck.
-    pub(super) fn polling(&self, found: &Blocked) -> Option<Reason> {
-        let polls = |index: &ProcessIndex| {
-            self.process(*index).is_some_and(|process| process.calls().any(|call| call.polling))
-        };
-        let poller = found.stuck().find(polls)?;
-        let who = self.words.members(found.stuck().filter(polls));
-        let near = self.near_miss(found, u8::MAX);
-        let (activity, next) = match &near {
-            Some(near) => (near.verdict.clone(), near.next.as_str()),
-            None => (
-                format!("rank {} is {}", self.words.rank(poller), self.words.activity(poller)),
-                "the other side waits too, or has ended: see the lines above",
-            ),
-        };
-        let verdict = format!(
-            "{} {} for something that nobody can bring about: {activity}",
-            ranks(&who),
-            verb(&who, "polls", "poll"),
-        );
-        let mut reason = Reason::new(Kind::POLLING, verdict, next).blaming(self.culprit(poller));
-        for culprit in near.into_iter().flat_map(|near| near.culprits) {
-            if !reason.culprits.contains(&culprit) {
-                reason.culprits.push(culprit);
-            }
-        }
-        Some(reason)
     }
 }
 

@@ -280,6 +280,7 @@ impl<'a> Joiner<'a> {
             wait,
             met: Vec::new(),
             polling: call.polling,
+            polled_before_s: call.polled_before_s,
         }
     }
 

@@ -49,7 +49,8 @@ fn a_thread_that_is_free_to_act_is_named_where_all_others_are_in_calls() {
 fn one_that_polls_for_another_tag_is_shown_what_was_sent_instead() {
     let mut scene = Scene::of(2);
     scene.sent(1, 0, 9).collective(1, "MPI_Barrier", 1).receive(0, Peer::One(1), 8);
-    scene.process(0).threads[0].call.as_mut().expect("it is in a call").polling = true;
+    let call = scene.process(0).threads[0].call.as_mut().expect("it is in a call");
+    (call.polling, call.age_s) = (true, Some(6.0));
     let said = look(&scene);
     assert_eq!(said.kind, Kind::POLLING);
     assert!(said.verdict.contains("rank 1 sent a message with tag 9"), "{}", said.verdict);

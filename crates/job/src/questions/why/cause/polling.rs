@@ -1,0 +1,119 @@
+//! Loops that ask for what nobody else can bring about.
+//!
+//! Who polls can act: it may send when its clock says so, or take work from outside of MPI. So it is no proof that all others
+//! wait for it. What is certain is a wait for a message of a rank that can send nothing any more; all else is only called a problem
+//! once it has lasted, and much longer than the loops of these ranks did before they went on.
+
+use super::{Case, Reason};
+use crate::questions::why::blocked::Blocked;
+use crate::questions::why::collectives;
+use crate::questions::why::snapshot::{Call, Need, Peer, Process, ProcessIndex, Wait};
+use crate::questions::why::verdict::Kind;
+use crate::questions::why::words::{ranks, verb};
+
+/// Seconds of polling after which it is a problem, where all others wait in calls.
+const LONG: f64 = 5.0;
+/// The same, where several poll: each may be the one that waits for its clock.
+const LONG_OF_SEVERAL: f64 = 20.0;
+/// So many times as long as any loop before.
+const LONGER: f64 = 4.0;
+
+impl Case<'_> {
+    /// With polling taken for waiting, somebody is stuck; `live` are those that can act if it is not.
+    pub(super) fn polling(&self, found: &Blocked, live: &[bool]) -> Option<Reason> {
+        let polls = |index: &ProcessIndex| self.polls(*index).next().is_some();
+        let never = found.stuck().filter(polls).find(|one| self.never_comes(*one, live));
+        let poller = never.or_else(|| found.stuck().find(polls))?;
+        let who = self.words.members(found.stuck().filter(polls));
+        if never.is_none() && !self.lasts(found, who.len()) {
+            return Some(self.may_go_on(poller, &ranks(&who), verb(&who, "polls", "poll")));
+        }
+        let near = self.near_miss(found, u8::MAX);
+        let (activity, next) = match &near {
+            Some(near) => (near.verdict.clone(), near.next.as_str()),
+            None => (
+                format!(
+                    "rank {} is {}{}",
+                    self.words.rank(poller),
+                    self.words.activity(poller),
+                    self.other_side(poller)
+                ),
+                "the other side waits too, or has ended: see the lines above",
+            ),
+        };
+        let nobody = match (never, who.len()) {
+            (Some(_), _) => "nobody",
+            (None, 1) => "nobody else",
+            (None, _) => "nobody but they",
+        };
+        let verdict = format!(
+            "{} {} for something that {nobody} can bring about: {activity}",
+            ranks(&who),
+            verb(&who, "polls", "poll"),
+        );
+        let mut reason = Reason::new(Kind::POLLING, verdict, next).blaming(self.culprit(poller));
+        reason.certain = never.is_some();
+        for culprit in near.into_iter().flat_map(|near| near.culprits) {
+            if !reason.culprits.contains(&culprit) {
+                reason.culprits.push(culprit);
+            }
+        }
+        Some(reason)
+    }
+
+    /// The calls that a process polls with.
+    fn polls(&self, index: ProcessIndex) -> impl Iterator<Item = &Call> {
+        self.process(index).into_iter().flat_map(Process::calls).filter(|call| call.polling)
+    }
+
+    /// It has lasted so long that nothing will come of it by itself.
+    fn lasts(&self, found: &Blocked, pollers: usize) -> bool {
+        let calls = || found.stuck().flat_map(|one| self.polls(one));
+        let shortest = calls().map(|call| call.age_s.unwrap_or(0.0)).fold(f64::INFINITY, f64::min);
+        let before = calls().map(|call| call.polled_before_s).fold(0.0, f64::max);
+        let least = if pollers == 1 { LONG } else { LONG_OF_SEVERAL };
+        shortest >= least.max(LONGER * before)
+    }
+
+    /// Not even the poller itself could bring about what it polls for.
+    fn never_comes(&self, poller: ProcessIndex, live: &[bool]) -> bool {
+        let could_send = |from: ProcessIndex| {
+            let acts = live.get(from as usize).copied().unwrap_or(true);
+            from == poller || (acts && !self.process(from).is_some_and(collectives::is_finalizing))
+        };
+        // Who asks for a message of any rank need not know whether there will be one.
+        let never = |need: &Need| match need {
+            Need::Message(receive) => matches!(receive.matches.from, Peer::One(from) if !could_send(from)),
+            _ => false,
+        };
+        self.polls(poller).any(|call| match &call.wait {
+            Wait::Nothing => false,
+            Wait::All(needs) => needs.iter().any(never),
+            Wait::Any(needs) => needs.len() == 1 && needs.iter().all(never),
+        })
+    }
+
+    /// `; rank 1: in MPI_Finalize at ring.c:31`, of the rank that a message is polled for of.
+    fn other_side(&self, poller: ProcessIndex) -> String {
+        let from = |need: &Need| match need {
+            Need::Message(receive) => match receive.matches.from {
+                Peer::One(from) if from != poller => Some(from),
+                _ => None,
+            },
+            _ => None,
+        };
+        let mut needs = self.polls(poller).flat_map(|call| call.wait.needs());
+        let said = |from| format!("; rank {}: {}", self.words.rank(from), self.words.activity(from));
+        needs.find_map(from).map(said).unwrap_or_default()
+    }
+
+    fn may_go_on(&self, poller: ProcessIndex, who: &str, poll: &str) -> Reason {
+        let verdict = format!(
+            "{who} {poll} for what has not come yet, and may wait for the clock or for something outside of MPI: rank {} is {}",
+            self.words.rank(poller),
+            self.words.activity(poller)
+        );
+        let next = "look again later: what lasts much longer than any loop before is called polling";
+        Reason::new(Kind::SLOW, verdict, next).blaming(self.culprit(poller))
+    }
+}

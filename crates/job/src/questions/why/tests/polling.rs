@@ -1,0 +1,66 @@
+//! Loops that ask: what is certain of them, and how long they may go on before they are called a problem.
+
+use super::look;
+use crate::questions::why::scene::Scene;
+use crate::questions::why::snapshot::{Peer, ProcessIndex};
+use crate::questions::why::{Kind, Verdict};
+
+/// A rank that asks for a message, for so long, and did so before for that long at most.
+fn asks(scene: &mut Scene, rank: ProcessIndex, from: Peer, (age_s, before_s): (f64, f64)) {
+    scene.receive(rank, from, 1);
+    scene.process(rank).posted.clear();
+    let call = scene.process(rank).threads[0].call.as_mut().unwrap();
+    (call.polling, call.age_s, call.polled_before_s) = (true, Some(age_s), before_s);
+}
+
+/// Rank 0 asks rank 1, which waits for it.
+fn one(times: (f64, f64)) -> Verdict {
+    let mut scene = Scene::of(2);
+    asks(&mut scene, 0, Peer::One(1), times);
+    scene.receive(1, Peer::One(0), 1);
+    look(&scene)
+}
+
+/// All ask for messages of anybody.
+fn all(times: (f64, f64)) -> Verdict {
+    let mut scene = Scene::of(3);
+    (0..3).for_each(|rank| asks(&mut scene, rank, Peer::Any, times));
+    look(&scene)
+}
+
+#[test]
+fn polling_for_a_rank_that_waits_is_called_polling_and_not_deadlock() {
+    let said = one((6.0, 0.5));
+    assert_eq!((said.kind, said.certain, said.stuck.to_string().as_str()), (Kind::POLLING, false, "[0-1]"));
+    assert!(said.verdict.starts_with("rank 0 polls for something that nobody else can"), "{}", said.verdict);
+}
+
+#[test]
+fn loops_that_may_send_by_the_clock_are_no_problem_before_they_are_much_longer_than_all_before() {
+    let kinds = |times| (one(times).kind, all(times).kind);
+    assert_eq!(kinds((2.0, 0.0)), (Kind::SLOW, Kind::SLOW));
+    assert_eq!(
+        kinds((6.0, 0.0)),
+        (Kind::POLLING, Kind::SLOW),
+        "who waits in a call does not act by the clock"
+    );
+    assert_eq!(kinds((30.0, 0.0)), (Kind::POLLING, Kind::POLLING));
+    assert_eq!(kinds((30.0, 8.0)), (Kind::SLOW, Kind::SLOW));
+    assert_eq!(kinds((33.0, 8.0)), (Kind::POLLING, Kind::POLLING));
+    let said = one((2.0, 0.0));
+    assert!(said.verdict.contains("may wait for the clock") && said.stuck.is_empty(), "{said:?}");
+}
+
+#[test]
+fn polling_for_a_rank_that_can_send_nothing_more_is_certain_at_once() {
+    let mut scene = Scene::of(2);
+    asks(&mut scene, 0, Peer::One(1), (0.1, 0.0));
+    scene.collective(1, "MPI_Finalize", 0);
+    let said = look(&scene);
+    assert_eq!((said.kind, said.certain), (Kind::POLLING, true));
+    assert!(said.verdict.ends_with("; rank 1: in MPI_Finalize at mpi_finalize.c:1"), "{}", said.verdict);
+    let mut scene = Scene::of(2);
+    asks(&mut scene, 0, Peer::Any, (0.1, 0.0));
+    scene.collective(1, "MPI_Finalize", 0);
+    assert_eq!(look(&scene).kind, Kind::SLOW, "who asks anybody may do so until its time is over");
+}

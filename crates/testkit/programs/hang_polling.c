@@ -1,0 +1,138 @@
+/* Loops that ask (MPI_Test, MPI_Iprobe, …): some for what never comes, and correct ones that send by the clock.
+ * The comments are as in hang.c. */
+#include "hang.h"
+#include <stdlib.h>
+#include <time.h>
+
+/* Seconds between what is sent by the clock. */
+#define PERIOD 2.0
+
+static double now(void)
+{
+    /* No call of MPI: nobody outside can see that a loop looks at the clock. */
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec + time.tv_nsec * 1e-9;
+}
+
+/* All ranks take messages from anybody, and send one to the next by the clock. */
+static void beat(int microseconds)
+{
+    int value = 0, there;
+    double next = now() + PERIOD;
+    for (;;) {
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+        if (there)
+            MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (now() > next) {
+            next = now() + PERIOD;
+            MPI_Send(&value, 1, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD);
+        }
+        if (microseconds)
+            usleep(microseconds);
+    }
+}
+
+/* scenario beats_and_pauses 3 slow says may wait for the clock */
+static void beats_and_pauses(void)
+{
+    beat(1000);
+}
+
+/* scenario beats_and_spins 2 slow says may wait for the clock */
+static void beats_and_spins(void)
+{
+    beat(0);
+}
+
+/* scenario work_by_the_clock 2 slow culprit 0 says may wait for the clock */
+static void work_by_the_clock(void)
+{
+    int value = 0, done;
+    MPI_Request request;
+    double next = now() + PERIOD;
+    if (rank == 1)
+        for (;;) {
+            MPI_Recv(&value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(&value, 1, MPI_INT, 0, 2, MPI_COMM_WORLD);
+        }
+    MPI_Irecv(&value, 1, MPI_INT, 1, 2, MPI_COMM_WORLD, &request);
+    for (;;) {
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE); /* here: work_by_the_clock */
+        if (done)
+            MPI_Irecv(&value, 1, MPI_INT, 1, 2, MPI_COMM_WORLD, &request);
+        if (now() > next) {
+            next = now() + PERIOD;
+            MPI_Send(&value, 1, MPI_INT, 1, 1, MPI_COMM_WORLD);
+        }
+    }
+}
+
+/* Rank 0 asks for a message of each of the others in turn. */
+static void test_in_turn(void)
+{
+    int values[8], done = 0;
+    MPI_Request requests[8];
+    for (int i = 1; i < size; i++)
+        MPI_Irecv(&values[i], 1, MPI_INT, i, 0, MPI_COMM_WORLD, &requests[i]);
+    for (int i = 1; !done; i = i % (size - 1) + 1) {
+        MPI_Test(&requests[i], &done, MPI_STATUS_IGNORE);
+        if (i == size - 1)
+            usleep(1000);
+    }
+}
+
+/* scenario tests_in_turn 3 slow culprit 1 */
+static void tests_in_turn(void)
+{
+    if (rank == 0)
+        test_in_turn();
+    if (rank == 1)
+        sleep(140);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* scenario tests_in_turn_for_nothing 3 polling culprit 0 */
+static void tests_in_turn_for_nothing(void)
+{
+    if (rank == 0)
+        test_in_turn();
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* scenario probes_in_turn 3 slow culprit 1 */
+static void probes_in_turn(void)
+{
+    int there = 0;
+    for (int i = 1; rank == 0 && !there; i = i % (size - 1) + 1) {
+        MPI_Iprobe(i, 0, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+        if (i == size - 1)
+            usleep(1000);
+    }
+    if (rank == 1)
+        sleep(140);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* scenario tests_for_one_that_finalizes 2 polling culprit 0 says rank 1: in MPI_Finalize */
+static void tests_for_one_that_finalizes(void)
+{
+    int value, done = 0;
+    MPI_Request request;
+    if (rank == 1)
+        return;
+    MPI_Irecv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &request);
+    while (!done)
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE); /* here: tests_for_one_that_finalizes */
+}
+
+/* scenario all_poll_for_nothing 3 polling says nobody but they can bring about */
+static void all_poll_for_nothing(void)
+{
+    int there = 0;
+    while (!there)
+        MPI_Iprobe((rank + 1) % size, 0, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE); /* here: all_poll_for_nothing */
+}
+
+SCENARIOS(S(beats_and_pauses), S(beats_and_spins), S(work_by_the_clock), S(tests_in_turn),
+          S(tests_in_turn_for_nothing), S(probes_in_turn), S(tests_for_one_that_finalizes), S(all_poll_for_nothing))
