@@ -44,7 +44,7 @@ struct Source {
     comment: (&'static str, &'static str),
 }
 
-const SOURCES: [Source; 10] = [
+const SOURCES: [Source; 11] = [
     Source { file: "hang.c", program: "hang", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source { file: "hang_more.c", program: "hang_more", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source {
@@ -65,6 +65,7 @@ const SOURCES: [Source; 10] = [
         needs: Needs::Nothing,
         comment: ("/* ", " */"),
     },
+    Source { file: "hang_sides.c", program: "hang_sides", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source { file: "hang_groups.c", program: "hang_groups", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source { file: "hang_mpi4.c", program: "hang_mpi4", needs: Needs::Mpi4Parts, comment: ("/* ", " */") },
     Source { file: "hang_mpif.f90", program: "hang_mpif", needs: Needs::Fortran, comment: ("! ", "") },

@@ -2,10 +2,10 @@
 //!
 //! A loop makes the same collective again and again, so what is alike stands once.
 
-use super::Collective;
+use super::{Between, Collective, RootBetween};
 use crate::process::Process;
 use crate::rank::Rank;
-use mpi_abi::{Flags, ObjectKind};
+use mpi_abi::{Flags, ObjectKind, constant};
 use mpiscope_image::derive::members::is_inter;
 use mpiscope_image::history::{self, Entered};
 use mpiscope_image::layout::SectionKind;
@@ -156,6 +156,7 @@ fn collective<S: Source>(rank: &Rank<'_, S>, comm: &Comm, entry: &Entered) -> Op
         function: function.base.clone(),
         // In an intercommunicator the members of the root's group say whether they are it.
         root: (fields.peer.is_some() && root >= 0).then_some(root),
+        between: fields.peer.filter(|_| is_inter(comm)).and_then(|_| between(rank, comm, root)),
         op: (fields.op && entry.op.get() != 0).then(|| operation(rank, entry.op.get())),
         bytes: entry.bytes().filter(|_| compared),
         types: entry.signature().filter(|_| compared).map(|signature| signature.stored()),
@@ -163,6 +164,18 @@ fn collective<S: Source>(rank: &Rank<'_, S>, comm: &Comm, entry: &Entered) -> Op
         data: compared.then(|| data(rank, entry)),
         place: rank.place(entry.from.get()),
     })
+}
+
+/// What a member of an intercommunicator says of the root.
+fn between<S: Source>(rank: &Rank<'_, S>, comm: &Comm, root: i64) -> Option<Between> {
+    let is = |name| constant::value_of(rank.process().abi, name) == Some(root);
+    let root = match u32::try_from(root) {
+        Ok(root) => RootBetween::OfOthers(root),
+        Err(_) if is("MPI_ROOT") => RootBetween::Myself,
+        Err(_) if is("MPI_PROC_NULL") => RootBetween::AnotherOfMine,
+        Err(_) => return None,
+    };
+    Some(Between { root, rank: comm.rank.get(), size: comm.size.get() })
 }
 
 /// Whether the members must name the same data, this process among them.

@@ -403,6 +403,29 @@ pub struct Receive {
     pub order: u64,
 }
 
+/// What a member of an intercommunicator says of the root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Between {
+    /// What it gave.
+    pub root: RootBetween,
+    /// Its rank in its group.
+    pub rank: u32,
+    /// How many its group has.
+    pub size: u32,
+}
+
+/// The root that a member of an intercommunicator gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RootBetween {
+    /// `MPI_ROOT`: itself.
+    Myself,
+    /// `MPI_PROC_NULL`: another one of its group.
+    AnotherOfMine,
+    /// A rank of the other group.
+    OfOthers(u32),
+}
+
 /// A collective.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Collective {
@@ -417,6 +440,9 @@ pub struct Collective {
     pub function: String,
     /// The root.
     pub root: Option<i64>,
+    /// The same of one between two groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between: Option<Between>,
     /// The operation.
     pub op: Option<String>,
     /// Bytes, if all members must give as many.

@@ -7,6 +7,7 @@
 use super::snapshot::{
     Collective, CommIndex, Condition, FREED, FUNCTION, Need, PARTS, Process, ProcessIndex, Snapshot,
 };
+use crate::questions::observation::{Between, RootBetween};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
 
@@ -171,7 +172,10 @@ fn compare<'a>(
     let size = |comm: CommIndex| snapshot.communicators.get(comm as usize).map_or(0, |c| c.members.len());
     let mut found: Vec<_> = waited
         .into_iter()
-        .filter_map(|(at, given)| Some((at, mismatch(&given).or_else(|| lopsided(&given, size(at.0)))?)))
+        .filter_map(|(at, given)| {
+            let found = mismatch(&given).or_else(|| rootless(&given, size(at.0)));
+            Some((at, found.or_else(|| lopsided(&given, size(at.0)))?))
+        })
         .collect();
     found.sort_by_key(|(at, _)| *at);
     found.into_iter().map(|(_, mismatch)| mismatch).collect()
@@ -205,6 +209,28 @@ fn mismatch<'a>(given: &Given<'a>) -> Option<Mismatch<'a>> {
     let part = |collective: &'a Collective| collective.signature.part(difference);
     let known = given.iter().filter(|(collective, _)| part(collective).is_some()).copied().collect();
     Some(Mismatch { difference, totals: None, groups: groups(&known, part) })
+}
+
+/// Members of an intercommunicator that do not agree on one root: one gives `MPI_ROOT`, the others of its group `MPI_PROC_NULL`,
+/// and all of the other group its rank.
+fn rootless<'a>(given: &Given<'a>, members: usize) -> Option<Mismatch<'a>> {
+    let said = |(collective, _): &(&Collective, ProcessIndex)| collective.signature.between;
+    let all: Vec<Between> = given.iter().filter_map(said).collect();
+    let roots: Vec<&Between> = all.iter().filter(|between| between.root == RootBetween::Myself).collect();
+    let agree = match roots.as_slice() {
+        [] => all.is_empty() || all.len() < members,
+        [root] => {
+            let ranks = all.iter().filter_map(|between| match between.root {
+                RootBetween::OfOthers(rank) => Some(rank),
+                _ => None,
+            });
+            let (count, right) = (ranks.clone().count(), ranks.clone().all(|rank| rank == root.rank));
+            right && (all.len() < members || count + root.size as usize == members)
+        }
+        _ => false,
+    };
+    let groups = || groups(given, |collective| collective.signature.between.map(|between| between.root));
+    (!agree).then(|| Mismatch { difference: "root", totals: None, groups: groups() })
 }
 
 /// All members together give other than what they expect. Where each may give what it likes, nobody is wrong by himself.

@@ -1,7 +1,7 @@
 //! What one look at a job saw: the model that the verdict is made from.
 
 use crate::losses::Lost;
-use crate::questions::observation::AWAITS_THREAD;
+use crate::questions::observation::{AWAITS_THREAD, Between};
 use std::sync::Arc;
 
 /// Place of a process in [`Snapshot::processes`].
@@ -289,6 +289,8 @@ pub struct Signature {
     pub function: Arc<str>,
     /// The root, as rank of the communicator.
     pub root: Option<i64>,
+    /// What is said of the root in one between two groups.
+    pub between: Option<Between>,
     /// The operation.
     pub op: Option<Arc<str>>,
     /// Bytes that every member names alike; `None` where members may differ.

@@ -1,5 +1,6 @@
 //! What the verdict says about small jobs, and that it finds exactly the processes that nobody can release.
 
+mod between;
 mod left_out;
 mod polling;
 mod unnamed;

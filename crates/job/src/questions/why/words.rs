@@ -5,6 +5,7 @@ use super::snapshot::{
     Call, Collective, CommIndex, Condition, FREED, Idle, Match, Message, Need, Peer, Process, ProcessIndex,
     Snapshot, Wait,
 };
+use crate::questions::observation::RootBetween;
 use crate::worlds::Members;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -155,7 +156,11 @@ impl<'a> Words<'a> {
         }
         let signature = &collective.signature;
         let detail = match difference {
-            "root" => signature.root.map(|root| format!(" with root {root}")),
+            "root" => match signature.between.map(|between| between.root) {
+                Some(RootBetween::Myself) => Some(" with MPI_ROOT".to_owned()),
+                Some(RootBetween::AnotherOfMine) => Some(" with MPI_PROC_NULL as root".to_owned()),
+                _ => signature.root.map(|root| format!(" with root {root}")),
+            },
             "operation" => signature.op.as_ref().map(|op| format!(" with {op}")),
             "size" => signature.bytes.map(|bytes| match &collective.data {
                 Some(data) => format!(" with {data} ({bytes} bytes)"),

@@ -13,8 +13,15 @@ impl Case<'_> {
         let mismatches = collectives::mismatches(self.snapshot);
         let mismatch = mismatches.iter().find(|mismatch| stands(mismatch))?;
         let verdict = self.words.mismatch(mismatch)?;
-        let next = "every member of a communicator must make the same collective calls in the same order: \
-                    compare the lines above";
+        let first = mismatch.groups.first().and_then(|(collective, _)| collective.signature.between);
+        let next = match first.filter(|_| mismatch.difference == "root") {
+            Some(_) => {
+                "of two groups one member gives MPI_ROOT, the others of its group MPI_PROC_NULL, and all of the other group its rank"
+            }
+            None => {
+                "every member of a communicator must make the same collective calls in the same order: compare the lines above"
+            }
+        };
         let mut reason = Reason::new(Kind::COLLECTIVE_MISMATCH, verdict, next);
         // Most are taken to be right. Where no group is larger than the next, each may be wrong.
         let sizes = |at: usize| mismatch.groups.get(at).map_or(0, |(_, ranks)| ranks.len());

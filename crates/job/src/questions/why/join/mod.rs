@@ -377,6 +377,7 @@ impl<'a> Joiner<'a> {
         let signature = Signature {
             function: collective.function.as_str().into(),
             root: collective.root,
+            between: collective.between,
             op: collective.op.as_deref().map(Arc::from),
             bytes: collective.bytes,
             types: collective.types,

@@ -1,0 +1,53 @@
+//! Roots of collectives between two groups.
+
+use super::look;
+use crate::questions::observation::{Between, RootBetween};
+use crate::questions::why::scene::Scene;
+use crate::questions::why::snapshot::Signature;
+use crate::questions::why::{Kind, Verdict};
+use RootBetween::{AnotherOfMine, Myself, OfOthers};
+
+/// What two groups of two ranks gave to a broadcast, of which the last waits in it.
+fn broadcast(roots: [RootBetween; 4]) -> Verdict {
+    let mut scene = Scene::of(4);
+    for (at, root) in (0..).zip(roots) {
+        let between = Some(Between { root, rank: at % 2, size: 2 });
+        let of = match root {
+            OfOthers(rank) => Some(i64::from(rank)),
+            _ => None,
+        };
+        scene.left(
+            at,
+            1,
+            Signature { function: "MPI_Bcast".into(), root: of, between, ..Signature::default() },
+        );
+    }
+    scene.collective(3, "MPI_Bcast", 1);
+    look(&scene)
+}
+
+#[test]
+fn one_member_gives_root_its_group_nobody_and_the_other_group_its_rank() {
+    let fits = |roots| !broadcast(roots).problem;
+    assert!(fits([AnotherOfMine, Myself, OfOthers(1), OfOthers(1)]));
+    assert!(fits([OfOthers(0), OfOthers(0), Myself, AnotherOfMine]));
+}
+
+#[test]
+fn groups_that_do_not_agree_on_one_root_differ_and_what_each_gave_is_said() {
+    let said = |roots| {
+        let said = broadcast(roots);
+        assert_eq!(said.kind, Kind::COLLECTIVE_MISMATCH, "{roots:?}");
+        said.verdict
+    };
+    let nobody = said([AnotherOfMine, AnotherOfMine, OfOthers(0), OfOthers(0)]);
+    let of =
+        ["(root)", "ranks [0-1] were in MPI_Bcast with MPI_PROC_NULL as root at left.c:1", "with root 0"];
+    assert!(of.iter().all(|part| nobody.contains(part)), "{nobody}");
+    let two = said([Myself, Myself, OfOthers(0), OfOthers(0)]);
+    assert!(two.contains("with MPI_ROOT"), "{two}");
+    said([AnotherOfMine, Myself, AnotherOfMine, AnotherOfMine]);
+    said([AnotherOfMine, Myself, OfOthers(0), OfOthers(0)]);
+    said([OfOthers(0), OfOthers(0), OfOthers(0), OfOthers(0)]);
+    said([AnotherOfMine, Myself, OfOthers(1), AnotherOfMine]);
+}
