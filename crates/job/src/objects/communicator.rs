@@ -249,6 +249,18 @@ impl Topology {
             Self::Unknown => None,
         }
     }
+
+    /// Who gets this rank's data in a neighbourhood collective; none where that is not known.
+    #[must_use]
+    pub fn destinations(&self, rank: u32) -> Option<Vec<u32>> {
+        match self {
+            Self::DistGraph { destinations, .. } => {
+                Some(destinations.iter().filter_map(|rank| u32::try_from(*rank).ok()).collect())
+            }
+            // Each gives to whom it gets from.
+            _ => self.sources(rank),
+        }
+    }
 }
 
 /// The ranks on both sides of one in each dimension of a grid.

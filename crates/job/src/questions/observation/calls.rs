@@ -78,6 +78,10 @@ impl<S: Source> Reader<'_, '_, S> {
         match properties.waits {
             Waits::RECEIVE => (self.receive(open).into_iter().chain(self.exchange(open)).collect(), false),
             Waits::SEND if properties.partners == Partners::PEER => one(self.send(open)),
+            Waits::SEND if properties.partners == Partners::OPERATIONS => {
+                let on_one = open.function.fields.object == Some(ObjectKind::COMM);
+                one(Some(Need::Buffered { comm: on_one.then(|| self.comm(open)).filter(|comm| *comm != 0) }))
+            }
             Waits::REQUESTS => self.completion(open, properties.completes),
             Waits::COLLECTIVE if properties.partners == Partners::CONNECTED => one(self.all_connected(open)),
             Waits::COLLECTIVE => {

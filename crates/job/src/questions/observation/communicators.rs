@@ -69,6 +69,7 @@ impl Communicators {
             collectives: comm.collectives.get(),
             peers: exchanged(image, peers, comm.peers.get(), partners),
             sources: sources(image, comm),
+            destinations: destinations(image, comm),
             remote,
             untold: comm.untold(),
             freed: life == Life::FREED,
@@ -117,6 +118,13 @@ pub(crate) fn sources<S: Source>(image: &Image<S>, comm: &Comm) -> Option<Vec<u3
     let topology =
         objects::topology_of(comm, || image.words(&comm.topology_args, MOST_MEMBERS).unwrap_or_default())?;
     topology.sources(comm.rank.get())
+}
+
+/// Who gets a process's data in them.
+fn destinations<S: Source>(image: &Image<S>, comm: &Comm) -> Option<Vec<u32>> {
+    let topology =
+        objects::topology_of(comm, || image.words(&comm.topology_args, MOST_MEMBERS).unwrap_or_default())?;
+    topology.destinations(comm.rank.get())
 }
 
 /// Messages exchanged with the ranks of a communicator whose first record is number `first`, counted from 1.

@@ -210,6 +210,11 @@ pub enum Need {
         /// Who, as ranks of the communicator.
         of: Vec<u32>,
     },
+    /// That the buffered messages are received which it has sent: all, or those on one communicator.
+    Buffered {
+        /// Its identity.
+        comm: Option<u64>,
+    },
     /// An action of one rank.
     Action {
         /// The communicator whose rank it is.
@@ -314,6 +319,9 @@ pub struct Communicator {
     /// Whose data this process gets in collectives of its topology, as ranks of it; none without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<Vec<u32>>,
+    /// Who gets its data in them, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destinations: Option<Vec<u32>>,
     /// Collectives that this process has entered on it.
     pub collectives: u64,
     /// Messages exchanged with each rank that there were any with, in the order of ranks.

@@ -154,6 +154,7 @@ impl<S: Source> Reader<'_, '_, S> {
                 Need::Receiver(_)
                 | Need::Start
                 | Need::Neighbors { .. }
+                | Need::Buffered { .. }
                 | Need::Match { .. }
                 | Need::Partitioned { .. }
                 | Need::Action { .. }

@@ -47,6 +47,7 @@ impl Scene {
             processes: (0..size).map(process).collect(),
             communicators,
             parties: Vec::new(),
+            one_sided: Vec::new(),
             singletons: false,
             losses: Vec::new(),
         })

@@ -20,10 +20,25 @@ pub struct Snapshot {
     pub communicators: Vec<Communicator>,
     /// Processes of which one, or each, must act for somebody: see [`Need::Action`].
     pub parties: Vec<Arc<[ProcessIndex]>>,
+    /// Neighbours in a topology that only one side knows, of those that are in a collective of it.
+    pub one_sided: Vec<OneSided>,
     /// The launcher meant the processes to be one job, and each is alone in its world: a launcher of another library.
     pub singletons: bool,
     /// Records of the processes that found no room.
     pub losses: Vec<Lost>,
+}
+
+/// A neighbour in a topology that only one side knows.
+#[derive(Debug, Clone)]
+pub struct OneSided {
+    #[allow(missing_docs)]
+    pub comm: CommIndex,
+    /// Who knows it.
+    pub knows: ProcessIndex,
+    /// The neighbour, who does not.
+    pub of: ProcessIndex,
+    /// Who knows it gets the other's data; else it gives its own.
+    pub gets: bool,
 }
 
 /// A communicator, one for all its members.

@@ -3,6 +3,7 @@
 mod between;
 mod left_out;
 mod polling;
+mod sides;
 mod unnamed;
 
 use super::scene::{Scene, WORLD, message, receive};

@@ -1,8 +1,10 @@
 //! Picks the one reason that explains what was seen, the most certain and most telling first.
 
+mod buffered;
 mod left_out;
 mod misdirected;
 mod mismatch;
+mod neighbors;
 mod nobody;
 mod not_started;
 mod ongoing;
@@ -70,7 +72,11 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
         completed: progress::completed(first, second),
         seconds,
     };
-    let mut reason = case.singletons().or_else(|| case.mismatch()).or_else(|| case.stuck(&found));
+    let mut reason = case
+        .singletons()
+        .or_else(|| case.mismatch())
+        .or_else(|| case.neighbors())
+        .or_else(|| case.stuck(&found));
     if let Some(reason) = &mut reason {
         reason.certain = true;
     } else {

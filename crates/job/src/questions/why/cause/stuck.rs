@@ -30,6 +30,7 @@ impl Case<'_> {
             .or_else(|| self.near_miss(found, MEANT_FOR_IT))
             .or_else(|| self.not_started(found))
             .or_else(|| self.gone(found, finalized))
+            .or_else(|| self.buffered(found))
             .or_else(|| self.finalizing(found))
             .or_else(|| self.action(found))
             .or_else(|| self.left_out(found, SEVERAL))

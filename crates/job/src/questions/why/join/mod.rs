@@ -6,6 +6,7 @@
 //! [`Condition::Unseen`], so that nothing is concluded without them.
 
 mod arrived;
+mod buffered;
 mod communicators;
 pub mod compared;
 mod epochs;
@@ -13,6 +14,7 @@ mod joined;
 mod locks;
 mod meetings;
 mod messaging;
+mod neighbors;
 mod parties;
 mod partitions;
 mod remembered;
@@ -99,13 +101,16 @@ fn made(observations: &[Observation], unseen_because: &str, awaited: &Awaited) -
     };
     let mut processes: Vec<Process> = (0..).zip(&slots).map(|at| joiner(at).process()).collect();
     unreceived::add(&slots, &communicators, &mut processes);
+    buffered::wait(&slots, &communicators, &mut processes);
+    let one_sided = neighbors::one_sided(&slots, &communicators);
     let alone = slots.len() > 1 && observations.iter().all(|o| o.size == Some(1));
     let spawned = observations.iter().any(|o| o.communicators.iter().any(|comm| comm.remote.is_some()));
     let losses =
         slots.iter().filter_map(|(world, rank, seen)| Some(((*world, Some(*rank)), &(*seen)?.losses)));
     let losses = losses::joined(losses);
     let (communicators, parties) = (communicators.list, parties.list());
-    let mut snapshot = Snapshot { processes, communicators, parties, singletons: alone && !spawned, losses };
+    let singletons = alone && !spawned;
+    let mut snapshot = Snapshot { processes, communicators, parties, one_sided, singletons, losses };
     settled::set_apart(&mut snapshot);
     snapshot
 }
@@ -305,6 +310,11 @@ impl<'a> Joiner<'a> {
                 return self.matched(function, (*comm, *tag), with, *kind).into_iter().collect();
             }
             observation::Need::Neighbors { collective, of } => Some(self.neighbors(seen, collective, of)),
+            // Its messages are not known yet: see [`buffered`].
+            observation::Need::Buffered { .. } => Some(Need::Outside {
+                what: "its buffered messages to be received".into(),
+                kind: Kind::RUNNING,
+            }),
             observation::Need::Start => return self.start().into_iter().collect(),
             observation::Need::Lock { window, target, name } => Some(self.lock(seen, *window, *target, name)),
             observation::Need::Outside { what, kind } => {

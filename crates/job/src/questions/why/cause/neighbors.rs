@@ -1,0 +1,27 @@
+//! Neighbours in a topology that only one side knows.
+
+use super::{Case, Reason};
+use crate::questions::why::verdict::Kind;
+
+impl Case<'_> {
+    /// A member waits in a collective of a topology of which a neighbour knows something else.
+    pub(super) fn neighbors(&self) -> Option<Reason> {
+        let stands = |knows: u32| !self.acts.get(knows as usize).copied().unwrap_or(true);
+        let mut one_sided = self.snapshot.one_sided.iter().filter(|one| stands(one.knows));
+        let first = one_sided.clone().find(|one| one.gets).or_else(|| one_sided.next())?;
+        let (knows, of) = (self.words.rank(first.knows), self.words.rank(first.of));
+        let (its, others) = match first.gets {
+            true => ("source", "destination"),
+            false => ("destination", "source"),
+        };
+        let verdict = format!(
+            "collective mismatch (neighbours) on {}: rank {knows} is {}, and has rank {of} as a {its}; rank {of} does not have rank \
+             {knows} as a {others}",
+            self.words.comm(first.comm),
+            self.words.activity(first.knows),
+        );
+        let next = "compare what both gave when the topology was made: each source of a rank must have it as a destination";
+        let reason = Reason::new(Kind::COLLECTIVE_MISMATCH, verdict, next);
+        Some(reason.blaming(self.culprit(first.knows)).blaming(self.culprit(first.of)))
+    }
+}

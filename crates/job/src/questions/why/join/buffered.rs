@@ -1,0 +1,29 @@
+//! Calls that wait for buffered messages to be received: `MPI_Buffer_detach` and its like.
+//!
+//! Which of the messages that nobody has received are buffered ones is not recorded. One of them is, else the call would return: so
+//! it waits for one of all.
+
+use super::{Slot, communicators::Communicators};
+use crate::questions::observation::Need as Wanted;
+use crate::questions::why::snapshot::{Need, Process, Wait};
+
+/// Lets such calls wait for what their processes have sent and nobody has received.
+pub fn wait(slots: &[Slot<'_>], communicators: &Communicators, processes: &mut [Process]) {
+    for ((_, _, seen), process) in slots.iter().zip(processes) {
+        let Some(seen) = seen.filter(|_| !process.lost) else { continue };
+        for (seen, thread) in seen.threads.iter().zip(&mut process.threads) {
+            let needs = seen.call.iter().flat_map(|call| &call.needs);
+            let comm = needs.filter_map(|need| match need {
+                Wanted::Buffered { comm } => Some(*comm),
+                _ => None,
+            });
+            let (Some(comm), Some(call)) = (comm.last(), &mut thread.call) else { continue };
+            let on = comm.and_then(|comm| communicators.index(comm));
+            let sent = process.sent.iter().filter(|message| on.is_none_or(|on| on == message.comm));
+            let needs: Vec<Need> = sent.cloned().map(Need::Receiver).collect();
+            if !needs.is_empty() {
+                call.wait = Wait::Any(needs);
+            }
+        }
+    }
+}

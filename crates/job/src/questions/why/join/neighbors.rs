@@ -1,0 +1,51 @@
+//! Topologies of which two members do not know the same: one gives data to who does not want them, or waits for who gives none.
+
+use super::{Slot, communicators::Communicators};
+use crate::questions::observation::{Communicator, Need, Observation};
+use crate::questions::why::snapshot::{OneSided, ProcessIndex};
+
+/// Neighbours that only one side knows, of those that are in a collective of their topology.
+pub fn one_sided(slots: &[Slot<'_>], communicators: &Communicators) -> Vec<OneSided> {
+    let mut found = Vec::new();
+    for (me, (_, _, seen)) in (0..).zip(slots) {
+        let Some(seen) = seen else { continue };
+        let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
+        let comm = calls.flat_map(|call| &call.needs).find_map(|need| match need {
+            Need::Neighbors { collective, .. } => Some(collective.comm),
+            _ => None,
+        });
+        let Some(mine) = comm.and_then(|comm| on(seen, comm)) else { continue };
+        let Some(comm) = communicators.index(mine.identity) else { continue };
+        let mut look =
+            |ranks: &Option<Vec<u32>>, theirs: fn(&Communicator) -> &Option<Vec<u32>>, gets: bool| {
+                for rank in ranks.iter().flatten() {
+                    let Some((peer, there)) = other(slots, communicators, (me, seen), (mine.identity, *rank))
+                    else {
+                        continue;
+                    };
+                    if theirs(there).as_ref().is_some_and(|known| !known.contains(&mine.rank)) {
+                        found.push(OneSided { comm, knows: me, of: peer, gets });
+                    }
+                }
+            };
+        look(&mine.sources, |there| &there.destinations, true);
+        look(&mine.destinations, |there| &there.sources, false);
+    }
+    found
+}
+
+fn on(seen: &Observation, identity: u64) -> Option<&Communicator> {
+    seen.communicators.iter().find(|comm| comm.identity == identity)
+}
+
+/// A neighbour, and the communicator as it knows it.
+fn other<'a>(
+    slots: &[Slot<'a>],
+    communicators: &Communicators,
+    (me, seen): (ProcessIndex, &Observation),
+    (identity, rank): (u64, u32),
+) -> Option<(ProcessIndex, &'a Communicator)> {
+    let peer = communicators.partner(me, seen, identity, rank)?;
+    let (_, _, there) = slots.get(peer as usize)?;
+    Some((peer, on((*there)?, identity)?))
+}

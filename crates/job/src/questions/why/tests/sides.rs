@@ -1,0 +1,47 @@
+//! Two sides that do not agree: buffered messages and who should receive them, neighbours of a topology.
+
+use super::look;
+use crate::questions::why::Kind;
+use crate::questions::why::scene::{Scene, WORLD, message};
+use crate::questions::why::snapshot::{Need, OneSided, Peer, Wait};
+
+/// Rank 0 gives its buffer back, of which so many messages are not received.
+fn detaches(messages: &[(u32, i32)]) -> Scene {
+    let mut scene = Scene::of(3);
+    for (to, tag) in messages {
+        scene.sent(0, *to, *tag);
+    }
+    let needs = messages.iter().map(|(to, tag)| Need::Receiver(message(*to, *tag))).collect();
+    scene.call(0, "MPI_Buffer_detach", Wait::Any(needs));
+    scene
+}
+
+#[test]
+fn who_gives_a_buffer_back_waits_for_one_of_the_messages_that_nobody_has_received() {
+    let mut scene = detaches(&[(1, 5), (2, 6)]);
+    scene.collective(1, "MPI_Barrier", 1);
+    assert!(!look(&scene).problem, "rank 2 computes, and the other message may be no buffered one");
+    scene.collective(2, "MPI_Barrier", 1);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_RECEIVED);
+    let wanted = "rank 0 is in MPI_Buffer_detach at mpi_buffer_detach.c:1 and waits until a message with tag 5 to rank 1";
+    assert!(said.verdict.starts_with(wanted), "{}", said.verdict);
+    let mut scene = detaches(&[(1, 5)]);
+    scene.receive(1, Peer::One(0), 5);
+    assert!(!look(&scene).problem, "it is being received");
+}
+
+#[test]
+fn a_neighbour_that_only_one_side_knows_is_a_mismatch_and_both_are_named() {
+    let mut scene = Scene::of(2);
+    let outside = Need::Outside { what: "its neighbours".into(), kind: Kind::RUNNING };
+    scene.call(0, "MPI_Neighbor_allgather", Wait::All(vec![outside]));
+    assert!(!look(&scene).problem);
+    scene.0.one_sided.push(OneSided { comm: WORLD, knows: 0, of: 1, gets: true });
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::COLLECTIVE_MISMATCH);
+    let wanted = "has rank 1 as a source; rank 1 does not have rank 0 as a destination";
+    assert!(said.verdict.ends_with(wanted), "{}", said.verdict);
+    let culprits: Vec<String> = said.culprits.iter().map(|one| one.ranks.to_string()).collect();
+    assert_eq!(culprits, ["0", "1"]);
+}
