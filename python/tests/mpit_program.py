@@ -21,12 +21,17 @@ def variables(tool):
         assert category.name
         for one in [*category.cvars, *category.pvars, *category.categories, *category.events]:
             assert one.name
-    try:
-        tool.cvars[10**6]
-    except IndexError:
-        pass
-    else:
-        raise AssertionError("there are not that many variables")
+    number = len(tool.cvars)
+    assert tool.cvars[-1].name == tool.cvars[number - 1].name and tool.cvars[-number].name == tool.cvars[0].name
+    assert [one.name for one in tool.cvars[:3]] == [one.name for one in tool.cvars.present(range(3))]
+    assert [one.name for one in tool.cvars[-2:]] == [one.name for one in tool.cvars.present([number - 2, number - 1])]
+    for key, error in ((10**6, IndexError), (-number - 1, IndexError), (1.0, TypeError), ("no such", KeyError)):
+        try:
+            tool.cvars[key]
+        except error:
+            pass
+        else:
+            raise AssertionError(f"there is no variable {key!r}")
 
 
 def the_layers_variables(tool):

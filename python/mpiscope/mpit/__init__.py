@@ -16,8 +16,22 @@ It is made with `ctypes`, so one wheel is for every version of Python and finds 
 not known when the wheel is built.
 """
 
+import operator
 from ctypes import byref, c_int
-from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, Optional, TypeVar, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Generic,
+    Iterable,
+    Iterator,
+    List,
+    Optional,
+    SupportsIndex,
+    TypeVar,
+    Union,
+    overload,
+)
 
 from .._frames import pandas
 from ._events import Event, EventType, Registration, Source
@@ -78,17 +92,29 @@ class Table(Generic[T]):
                     raise
         return found
 
-    def __getitem__(self, key: Union[int, str]) -> T:
-        if isinstance(key, int):
-            if not 0 <= key < len(self):
-                raise IndexError(key)
-            if key not in self._made:
-                self._made[key] = self._make(key)
-            return self._made[key]
-        for one in self:
-            if one.name == key:  # type: ignore[attr-defined]
-                return one
-        raise KeyError(key)
+    @overload
+    def __getitem__(self, key: Union[SupportsIndex, str]) -> T: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> List[T]: ...
+
+    def __getitem__(self, key: Union[SupportsIndex, str, slice]) -> Union[T, List[T]]:
+        """One by its name or number, a negative one counts from the end; of a slice those that are there."""
+        if isinstance(key, str):
+            for one in self:
+                if one.name == key:  # type: ignore[attr-defined]
+                    return one
+            raise KeyError(key)
+        total = len(self)
+        if isinstance(key, slice):
+            return self.present(range(total)[key])
+        index = operator.index(key)
+        at = index + total if index < 0 else index
+        if not 0 <= at < total:
+            raise IndexError(f"{index}: there are {total}")
+        if at not in self._made:
+            self._made[at] = self._make(at)
+        return self._made[at]
 
     def __contains__(self, name: object) -> bool:
         return name in self.names()
