@@ -5,7 +5,7 @@
 #include <time.h>
 
 /* Seconds between what is sent by the clock. */
-#define PERIOD 2.0
+#define PERIOD 1.0
 
 static double now(void)
 {

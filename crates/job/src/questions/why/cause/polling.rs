@@ -12,9 +12,9 @@ use crate::questions::why::verdict::Kind;
 use crate::questions::why::words::{ranks, verb};
 
 /// Seconds of polling after which it is a problem, where all others wait in calls.
-const LONG: f64 = 5.0;
+const LONG: f64 = 2.0;
 /// The same, where several poll: each may be the one that waits for its clock.
-const LONG_OF_SEVERAL: f64 = 20.0;
+const LONG_OF_SEVERAL: f64 = 3.0;
 /// So many times as long as any loop before.
 const LONGER: f64 = 4.0;
 
