@@ -1,5 +1,7 @@
 //! What a process gave to its last collectives, by communicator.
 //!
+//! Windows and files have collective calls too, and rings of the same sort.
+//!
 //! Members number the collectives of a communicator alike, so records with the same number must be the same operation: compared
 //! across ranks they show a mismatch also where a rank has left the collective long ago. Each communicator that collectives
 //! are called on has a ring of [`RING`] records; [`Comm::history`](crate::objects::Comm::history) says where it lies. The

@@ -58,6 +58,8 @@ pub struct File {
     pub fortran_known: W32,
     /// Collective calls on it that this process has entered.
     pub collectives: W64,
+    /// Its last collective calls, as in [`Window::history`](super::Window::history).
+    pub history: W64,
 }
 
 const _: () = {
@@ -66,5 +68,5 @@ const _: () = {
     assert!(offset_of!(File, disp) == 160);
     assert!(offset_of!(File, reads) == 232);
     assert!(offset_of!(File, fortran) == 272);
-    assert!(size_of::<File>() == 288);
+    assert!(size_of::<File>() == 296);
 };

@@ -113,6 +113,9 @@ pub struct Window {
     pub lock_epochs: Words,
     /// How many there were.
     pub locked: W64,
+    /// Index of the first of its [`RING`](crate::history::RING) [`Entered`](crate::history::Entered) records, plus one: its last collective
+    /// calls. Zero if there were none, and in images from before.
+    pub history: W64,
 }
 
 /// Locks of a window that are remembered.
@@ -162,5 +165,5 @@ const _: () = {
     assert!(offset_of!(Window, locks) == 264);
     assert!(offset_of!(Window, puts) == 296);
     assert!(offset_of!(Window, lock_epochs) == 368);
-    assert!(size_of::<Window>() == 392);
+    assert!(size_of::<Window>() == 400);
 };

@@ -18,12 +18,12 @@ use crate::rank::{Rank, SymbolContext};
 use crate::waits::{
     Spent, can_wait_for_messages, is_collective_that_waits, is_looked_at, makes_persistent_collective,
 };
-use mpiscope_image::Image;
 use mpiscope_image::derive::Share;
 use mpiscope_image::derive::members::is_inter;
-use mpiscope_image::history::{self as ring, Entered};
+use mpiscope_image::history as ring;
 use mpiscope_image::layout::{self, ClockKind, SectionKind, State};
 use mpiscope_image::objects::{Comm, Life};
+use mpiscope_image::{Image, Table};
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -76,7 +76,7 @@ pub struct Stand {
 /// What was copied.
 pub struct Taken {
     now: Moment,
-    rings: Vec<(u64, u64, Vec<Entered>)>,
+    rings: Vec<history::Copied>,
     messages: Option<Copied>,
     locks: Vec<locks::Copied>,
     /// When it marked an iteration last, in ticks, and of how many.
@@ -173,6 +173,18 @@ impl Follower {
     }
 }
 
+/// The communicator of a window or file.
+fn parent(
+    image: &Image<Bytes>,
+    table: &Table,
+    comms: &HashMap<u64, Communicator>,
+    uid: u64,
+) -> Option<Communicator> {
+    let records = (0..table.len().min(MOST_COMMS)).filter_map(|index| image.get::<Comm>(table, index).ok());
+    let identity = records.map(|record| record.value.head).find(|head| head.uid.get() == uid)?.identity.get();
+    comms.get(&identity).filter(|comm| comm.remote.is_none()).cloned()
+}
+
 /// A process that is not asked what it does outside of MPI.
 struct Running {
     now_ns: u64,
@@ -228,6 +240,14 @@ impl Open {
                 sources: sources(image, &comm),
                 ..Communicator::default()
             });
+        }
+        for ring in history::Ring::of_objects(image) {
+            if !self.comms.contains_key(&ring.of)
+                && let Some(parent) = parent(image, &table, &self.comms, ring.parent)
+            {
+                self.comms.insert(ring.of, Communicator { identity: ring.of, ..parent });
+            }
+            rings.extend(ring.copy(image));
         }
         let (messages, locks) = (self.messages.copy(image), locks::copy(image));
         let now = Moment::now();

@@ -54,7 +54,7 @@ use crate::questions::observation::Observation;
 use crate::questions::observation::ledger::Called;
 use crate::questions::why::ProcessIndex;
 use crate::worlds::Members;
-use mpi_abi::{Class, FunctionId, f};
+use mpi_abi::{Class, FunctionId, Partners, Properties, f};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -290,7 +290,7 @@ pub struct Waits {
     /// How often the ranks were looked at while they ran, with the last look; 1 if only that was.
     #[serde(default)]
     pub looks: u64,
-    /// Collectives that were entered on communicators of more than one process.
+    /// Collectives that were entered on communicators, windows and files of more than one process.
     #[serde(default)]
     pub collectives: u64,
     /// Of these, those that were seen on all members.
@@ -311,8 +311,8 @@ pub struct Waits {
     /// Seconds of all waits over the whole run, estimated from those that were seen; none if all were, or too little is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated: Option<Estimated>,
-    /// Waits that no record says, by looks at the ranks while they ran: probes, one-sided synchronisation, collectives on windows, files and
-    /// intercommunicators, and those for messages, where these were not recorded one by one.
+    /// Waits that no record says, by looks at the ranks while they ran: epochs of windows that some of their members open to some,
+    /// persistent collectives and those of intercommunicators, and those for messages, where these were not recorded one by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
 }
@@ -394,7 +394,13 @@ fn can_wait_for_locks(function: &str) -> bool {
 #[must_use]
 pub fn is_collective_that_waits(function: &str) -> bool {
     let properties = FunctionId::from_name(function).map(FunctionId::properties);
-    properties.is_some_and(|p| p.waits == mpi_abi::Waits::COLLECTIVE && p.class != Class::ENVIRONMENT)
+    properties.is_some_and(|p| is_collective(p) && p.class != Class::ENVIRONMENT)
+}
+
+/// Whether a call waits for all members: those of a window in `MPI_Win_fence`, too.
+fn is_collective(properties: Properties) -> bool {
+    let fence = properties.waits == mpi_abi::Waits::SYNCHRONIZATION && properties.partners == Partners::ALL;
+    properties.waits == mpi_abi::Waits::COLLECTIVE || fence
 }
 
 /// Whether calls of a function can wait for messages, or for requests.
@@ -409,11 +415,9 @@ pub fn can_wait_for_messages(function: &str) -> bool {
 /// intercommunicators are found so too.
 #[must_use]
 pub fn is_looked_at(function: &str, recorded: bool) -> bool {
-    let Some(id) = FunctionId::from_name(function) else { return false };
-    let properties = id.properties();
+    let Some(properties) = FunctionId::from_name(function).map(FunctionId::properties) else { return false };
     match properties.waits {
-        mpi_abi::Waits::SYNCHRONIZATION => !can_wait_for_locks(function),
-        mpi_abi::Waits::COLLECTIVE => [Class::ONE_SIDED, Class::IO].contains(&properties.class),
+        mpi_abi::Waits::SYNCHRONIZATION => !can_wait_for_locks(function) && !is_collective(properties),
         _ => can_wait_for_messages(function) && !recorded,
     }
 }

@@ -598,7 +598,7 @@ rare_hook! {
     note { object: at(fh) }
     bytes { }
     before { objects::files::before_close, objects::collectives::on_file_at(fh) }
-    after { objects::files::after_close }
+    after { objects::files::after_close, objects::collectives::left() }
 }
 rare_hook! {
     MPI_File_delete (filename: *const c_char, info: A::Handle)
@@ -651,7 +651,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh), traffic::requests::overwrite::watch(request) }
-    after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::read(fh, i64::from(count), datatype), objects::collectives::left(), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
     MPI_File_iread_at (fh: usize, offset: usize, buf: *mut c_void, count: Count, datatype: A::Handle, request: *mut A::Handle)
@@ -669,7 +669,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh), traffic::requests::overwrite::watch(request) }
-    after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::read(fh, i64::from(count), datatype), objects::collectives::left(), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
     MPI_File_iwrite (fh: usize, buf: *const c_void, count: Count, datatype: A::Handle, request: *mut A::Handle)
@@ -687,7 +687,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh), traffic::requests::overwrite::watch(request) }
-    after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::write(fh, i64::from(count), datatype), objects::collectives::left(), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
     MPI_File_iwrite_at (fh: usize, offset: usize, buf: *const c_void, count: Count, datatype: A::Handle, request: *mut A::Handle)
@@ -705,7 +705,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh), traffic::requests::overwrite::watch(request) }
-    after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::write(fh, i64::from(count), datatype), objects::collectives::left(), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
     MPI_File_open (comm: A::Handle, filename: *const c_char, amode: c_int, info: A::Handle, fh: *mut usize)
@@ -721,7 +721,7 @@ rare_hook! {
     note { object: fh }
     bytes { }
     before { objects::collectives::on_file(fh) }
-    after { }
+    after { objects::collectives::left() }
 }
 rare_hook! {
     MPI_File_read (fh: usize, buf: usize, count: Count, datatype: A::Handle, status: usize)
@@ -739,7 +739,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::read(fh, i64::from(count), datatype) }
+    after { objects::access::read(fh, i64::from(count), datatype), objects::collectives::left() }
 }
 rare_hook! {
     MPI_File_read_all_begin (fh: usize, buf: usize, count: Count, datatype: A::Handle)
@@ -748,7 +748,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::read(fh, i64::from(count), datatype) }
+    after { objects::access::read(fh, i64::from(count), datatype), objects::collectives::left() }
 }
 rare_hook! {
     MPI_File_read_all_end (fh: usize, buf: usize, status: usize)
@@ -757,7 +757,7 @@ rare_hook! {
     note { object: fh }
     bytes { }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::time(fh) }
+    after { objects::access::time(fh), objects::collectives::left() }
 }
 rare_hook! {
     MPI_File_read_at (fh: usize, offset: usize, buf: usize, count: Count, datatype: A::Handle, status: usize)
@@ -775,7 +775,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::read(fh, i64::from(count), datatype) }
+    after { objects::access::read(fh, i64::from(count), datatype), objects::collectives::left() }
 }
 rare_hook! {
     MPI_File_read_at_all_begin (fh: usize, offset: usize, buf: usize, count: Count, datatype: A::Handle)
@@ -784,7 +784,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::read(fh, i64::from(count), datatype) }
+    after { objects::access::read(fh, i64::from(count), datatype), objects::collectives::left() }
 }
 rare_hook! {
     MPI_File_seek (fh: usize, offset: i64, whence: c_int)
@@ -798,14 +798,14 @@ rare_hook! {
     note { object: fh }
     bytes { }
     before { objects::collectives::on_file(fh) }
-    after { }
+    after { objects::collectives::left() }
 }
 rare_hook! {
     MPI_File_set_atomicity (fh: usize, flag: c_int)
     note { object: fh }
     bytes { }
     before { objects::collectives::on_file(fh) }
-    after { objects::files::set_atomicity }
+    after { objects::files::set_atomicity, objects::collectives::left() }
 }
 rare_hook! {
     MPI_File_set_errhandler (file: usize, errhandler: A::Handle)
@@ -819,21 +819,21 @@ rare_hook! {
     note { object: fh }
     bytes { }
     before { objects::collectives::on_file(fh) }
-    after { objects::files::set_info }
+    after { objects::files::set_info, objects::collectives::left() }
 }
 rare_hook! {
     MPI_File_set_view (fh: usize, disp: i64, etype: A::Handle, filetype: A::Handle, datarep: *const c_char, info: A::Handle)
     note { object: fh, datatype: etype }
     bytes { }
     before { objects::collectives::on_file(fh) }
-    after { objects::files::set_view(fh, disp, (etype, filetype), datarep, info) }
+    after { objects::files::set_view(fh, disp, (etype, filetype), datarep, info), objects::collectives::left() }
 }
 rare_hook! {
     MPI_File_sync (fh: usize)
     note { object: fh }
     bytes { }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::time(fh) }
+    after { objects::access::time(fh), objects::collectives::left() }
 }
 rare_hook! {
     MPI_File_write (fh: usize, buf: usize, count: Count, datatype: A::Handle, status: usize)
@@ -851,7 +851,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::write(fh, i64::from(count), datatype) }
+    after { objects::access::write(fh, i64::from(count), datatype), objects::collectives::left() }
 }
 rare_hook! {
     MPI_File_write_all_begin (fh: usize, buf: usize, count: Count, datatype: A::Handle)
@@ -860,7 +860,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::write(fh, i64::from(count), datatype) }
+    after { objects::access::write(fh, i64::from(count), datatype), objects::collectives::left() }
 }
 rare_hook! {
     MPI_File_write_at (fh: usize, offset: usize, buf: usize, count: Count, datatype: A::Handle, status: usize)
@@ -878,7 +878,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::write(fh, i64::from(count), datatype) }
+    after { objects::access::write(fh, i64::from(count), datatype), objects::collectives::left() }
 }
 rare_hook! {
     MPI_File_write_at_all_begin (fh: usize, offset: usize, buf: usize, count: Count, datatype: A::Handle)
@@ -887,7 +887,7 @@ rare_hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::write(fh, i64::from(count), datatype) }
+    after { objects::access::write(fh, i64::from(count), datatype), objects::collectives::left() }
 }
 rare_hook! {
     MPI_Finalize ()
@@ -2334,7 +2334,7 @@ hook! {
     note { object: win }
     bytes { }
     before { objects::collectives::on_window(win) }
-    after { objects::windows::fence }
+    after { objects::windows::fence, objects::collectives::left() }
 }
 hook! {
     sizes outlined
@@ -2373,7 +2373,7 @@ rare_hook! {
     note { object: at(win) }
     bytes { }
     before { objects::windows::before_free, objects::collectives::on_window_at(win) }
-    after { objects::windows::after_free }
+    after { objects::windows::after_free, objects::collectives::left() }
 }
 rare_hook! {
     MPI_Win_free_keyval (win_keyval: *mut c_int)
@@ -2445,7 +2445,7 @@ rare_hook! {
     note { object: win }
     bytes { }
     before { objects::collectives::on_window(win) }
-    after { objects::windows::set_info }
+    after { objects::windows::set_info, objects::collectives::left() }
 }
 rare_hook! {
     MPI_Win_set_name (win: A::Handle, win_name: *const c_char)

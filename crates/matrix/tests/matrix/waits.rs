@@ -30,10 +30,11 @@ struct Known {
 type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let checks: [(&str, Check); 8] = [
+    let checks: [(&str, Check); 9] = [
         ("ranks_that_work_in_turn_lose_by_serialisation_and_mark_their_iterations", check_turns),
         ("waits_in_neighbourhoods_for_what_was_started_for_late_completion_and_for_locks", check_more),
         ("waits_in_probes_are_as_long_as_the_program_says_however_it_receives", check_probes),
+        ("waits_on_windows_and_files_are_as_long_as_the_program_says", check_objects),
         ("waits_are_as_long_as_the_program_says_and_name_line_and_culprit", check),
         ("waits_of_collectives_that_nobody_remembers_were_seen_while_they_ran", check_many),
         ("waits_for_messages_that_nobody_remembers_were_seen_while_they_ran", check_messages),
@@ -141,7 +142,19 @@ fn check_probes(subject: &Subject, library: &Library) -> Result<()> {
     ensure!(known.len() == 6, "the program says: {}", ran.outcome.stdout);
     let waits = report::read(&ran.out())?.waits.context("no waits in the report")?;
     ensure!(waits.messages && waits.seen_share > 0.99, "not all was seen: {waits:#?}");
-    for part in &known {
+    all_found(&known, &waits)?;
+    // The work between probe and receive is none, and nothing is found a second time by looking.
+    let all: f64 = waits.list.iter().filter(|wait| wait.kind == "late-sender").map(|wait| wait.seconds).sum();
+    let known: f64 = known.iter().map(|part| part.seconds).sum();
+    ensure!(all <= 1.05 * known + 2.0 * SLACK, "{all} s of {known} s: {waits:#?}");
+    let looked: Vec<_> = waits.sampled.iter().flat_map(|sampled| &sampled.list).collect();
+    ensure!(looked.iter().all(|wait| !wait.function.contains("robe")), "found twice: {looked:#?}");
+    Ok(())
+}
+
+/// Each part of a program is found with its seconds, and for nobody else.
+fn all_found(known: &[Known], waits: &report::Waits) -> Result<()> {
+    for part in known {
         let here: Vec<_> = waits.list.iter().filter(|wait| is_at(wait, &part.line)).collect();
         let right = |wait: &&&report::Wait| (&wait.kind, &wait.culprit) == (&part.kind, &part.culprit);
         let seconds: f64 = here.iter().filter(right).map(|wait| wait.seconds).sum();
@@ -150,12 +163,24 @@ fn check_probes(subject: &Subject, library: &Library) -> Result<()> {
         let others: f64 = here.iter().filter(|wait| !right(wait)).map(|wait| wait.seconds).sum();
         ensure!(others <= SLACK, "others are named for {}: {here:#?}", part.line);
     }
-    // The work between probe and receive is none, and nothing is found a second time by looking.
-    let all: f64 = waits.list.iter().filter(|wait| wait.kind == "late-sender").map(|wait| wait.seconds).sum();
-    let known: f64 = known.iter().map(|part| part.seconds).sum();
-    ensure!(all <= 1.05 * known + 2.0 * SLACK, "{all} s of {known} s: {waits:#?}");
-    let looked: Vec<_> = waits.sampled.iter().flat_map(|sampled| &sampled.list).collect();
-    ensure!(looked.iter().all(|wait| !wait.function.contains("robe")), "found twice: {looked:#?}");
+    Ok(())
+}
+
+fn check_objects(subject: &Subject, library: &Library) -> Result<()> {
+    let program = Program { name: "waits_objects", ranks: RANKS, needs: Needs::Nothing };
+    let binary = subject.binary(&program, library)?;
+    let directory = tempfile::tempdir()?;
+    let what = [word(&binary), LATE.into(), directory.path().join("file").into_os_string()];
+    let ran = subject.launch(library, RANKS, Form::AroundLauncher, &what, &|_| ())?;
+    ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
+    let known = ran.outcome.stdout.lines().map(|line| known_in("waits_objects.c", line));
+    let known: Vec<Known> = known.collect::<Result<_>>()?;
+    ensure!(known.len() == 6, "the program says: {}", ran.outcome.stdout);
+    let waits = report::read(&ran.out())?.waits.context("no waits in the report")?;
+    all_found(&known, &waits)?;
+    let at = |wait: &&report::Wait| known.iter().any(|part| is_at(wait, &part.line));
+    let twice: Vec<_> = waits.sampled.iter().flat_map(|sampled| &sampled.list).filter(at).collect();
+    ensure!(twice.is_empty(), "found twice: {twice:#?}");
     Ok(())
 }
 
@@ -383,8 +408,8 @@ fn check_epochs(subject: &Subject, library: &Library) -> Result<()> {
         let known: Vec<Known> = known.collect::<Result<_>>()?;
         ensure!(known.len() == 5, "the program says: {}", ran.outcome.stdout);
         for part in &known {
-            // A probe is part of the message's record.
-            let exact = recorded && part.kind == "late-sender";
+            // A probe is part of the message's record, a fence a collective of its window.
+            let exact = part.kind == "wait-at-fence" || recorded && part.kind == "late-sender";
             let list = if exact { &waits.list } else { &sampled.list };
             let here = list.iter().filter(|wait| {
                 is_at(wait, &part.line) && (&wait.kind, &wait.culprit) == (&part.kind, &part.culprit)

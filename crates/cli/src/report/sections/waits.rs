@@ -83,10 +83,13 @@ fn sampled(found: &Sampled, messages: bool, thread_s: f64) -> Vec<Block> {
     if large().next().is_none() {
         return unsure.into_iter().collect();
     }
-    let (of, exact) =
-        if messages { ("", "") } else { ("messages, ", "; `mpiscope run --check` records each message") };
+    let (of, exact) = if messages {
+        ("", "")
+    } else {
+        ("messages, probes, ", "; `mpiscope run --check` records each message")
+    };
     let head = format!(
-        "  waits of {} in all, by {} looks at what ranks waited for: {of}probes, one-sided synchronisation, files, intercommunicators (the error is hardly above {}{exact}):",
+        "  waits of {} in all, by {} looks at what ranks waited for: {of}epochs of windows, persistent and intercommunicator collectives (the error is hardly above {}{exact}):",
         duration(found.seconds),
         found.looks,
         duration(found.error_s)

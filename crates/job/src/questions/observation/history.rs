@@ -1,4 +1,4 @@
-//! The collectives that a process entered last on each communicator, with what it gave them.
+//! The collectives that a process entered last on each communicator, window and file, with what it gave them.
 //!
 //! A loop makes the same collective again and again, so what is alike stands once.
 
@@ -9,18 +9,20 @@ use mpi_abi::{Flags, ObjectKind, constant};
 use mpiscope_image::derive::members::is_inter;
 use mpiscope_image::history::{self, Entered};
 use mpiscope_image::layout::SectionKind;
-use mpiscope_image::objects::{Comm, Life};
-use mpiscope_image::{Function, Source};
+use mpiscope_image::objects::{Comm, File, Head, Life, Window};
+use mpiscope_image::{Function, Image, Record, Source, W64};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// Communicators whose history is read.
 const MOST_COMMS: u64 = 1 << 16;
+/// Windows, and files.
+const MOST_OBJECTS: u64 = 1 << 12;
 
-/// The last collectives on one communicator.
+/// The last collectives on one communicator, window or file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
-    /// Identity of the communicator.
+    /// Its identity.
     pub comm: u64,
     /// Collectives entered on it: those that are not among [`entries`](Self::entries) are no longer known.
     pub newest: u64,
@@ -80,23 +82,70 @@ impl History {
     }
 }
 
-/// Reads the histories of all communicators, living and freed.
-pub fn read<S: Source>(rank: &Rank<'_, S>) -> Vec<History> {
-    let image = rank.image();
-    let Ok(table) = image.table::<Comm>(SectionKind::COMMS) else { return Vec::new() };
-    let comms = (0..table.len().min(MOST_COMMS))
-        .filter_map(|index| Some(image.get::<Comm>(&table, index).ok()?.value));
-    let used = comms.filter(|comm| comm.head.life.get() != Life::EMPTY.0 && comm.history.get() != 0);
-    used.filter_map(|comm| of(rank, &comm)).collect()
+/// What a ring is of.
+pub struct Ring {
+    /// Identity of the communicator, window or file.
+    pub of: u64,
+    /// Uid of the communicator of a window or file.
+    pub parent: u64,
+    first: u64,
+    newest: u64,
 }
 
-fn of<S: Source>(rank: &Rank<'_, S>, comm: &Comm) -> Option<History> {
-    let newest = comm.collectives.get();
-    let entered = history::read(rank.image(), comm.history.get(), newest).ok()?;
-    let mut found = History { comm: comm.head.identity.get(), newest, ..History::default() };
+/// Collectives that a ring still has: whose, how many there were.
+pub type Copied = (u64, u64, Vec<Entered>);
+
+impl Ring {
+    /// The rings of windows and files, living and freed.
+    pub fn of_objects<S: Source>(image: &Image<S>) -> Vec<Self> {
+        let ring = |head: &Head, history: &W64, newest: &W64| Self {
+            of: head.identity.get(),
+            parent: head.parent.get(),
+            first: history.get(),
+            newest: newest.get(),
+        };
+        let windows = records::<S, Window>(image, SectionKind::WINDOWS, MOST_OBJECTS);
+        let windows = windows.map(|window| ring(&window.head, &window.history, &window.collectives));
+        let files = records::<S, File>(image, SectionKind::FILES, MOST_OBJECTS);
+        let files = files.map(|file| ring(&file.head, &file.history, &file.collectives));
+        windows.chain(files).filter(|ring| ring.of != 0 && ring.first != 0).collect()
+    }
+
+    /// Copies it.
+    pub fn copy<S: Source>(&self, image: &Image<S>) -> Option<Copied> {
+        Some((self.of, self.newest, history::read(image, self.first, self.newest).ok()?))
+    }
+}
+
+fn records<S: Source, R: Record>(
+    image: &Image<S>,
+    section: SectionKind,
+    most: u64,
+) -> impl Iterator<Item = R> {
+    let table = image.table::<R>(section).unwrap_or_default();
+    (0..table.len().min(most)).filter_map(move |index| Some(image.get::<R>(&table, index).ok()?.value))
+}
+
+/// Reads the histories of all communicators, windows and files, living and freed.
+pub fn read<S: Source>(rank: &Rank<'_, S>) -> Vec<History> {
+    let comms = records::<S, Comm>(rank.image(), SectionKind::COMMS, MOST_COMMS);
+    let used = comms.filter(|comm| comm.head.life.get() != Life::EMPTY.0 && comm.history.get() != 0);
+    let of_comm = |comm: Comm| {
+        let newest = comm.collectives.get();
+        let entered = history::read(rank.image(), comm.history.get(), newest).ok()?;
+        Some(of(rank, (comm.head.identity.get(), newest, entered), Some(&comm)))
+    };
+    let on_objects = Ring::of_objects(rank.image()).into_iter();
+    let on_objects = on_objects.filter_map(|ring| Some(of(rank, ring.copy(rank.image())?, None)));
+    used.filter_map(of_comm).chain(on_objects).collect()
+}
+
+/// Of a communicator, if it is one.
+fn of<S: Source>(rank: &Rank<'_, S>, (identity, newest, entered): Copied, comm: Option<&Comm>) -> History {
+    let mut found = History { comm: identity, newest, ..History::default() };
     let mut known: HashMap<Collective, u32> = HashMap::new();
     for entry in &entered {
-        let Some(collective) = collective(rank, comm, entry) else { continue };
+        let Some(collective) = collective(rank, identity, comm, entry) else { continue };
         let next = found.kinds.len() as u32;
         let kind = *known.entry(collective).or_insert_with_key(|collective| {
             found.kinds.push(collective.clone());
@@ -107,7 +156,7 @@ fn of<S: Source>(rank: &Rank<'_, S>, comm: &Comm) -> Option<History> {
         found.times.push((ns(entry.entered.get()), ns(entry.left.get())));
         found.completed.extend(Completed::of(entry, rank.process(), &mut |from| rank.place(from)));
     }
-    Some(found)
+    found
 }
 
 /// The history of what was copied from a ring, with what is needed to see who waited for whom: functions, roots, places, times.
@@ -143,24 +192,31 @@ pub fn of_entered(
     found
 }
 
-fn collective<S: Source>(rank: &Rank<'_, S>, comm: &Comm, entry: &Entered) -> Option<Collective> {
+fn collective<S: Source>(
+    rank: &Rank<'_, S>,
+    identity: u64,
+    comm: Option<&Comm>,
+    entry: &Entered,
+) -> Option<Collective> {
     let function = rank.process().functions.get(u32::from(entry.function.get()).checked_sub(1)?)?;
     let (fields, root) = (function.fields, i64::from(entry.root.get().cast_signed()));
     // How large packed data are is the library's affair.
     let packed = || rank.object(ObjectKind::DATATYPE, entry.datatype.get()) == "MPI_PACKED";
-    let compared = has_data(function, root, comm) && !packed();
+    let compared = comm.is_some_and(|comm| has_data(function, root, comm)) && !packed();
     Some(Collective {
-        comm: comm.head.identity.get(),
+        comm: identity,
         number: 0,
         starts: entry.starts.get(),
         function: function.base.clone(),
         // In an intercommunicator the members of the root's group say whether they are it.
         root: (fields.peer.is_some() && root >= 0).then_some(root),
-        between: fields.peer.filter(|_| is_inter(comm)).and_then(|_| between(rank, comm, root)),
-        op: (fields.op && entry.op.get() != 0).then(|| operation(rank, entry.op.get())),
+        between: comm
+            .filter(|comm| fields.peer.is_some() && is_inter(comm))
+            .and_then(|comm| between(rank, comm, root)),
+        op: (fields.op && comm.is_some() && entry.op.get() != 0).then(|| operation(rank, entry.op.get())),
         bytes: entry.bytes().filter(|_| compared),
         types: entry.signature().filter(|_| compared).map(|signature| signature.stored()),
-        totals: entry.totals(),
+        totals: comm.and_then(|_| entry.totals()),
         data: compared.then(|| data(rank, entry)),
         place: rank.place(entry.from.get()),
     })

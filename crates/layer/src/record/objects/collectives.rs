@@ -1,9 +1,11 @@
 //! Collective calls on windows and files get numbers, as those on communicators do: all members make them in the same order
 //! (MPI 5.0, sections "Window Creation" and "File Manipulation" to "Data Access"), so whoever has not reached a number is waited
-//! for. The number stands in `extra[3]` of the call's record while a thread is in it.
+//! for; when they came and left is kept as of those on communicators. The number stands in `extra[3]` of the call's record while a thread is in it.
 
-use super::{files, output, windows};
+use super::{files, output, recorder, windows};
 use crate::interpose::frame::Call;
+use crate::record::traffic::{history, scratch};
+use libc::c_int;
 use mpi_abi::Abi;
 use mpiscope_image::W64;
 use std::sync::atomic::Ordering;
@@ -11,28 +13,42 @@ use std::sync::atomic::Ordering;
 /// A thread enters a collective call on a window.
 #[inline(never)]
 pub fn on_window<A: Abi>(call: &Call<A>, win: A::Handle) {
-    number(call, windows::find::<A>(win).map(|record| &record.collectives));
+    number(call, windows::find::<A>(win).map(|record| (&record.collectives, &record.history)));
 }
 
 /// The same for a function that gets the place of the handle.
 pub fn on_window_at<A: Abi>(call: &Call<A>, win: *mut A::Handle) {
     let record = output(win).and_then(|win| windows::WINDOWS.find(win));
-    number(call, record.map(|record| &record.collectives));
+    number(call, record.map(|record| (&record.collectives, &record.history)));
 }
 
 /// A thread enters a collective call on a file.
 #[inline(never)]
 pub fn on_file<A: Abi>(call: &Call<A>, file: usize) {
-    number(call, files::find(file).map(|record| &record.collectives));
+    number(call, files::find(file).map(|record| (&record.collectives, &record.history)));
 }
 
 /// The same for a function that gets the place of the handle.
 pub fn on_file_at<A: Abi>(call: &Call<A>, file: *mut usize) {
     let record = output(file).and_then(|file| files::FILES.find(file));
-    number(call, record.map(|record| &record.collectives));
+    number(call, record.map(|record| (&record.collectives, &record.history)));
 }
 
-fn number<A: Abi>(call: &Call<A>, entered: Option<&W64>) {
-    let entered = entered.map_or(0, |count| count.atomic().fetch_add(1, Ordering::Relaxed).wrapping_add(1));
+fn number<A: Abi>(call: &Call<A>, record: Option<(&W64, &W64)>) {
+    let entered =
+        record.map_or(0, |(count, _)| count.atomic().fetch_add(1, Ordering::Relaxed).wrapping_add(1));
     call.set_sequence(entered);
+    let Some(scratch) = scratch::of(call) else { return };
+    let known = recorder().zip(record);
+    scratch.entered =
+        known.and_then(|(writer, (_, ring))| history::write_on_object(writer, call, ring, entered));
+}
+
+/// The call returns.
+#[inline(never)]
+pub fn left<A: Abi>(call: &Call<A>, _: c_int) {
+    let entered = scratch::of(call).and_then(|scratch| scratch.entered.take());
+    if let Some(entered) = entered.filter(|_| call.since != 0) {
+        history::object_left(call, entered);
+    }
 }

@@ -1,8 +1,8 @@
 //! The last collectives of each communicator: see `mpiscope_image::history`.
 //!
 //! A communicator gets its ring with the first collective on it that does not free it, so that one that is only made and freed has
-//! none. When the record of the communicator is used again, the ring is kept for another one. There are at most
-//! [`MOST`] rings; communicators beyond them have no history.
+//! none. When the record of the communicator is used again, the ring is kept for another one. Windows and files get theirs with the
+//! first collective call on them. There are at most [`MOST`] rings; what comes beyond them has no history.
 
 use super::lines::{self, Channel};
 use super::state::State;
@@ -17,6 +17,7 @@ use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Comm, Datatype, Flag};
 use mpiscope_image::signature::Signature;
 use mpiscope_image::traffic::Request;
+use mpiscope_image::{W64, Writer};
 
 /// Rings of a process: four megabytes at most.
 const MOST: usize = 1024;
@@ -55,6 +56,43 @@ pub fn write<A: Abi>(
         known => known,
     };
     let Some(entry) = entry(held, ring, number) else { return };
+    fill(entry, call, number, signed);
+}
+
+/// Writes down a collective call on a window or file, whose ring is `history`. Gives its record, for [`object_left`].
+pub fn write_on_object<A: Abi>(
+    writer: &'static Writer,
+    call: &Call<A>,
+    history: &W64,
+    number: u64,
+) -> Option<&'static Entered> {
+    if history.get() == 0 {
+        // Several threads may use it at once.
+        RINGS.with(|rings| {
+            if history.get() == 0 {
+                let index = match rings.returned.pop() {
+                    Some(index) => clear(writer, index),
+                    None => rings.more(writer),
+                };
+                history.set(index.map_or(0, |index| index + 1));
+            }
+        });
+    }
+    let at = history.get().checked_sub(1)?.checked_add(number % RING as u64)?;
+    let entry = writer.record::<Entered>(SectionKind::COLLECTIVES, at)?;
+    fill(entry, call, number, None);
+    Some(entry)
+}
+
+/// A collective call on a window or file returns, unless its record has become that of another one.
+pub fn object_left<A: Abi>(call: &Call<A>, entry: &Entered) {
+    if entry.number.get() == call.sequence() && entry.entered.get() == call.since {
+        entry.left.set(call.returned());
+    }
+}
+
+#[inline(always)]
+fn fill<A: Abi>(entry: &Entered, call: &Call<A>, number: u64, signed: Option<&'static Datatype>) {
     let (noted, from) = (&call.thread().call, fortran_call_site::here(call));
     entry.write(number, |entry| {
         entry.from.set(from);
@@ -149,8 +187,8 @@ fn make(held: &State, comm: Option<&'static Comm>, raw: u64, function: FunctionI
     if comm.history.get() == 0 {
         let returned = RINGS.with(|rings| rings.returned.pop());
         let index = match returned {
-            Some(index) => clear(held, index),
-            None => more(held),
+            Some(index) => clear(held.writer, index),
+            None => RINGS.with(|rings| rings.more(held.writer)),
         };
         comm.history.set(index.map_or(0, |index| index + 1));
     }
@@ -163,30 +201,30 @@ fn frees(function: FunctionId) -> bool {
     function == f::MPI_Comm_free || function == f::MPI_Comm_disconnect
 }
 
-fn more(held: &State) -> Option<u64> {
-    RINGS
-        .with(|rings| {
-            rings.made = rings.made.saturating_add(1);
-            rings.made <= MOST
-        })
-        .then_some(())?;
-    let (index, _) = held.writer.new_array::<Entered>(SectionKind::COLLECTIVES, 4 * RING, RING)?;
-    Some(index)
+impl Rings {
+    fn more(&mut self, writer: &'static Writer) -> Option<u64> {
+        self.made = self.made.saturating_add(1);
+        if self.made > MOST {
+            return None;
+        }
+        let (index, _) = writer.new_array::<Entered>(SectionKind::COLLECTIVES, 4 * RING, RING)?;
+        Some(index)
+    }
 }
 
 /// Nothing of the former communicator is left.
-fn clear(held: &State, index: u64) -> Option<u64> {
-    let first = held.writer.record::<Entered>(SectionKind::COLLECTIVES, index)?;
-    let first = held.writer.offset_of(first);
+fn clear(writer: &'static Writer, index: u64) -> Option<u64> {
+    let first = writer.record::<Entered>(SectionKind::COLLECTIVES, index)?;
+    let first = writer.offset_of(first);
     for number in 0..RING as u32 {
-        held.writer.nth_after::<Entered>(first, number)?.number.set(0);
+        writer.nth_after::<Entered>(first, number)?.number.set(0);
     }
     Some(index)
 }
 
-/// The record of a communicator is to be used for another one: its ring, too. May run under the lock of the communicators' table.
-pub fn give_back(comm: &Comm) {
-    let Some(index) = comm.history.get().checked_sub(1) else { return };
-    comm.history.set(0);
+/// The record of a communicator, window or file is to be used for another one: its ring, too. May run under the lock of its table.
+pub fn give_back(history: &W64) {
+    let Some(index) = history.get().checked_sub(1) else { return };
+    history.set(0);
     RINGS.with(|rings| rings.returned.push(index));
 }

@@ -10,6 +10,7 @@ use super::status;
 use crate::interpose::frame::Call;
 use crate::record::threads;
 use mpi_abi::{Abi, Handle};
+use mpiscope_image::history::Entered;
 use mpiscope_image::traffic::{Message, Request};
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
@@ -97,6 +98,8 @@ pub struct Scratch {
     pub channel: Channel,
     /// The message of a matched receive.
     pub message: Option<&'static Message>,
+    /// The record of a collective call on a window or file.
+    pub entered: Option<&'static Entered>,
     /// Number of the operation of a blocking call or a collective.
     pub operation: u64,
     /// Which call of the thread that is: both halves of a send and receive are one operation.

@@ -70,7 +70,7 @@ impl Object for Comm {
         arena::release_words(writer, &self.topology_args);
         arena::release_text(writer, &self.hints);
         peers::give_back(self);
-        history::give_back(self);
+        history::give_back(&self.history);
     }
 }
 

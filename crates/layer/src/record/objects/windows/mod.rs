@@ -1,6 +1,6 @@
 //! Windows: memory, epochs, one-sided operations.
 //!
-//! Memory: 392 bytes, an index entry, 8 bytes for each lock held, four kilobytes once one was locked; with operations, 8 bytes for each rank of windows of
+//! Memory: 400 bytes, an index entry, 8 bytes for each lock held, four kilobytes once one was locked, four with the first collective call; with operations, 8 bytes for each rank of windows of
 //! up to 4096 ranks.
 
 mod create;
@@ -16,6 +16,7 @@ use super::table::{Object, Table};
 use super::{Site, arena, attributes, facts, free, infos, output, succeeded};
 use crate::base::c_string;
 use crate::interpose::frame::Call;
+use crate::record::traffic::history;
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::Writer;
 use mpiscope_image::layout::SectionKind;
@@ -36,6 +37,7 @@ impl Object for Window {
         arena::release_text(writer, &self.name);
         arena::release_text(writer, &self.hints);
         let own = [&self.start_members, &self.post_members, &self.locks, &self.attached, &self.targets];
+        history::give_back(&self.history);
         for words in own.into_iter().chain([&self.lock_epochs]) {
             arena::release_words(writer, words);
         }
