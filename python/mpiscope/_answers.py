@@ -2587,7 +2587,7 @@ class ReportWaits(Record):
     #: By how much times of two hosts may be wrong against each other, in seconds; none on one host, or where that is
     #: not known.
     clocks_error_s: Optional[float]
-    #: Collectives that were entered on communicators of more than one process.
+    #: Collectives that were entered on communicators, windows and files of more than one process.
     collectives: int
     #: Of these, those that were seen on all members.
     collectives_seen: int
@@ -2610,9 +2610,9 @@ class ReportWaits(Record):
     messages_seen: int
     #: Whether the ranks could be compared: they were on one host, or the clocks of their hosts are known.
     one_clock: bool
-    #: Waits that no record says, by looks at the ranks while they ran: probes, one-sided synchronisation,
-    #: collectives on windows, files and intercommunicators, and those for messages, where these were not recorded
-    #: one by one.
+    #: Waits that no record says, by looks at the ranks while they ran: epochs of windows that some of their members
+    #: open to some, persistent collectives and those of intercommunicators, and those for messages, where these were
+    #: not recorded one by one.
     sampled: Optional[ReportSampled]
     #: Seconds of all waits that were seen.
     seconds: float

@@ -250,13 +250,14 @@ pub fn at_rank(extreme: &Extreme) -> String {
 }
 
 fn totals(report: &JobReport) -> String {
-    let [all, sent, received] = [report.bytes, report.sent, report.received].map(render::bytes);
+    let both = report.bytes.saturating_sub(report.sent).saturating_sub(report.received);
+    let [all, sent, received, both] = [report.bytes, report.sent, report.received, both].map(render::bytes);
     let unsized_ones = match report.sections.messages.received_unsized {
         0 => String::new(),
         some => format!(" without {some} messages of unknown size"),
     };
     format!(
-        "  {all} moved by all calls (messages: {sent} out, {received} in{unsized_ones})   lost records: {}",
+        "  {all} moved by all calls ({sent} out, {received} in{unsized_ones}, {both} by collectives)   lost records: {}",
         report.lost
     )
 }

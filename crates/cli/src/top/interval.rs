@@ -201,7 +201,6 @@ impl Span {
             bytes: rank.bytes,
         };
         let (a, b) = (before.map(whole).unwrap_or_default(), whole(after));
-        let more = |a: f64, b: f64| (b - a).max(0.0);
         Self {
             wall_s: more(a.wall_s, b.wall_s),
             thread_s: more(a.thread_s, b.thread_s),
@@ -227,11 +226,20 @@ impl Span {
     }
 }
 
+/// How long a tick is gets measured at every look, which changes times by about this part where nothing has happened.
+const CLOCK: f64 = 1e-7;
+
+/// By how much a time has grown.
+fn more(before: f64, after: f64) -> f64 {
+    let grown = after - before;
+    if grown > CLOCK * after { grown } else { 0.0 }
+}
+
 fn functions(before: &[FunctionReport], after: &[FunctionReport], thread_s: f64) -> Vec<Function> {
     let known: BTreeMap<&str, &FunctionReport> = before.iter().map(|f| (f.name.as_str(), f)).collect();
     let function = |f: &FunctionReport| {
         let was = known.get(f.name.as_str()).map(|f| f.total).unwrap_or_default();
-        let time_s = f.total.time_s.map(|now| (now - was.seconds()).max(0.0));
+        let time_s = f.total.time_s.map(|now| more(was.seconds(), now));
         Function {
             name: f.name.clone(),
             calls: f.total.count.saturating_sub(was.count),

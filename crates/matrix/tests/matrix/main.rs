@@ -34,6 +34,7 @@ mod starts;
 mod subject;
 mod sums;
 mod tool;
+mod totals;
 mod traced;
 mod variables;
 mod views;
@@ -86,6 +87,7 @@ fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> V
     trials.extend(python_suite::trials(subject, library));
     trials.extend(reported::trials(library));
     trials.extend(starts::trials(library));
+    trials.extend(totals::trials(subject, library));
     trials.extend(traced::trials(library));
     trials.extend(scribbled::trials(subject, library));
     trials.extend(imb::trials(subject, library));
