@@ -360,6 +360,23 @@ pub(crate) fn settle(observed: &mut [Observed]) {
 }
 
 impl JobReport {
+    /// Time in MPI of all threads of all ranks, in seconds: that of their outermost calls.
+    #[must_use]
+    pub fn mpi_s(&self) -> f64 {
+        total(self.ranks.iter().map(|rank| rank.mpi_s))
+    }
+
+    /// Seconds in calls beyond the time of their ranks in MPI: in calls that callbacks made inside of other calls, which those of both
+    /// functions count, and in calls before `MPI_Init`, such as those of sessions.
+    #[must_use]
+    pub fn nested_s(&self) -> f64 {
+        let of_rank = |rank: &RankReport| {
+            let functions = total(rank.calls.values().filter_map(|calls| calls.time_s));
+            (functions - rank.mpi_s).max(0.0)
+        };
+        total(self.ranks.iter().map(of_rank))
+    }
+
     /// How many calls of a function were open at the end, over all threads of all ranks.
     pub fn open_calls_of(&self, function: &str) -> usize {
         self.ranks.iter().flat_map(RankReport::open_calls).filter(|call| **call == function).count()

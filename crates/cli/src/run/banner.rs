@@ -114,6 +114,7 @@ fn lines(
     } else {
         head.extend(overview(report).into_iter().map(short));
         head.push(table(report).into());
+        head.extend(twice(report).map(Block::Line));
         head.push(totals(report).into());
     }
     let mut last: Vec<Block> = ends(report).into_iter().map(Block::Problem).collect();
@@ -247,6 +248,15 @@ pub fn at_rank(extreme: &Extreme) -> String {
         (0, Some(rank)) => format!("@{rank}"),
         (world, Some(rank)) => format!("@{world}.{rank}"),
     }
+}
+
+/// What is said where functions were called in callbacks, or before the time of a rank begins, so that their times are no parts of it.
+pub fn twice(report: &JobReport) -> Option<String> {
+    let nested_s = report.nested_s();
+    (report.times && nested_s >= LEAST_SHARE * report.mpi_s() && nested_s > 0.0).then(|| {
+        let all = duration(nested_s);
+        format!("  {all} of these are in two rows (calls of callbacks, inside of calls) or before MPI_Init")
+    })
 }
 
 fn totals(report: &JobReport) -> String {

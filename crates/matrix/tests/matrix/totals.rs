@@ -14,7 +14,7 @@ use mpiscope_testkit::{paths, run};
 use serde_json::Value;
 
 use crate::inspected::job::{Job, json, mpiscope, text, words};
-use crate::subject::{LIMIT, Subject, word};
+use crate::subject::{Form, LIMIT, Subject, word};
 use crate::sums;
 
 const PROGRAM: Program = Program { name: "totals", ranks: 3, needs: Needs::Nothing };
@@ -26,9 +26,41 @@ const CLOCK: f64 = 1e-6;
 type Functions = BTreeMap<String, (u64, Option<f64>, u64)>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let (subject, own) = (Arc::clone(subject), Arc::clone(library));
-    let name = format!("{}::totals_are_those_of_the_program_and_alike_in_every_view", library.name);
-    vec![checked(name, move || check(&subject, &own))]
+    let checks: [(&str, Check); 2] = [
+        ("totals_are_those_of_the_program_and_alike_in_every_view", check),
+        ("calls_inside_of_calls_are_no_time_in_mpi_twice", nested),
+    ];
+    let trial = |(name, check): (&str, Check)| {
+        let (subject, own) = (Arc::clone(subject), Arc::clone(library));
+        checked(format!("{}::{name}", library.name), move || check(&subject, &own))
+    };
+    checks.into_iter().map(trial).collect()
+}
+
+type Check = fn(&Subject, &Library) -> Result<()>;
+
+/// A callback waits for half a second in a call inside of another one, then each rank works for half a second.
+fn nested(subject: &Subject, library: &Library) -> Result<()> {
+    let program = Program { name: "nested_waits", ranks: 2, needs: Needs::Nothing };
+    let what = [word(&subject.binary(&program, library)?)];
+    let ran = subject.launch(library, program.ranks, Form::AroundLauncher, &what, &|_| ())?;
+    ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
+    let out = ran.out().display().to_string();
+    let printed = text(&["report", "--section", "time", &out])?;
+    ensure!(printed.contains("in two rows"), "{printed}");
+    let report = json(&["report", "--json", &out])?;
+    let ranks = report["ranks"].as_array().context("no ranks")?;
+    let sum = |name: &str| ranks.iter().filter_map(|rank| rank[name].as_f64()).sum::<f64>();
+    let outside = sum("thread_s") - sum("mpi_s");
+    ensure!(outside >= 0.98, "{outside} s outside of MPI: {printed}");
+    let row = printed.lines().find_map(|line| line.trim_start().strip_prefix("(not in MPI)"));
+    let words: Vec<&str> = row.context("no row")?.split_whitespace().collect();
+    let [_, seconds, "s", ..] = words[..] else { anyhow::bail!("{words:?}") };
+    ensure!(
+        (seconds.parse::<f64>()? - outside).abs() < 0.01 * outside,
+        "{seconds} s, not {outside} s: {printed}"
+    );
+    Ok(())
 }
 
 fn check(subject: &Subject, library: &Library) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use super::{more, percent};
 use crate::render::{Block, ESTIMATED, Table, bytes, duration, time_of_calls};
-use crate::run::banner::{at_rank, calls};
+use crate::run::banner::{at_rank, calls, twice};
 use mpiscope_job::Members;
 use mpiscope_job::report::{JobReport, RankReport};
 
@@ -19,6 +19,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     if report.times && report.functions.iter().take(MOST_FUNCTIONS).any(|f| f.total.estimated > 0) {
         blocks.push(Block::Line(format!("  {ESTIMATED}")));
     }
+    blocks.extend(twice(report).map(Block::Line));
     if report.times {
         blocks.push(Block::Line("  by rank".to_owned()));
         blocks.push(ranks(report).into());
@@ -40,8 +41,7 @@ fn functions(report: &JobReport) -> Table {
     let head = ["  FUNCTION", "CALLS", "TIME", "% TIME", "MIN", "@RANK", "MAX", "@RANK", "BYTES"];
     let mut table = Table::new(&head).numbers(&[1, 2, 3, 4, 6, 8]);
     let all = report.thread_s;
-    let inside: f64 = report.functions.iter().map(|f| f.total.seconds()).sum();
-    let outside = (all - inside).max(0.0);
+    let outside = (all - report.mpi_s()).max(0.0);
     let dash = || "-".to_owned();
     table.push(vec![
         "  (not in MPI)".to_owned(),
