@@ -3,6 +3,7 @@
 use crate::exit;
 use crate::render::{Screen, while_working};
 use crate::run::environment::{Environment, find_layer, new_job};
+use crate::run::hosts::wrapped::may_leave;
 use crate::run::launcher::command;
 use anyhow::Result;
 use mpiscope_job::launcher_environment;
@@ -112,8 +113,17 @@ fn checks(options: &Options) -> Result<Vec<Check>> {
 fn ranks(launcher: &[OsString], layer: &Path, limit: Duration) -> Result<Vec<Check>> {
     let Some((first, arguments)) = launcher.split_first() else { return Ok(Vec::new()) };
     let mut command = Command::new(first);
-    command.args(arguments).arg(std::env::current_exe()?).args(["doctor", "--as-rank"]);
-    command.envs(Environment::new(layer, &new_job())?.variables());
+    let variables = Environment::new(layer, &new_job())?.variables();
+    command.args(arguments);
+    if may_leave(launcher) {
+        // As `run` does it, which starts itself before each rank there: not every launcher passes variables on.
+        command.arg("env").args(variables.iter().map(|(name, value)| {
+            let mut word = OsString::from(format!("{name}="));
+            word.push(value);
+            word
+        }));
+    }
+    command.arg(std::env::current_exe()?).args(["doctor", "--as-rank"]).envs(variables);
     let outcome = time_limit::run(&mut command, limit)?;
     let text = String::from_utf8_lossy(&outcome.stdout);
     let facts: Vec<Facts> = text.lines().filter_map(Facts::read).collect();

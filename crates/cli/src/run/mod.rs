@@ -20,7 +20,7 @@ mod ending;
 pub mod environment;
 mod evidence;
 mod follow;
-mod hosts;
+pub mod hosts;
 pub mod launcher;
 mod lost;
 mod nobody;

@@ -156,6 +156,7 @@ fn all(
     let wrong: Vec<&Facts> = ranks.iter().filter(|facts| !good(facts)).collect();
     let Some(first) = wrong.first() else { return Check::fine(name, fine) };
     let mut hosts: Vec<&str> = wrong.iter().map(|facts| facts.host.as_str()).collect();
+    hosts.sort_unstable();
     hosts.dedup();
     let ranks = set(wrong.iter().copied());
     let found = format!("{bad} {} on {}", ranks.named(), hosts.join(", "));

@@ -68,6 +68,14 @@ pub fn passed(users: impl Iterator<Item = OsString>) -> Vec<String> {
     users.chain(ours).collect::<BTreeSet<String>>().into_iter().collect()
 }
 
+/// Whether this launcher may start ranks on other hosts, so that `run` puts itself before the program.
+pub fn may_leave(launcher: &[OsString]) -> bool {
+    launcher.split_first().is_some_and(|(program, words)| {
+        let name = Path::new(program).file_name().unwrap_or_default();
+        several_hosts(name, words, |name| env::var(name).ok())
+    })
+}
+
 /// Whether the launcher may start ranks on other hosts.
 fn several_hosts(name: &OsStr, words: &[OsString], get: impl Fn(&str) -> Option<String>) -> bool {
     let names_hosts = |word: &OsString| {
