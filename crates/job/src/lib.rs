@@ -6,7 +6,7 @@
 //! core files ───────────────────────────────────────────────┴──────► Postmortem  (who died, of what: core)
 //! ```
 //!
-//! [`open`] finds the bytes, [`process`] turns one image into plain Rust values (once: everything later works
+//! [`image_source`] finds the bytes, [`process`] turns one image into plain Rust values (once: everything later works
 //! on the copy), [`report`] joins the processes of a job. Everything is `serde`, so `--json` is the model itself.
 //!
 //! Nothing here stops, slows or changes a process, but for [`stacks`], which stops threads for a moment; and nothing trusts what it reads: counts are bounded, and

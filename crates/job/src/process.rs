@@ -294,7 +294,7 @@ impl Process {
         self.lost
     }
 
-    /// The threads, as [`derive`] looks at them.
+    /// The threads, as [`derive`](mod@mpiscope_image::derive) looks at them.
     pub fn views(&self) -> impl Iterator<Item = ThreadView<'_>> + Clone {
         self.threads.iter().map(ThreadFacts::view)
     }
@@ -382,7 +382,7 @@ impl Process {
 }
 
 impl ThreadFacts {
-    /// As [`derive`] looks at it.
+    /// As [`derive`](mod@mpiscope_image::derive) looks at it.
     pub fn view(&self) -> ThreadView<'_> {
         ThreadView {
             index: self.index,

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Three sources, best first: the tables of the MPI2 debugger interface ([`mpi2dd`]), MPIR's table in a starter
-//! ([`mpir`]), and the images that processes of the same job have ([`images`]). [`traversal`] follows them until nothing new
-//! appears. Processes of other hosts are asked for there ([`hosts`]).
+//! ([`mpir`]), and the images that processes of the same job have ([`images`]). `traversal` follows them until nothing new
+//! appears. Processes of other hosts are asked for there (`hosts`).
 //!
 //! Everything read from a process is believed only as far as it is bounded and hangs together: sizes, strings and loops
 //! have limits, a table that changes while it is read is read again, and a process id that now belongs to another

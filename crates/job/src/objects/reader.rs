@@ -355,7 +355,7 @@ impl<'a, S: Source> Reader<'a, S> {
         }
     }
 
-    /// How an object stands. Freed is what nothing else holds: see [`in_use`].
+    /// How an object stands. Freed is what nothing else holds: see `in_use`.
     pub fn standing(&self, head: &Head) -> Lifetime {
         match Life(head.life.get()) {
             Life::MARKED => Lifetime::Marked,

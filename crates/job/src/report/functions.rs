@@ -27,7 +27,7 @@ pub struct FunctionReport {
 pub struct Extreme {
     /// Seconds; none if the calls were not timed.
     pub time_s: Option<f64>,
-    /// Which of [`JobReport::worlds`].
+    /// Which of [`worlds`](super::JobReport::worlds).
     pub world: usize,
     /// The rank there, if known.
     pub rank: Option<u32>,

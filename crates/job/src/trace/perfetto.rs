@@ -1,7 +1,7 @@
 //! A trace for Perfetto: a stream of the packets that its `trace.proto` describes. A track for each thread, a slice for each call, an
 //! arrow for each message.
 //!
-//! Of the format only numbers, texts and messages in messages are used, so it is written without a library: see [`Packet`].
+//! Of the format only numbers, texts and messages in messages are used, so it is written without a library: see `Packet`.
 
 use super::{Call, JobTrace, Message};
 use std::collections::{BTreeMap, BTreeSet};

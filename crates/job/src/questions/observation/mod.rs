@@ -1,7 +1,7 @@
 //! What one look at one process saw.
 //!
 //! Communicators are named by their identity, which is the same on all members, and ranks are those of the communicator;
-//! [`join`](super::why::join) turns both into processes when the observations of all ranks are there.
+//! `why::join` turns both into processes when the observations of all ranks are there.
 
 mod calls;
 mod collective_objects;
