@@ -2135,7 +2135,7 @@ class ReportExtreme(Record):
     rank: Optional[int]
     #: Seconds; none if the calls were not timed.
     time_s: Optional[float]
-    #: Which of ``JobReport::worlds``.
+    #: Which of ``worlds``.
     world: int
 
 
