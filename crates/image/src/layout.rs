@@ -564,6 +564,9 @@ pub struct Thread {
     pub longest_run: W64,
     /// What the latest poll asked for, as a number that differs where that does.
     pub asked: W64,
+    /// The address of the program behind a poll of the present run that has asked for the same as its latest, where the function may have
+    /// been called by a binding; zero in images from before.
+    pub polled_from: W64,
 }
 
 impl std::ops::Deref for Thread {

@@ -131,6 +131,8 @@ pub struct ThreadFacts {
     pub polling: Polling,
     /// The longest of these that something else has ended, in ticks.
     pub longest_run: u64,
+    /// The program's address behind the polls of the present one; zero if it is not known.
+    pub polled_from: u64,
     /// For how many things the present one asks.
     pub asks: Several,
     /// The call changed while it was copied.
@@ -429,6 +431,7 @@ pub(crate) fn threads<S: Source>(image: &Image<S>) -> Result<Vec<ThreadFacts>, E
             lived: head.lived.get(),
             polling,
             longest_run: thread.value.longest_run.get(),
+            polled_from: thread.value.polled_from.get(),
             asks: Several(thread.value.asks_several.get()),
             calls,
             torn,

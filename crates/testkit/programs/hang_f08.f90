@@ -6,6 +6,7 @@ program hang_f08
   type(MPI_Status) :: status, statuses(2)
   type(MPI_Request) :: requests(2)
   character(len=1024) :: name
+  logical :: there
 
   call get_command_argument(1, name)
   call MPI_Init(ierr)
@@ -28,6 +29,13 @@ program hang_f08
     call MPI_Irecv(got(1), 1, MPI_INTEGER, mod(rank + 1, size), 3, MPI_COMM_WORLD, requests(1), ierr)
     call MPI_Irecv(got(2), 1, MPI_INTEGER, mod(rank + 2, size), 3, MPI_COMM_WORLD, requests(2), ierr)
     call MPI_Waitall(2, requests, statuses, ierr) ! here: f08_waitall
+  ! scenario f08_polling 2 polling culprit 0 says MPI_Iprobe at hang_f08.f90:
+  case ('f08_polling')
+    there = rank /= 0
+    do while (.not. there)
+      call MPI_Iprobe(1, 3, MPI_COMM_WORLD, there, status, ierr) ! here: f08_polling
+    end do
+    call MPI_Barrier(MPI_COMM_WORLD, ierr)
   ! scenario f08_different_functions 2 collective-mismatch says MPI_Allreduce
   case ('f08_different_functions')
     if (rank == 0) then

@@ -5,6 +5,7 @@ program hang_mpif
   integer :: ierr, rank, size, got(2), more(2), total
   integer :: status(MPI_STATUS_SIZE), statuses(MPI_STATUS_SIZE, 2), requests(2)
   character(len=1024) :: name
+  logical :: there
 
   call get_command_argument(1, name)
   call MPI_Init(ierr)
@@ -27,6 +28,14 @@ program hang_mpif
     call MPI_Irecv(got(1), 1, MPI_INTEGER, mod(rank + 1, size), 3, MPI_COMM_WORLD, requests(1), ierr)
     call MPI_Irecv(got(2), 1, MPI_INTEGER, mod(rank + 2, size), 3, MPI_COMM_WORLD, requests(2), ierr)
     call MPI_Waitall(2, requests, statuses, ierr) ! here: mpif_waitall
+  ! scenario mpif_polling 2 polling culprit 0 says MPI_Test at hang_mpif.f90:
+  case ('mpif_polling')
+    if (rank == 0) call MPI_Irecv(got(1), 1, MPI_INTEGER, 1, 3, MPI_COMM_WORLD, requests(1), ierr)
+    there = rank /= 0
+    do while (.not. there)
+      call MPI_Test(requests(1), there, status, ierr) ! here: mpif_polling
+    end do
+    call MPI_Barrier(MPI_COMM_WORLD, ierr)
   ! scenario mpif_different_functions 2 collective-mismatch says MPI_Allreduce
   case ('mpif_different_functions')
     if (rank == 0) then

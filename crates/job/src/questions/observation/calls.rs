@@ -47,8 +47,13 @@ impl<S: Source> Reader<'_, '_, S> {
         };
         let name = self.rank.process().called(record);
         let since = polling.unwrap_or(thread.since);
+        // Between two polls no frame of a binding is there to be looked through.
+        let from = match polling.filter(|_| thread.polled_from != 0) {
+            Some(_) => thread.polled_from,
+            None => record.return_address.get(),
+        };
         let mut call = Call {
-            place: self.rank.place(record.return_address.get()),
+            place: self.rank.place(from),
             age_s: if since == 0 { None } else { self.context.age(self.rank.process(), since) },
             polling: polling.is_some(),
             polled_before_s: process.clock.seconds(thread.longest_run),

@@ -2,6 +2,7 @@
 
 use crate::base::speed;
 use crate::interpose::frame::Call;
+use crate::record::fortran_call_site;
 use mpi_abi::Abi;
 use mpiscope_image::derive::polling::Several;
 use mpiscope_image::derive::{Polling, polling};
@@ -34,14 +35,16 @@ pub fn asked<A: Abi>(call: &Call<A>, result: c_int, found: c_int) {
             ended(thread);
         }
         thread.polls.set(0);
-    } else {
-        again(thread, call.since, call.returned());
+    } else if again(thread, call.since, call.returned()) {
+        // Only here the frames of a Fortran binding are open.
+        thread.polled_from.set(fortran_call_site::here(call));
     }
 }
 
-/// The thread has asked once more, and found nothing.
+/// The thread has asked once more, and found nothing. Whether it is in a loop in which it has not asked for the same from there just
+/// before.
 #[inline(never)]
-fn again(thread: &Thread, began: u64, returned: u64) {
+fn again(thread: &Thread, began: u64, returned: u64) -> bool {
     let spacing = SPACING.load(Ordering::Relaxed);
     if spacing == 0 {
         return first(thread, began, returned);
@@ -63,11 +66,13 @@ fn again(thread: &Thread, began: u64, returned: u64) {
         thread.asks_several.set(thread.asks_several.get().max(several.0));
     }
     thread.asked.set(asked);
+    let other = run.polls == polling::LEAST_SLOW || run.polls > polling::LEAST_SLOW && asked != last;
     thread.polling_ticks.set(run.ticks);
     thread.polling_since.set(run.since);
     thread.polling_latest.set(run.latest);
     thread.polls.set(run.polls);
     thread.polled.set(run.polled);
+    other
 }
 
 /// A run has ended, by what it asked for or by another call: a silence as long is no sign that nothing will come.
@@ -81,9 +86,9 @@ fn ended(thread: &Thread) {
 /// The same for the first time in this process.
 #[cold]
 #[inline(never)]
-fn first(thread: &Thread, began: u64, returned: u64) {
+fn first(thread: &Thread, began: u64, returned: u64) -> bool {
     spacing();
-    again(thread, began, returned);
+    again(thread, began, returned)
 }
 
 #[cfg(test)]
