@@ -13,11 +13,11 @@ pub fn wait(slots: &[Slot<'_>], communicators: &Communicators, processes: &mut [
         let Some(seen) = seen.filter(|_| !process.lost) else { continue };
         for (seen, thread) in seen.threads.iter().zip(&mut process.threads) {
             let needs = seen.call.iter().flat_map(|call| &call.needs);
-            let comm = needs.filter_map(|need| match need {
+            let mut comm = needs.filter_map(|need| match need {
                 Wanted::Buffered { comm } => Some(*comm),
                 _ => None,
             });
-            let (Some(comm), Some(call)) = (comm.last(), &mut thread.call) else { continue };
+            let (Some(comm), Some(call)) = (comm.next(), &mut thread.call) else { continue };
             let on = comm.and_then(|comm| communicators.index(comm));
             let sent = process.sent.iter().filter(|message| on.is_none_or(|on| on == message.comm));
             let needs: Vec<Need> = sent.cloned().map(Need::Receiver).collect();
