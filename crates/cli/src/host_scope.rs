@@ -1,7 +1,7 @@
 //! How far a look at a running job goes: this host, or all hosts of the job.
 
 use mpiscope_job::acquire::SystemHosts;
-use mpiscope_job::discover::Job;
+use mpiscope_job::job::Job;
 use mpiscope_job::other_hosts::{self, Elsewhere};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::path::PathBuf;

@@ -1,8 +1,9 @@
 //! What the user means: a job, a process, a file, or the only job there is.
 
 use anyhow::{Result, anyhow, bail};
-use mpiscope_job::discover::{Job, Parts, discover};
+use mpiscope_job::discover::discover;
 use mpiscope_job::evidence;
+use mpiscope_job::job::{Job, Parts};
 use mpiscope_job::live_process;
 use mpiscope_job::locate::Locate;
 use mpiscope_job::other_hosts::announced;

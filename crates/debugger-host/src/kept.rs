@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use mpiscope_job::discover::JobImage;
 use mpiscope_job::evidence;
+use mpiscope_job::job_image::JobImage;
 use mpiscope_job::process::Process;
 use mpiscope_target::{ByteOrder, InMemory};
 

@@ -1,7 +1,9 @@
 //! Other jobs that a job is connected with, by `MPI_Comm_accept`, `MPI_Comm_connect` or `MPI_Comm_join`: a view of one job has no
 //! ranks of theirs, and says so where it cannot be found out which jobs they are.
 
-use crate::discover::{self, Job, JobImage};
+use crate::discover;
+use crate::job::Job;
+use crate::job_image::JobImage;
 use crate::spawned::{self, Which};
 use mpiscope_image::layout::State;
 use mpiscope_image::{Image, Source};

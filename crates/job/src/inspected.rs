@@ -1,9 +1,9 @@
 //! A process whose objects are looked at: its image, and where what the image does not have is looked for.
 
 use crate::clock::Moment;
-use crate::discover::JobImage;
 use crate::evidence::Symbols;
 use crate::image_source::{Bytes, open_file};
+use crate::job_image::JobImage;
 use crate::leaks::{self, Count, Site};
 use crate::live_process::{self, Living};
 use crate::locate::Locate;

@@ -6,7 +6,7 @@
 //! core files ───────────────────────────────────────────────┴──────► Postmortem  (who died, of what: core)
 //! ```
 //!
-//! [`image_source`] finds the bytes, [`process`] turns one image into plain Rust values (once: everything later works
+//! [`discover`] finds the jobs of this host, each a [`job`] of [`job_image`]s. [`image_source`] finds the bytes, [`process`] turns one image into plain Rust values (once: everything later works
 //! on the copy), [`report`] joins the processes of a job. Everything is `serde`, so `--json` is the model itself.
 //!
 //! Nothing here stops, slows or changes a process, but for [`stacks`], which stops threads for a moment; and nothing trusts what it reads: counts are bounded, and
@@ -26,6 +26,8 @@ pub mod host_identity;
 pub mod identity;
 pub mod image_source;
 pub mod inspected;
+pub mod job;
+pub mod job_image;
 pub mod launcher_environment;
 pub mod leaks;
 pub mod live_process;

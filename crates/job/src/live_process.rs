@@ -1,8 +1,8 @@
 //! A process of a running job, read once for every view of it.
 
 use crate::Error;
-use crate::discover::JobImage;
 use crate::image_source::Bytes;
+use crate::job_image::JobImage;
 use crate::locate::Locate;
 use crate::process::Process;
 use crate::rank::{Rank, SymbolContext};

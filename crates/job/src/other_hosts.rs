@@ -19,8 +19,9 @@ pub use several::SEVERAL_HERE;
 
 use crate::acquire::{self, Hosts, ProcessLocation, Scope, Start, SystemHosts, Users, Whom, same_host};
 use crate::connected;
-use crate::discover::{Job, JobImage, Parts};
 use crate::evidence::{self, Evidence};
+use crate::job::{Job, Parts};
+use crate::job_image::JobImage;
 use crate::parallel;
 use crate::questions::observation::Observation;
 use crate::scheduler::Allocation;

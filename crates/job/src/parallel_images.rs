@@ -1,7 +1,8 @@
 //! One look at all images of a job: those that other hosts have sent, or that a file has kept, by as many processors as there are.
 
-use crate::discover::{Job, JobImage};
 use crate::evidence::Symbols;
+use crate::job::Job;
+use crate::job_image::JobImage;
 use crate::parallel;
 
 /// So many images are looked at by one thread before it takes others: those of one host lie in one file.

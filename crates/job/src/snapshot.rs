@@ -1,6 +1,7 @@
 //! One quick look at all ranks of a job, to be taken again and again: for views that go on while it runs.
 
-use crate::discover::{Job, JobImage};
+use crate::job::Job;
+use crate::job_image::JobImage;
 use crate::live_process::{Living, Reader};
 use crate::locate::Locate;
 use crate::placement::Placement;

@@ -4,7 +4,8 @@
 //! from another one.
 
 use crate::acquire::images::WhoIs;
-use crate::discover::{Job, JobImage};
+use crate::job::Job;
+use crate::job_image::JobImage;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Comm, Flag, Life};
 use mpiscope_image::{Functions, Image, Source};

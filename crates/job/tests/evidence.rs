@@ -1,7 +1,9 @@
 //! Evidence files: what is read from one is what was there, and a damaged one is an error.
 
-use mpiscope_job::discover::{Job, JobImage, discover};
+use mpiscope_job::discover::discover;
 use mpiscope_job::evidence::{self, Evidence};
+use mpiscope_job::job::Job;
+use mpiscope_job::job_image::JobImage;
 use mpiscope_job::locate::NoSymbols;
 use mpiscope_job::other_hosts::Elsewhere;
 use mpiscope_job::questions::observation::Observation;

@@ -6,7 +6,7 @@
 use super::follow::Seen;
 use super::protocol::{self, Kind, Message, VERSION};
 use super::rendezvous;
-use mpiscope_job::discover::Job;
+use mpiscope_job::job::Job;
 use mpiscope_job::monitor::Followed;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};

@@ -8,8 +8,9 @@
 use super::{Options, evidence};
 use crate::render::{Screen, Terminal, complain, duration};
 use crate::why::{before_its_end, output, twice};
-use mpiscope_job::discover::{Job, discover};
+use mpiscope_job::discover::discover;
 use mpiscope_job::evidence::hang_file;
+use mpiscope_job::job::Job;
 use mpiscope_job::questions::observation::live::progress;
 use mpiscope_job::questions::why::{Kind, Verdict};
 use mpiscope_job::symbols::FileSymbols;

@@ -5,7 +5,7 @@ use crate::host_scope::HostScope;
 use crate::selection::{self, Target};
 use crate::why;
 use anyhow::{Result, bail};
-use mpiscope_job::discover::Job;
+use mpiscope_job::job::Job;
 use mpiscope_job::live_process::Reader;
 use mpiscope_job::other_hosts::SEVERAL_HERE;
 use mpiscope_job::snapshot::{self, JobSnapshot};

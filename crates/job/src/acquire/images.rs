@@ -2,8 +2,9 @@
 //! is gone, as long as `mpiscope run` keeps its image.
 
 use super::{Acquired, Entry, ProcessLocation};
-use crate::discover::{self, LastStage};
+use crate::discover;
 use crate::image_source::open_fd;
+use crate::job_image::LastStage;
 use crate::silent::Silent;
 use mpiscope_image::layout::{Process, SectionKind};
 use mpiscope_image::{Image, Source};
@@ -34,7 +35,7 @@ pub fn all() -> Vec<ImageEntry> {
 
 /// The processes of a job that an evidence file has kept. Who spawned a world stands in tables of living processes only.
 #[must_use]
-pub fn of_kept(job: &discover::Job) -> Acquired {
+pub fn of_kept(job: &crate::job::Job) -> Acquired {
     let mut found = Acquired::default();
     for image in &job.images {
         match image.about() {
@@ -78,7 +79,7 @@ fn untouched(pid: u32) -> Entry {
     }
 }
 
-fn record(job: &discover::Job, found: &discover::JobImage) -> Option<ImageEntry> {
+fn record(job: &crate::job::Job, found: &crate::job_image::JobImage) -> Option<ImageEntry> {
     let WhoIs { stage, mut entry, .. } = WhoIs::of(&found.open().ok()?)?;
     let own_pid = entry.place.pid;
     entry.place.pid = found.host_pid(own_pid);

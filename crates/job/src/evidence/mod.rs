@@ -1,7 +1,7 @@
 //! Evidence files: a job at one moment, in one file that can be sent to somebody else.
 //!
 //! ```text
-//! running job, or one whose processes are dead ──► save ──► job.mpiscope ──► open ──► discover::Job ──► ps, why, inspect, …
+//! running job, or one whose processes are dead ──► save ──► job.mpiscope ──► open ──► job::Job ──► ps, why, inspect, …
 //! ```
 //!
 //! A file is a ZIP archive, so that any tool unpacks it:
@@ -15,7 +15,7 @@
 //!
 //! The environment of the processes is not saved; the command line is, as it is part of the image.
 //!
-//! Opened, a file is a [`Job`](crate::discover::Job) like one that runs: every command reads it by the code that reads living
+//! Opened, a file is a [`Job`](crate::job::Job) like one that runs: every command reads it by the code that reads living
 //! processes, and nothing is computed another time.
 
 mod disk;

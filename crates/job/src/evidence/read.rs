@@ -6,8 +6,9 @@ use super::{
 };
 use crate::Error;
 use crate::acquire::images::WhoIs;
-use crate::discover::{Job, JobImage};
 use crate::image_source::Bytes;
+use crate::job::Job;
+use crate::job_image::JobImage;
 use crate::monitor::Followed;
 use mpiscope_image::{Error as ImageError, Image, Source};
 use serde::de::DeserializeOwned;

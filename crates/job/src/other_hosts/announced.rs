@@ -1,6 +1,6 @@
 //! Jobs that `mpiscope run` has started from this host on others: it says in the folder of its user which hosts have come.
 
-use crate::discover::{Job, Parts, Starter};
+use crate::job::{Job, Parts, Starter};
 use crate::runtime;
 use crate::scheduler::SlurmId;
 use serde::{Deserialize, Serialize};

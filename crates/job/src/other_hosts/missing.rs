@@ -1,6 +1,7 @@
 //! Which ranks of a job were not seen, where a host did not answer: who looks wants to know them by number.
 
-use crate::discover::{Job, JobImage};
+use crate::job::Job;
+use crate::job_image::JobImage;
 use crate::rankset::RankSet;
 use crate::silent;
 use mpiscope_target::Files;

@@ -3,9 +3,9 @@
 use super::several::Jobs;
 use super::{Elsewhere, open, words};
 use crate::acquire::{Hosts, SystemHosts};
-use crate::discover::{Job, Parts};
 use crate::evidence::Evidence;
 use crate::host_identity::HostIdentity;
+use crate::job::{Job, Parts};
 use crate::parallel;
 use std::collections::BTreeSet;
 use std::time::Duration;

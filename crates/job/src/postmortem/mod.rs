@@ -18,7 +18,7 @@ pub use communication::{LastMessage, PendingRequest};
 pub use death::{Death, FrameText};
 pub use first::FirstFailure;
 
-use crate::discover::Job;
+use crate::job::Job;
 use crate::process::Process;
 use crate::questions::observation::Observation;
 use crate::questions::why::{self, Verdict};

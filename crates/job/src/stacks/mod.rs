@@ -19,7 +19,8 @@ pub use mpiscope_target::Symbolizer;
 pub use tree::{Node, Stacks, merge};
 
 use crate::core::{Frame, walk_from};
-use crate::discover::{Job, JobImage};
+use crate::job::Job;
+use crate::job_image::JobImage;
 use crate::live_process;
 use crate::locate::Locate;
 use crate::objects::ProcessContext;

@@ -19,7 +19,7 @@ mod tests;
 pub use arrows::{End, Message};
 pub use mpiscope_image::trace::{size, window};
 
-use crate::discover::Job;
+use crate::job::Job;
 use crate::live_process::Reader;
 use crate::locate::Locate;
 use crate::process::Process;

@@ -3,8 +3,8 @@
 use super::FromHost;
 use mpiscope_job::clock::Moment;
 use mpiscope_job::clock_offset::{HostClock, Offset};
-use mpiscope_job::discover::Job;
 use mpiscope_job::evidence::Evidence;
+use mpiscope_job::job::Job;
 use mpiscope_job::live_process::Reader;
 use mpiscope_job::monitor::Followed;
 use mpiscope_job::parallel;

@@ -14,7 +14,7 @@ use super::peers::Peer;
 use crate::render::complain;
 use crate::{attach, procs};
 use mpiscope_job::acquire::{Entry, WhoIs, mpi2dd};
-use mpiscope_job::discover::LastStage;
+use mpiscope_job::job_image::LastStage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

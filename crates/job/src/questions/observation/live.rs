@@ -3,8 +3,9 @@
 use super::earlier::Earlier;
 use super::read::{Context, observe};
 use super::{Observation, Stage, Thread};
-use crate::discover::{Job, JobImage};
 use crate::evidence::{About, Symbols};
+use crate::job::Job;
+use crate::job_image::JobImage;
 use crate::locate::Locate;
 use crate::parallel_images::each_image;
 use crate::process::Process;
