@@ -52,7 +52,7 @@ static void between_groups(void)
     MPI_Barrier(MPI_COMM_WORLD); /* here: between_groups */
 }
 
-/* scenario buffer_detached_too_early 2 message-never-received says with tag 5 */
+/* scenario buffer_detached_too_early 2 message-never-received without intel,intel-abi says with tag 5 */
 static void buffer_detached_too_early(void)
 {
     static char buffer[4 << 20], data[2 << 20];
