@@ -319,9 +319,9 @@ fn keeps_quiet(subject: &Subject, library: &Library) -> Result<()> {
 
 /// Ranks that ask for messages and send by the clock, less often than `--hang-after` says.
 fn keeps_quiet_of_loops(subject: &Subject, library: &Library) -> Result<()> {
-    let limit = Duration::from_secs(8);
-    says_nothing(subject, library, ("hang_polling", "beats_and_pauses", 3), "0.5", limit)?;
-    says_nothing(subject, library, ("hang_polling", "work_by_the_clock", 2), "0.5", limit)
+    let limit = Duration::from_secs(4);
+    says_nothing(subject, library, ("hang_polling", "beats_and_pauses", 3), "0.3", limit)?;
+    says_nothing(subject, library, ("hang_polling", "work_by_the_clock", 2), "0.3", limit)
 }
 
 fn says_nothing(
