@@ -57,17 +57,27 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     trials
 }
 
-fn check(subject: &Subject, library: &Library) -> Result<()> {
-    let program = Program { name: "waits", ranks: RANKS, needs: Needs::Nothing };
-    let binary = subject.binary(&program, library)?;
-    let what = [word(&binary), LATE.into()];
-    let ran = subject.launch(library, RANKS, Form::AroundLauncher, &what, &|command| {
+/// Runs a program of six parts that knows its waits, with all messages recorded: what it knows, and what the report says.
+fn recorded(
+    subject: &Subject,
+    library: &Library,
+    (name, ranks): (&'static str, usize),
+) -> Result<(Vec<Known>, report::Waits)> {
+    let program = Program { name, ranks, needs: Needs::Nothing };
+    let what = [word(&subject.binary(&program, library)?), LATE.into()];
+    let ran = subject.launch(library, ranks, Form::AroundLauncher, &what, &|command| {
         command.env("MPISCOPE_RECORD_MESSAGES", "1");
     })?;
     ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
-    let known: Vec<Known> = ran.outcome.stdout.lines().map(known).collect::<Result<_>>()?;
+    let file = format!("{name}.c");
+    let known: Vec<Known> =
+        ran.outcome.stdout.lines().map(|line| known_in(&file, line)).collect::<Result<_>>()?;
     ensure!(known.len() == 6, "the program says: {}", ran.outcome.stdout);
-    let waits = report::read(&ran.out())?.waits.context("no waits in the report")?;
+    Ok((known, report::read(&ran.out())?.waits.context("no waits in the report")?))
+}
+
+fn check(subject: &Subject, library: &Library) -> Result<()> {
+    let (known, waits) = recorded(subject, library, ("waits", RANKS))?;
     ensure!(waits.messages && waits.seen_share > 0.99, "not all was seen: {waits:#?}");
     for part in &known {
         let here: Vec<_> = waits.list.iter().filter(|wait| is_at(wait, &part.line)).collect();
@@ -102,17 +112,7 @@ fn left_late(wait: &report::Wait) -> bool {
 
 fn check_more(subject: &Subject, library: &Library) -> Result<()> {
     const RANKS: usize = 4;
-    let program = Program { name: "waits_more", ranks: RANKS, needs: Needs::Nothing };
-    let binary = subject.binary(&program, library)?;
-    let what = [word(&binary), LATE.into()];
-    let ran = subject.launch(library, RANKS, Form::AroundLauncher, &what, &|command| {
-        command.env("MPISCOPE_RECORD_MESSAGES", "1");
-    })?;
-    ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
-    let lines = ran.outcome.stdout.lines();
-    let known: Vec<Known> = lines.map(|line| known_in("waits_more.c", line)).collect::<Result<_>>()?;
-    ensure!(known.len() == 6, "the program says: {}", ran.outcome.stdout);
-    let waits = report::read(&ran.out())?.waits.context("no waits in the report")?;
+    let (known, waits) = recorded(subject, library, ("waits_more", RANKS))?;
     let (collectives, locks) = (waits.collectives_seen == waits.collectives, waits.locks_seen == waits.locks);
     ensure!(collectives && locks && waits.locks == RANKS as u64, "not all was seen: {waits:#?}");
     for part in &known {
@@ -137,17 +137,7 @@ fn check_more(subject: &Subject, library: &Library) -> Result<()> {
 }
 
 fn check_probes(subject: &Subject, library: &Library) -> Result<()> {
-    let program = Program { name: "waits_probes", ranks: RANKS, needs: Needs::Nothing };
-    let binary = subject.binary(&program, library)?;
-    let what = [word(&binary), LATE.into()];
-    let ran = subject.launch(library, RANKS, Form::AroundLauncher, &what, &|command| {
-        command.env("MPISCOPE_RECORD_MESSAGES", "1");
-    })?;
-    ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
-    let known = ran.outcome.stdout.lines().map(|line| known_in("waits_probes.c", line));
-    let known: Vec<Known> = known.collect::<Result<_>>()?;
-    ensure!(known.len() == 6, "the program says: {}", ran.outcome.stdout);
-    let waits = report::read(&ran.out())?.waits.context("no waits in the report")?;
+    let (known, waits) = recorded(subject, library, ("waits_probes", RANKS))?;
     ensure!(waits.messages && waits.seen_share > 0.99, "not all was seen: {waits:#?}");
     all_found(&known, &waits)?;
     // The work between probe and receive is none, and nothing is found a second time by looking.
@@ -494,10 +484,6 @@ fn check_chain(subject: &Subject, library: &Library) -> Result<()> {
 
 fn is_at(wait: &report::Wait, line: &str) -> bool {
     wait.line.as_ref().is_some_and(|place| place.ends_with(line))
-}
-
-fn known(line: &str) -> Result<Known> {
-    known_in("waits.c", line)
 }
 
 fn known_in(file: &str, line: &str) -> Result<Known> {

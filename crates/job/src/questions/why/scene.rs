@@ -69,6 +69,7 @@ impl Scene {
             met: Vec::new(),
             polling: false,
             polled_before_s: 0.0,
+            for_buffered: false,
         };
         if let Some(thread) = self.process(rank).threads.first_mut() {
             thread.call = Some(call);

@@ -184,6 +184,8 @@ pub struct Call {
     pub polling: bool,
     /// For so long, in seconds, it has polled before at most, until something came or the program did something else.
     pub polled_before_s: f64,
+    /// It waits for messages that calls before it have sent (`MPI_Buffer_detach`).
+    pub for_buffered: bool,
 }
 
 /// What keeps a call from returning.

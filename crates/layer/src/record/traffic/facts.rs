@@ -76,9 +76,7 @@ impl Envelope {
             partitions: if QUIET { 0 } else { partitions_of(request) },
         }
     }
-}
 
-impl Envelope {
     /// What a message with this source and tag is known by that no probe has taken out of the queue.
     pub fn found(&self) -> Found {
         Found { comm: self.comm, source: self.rank, tag: self.tag, order: 0 }

@@ -2,15 +2,14 @@
 
 use super::{Case, Reason};
 use crate::questions::why::blocked::Blocked;
-use crate::questions::why::snapshot::{Call, Need};
+use crate::questions::why::snapshot::Need;
 use crate::questions::why::verdict::Kind;
 use crate::questions::why::words::place;
 
 impl Case<'_> {
     /// A stuck call that waits for what was sent before it.
     pub(super) fn buffered(&self, found: &Blocked) -> Option<Reason> {
-        let call =
-            |one| self.process(one).into_iter().flat_map(|process| process.calls()).find(|call| waits(call));
+        let call = |one| self.process(one).and_then(|process| process.calls().find(|call| call.for_buffered));
         let (sender, call) = found.stuck().find_map(|one| Some((one, call(one)?)))?;
         let message = call.wait.needs().iter().find_map(|need| match need {
             Need::Receiver(message) => Some(message),
@@ -28,12 +27,4 @@ impl Case<'_> {
         let reason = Reason::new(Kind::MESSAGE_NEVER_RECEIVED, verdict, next);
         Some(reason.blaming(self.culprit(sender)).blaming(self.culprit(message.to)))
     }
-}
-
-/// The call waits for messages that calls before it have sent.
-fn waits(call: &Call) -> bool {
-    let function = call.function.strip_suffix("_c").unwrap_or(&call.function);
-    ["_Buffer_detach", "_Buffer_flush", "_detach_buffer", "_flush_buffer"]
-        .iter()
-        .any(|end| function.ends_with(end))
 }

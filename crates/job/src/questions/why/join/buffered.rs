@@ -22,7 +22,7 @@ pub fn wait(slots: &[Slot<'_>], communicators: &Communicators, processes: &mut [
             let sent = process.sent.iter().filter(|message| on.is_none_or(|on| on == message.comm));
             let needs: Vec<Need> = sent.cloned().map(Need::Receiver).collect();
             if !needs.is_empty() {
-                call.wait = Wait::Any(needs);
+                (call.wait, call.for_buffered) = (Wait::Any(needs), true);
             }
         }
     }

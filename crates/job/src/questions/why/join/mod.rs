@@ -286,6 +286,7 @@ impl<'a> Joiner<'a> {
             met: Vec::new(),
             polling: call.polling,
             polled_before_s: call.polled_before_s,
+            for_buffered: false,
         }
     }
 

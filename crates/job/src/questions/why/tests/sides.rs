@@ -13,6 +13,7 @@ fn detaches(messages: &[(u32, i32)]) -> Scene {
     }
     let needs = messages.iter().map(|(to, tag)| Need::Receiver(message(*to, *tag))).collect();
     scene.call(0, "MPI_Buffer_detach", Wait::Any(needs));
+    scene.process(0).threads[0].call.as_mut().unwrap().for_buffered = true;
     scene
 }
 
