@@ -6,7 +6,7 @@
 //! * [`cores`]: core files that the kernel writes;
 //! * [`damage`]: bytes as they must never be;
 //! * [`schema`]: JSON held against its published form;
-//! * [`run`]: child processes that cannot outlive their time;
+//! * [`run`]: child processes that cannot outlive their time, with the [`family`] of each;
 //! * [`trials`]: tests that are ignored with a reason where they cannot be run;
 //! * [`paths`]: where cargo puts what the tests use.
 //!
@@ -15,6 +15,7 @@
 pub mod cluster;
 pub mod cores;
 pub mod damage;
+pub mod family;
 pub mod mpi;
 pub mod paths;
 pub mod program;

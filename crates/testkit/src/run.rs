@@ -6,7 +6,6 @@
 //! Launchers keep session folders where temporary files go, and those of two jobs of one user can get in each other's way: a
 //! job that ends cleans up what another one has just made. So every run has a folder of its own ([`apart`]).
 
-use std::fs;
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -14,7 +13,9 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::Signal;
+
+use crate::family::Family;
 
 /// How long a launcher gets to clean up behind itself before it is killed.
 const GRACE: Duration = Duration::from_secs(3);
@@ -126,13 +127,21 @@ pub fn apart(command: &mut Command, folder: &Path) {
 /// # Errors
 /// When the child cannot be waited for.
 pub fn end(child: &mut Child) -> io::Result<ExitStatus> {
-    let family = descendants(child.id());
-    signal(child.id(), &family, Signal::TERM);
+    let family = Family::of(child.id());
+    family.signal(Signal::TERM);
     if let Some(status) = wait_until(child, Instant::now() + GRACE)? {
-        signal(child.id(), &family, Signal::KILL);
+        family.kill();
         return Ok(status);
     }
-    signal(child.id(), &descendants(child.id()), Signal::KILL);
+    kill(child)
+}
+
+/// As [`end`], but nobody gets a moment to say how it was: for what has shown all that a test wants to see.
+///
+/// # Errors
+/// When the child cannot be waited for.
+pub fn kill(child: &mut Child) -> io::Result<ExitStatus> {
+    Family::of(child.id()).kill();
     child.wait()
 }
 
@@ -146,44 +155,6 @@ fn wait_until(child: &mut Child, deadline: Instant) -> io::Result<Option<ExitSta
         }
         thread::sleep(POLL);
     }
-}
-
-fn signal(leader: u32, family: &[u32], which: Signal) {
-    // A process that is already gone is what we want, so failures do not matter.
-    if let Some(pid) = to_pid(leader) {
-        let _ = kill_process_group(pid, which);
-    }
-    for pid in family.iter().copied().filter_map(to_pid) {
-        let _ = kill_process(pid, which);
-    }
-}
-
-fn to_pid(raw: u32) -> Option<Pid> {
-    i32::try_from(raw).ok().and_then(Pid::from_raw)
-}
-
-/// All processes below `root`, parents first.
-fn descendants(root: u32) -> Vec<u32> {
-    let parents: Vec<(u32, u32)> = fs::read_dir("/proc")
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter_map(|pid| Some((pid, parent_of(pid)?)))
-        .collect();
-    let mut found = vec![root];
-    let mut next = 0;
-    while let Some(&parent) = found.get(next) {
-        found.extend(parents.iter().filter(|(_, p)| *p == parent).map(|(pid, _)| *pid));
-        next += 1;
-    }
-    found.remove(0);
-    found
-}
-
-fn parent_of(pid: u32) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may hold anything, so count from its end.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 type Reader = JoinHandle<Vec<u8>>;
@@ -213,6 +184,8 @@ fn finish(reader: Reader, timed_out: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn shell(script: &str) -> Command {
@@ -242,5 +215,22 @@ mod tests {
         let pid: u32 = seen.stdout.trim().parse().unwrap();
         let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         assert!(state.is_empty() || state.contains(") Z "), "still alive: {state}");
+    }
+
+    #[test]
+    fn shared_memory_of_what_is_killed_goes_with_it() {
+        let name = format!("/dev/shm/mpiscope_test_{}", std::process::id());
+        let script = format!(
+            "import mmap, time\nf = open('{name}', 'w+b'); f.truncate(4096)\nm = mmap.mmap(f.fileno(), 4096)\n\
+             print('there', flush=True); time.sleep(60)"
+        );
+        let mut command = Command::new("python3");
+        command.args(["-c", &script]).stdout(Stdio::piped()).process_group(0);
+        let mut child = command.spawn().unwrap();
+        let mut said = child.stdout.take().unwrap();
+        said.read_exact(&mut [0; 5]).unwrap();
+        assert!(Path::new(&name).exists());
+        assert_eq!(kill(&mut child).unwrap().signal(), Some(9));
+        assert!(!Path::new(&name).exists());
     }
 }

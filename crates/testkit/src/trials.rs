@@ -141,6 +141,12 @@ pub fn lldb() -> Option<String> {
     (!is_there).then(|| "there is no lldb".to_owned())
 }
 
+/// A terminal that a test can type into.
+pub fn tmux() -> Option<String> {
+    let is_there = Command::new("tmux").arg("-V").output().is_ok_and(|said| said.status.success());
+    (!is_there).then(|| "there is no tmux".to_owned())
+}
+
 /// Programs may be run as another user.
 pub fn another_user() -> Option<String> {
     let root = rustix::process::geteuid().is_root();

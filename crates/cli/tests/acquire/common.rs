@@ -148,7 +148,7 @@ impl Job {
 
 impl Drop for Job {
     fn drop(&mut self) {
-        let _gone = run::end(&mut self.child);
+        let _gone = run::kill(&mut self.child);
     }
 }
 

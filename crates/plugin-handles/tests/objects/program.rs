@@ -156,7 +156,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if self.child.try_wait().ok().flatten().is_none() {
-            let _ = run::end(&mut self.child);
+            let _ = run::kill(&mut self.child);
         }
     }
 }

@@ -146,7 +146,7 @@ impl Job {
 impl Drop for Job {
     fn drop(&mut self) {
         if !self.ended {
-            let _gone = run::end(&mut self.child);
+            let _gone = run::kill(&mut self.child);
         }
     }
 }
