@@ -1,10 +1,21 @@
 //! `mpiscope top` in a real terminal, that of tmux: what it shows, its keys, and that the terminal is given back.
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use mpiscope_testkit::trials::{self, trial};
+
 const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
+
+fn main() -> ExitCode {
+    trials::run(vec![
+        trial!(top_shows_a_job_obeys_keys_and_gives_the_terminal_back_however_it_ends, needs trials::tmux),
+        trial!(top_ends_with_its_terminal, needs trials::tmux),
+        trial!(once_and_json_need_no_terminal),
+    ])
+}
 
 /// A terminal of 80 columns with a shell in it, on a server of its own.
 struct Tmux {
@@ -12,15 +23,10 @@ struct Tmux {
 }
 
 impl Tmux {
-    /// Nothing where there is no tmux.
-    fn new() -> Option<Self> {
-        if Command::new("tmux").arg("-V").stdout(Stdio::null()).status().is_err() {
-            eprintln!("skipped: there is no tmux");
-            return None;
-        }
+    fn new() -> Self {
         let tmux = Self { socket: tempfile::tempdir().unwrap() };
         tmux.call(&["-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "env PS1='$ ' sh"]);
-        Some(tmux)
+        tmux
     }
 
     fn call(&self, arguments: &[&str]) -> String {
@@ -58,10 +64,16 @@ impl Tmux {
     }
 }
 
-impl Drop for Tmux {
-    fn drop(&mut self) {
+impl Tmux {
+    fn end(&self) {
         let _gone =
             Command::new("tmux").arg("-S").arg(self.socket.path().join("socket")).arg("kill-server").status();
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 
@@ -123,9 +135,8 @@ impl Drop for Job {
     }
 }
 
-#[test]
 fn top_shows_a_job_obeys_keys_and_gives_the_terminal_back_however_it_ends() {
-    let Some(tmux) = Tmux::new() else { return };
+    let tmux = Tmux::new();
     let given_back = |status: &str| {
         let screen = tmux.until("the shell again", |screen| screen.contains("same\n"));
         assert!(screen.contains(status) && !screen.contains("q quit"), "{screen}");
@@ -149,17 +160,37 @@ fn top_shows_a_job_obeys_keys_and_gives_the_terminal_back_however_it_ends() {
     given_back("status ");
 
     let (_job, name) = begun(&tmux);
-    let pid =
-        Command::new("pgrep").args(["-f", &format!("top --here --interval 0.2 {name}$")]).output().unwrap();
-    let pid = String::from_utf8(pid.stdout).unwrap();
     let killed =
-        Command::new("kill").args(["-TERM", pid.lines().next().expect("top runs")]).status().unwrap();
+        Command::new("kill").args(["-TERM", &pid_of_top(&name).expect("top runs")]).status().unwrap();
     assert!(killed.success());
     given_back("status 143");
 
     let (mut job, _) = begun(&tmux);
     job.end();
     given_back("status ");
+}
+
+/// Who closes a window or loses a connection leaves nothing behind that goes on for ever.
+fn top_ends_with_its_terminal() {
+    let tmux = Tmux::new();
+    let (_job, name) = begun(&tmux);
+    assert!(pid_of_top(&name).is_some());
+    tmux.end();
+    let begun = Instant::now();
+    while let Some(pid) = pid_of_top(&name) {
+        if begun.elapsed() > Duration::from_secs(20) {
+            let _killed = Command::new("kill").args(["-KILL", &pid]).status();
+            panic!("process {pid} goes on without its terminal");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn pid_of_top(name: &str) -> Option<String> {
+    let mut pgrep = Command::new("pgrep");
+    let found = pgrep.args(["-f", &format!("^[^ ]*mpiscope top --here --interval 0.2 {name}$")]);
+    let found = String::from_utf8(found.output().unwrap().stdout).unwrap();
+    found.lines().next().map(str::to_owned)
 }
 
 /// A job, and `top` in the terminal.
@@ -175,7 +206,6 @@ fn begun(tmux: &Tmux) -> (Job, String) {
     (job, name)
 }
 
-#[test]
 fn once_and_json_need_no_terminal() {
     let job = Job::new();
     let name = job.name();
@@ -198,6 +228,12 @@ fn once_and_json_need_no_terminal() {
     let letters: Vec<&str> =
         line["ranks"].as_array().unwrap().iter().filter_map(|r| r["letter"].as_str()).collect();
     assert_eq!(letters, ["r", "r"]);
-    let stream = top(&["--json", "--for", "3"]);
-    assert!(stream.lines().count() >= 2, "{stream}");
+    let mut command = Command::new(MPISCOPE);
+    command.args(["top", "--here", "--interval", "0.2", "--json", "--for", "60", &name]);
+    let mut streaming = command.stdout(Stdio::piped()).spawn().unwrap();
+    let stream: Vec<String> =
+        BufReader::new(streaming.stdout.take().unwrap()).lines().take(2).map(Result::unwrap).collect();
+    streaming.kill().unwrap();
+    streaming.wait().unwrap();
+    assert_eq!(stream.len(), 2, "{stream:?}");
 }

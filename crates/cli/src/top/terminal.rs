@@ -6,11 +6,14 @@ use super::screen;
 use super::view::View;
 use crate::render::Terminal;
 use anyhow::{Context, Result};
-use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use ratatui::crossterm::event::{self, Event, KeyEvent, KeyEventKind};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::low_level::emulate_default_handler;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long keys and signals wait at most.
@@ -18,7 +21,7 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// Shows the view until the user, a signal, the end of the job or the time ends it.
 pub fn run(sampler: &Sampler, view: &mut View, until: Option<Instant>) -> Result<()> {
-    let colour = Terminal::of(&std::io::stdout()).colour;
+    let colour = Terminal::of(&io::stdout()).colour;
     let signal = Arc::new(AtomicUsize::new(0));
     for number in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
         signal_hook::flag::register_usize(number, Arc::clone(&signal), number.unsigned_abs() as usize)?;
@@ -43,6 +46,7 @@ fn show(
     colour: bool,
     signal: &AtomicUsize,
 ) -> Result<()> {
+    let keys = keys_pressed();
     while signal.load(Ordering::Relaxed) == 0 && until.is_none_or(|until| Instant::now() < until) {
         terminal.draw(|frame| screen::draw(frame, view, colour))?;
         match sampler.poll(TICK) {
@@ -50,14 +54,31 @@ fn show(
             Ok(None) => {}
             Err(_) => return Ok(()),
         }
-        while event::poll(Duration::ZERO)? {
-            if let Event::Key(key) = event::read()?
-                && key.kind != KeyEventKind::Release
-                && keys::press(view, key) == Then::End
-            {
+        for key in keys.try_iter() {
+            if keys::press(view, key?) == Then::End {
                 return Ok(());
             }
         }
     }
     Ok(())
+}
+
+/// What the user presses. A thread of its own waits for it: of a terminal that is gone the reader of events reads nothing again and
+/// again, without coming back, and whoever asked it would not see the signal that says so.
+fn keys_pressed() -> Receiver<io::Result<KeyEvent>> {
+    let (sender, keys) = mpsc::channel();
+    thread::spawn(move || {
+        loop {
+            let key = match event::read() {
+                Ok(Event::Key(key)) if key.kind != KeyEventKind::Release => Ok(key),
+                Ok(_) => continue,
+                Err(why) => Err(why),
+            };
+            let over = key.is_err();
+            if sender.send(key).is_err() || over {
+                return;
+            }
+        }
+    });
+    keys
 }
