@@ -14,6 +14,7 @@ use mpiscope_testkit::trials::checked;
 use crate::subject::{Form, Subject, word};
 
 const WRONG_HANDLES: Program = Program { name: "wrong_handles", ranks: 1, needs: Needs::Nothing };
+const HANDLERS: Program = Program { name: "handlers", ranks: 1, needs: Needs::Nothing };
 const PLAIN: Program = Program { name: "ending", ranks: 1, needs: Needs::Nothing };
 
 /// What is in memory that was never written: what a library makes of a wrong handle may depend on it.
@@ -46,6 +47,9 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
             vec![trial(name.to_owned(), Box::new(move || wrong_handles(&s, &l)))]
         }
     };
+    let (s, l) = (Arc::clone(subject), Arc::clone(library));
+    let name = "a_signal_handler_that_calls_mpi_at_any_moment_changes_nothing";
+    trials.push(trial(name.to_owned(), Box::new(move || interrupted(&s, &l))));
     for (name, limit) in LIMITS {
         let (s, l) = (Arc::clone(subject), Arc::clone(library));
         let check = move || limited(&s, &l, limit);
@@ -59,9 +63,7 @@ fn wrong_handles(subject: &Subject, library: &Library) -> Result<()> {
     let lines = |layer: bool, filling: &str| -> Result<Vec<String>> {
         let mut words: Vec<OsString> = vec!["env".into(), format!("MALLOC_PERTURB_={filling}").into()];
         if layer {
-            let mut preload = OsString::from("LD_PRELOAD=");
-            preload.push(paths::libmpiscope().context("no libmpiscope.so; run `cargo xtask test`")?);
-            words.push(preload);
+            words.push(preload()?);
         }
         words.push(program.clone());
         let ran = subject.launch(library, 1, Form::Bare, &words, &|_| ())?;
@@ -78,6 +80,31 @@ fn wrong_handles(subject: &Subject, library: &Library) -> Result<()> {
         ensure!(changed.is_empty(), "not so under the layer: {changed:#?}");
     }
     Ok(())
+}
+
+fn interrupted(subject: &Subject, library: &Library) -> Result<()> {
+    let program = word(&subject.binary(&HANDLERS, library)?);
+    let run = |layer: bool| {
+        let mut words: Vec<OsString> = Vec::new();
+        if layer {
+            words.extend(["env".into(), preload()?]);
+        }
+        words.push(program.clone());
+        subject.launch(library, 1, Form::Bare, &words, &|_| ())
+    };
+    let (bare, seen) = (run(false)?, run(true)?);
+    ensure!(bare.outcome.success(), "without the layer: {}", bare.outcome.describe());
+    ensure!(bare.outcome.stdout.contains("interrupted, never mistaken"), "{}", bare.outcome.stdout);
+    ensure!(seen.outcome.success(), "under the layer: {}", seen.outcome.describe());
+    ensure!(seen.outcome.stdout == bare.outcome.stdout, "standard output changed: {}", seen.outcome.stdout);
+    Ok(())
+}
+
+/// What `env` sets for the layer.
+fn preload() -> Result<OsString> {
+    let mut preload = OsString::from("LD_PRELOAD=");
+    preload.push(paths::libmpiscope().context("no libmpiscope.so; run `cargo xtask test`")?);
+    Ok(preload)
 }
 
 fn limited(subject: &Subject, library: &Library, limit: &str) -> Result<()> {

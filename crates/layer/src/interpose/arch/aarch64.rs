@@ -160,6 +160,9 @@ pub fn mprotect(start: usize, len: usize, rights: i32) -> bool {
 
 /// Where a slot points that has a hook: straight on to the library inside a call, to the hook outside. `between` is done on the way to
 /// the hook, and keeps `x9` and the arguments.
+///
+/// The depth is raised before anything is stored: a signal handler may call MPI between any two instructions here, and must not
+/// change which function the hook finds.
 macro_rules! gate {
     ($(#[$doc:meta])* $name:ident between { $($between:literal,)* } $($operand:ident = sym $path:path)?) => {
         $(#[$doc])*
@@ -172,6 +175,8 @@ macro_rules! gate {
                 "add x10, x10, x11",
                 "ldr w12, [x10, {depth}]",
                 "cbnz w12, 2f",
+                "mov w12, #1",
+                "str w12, [x10, {depth}]",
                 "str w9, [x10, {slot}]",
                 "str x30, [x10, {return_address}]",
                 "mov x12, sp",
@@ -320,25 +325,26 @@ pub unsafe extern "C" fn enter_callback() {
         "ldr x11, [x19, {stack_pointer}]",
         "stp x10, x11, [sp, #48]",
         "ldr w20, [x19, {depth}]",
-        "str wzr, [x19, {depth}]",
         "ldr w10, [x19, {nested}]",
         "add w10, w10, w20",
         "str w10, [x19, {nested}]",
         "mov x10, sp",
         "str x10, [x19, {callback_stack}]",
+        // Comes last, and first on the way back: a signal handler that calls MPI in between changes nothing.
+        "str wzr, [x19, {depth}]",
         "adrp x10, {targets}",
         "add x10, x10, :lo12:{targets}",
         "ldr x10, [x10, x9, lsl #3]",
         "blr x10",
+        "str w20, [x19, {depth}]",
+        "ldr w10, [x19, {nested}]",
+        "sub w10, w10, w20",
+        "str w10, [x19, {nested}]",
         "ldp x10, x11, [sp, #48]",
         "str x10, [x19, {return_address}]",
         "str x11, [x19, {stack_pointer}]",
         "ldr x10, [sp, #32]",
         "str x10, [x19, {callback_stack}]",
-        "str w20, [x19, {depth}]",
-        "ldr w10, [x19, {nested}]",
-        "sub w10, w10, w20",
-        "str w10, [x19, {nested}]",
         "ldp x19, x20, [sp, #16]",
         "ldp x29, x30, [sp], #64",
         ".cfi_def_cfa_offset 0",

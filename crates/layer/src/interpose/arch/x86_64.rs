@@ -145,6 +145,9 @@ pub fn mprotect(start: usize, len: usize, rights: i32) -> bool {
 
 /// Where a slot points that has a hook: straight on to the library inside a call, to the hook outside. `between` is done on the way to
 /// the hook, and keeps `r11` and the arguments.
+///
+/// The depth is raised before anything is stored: a signal handler may call MPI between any two instructions here, and must not
+/// change which function the hook finds.
 macro_rules! gate {
     ($(#[$doc:meta])* $name:ident between { $($between:literal,)* } $($operand:ident = sym $path:path)?) => {
         $(#[$doc])*
@@ -155,6 +158,7 @@ macro_rules! gate {
                 "mov r10, qword ptr [rip + mpiscope_tls_block@GOTTPOFF]",
                 "cmp dword ptr fs:[r10 + {depth}], 0",
                 "jne 2f",
+                "mov dword ptr fs:[r10 + {depth}], 1",
                 "mov dword ptr fs:[r10 + {slot}], r11d",
                 "mov rax, qword ptr [rsp]",
                 "mov qword ptr fs:[r10 + {return_address}], rax",
@@ -293,20 +297,21 @@ pub unsafe extern "C" fn enter_callback() {
         "mov r10, qword ptr fs:[rbx + {stack_pointer}]",
         "mov qword ptr [rsp + 40], r10",
         "mov r10d, dword ptr [rsp + 24]",
-        "mov dword ptr fs:[rbx + {depth}], 0",
         "add dword ptr fs:[rbx + {nested}], r10d",
         "mov qword ptr fs:[rbx + {callback_stack}], rsp",
+        // Comes last, and first on the way back: a signal handler that calls MPI in between changes nothing.
+        "mov dword ptr fs:[rbx + {depth}], 0",
         "lea r10, [rip + {targets}]",
         "call qword ptr [r10 + 8 * r11]",
+        "mov r10d, dword ptr [rsp + 24]",
+        "mov dword ptr fs:[rbx + {depth}], r10d",
+        "sub dword ptr fs:[rbx + {nested}], r10d",
         "mov r10, qword ptr [rsp + 32]",
         "mov qword ptr fs:[rbx + {return_address}], r10",
         "mov r10, qword ptr [rsp + 40]",
         "mov qword ptr fs:[rbx + {stack_pointer}], r10",
         "mov r10, qword ptr [rsp + 16]",
         "mov qword ptr fs:[rbx + {callback_stack}], r10",
-        "mov r10d, dword ptr [rsp + 24]",
-        "mov dword ptr fs:[rbx + {depth}], r10d",
-        "sub dword ptr fs:[rbx + {nested}], r10d",
         "add rsp, 48",
         ".cfi_adjust_cfa_offset -48",
         "pop rbx",
