@@ -3,9 +3,35 @@
 #include "expect.h"
 #include <unistd.h>
 
-enum { THREADS = 4, ROUNDS = 50 };
+enum { THREADS = 4, ROUNDS = 50, MATCHED = 500, LONG = 4096 };
 static MPI_Comm comms[THREADS];
 static long sums[THREADS];
+
+/* The library gives the handle of a message that a thread has received to the next one at once, which another thread may match
+ * before the first has returned. */
+static void match(int me, int peer)
+{
+    static int data[THREADS][LONG];
+    for (int i = 0; i < MATCHED; i++) {
+        MPI_Message message = MPI_MESSAGE_NULL;
+        int there = 0;
+        if (expect_rank == 0) {
+            for (int j = 0; j < LONG; j++)
+                data[me][j] = i + j;
+            CALL(MPI_Send, data[me], LONG, MPI_INT, peer, me, comms[me]);
+            continue;
+        }
+        while (!there)
+            CALL(MPI_Improbe, peer, me, comms[me], &there, &message, MPI_STATUS_IGNORE);
+        CALL(MPI_Mrecv, data[me], LONG, MPI_INT, &message, MPI_STATUS_IGNORE);
+        for (int j = 0; j < LONG; j++) {
+            if (data[me][j] != i + j) {
+                fprintf(stderr, "thread %d: %d came, not %d\n", me, data[me][j], i + j);
+                MPI_Abort(MPI_COMM_WORLD, 97);
+            }
+        }
+    }
+}
 
 static void *work(void *argument)
 {
@@ -18,6 +44,7 @@ static void *work(void *argument)
         CALL(MPI_Waitall, 2, requests, MPI_STATUSES_IGNORE);
         sums[me] += got;
     }
+    match(me, peer);
     int here = 0;
     CALL(MPI_Is_thread_main, &here);
     CALL(MPI_Allreduce, MPI_IN_PLACE, &sums[me], 1, MPI_LONG, MPI_SUM, comms[me]);

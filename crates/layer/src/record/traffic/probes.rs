@@ -151,7 +151,7 @@ pub fn matched<A: Abi>(
     objects::facts::created(SectionKind::MESSAGES, &record.head);
 }
 
-/// A matched message, for the receive that takes it.
+/// A matched message, for the receive that has taken it.
 fn taken<A: Abi>(held: &State, call: &Call<A>, message: &'static Message) -> (Envelope, Posted) {
     {
         let _open = message.head.seq.open();
@@ -160,7 +160,6 @@ fn taken<A: Abi>(held: &State, call: &Call<A>, message: &'static Message) -> (En
         message.head.freed_at.set(call.since);
         message.head.freed_from.set(call.return_address());
     }
-    held.messages.remove(message);
     facts::message_taken(held, message);
     objects::facts::freed(SectionKind::MESSAGES, &message.head);
     held.messages.give(message);
@@ -182,6 +181,17 @@ pub fn before_matched_receive<A: Abi>(call: &Call<A>, message: *const A::Handle)
     let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
     let handle = scratch::pointed(message);
     scratch.message = if handle == held.null_message { None } else { held.messages.find(handle) };
+    // The library may give the handle to the next message before this call is over: a probe of another thread must not find this
+    // record.
+    if let Some(message) = scratch.message {
+        held.messages.remove(message);
+    }
+}
+
+/// The receive that was to take it has failed: it is still there.
+#[cold]
+fn not_taken(held: &State, message: &'static Message) {
+    held.messages.insert(message.head.handle.get(), message);
 }
 
 /// `MPI_Mrecv`.
@@ -191,6 +201,8 @@ pub fn after_mrecv<A: Abi>(call: &Call<A>, result: c_int, status: *const c_void)
     if result == A::SUCCESS || status::class(result) == A::ERR_TRUNCATE {
         let (from, posted) = taken(&held, call, message);
         arrived(*held, call, result, (from, None), RequestKind::MRECV, posted, given::<A>(status));
+    } else {
+        not_taken(&held, message);
     }
 }
 
@@ -206,6 +218,9 @@ pub fn after_imrecv<A: Abi>(
     let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
     let message = scratch.message.take();
     if result != A::SUCCESS {
+        if let Some(message) = message {
+            not_taken(&held, message);
+        }
         return;
     }
     let mut new = New {
