@@ -1,7 +1,9 @@
 //! Follows the ranks of this host while they run: looks at their images from outside, as often as a hundredth of one processor allows.
 //!
-//! The ranks are neither stopped nor slowed, and do nothing for it. What a look costs is measured, and the next one waits ninety-nine
-//! times as long. Who waits for whose message is looked at more rarely, since it takes longer, by the same rule.
+//! The ranks are neither stopped nor slowed, and do nothing for it. What a look costs is measured, and the next one waits until that is
+//! a hundredth of the time. Something is given in advance: the first second, in which images are opened, is all that short programs have.
+//! Who waits for whose message is looked at more rarely,
+//! since it takes longer, by the same rule.
 
 use mpiscope_job::monitor::{Follow, Followed};
 use rustix::time::{ClockId, clock_gettime};
@@ -13,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// Of one processor's time, looks of each sort take one part in so many.
 const PARTS: u32 = 100;
+/// Processor time that looks of each sort may take in advance.
+const ADVANCE: Duration = Duration::from_millis(50);
 /// Between two looks, however little they cost.
 const LEAST: Duration = Duration::from_millis(10);
 
@@ -64,6 +68,7 @@ fn go(new: &Receiver<OwnedFd>, Seen(follow): &Seen) {
     // Nobody is there yet.
     let Ok(first) = new.recv() else { return };
     locked(follow).add(first);
+    let (mut looks, mut samples) = (Budget::begin(), Budget::begin());
     let (mut pause, mut sample_at) = (LEAST, Instant::now() + LEAST);
     loop {
         let until = Instant::now() + pause;
@@ -74,23 +79,80 @@ fn go(new: &Receiver<OwnedFd>, Seen(follow): &Seen) {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
-        pause = pause_after(|| locked(follow).look());
+        pause = looks.pause_after(|| locked(follow).look());
         if Instant::now() >= sample_at {
-            let pause = pause_after(|| locked(follow).sample());
-            sample_at = Instant::now() + pause;
+            sample_at = Instant::now() + samples.pause_after(|| locked(follow).sample());
         }
     }
 }
 
-/// How long to wait after something, so that it takes its part of the time.
-fn pause_after(act: impl FnOnce()) -> Duration {
-    let before = spent();
-    act();
-    (spent().saturating_sub(before) * (PARTS - 1)).max(LEAST)
+/// What looks of one sort have cost beyond their part of the time until a moment.
+struct Budget {
+    over: Duration,
+    at: Instant,
 }
 
-/// The processor time of this thread.
-fn spent() -> Duration {
+impl Budget {
+    fn begin() -> Self {
+        Self { over: Duration::ZERO, at: Instant::now() }
+    }
+
+    /// Looks, and says how long to wait after it.
+    fn pause_after(&mut self, look: impl FnOnce()) -> Duration {
+        let before = processor_time();
+        look();
+        self.spend(processor_time().saturating_sub(before), Instant::now())
+    }
+
+    /// What is not used is not saved up, beyond what may be taken in advance at any time.
+    fn spend(&mut self, cost: Duration, now: Instant) -> Duration {
+        self.over = self.over.saturating_sub(now.saturating_duration_since(self.at) / PARTS) + cost;
+        self.at = now;
+        (self.over.saturating_sub(ADVANCE) * PARTS).max(LEAST)
+    }
+}
+
+/// Of this thread.
+fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Looks of a program that takes so many seconds, and their processor time; the first one opens images.
+    fn looks(budget: &mut Budget, seconds: u64, first: u64, others: u64) -> (Vec<Duration>, Duration) {
+        let (begun, mut spent, mut looks) = (budget.at, Duration::ZERO, Vec::new());
+        let mut now = begun;
+        while now - begun < Duration::from_secs(seconds) {
+            let cost = Duration::from_micros(if looks.is_empty() { first } else { others });
+            looks.push(now - begun);
+            spent += cost;
+            now += budget.spend(cost, now);
+        }
+        (looks, spent)
+    }
+
+    #[test]
+    fn the_first_second_is_seen_in_advance_and_all_others_by_a_hundredth() {
+        let (all, spent) = looks(&mut Budget::begin(), 100, 10_000, 500);
+        let early = all.iter().filter(|at| at.as_secs_f64() < 0.5).count();
+        assert_eq!(early, 50);
+        assert!(
+            spent <= ADVANCE + Duration::from_millis(1010) && all.len() > 1900,
+            "{spent:?}, {}",
+            all.len()
+        );
+    }
+
+    #[test]
+    fn what_cheap_looks_leave_over_is_not_saved_up() {
+        let mut budget = Budget::begin();
+        let (_, spent) = looks(&mut budget, 100, 10, 10);
+        assert!(spent <= Duration::from_millis(101), "{spent:?}");
+        let (_, spent) = looks(&mut budget, 10, 1000, 1000);
+        assert!(spent <= ADVANCE + Duration::from_millis(102), "{spent:?}");
+    }
 }

@@ -106,16 +106,22 @@ fn hottest(frame: &mut Frame<'_>, view: &View, latest: &Interval, area: Rect) {
 
 fn ranks(frame: &mut Frame<'_>, view: &View, latest: &Interval, area: Rect) {
     let shown = view.shown();
+    // A number that is cut off is another number.
+    let mut widths: [u16; 7] = [5, 1, 8, 5, 7, 8, 7];
     let rows = shown.iter().filter_map(|at| latest.ranks.get(*at)).map(|rank| {
-        let cells = text::cells(rank).map(|cell| Cell::from(escape(&cell).into_owned()));
+        let cells = text::cells(rank);
+        for (width, cell) in widths.iter_mut().zip(&cells) {
+            *width = (*width).max(cell.chars().count() as u16);
+        }
+        let cells = cells.map(|cell| Cell::from(escape(&cell).into_owned()));
         if rank.problem {
             Row::new(cells).style(Style::new().add_modifier(Modifier::BOLD))
         } else {
             Row::new(cells)
         }
     });
-    let widths = [5, 1, 8, 5, 7, 8, 6].map(Constraint::Length);
-    let widths = widths.into_iter().chain([Constraint::Min(14), Constraint::Min(10)]);
+    let rows: Vec<Row<'_>> = rows.collect();
+    let widths = widths.map(Constraint::Length).into_iter().chain([Constraint::Min(14), Constraint::Min(10)]);
     let header = Row::new(COLUMNS).style(dim());
     let table = Table::new(rows, widths).header(header).row_highlight_style(reversed());
     let mut state = TableState::default().with_selected(Some(view.selected));

@@ -121,6 +121,17 @@ fn a_thousand_ranks_fit_on_eighty_columns_and_the_late_one_is_first_by_useful_ti
 }
 
 #[test]
+fn no_number_of_a_rank_is_cut_off() {
+    let mut interval = interval(2);
+    interval.ranks[0] = Rank { age_s: Some(0.0175), calls: 1_234_567_890, ..rank(0, 'c') };
+    let mut view = View::new("j-1".into());
+    view.take(interval);
+    let lines = drawn(&view, 80, 24);
+    let row = lines.iter().find(|line| line.contains("1234567890")).unwrap_or_else(|| panic!("{lines:#?}"));
+    assert!(row.contains(" 17.5 ms ") && row.contains("MPI_Allreduce"), "milliseconds are no minutes: {row}");
+}
+
+#[test]
 fn a_filter_leaves_the_ranks_that_have_the_text_and_esc_takes_it_away() {
     let mut view = view(100);
     keys(&mut view, "/NODE1\n");

@@ -2,6 +2,7 @@
 
 use super::{Call, RankTrace};
 use crate::questions::observation::Observation;
+use crate::questions::observation::ledger::Waited;
 use crate::questions::why::Joined;
 use std::collections::BTreeMap;
 
@@ -57,12 +58,14 @@ pub fn find(
         let (from, to) = (*places.get(&ends.sender)?, *places.get(&ends.receiver)?);
         let sent_ns = at(from, ends.sent.posted_ns);
         let waited = ends.received.waited.as_ref();
-        let began = waited.map(|waited| at(to, waited.from_ns));
+        // A loop that asks waits since its first poll, and the last one has the message.
+        let inside = |waited: &Waited| waited.until_ns.saturating_sub(1).max(waited.from_ns);
+        let got = waited.map(|waited| at(to, inside(waited)));
         let posted_ns = at(to, ends.received.posted_ns);
-        let done_ns = ends.sent.waited.as_ref().map(|waited| at(from, waited.from_ns));
+        let done_ns = ends.sent.waited.as_ref().map(|waited| at(from, inside(waited)));
         Some(Message {
             sent: End { rank: from, call: ranks.get(from).and_then(|rank| around(rank, sent_ns)) },
-            received: End { rank: to, call: began.and_then(|ns| around(ranks.get(to)?, ns)) },
+            received: End { rank: to, call: got.and_then(|ns| around(ranks.get(to)?, ns)) },
             posted: ranks.get(to).and_then(|rank| around(rank, posted_ns)),
             done: done_ns.and_then(|ns| around(ranks.get(from)?, ns)),
             comm: ends.sent.comm,

@@ -1,5 +1,8 @@
 use super::*;
+use crate::questions::observation::ledger::{Ledger, Line, Ring, Waited};
+use crate::questions::observation::{Communicator, Observation};
 use std::error::Error;
+use std::sync::Arc;
 
 fn call(function: &str, begin_ns: u64, end_ns: u64, nested: u16) -> Call {
     Call { function: function.into(), begin_ns, end_ns, nested, ..Call::default() }
@@ -33,6 +36,32 @@ fn trace() -> JobTrace {
     };
     let ranks = vec![rank(0, sends), rank(1, receives)];
     JobTrace { ranks, messages: vec![message], comms: BTreeMap::new(), start_unix_ns: 1, hosts: 2 }
+}
+
+#[test]
+fn a_message_that_a_loop_asked_for_comes_to_the_last_of_its_calls() {
+    let line = |peer, [posted_ns, from_ns, until_ns]: [u64; 3]| {
+        let waited = Some(Waited { from_ns, until_ns, call: Arc::default() });
+        Line { comm: 7, peer, nth: 1, order: 1, posted_ns, waited, ..Line::default() }
+    };
+    let seen = |rank, ledger| Observation {
+        world: "w".into(),
+        rank: Some(rank),
+        size: Some(2),
+        pid: rank,
+        communicators: vec![Communicator { identity: 7, rank, size: 2, ..Communicator::default() }],
+        ledger: Some(Box::new(ledger)),
+        ..Observation::default()
+    };
+    let ring = |line| Ring { lines: vec![line], ..Ring::default() };
+    let sender = Ledger { sent: ring(line(1, [10, 10, 20])), ..Ledger::default() };
+    let receiver = Ledger { received: ring(line(0, [1, 5, 13])), ..Ledger::default() };
+    let mut ranks = trace().ranks;
+    ranks[1].threads[0].calls =
+        [(5, 6), (7, 8), (11, 13), (14, 15)].map(|(a, b)| call("MPI_Test", a, b, 0)).into();
+    let found = arrows::find(&[seen(0, sender), seen(1, receiver)], &ranks, &[0, 0], &BTreeMap::new());
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].sent.call, found[0].received.call), (Some((0, 0)), Some((0, 2))));
 }
 
 #[test]

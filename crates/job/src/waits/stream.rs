@@ -29,6 +29,10 @@ pub const LATER: usize = SETTLED as usize + 1;
 /// Looks until it is forgotten. A message of it of which the other end comes that late was none that it waited for.
 const FORGOTTEN: u64 = 64;
 
+/// Looks until whoever is not found is on another host, and how many lines wait for that.
+const FOUND: u64 = 16;
+const MOST_ALONE: usize = 1 << 14;
+
 /// A process at every look.
 type Id = usize;
 
@@ -57,6 +61,9 @@ struct Open {
     pairs: HashMap<Pair, Counted>,
     /// By pair, tag, and whether it is partitioned.
     ways: BTreeMap<(Pair, i32, bool), Queue>,
+    /// Lines of processes whose partner was not seen yet, with the look that found them: one may be found later than others. Sent ones are
+    /// marked.
+    alone: Vec<(Id, Line, bool, u64)>,
     /// Sends without an end of which the receive is known, by sender and place.
     unfinished: HashMap<(Id, u64), (Id, Line, Line)>,
     /// By process and beginning.
@@ -155,8 +162,12 @@ impl Open {
         }
         let indexes: HashMap<Id, ProcessIndex> = ids.iter().map(|(me, id)| (*id, *me)).collect();
         let mut found: Vec<(Id, Id, Line, Line)> = Vec::new();
+        let mut before: HashMap<Id, Vec<(Line, bool, u64)>> = HashMap::new();
+        for (id, line, sent, look) in std::mem::take(&mut self.alone) {
+            before.entry(id).or_default().push((line, sent, look));
+        }
         for (me, _, _, seen) in joined.processes() {
-            let (Some(id), Some(ledger)) = (ids.get(&me), &seen.ledger) else { continue };
+            let Some(id) = ids.get(&me) else { continue };
             let mut partners: HashMap<(u64, u32), Option<Id>> = HashMap::new();
             let mut partner = |line: &Line| {
                 *partners.entry((line.comm, line.peer)).or_insert_with(|| {
@@ -164,6 +175,10 @@ impl Open {
                     ids.get(&other).filter(|_| hosts.are_on_one_host([&me, &other])).copied()
                 })
             };
+            for (line, sent, look) in before.remove(id).unwrap_or_default() {
+                self.join(*id, line, sent, look, &mut partner);
+            }
+            let Some(ledger) = &seen.ledger else { continue };
             for line in &ledger.sent.lines {
                 found.extend(self.sent(*id, line, &mut partner));
             }
@@ -171,12 +186,20 @@ impl Open {
                 self.received(*id, line, &mut partner);
             }
         }
+        let rest =
+            before.into_iter().flat_map(|(id, lines)| lines.into_iter().map(move |(a, b, c)| (id, a, b, c)));
+        self.alone.extend(rest);
         let ended = found.len();
         found.extend(self.pair(last));
+        // All calls first: a message overtakes others of any sender and tag.
+        for (sender, receiver, sent, received) in &found {
+            if indexes.contains_key(sender) && indexes.contains_key(receiver) {
+                self.completed(*sender, sent);
+                self.completed(*receiver, received);
+            }
+        }
         for (sender, receiver, sent, received) in &found {
             let (Some(from), Some(to)) = (indexes.get(sender), indexes.get(receiver)) else { continue };
-            self.completed(*sender, sent);
-            self.completed(*receiver, received);
             let ends = Ends { sender: *from, receiver: *to, comm: 0, sent, received };
             self.overtaken(&ends, *receiver);
             let [in_probe, of_receiver, of_sender] = of_message(&ends);
@@ -202,16 +225,15 @@ impl Open {
         let taken = self.taken.entry(me).or_default();
         if line.place >= taken.0 {
             taken.0 = line.place + 1;
-            let to = partner(line)?;
-            self.count((me, to, line.comm), |counted| &mut counted.sent, line.nth);
-            self.way((me, to, line.comm), line).sent.push_back(line.clone());
+            self.join(me, line.clone(), true, self.looks, partner);
             return None;
         }
         line.waited.as_ref()?;
         if let Some((to, _, received)) = self.unfinished.remove(&(me, line.place)) {
             return Some((me, to, line.clone(), received));
         }
-        let queue = self.ways.get_mut(&((me, partner(line)?, line.comm), line.tag, line.partitioned))?;
+        let to = partner(line)?;
+        let queue = self.ways.get_mut(&((me, to, line.comm), line.tag, line.partitioned))?;
         let at = queue.sent.binary_search_by_key(&line.place, |known| known.place).ok()?;
         let known = queue.sent.get_mut(at).filter(|known| known.waited.is_none())?;
         known.waited.clone_from(&line.waited);
@@ -219,16 +241,40 @@ impl Open {
     }
 
     fn received(&mut self, me: Id, line: &Line, partner: &mut dyn FnMut(&Line) -> Option<Id>) {
-        let (look, taken) = (self.looks, self.taken.entry(me).or_default());
+        let taken = self.taken.entry(me).or_default();
         if line.place < taken.1 {
             return;
         }
         taken.1 = line.place + 1;
-        let Some(from) = partner(line) else { return };
-        self.count((from, me, line.comm), |counted| &mut counted.received, line.nth);
-        let queue = &mut self.way((from, me, line.comm), line).received;
+        self.join(me, line.clone(), false, self.looks, partner);
+    }
+
+    /// Puts a line that a look has found for the first time where its other end will be.
+    fn join(
+        &mut self,
+        me: Id,
+        line: Line,
+        sent: bool,
+        look: u64,
+        partner: &mut dyn FnMut(&Line) -> Option<Id>,
+    ) {
+        let Some(other) = partner(&line) else {
+            if look + FOUND > self.looks && self.alone.len() < MOST_ALONE {
+                self.alone.push((me, line, sent, look));
+            }
+            return;
+        };
+        if sent {
+            let pair = (me, other, line.comm);
+            self.count(pair, |counted| &mut counted.sent, line.nth);
+            self.way(pair, &line).sent.push_back(line);
+            return;
+        }
+        let (now, pair) = (self.looks, (other, me, line.comm));
+        self.count(pair, |counted| &mut counted.received, line.nth);
+        let queue = &mut self.way(pair, &line).received;
         let at = queue.partition_point(|(known, _)| known.order <= line.order);
-        queue.insert(at, (line.clone(), look));
+        queue.insert(at, (line, now));
     }
 
     fn way(&mut self, pair: Pair, line: &Line) -> &mut Queue {

@@ -523,6 +523,38 @@ fn who_waits_for_a_late_message_while_a_later_one_is_there_asked_in_the_wrong_or
     assert_eq!(kind(5), Kind::LATE_SENDER, "its receive was posted before");
 }
 
+#[test]
+fn what_one_rank_sent_before_is_in_the_wrong_order_whatever_its_tag() {
+    for tags in [[1, 2], [2, 1]] {
+        let tagged = |at: usize, line: Line| Line { tag: tags[at], place: at as u64, ..line };
+        let sent = vec![
+            tagged(0, end(1, 1, "MPI_Send", [10, 10, 11])),
+            tagged(1, end(1, 2, "MPI_Send", [319, 319, 320])),
+        ];
+        let received = vec![
+            Line { tag: tags[1], place: 0, ..line(0, 2, "MPI_Recv", "a.c:1", [20, 20, 320]) },
+            Line { tag: tags[0], place: 1, ..line(0, 1, "MPI_Recv", "a.c:2", [330, 330, 331]) },
+        ];
+        let seen = [with_messages(rank(0, 2), sent, vec![]), with_messages(rank(1, 2), vec![], received)];
+        let found = finish(Sum::default(), &seen, of_messages(0));
+        assert_eq!(found.list[0].kind, Kind::WRONG_ORDER, "{tags:?}: {found:?}");
+    }
+}
+
+#[test]
+fn messages_of_a_rank_that_is_found_later_than_others_are_not_lost() {
+    for late in [0, 1] {
+        let mut sum = Sum::default();
+        for look in 1..=3 {
+            let both = messages(1..=3 * look, 1..=3 * look);
+            let seen = if look == 1 { vec![both[1 - late].clone()] } else { both.to_vec() };
+            sum.add(&seen, of_messages(3 * look));
+        }
+        let found = finish(sum, &messages(1..=9, 1..=9), of_messages(9));
+        assert_eq!((found.messages_received, found.messages_seen), (9, 9), "rank {late}: {found:?}");
+    }
+}
+
 /// A collective that was started at a time and completed by a call.
 fn started(me: u32, size: u32, function: &str, at: u64, completed: Option<[u64; 2]>) -> Observation {
     let mut seen = with_collectives(rank(me, size), &[(function, None, at, 0)]);
