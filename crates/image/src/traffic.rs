@@ -271,6 +271,8 @@ codes! {
         UNTOLD = 256 => "not reported by the library",
         /// A call of a probe had waited for it: see [`Entry::probed`].
         WAITED_IN_PROBE = 512 => "waited for in a probe",
+        /// Buffered send that is no blocking call: complete without its receive.
+        BUFFERED = 1024 => "buffered",
     }
 }
 

@@ -271,10 +271,89 @@ static void scatterv_without_waiting_of_other_counts(void)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+/* finding received_and_not_waited_for 2 request-never-completed ranks 1 says never completed: 1 request */
+/* Whoever sent the message has done nothing wrong. */
+static void received_and_not_waited_for(void)
+{
+    static int value;
+    MPI_Request request;
+    if (rank == 0)
+        send(1, 3);
+    else
+        MPI_Irecv(&value, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, &request); /* here: received_and_not_waited_for */
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* finding broadcast_left_out 4 collective-not-entered ranks 3 says rank 3 called MPI_Finalize without having entered MPI_Bcast (collective 3 on MPI_COMM_WORLD), as ranks [0-2] had */
+/* The root need not wait, and nobody gets it from the last rank. */
+static void broadcast_left_out(void)
+{
+    int value = 0;
+    for (int i = 0; i < 3; i++)
+        if (i < 2 || rank != 3)
+            MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD); /* here: broadcast_left_out */
+}
+
+/* finding both_send_first 2 relies-on-buffering ranks [0-1] check says rank 0 would wait in MPI_Send at */
+static void both_send_first(void)
+{
+    int value = 0;
+    MPI_Send(&value, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD); /* here: both_send_first */
+    receive(1 - rank, 5);
+}
+
+/* finding sent_across_a_barrier 3 relies-on-buffering ranks [0-1] check says until rank 1 enters it */
+static void sent_across_a_barrier(void)
+{
+    int value = 0;
+    if (rank == 1)
+        MPI_Send(&value, 1, MPI_INT, 0, 5, MPI_COMM_WORLD); /* here: sent_across_a_barrier */
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        receive(1, 5);
+}
+
+/* finding sent_in_a_ring 4 relies-on-buffering ranks [0-3] check says in MPI_Send at */
+/* What stands before the ring would end whatever the library does: requests, a buffered send, any rank's message. */
+static void sent_in_a_ring(void)
+{
+    static char buffer[1000 + MPI_BSEND_OVERHEAD];
+    int value = 0, other, next = (rank + 1) % size, before = (rank + size - 1) % size, bytes;
+    void *detached;
+    MPI_Request request;
+    MPI_Buffer_attach(buffer, sizeof buffer);
+    MPI_Ibsend(&value, 1, MPI_INT, next, 1, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    receive(before, 1);
+    MPI_Buffer_detach(&detached, &bytes);
+    MPI_Irecv(&other, 1, MPI_INT, before, 2, MPI_COMM_WORLD, &request);
+    send(next, 2);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Send(&value, 1, MPI_INT, next, 3, MPI_COMM_WORLD); /* here: sent_in_a_ring */
+    receive(before, 3);
+}
+
+/* finding whoever_comes_first 3 message-race ranks 0 check says received from any rank at */
+static void whoever_comes_first(void)
+{
+    int value = 0;
+    if (rank > 0)
+        send(0, 4);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 1; rank == 0 && i < size; i++)
+        MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: whoever_comes_first */
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
 } findings[] = {
+    {"received_and_not_waited_for", received_and_not_waited_for},
+    {"broadcast_left_out", broadcast_left_out},
+    {"both_send_first", both_send_first},
+    {"sent_across_a_barrier", sent_across_a_barrier},
+    {"sent_in_a_ring", sent_in_a_ring},
+    {"whoever_comes_first", whoever_comes_first},
     {"gather_with_too_much_room", gather_with_too_much_room},
     {"gatherv_of_one_too_few", gatherv_of_one_too_few},
     {"scatterv_without_waiting_of_other_counts", scatterv_without_waiting_of_other_counts},

@@ -2,9 +2,12 @@
 //!
 //! ```text
 //! observations ──► Snapshot with all that is still known ─┬─► collectives that did not agree
+//!                                                         ├─► collectives that somebody never entered
 //!                                                         ├─► messages that nobody received
 //!                                                         └─► messages longer than the receive they came to
-//! ledgers of both ends, where they are kept ────────────────► type signatures that differ
+//! ledgers of both ends, where they are kept ──────────────┬─► type signatures that differ
+//!                                                         ├─► ranks that would wait for each other if nothing were buffered
+//!                                                         └─► receives from any rank, and other messages for them
 //! faults that calls were seen to make ──────────────────────► truncated messages, requests freed while active
 //! objects that were not freed ──────────────────────────────► handles leaked, requests never completed
 //! what stands open at MPI_Finalize ─────────────────────────► finalized with work pending
@@ -13,12 +16,17 @@
 //! The same model and the same comparisons as those of [`why`](super::why). Only what is certain is a finding: what has fallen out of the
 //! records, or cannot be seen, is none.
 
+mod absent;
+#[cfg(test)]
+mod ledgers;
 mod pending;
+mod races;
+mod strict;
 mod wrong_ends;
 
 use super::observation::{Observation, Stage};
 use super::why::messages::Pairs;
-use super::why::{Message, ProcessIndex, Snapshot, Words, disagreements, whole};
+use super::why::{Message, Mismatch, Peer, ProcessIndex, Receive, Snapshot, Words, disagreements, whole};
 use crate::leaks::Leak;
 use crate::objects::Kind as Object;
 use crate::worlds::Members;
@@ -38,6 +46,8 @@ pub struct Kind(pub &'static str);
 impl Kind {
     /// The members of a communicator gave different things to one collective.
     pub const COLLECTIVE_MISMATCH: Self = Self("collective-mismatch");
+    /// A member had finalized without a collective that others were in.
+    pub const COLLECTIVE_NOT_ENTERED: Self = Self("collective-not-entered");
     /// Messages that were sent and not received when all had finalized.
     pub const MESSAGE_NEVER_RECEIVED: Self = Self("message-never-received");
     /// Requests that were active when `MPI_Finalize` returned.
@@ -50,6 +60,10 @@ impl Kind {
     pub const TRUNCATED: Self = Self("truncated");
     /// The two ends of a message named different elements.
     pub const TYPE_MISMATCH: Self = Self("type-mismatch");
+    /// Ranks that would wait for each other if the library buffered nothing.
+    pub const RELIES_ON_BUFFERING: Self = Self("relies-on-buffering");
+    /// A receive from any rank for which there were messages of several.
+    pub const MESSAGE_RACE: Self = Self("message-race");
     /// A request was freed whose operation was under way.
     pub const REQUEST_FREED_ACTIVE: Self = Self("request-freed-active");
     /// `MPI_Finalize` was called while something was to be ended first.
@@ -75,15 +89,20 @@ pub struct Finding {
 pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     let snapshot = whole(observations, "its records are missing");
     let words = Words::new(&snapshot);
-    let mut found = mismatches(&snapshot, &words);
+    let differ = disagreements(&snapshot);
+    let mut found = mismatches(&differ, &words);
     found.extend(wrong_ends::truncated(observations, &snapshot, &words));
     found.extend(wrong_ends::types(observations, &words));
+    found.extend(strict::rings(observations, &words));
+    found.extend(races::wildcards(observations, &words));
     found.extend(pending::freed_active(observations));
     found.extend(pending::at_finalize(observations));
     // Who has not called MPI_Finalize may still have received what is missing.
     let at_the_end = |seen: &Observation| seen.stage == Stage::Finalized || pending::finalizes(seen);
     if !observations.is_empty() && observations.iter().all(at_the_end) {
         found.extend(unreceived(observations, &snapshot, &words));
+        let differ: Vec<_> = differ.iter().filter_map(|one| Some(one.groups.first()?.0.comm)).collect();
+        found.extend(absent::never_entered(&snapshot, &words, &differ));
     }
     let (requests, others): (Vec<&Leak>, Vec<&Leak>) = leaks.iter().partition(|leak| leak.active);
     let never_completed = |leak: &Leak| match leak.overwritten {
@@ -110,12 +129,11 @@ fn who(observations: &[Observation], seen: &Observation) -> Members {
 }
 
 /// The first on each communicator: what comes behind it follows from it.
-fn mismatches(snapshot: &Snapshot, words: &Words<'_>) -> Vec<Finding> {
+fn mismatches(all: &[Mismatch<'_>], words: &Words<'_>) -> Vec<Finding> {
     let mut seen = HashSet::new();
-    let all = disagreements(snapshot);
     let first =
         all.iter().filter(|mismatch| mismatch.groups.first().is_some_and(|(c, _)| seen.insert(c.comm)));
-    let finding = |mismatch: &super::why::Mismatch<'_>| {
+    let finding = |mismatch: &Mismatch<'_>| {
         let odd = mismatch.groups.get(1)?;
         Some(Finding {
             kind: Kind::COLLECTIVE_MISMATCH,
@@ -140,11 +158,25 @@ fn unreceived(observations: &[Observation], snapshot: &Snapshot, words: &Words<'
         untold.iter().any(fits)
     };
     let pairs = Pairs::of(snapshot);
+    let met = || pairs.posted().iter().filter_map(|(posted, sent)| Some((*posted, (*sent)?)));
+    let awaited: HashSet<*const Message> =
+        met().map(|(_, (_, message))| std::ptr::from_ref(message)).collect();
+    // Whose message came to it, a receive from any rank does not say.
+    let wild: Vec<(ProcessIndex, &Receive)> = met()
+        .filter(|((_, receive), _)| receive.matches.from == Peer::Any)
+        .map(|(posted, _)| posted)
+        .collect();
+    let may_be = |sender, message: &Message| {
+        wild.iter().any(|(to, receive)| *to == message.to && receive.matches.fits(sender, message))
+    };
     let mut found: BTreeMap<(ProcessIndex, Alike), (u64, &Message)> = BTreeMap::new();
     for (sender, process) in (0..).zip(&snapshot.processes) {
         for message in process.sent.iter().filter(|message| !is_untold(message)) {
-            // Who has matched it and not received it is reported elsewhere.
-            if pairs.is_matched(message) {
+            // Who has matched it and not received it is reported elsewhere, and who has not completed the receive for it.
+            if pairs.is_matched(message)
+                || awaited.contains(&std::ptr::from_ref(message))
+                || may_be(sender, message)
+            {
                 continue;
             }
             let alike = (message.to, message.comm, message.tag, message.place.clone());
@@ -285,6 +317,40 @@ mod tests {
         partly[1].history[0].kinds[0].totals = None;
         assert_eq!(findings(&partly, &[]), [], "what is not known is not wrong");
         assert_eq!(findings(&partly[..2], &[]), [], "one is not seen");
+    }
+
+    #[test]
+    fn who_finalizes_without_a_collective_that_others_were_in_is_found_when_all_have() {
+        let mut ranks: Vec<_> = (0..2).map(|number| rank(number, &["MPI_Barrier", "MPI_Bcast"])).collect();
+        ranks.push(rank(2, &["MPI_Barrier"]));
+        let found = findings(&ranks, &[]);
+        assert_eq!((found.len(), found[0].kind), (1, Kind::COLLECTIVE_NOT_ENTERED));
+        assert_eq!(found[0].ranks.to_string(), "2");
+        let wanted = "rank 2 called MPI_Finalize without having entered MPI_Bcast (collective 2 on MPI_COMM_WORLD), as ranks \
+                      [0-1] had at a.c:7";
+        assert_eq!(found[0].sentence, wanted);
+        ranks[1].stage = Stage::Running;
+        assert_eq!(findings(&ranks, &[]), []);
+        ranks.pop();
+        ranks[1].stage = Stage::Finalized;
+        assert_eq!(findings(&ranks, &[]), [], "one is not seen");
+    }
+
+    #[test]
+    fn a_message_for_which_a_receive_was_posted_is_not_called_unreceived() {
+        let mut ranks: Vec<_> = (0..3).map(|number| rank(number, &[])).collect();
+        let peer = Peer { rank: 1, sent: 1, sent_tags: 7, sent_bytes: 4, ..Default::default() };
+        ranks[0].communicators[0].peers.push(peer);
+        let posted = crate::questions::observation::Receive {
+            comm: 9,
+            from: Some(0),
+            tag: Some(7),
+            room: Some(4),
+            place: None,
+            order: 1,
+        };
+        ranks[1].posted.push(posted);
+        assert_eq!(findings(&ranks, &[]), []);
     }
 
     #[test]

@@ -55,6 +55,8 @@ pub struct Line {
     pub partitioned: bool,
     /// The receive was too short.
     pub failed: bool,
+    /// Bits of [`EntryFlag`].
+    pub flags: u32,
     /// What was named: the same for all messages of one line of the program.
     pub named: Arc<Named>,
     /// When it was posted, in nanoseconds of `CLOCK_MONOTONIC`.
@@ -186,12 +188,19 @@ impl Line {
             nth: entry.nth.get(),
             partitioned: has(EntryFlag::PARTITIONED),
             failed: has(EntryFlag::ERROR),
+            flags: entry.flags.get(),
             named: Arc::default(),
             posted_ns: clock.ns_at(entry.posted.get()),
             waited: call(&entry.waited_in, &entry.waited_from, [&entry.waited, &entry.completed]),
             probed: call(&entry.probed_in, &entry.probed_from, [&entry.probed, &entry.probed_until])
                 .filter(|_| has(EntryFlag::WAITED_IN_PROBE)),
         })
+    }
+
+    /// Whether it has a flag.
+    #[must_use]
+    pub fn is(&self, flag: EntryFlag) -> bool {
+        self.flags & flag.0 != 0
     }
 
     /// The calls in which the program waited for it.

@@ -29,7 +29,7 @@
 mod awaited;
 mod blocked;
 mod cause;
-mod collectives;
+pub(super) mod collectives;
 mod cycle;
 mod evidence;
 mod files;

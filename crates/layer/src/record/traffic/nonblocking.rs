@@ -35,6 +35,7 @@ pub mod kind {
 fn send_flags(kind: RequestKind) -> u32 {
     match kind {
         RequestKind::SSEND => EntryFlag::SYNCHRONOUS.0,
+        RequestKind::BSEND => EntryFlag::BUFFERED.0,
         RequestKind::PSEND => EntryFlag::PARTITIONED.0,
         _ => 0,
     }
