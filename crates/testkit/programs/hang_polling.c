@@ -134,5 +134,36 @@ static void all_poll_for_nothing(void)
         MPI_Iprobe((rank + 1) % size, 0, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE); /* here: all_poll_for_nothing */
 }
 
+/* scenario polls_for_a_barrier 3 polling culprit 2 says nobody can bring about */
+static void polls_for_a_barrier(void)
+{
+    int done = 0;
+    MPI_Request request;
+    if (rank == 2)
+        return;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    while (!done)
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+}
+
+/* scenario tests_what_is_complete_too 3 polling culprit 0 says nobody else can bring about */
+static void tests_what_is_complete_too(void)
+{
+    int values[2], one = 0, two = 0;
+    MPI_Request requests[2];
+    if (rank == 0) {
+        for (int i = 0; i < 2; i++)
+            MPI_Irecv(&values[i], 1, MPI_INT, i + 1, 0, MPI_COMM_WORLD, &requests[i]);
+        while (!one || !two) {
+            MPI_Test(&requests[0], &one, MPI_STATUS_IGNORE);
+            MPI_Test(&requests[1], &two, MPI_STATUS_IGNORE);
+        }
+    }
+    if (rank == 1)
+        MPI_Send(values, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 SCENARIOS(S(beats_and_pauses), S(beats_and_spins), S(work_by_the_clock), S(tests_in_turn),
-          S(tests_in_turn_for_nothing), S(probes_in_turn), S(tests_for_one_that_finalizes), S(all_poll_for_nothing))
+          S(tests_in_turn_for_nothing), S(probes_in_turn), S(tests_for_one_that_finalizes), S(all_poll_for_nothing),
+          S(polls_for_a_barrier), S(tests_what_is_complete_too))

@@ -3,7 +3,8 @@
 use crate::base::speed;
 use crate::interpose::frame::Call;
 use crate::record::fortran_call_site;
-use mpi_abi::Abi;
+use crate::record::traffic::scratch;
+use mpi_abi::{Abi, f};
 use mpiscope_image::derive::polling::Several;
 use mpiscope_image::derive::{Polling, polling};
 use mpiscope_image::layout::Thread;
@@ -29,7 +30,8 @@ pub fn spacing() -> u64 {
 #[inline(always)]
 pub fn asked<A: Abi>(call: &Call<A>, result: c_int, found: c_int) {
     let thread = call.thread();
-    if result != A::SUCCESS || found != 0 || call.since == 0 {
+    let nothing = found != 0 && tests_nothing(call);
+    if result != A::SUCCESS || found != 0 && !nothing || call.since == 0 {
         // Other calls follow, which is seen by their number.
         if thread.polls.get() >= polling::LEAST_SLOW {
             ended(thread);
@@ -39,6 +41,13 @@ pub fn asked<A: Abi>(call: &Call<A>, result: c_int, found: c_int) {
         // Only here the frames of a Fortran binding are open.
         thread.polled_from.set(fortran_call_site::here(call));
     }
+}
+
+/// A loop that tests what is complete already along with what is not has got no further by that.
+#[cold]
+#[inline(never)]
+fn tests_nothing<A: Abi>(call: &Call<A>) -> bool {
+    call.function() == f::MPI_Test && scratch::of(call).is_some_and(|scratch| scratch.tests_nothing)
 }
 
 /// The thread has asked once more, and found nothing. Whether it is in a loop in which it has not asked for the same from there just

@@ -78,6 +78,8 @@ impl Deref for Items {
 pub struct Scratch {
     /// The request of a call that has one.
     pub single: Item,
+    /// That is none: `MPI_Test` says at once that it is complete.
+    pub tests_nothing: bool,
     /// Requests of a call that looks all of them up before.
     pub items: Items,
     /// Requests of a call that looks up afterwards which of them are complete: their handles.

@@ -70,6 +70,7 @@ pub fn before_test<A: Abi>(
 ) {
     let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
     let handle = scratch::pointed(*request);
+    scratch.tests_nothing = handle == held.null_request;
     scratch.single = if held.is_multiple() { look(*held, handle) } else { Item::Handle(handle) };
     lend::<A>(scratch, status);
 }
