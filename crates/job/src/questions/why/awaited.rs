@@ -70,7 +70,7 @@ fn of_call(
     let mut whom = Vec::new();
     for need in needs {
         match need {
-            Need::Message(receive) if !pairs.finds(who, &receive.matches) => {
+            Need::Message(receive) if !pairs.finds(who, receive) => {
                 if let Peer::One(from) = receive.matches.from {
                     whom.push((from, Part::Sender));
                 }

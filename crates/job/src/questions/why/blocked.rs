@@ -170,7 +170,7 @@ impl Solver<'_> {
     }
 
     fn message(&mut self, index: ProcessIndex, receive: &Receive, wait: u32) -> bool {
-        if self.pairs.finds(index, &receive.matches) {
+        if self.pairs.finds(index, receive) {
             return true;
         }
         match receive.matches.from {

@@ -23,8 +23,8 @@ pub struct Pairs<'a> {
     matched: HashSet<*const Message>,
     /// Messages with a receive waiting for them, or that were received already: how many of the same envelope.
     received: HashMap<(ProcessIndex, ProcessIndex, CommIndex, i32), u32>,
-    /// Receives with a message on its way: how many of the same kind.
-    found: HashMap<(ProcessIndex, Match), u32>,
+    /// Receives with a message on its way, by what they match and where they stand among those posted.
+    found: HashMap<(ProcessIndex, Match, u64), u32>,
     /// Messages that no posted receive fits, by receiver.
     left: HashMap<ProcessIndex, Vec<Sent<'a>>>,
 }
@@ -84,7 +84,7 @@ impl<'a> Pairs<'a> {
             }
             self.posted.push(((receiver, receive), taken));
             if let Some((sender, message)) = taken {
-                *self.found.entry((receiver, receive.matches)).or_default() += 1;
+                *self.found.entry((receiver, receive.matches, receive.order)).or_default() += 1;
                 *self.received.entry((sender, receiver, message.comm, message.tag)).or_default() += 1;
             }
         }
@@ -100,7 +100,7 @@ impl<'a> Pairs<'a> {
     pub fn use_up(&mut self, index: ProcessIndex, process: &Process) {
         for need in process.calls().flat_map(|call| &call.met) {
             match need {
-                Need::Message(receive) => _ = self.finds(index, &receive.matches),
+                Need::Message(receive) => _ = self.finds(index, receive),
                 Need::Receiver(message) => _ = self.is_received(index, message),
                 Need::Collective(_) | Need::Action { .. } | Need::Outside { .. } => {}
             }
@@ -108,15 +108,15 @@ impl<'a> Pairs<'a> {
     }
 
     /// Whether a receive or probe of `receiver` finds a message. Each answer "yes" for a posted receive uses it up.
-    pub fn finds(&mut self, receiver: ProcessIndex, receive: &Match) -> bool {
-        match self.found.get_mut(&(receiver, *receive)) {
+    pub fn finds(&mut self, receiver: ProcessIndex, receive: &Receive) -> bool {
+        match self.found.get_mut(&(receiver, receive.matches, receive.order)) {
             Some(count) if *count > 0 => {
                 *count -= 1;
                 true
             }
             _ => {
                 let fits = |(sender, message): &Sent<'_>| {
-                    receive.fits(*sender, message) && !self.is_matched(message)
+                    receive.matches.fits(*sender, message) && !self.is_matched(message)
                 };
                 self.left(receiver).iter().any(fits)
             }

@@ -138,5 +138,6 @@ pub fn receive(from: Peer, tag: i32) -> Receive {
         room: Some(8),
         place: None,
         matched: false,
+        order: u64::MAX,
     }
 }

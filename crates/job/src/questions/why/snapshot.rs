@@ -274,6 +274,8 @@ pub struct Receive {
     pub place: Option<Arc<str>>,
     /// No receive yet: a probe has taken the message out of the queue for one (`MPI_Mprobe`).
     pub matched: bool,
+    /// Where it stands among those that the process posted: what tells it from others that match the same. Those without a number are alike.
+    pub order: u64,
 }
 
 /// A collective that a process is in, or has started.

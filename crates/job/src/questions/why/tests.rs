@@ -579,6 +579,31 @@ fn each_message_on_its_way_meets_one_receive() {
 }
 
 #[test]
+fn a_message_is_that_of_the_receive_posted_first_also_if_nobody_waits_for_it() {
+    let mut scene = Scene::of(2);
+    let posted =
+        |order, place: &str| super::Receive { order, place: Some(place.into()), ..receive(Peer::One(0), 1) };
+    scene.process(1).posted = vec![posted(1, "a.c:1"), posted(2, "a.c:2")];
+    scene.call(1, "MPI_Wait", Wait::All(vec![Need::Message(posted(2, "a.c:2"))]));
+    scene.sent(0, 1, 1).collective(0, "MPI_Finalize", 0);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
+    let wanted = "what it sent went to a receive posted before, at a.c:1, which is not waited for";
+    assert!(said.verdict.contains(wanted), "{}", said.verdict);
+    scene.sent(0, 1, 1);
+    assert!(!look(&scene).problem);
+}
+
+#[test]
+fn who_waits_for_some_of_one_request_waits_for_it() {
+    let mut scene = Scene::of(2);
+    scene.call(1, "MPI_Waitsome", Wait::Any(vec![Need::Message(receive(Peer::One(0), 1))]));
+    scene.collective(0, "MPI_Finalize", 0);
+    let said = look(&scene);
+    assert_eq!((said.kind, said.culprits[0].ranks.to_string()), (Kind::MESSAGE_NEVER_SENT, "0".to_owned()));
+}
+
+#[test]
 fn who_only_polls_polls_still_when_he_seems_to_compute_for_a_moment() {
     let mut first = Scene::of(2);
     first.receive(0, Peer::One(1), 3).collective(1, "MPI_Barrier", 1);
@@ -643,10 +668,11 @@ fn a_wildcard_receive_takes_the_message_that_fits_and_leaves_the_other() {
     let any = Match { from: Peer::Any, comm: WORLD, tag: Some(42) };
     let pairs = super::messages::Pairs::of(&scene.0);
     assert_eq!(pairs.left(1).len(), 2);
-    scene.process(1).posted = vec![super::Receive { matches: any, room: None, place: None, matched: false }];
+    let posted = super::Receive { matches: any, ..receive(Peer::Any, 42) };
+    scene.process(1).posted = vec![posted.clone()];
     let mut pairs = super::messages::Pairs::of(&scene.0);
     assert_eq!(pairs.left(1).iter().map(|(_, m)| m.tag).collect::<Vec<_>>(), [41]);
-    assert!(pairs.finds(1, &any) && !pairs.finds(1, &any));
+    assert!(pairs.finds(1, &posted) && !pairs.finds(1, &posted));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! wait for it. What is certain is a wait for a message of a rank that can send nothing any more; all else is only called a problem
 //! once it has lasted, and much longer than the loops of these ranks did before they went on.
 
-use super::{Case, Reason};
+use super::{Case, MOST_LINKS, Reason};
 use crate::questions::why::blocked::Blocked;
 use crate::questions::why::collectives;
 use crate::questions::why::snapshot::{Call, Need, Peer, Process, ProcessIndex, Wait};
@@ -51,7 +51,12 @@ impl Case<'_> {
             ranks(&who),
             verb(&who, "polls", "poll"),
         );
-        let mut reason = Reason::new(Kind::POLLING, verdict, next).blaming(self.culprit(poller));
+        let mut reason = Reason::new(Kind::POLLING, verdict, next);
+        let absent = self.absent(poller, live);
+        match absent.is_empty() {
+            true => reason = reason.blaming(self.culprit(poller)),
+            false => reason.culprits.extend(absent.iter().take(MOST_LINKS).map(|one| self.culprit(*one))),
+        }
         reason.certain = never.is_some();
         for culprit in near.into_iter().flat_map(|near| near.culprits) {
             if !reason.culprits.contains(&culprit) {
@@ -77,13 +82,11 @@ impl Case<'_> {
 
     /// Not even the poller itself could bring about what it polls for.
     fn never_comes(&self, poller: ProcessIndex, live: &[bool]) -> bool {
-        let could_send = |from: ProcessIndex| {
-            let acts = live.get(from as usize).copied().unwrap_or(true);
-            from == poller || (acts && !self.process(from).is_some_and(collectives::is_finalizing))
-        };
+        let could_send = |from: ProcessIndex| from == poller || self.could_act(from, live);
         // Who asks for a message of any rank need not know whether there will be one.
         let never = |need: &Need| match need {
             Need::Message(receive) => matches!(receive.matches.from, Peer::One(from) if !could_send(from)),
+            Need::Collective(_) => !self.absent_of(need, poller, live).is_empty(),
             _ => false,
         };
         self.polls(poller).any(|call| match &call.wait {
@@ -93,9 +96,32 @@ impl Case<'_> {
         })
     }
 
-    /// `; rank 1: in MPI_Finalize at ring.c:31`, of the rank that a message is polled for of.
+    /// Whether a process may still call anything.
+    fn could_act(&self, who: ProcessIndex, live: &[bool]) -> bool {
+        let acts = live.get(who as usize).copied().unwrap_or(true);
+        acts && !self.process(who).is_some_and(collectives::is_finalizing)
+    }
+
+    /// Members that can no longer enter a collective which is polled for.
+    fn absent_of(&self, need: &Need, poller: ProcessIndex, live: &[bool]) -> Vec<ProcessIndex> {
+        let Need::Collective(collective) = need else { return Vec::new() };
+        let mut missing = collectives::missing(self.snapshot, collective.comm, collective.number);
+        missing.retain(|member| *member != poller && !self.could_act(*member, live));
+        missing
+    }
+
+    fn absent(&self, poller: ProcessIndex, live: &[bool]) -> Vec<ProcessIndex> {
+        let needs = self.polls(poller).flat_map(|call| call.wait.needs());
+        needs.flat_map(|need| self.absent_of(need, poller, live)).collect()
+    }
+
+    /// `; rank 1: in MPI_Finalize at ring.c:31`, of the rank that a message is polled for of, or that is missing in a collective.
     fn other_side(&self, poller: ProcessIndex) -> String {
         let from = |need: &Need| match need {
+            Need::Collective(collective) => {
+                let missing = collectives::missing(self.snapshot, collective.comm, collective.number);
+                missing.into_iter().find(|member| *member != poller)
+            }
             Need::Message(receive) => match receive.matches.from {
                 Peer::One(from) if from != poller => Some(from),
                 _ => None,

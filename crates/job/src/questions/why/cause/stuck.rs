@@ -163,7 +163,12 @@ impl Case<'_> {
         let mut seen = HashSet::new();
         for stuck in found.stuck().filter(|stuck| !over(*stuck)) {
             let process = self.process(stuck)?;
-            let must = process.calls().filter(|call| matches!(call.wait, Wait::All(_)));
+            // Any of one is that one.
+            let must = process.calls().filter(|call| match &call.wait {
+                Wait::All(_) => true,
+                Wait::Any(needs) => needs.len() == 1,
+                Wait::Nothing => false,
+            });
             for need in must.flat_map(|call| call.wait.needs()) {
                 // All who are in one collective miss the same members.
                 if matches!(need, Need::Collective(c) if !seen.insert((c.comm, c.number))) {
@@ -188,8 +193,11 @@ impl Case<'_> {
             Need::Message(receive) => {
                 let Peer::One(from) = receive.matches.from else { return None };
                 let (from_said, wanted) = (self.words.rank(from), self.words.message(&receive.matches));
+                let taken = self.taken_before(stuck, receive).map_or_else(String::new, |at| {
+                    format!("; what it sent went to a receive posted before{at}, which is not waited for")
+                });
                 let verdict = format!(
-                    "rank {rank} waits for {wanted} that was never sent: rank {from_said} is in MPI_Finalize"
+                    "rank {rank} waits for {wanted} that was never sent: rank {from_said} is in MPI_Finalize{taken}"
                 );
                 (Kind::MESSAGE_NEVER_SENT, vec![from], verdict)
             }
@@ -221,6 +229,23 @@ impl Case<'_> {
         let mut reason = Reason::new(kind, verdict, next);
         reason.culprits.extend(culprits.into_iter().map(|culprit| self.culprit(culprit)));
         Some(reason)
+    }
+
+    /// Where the same process had posted a receive of just this before, that has got its message and is none of what its calls wait for.
+    fn taken_before(&self, receiver: ProcessIndex, receive: &Receive) -> Option<String> {
+        let waited = |posted: &Receive| {
+            let calls = self.process(receiver).into_iter().flat_map(Process::calls);
+            let mut needs = calls.flat_map(|call| call.wait.needs().iter().chain(&call.met));
+            needs.any(|need| matches!(need, Need::Message(other) if other.order == posted.order))
+        };
+        let before = |posted: &Receive| {
+            posted.matches == receive.matches && posted.order < receive.order && !waited(posted)
+        };
+        let all = self.pairs.posted().iter();
+        let mut taken =
+            all.filter(|((of, posted), sent)| *of == receiver && sent.is_some() && before(posted));
+        let ((_, posted), _) = taken.next()?;
+        Some(posted.place.as_ref().map_or_else(String::new, |place| format!(", at {place}")))
     }
 
     /// The message as the sender's records have it, with its size.

@@ -371,6 +371,7 @@ impl<'a> Joiner<'a> {
             room: receive.room,
             place,
             matched: false,
+            order: receive.order,
         })
     }
 

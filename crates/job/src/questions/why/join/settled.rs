@@ -38,7 +38,7 @@ fn several(process: &Process) -> impl Iterator<Item = (usize, &[Need])> {
 
 fn is_met(pairs: &mut Pairs<'_>, of: ProcessIndex, need: &Need) -> bool {
     match need {
-        Need::Message(receive) => pairs.finds(of, &receive.matches),
+        Need::Message(receive) => pairs.finds(of, receive),
         Need::Receiver(message) => pairs.is_received(of, message),
         // One that all have entered may still be one in which they differ.
         Need::Collective(_) | Need::Action { .. } | Need::Outside { .. } => false,

@@ -52,6 +52,21 @@ fn loops_that_may_send_by_the_clock_are_no_problem_before_they_are_much_longer_t
 }
 
 #[test]
+fn who_can_no_longer_enter_a_collective_is_blamed_and_not_who_polls_for_it() {
+    let mut scene = Scene::of(3);
+    for rank in 0..2 {
+        scene.collective(rank, "MPI_Ibarrier", 1);
+        let call = scene.process(rank).threads[0].call.as_mut().unwrap();
+        (call.polling, call.age_s) = (true, Some(0.1));
+    }
+    scene.collective(2, "MPI_Finalize", 0);
+    let said = look(&scene);
+    assert_eq!((said.kind, said.certain, said.culprits.len()), (Kind::POLLING, true, 1));
+    assert_eq!(said.culprits[0].ranks.to_string(), "2");
+    assert!(said.verdict.ends_with("; rank 2: in MPI_Finalize at mpi_finalize.c:1"), "{}", said.verdict);
+}
+
+#[test]
 fn polling_for_a_rank_that_can_send_nothing_more_is_certain_at_once() {
     let mut scene = Scene::of(2);
     asks(&mut scene, 0, Peer::One(1), (0.1, 0.0));
