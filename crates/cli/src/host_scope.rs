@@ -1,8 +1,8 @@
 //! How far a look at a running job goes: this host, or all hosts of the job.
 
-use mpiscope_job::acquire::SystemHosts;
-use mpiscope_job::job::Job;
-use mpiscope_job::other_hosts::{self, Elsewhere};
+use mpiscope_job::hosts::other_hosts::{self, Elsewhere};
+use mpiscope_job::jobs::acquire::SystemHosts;
+use mpiscope_job::jobs::job::Job;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::path::PathBuf;
 use std::time::Duration;

@@ -6,15 +6,17 @@ use crate::run::ended;
 use crate::selection::{self, Target};
 use crate::{exit, silent};
 use anyhow::{Result, bail};
-use mpiscope_job::acquire::{self, Acquired, Entry, Hosts, JobKey, Scope, Start, SystemHosts, Users, images};
-use mpiscope_job::connected::{self, Connected};
-use mpiscope_job::discover::discover;
-use mpiscope_job::evidence;
-use mpiscope_job::job::Job;
-use mpiscope_job::job_image::{HeldImage, LastStage};
-use mpiscope_job::other_hosts::{NONE_HERE, SEVERAL_HERE};
-use mpiscope_job::scheduler::{Allocation, SlurmId};
-use mpiscope_job::started_by::StartedBy;
+use mpiscope_job::hosts::other_hosts::{NONE_HERE, SEVERAL_HERE};
+use mpiscope_job::jobs::acquire::{
+    self, Acquired, Entry, Hosts, JobKey, Scope, Start, SystemHosts, Users, images,
+};
+use mpiscope_job::jobs::connected::{self, Connected};
+use mpiscope_job::jobs::discover::discover;
+use mpiscope_job::jobs::evidence;
+use mpiscope_job::jobs::job::Job;
+use mpiscope_job::jobs::job_image::{HeldImage, LastStage};
+use mpiscope_job::jobs::scheduler::{Allocation, SlurmId};
+use mpiscope_job::jobs::started_by::StartedBy;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
@@ -338,7 +340,7 @@ fn remark(entry: &Entry) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpiscope_job::acquire::{ProcessLocation, Spawned};
+    use mpiscope_job::jobs::acquire::{ProcessLocation, Spawned};
 
     #[test]
     fn a_spawned_rank_names_its_parent_and_a_lost_one_is_marked() {

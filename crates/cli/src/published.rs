@@ -2,12 +2,12 @@
 
 use crate::{attach, diff, doctor, inspect, procs, ps, report, top, vars, why};
 use expect_test::expect_file;
-use mpiscope_job::postmortem::{self, Postmortem};
+use mpiscope_job::performance::report::JobReport;
+use mpiscope_job::performance::trace::jsonl;
+use mpiscope_job::questions::postmortem::{self, Postmortem};
 use mpiscope_job::questions::queues::{self, Queues};
 use mpiscope_job::questions::why as question;
-use mpiscope_job::report::JobReport;
 use mpiscope_job::schema::of;
-use mpiscope_job::trace::jsonl;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ fn forms() -> serde_json::Result<Vec<(&'static str, String)>> {
         ("mpiscope.procs/1", of::<procs::Report<'static>>()?),
         ("mpiscope.ps/2", of::<ps::Report>()?),
         (queues::SCHEMA, of::<Queues>()?),
-        (mpiscope_job::report::SCHEMA, of::<JobReport>()?),
+        (mpiscope_job::performance::report::SCHEMA, of::<JobReport>()?),
         (report::summary::SCHEMA, of::<report::summary::Summary<'static>>()?),
         (top::interval::SCHEMA, of::<top::interval::Interval>()?),
         (jsonl::SCHEMA, jsonl::schema()?),

@@ -5,9 +5,9 @@ use crate::host_scope::HostScope;
 use crate::render::{self, Screen, complain, while_working};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
-use mpiscope_job::evidence::{self, Saved};
-use mpiscope_job::job::Job;
-use mpiscope_job::other_hosts::{Elsewhere, SEVERAL_HERE};
+use mpiscope_job::hosts::other_hosts::{Elsewhere, SEVERAL_HERE};
+use mpiscope_job::jobs::job::Job;
+use mpiscope_job::save::{self, Saved};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -65,14 +65,7 @@ pub fn save(options: &Options) -> Result<ExitCode> {
     let file = folder.as_ref().map_or_else(|| target.to_owned(), |folder| folder.path().join("evidence"));
     let saved = while_working("saving the ranks", || {
         let elsewhere = options.host_scope.join(&mut job, pause, options.stacks);
-        Ok::<_, anyhow::Error>(evidence::save(
-            &job,
-            pause,
-            options.stacks,
-            &*job.symbols(),
-            elsewhere,
-            &file,
-        )?)
+        Ok::<_, anyhow::Error>(save::save(&job, pause, options.stacks, &*job.symbols(), elsewhere, &file)?)
     })?;
     let status = if saved.not_seen.is_empty() { exit::FINE } else { exit::PROBLEM };
     if folder.is_some() {
@@ -93,7 +86,7 @@ pub fn save(options: &Options) -> Result<ExitCode> {
 
 /// Writes what is here of a job to a file.
 pub fn write(job: &Job, pause: Duration, stacks: bool, file: &Path) -> Result<Saved> {
-    Ok(evidence::save(job, pause, stacks, &*job.symbols(), Elsewhere::default(), file)?)
+    Ok(save::save(job, pause, stacks, &*job.symbols(), Elsewhere::default(), file)?)
 }
 
 fn job(name: Option<&str>) -> Result<Job> {

@@ -1,15 +1,15 @@
 //! What the user means: a job, a process, a file, or the only job there is.
 
 use anyhow::{Result, anyhow, bail};
-use mpiscope_job::discover::discover;
-use mpiscope_job::evidence;
-use mpiscope_job::job::{Job, Parts};
-use mpiscope_job::live_process;
-use mpiscope_job::locate::Locate;
-use mpiscope_job::other_hosts::announced;
-use mpiscope_job::process_tree::Families;
-use mpiscope_job::scheduler::{self, Allocation, SlurmId};
-use mpiscope_job::symbols::FileSymbols;
+use mpiscope_job::jobs::announced;
+use mpiscope_job::jobs::discover::discover;
+use mpiscope_job::jobs::evidence;
+use mpiscope_job::jobs::job::{Job, Parts};
+use mpiscope_job::jobs::live_process;
+use mpiscope_job::jobs::scheduler::{self, Allocation, SlurmId};
+use mpiscope_job::jobs::symbols::FileSymbols;
+use mpiscope_job::model::locate::Locate;
+use mpiscope_job::sources::process_tree::Families;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

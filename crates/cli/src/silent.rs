@@ -1,7 +1,7 @@
 //! Ranks that have not called MPI, in the list of a job's processes.
 
-use mpiscope_job::acquire::{Acquired, Entry, ImageEntry, JobKey, images};
-use mpiscope_job::silent::{Silent, environment, ranks};
+use mpiscope_job::jobs::acquire::{Acquired, Entry, ImageEntry, JobKey, images};
+use mpiscope_job::jobs::silent::{Silent, environment, ranks};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;

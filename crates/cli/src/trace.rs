@@ -6,7 +6,7 @@ use crate::render::{self, complain, while_working};
 use crate::report::source::{self, Kind};
 use crate::selection;
 use anyhow::{Context, Result, bail};
-use mpiscope_job::trace::{self, JobTrace, Looked, jsonl, otf2, perfetto};
+use mpiscope_job::performance::trace::{self, JobTrace, Looked, jsonl, otf2, perfetto};
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};

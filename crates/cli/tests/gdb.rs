@@ -98,7 +98,7 @@ fn the_script_knows_the_kinds_of_handles_that_there_are() {
     let table = script.split_once("KINDS = {").unwrap().1.split_once('}').unwrap().0;
     let known: Vec<&str> =
         table.lines().map(|line| line.trim().trim_end_matches(',')).filter(|line| !line.is_empty()).collect();
-    let handles = mpiscope_job::objects::Kind::ALL.iter().filter(|kind| kind.object_kind().is_some());
+    let handles = mpiscope_job::model::objects::Kind::ALL.iter().filter(|kind| kind.object_kind().is_some());
     let kinds: Vec<String> =
         handles.map(|kind| format!("\"{}\": \"{}\"", kind.c_type(), kind.name())).collect();
     assert_eq!(known, kinds);

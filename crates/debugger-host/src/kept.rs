@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use mpiscope_job::evidence;
-use mpiscope_job::job_image::JobImage;
-use mpiscope_job::process::Process;
+use mpiscope_job::jobs::evidence;
+use mpiscope_job::jobs::job_image::JobImage;
+use mpiscope_job::model::process::Process;
 use mpiscope_target::{ByteOrder, InMemory};
 
 /// The variable of the layer that points to the image.

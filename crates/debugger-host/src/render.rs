@@ -7,7 +7,7 @@ use mpiscope_debug_interfaces::extended::{self as ext, flag, kind};
 use mpiscope_debug_interfaces::handles::{
     self, CommInfo, ErrhandlerInfo, ProcessId, RequestInfo, StatusInfo,
 };
-use mpiscope_job::objects::Kind;
+use mpiscope_job::model::objects::Kind;
 use serde_json::{Map, Value, json};
 
 use crate::handles::give_back;

@@ -4,11 +4,13 @@
 //! What is measured is the command itself: it asks, joins and shows.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
-use mpiscope_job::discover::discover;
-use mpiscope_job::evidence::{self, Manifest};
-use mpiscope_job::locate::NoSymbols;
-use mpiscope_job::other_hosts::{Elsewhere, announced};
-use mpiscope_job::rankset::RankSet;
+use mpiscope_job::base::rankset::RankSet;
+use mpiscope_job::hosts::other_hosts::Elsewhere;
+use mpiscope_job::jobs::announced;
+use mpiscope_job::jobs::discover::discover;
+use mpiscope_job::jobs::evidence::Manifest;
+use mpiscope_job::model::locate::NoSymbols;
+use mpiscope_job::save;
 use mpiscope_job::test_image::TestImage;
 use serde_json::Value;
 use std::fs::File;
@@ -83,7 +85,7 @@ fn generate(folder: &Path, hosts: u32) {
             comm.rank.set(host * RANKS + number);
         }
         let (pause, nothing) = (Duration::ZERO, Elsewhere::default());
-        evidence::save(&job, pause, false, &NoSymbols, nothing, &draft).unwrap();
+        save::save(&job, pause, false, &NoSymbols, nothing, &draft).unwrap();
         rename(&draft, &folder.join(&name), &name);
     }
     std::fs::remove_file(draft).unwrap();

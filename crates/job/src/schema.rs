@@ -1,6 +1,6 @@
 //! The forms of the JSON, as JSON Schema. Types that write themselves in their own way have theirs here; the others derive it.
 
-use crate::objects::{Hex, Kind};
+use crate::model::objects::{Hex, Kind};
 use crate::{Members, RankSet};
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;

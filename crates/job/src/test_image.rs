@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 #![allow(clippy::missing_panics_doc, clippy::unwrap_used)]
 
-use crate::clock::Moment;
+use crate::base::clock::Moment;
 use mpi_abi::AbiKind;
 use mpiscope_image::layout::{
     Chars, ClockKind, FunctionRecord, Process, Recording, SectionKind, State, Thread,

@@ -13,8 +13,8 @@ use std::thread;
 use std::time::Duration;
 
 use mpiscope_image::Image;
-use mpiscope_job::discover::discover;
-use mpiscope_job::objects::{Datatype, ImageOnly, Info, Kind, Lifetime, Object, Reader};
+use mpiscope_job::jobs::discover::discover;
+use mpiscope_job::model::objects::{Datatype, ImageOnly, Info, Kind, Lifetime, Object, Reader};
 use mpiscope_job::{Bytes, Process};
 use mpiscope_testkit::mpi::{self, Library};
 use mpiscope_testkit::{paths, run};

@@ -1,16 +1,17 @@
 //! Evidence files: what is read from one is what was there, and a damaged one is an error.
 
-use mpiscope_job::discover::discover;
-use mpiscope_job::evidence::{self, Evidence};
-use mpiscope_job::job::Job;
-use mpiscope_job::job_image::JobImage;
-use mpiscope_job::locate::NoSymbols;
-use mpiscope_job::other_hosts::Elsewhere;
-use mpiscope_job::questions::observation::Observation;
-use mpiscope_job::questions::observation::live::look;
+use mpiscope_job::hosts::other_hosts::Elsewhere;
+use mpiscope_job::jobs::discover::discover;
+use mpiscope_job::jobs::evidence::{self, Evidence};
+use mpiscope_job::jobs::job::Job;
+use mpiscope_job::jobs::job_image::JobImage;
+use mpiscope_job::model::locate::NoSymbols;
+use mpiscope_job::model::rank::{Rank, SymbolContext};
+use mpiscope_job::model::rank_status::RankStatus;
+use mpiscope_job::observation::Observation;
+use mpiscope_job::questions::live::look;
 use mpiscope_job::questions::why::{snapshot, verdict};
-use mpiscope_job::rank::{Rank, SymbolContext};
-use mpiscope_job::rank_status::RankStatus;
+use mpiscope_job::save;
 use mpiscope_job::test_image::{TestImage, memory_file};
 use mpiscope_target::Files;
 use std::fs;
@@ -37,8 +38,7 @@ fn saved(name: &str) -> (Job, TestImage, impl Sized, tempfile::TempDir, PathBuf)
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("job.mpiscope");
     let saved =
-        evidence::save(&job, Duration::from_millis(20), false, &NoSymbols, Elsewhere::default(), &file)
-            .unwrap();
+        save::save(&job, Duration::from_millis(20), false, &NoSymbols, Elsewhere::default(), &file).unwrap();
     assert_eq!((saved.processes, saved.not_seen.len()), (2, 0));
     assert_eq!(saved.bytes, fs::metadata(&file).unwrap().len());
     (job, sample, untouched, dir, file)
@@ -53,7 +53,7 @@ fn the_files_of_all_hosts_in_a_folder_are_one_job_and_other_files_there_are_none
         let part = discover().into_iter().find(|job| job.name == "evidence-of-hosts").unwrap();
         let elsewhere = Elsewhere { not_seen: vec![format!("by {name}")], ..Elsewhere::default() };
         let file = dir.path().join(name);
-        evidence::save(&part, Duration::ZERO, false, &NoSymbols, elsewhere, &file).unwrap();
+        save::save(&part, Duration::ZERO, false, &NoSymbols, elsewhere, &file).unwrap();
     }
     fs::copy(dir.path().join("evidence.mpiscope"), dir.path().join("hang.mpiscope")).unwrap();
     fs::write(dir.path().join("evidence.mpiscope.txt"), "PK").unwrap();
@@ -106,7 +106,7 @@ fn what_was_not_seen_when_a_file_was_written_is_known_of_its_job() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("job.mpiscope");
     let elsewhere = Elsewhere { not_seen: vec!["node7: no answer".to_owned()], ..Elsewhere::default() };
-    evidence::save(&job, Duration::ZERO, false, &NoSymbols, elsewhere, &file).unwrap();
+    save::save(&job, Duration::ZERO, false, &NoSymbols, elsewhere, &file).unwrap();
     assert_eq!(evidence::open(&file).unwrap().job.not_seen, ["node7: no answer"]);
 }
 

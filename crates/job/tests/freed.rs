@@ -4,9 +4,9 @@ use mpiscope_image::layout::{SectionKind, State};
 use mpiscope_image::objects::{Comm, Errhandler, Flag, Head, Life, Op, uid};
 use mpiscope_image::traffic::{Request, RequestKind};
 use mpiscope_job::Bytes;
-use mpiscope_job::image_source::open_fd;
-use mpiscope_job::leaks;
-use mpiscope_job::objects::{self, ImageOnly, Kind, Lifetime, Reader};
+use mpiscope_job::model::objects::{self, ImageOnly, Kind, Lifetime, Reader};
+use mpiscope_job::questions::leaks;
+use mpiscope_job::sources::image_source::open_fd;
 use mpiscope_job::test_image::TestImage;
 
 /// Of MPICH's ABI.

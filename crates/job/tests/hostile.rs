@@ -14,10 +14,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use mpiscope_image::Image;
-use mpiscope_job::clock::TickClock;
-use mpiscope_job::objects::{ImageOnly, Kind, Reader};
-use mpiscope_job::symbols::FileSymbols;
-use mpiscope_job::{Bytes, Process, leaks, open_file};
+use mpiscope_job::base::clock::TickClock;
+use mpiscope_job::jobs::symbols::FileSymbols;
+use mpiscope_job::model::objects::{ImageOnly, Kind, Reader};
+use mpiscope_job::{Bytes, Process, open_file, questions::leaks};
 use mpiscope_testkit::damage::{Damage, Dice, damage, done};
 
 /// Changed images for each image of the corpus.
@@ -133,9 +133,9 @@ fn images_of_an_older_layout_are_read_whole_with_zeros_for_what_they_lack() {
         fs::write(&file, corpus::image(&name)).unwrap();
         let image = open_file(&file).unwrap();
         let process = Process::read(&image, None).unwrap();
-        let values = mpiscope_job::variables::values(&image, &process, false);
+        let values = mpiscope_job::questions::variables::values(&image, &process, false);
         assert!(values.is_ok_and(|values| !values.is_empty()), "{name}");
-        let of_objects = mpiscope_job::variables::bound::values(&image, &process).unwrap();
+        let of_objects = mpiscope_job::questions::variables::bound::values(&image, &process).unwrap();
         assert!(!of_objects.is_empty(), "{name}");
         let reader = Reader::new(&image, &ImageOnly).unwrap();
         for kind in Kind::ALL {

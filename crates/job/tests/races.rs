@@ -5,7 +5,7 @@ mod corpus;
 use std::cell::{Cell, RefCell};
 
 use mpiscope_image::{Image, Source};
-use mpiscope_job::objects::{Datatype, ImageOnly, Reader};
+use mpiscope_job::model::objects::{Datatype, ImageOnly, Reader};
 
 /// An image whose record is taken by another object at the moment when somebody reads its name.
 struct Shifting {

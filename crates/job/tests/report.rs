@@ -2,14 +2,14 @@
 
 use mpiscope_image::Image;
 use mpiscope_image::layout::{HEADER_SIZE, State};
-use mpiscope_job::clock::Moment;
-use mpiscope_job::image_source::open_fd;
-use mpiscope_job::locate::NoSymbols;
-use mpiscope_job::process::Ending;
-use mpiscope_job::rank::{Rank, SymbolContext};
-use mpiscope_job::rank_status::RankStatus;
-use mpiscope_job::report::Observed;
-use mpiscope_job::report::facts::Facts;
+use mpiscope_job::base::clock::Moment;
+use mpiscope_job::model::locate::NoSymbols;
+use mpiscope_job::model::process::Ending;
+use mpiscope_job::model::rank::{Rank, SymbolContext};
+use mpiscope_job::model::rank_status::RankStatus;
+use mpiscope_job::performance::report::Observed;
+use mpiscope_job::performance::report::facts::Facts;
+use mpiscope_job::sources::image_source::open_fd;
 use mpiscope_job::test_image::TestImage;
 use mpiscope_job::{JobReport, Process};
 

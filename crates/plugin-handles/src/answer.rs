@@ -9,7 +9,7 @@ use mpiscope_debug_interfaces::extended::{
 use mpiscope_debug_interfaces::handles::ProcessId;
 use mpiscope_image::layout::State;
 use mpiscope_image::objects::Flag;
-use mpiscope_job::objects::{Attribute, CallSite, Common, Lifetime, Reader, Reference};
+use mpiscope_job::model::objects::{Attribute, CallSite, Common, Lifetime, Reader, Reference};
 use mpiscope_plugin_support::{Allocations, NoMemory, chars};
 
 use crate::context::{Seen, is_over};

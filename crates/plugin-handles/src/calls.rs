@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use mpiscope_debug_interfaces::extended::{Call, CallsInfo};
 use mpiscope_debug_interfaces::handles::code;
 use mpiscope_debug_interfaces::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo, TAddr};
-use mpiscope_job::objects::{Kind, OpenCall};
+use mpiscope_job::model::objects::{Kind, OpenCall};
 use mpiscope_plugin_support::chars;
 
 use crate::answer::nanoseconds;

@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use mpiscope_debug_interfaces::handles::code;
 use mpiscope_debug_interfaces::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo};
 use mpiscope_image::layout::State;
-use mpiscope_job::objects::{Missing, Reader, TargetContext};
+use mpiscope_job::model::objects::{Missing, Reader, TargetContext};
 use mpiscope_plugin_support::{Allocations, ImageMemory, NoMemory, Unavailable, View, caught};
 use mpiscope_target::Target;
 

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 
 use mpiscope_debug_interfaces::handles::code;
 use mpiscope_debug_interfaces::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo, TAddr};
-use mpiscope_job::objects::Kind;
+use mpiscope_job::model::objects::Kind;
 
 use crate::context::{Code, Context, guarded};
 

@@ -10,7 +10,7 @@ use mpiscope_debug_interfaces::extended::{
 use mpiscope_debug_interfaces::handles::code;
 use mpiscope_debug_interfaces::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo, TAddr};
 use mpiscope_image::traffic::UNKNOWN_SIZE;
-use mpiscope_job::objects::{
+use mpiscope_job::model::objects::{
     Communicator, Datatype, Errhandler, File, Group, Info, Keyval, Kind, Message, Op, Reader, Request,
     Session, Topology, Window,
 };
@@ -208,7 +208,7 @@ fn request(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Allocations) ->
         (model.tag.is_none() && model.peer.is_some() && model.class == "point-to-point", flag::ANY_TAG),
         (model.peer.as_ref().is_some_and(|peer| peer.name == Some("MPI_ANY_SOURCE")), flag::ANY_SOURCE),
     ];
-    let at = |when: &Option<mpiscope_job::objects::request::When>| {
+    let at = |when: &Option<mpiscope_job::model::objects::request::When>| {
         when.as_ref().map_or((0, 0), |when| (when.address.0, nanoseconds(when.seconds)))
     };
     let (started, completed) = (at(&model.start), at(&model.completion));
@@ -324,7 +324,7 @@ fn window(
 ) -> Result<WindowInfo, Code> {
     let model: Window = reader.get(handle)?;
     let sync = model.last_synchronisation.as_ref();
-    let lock = |lock: &mpiscope_job::objects::window::Lock| Lock {
+    let lock = |lock: &mpiscope_job::model::objects::window::Lock| Lock {
         lock_target: signed(lock.target),
         lock_exclusive: c_int::from(lock.exclusive),
     };

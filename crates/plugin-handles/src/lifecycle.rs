@@ -9,7 +9,7 @@ use mpiscope_debug_interfaces::handles::{self, HandleInfo, NameMap, code};
 use mpiscope_debug_interfaces::mqs::{
     BasicCallbacks, ImageCallbacks, ImageInfo, MqsImage, MqsProcess, ProcessCallbacks, ProcessInfo, TAddr,
 };
-use mpiscope_job::objects::Kind;
+use mpiscope_job::model::objects::Kind;
 use mpiscope_plugin_support::{self as plugin, View};
 
 use crate::context::{Code, Context, guarded, look_through};

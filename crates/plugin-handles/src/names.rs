@@ -4,7 +4,7 @@ use std::ffi::{CString, c_char};
 
 use mpiscope_debug_interfaces::handles::NameMap;
 use mpiscope_image::Source;
-use mpiscope_job::objects::{Kind, Reader};
+use mpiscope_job::model::objects::{Kind, Reader};
 
 /// The map of one kind. The entries point into the texts, which do not move.
 pub struct Map {

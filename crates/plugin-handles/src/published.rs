@@ -9,7 +9,7 @@ use mpiscope_debug_interfaces::handles::{
 };
 use mpiscope_debug_interfaces::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo, TAddr};
 use mpiscope_image::layout::State;
-use mpiscope_job::objects::{
+use mpiscope_job::model::objects::{
     Common, Communicator, Errhandler, Kind, Lifetime, Missing, Reader, Reference, Request, Topology,
 };
 use mpiscope_plugin_support::{Allocations, chars};

@@ -9,7 +9,7 @@ use mpiscope_debug_interfaces::handles::code;
 use mpiscope_debug_interfaces::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo, TAddr};
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::traffic::Traffic;
-use mpiscope_job::objects::{Datatype, Reader, TypeMap};
+use mpiscope_job::model::objects::{Datatype, Reader, TypeMap};
 use mpiscope_target::{ByteOrder, Target};
 
 use crate::answer::bits;
@@ -155,7 +155,7 @@ fn learnt_size(reader: &Reader<'_, Seen<'_>>, len: usize, word: impl Fn(usize) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpiscope_job::objects::typemap::Run;
+    use mpiscope_job::model::objects::typemap::Run;
 
     #[test]
     fn elements_of_part_of_a_type_are_counted_as_far_as_they_are_whole() {

@@ -8,7 +8,7 @@ use mpiscope_debug_interfaces::mqs::{
 };
 use mpiscope_image::layout::State;
 use mpiscope_job::Process;
-use mpiscope_job::objects::{Message, Pending, Queue, Reader, TargetContext};
+use mpiscope_job::model::objects::{Message, Pending, Queue, Reader, TargetContext};
 use mpiscope_job::questions::arrived;
 use mpiscope_job::questions::why::{Arrivals, Arrived};
 use mpiscope_plugin_support::{ImageMemory, Unavailable, View, chars};

@@ -1,7 +1,7 @@
 //! What ARCHITECTURE.md says of crates and floors, held against manifests and sources.
 //!
 //! Crates: a row of the table for each crate of the workspace, knowing exactly the crates that its manifest names, all of
-//! them above it. Floors of the preload library: a floor names in its code only floors below it.
+//! them above it. Floors of a crate: a floor names in its code only floors below it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -85,10 +85,14 @@ fn crates_know_whom_the_table_says_and_all_of_them_stand_above() {
     assert!(wrong.is_empty(), "ARCHITECTURE.md, table of the crates:\n{}", wrong.join("\n"));
 }
 
-/// The floors of the preload library, the lowest first.
-fn floors() -> Vec<String> {
+/// The crates that have floors, each with the heading of the table of these.
+const WITH_FLOORS: [(&str, &str); 2] = [("layer", "floor"), ("job", "floor of `job`")];
+
+/// The floors in the table with this heading, the lowest first.
+fn floors(heading: &str) -> Vec<String> {
     let mut floors: Vec<String> =
-        table(&architecture(), "floor").iter().flat_map(|row| names(&row[0])).collect();
+        table(&architecture(), heading).iter().flat_map(|row| names(&row[0])).collect();
+    assert!(floors.len() > 4, "the table of the floors is understood: {floors:?}");
     floors.reverse();
     floors
 }
@@ -154,42 +158,63 @@ fn first_names(path: &str) -> Vec<String> {
     names
 }
 
-#[test]
-fn no_floor_of_the_preload_library_names_one_above_it() {
-    let source = paths::workspace().join("crates/layer/src");
-    let floors = floors();
-    assert!(floors.len() > 4, "the table of the floors is understood: {floors:?}");
+/// The code of a file without its unit tests, which may use everything.
+fn code_of(file: &Path) -> String {
+    let is_test = file.ends_with("tests.rs") || file.components().any(|part| part.as_os_str() == "tests");
+    if is_test {
+        return String::new();
+    }
+    let code = fs::read_to_string(file).expect("a source file");
+    code.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned()
+}
+
+/// Where a floor of a crate names one above it.
+fn leading_up(name: &str, floors: &[String]) -> Vec<String> {
+    let source = paths::workspace().join("crates").join(name).join("src");
     let mut wrong = Vec::new();
     for (height, floor) in floors.iter().enumerate() {
         let mut files = Vec::new();
         sources(&source.join(floor), &mut files);
         for file in files {
-            let below = file.strip_prefix(&source).expect("a file of the library");
-            let code = fs::read_to_string(&file).expect("a source file");
-            for (line, name) in named(&code, depth(below)) {
-                if floors.iter().position(|floor| *floor == name).is_some_and(|named| named > height) {
+            let below = file.strip_prefix(&source).expect("a file of the crate");
+            for (line, named) in named(&code_of(&file), depth(below)) {
+                if floors.iter().position(|floor| *floor == named).is_some_and(|named| named > height) {
                     let known = floors[..height].join(", ");
                     wrong.push(format!(
-                        "crates/layer/src/{}:{line}: names `{name}`; the floor `{floor}` knows only: {known}",
+                        "crates/{name}/src/{}:{line}: names `{named}`; the floor `{floor}` knows only: {known}",
                         below.display()
                     ));
                 }
             }
         }
     }
-    assert!(wrong.is_empty(), "a floor knows only those below it (ARCHITECTURE.md):\n{}", wrong.join("\n"));
+    wrong
 }
 
 #[test]
-fn every_module_of_the_preload_library_is_on_a_floor() {
-    let library = fs::read_to_string(paths::workspace().join("crates/layer/src/lib.rs")).expect("lib.rs");
-    let modules: BTreeSet<String> = library
-        .lines()
-        .filter_map(|line| {
-            line.trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';').map(str::to_owned)
-        })
-        .collect();
-    assert_eq!(modules, floors().into_iter().collect());
+fn no_floor_names_one_above_it() {
+    let wrong: Vec<String> =
+        WITH_FLOORS.iter().flat_map(|(name, heading)| leading_up(name, &floors(heading))).collect();
+    assert!(wrong.is_empty(), "a floor knows only those below it (ARCHITECTURE.md):\n{}", wrong.join("\n"));
+}
+
+/// Beside its floors the crate `job` has what stands beside all of them: its error, its schema, images for tests.
+const BESIDE: [&str; 3] = ["error", "schema", "test_image"];
+
+#[test]
+fn every_module_of_a_crate_with_floors_is_on_one() {
+    for (name, heading) in WITH_FLOORS {
+        let root = paths::workspace().join("crates").join(name).join("src/lib.rs");
+        let modules: BTreeSet<String> = fs::read_to_string(root)
+            .expect("lib.rs")
+            .lines()
+            .filter_map(|line| {
+                line.trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';').map(str::to_owned)
+            })
+            .filter(|module| !(name == "job" && BESIDE.contains(&module.as_str())))
+            .collect();
+        assert_eq!(modules, floors(heading).into_iter().collect(), "{name}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mpiscope_job::acquire::Acquired;
+use mpiscope_job::jobs::acquire::Acquired;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(answer) = serde_json::from_slice::<Acquired>(bytes) {

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use mpiscope_fuzz::Named;
-use mpiscope_job::process_file::ProcessFile;
+use mpiscope_job::questions::process_file::ProcessFile;
 use mpiscope_target::{Core, Target};
 
 fuzz_target!(|bytes: &[u8]| {

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use mpiscope_fuzz::Named;
-use mpiscope_job::{Process, evidence};
+use mpiscope_job::{Process, jobs::evidence};
 
 fuzz_target!(|bytes: &[u8]| {
     let file = Named::new(bytes);

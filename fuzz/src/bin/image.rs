@@ -3,10 +3,10 @@
 
 use libfuzzer_sys::fuzz_target;
 use mpiscope_fuzz::{Named, unpacked};
-use mpiscope_job::objects::{ImageOnly, Kind, Reader};
-use mpiscope_job::process_file::ProcessFile;
-use mpiscope_job::symbols::FileSymbols;
-use mpiscope_job::{Process, leaks, open_file};
+use mpiscope_job::model::objects::{ImageOnly, Kind, Reader};
+use mpiscope_job::questions::process_file::ProcessFile;
+use mpiscope_job::jobs::symbols::FileSymbols;
+use mpiscope_job::{Process, open_file, questions::leaks};
 
 fuzz_target!(|packed: &[u8]| {
     let Some(bytes) = unpacked(packed) else { return };

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mpiscope_job::acquire::mpi2dd;
+use mpiscope_job::jobs::acquire::mpi2dd;
 use mpiscope_target::{ByteOrder, InMemory};
 
 /// Where the memory begins: that of the tests, so that addresses in a table can lead into it.

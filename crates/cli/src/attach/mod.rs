@@ -11,7 +11,7 @@ use crate::{exit, procs};
 use anyhow::{Result, bail};
 use debugger::Debugger;
 use mpiscope_job::RankSet;
-use mpiscope_job::acquire::{self, Acquired, Entry, Hosts, SystemHosts};
+use mpiscope_job::jobs::acquire::{self, Acquired, Entry, Hosts, SystemHosts};
 use std::process::ExitCode;
 
 /// Open a debugger on ranks of a job, or run one command in all of them

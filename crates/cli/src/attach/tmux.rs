@@ -4,8 +4,8 @@ use super::batch::split;
 use super::debugger::Debugger;
 use crate::render::complain;
 use anyhow::{Context, Result, bail};
-use mpiscope_job::acquire::{Entry, Remote};
-use mpiscope_job::shell;
+use mpiscope_job::base::shell;
+use mpiscope_job::jobs::acquire::{Entry, Remote};
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -61,7 +61,7 @@ fn panes(chosen: &[Entry], debugger: &Debugger, remote: Option<&Remote>) -> Resu
     let (here, elsewhere) = if held { (chosen.to_vec(), BTreeMap::new()) } else { split(chosen) };
     for entry in &here {
         // Says why it is forbidden before a screen full of debuggers says only that it is.
-        mpiscope_job::live_process::may_read(entry.place.pid)?;
+        mpiscope_job::jobs::live_process::may_read(entry.place.pid)?;
     }
     let pane = |entry: &Entry| Pane { name: name(entry), words: debugger.interactive(entry.place.pid, held) };
     let mut panes: Vec<Pane> = here.iter().map(pane).collect();
@@ -123,7 +123,7 @@ fn plan(panes: &[Pane], session: Option<&str>) -> Vec<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpiscope_job::acquire::ProcessLocation;
+    use mpiscope_job::jobs::acquire::ProcessLocation;
 
     fn entry(rank: u32) -> Entry {
         Entry {

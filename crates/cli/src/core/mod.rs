@@ -8,8 +8,8 @@ use crate::exit;
 use crate::render::{Screen, while_working};
 use crate::why;
 use anyhow::{Result, bail};
-use mpiscope_job::evidence;
-use mpiscope_job::postmortem::Postmortem;
+use mpiscope_job::jobs::evidence;
+use mpiscope_job::questions::postmortem::Postmortem;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

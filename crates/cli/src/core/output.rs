@@ -5,9 +5,9 @@ use crate::ps::rows;
 use crate::render::{Block, Table, age, duration, moment, or_dash, span};
 use crate::why::output as verdict;
 use mpiscope_job::RankSet;
-use mpiscope_job::postmortem::{Death, FirstFailure, FrameText, Postmortem};
+use mpiscope_job::model::rank_status::ThreadStatus;
+use mpiscope_job::questions::postmortem::{Death, FirstFailure, FrameText, Postmortem};
 use mpiscope_job::questions::why::Kind;
-use mpiscope_job::rank_status::ThreadStatus;
 
 /// Messages that are shown.
 const MOST_MESSAGES: usize = 6;

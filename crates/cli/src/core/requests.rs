@@ -4,7 +4,7 @@ use crate::inspect::describe::Called;
 use crate::inspect::describe::request::What;
 use crate::render::{self, span};
 use mpiscope_job::RankSet;
-use mpiscope_job::postmortem::{PendingRequest, Postmortem};
+use mpiscope_job::questions::postmortem::{PendingRequest, Postmortem};
 
 /// Requests of one process that are shown.
 const MOST_PENDING: usize = 12;

@@ -3,7 +3,7 @@
 use super::side::Side;
 use super::stats::{corrected, mean, variance, welch};
 use crate::report::sections::name_of;
-use mpiscope_job::report::JobReport;
+use mpiscope_job::performance::report::JobReport;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -275,7 +275,7 @@ fn unlike(a: &Side, b: &Side) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpiscope_job::report::{Calls, FunctionReport, HostReport};
+    use mpiscope_job::performance::report::{Calls, FunctionReport, HostReport};
 
     /// Runs that differ in their time in one function.
     fn side(name: &str, waits: &[f64]) -> Side {

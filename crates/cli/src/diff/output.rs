@@ -161,7 +161,7 @@ fn times(title: &str, quantities: &[Quantity], limit: f64, most: bool) -> Table 
 mod tests {
     use super::super::side::Side;
     use super::*;
-    use mpiscope_job::report::JobReport;
+    use mpiscope_job::performance::report::JobReport;
 
     fn side(wall: &[f64]) -> Side {
         let report = |wall_s: &f64| {

@@ -3,7 +3,7 @@
 use crate::host_scope::HostScope;
 use crate::report;
 use anyhow::{Result, bail};
-use mpiscope_job::report::JobReport;
+use mpiscope_job::performance::report::JobReport;
 use std::path::Path;
 
 /// Runs of one side.

@@ -3,9 +3,9 @@
 use super::collect::{Inspection, Look, who};
 use crate::render::{Block, Table, or_dash};
 use mpiscope_job::Members;
-use mpiscope_job::leaks::{self, Count, Leak, Site};
-use mpiscope_job::losses::{self, is_tombstones};
-use mpiscope_job::objects::Kind;
+use mpiscope_job::jobs::losses::{self, is_tombstones};
+use mpiscope_job::model::objects::Kind;
+use mpiscope_job::questions::leaks::{self, Count, Leak, Site};
 
 /// Who is looked at, and what cannot be seen.
 pub fn head(found: &Inspection, freed: bool) -> Vec<String> {

@@ -8,9 +8,9 @@ use super::counts;
 use super::describe::{self, Summary};
 use super::shared::{Alike, Fold, Groups, Likeness, Place};
 use crate::render::{Block, Table, or_dash};
-use mpiscope_job::identity;
-use mpiscope_job::objects::{Hex, Kind, Lifetime, Outline};
-use mpiscope_job::worlds::Members;
+use mpiscope_job::base::identity;
+use mpiscope_job::jobs::worlds::Members;
+use mpiscope_job::model::objects::{Hex, Kind, Lifetime, Outline};
 use std::cell::RefCell;
 
 /// Lines that are shown at most; JSON has all.

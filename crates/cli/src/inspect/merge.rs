@@ -3,7 +3,7 @@
 use super::describe::fact::{self, Fact, Key, Value};
 use super::shared::Same;
 use mpiscope_job::Members;
-use mpiscope_job::merge::{ByRank, Fields, Who};
+use mpiscope_job::jobs::merge::{ByRank, Fields, Who};
 
 /// Values of one field that are shown; JSON has all.
 const MOST_VALUES: usize = 5;

@@ -22,7 +22,7 @@ use crate::render::{Block, Screen, complain, while_working};
 use anyhow::{Result, bail};
 use collect::Wanted;
 use mpiscope_job::RankSet;
-use mpiscope_job::objects::Kind;
+use mpiscope_job::model::objects::Kind;
 use std::io::{self, Write};
 use std::process::ExitCode;
 

@@ -5,7 +5,7 @@ use super::describe::fact::field;
 use super::shared::Same;
 use super::{counts, merge, shared};
 use mpiscope_job::Members;
-use mpiscope_job::objects::Object;
+use mpiscope_job::model::objects::Object;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The lines about all objects that were asked for.

@@ -2,8 +2,8 @@
 
 use super::collect::{Inspection, Look, Shown};
 use super::describe::Summary;
-use mpiscope_job::objects::{Common, Kind, Lifetime};
-use mpiscope_job::worlds::Members;
+use mpiscope_job::jobs::worlds::Members;
+use mpiscope_job::model::objects::{Common, Kind, Lifetime};
 use std::collections::HashMap;
 
 /// What tells an object from others of the job.

@@ -1,8 +1,8 @@
 //! Numbers with names and units by the conventions of OpenMetrics: base units, counters end in `_total`, ratios are 0 to 1.
 
 use anyhow::Result;
-use mpiscope_job::snapshot::JobSnapshot;
-use mpiscope_job::total::total;
+use mpiscope_job::base::total::total;
+use mpiscope_job::performance::snapshot::JobSnapshot;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -165,7 +165,7 @@ fn in_unit<M: Clone + Default + prometheus_client::registry::Metric>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpiscope_job::report::JobReport;
+    use mpiscope_job::performance::report::JobReport;
 
     #[test]
     fn names_have_base_units_counters_end_in_total_and_values_of_the_job_are_escaped() {

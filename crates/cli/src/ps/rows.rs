@@ -2,7 +2,7 @@
 
 use crate::render::{Table, age, or_dash, span};
 use mpiscope_job::Members;
-use mpiscope_job::rank_status::{CallStatus, PeerRank, RankStatus, ThreadStatus};
+use mpiscope_job::model::rank_status::{CallStatus, PeerRank, RankStatus, ThreadStatus};
 
 /// A row; several ranks that do the same share one.
 #[derive(Debug, Clone)]

@@ -1,6 +1,6 @@
 //! Numbers for people.
 
-pub use mpiscope_job::quantity::{bytes, duration, moment};
+pub use mpiscope_job::base::quantity::{bytes, duration, moment};
 
 /// `3 ranks`, `1 rank`.
 #[must_use]

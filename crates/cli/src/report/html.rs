@@ -132,8 +132,8 @@ fn of_table(table: &Table, caption: &str) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpiscope_job::report::JobReport;
-    use mpiscope_job::report::sections::{Exchange, Pair, SizeClass};
+    use mpiscope_job::performance::report::JobReport;
+    use mpiscope_job::performance::report::sections::{Exchange, Pair, SizeClass};
 
     fn source() -> Source {
         let mut report = JobReport::new("./a <script>alert(1)</script>".into(), Vec::new());

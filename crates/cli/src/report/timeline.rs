@@ -4,7 +4,7 @@
 use super::sections::windows::share;
 use crate::render::duration;
 use maud::{Markup, html};
-use mpiscope_job::monitor::windows::{Window, Windows};
+use mpiscope_job::performance::monitor::windows::{Window, Windows};
 
 /// Ranks that have a row of their own.
 const MOST_ROWS: usize = 64;

@@ -6,14 +6,14 @@ use super::{Options, evidence, nobody};
 use crate::render::{self, Block, Table, Terminal, complain, duration, shorten, time_of_calls};
 use crate::whole_file;
 use mpiscope_job::Members;
-use mpiscope_job::evidence::ProcessEnd;
-use mpiscope_job::leaks::Leak;
-use mpiscope_job::losses;
-use mpiscope_job::process::Ending;
-use mpiscope_job::questions::findings::{Finding, Kind};
-use mpiscope_job::report::{
+use mpiscope_job::jobs::evidence::ProcessEnd;
+use mpiscope_job::jobs::losses;
+use mpiscope_job::model::process::Ending;
+use mpiscope_job::performance::report::{
     Extreme, FunctionReport, HostReport, JobReport, RankReport, Silent, ThreadReport,
 };
+use mpiscope_job::questions::findings::{Finding, Kind};
+use mpiscope_job::questions::leaks::Leak;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -413,7 +413,7 @@ fn notes(report: &JobReport) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpiscope_job::waits::{self, Lost};
+    use mpiscope_job::performance::waits::{self, Lost};
 
     #[test]
     fn who_cost_most_by_being_late_is_named_if_that_is_worth_a_line() {
@@ -444,7 +444,7 @@ mod tests {
     #[test]
     fn leaks_are_at_most_three_lines_and_the_last_one_says_how_many_more_there_are_and_where_to_find_them() {
         let leak = |line: u64| Leak {
-            kind: mpiscope_job::objects::Kind::Communicator,
+            kind: mpiscope_job::model::objects::Kind::Communicator,
             function: "MPI_Comm_dup".into(),
             place: format!("heat.c:{line}"),
             count: line,

@@ -9,7 +9,7 @@ use super::signals::{self, Event, Signals};
 use super::starter::Starter;
 use crate::render::complain;
 use anyhow::Result;
-use mpiscope_job::process::Ending;
+use mpiscope_job::model::process::Ending;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::ffi::OsString;
 use std::io;

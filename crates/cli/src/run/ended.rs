@@ -1,7 +1,7 @@
 //! How a process ended that is not our child, and the core file that it left.
 #![allow(unsafe_code)]
 
-use mpiscope_job::process::Ending;
+use mpiscope_job::model::process::Ending;
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};

@@ -4,10 +4,10 @@ use super::follow::Seen;
 use super::hosts::{FromHost, join};
 use crate::render::complain;
 use crate::save;
-use mpiscope_job::discover::discover;
-use mpiscope_job::evidence::ProcessEnd;
-use mpiscope_job::job::Job;
-use mpiscope_job::symbols::FileSymbols;
+use mpiscope_job::jobs::discover::discover;
+use mpiscope_job::jobs::evidence::ProcessEnd;
+use mpiscope_job::jobs::job::Job;
+use mpiscope_job::jobs::symbols::FileSymbols;
 use std::path::Path;
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub fn keep_all(job: &str, ends: &[(u64, ProcessEnd)], others: Vec<FromHost>, fi
 pub fn add(seen: &Seen, file: &Path) -> bool {
     let mut followed = seen.now();
     followed.put_into_words(&FileSymbols::default());
-    let added = mpiscope_job::evidence::add(file, &followed);
+    let added = mpiscope_job::save::add(file, &followed);
     if let Err(why) = &added {
         complain("run", &format!("what was seen of the ranks while they ran cannot be sent: {why}"));
     }

@@ -5,7 +5,7 @@
 //! Who waits for whose message is looked at more rarely,
 //! since it takes longer, by the same rule.
 
-use mpiscope_job::monitor::{Follow, Followed};
+use mpiscope_job::performance::monitor::{Follow, Followed};
 use rustix::time::{ClockId, clock_gettime};
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

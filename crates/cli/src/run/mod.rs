@@ -100,7 +100,7 @@ fn hang_after(text: &str) -> Result<f64, String> {
 /// What the layer reads in `MPISCOPE_TRACE`.
 fn trace_size(text: &str) -> Result<String, String> {
     let wrong = || "write a size from 4K to 4G, such as 64M".to_owned();
-    let bytes = mpiscope_job::trace::size(text).ok_or_else(wrong)?;
+    let bytes = mpiscope_job::performance::trace::size(text).ok_or_else(wrong)?;
     if (1 << 12..=1 << 32).contains(&bytes) { Ok(text.to_owned()) } else { Err(wrong()) }
 }
 
@@ -128,13 +128,13 @@ fn trace_window(text: &str) -> Result<TraceWindow, String> {
         }
     };
     let milliseconds = format!("{},{}", ms(from)?, ms(to)?);
-    mpiscope_job::trace::window(&milliseconds).ok_or_else(wrong)?;
+    mpiscope_job::performance::trace::window(&milliseconds).ok_or_else(wrong)?;
     Ok(TraceWindow { typed: text.to_owned(), milliseconds })
 }
 
 /// What is said before the run. The ledger has a message of 128 bytes for every fourth call of 64, sent and received.
 fn traces_need(size: &str) -> String {
-    let bytes = crate::render::bytes(mpiscope_job::trace::size(size).unwrap_or(0));
+    let bytes = crate::render::bytes(mpiscope_job::performance::trace::size(size).unwrap_or(0));
     format!(
         "the trace needs up to {bytes} for each thread that calls MPI, and as much again for the messages of a process"
     )

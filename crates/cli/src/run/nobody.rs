@@ -1,9 +1,9 @@
 //! The report where no process called MPI: what is known of the reason, and what to try.
 
 use super::launcher;
-use mpiscope_job::process::Ending;
-use mpiscope_job::report::JobReport;
-use mpiscope_job::setup;
+use mpiscope_job::hosts::setup;
+use mpiscope_job::model::process::Ending;
+use mpiscope_job::performance::report::JobReport;
 use std::ffi::OsString;
 
 /// Lines below the command's; `whole` and `ending` as in [`Scope`](super::banner::Scope).

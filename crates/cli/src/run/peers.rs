@@ -2,16 +2,16 @@
 
 use super::ended::{self, CorePlace};
 use super::protocol::{self, Kind, Message, Received};
-use mpiscope_job::clock::Moment;
-use mpiscope_job::evidence::ProcessEnd;
-use mpiscope_job::objects::FileContext;
-use mpiscope_job::placement::Placement;
-use mpiscope_job::process::{Ending, Process};
-use mpiscope_job::questions::observation;
-use mpiscope_job::rank::Rank;
-use mpiscope_job::report::Observed;
-use mpiscope_job::report::facts::Facts;
-use mpiscope_job::symbols::FileSymbols;
+use mpiscope_job::base::clock::Moment;
+use mpiscope_job::jobs::evidence::ProcessEnd;
+use mpiscope_job::jobs::placement::Placement;
+use mpiscope_job::jobs::symbols::FileSymbols;
+use mpiscope_job::model::objects::FileContext;
+use mpiscope_job::model::process::{Ending, Process};
+use mpiscope_job::model::rank::Rank;
+use mpiscope_job::observation;
+use mpiscope_job::performance::report::Observed;
+use mpiscope_job::performance::report::facts::Facts;
 use rustix::fs::fstat;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -182,14 +182,15 @@ impl Peer {
         let what = format!("image of process {}", self.pid);
         let fd = self.image.try_clone().map_err(|e| mpiscope_job::Error::NotFound(format!("{what}: {e}")))?;
         let (mut leaks, mut observation, mut facts) = (Vec::new(), None, Facts::default());
-        let process = match mpiscope_job::image_source::open_fd(fd, &what) {
+        let process = match mpiscope_job::sources::image_source::open_fd(fd, &what) {
             Ok(image) => {
                 let damaged = |why| mpiscope_job::Error::Image { what: what.clone(), why };
                 let mut process = Process::read(&image, Some(self.moment())).map_err(damaged)?;
                 process.pid = self.writer.unwrap_or(process.pid);
                 // What a program that did not get to its end has not freed is no leak.
                 if process.finalized() {
-                    leaks = mpiscope_job::leaks::sites(&image, &process, symbols).map_err(damaged)?;
+                    leaks =
+                        mpiscope_job::questions::leaks::sites(&image, &process, symbols).map_err(damaged)?;
                 }
                 observation = Some(observation::of_image(&image, &process, symbols));
                 let context = FileContext::new(&process, symbols);

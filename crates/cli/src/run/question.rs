@@ -6,8 +6,8 @@
 use super::follow::Seen;
 use super::protocol::{self, Kind, Message, VERSION};
 use super::rendezvous;
-use mpiscope_job::job::Job;
-use mpiscope_job::monitor::Followed;
+use mpiscope_job::jobs::job::Job;
+use mpiscope_job::performance::monitor::Followed;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use std::io::{self, BufWriter, Read, Write};

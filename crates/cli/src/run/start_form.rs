@@ -1,7 +1,7 @@
 //! Which of the two forms of `mpiscope run` this is: started by a launcher as one of the ranks, or starting the job?
 
 use super::launcher;
-use mpiscope_job::launcher_environment::{LauncherEnvironment, place};
+use mpiscope_job::jobs::launcher_environment::{LauncherEnvironment, place};
 use std::ffi::OsString;
 use std::path::Path;
 

@@ -8,12 +8,12 @@
 use super::{Options, evidence};
 use crate::render::{Screen, Terminal, complain, duration};
 use crate::why::{before_its_end, output, twice};
-use mpiscope_job::discover::discover;
-use mpiscope_job::evidence::hang_file;
-use mpiscope_job::job::Job;
-use mpiscope_job::questions::observation::live::progress;
+use mpiscope_job::jobs::discover::discover;
+use mpiscope_job::jobs::evidence::hang_file;
+use mpiscope_job::jobs::job::Job;
+use mpiscope_job::jobs::symbols::FileSymbols;
+use mpiscope_job::questions::live::progress;
 use mpiscope_job::questions::why::{Kind, Verdict};
-use mpiscope_job::symbols::FileSymbols;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;

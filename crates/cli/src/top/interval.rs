@@ -4,9 +4,9 @@ use crate::ps::rows::call_cells;
 use crate::render::time_of_calls;
 use crate::report::sections::name_of;
 use mpiscope_job::RankReport;
-use mpiscope_job::rank_status::RankStatus;
-use mpiscope_job::report::{Efficiencies, FunctionReport};
-use mpiscope_job::snapshot::{JobSnapshot, Letter};
+use mpiscope_job::model::rank_status::RankStatus;
+use mpiscope_job::performance::report::{Efficiencies, FunctionReport};
+use mpiscope_job::performance::snapshot::{JobSnapshot, Letter};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

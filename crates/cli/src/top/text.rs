@@ -3,7 +3,7 @@
 use super::interval::{Interval, Rank};
 use super::view::View;
 use crate::render::{Block, Table, bytes, count, duration};
-use mpiscope_job::snapshot::Letter;
+use mpiscope_job::performance::snapshot::Letter;
 
 /// Ranks that `--once` shows.
 const MOST_RANKS: usize = 32;

@@ -1,7 +1,7 @@
 //! What is listed: variables, enumerations, categories, event types.
 
 use mpiscope_job::RankSet;
-use mpiscope_job::objects::Reference;
+use mpiscope_job::model::objects::Reference;
 use serde::{Deserialize, Serialize};
 
 /// One of them. The layer describes it as a line of JSON, with one value; in a job there may be several.

@@ -3,11 +3,12 @@
 //!
 //! The pairing is that of [`why`] and [`queues`](super::queues), of one look at the process's job on this host.
 
-use super::observation::{Observation, live};
+use super::live;
 use super::why::{self, Arrivals};
-use crate::discover::discover;
-use crate::locate::NoSymbols;
-use crate::process::Process;
+use crate::jobs::discover::discover;
+use crate::model::locate::NoSymbols;
+use crate::model::process::Process;
+use crate::observation::Observation;
 
 /// What has been sent to a process, as far as the others of its job can be read on this host; `None` if it is not running
 /// here, or has gone on since `process` was read.

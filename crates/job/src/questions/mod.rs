@@ -6,14 +6,21 @@
 //! image                                                ──► Observation ─┘
 //! ```
 //!
-//! An [`observation`] is what one look at one process saw, in the terms of the standard and without anything that only
+//! An [`observation`](crate::observation) is what one look at one process saw, in the terms of the standard and without anything that only
 //! that process understands: it can be sent from host to host and kept in a file. [`why`] joins the observations of a job
 //! and gives the verdict; [`queues`] lists the messages.
 
 pub mod arrived;
+mod earlier;
 pub mod findings;
-pub mod observation;
+pub mod inspected;
+pub mod leaks;
+pub mod live;
+pub mod postmortem;
+pub mod process_file;
 pub mod queues;
 #[cfg(feature = "test-image")]
 pub mod simulated;
+pub mod stacks;
+pub mod variables;
 pub mod why;

@@ -1,6 +1,6 @@
 //! Jobs of any size that were never started: what two looks at them would see. For the benchmark of the verdict.
 
-use super::observation::{
+use crate::observation::{
     Call, Collective, Communicator, History, Message, Need, Observation, Peer, Receive, Stage, Thread,
 };
 

@@ -6,7 +6,7 @@
 
 use crate::memory::{BASE, Memory};
 use crate::walking::{Fake, acquire, two_jobs};
-use mpiscope_job::acquire::{Acquired, Start, mpi2dd, mpir};
+use mpiscope_job::jobs::acquire::{Acquired, Start, mpi2dd, mpir};
 use mpiscope_target::ByteOrder;
 use mpiscope_testkit::damage::{Damage, Dice, damage, done};
 use std::collections::BTreeSet;
@@ -74,7 +74,7 @@ fn damaged_answer(bytes: &[u8]) -> Result<(), String> {
         let vouched =
             |host: &str, pid| if host == "a" { tabled.contains(&pid) } else { asked.contains(host) };
         let place =
-            |p: &&mpiscope_job::acquire::Entry| !p.gone && !vouched(p.place.host.as_str(), p.place.pid);
+            |p: &&mpiscope_job::jobs::acquire::Entry| !p.gone && !vouched(p.place.host.as_str(), p.place.pid);
         found.processes.iter().find(place).map(|p| format!("{p:?} is listed by the word of another host"))
     };
     foreign(&found).map_or(Ok(()), Err)

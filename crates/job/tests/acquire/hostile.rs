@@ -1,8 +1,8 @@
 //! Tables that lie: every one gives an error or less, soon.
 
 use crate::memory::{BASE, Memory, Proc};
-use mpiscope_job::acquire::mpi2dd;
-use mpiscope_job::acquire::{Error, mpir};
+use mpiscope_job::jobs::acquire::mpi2dd;
+use mpiscope_job::jobs::acquire::{Error, mpir};
 use mpiscope_target::{ByteOrder, InMemory, Module, Target};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};

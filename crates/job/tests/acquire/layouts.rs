@@ -2,8 +2,8 @@
 //! document alone.
 
 use crate::memory::{BASE, Memory, Proc};
-use mpiscope_job::acquire::mpi2dd::{self, Block, Process};
-use mpiscope_job::acquire::mpir;
+use mpiscope_job::jobs::acquire::mpi2dd::{self, Block, Process};
+use mpiscope_job::jobs::acquire::mpir;
 use mpiscope_target::{ByteOrder, InMemory};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,7 +1,7 @@
 //! From any process to the same set: on hosts that exist in the test only.
 
 use crate::memory::{Memory, Proc};
-use mpiscope_job::acquire::{
+use mpiscope_job::jobs::acquire::{
     self, Acquired, Entry, Error, Hosts, ImageEntry, JobKey, ProcessLocation, Scope, Start, Users, Whom,
 };
 use mpiscope_target::{ByteOrder, Target};

@@ -2,7 +2,7 @@
 
 use super::{Context, Fact, field};
 use mpiscope_job::RankSet;
-use mpiscope_job::objects::{Communicator, Topology};
+use mpiscope_job::model::objects::{Communicator, Topology};
 use std::fmt;
 
 /// Runs of members that are shown.

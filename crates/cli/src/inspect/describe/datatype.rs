@@ -1,8 +1,8 @@
 //! Datatypes: constructor, parts, type map.
 
 use super::{Called, Context, Fact, field, type_map};
-use mpiscope_job::objects::datatype::{Arguments, distribution};
-use mpiscope_job::objects::{Datatype, Reference};
+use mpiscope_job::model::objects::datatype::{Arguments, distribution};
+use mpiscope_job::model::objects::{Datatype, Reference};
 use std::fmt;
 
 /// Numbers of an array that are shown.

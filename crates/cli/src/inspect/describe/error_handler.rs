@@ -2,7 +2,7 @@
 
 use super::{Context, Fact, field};
 use crate::render::count;
-use mpiscope_job::objects::Errhandler;
+use mpiscope_job::model::objects::Errhandler;
 use std::fmt;
 
 /// What its line says.

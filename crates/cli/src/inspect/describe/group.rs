@@ -2,7 +2,7 @@
 
 use super::communicator::order;
 use super::{Context, Fact, field};
-use mpiscope_job::objects::Group;
+use mpiscope_job::model::objects::Group;
 use std::fmt;
 
 /// What its line says.

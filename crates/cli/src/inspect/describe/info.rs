@@ -1,7 +1,7 @@
 //! Info objects.
 
 use super::{Context, Fact, MOST_PAIRS, field};
-use mpiscope_job::objects::Info;
+use mpiscope_job::model::objects::Info;
 use std::fmt;
 
 /// What its line says.

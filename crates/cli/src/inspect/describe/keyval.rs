@@ -1,7 +1,7 @@
 //! Attribute keys.
 
 use super::{Context, Fact, field};
-use mpiscope_job::objects::{Hex, Keyval, Kind};
+use mpiscope_job::model::objects::{Hex, Keyval, Kind};
 use std::fmt;
 
 /// What its line says.

@@ -28,10 +28,10 @@ use fact::{field, when};
 pub use summary::{Called, Summary};
 use summary::{Name, What};
 
-use mpiscope_job::objects::{
+use mpiscope_job::jobs::symbols::function_at;
+use mpiscope_job::model::objects::{
     Attribute, CallSite, Common, Hex, Keyval, Kind, Lifetime, Object, OpenCall, Reader, Reference,
 };
-use mpiscope_job::symbols::function_at;
 use mpiscope_job::{Bytes, Process};
 
 /// References that are listed in one line.
@@ -139,7 +139,11 @@ impl Context<'_> {
 
     fn place(&self, place: Option<&String>, address: Hex) -> String {
         let known = place.cloned().or_else(|| {
-            mpiscope_job::locate::place(&self.process.modules, &mpiscope_job::locate::NoSymbols, address.0)
+            mpiscope_job::model::locate::place(
+                &self.process.modules,
+                &mpiscope_job::model::locate::NoSymbols,
+                address.0,
+            )
         });
         known.map_or_else(String::new, |place| format!(" at {place}"))
     }

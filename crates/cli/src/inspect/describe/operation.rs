@@ -1,7 +1,7 @@
 //! Reduction operations.
 
 use super::{Context, Fact, field};
-use mpiscope_job::objects::Op;
+use mpiscope_job::model::objects::Op;
 use std::fmt;
 
 /// What its line says.

@@ -1,8 +1,8 @@
 //! Requests and matched messages.
 
 use super::{Called, Context, Fact, field, when};
-use mpiscope_job::objects::request::{Rank, When};
-use mpiscope_job::objects::{Lifetime, Message, Reference, Request};
+use mpiscope_job::model::objects::request::{Rank, When};
+use mpiscope_job::model::objects::{Lifetime, Message, Reference, Request};
 use std::fmt;
 
 /// What its line says.

@@ -2,7 +2,7 @@
 
 use super::{Context, Fact, MOST_PAIRS};
 use crate::render::count;
-use mpiscope_job::objects::Session;
+use mpiscope_job::model::objects::Session;
 use std::fmt;
 
 /// What its line says. What it was given is alike on all ranks; the info's handle is not.

@@ -3,8 +3,8 @@
 use super::{
     communicator, datatype, error_handler, group, info, keyval, operation, request, session, window,
 };
-use mpiscope_job::identity;
-use mpiscope_job::objects::{Common, Hex, Kind, Reference};
+use mpiscope_job::base::identity;
+use mpiscope_job::model::objects::{Common, Hex, Kind, Reference};
 use std::fmt;
 
 /// What a line says of an object, equal on all ranks that share the object where that is possible.

@@ -5,8 +5,8 @@
 //!       24  DdddddddC.......
 //! ```
 
-use mpiscope_job::objects::TypeMap;
-use mpiscope_job::objects::typemap::Run;
+use mpiscope_job::model::objects::TypeMap;
+use mpiscope_job::model::objects::typemap::Run;
 use std::collections::BTreeMap;
 
 /// Bytes of a line.

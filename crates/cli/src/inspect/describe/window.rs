@@ -2,7 +2,7 @@
 
 use super::communicator::order;
 use super::{Called, Context, Fact, field, when};
-use mpiscope_job::objects::{Access, File, Window};
+use mpiscope_job::model::objects::{Access, File, Window};
 use std::fmt;
 
 /// Pieces of memory or locks that are listed.

@@ -3,8 +3,8 @@
 use super::more;
 use crate::render::{Block, Table, bytes, count};
 use mpiscope_job::Members;
-use mpiscope_job::report::JobReport;
-use mpiscope_job::report::sections::{Collectives, Recent};
+use mpiscope_job::performance::report::JobReport;
+use mpiscope_job::performance::report::sections::{Collectives, Recent};
 
 /// Communicators that are shown.
 const MOST_COMMS: usize = 6;

@@ -2,7 +2,7 @@
 
 use super::more;
 use crate::render::{Block, Table, bytes, duration};
-use mpiscope_job::report::JobReport;
+use mpiscope_job::performance::report::JobReport;
 
 /// Files that are shown.
 const MOST: usize = 12;

@@ -2,10 +2,10 @@
 
 use crate::render::{Block, Table, bytes, duration};
 use mpiscope_job::Members;
-use mpiscope_job::monitor::windows::Growth;
-use mpiscope_job::placement::Placement;
-use mpiscope_job::report::JobReport;
-use mpiscope_job::report::sections::Memory;
+use mpiscope_job::jobs::placement::Placement;
+use mpiscope_job::performance::monitor::windows::Growth;
+use mpiscope_job::performance::report::JobReport;
+use mpiscope_job::performance::report::sections::Memory;
 
 /// Ranks that are shown one by one; of more, those with most memory.
 const MOST: usize = 16;

@@ -1,8 +1,8 @@
 //! Sizes of messages between ranks, and how many were under way.
 
 use crate::render::{Block, Table, bytes};
-use mpiscope_job::report::JobReport;
-use mpiscope_job::report::sections::{Most, SizeClass};
+use mpiscope_job::performance::report::JobReport;
+use mpiscope_job::performance::report::sections::{Most, SizeClass};
 
 /// Columns of the longest bar.
 const BAR: u64 = 24;

@@ -12,7 +12,7 @@ pub mod windows;
 
 use crate::render::Block;
 use crate::run::banner;
-use mpiscope_job::report::JobReport;
+use mpiscope_job::performance::report::JobReport;
 
 pub use time::name_of;
 

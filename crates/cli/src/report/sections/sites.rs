@@ -7,7 +7,7 @@ use crate::ps::rows::short;
 use crate::render::{Block, ESTIMATED, Table, bytes, count, duration, time_of_calls};
 use crate::run::banner::at_rank;
 use mpiscope_job::Members;
-use mpiscope_job::report::JobReport;
+use mpiscope_job::performance::report::JobReport;
 
 /// Places that are shown.
 const MOST: usize = 15;

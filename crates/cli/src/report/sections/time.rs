@@ -4,7 +4,7 @@ use super::{more, percent};
 use crate::render::{Block, ESTIMATED, Table, bytes, duration, time_of_calls};
 use crate::run::banner::{at_rank, calls, twice};
 use mpiscope_job::Members;
-use mpiscope_job::report::{JobReport, RankReport};
+use mpiscope_job::performance::report::{JobReport, RankReport};
 
 /// Functions that are shown.
 const MOST_FUNCTIONS: usize = 15;

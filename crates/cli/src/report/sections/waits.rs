@@ -2,8 +2,8 @@
 
 use super::more;
 use crate::render::{Block, duration};
-use mpiscope_job::report::JobReport;
-use mpiscope_job::waits::{Cause, Sampled, Waits};
+use mpiscope_job::performance::report::JobReport;
+use mpiscope_job::performance::waits::{Cause, Sampled, Waits};
 
 /// Waits that are shown.
 const MOST: usize = 12;

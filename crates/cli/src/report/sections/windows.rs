@@ -1,8 +1,8 @@
 //! The run in windows of time.
 
 use crate::render::{Block, Table, duration};
-use mpiscope_job::monitor::windows::{Window, Windows};
-use mpiscope_job::report::JobReport;
+use mpiscope_job::performance::monitor::windows::{Window, Windows};
+use mpiscope_job::performance::report::JobReport;
 
 /// What changes while the job runs, and a table. Nothing of a job that was not followed.
 pub fn blocks(report: &JobReport) -> Vec<Block> {

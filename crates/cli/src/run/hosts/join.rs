@@ -1,14 +1,14 @@
 //! What hosts sent, as parts of the report and of the evidence file.
 
 use super::FromHost;
-use mpiscope_job::clock::Moment;
-use mpiscope_job::clock_offset::{HostClock, Offset};
-use mpiscope_job::evidence::Evidence;
-use mpiscope_job::job::Job;
-use mpiscope_job::live_process::Reader;
-use mpiscope_job::monitor::Followed;
-use mpiscope_job::parallel;
-use mpiscope_job::report::{Observed, of_job};
+use mpiscope_job::base::clock::Moment;
+use mpiscope_job::base::clock_offset::{HostClock, Offset};
+use mpiscope_job::base::parallel;
+use mpiscope_job::jobs::evidence::Evidence;
+use mpiscope_job::jobs::job::Job;
+use mpiscope_job::jobs::live_process::Reader;
+use mpiscope_job::performance::monitor::Followed;
+use mpiscope_job::performance::report::{Observed, of_job};
 use mpiscope_job::{JobReport, RankSet};
 use std::path::Path;
 
@@ -46,13 +46,14 @@ pub fn followed(here: Option<Followed>, others: &[FromHost]) -> (Option<Followed
     let (mut all, mut unseen) = (here, Vec::new());
     for other in others {
         let Ok(evidence) = &other.evidence else { continue };
-        match &evidence.followed {
+        match evidence.followed() {
             // A host that nobody could ask is taken to have the time of the day in common with this one.
-            Some(seen) => {
+            Ok(Some(seen)) => {
                 let clock = other.clock.or_else(|| of_day(evidence));
-                all.get_or_insert_default().take_in(seen.clone(), clock.as_ref());
+                all.get_or_insert_default().take_in(seen, clock.as_ref());
             }
-            None => unseen.push(other.host.as_str()),
+            Ok(None) => unseen.push(other.host.clone()),
+            Err(why) => unseen.push(format!("{} ({why})", other.host)),
         }
     }
     let why = || format!("the ranks of {} are not in the windows of the run", unseen.join(", "));

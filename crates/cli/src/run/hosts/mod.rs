@@ -22,8 +22,8 @@ pub mod shared;
 pub mod uplink;
 pub mod wrapped;
 
-use mpiscope_job::clock_offset::HostClock;
-use mpiscope_job::evidence::Evidence;
+use mpiscope_job::base::clock_offset::HostClock;
+use mpiscope_job::jobs::evidence::Evidence;
 use std::time::Duration;
 
 /// Where a host finds the process that reports: `PORT ADDRESS…`.
@@ -51,5 +51,5 @@ pub struct FromHost {
 
 /// How long a host may take for what it has to say: `MPISCOPE_HOST_SECONDS`.
 pub fn patience() -> Duration {
-    mpiscope_job::acquire::host_limit()
+    mpiscope_job::jobs::acquire::host_limit()
 }

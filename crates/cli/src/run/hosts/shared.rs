@@ -3,8 +3,8 @@
 //! The folder belongs to the user alone; files appear there whole, by renaming.
 
 use super::FromHost;
-use mpiscope_job::evidence;
-use mpiscope_job::host_identity::HostIdentity;
+use mpiscope_job::jobs::evidence;
+use mpiscope_job::sources::host_identity::HostIdentity;
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File};
 use std::io;

@@ -5,9 +5,9 @@ use super::super::follow::Seen;
 use super::message::{self, Identity, Message};
 use super::sealed::{Sealed, Secret, Side};
 use super::{PLACE, SECRET, patience};
-use mpiscope_job::clock::Moment;
-use mpiscope_job::other_hosts::announced::{self, Announcement};
-use mpiscope_job::scheduler::SlurmId;
+use mpiscope_job::base::clock::Moment;
+use mpiscope_job::jobs::announced::{self, Announcement};
+use mpiscope_job::jobs::scheduler::SlurmId;
 use std::env;
 use std::fs::File;
 use std::io;
@@ -224,7 +224,7 @@ fn send_now(up: &mut Sealed, others: &mut Others<'_>, seen: &Seen, ranks: &[u32]
 
 /// This host, as the one who gathers is to know it.
 fn identity() -> Identity {
-    let here = mpiscope_job::host_identity::HostIdentity::here();
+    let here = mpiscope_job::sources::host_identity::HostIdentity::here();
     let slurm = SlurmId::of_process(std::process::id()).map(|id| id.to_string());
     Identity { host: here.name.clone(), id: here.key(), slurm }
 }

@@ -2,7 +2,7 @@
 
 use super::options::Kind;
 use super::starts_jobs;
-use mpiscope_job::setup::{Family, launcher};
+use mpiscope_job::hosts::setup::{Family, launcher};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;

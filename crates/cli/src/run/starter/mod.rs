@@ -13,8 +13,8 @@ mod symbols;
 use super::peers::Peer;
 use crate::render::complain;
 use crate::{attach, procs};
-use mpiscope_job::acquire::{Entry, WhoIs, mpi2dd};
-use mpiscope_job::job_image::LastStage;
+use mpiscope_job::jobs::acquire::{Entry, WhoIs, mpi2dd};
+use mpiscope_job::jobs::job_image::LastStage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -151,7 +151,7 @@ fn known(peer: &Peer) -> Option<Known> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpiscope_job::acquire::ProcessLocation;
+    use mpiscope_job::jobs::acquire::ProcessLocation;
 
     fn rank(world: &str, number: u32, size: u32, started: bool) -> Known {
         let rank = Entry {

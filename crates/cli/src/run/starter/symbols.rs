@@ -4,9 +4,9 @@
 //! are those of the crate of debugger interfaces.
 #![allow(unsafe_code, non_upper_case_globals, non_snake_case)]
 
-use mpiscope_job::acquire::Entry;
-use mpiscope_job::acquire::layouts::mpi2dd::{Info, Reason, flag, mpi_flag};
-use mpiscope_job::acquire::layouts::mpir::{ProcDesc, debug_state};
+use mpiscope_job::jobs::acquire::Entry;
+use mpiscope_job::jobs::acquire::layouts::mpi2dd::{Info, Reason, flag, mpi_flag};
+use mpiscope_job::jobs::acquire::layouts::mpir::{ProcDesc, debug_state};
 use std::ffi::{CString, c_char};
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 

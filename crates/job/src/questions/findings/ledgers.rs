@@ -1,8 +1,8 @@
 //! What follows from the ledgers of both ends, on jobs made by hand.
 
 use super::{Finding, findings};
-use crate::questions::observation::ledger::{Called, Ledger, Line, Named, Ring, Waited};
-use crate::questions::observation::{Collective, Communicator, History, Observation, Stage, Thread};
+use crate::observation::ledger::{Called, Ledger, Line, Named, Ring, Waited};
+use crate::observation::{Collective, Communicator, History, Observation, Stage, Thread};
 use mpiscope_image::traffic::EntryFlag;
 use std::sync::Arc;
 

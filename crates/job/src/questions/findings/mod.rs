@@ -24,12 +24,12 @@ mod races;
 mod strict;
 mod wrong_ends;
 
-use super::observation::{Observation, Stage};
 use super::why::messages::Pairs;
 use super::why::{Message, Mismatch, Peer, ProcessIndex, Receive, Snapshot, Words, disagreements, whole};
-use crate::leaks::Leak;
-use crate::objects::Kind as Object;
-use crate::worlds::Members;
+use crate::jobs::worlds::Members;
+use crate::model::objects::Kind as Object;
+use crate::observation::{Observation, Stage};
+use crate::questions::leaks::Leak;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -217,7 +217,7 @@ fn leaked(leak: &Leak, kind: Kind) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::questions::observation::{Collective, Communicator, History, Peer};
+    use crate::observation::{Collective, Communicator, History, Peer};
 
     fn rank(rank: u32, functions: &[&str]) -> Observation {
         let kind = |name: &&str| Collective {
@@ -341,7 +341,7 @@ mod tests {
         let mut ranks: Vec<_> = (0..3).map(|number| rank(number, &[])).collect();
         let peer = Peer { rank: 1, sent: 1, sent_tags: 7, sent_bytes: 4, ..Default::default() };
         ranks[0].communicators[0].peers.push(peer);
-        let posted = crate::questions::observation::Receive {
+        let posted = crate::observation::Receive {
             comm: 9,
             from: Some(0),
             tag: Some(7),

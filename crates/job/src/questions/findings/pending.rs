@@ -1,9 +1,9 @@
 //! Operations that were under way when the program let go of them.
 
 use super::{Finding, Kind, MOST, who};
-use crate::questions::observation::faults::{self, Fault};
-use crate::questions::observation::{Observation, Stage};
-use crate::worlds::Members;
+use crate::jobs::worlds::Members;
+use crate::observation::faults::{self, Fault};
+use crate::observation::{Observation, Stage};
 
 /// Requests that were freed while their operation was under way.
 pub fn freed_active(observations: &[Observation]) -> Vec<Finding> {

@@ -4,8 +4,8 @@
 //! but the time it took has decided which of them came first. That is no mistake where the order does not matter.
 
 use super::{Finding, Kind, MOST};
-use crate::questions::observation::Observation;
-use crate::questions::observation::ledger::Line;
+use crate::observation::Observation;
+use crate::observation::ledger::Line;
 use crate::questions::why::{Ends, Joined, ProcessIndex, Words};
 use mpiscope_image::traffic::EntryFlag;
 use std::collections::{BTreeMap, HashMap};

@@ -9,10 +9,10 @@
 //! process in which several threads call MPI. What has fallen out of the records is no reason to wait either.
 
 use super::{Finding, Kind, MOST};
-use crate::questions::observation::ledger::{Called, Waited};
-use crate::questions::observation::{History, Observation};
+use crate::base::waiting_functions::is_collective_that_waits;
+use crate::observation::ledger::{Called, Waited};
+use crate::observation::{History, Observation};
 use crate::questions::why::{Ends, Joined, ProcessIndex, Words};
-use crate::waits::is_collective_that_waits;
 use mpi_abi::{Class, Completes, FunctionId, Waits};
 use mpiscope_image::traffic::EntryFlag;
 use std::collections::{BTreeMap, HashMap, HashSet};

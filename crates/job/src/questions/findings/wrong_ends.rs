@@ -1,8 +1,8 @@
 //! Messages whose two ends do not fit.
 
 use super::{Finding, Kind, MOST, who};
-use crate::questions::observation::faults::{self, Fault};
-use crate::questions::observation::{Communicator, Observation};
+use crate::observation::faults::{self, Fault};
+use crate::observation::{Communicator, Observation};
 use crate::questions::why::messages::Pairs;
 use crate::questions::why::{Message, Peer, ProcessIndex, Receive, Snapshot, Words, differing};
 use std::collections::BTreeMap;
@@ -111,7 +111,7 @@ pub fn types(observations: &[Observation], words: &Words<'_>) -> Vec<Finding> {
         found.entry(alike).or_insert((0, ends)).0 += 1;
     }
     let finding = |(times, ends): (u64, &crate::questions::why::Ends<'_>)| {
-        let named = |named: &crate::questions::observation::ledger::Named| {
+        let named = |named: &crate::observation::ledger::Named| {
             let at = named.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
             format!("{}{at}", named.data)
         };

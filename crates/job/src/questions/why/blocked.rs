@@ -8,7 +8,7 @@ use super::messages::Pairs;
 use super::snapshot::{
     CommIndex, Condition, Need, PartyIndex, Peer, Process, ProcessIndex, Receive, Snapshot, Thread, Wait,
 };
-use crate::questions::observation::AWAITS_THREAD;
+use crate::observation::AWAITS_THREAD;
 use std::collections::HashMap;
 
 /// What the solver found.

@@ -7,7 +7,7 @@
 use super::snapshot::{
     Collective, CommIndex, Condition, FREED, FUNCTION, Need, PARTS, Process, ProcessIndex, Snapshot,
 };
-use crate::questions::observation::{Between, RootBetween};
+use crate::observation::{Between, RootBetween};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
 

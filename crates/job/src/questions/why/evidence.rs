@@ -7,7 +7,7 @@ use super::blocked::Blocked;
 use super::snapshot::{Call, CommIndex, Condition, Need, Process, ProcessIndex, Snapshot};
 use super::verdict::Evidence;
 use super::words::Words;
-use crate::worlds::Members;
+use crate::jobs::worlds::Members;
 use std::collections::HashMap;
 use std::mem::{Discriminant, discriminant};
 

@@ -1,7 +1,7 @@
 //! The verdict on what core files and saved images have kept: one look, in which nothing moves any more.
 
 use super::{Verdict, snapshot, verdict};
-use crate::questions::observation::Observation;
+use crate::observation::Observation;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why a rank of the files' jobs is not seen.

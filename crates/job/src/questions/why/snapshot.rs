@@ -1,7 +1,7 @@
 //! What one look at a job saw: the model that the verdict is made from.
 
-use crate::losses::Lost;
-use crate::questions::observation::{AWAITS_THREAD, Between};
+use crate::jobs::losses::Lost;
+use crate::observation::{AWAITS_THREAD, Between};
 use std::sync::Arc;
 
 /// Place of a process in [`Snapshot::processes`].

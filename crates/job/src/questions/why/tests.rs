@@ -412,7 +412,7 @@ fn records_that_found_no_room_are_part_of_the_answer_with_their_kind_and_the_rea
     let mut scene = Scene::of(2);
     scene.receive(0, Peer::One(1), 1).receive(1, Peer::One(0), 1);
     let losses = std::collections::BTreeMap::from([("requests".to_owned(), 3)]);
-    scene.0.losses = crate::losses::joined([((0, Some(1)), &losses)]);
+    scene.0.losses = crate::jobs::losses::joined([((0, Some(1)), &losses)]);
     let said = look(&scene);
     let [line] = said.not_seen.as_slice() else { panic!("{said:?}") };
     assert!(line.starts_with("lost on rank 1: 3 requests: the image could not grow"), "{line}");

@@ -1,7 +1,7 @@
 //! The answer, for people and for programs. The schema is `mpiscope.why/1`; fields may be added, none changes its
 //! meaning.
 
-use crate::worlds::Members;
+use crate::jobs::worlds::Members;
 use serde::Serialize;
 
 /// Name and version of the schema of `mpiscope why --json`.

@@ -5,8 +5,8 @@ use super::snapshot::{
     Call, Collective, CommIndex, Condition, FREED, Idle, Match, Message, Need, Peer, Process, ProcessIndex,
     Snapshot, Wait,
 };
-use crate::questions::observation::RootBetween;
-use crate::worlds::Members;
+use crate::jobs::worlds::Members;
+use crate::observation::RootBetween;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -6,7 +6,7 @@
 use super::super::message::Identity;
 use super::Known;
 use mpiscope_job::Process;
-use mpiscope_job::clock::Moment;
+use mpiscope_job::base::clock::Moment;
 use std::collections::BTreeSet;
 
 /// What a host is called for people: its name, with a number if others have it as well.

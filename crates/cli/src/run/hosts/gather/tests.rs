@@ -1,8 +1,9 @@
 use super::super::message::Identity;
 use super::*;
-use mpiscope_job::discover::discover;
-use mpiscope_job::locate::NoSymbols;
-use mpiscope_job::other_hosts::Elsewhere;
+use mpiscope_job::hosts::other_hosts::Elsewhere;
+use mpiscope_job::jobs::discover::discover;
+use mpiscope_job::model::locate::NoSymbols;
+use mpiscope_job::save;
 use mpiscope_job::test_image::TestImage;
 use std::io::Write;
 
@@ -94,7 +95,7 @@ fn lost(gather: &Gather, count: usize) {
 fn sends(host: &mut Sealed, job: &str) {
     let file = NamedTempFile::new().unwrap();
     let found = discover().into_iter().find(|found| found.name == job).unwrap();
-    evidence::save(&found, Duration::ZERO, false, &NoSymbols, Elsewhere::default(), file.path()).unwrap();
+    save::save(&found, Duration::ZERO, false, &NoSymbols, Elsewhere::default(), file.path()).unwrap();
     let bytes = std::fs::read(file.path()).unwrap();
     message::send(host, &Message::Evidence(bytes.len() as u64)).unwrap();
     host.write_all(&bytes).unwrap();

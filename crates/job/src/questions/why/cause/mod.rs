@@ -19,8 +19,8 @@ use super::progress;
 use super::snapshot::{Condition, Process, ProcessIndex, Snapshot};
 use super::verdict::{Culprit, Kind, SCHEMA, Verdict};
 use super::words::{Words, ranks};
-use crate::losses::Lost;
-use crate::worlds::Members;
+use crate::jobs::losses::Lost;
+use crate::jobs::worlds::Members;
 
 /// Links of a ring that a sentence shows; more are only counted.
 const MOST_LINKS: usize = 8;

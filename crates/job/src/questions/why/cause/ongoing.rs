@@ -1,7 +1,7 @@
 //! Nobody is stuck for certain: who is waited for, and what for.
 
 use super::{Case, MOST_LINKS, Reason, WHY_GONE};
-use crate::quantity::duration;
+use crate::base::quantity::duration;
 use crate::questions::why::cycle;
 use crate::questions::why::snapshot::{Condition, Need, Process, ProcessIndex, Thread};
 use crate::questions::why::verdict::{Culprit, Kind};

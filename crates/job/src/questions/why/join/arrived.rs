@@ -1,7 +1,7 @@
 //! What one process has been sent and has no receive for.
 
 use super::{joined, made};
-use crate::questions::observation::Observation;
+use crate::observation::Observation;
 use crate::questions::why::messages::Pairs;
 use crate::questions::why::snapshot::Condition;
 use std::collections::HashMap;
@@ -38,7 +38,7 @@ pub fn arrived(observations: &[Observation], is_receiver: impl Fn(&Observation) 
     let messages = left.iter().filter(|(_, message)| !pairs.is_matched(message));
     let messages = messages.filter_map(|(sender, message)| {
         let (_, _, seen) = slots.get(*sender as usize)?;
-        let known = |comm: &&crate::questions::observation::Communicator| {
+        let known = |comm: &&crate::observation::Communicator| {
             communicators.index(comm.identity) == Some(message.comm)
         };
         let comm = (*seen)?.communicators.iter().find(known)?;

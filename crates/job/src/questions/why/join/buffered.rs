@@ -4,7 +4,7 @@
 //! it waits for one of all.
 
 use super::{Slot, communicators::Communicators};
-use crate::questions::observation::Need as Wanted;
+use crate::observation::Need as Wanted;
 use crate::questions::why::snapshot::{Need, Process, Wait};
 
 /// Lets such calls wait for what their processes have sent and nobody has received.

@@ -1,7 +1,7 @@
 //! Communicators of a job, joined by identity.
 
 use super::{MOST_UNSEEN, Places, Slot};
-use crate::questions::observation::{self, Observation};
+use crate::observation::{self, Observation};
 use crate::questions::why::snapshot::{CommIndex, Communicator, ProcessIndex};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

@@ -5,8 +5,8 @@
 //! everything was received, and goes back as long as both ends agree on the bytes.
 
 use super::{Slot, communicators::Communicators, joined, unreceived};
-use crate::questions::observation::Observation;
-use crate::questions::observation::ledger::{Line, Ring};
+use crate::observation::Observation;
+use crate::observation::ledger::{Line, Ring};
 use crate::questions::why::snapshot::{CommIndex, ProcessIndex};
 use std::collections::{BTreeMap, HashMap};
 

@@ -5,8 +5,8 @@
 //! them at least has yet to start.
 
 use super::{Joiner, Observation};
-use crate::questions::observation::Window;
-use crate::questions::observation::windows::Group;
+use crate::observation::Window;
+use crate::observation::windows::Group;
 use crate::questions::why::Kind;
 use crate::questions::why::snapshot::{Need, ProcessIndex};
 

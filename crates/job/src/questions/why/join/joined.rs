@@ -3,7 +3,7 @@
 use super::communicators::Communicators;
 use super::compared::{Ends, paired};
 use super::{Slot, side_by_side};
-use crate::questions::observation::Observation;
+use crate::observation::Observation;
 use crate::questions::why::snapshot::ProcessIndex;
 
 /// The processes of a job.
@@ -45,7 +45,7 @@ impl<'a> Joined<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::questions::observation::Communicator;
+    use crate::observation::Communicator;
     use crate::questions::why::snapshot;
 
     #[test]

@@ -2,7 +2,7 @@
 //! communicator yet.
 
 use super::{Joiner, Observation, observation, verdict};
-use crate::questions::observation::Action;
+use crate::observation::Action;
 use crate::questions::why::Kind;
 use crate::questions::why::snapshot::{Need, ProcessIndex};
 

@@ -1,7 +1,7 @@
 //! What a process that waits in a collective has sent and received.
 
 use super::Joiner;
-use crate::questions::observation::Observation;
+use crate::observation::Observation;
 use crate::questions::why::snapshot::{MessageCalls, Messaging};
 
 /// None of a process that has no such calls.

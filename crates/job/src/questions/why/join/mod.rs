@@ -31,8 +31,8 @@ use super::snapshot::{
     Call, Collective, Condition, Idle, Match, Message, Need, NotStarted, Peer, Process, ProcessIndex,
     Receive, Signature, Snapshot, Thread, Wait,
 };
-use crate::losses;
-use crate::questions::observation::{self, Action, Observation, Stage};
+use crate::jobs::losses;
+use crate::observation::{self, Action, Observation, Stage};
 use communicators::Communicators;
 use parties::Parties;
 use remembered::{Awaited, awaited};

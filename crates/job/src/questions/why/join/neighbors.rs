@@ -1,7 +1,7 @@
 //! Topologies of which two members do not know the same: one gives data to who does not want them, or waits for who gives none.
 
 use super::{Slot, communicators::Communicators};
-use crate::questions::observation::{Communicator, Need, Observation};
+use crate::observation::{Communicator, Need, Observation};
 use crate::questions::why::snapshot::{OneSided, ProcessIndex};
 
 /// Neighbours that only one side knows, of those that are in a collective of their topology.

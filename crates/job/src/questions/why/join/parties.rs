@@ -2,7 +2,7 @@
 //! fifty thousand, the snapshot holds one list.
 
 use super::Slot;
-use crate::questions::observation::{self, Stage};
+use crate::observation::{self, Stage};
 use crate::questions::why::snapshot::{PartyIndex, ProcessIndex};
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -4,7 +4,7 @@
 //! started and the sender has marked every partition ready; before the sender has, the one who waits for it may be the sender itself.
 
 use super::{Joiner, Observation};
-use crate::questions::observation::Partitioned;
+use crate::observation::Partitioned;
 use crate::questions::why::Kind;
 use crate::questions::why::snapshot::{Need, ProcessIndex};
 

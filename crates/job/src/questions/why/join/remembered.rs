@@ -1,6 +1,6 @@
 //! Which of the collectives that processes remember a snapshot needs.
 
-use crate::questions::observation::{self, Observation};
+use crate::observation::{self, Observation};
 use std::collections::{BTreeSet, HashMap};
 
 /// Numbers of the collectives that are asked about, by communicator.
@@ -39,7 +39,7 @@ fn apart(observations: &[Observation], awaited: &Awaited) -> Vec<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::questions::observation::{Call, Collective, History, Need, Thread};
+    use crate::observation::{Call, Collective, History, Need, Thread};
 
     const COMM: u64 = 7;
 

@@ -7,7 +7,7 @@
 //! missing are those.
 
 use super::{Slot, communicators::Communicators};
-use crate::questions::observation::{self, Observation};
+use crate::observation::{self, Observation};
 use crate::questions::why::snapshot::{Message, Process, ProcessIndex};
 use mpiscope_image::derive::unexpected::{self, Outstanding, Posted};
 use std::collections::{BTreeMap, HashMap};

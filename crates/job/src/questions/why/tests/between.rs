@@ -1,7 +1,7 @@
 //! Roots of collectives between two groups.
 
 use super::look;
-use crate::questions::observation::{Between, RootBetween};
+use crate::observation::{Between, RootBetween};
 use crate::questions::why::scene::Scene;
 use crate::questions::why::snapshot::Signature;
 use crate::questions::why::{Kind, Verdict};

@@ -1,0 +1,14 @@
+//! Plain values that know no image: clocks, sets of ranks, sizes, where code lies, and work done side by side.
+
+pub mod call_fields;
+pub mod clock;
+pub mod clock_offset;
+pub mod identity;
+pub mod modules;
+pub mod parallel;
+pub mod quantity;
+pub mod rankset;
+pub mod shell;
+pub mod time_limit;
+pub mod total;
+pub mod waiting_functions;

@@ -1,0 +1,4 @@
+//! The parts of a job on other hosts, and whether a host is set up for it.
+
+pub mod other_hosts;
+pub mod setup;

@@ -1,0 +1,217 @@
+//! The ranks of a job on other hosts, brought here: each host saves what it knows of the job as an evidence file and sends that.
+//!
+//! ```text
+//! tables of the ranks here ──► hosts and process ids ──► `mpiscope save --here PID -` on each, side by side
+//!                                                                 │ one round trip, a limit of time
+//!                              Job with images of all hosts ◄─────┘
+//! ```
+//!
+//! What comes back is read by the code that reads evidence files, so every view of a job is one of all its hosts. A host that
+//! does not answer in time costs its own ranks only, and is named.
+
+mod missing;
+mod parts;
+mod several;
+
+pub use crate::jobs::job::NONE_HERE;
+pub use several::SEVERAL_HERE;
+
+use crate::base::parallel;
+use crate::jobs::acquire::{self, Hosts, ProcessLocation, Scope, Start, SystemHosts, Users, Whom, same_host};
+use crate::jobs::connected;
+use crate::jobs::evidence::{self, Evidence};
+use crate::jobs::job::{Job, Parts};
+use crate::jobs::job_image::JobImage;
+use crate::jobs::scheduler::Allocation;
+use crate::jobs::spawned;
+use crate::observation::Observation;
+use mpiscope_target::Files;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::NamedTempFile;
+
+/// What a ZIP archive begins with; shells on other hosts may say good morning first.
+const ARCHIVE: &[u8] = b"PK\x03\x04";
+
+/// What other hosts sent.
+#[derive(Debug, Default)]
+pub struct Elsewhere {
+    /// What was seen there at an earlier look.
+    pub before: Vec<Observation>,
+    /// What could not be had, and from whom.
+    pub not_seen: Vec<String>,
+    /// Whether the last of that is a host that did not answer.
+    pub unanswered: bool,
+}
+
+impl Elsewhere {
+    /// These hosts did not answer.
+    fn lacks(&mut self, failures: Vec<String>) {
+        self.unanswered |= !failures.is_empty();
+        self.not_seen.extend(failures);
+    }
+}
+
+/// Adds the ranks of other hosts to a job that runs here, with their stacks if these are wanted. Each host looks twice, `pause` apart.
+pub fn join(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -> Elsewhere {
+    let own = spawned::of_job(job);
+    job.spawned.extend(own);
+    let own = connected::of_job(job);
+    job.connected.extend(own);
+    let mut elsewhere = parts_of(job, hosts, pause, stacks);
+    if elsewhere.unanswered {
+        let missing = missing::ranks(job);
+        let last = elsewhere.not_seen.last_mut();
+        last.into_iter().zip(missing).for_each(|(last, missing)| last.push_str(&format!(" ({missing})")));
+    }
+    elsewhere.not_seen.extend(spawned::unseen_of_job(job));
+    elsewhere.not_seen.extend(connected::unseen(&job.connected));
+    elsewhere
+}
+
+fn parts_of(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -> Elsewhere {
+    if let Some(parts) = job.parts.clone().or_else(|| scheduled(job)) {
+        return parts::join(job, &parts, hosts, pause, stacks);
+    }
+    let mut elsewhere = Elsewhere::default();
+    let asked = places(job, hosts);
+    let remote = hosts.remote();
+    let job_name = job.name.clone();
+    let mut failures = Vec::new();
+    let answers = parallel::ask(&asked, |(host, pids)| {
+        let whom = pids.first().map_or_else(|| job_name.clone(), u32::to_string);
+        let bytes = remote.output(host, &words(&whom, pause, stacks), pause);
+        open(host, &bytes.map_err(|why| why.to_string())?)
+    });
+    for ((host, pids), answer) in asked.iter().zip(answers) {
+        match answer {
+            Ok(Evidence { manifest, job: there, .. }) => {
+                // A host is believed of its own ranks only; it may call itself by another name than the tables do.
+                let name = manifest.host.as_ref().map(|host| host.name.as_str());
+                let name = name.filter(|name| asked.iter().all(|(other, _)| other == host || other != name));
+                let named = |at: &str| at == host || Some(at) == name;
+                let own = |at: &str, pid: u32| !hosts.here(at) && (named(at) || pids.contains(&pid));
+                job.take_in(there, |process| own(&process.host, process.pid));
+                let before = manifest.before.into_iter().filter(|seen| own(&seen.host, seen.pid));
+                elsewhere.before.extend(before);
+                elsewhere.not_seen.extend(manifest.not_seen.iter().map(|why| format!("{host}: {why}")));
+            }
+            // One that was announced, where all ranks have ended.
+            Err(why) if pids.is_empty() && why.contains(NONE_HERE) => {}
+            Err(why) if pids.is_empty() => failures.push(format!("{why}; its ranks are missing")),
+            Err(why) => {
+                let processes =
+                    if pids.len() == 1 { "process of the job is" } else { "processes of the job are" };
+                failures.push(format!("{why}; {} {processes} there", pids.len()));
+            }
+        }
+    }
+    elsewhere.lacks(failures);
+    elsewhere
+}
+
+/// All hosts of what a job with ranks here was named by, if that may be several jobs.
+fn scheduled(job: &Job) -> Option<Parts> {
+    let found = Allocation::of(job.named.as_ref()?).ok()?;
+    Some(Parts { hosts: found.hosts(), name: found.id.to_string(), slurm: Some(found.id), starter: None })
+}
+
+/// What another host is asked.
+fn words(whom: &str, pause: Duration, stacks: bool) -> Vec<String> {
+    let seconds = pause.as_secs_f64().to_string();
+    let stacks = stacks.then_some("--stacks");
+    let words = ["save", "--here", "--for", &seconds].into_iter().chain(stacks).chain([whom, "-"]);
+    words.map(str::to_owned).collect()
+}
+
+/// Hosts with processes of the job, as the tables of those here say: any rank knows all, and one that is about to end may not
+/// answer any more.
+fn places(job: &Job, hosts: &SystemHosts) -> Vec<(String, BTreeSet<u32>)> {
+    let files = Arc::new(Files::default());
+    let pid = |image: &JobImage| {
+        let (_, process) = image.read(&files).ok().flatten()?;
+        image.outer_pid(process.pid).filter(|_| !process.finalized())
+    };
+    let pids: Vec<u32> = job.images.iter().filter_map(pid).collect();
+    let here = pids.len();
+    let found = acquire::acquire(hosts, Start::Pids(pids), &Scope::default());
+    let mut places: Places = BTreeMap::new();
+    let add = |places: &mut Places, place: ProcessLocation| {
+        if !hosts.here(&place.host) {
+            places.entry(place.host).or_default().insert(place.pid);
+        }
+    };
+    found
+        .map_or_else(|_| Vec::new(), |found| found.elsewhere)
+        .into_iter()
+        .for_each(|place| add(&mut places, place));
+    let known = |places: &Places| here + places.values().map(BTreeSet::len).sum::<usize>();
+    // Only rank 0 knows all others: where it is on another host, that one is asked who there is.
+    if known(&places) < size(job, &files) {
+        let whom = |pids: &BTreeSet<u32>| Whom { pids: pids.clone(), ..Whom::default() };
+        let directories: Vec<(&String, Whom)> =
+            places.iter().take(MOST_DIRECTORIES).map(|(host, pids)| (host, whom(pids))).collect();
+        let owner = Users::only(job.owner);
+        for answer in
+            parallel::ask(&directories, |(host, whom)| hosts.ask(host, whom, &owner)).into_iter().flatten()
+        {
+            let own = answer.processes.into_iter().map(|entry| entry.place);
+            own.chain(answer.elsewhere).for_each(|place| add(&mut places, place));
+        }
+    }
+    for host in job.announced.iter().filter(|host| !hosts.here(host)) {
+        if !places.keys().any(|known| same_host(known, host)) {
+            places.insert(host.clone(), BTreeSet::new());
+        }
+    }
+    places.into_iter().collect()
+}
+
+/// Processes by host.
+type Places = BTreeMap<String, BTreeSet<u32>>;
+
+/// Hosts that are asked who else there is: those of rank 0 of each world that the ranks here know of.
+const MOST_DIRECTORIES: usize = 4;
+
+/// Ranks of the largest world that has ranks here.
+fn size(job: &Job, files: &Arc<Files>) -> usize {
+    let sizes = job.images.iter().filter_map(|image| image.read(files).ok().flatten()?.1.size);
+    sizes.max().map_or(0, |size| size as usize)
+}
+
+/// Reads what a host sent.
+fn open(host: &str, bytes: &[u8]) -> Result<Evidence, String> {
+    let fail = |why: String| format!("host {host}: {why}");
+    let at = bytes.windows(ARCHIVE.len()).position(|window| window == ARCHIVE);
+    let archive = at.and_then(|at| bytes.get(at..));
+    let archive = archive.ok_or_else(|| {
+        fail("what it sent is no evidence file; is mpiscope there of another version?".to_owned())
+    })?;
+    let mut file = NamedTempFile::new().map_err(|why| fail(why.to_string()))?;
+    file.write_all(archive).map_err(|why| fail(why.to_string()))?;
+    // The file is open from now on, and may lose its name.
+    let opened = evidence::open(file.path()).map_err(|why| {
+        let name = format!("{}: ", file.path().display());
+        fail(format!("what it sent cannot be read: {}", why.to_string().replace(&name, "")))
+    })?;
+    // What is unpacked now is unpacked while other hosts are waited for.
+    opened.job.images.iter().for_each(|image| drop(image.who()));
+    Ok(opened)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_evidence_file_is_an_error_that_names_the_host() {
+        for bytes in [&b""[..], b"good morning\n", b"PK\x03\x04 and nothing else"] {
+            assert!(open("node7", bytes).is_err());
+        }
+        assert!(open("node7", b"good morning").is_err_and(|why| why.starts_with("host node7: ")));
+        let cut = open("node7", b"PK\x03\x04 and nothing else").err().unwrap();
+        assert!(cut.starts_with("host node7: what it sent cannot be read: not an"), "{cut}");
+    }
+}

@@ -1,0 +1,124 @@
+//! A scheduler's job is a place where several MPI jobs may run, one after the other or side by side: what hosts send of them is not
+//! to be taken for one.
+
+use crate::jobs::job::Job;
+use crate::jobs::job_image::LastStage;
+use std::collections::BTreeSet;
+
+/// What a host says on which several jobs are meant by what it was asked for; their names follow.
+pub const SEVERAL_HERE: &str = "several jobs run here; name one:";
+/// Words beside names in that line.
+const OTHER_WORDS: [&str; 4] = ["mpiscope", "save", "|", "FILE"];
+
+/// The MPI jobs that hosts know of.
+#[derive(Debug, Default)]
+pub struct Jobs(Vec<One>);
+
+/// One of them. Where the launcher gives it no name each host has its own; ranks beyond `MPI_Init` know their world.
+#[derive(Debug, Default)]
+struct One {
+    /// It is none of the others: ranks in `MPI_Init` may be of any.
+    certain: bool,
+    names: BTreeSet<String>,
+    worlds: BTreeSet<String>,
+    hosts: Vec<String>,
+}
+
+impl Jobs {
+    /// What a host knows of one.
+    pub fn add(&mut self, host: &str, job: &Job) {
+        let members = job.images.iter().filter_map(|image| image.who());
+        let mut worlds = BTreeSet::new();
+        for who in members.filter(|who| who.stage != LastStage::Starting) {
+            worlds.extend(who.entry.spawned.map(|by| by.world));
+            worlds.insert(who.entry.world);
+        }
+        self.join(host, &job.name, worlds, false);
+    }
+
+    /// Several, as a host says that was asked for one; whether it says that.
+    pub fn add_named(&mut self, host: &str, said: &str) -> bool {
+        let Some((_, names)) = said.split_once(SEVERAL_HERE) else { return false };
+        let names = names.split_whitespace().filter(|word| !OTHER_WORDS.contains(word));
+        names.for_each(|name| self.join(host, name, BTreeSet::new(), true));
+        true
+    }
+
+    fn join(&mut self, host: &str, name: &str, worlds: BTreeSet<String>, certain: bool) {
+        let is_it = |one: &One| one.names.contains(name) || !one.worlds.is_disjoint(&worlds);
+        let (same, others): (Vec<One>, Vec<One>) = std::mem::take(&mut self.0).into_iter().partition(is_it);
+        self.0 = others;
+        let mut one = same.into_iter().fold(One::default(), |mut all, one| {
+            all.names.extend(one.names);
+            all.worlds.extend(one.worlds);
+            all.hosts.extend(one.hosts);
+            all.certain |= one.certain;
+            all
+        });
+        one.names.insert(name.to_owned());
+        one.certain |= certain || !worlds.is_empty();
+        one.worlds.extend(worlds);
+        one.hosts.push(host.to_owned());
+        self.0.push(one);
+    }
+
+    /// Why `scheduled` is no job, if it is several.
+    #[must_use]
+    pub fn several(&self, scheduled: &str) -> Option<String> {
+        let mut certain: Vec<&One> = self.0.iter().filter(|one| one.certain).collect();
+        certain.sort_by_key(|one| &one.names);
+        let all: Vec<String> = certain.iter().map(|one| one.shown(scheduled)).collect();
+        (all.len() > 1).then(|| format!("{scheduled} is several MPI jobs; name one: {}", all.join(", ")))
+    }
+}
+
+/// Hosts of a job that are named.
+const MOST_NAMED: usize = 4;
+
+impl One {
+    /// What names it, and where it is.
+    fn shown(&self, scheduled: &str) -> String {
+        let more = if self.hosts.len() > MOST_NAMED { ", …" } else { "" };
+        let hosts: Vec<&str> = self.hosts.iter().take(MOST_NAMED).map(String::as_str).collect();
+        let names: Vec<String> = match self.names.len() {
+            1 => self.names.iter().map(|name| format!("{scheduled}:{name}")).collect(),
+            _ => self.names.iter().take(MOST_NAMED).cloned().collect(),
+        };
+        format!("{} on {}{more}", names.join(" or "), hosts.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn worlds(names: &[&str]) -> BTreeSet<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn jobs_of_several_hosts_are_one_by_a_common_name_or_world() {
+        let mut jobs = Jobs::default();
+        jobs.join("n1", "a", worlds(&["w"]), false);
+        jobs.join("n2", "b", worlds(&["w", "spawned"]), false);
+        jobs.join("n3", "c", worlds(&["spawned"]), false);
+        jobs.join("n4", "c", worlds(&[]), false);
+        // It may be of the same job, which has no name of its own.
+        jobs.join("n5", "d", worlds(&[]), false);
+        assert_eq!(jobs.several("slurm:7"), None);
+    }
+
+    #[test]
+    fn what_has_neither_in_common_is_several_and_each_is_named() {
+        let mut jobs = Jobs::default();
+        jobs.join("n1", "a", worlds(&["w"]), false);
+        jobs.join("n3", "b", worlds(&["v"]), false);
+        assert!(!jobs.add_named("n2", "no process of the job is here"));
+        assert!(jobs.add_named("n2", &format!("n2: {SEVERAL_HERE} mpiscope save a | b FILE")));
+        let said = "slurm:7 is several MPI jobs; name one: slurm:7:a on n1, n2, slurm:7:b on n3, n2";
+        assert_eq!(jobs.several("slurm:7").as_deref(), Some(said));
+        let mut jobs = Jobs::default();
+        assert!(jobs.add_named("n2", &format!("n2: {SEVERAL_HERE} mpiscope save a | b FILE")));
+        assert!(jobs.several("slurm:7").is_some());
+    }
+}

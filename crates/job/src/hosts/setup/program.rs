@@ -1,0 +1,210 @@
+//! Whether the layer can come between a program and its MPI library.
+
+use super::{Check, Family, Result};
+use crate::base::time_limit;
+use object::read::elf::ElfFile64;
+use object::{Endianness, Object, ObjectSymbol};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// How long the dynamic loader may take to find a program's libraries.
+const PATIENCE: Duration = Duration::from_secs(20);
+const NAME: &str = "program";
+const SET_ID: u32 = 0o6000;
+
+/// A program to start.
+#[derive(Debug, Default)]
+pub struct Program {
+    /// What was found.
+    pub checks: Vec<Check>,
+    /// The MPI library that it would use.
+    pub library: Option<Library>,
+}
+
+/// An MPI library.
+#[derive(Debug, Clone)]
+pub struct Library {
+    /// Its file.
+    pub file: PathBuf,
+    /// Whose it is, by its file name.
+    pub family: Option<Family>,
+}
+
+impl Library {
+    fn new(file: PathBuf) -> Self {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let family = match name.as_str() {
+            name if name.starts_with("libmpi.so.40") || name.starts_with("libmpi.so.80") => {
+                Some(Family::OpenMpi)
+            }
+            name if name.starts_with("libmpich") || name.starts_with("libmpi.so.12") => Some(Family::Mpich),
+            _ => None,
+        };
+        Self { file, family }
+    }
+
+    /// The launcher that was installed with it, if it stands where most do.
+    #[must_use]
+    pub fn launcher(&self) -> Option<PathBuf> {
+        let home = self.file.parent()?.parent()?;
+        Some(home.join("bin/mpirun")).filter(|path| path.is_file())
+    }
+}
+
+/// Looks at a program's file.
+#[must_use]
+pub fn program(path: &Path) -> Program {
+    let mut found = Program::default();
+    let shown = path.display();
+    let data = match fs::read(path) {
+        Ok(data) => data,
+        Err(why) => {
+            let remedy = "name the file that is to be started";
+            found.checks.push(Check::of(NAME, Result::Problem, format!("{shown}: {why}"), remedy));
+            return found;
+        }
+    };
+    let Ok(elf) = ElfFile64::<Endianness>::parse(data.as_slice()) else {
+        let what = format!("{shown} is a script: what it starts is seen when it runs");
+        found.checks.push(Check::fine(NAME, what));
+        return found;
+    };
+    found.checks.extend(set_id(path));
+    let linked_in =
+        elf.symbols().chain(elf.dynamic_symbols()).any(|s| s.is_definition() && s.name() == Ok("PMPI_Init"));
+    match interpreter(&elf, &data) {
+        Some(loader) if linked_in && calls_a_library(&elf) => {
+            listed(path, &loader, &mut found);
+            let what = format!("{shown} has MPI linked in, and calls it through libmpiscope.so");
+            found.checks.push(Check::fine(NAME, what));
+        }
+        _ if linked_in => {
+            let what = format!("{shown} has MPI linked in statically: nothing can be preloaded below it");
+            let remedy = "link it with the shared MPI library (without -static, -lmpi.a or --enable-static builds), or as \
+                          \"Programs with MPI linked in\" in docs/install.md says";
+            found.checks.push(Check::of(NAME, Result::Problem, what, remedy));
+        }
+        None => {
+            let what = format!("{shown} is linked statically: the dynamic loader never runs");
+            found.checks.push(Check::of(
+                NAME,
+                Result::Problem,
+                what,
+                "link it dynamically (without -static)",
+            ));
+        }
+        Some(loader) => libraries(path, &loader, &mut found),
+    }
+    found
+}
+
+/// A program with the rights of its owner ignores `LD_PRELOAD`.
+fn set_id(path: &Path) -> Option<Check> {
+    let mode = fs::metadata(path).ok()?.mode();
+    (mode & SET_ID != 0).then(|| {
+        let what = format!("{} is set-user-id or set-group-id: the kernel drops LD_PRELOAD", path.display());
+        Check::of(NAME, Result::Problem, what, "start a copy without these bits (chmod ug-s)")
+    })
+}
+
+fn interpreter(elf: &ElfFile64<'_, Endianness>, data: &[u8]) -> Option<PathBuf> {
+    use object::read::elf::ProgramHeader;
+    let headers = elf.elf_program_headers().iter();
+    let path = headers.filter_map(|header| header.interpreter(Endianness::default(), data).ok()?).next()?;
+    Some(PathBuf::from(String::from_utf8_lossy(path).into_owned()))
+}
+
+/// Whether MPI's functions are to be found in a library, whatever the program has itself.
+fn calls_a_library(elf: &ElfFile64<'_, Endianness>) -> bool {
+    let begins = |name: &str| ["MPI_Init", "MPI_Init_thread", "MPI_Session_init"].contains(&name);
+    elf.dynamic_symbols().any(|s| s.is_undefined() && s.name().is_ok_and(begins))
+}
+
+/// Asks the program's own loader which libraries it would load; those that are not found are a problem. Nothing if it does not say.
+fn listed(path: &Path, loader: &Path, found: &mut Program) -> Option<String> {
+    let listed = time_limit::run(Command::new(loader).arg("--list").arg(path), PATIENCE);
+    let text = listed.map(|outcome| String::from_utf8_lossy(&outcome.stdout).into_owned());
+    // There is at least the C library.
+    let Some(text) = text.ok().filter(|text| !text.trim().is_empty()) else {
+        let what =
+            format!("{}: its libraries are not known: {} --list said none", path.display(), loader.display());
+        found.checks.push(Check { check: NAME, result: Result::Unknown, found: what, remedy: None });
+        return None;
+    };
+    for (name, _) in files(&text).filter(|(_, file)| file.starts_with("not found")) {
+        let what = format!("{} needs {name}, which is not found", path.display());
+        let remedy = "load the module of its MPI library, or set LD_LIBRARY_PATH";
+        found.checks.push(Check::of(NAME, Result::Problem, what, remedy));
+    }
+    Some(text)
+}
+
+/// Libraries by their names, and what was found for each.
+fn files(listed: &str) -> impl Iterator<Item = (&str, &str)> {
+    listed.lines().filter_map(|line| line.trim().split_once(" => "))
+}
+
+/// The program's MPI library.
+fn libraries(path: &Path, loader: &Path, found: &mut Program) {
+    let Some(text) = listed(path, loader, found) else { return };
+    let is_mpi = |name: &str| {
+        name.starts_with("libmpi.so") || name.starts_with("libmpich.so") || name.starts_with("libmpi_abi.so")
+    };
+    let library = files(&text).filter(|(name, _)| is_mpi(name)).find_map(|(_, file)| {
+        let file = file.split(" (").next()?;
+        file.starts_with('/').then(|| Library::new(fs::canonicalize(file).unwrap_or_else(|_| file.into())))
+    });
+    found.checks.push(match &library {
+        Some(library) => Check::fine(NAME, format!("{} uses {}", path.display(), library.file.display())),
+        None => Check::fine(
+            NAME,
+            format!(
+                "{} is not linked with MPI: it may load it later, as Python and Julia do",
+                path.display()
+            ),
+        ),
+    });
+    found.library = library;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_there_is_a_problem_and_a_script_is_none() {
+        let missing = program(Path::new("/no/such/program"));
+        assert_eq!(missing.checks.first().map(|check| check.result), Some(Result::Problem));
+        let dir = tempfile::tempdir().unwrap();
+        let script = dir.path().join("script");
+        fs::write(&script, "#!/bin/sh\n").unwrap();
+        assert_eq!(program(&script).checks.first().map(|check| check.result), Some(Result::Fine));
+    }
+
+    #[test]
+    fn a_dynamic_program_without_mpi_may_load_it_later() {
+        let found = program(&std::env::current_exe().unwrap());
+        assert!(found.library.is_none());
+        assert!(found.checks.iter().any(|check| check.found.contains("may load it later")), "{found:?}");
+    }
+
+    #[test]
+    fn a_loader_that_says_nothing_is_not_taken_for_one_that_finds_no_library() {
+        let mut found = Program::default();
+        libraries(&std::env::current_exe().unwrap(), Path::new("/bin/true"), &mut found);
+        assert_eq!(found.checks.first().map(|check| check.result), Some(Result::Unknown), "{found:?}");
+        assert_eq!(found.checks.len(), 1);
+    }
+
+    #[test]
+    fn libraries_are_known_by_their_file_names() {
+        let family = |name: &str| Library::new(PathBuf::from("/lib").join(name)).family;
+        assert_eq!(family("libmpi.so.40.30.4"), Some(Family::OpenMpi));
+        assert_eq!(family("libmpich.so.12.2.0"), Some(Family::Mpich));
+        assert_eq!(family("libmpi.so.12.4.0"), Some(Family::Mpich));
+        assert_eq!(family("libmpi_abi.so.1"), None);
+    }
+}

@@ -1,0 +1,180 @@
+//! The processes of this host, and the command that asks other hosts.
+
+use super::images::{self, ImageEntry};
+use super::remote::Remote;
+use super::{Acquired, Error, Users};
+use crate::jobs::announced;
+use crate::jobs::started_by::StartedBy;
+use crate::sources::process_tree::Families;
+use mpiscope_target::{Files, Live, Target, procfs};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// What [`acquire`](super::acquire) needs of the world; tests have their own.
+pub trait Hosts {
+    /// The name of this host.
+    fn host(&self) -> String;
+    /// Whether processes of this host are meant.
+    fn here(&self, host: &str) -> bool;
+    /// The user that a process of this host belongs to; nothing if there is no such process.
+    fn owner(&self, pid: u32) -> Option<u32>;
+    /// A process of this host; its program is to be `executable`, if that is known.
+    fn open(&self, pid: u32, executable: &Path) -> Result<Box<dyn Target>, Error>;
+    /// The descendants of a process of this host.
+    fn descendants(&self, pid: u32) -> Vec<u32>;
+    /// All processes of this host that have an image.
+    fn records(&self) -> Vec<ImageEntry>;
+    /// Other hosts that this job has ranks on, as the one says who has started it from here or gathers it.
+    fn announced(&self, job: &JobKey) -> Vec<String>;
+    /// What another host knows of the processes of these users.
+    fn ask(&self, host: &str, whom: &Whom, users: &Users) -> Result<Acquired, Error>;
+}
+
+/// A job: whose it is, and its name.
+pub type JobKey = (u32, String);
+
+/// From where another host is to look.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Whom {
+    /// Processes there.
+    pub pids: BTreeSet<u32>,
+    /// Jobs, by name: a host may have ranks of one that no table names.
+    pub jobs: BTreeSet<String>,
+}
+
+impl Whom {
+    /// Nothing?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pids.is_empty() && self.jobs.is_empty()
+    }
+
+    /// What is not in `other`.
+    #[must_use]
+    pub fn without(&self, other: &Self) -> Self {
+        Self { pids: &self.pids - &other.pids, jobs: &self.jobs - &other.jobs }
+    }
+
+    /// Takes in all of `other`.
+    pub fn extend(&mut self, other: Self) {
+        self.pids.extend(other.pids);
+        self.jobs.extend(other.jobs);
+    }
+
+    fn words(&self) -> impl Iterator<Item = String> {
+        self.pids.iter().map(u32::to_string).chain(self.jobs.iter().cloned())
+    }
+}
+
+/// The real one.
+#[derive(Debug, Clone)]
+pub struct SystemHosts {
+    host: String,
+    remote: Remote,
+    /// What all processes of this host have in common, read once.
+    files: Arc<Files>,
+    families: OnceLock<Families>,
+}
+
+impl SystemHosts {
+    /// Asks other hosts by `MPISCOPE_SSH`, or `ssh` if that is not set, to run `program` there.
+    pub fn new(program: PathBuf) -> Self {
+        let host = procfs::hostname().unwrap_or_default();
+        Self { host, remote: Remote::new(program), files: Arc::default(), families: OnceLock::new() }
+    }
+
+    /// Other hosts are those of a job that this has started: they are asked by the way that it took, unless `MPISCOPE_SSH` names
+    /// another.
+    #[must_use]
+    pub fn started_by(mut self, what: StartedBy) -> Self {
+        self.remote.as_started_by(what);
+        self
+    }
+
+    /// How other hosts are reached.
+    #[must_use]
+    pub fn remote(&self) -> &Remote {
+        &self.remote
+    }
+}
+
+/// Two names of one host: equal, or one is the other with its domain.
+pub(crate) fn same_host(one: &str, other: &str) -> bool {
+    let with_domain = |long: &str, short: &str| {
+        !short.is_empty() && long.len() > short.len() && long.as_bytes().get(short.len()) == Some(&b'.')
+            && long.get(..short.len()).is_some_and(|head| head.eq_ignore_ascii_case(short))
+            // Addresses have dots, too.
+            && !long.bytes().next().is_some_and(|b| b.is_ascii_digit())
+    };
+    one.eq_ignore_ascii_case(other) || with_domain(one, other) || with_domain(other, one)
+}
+
+impl Hosts for SystemHosts {
+    fn host(&self) -> String {
+        self.host.clone()
+    }
+
+    fn here(&self, host: &str) -> bool {
+        same_host(host, &self.host) || ["localhost", "127.0.0.1", "::1"].contains(&host)
+    }
+
+    fn owner(&self, pid: u32) -> Option<u32> {
+        procfs::user(pid).ok()
+    }
+
+    fn open(&self, pid: u32, executable: &Path) -> Result<Box<dyn Target>, Error> {
+        let live = Live::open_among(pid, self.files.clone())?;
+        if procfs::status(pid)?.has_ended() {
+            return Err(mpiscope_target::Error::NoProcess { pid }.into());
+        }
+        let now = live.executable().unwrap_or_default();
+        let name = |path: &Path| {
+            let text = path.as_os_str().to_string_lossy().into_owned();
+            text.strip_suffix(" (deleted)").unwrap_or(&text).to_owned()
+        };
+        // The number of a process that has ended may belong to another by now.
+        if !executable.as_os_str().is_empty()
+            && Path::new(&name(&now)).file_name() != Path::new(&name(executable)).file_name()
+        {
+            return Err(mpiscope_target::Error::NoProcess { pid }.into());
+        }
+        Ok(Box::new(live))
+    }
+
+    fn descendants(&self, pid: u32) -> Vec<u32> {
+        self.families.get_or_init(Families::now).descendants(pid)
+    }
+
+    fn records(&self) -> Vec<ImageEntry> {
+        images::all()
+    }
+
+    fn announced(&self, job: &JobKey) -> Vec<String> {
+        announced::all()
+            .into_iter()
+            .find(|found| (found.owner, &found.name) == (job.0, &job.1))
+            .map_or_else(Vec::new, |found| found.parts.map(|parts| parts.hosts).unwrap_or_default())
+    }
+
+    fn ask(&self, host: &str, whom: &Whom, users: &Users) -> Result<Acquired, Error> {
+        let mut words = ["procs", "--json", "--here"].map(str::to_owned).to_vec();
+        if !users.unnamed() {
+            words.extend(["--user".to_owned(), users.to_string()]);
+        }
+        words.extend(whom.words());
+        self.remote.run(host, &words, Duration::ZERO)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_the_same_with_and_without_its_domain_but_an_address_is_not_a_prefix() {
+        assert!(same_host("node7", "NODE7") && same_host("node7.site.org", "node7"));
+        assert!(!same_host("node7", "node70") && !same_host("10.0.0.1", "10") && !same_host("", "a"));
+    }
+}

@@ -1,0 +1,139 @@
+//! The third source of processes: the images that processes of a job hold on this host. They know the ranks of a process that
+//! is gone, as long as `mpiscope run` keeps its image.
+
+use super::{Acquired, Entry, ProcessLocation};
+use crate::jobs::discover;
+use crate::jobs::job_image::LastStage;
+use crate::jobs::silent::Silent;
+use crate::sources::image_source::open_fd;
+use mpiscope_image::layout::{Process, SectionKind};
+use mpiscope_image::{Image, Source};
+use std::collections::BTreeSet;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+/// What an image says about its process.
+#[derive(Debug, Clone)]
+pub struct ImageEntry {
+    /// Name of the job.
+    pub job: String,
+    /// The user whose job it is.
+    pub owner: u32,
+    /// The number that the process has for itself: in a name space of its own it is another one than that of the host, and tables have
+    /// this one.
+    pub own_pid: u32,
+    /// The process. Before `MPI_Init` has returned its world has no name yet.
+    pub entry: Entry,
+}
+
+/// All processes of all jobs on this host that this user may see and that have called MPI, but for those that have ended
+/// properly.
+pub fn all() -> Vec<ImageEntry> {
+    let jobs = discover::discover();
+    jobs.iter().flat_map(|job| job.images.iter().filter_map(|found| record(job, found))).collect()
+}
+
+/// The processes of a job that an evidence file has kept. Who spawned a world stands in tables of living processes only.
+#[must_use]
+pub fn of_kept(job: &crate::jobs::job::Job) -> Acquired {
+    let mut found = Acquired::default();
+    for image in &job.images {
+        match image.about() {
+            Some(about) if about.silent => {
+                if job.silent.iter().all(|silent| silent.pid != about.pid) {
+                    found.processes.push(untouched(about.pid));
+                }
+            }
+            _ => match image.open() {
+                Ok(_) => found.processes.extend(record(job, image).map(|record| record.entry)),
+                Err(why) => found.problems.push(why.to_string()),
+            },
+        }
+    }
+    found.processes.extend(job.silent.iter().map(silent));
+    found.sort();
+    found
+}
+
+/// A rank that has not called MPI.
+#[must_use]
+pub fn silent(silent: &Silent) -> Entry {
+    Entry {
+        rank: Some(silent.rank),
+        place: ProcessLocation { host: silent.host.clone(), pid: silent.pid },
+        executable: silent.executable.clone(),
+        ..untouched(silent.pid)
+    }
+}
+
+/// A process that has not called MPI: its number is known and no more.
+fn untouched(pid: u32) -> Entry {
+    Entry {
+        world: String::new(),
+        rank: None,
+        place: ProcessLocation { host: String::new(), pid },
+        executable: PathBuf::new(),
+        spawned: None,
+        gone: false,
+        silent: true,
+    }
+}
+
+fn record(job: &crate::jobs::job::Job, found: &crate::jobs::job_image::JobImage) -> Option<ImageEntry> {
+    let WhoIs { stage, mut entry, .. } = WhoIs::of(&found.open().ok()?)?;
+    let own_pid = entry.place.pid;
+    entry.place.pid = found.host_pid(own_pid);
+    entry.gone = !found.alive(entry.place.pid);
+    if stage == LastStage::Silent || (stage == LastStage::Finalized && entry.gone) {
+        return None;
+    }
+    Some(ImageEntry { job: job.name.clone(), owner: job.owner, own_pid, entry })
+}
+
+/// Who a process is, as its image says.
+#[derive(Debug, Clone)]
+pub struct WhoIs {
+    /// How far it has come.
+    pub stage: LastStage,
+    /// Processes in its world.
+    pub size: u32,
+    /// The process. Before `MPI_Init` has returned its world has no name: it would be the launcher's, which may be another on
+    /// each host.
+    pub entry: Entry,
+}
+
+impl WhoIs {
+    /// Reads it; nothing from what is no image.
+    pub fn of<S: Source>(image: &Image<S>) -> Option<Self> {
+        let stage = LastStage::of(image)?;
+        let table = image.table::<Process>(SectionKind::PROCESS).ok()?;
+        let facts = image.get::<Process>(&table, 0).ok()?.value;
+        let (rank, size) = (facts.rank.get(), facts.size.get());
+        let entry = Entry {
+            world: if stage == LastStage::Starting { String::new() } else { facts.world.text().into_owned() },
+            rank: Some(rank).filter(|rank| *rank != u32::MAX && (size != 0 || *rank != 0)),
+            place: ProcessLocation { host: facts.host.text().into_owned(), pid: facts.pid.get() },
+            executable: facts.executable.text().into_owned().into(),
+            spawned: None,
+            gone: false,
+            silent: false,
+        };
+        Some(Self { stage, size, entry })
+    }
+
+    /// The same of an image by its descriptor.
+    pub fn of_descriptor(fd: OwnedFd) -> Option<Self> {
+        Self::of(&open_fd(fd, "image").ok()?)
+    }
+}
+
+/// What images say about the jobs to which the processes belong. The number of a process that is gone may be another's
+/// by now: its image says nothing about that one.
+pub fn of_jobs_with(records: Vec<ImageEntry>, known: &BTreeSet<ProcessLocation>) -> Vec<ImageEntry> {
+    let jobs: BTreeSet<(u32, String)> = records
+        .iter()
+        .filter(|r| !r.entry.gone && known.contains(&r.entry.place))
+        .map(|r| (r.owner, r.job.clone()))
+        .collect();
+    records.into_iter().filter(|r| jobs.contains(&(r.owner, r.job.clone()))).collect()
+}

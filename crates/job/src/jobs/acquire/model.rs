@@ -1,0 +1,76 @@
+//! What acquisition finds.
+
+use crate::jobs::connected::Connected;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// Where a process runs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ProcessLocation {
+    /// Name or address of the host.
+    pub host: String,
+    /// Its number there.
+    pub pid: u32,
+}
+
+/// Who spawned a world.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Spawned {
+    /// Name of the parent's world.
+    pub world: String,
+    /// The root of the spawn in it.
+    pub rank: i32,
+    /// Number of the spawn among those of that root, from 0.
+    pub sequence: i32,
+}
+
+/// One process of a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Entry {
+    /// Name of its world: the same on all ranks of the world. Empty if only MPIR has the process.
+    pub world: String,
+    /// Rank in it.
+    pub rank: Option<u32>,
+    /// Where it runs.
+    #[serde(flatten)]
+    pub place: ProcessLocation,
+    /// Path of its program.
+    pub executable: PathBuf,
+    /// Who spawned its world; `None` if a launcher started it.
+    pub spawned: Option<Spawned>,
+    /// The process has ended without the job.
+    pub gone: bool,
+    /// It has not called MPI: the rank is what the launcher gave it, the world is not known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub silent: bool,
+}
+
+/// Everything that was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Acquired {
+    /// The processes, by world (in the order in which they were spawned) and rank.
+    pub processes: Vec<Entry>,
+    /// Processes of other hosts that were not asked.
+    pub elsewhere: Vec<ProcessLocation>,
+    /// What could not be looked at, in sentences.
+    pub problems: Vec<String>,
+    /// The other jobs that the processes are connected with.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub connected: BTreeSet<Connected>,
+}
+
+impl Acquired {
+    /// Sorts the processes: worlds that a launcher started first, then by parent and number of the spawn.
+    pub fn sort(&mut self) {
+        let key = |entry: &Entry| {
+            let parent = entry.spawned.as_ref().map(|s| (s.world.clone(), s.rank, s.sequence));
+            (parent, entry.world.clone(), entry.rank.is_none(), entry.rank, entry.place.clone())
+        };
+        self.processes.sort_by_cached_key(key);
+    }
+}

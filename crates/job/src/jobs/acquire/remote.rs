@@ -1,0 +1,259 @@
+//! Running this program on another host.
+
+use super::Error;
+use super::way::Way;
+use crate::base::quantity;
+use crate::base::time_limit::{self, MOST_BYTES, Outcome};
+use crate::jobs::started_by::StartedBy;
+use serde::de::DeserializeOwned;
+use std::env;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// With this status `ssh` ends when it has no connection, or has lost it; commands like it do the same.
+const NO_CONNECTION: i32 = 255;
+
+/// The longest list of processes that a host is believed to have: some hundred bytes for each rank of the largest jobs.
+const LONGEST_LIST: usize = 1 << 28;
+
+/// How long another host may take to answer, unless `MPISCOPE_HOST_SECONDS` says otherwise.
+const SECONDS: f64 = 30.0;
+
+/// The same.
+#[must_use]
+pub fn host_limit() -> Duration {
+    let seconds = env::var("MPISCOPE_HOST_SECONDS").ok().and_then(|text| text.parse::<f64>().ok());
+    let seconds = seconds.filter(|seconds| (0.001..86_400.0).contains(seconds)).unwrap_or(SECONDS);
+    Duration::from_secs_f64(seconds)
+}
+
+/// How another host is reached.
+#[derive(Debug, Clone)]
+pub struct Remote {
+    way: Way,
+    /// The program on the other host.
+    program: PathBuf,
+    /// What a host may take, and what it was asked to take besides.
+    limit: Duration,
+}
+
+impl Remote {
+    pub(super) fn new(program: PathBuf) -> Self {
+        Self { way: Way::usual(), program, limit: host_limit() }
+    }
+
+    /// As what has started the job has come there.
+    pub(super) fn as_started_by(&mut self, started_by: StartedBy) {
+        self.way = Way::of(started_by);
+    }
+
+    /// Runs this program on another host.
+    ///
+    /// # Errors
+    /// [`Error::Remote`], when the command cannot be started, does not end in time, or says that it failed; [`Error::Unreached`], when
+    /// it says that there is no connection.
+    pub fn command(&self, host: &str, arguments: &[String]) -> Result<(), Error> {
+        let outcome = self.ask(host, arguments, Duration::ZERO, LONGEST_LIST)?;
+        if outcome.success() { Ok(()) } else { Err(self.failed(host, self.last_words(&outcome), &outcome)) }
+    }
+
+    /// Runs this program on another host for `longer` than usual, and reads the JSON that it prints.
+    ///
+    /// # Errors
+    /// [`Error::Remote`], with the last thing that the command said.
+    pub fn run<T: DeserializeOwned>(
+        &self,
+        host: &str,
+        arguments: &[String],
+        longer: Duration,
+    ) -> Result<T, Error> {
+        let outcome = self.ask(host, arguments, longer, LONGEST_LIST)?;
+        // Shells on other hosts like to say good morning first, and good bye.
+        let lines = outcome.stdout.split(|b| *b == b'\n').filter(|line| line.first() == Some(&b'{'));
+        let mut why = None;
+        for line in lines.rev() {
+            match serde_json::from_slice(line) {
+                Ok(answer) => return Ok(answer),
+                Err(e) => why = why.or(Some(e.to_string())),
+            }
+        }
+        let not_understood = |why: Option<String>| match why {
+            Some(why) => format!("the answer is not understood ({why})"),
+            None => "the answer is not understood".to_owned(),
+        };
+        // What its shell has said on the way is no reason.
+        let answered = outcome.success() && !outcome.stdout.is_empty();
+        let why = if answered { not_understood(why) } else { self.last_words(&outcome) };
+        Err(self.failed(host, why, &outcome))
+    }
+
+    /// Runs this program on another host for `longer` than usual, and gives all that it prints.
+    ///
+    /// # Errors
+    /// [`Error::Remote`], with the last thing that the command said if it prints nothing.
+    pub fn output(&self, host: &str, arguments: &[String], longer: Duration) -> Result<Vec<u8>, Error> {
+        let outcome = self.ask(host, arguments, longer, MOST_BYTES)?;
+        let silent = outcome.stdout.is_empty();
+        let why = if silent { self.last_words(&outcome) } else { String::new() };
+        if silent { Err(self.failed(host, why, &outcome)) } else { Ok(outcome.stdout) }
+    }
+
+    /// The words of a command that runs this program on another host, with the terminal of this one; nothing where the way there
+    /// has none, or the host's name is none.
+    #[must_use]
+    pub fn terminal(&self, host: &str, arguments: &[String]) -> Option<Vec<String>> {
+        is_name(host).then(|| self.way.terminal(host, &self.program, arguments))?
+    }
+
+    /// What went wrong on the way to a host is mended by other means than what went wrong there.
+    fn failed(&self, host: &str, why: String, outcome: &Outcome) -> Error {
+        let host = host.to_owned();
+        let refused = outcome.status.and_then(|status| status.code()) == Some(NO_CONNECTION);
+        match self.way.trial(&host) {
+            Some(trial) if refused => Error::Unreached { host, why, trial },
+            _ => Error::Remote { host, why },
+        }
+    }
+
+    fn last_words(&self, outcome: &Outcome) -> String {
+        last_words(outcome, self.way.explains_first())
+    }
+
+    fn ask(&self, host: &str, arguments: &[String], longer: Duration, most: usize) -> Result<Outcome, Error> {
+        let fail = |why: String| Error::Remote { host: host.to_owned(), why };
+        if !is_name(host) {
+            return Err(Error::HostName { host: host.to_owned() });
+        }
+        let mut command = self.way.command(host, &self.program, arguments).map_err(fail)?;
+        let limit = self.limit.saturating_add(longer);
+        let outcome = time_limit::run_up_to(&mut command, limit, most);
+        let outcome = outcome.map_err(|e| fail(format!("{}: {e}", command.get_program().display())))?;
+        if outcome.too_long {
+            let most = quantity::bytes(most as u64);
+            return Err(fail(format!(
+                "its answer is longer than {most}: is it mpiscope that answers there?"
+            )));
+        }
+        match outcome.status {
+            Some(_) => Ok(outcome),
+            None => Err(Error::TimedOut { host: host.to_owned(), seconds: limit.as_secs_f64() }),
+        }
+    }
+}
+
+/// Whether a host may be called so: the name comes from another process's memory and becomes an argument of a command.
+fn is_name(host: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || ".-_:%".contains(c);
+    !host.starts_with('-') && host.chars().all(plain) && !host.is_empty()
+}
+
+/// Status of a shell that does not find a command, or may not run it.
+const NOT_FOUND: std::ops::RangeInclusive<i32> = 126..=127;
+
+/// The last line on standard error, of this program there if that one has spoken: what brought it there likes to have the last
+/// word. Of a command that has said nothing, how it ended.
+fn last_words(output: &Outcome, explains_first: bool) -> String {
+    let said = mpiscope_image::text(&output.stderr);
+    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty()).rev();
+    if let Some(line) = lines.clone().find_map(|line| line.strip_prefix("mpiscope: ")) {
+        return line.to_owned();
+    }
+    // What does not know its arguments has more to say after that.
+    if let Some(line) = lines.clone().find(|line| line.starts_with("error: ")) {
+        return format!("{line}; is mpiscope there of another version?");
+    }
+    let code = output.status.and_then(|status| status.code());
+    let line = if explains_first { lines.next_back() } else { lines.next() };
+    match (line, output.status) {
+        (Some(line), _) if code.is_some_and(|code| NOT_FOUND.contains(&code)) => {
+            format!("{line}; MPISCOPE_REMOTE says where mpiscope is on other hosts")
+        }
+        (Some(line), _) => line.to_owned(),
+        (None, Some(status)) => format!("mpiscope there ended without an answer ({status})"),
+        (None, None) => "mpiscope there ended without an answer".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jobs::acquire::{Acquired, SystemHosts};
+
+    #[test]
+    fn what_is_no_name_of_a_host_is_neither_asked_nor_put_into_advice_to_paste() {
+        for host in ["", "-oProxyCommand=true", "a;true", "a b", "$(true)", "a\nb", "a\'b"] {
+            let error = SystemHosts::new("true".into()).remote().command(host, &[]).unwrap_err();
+            assert!(matches!(error, Error::HostName { .. }), "{error}");
+            let text = error.to_string();
+            assert!(!text.contains("ssh") && !text.contains('\n'), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_host_whose_command_is_killed_without_a_word_is_said_to_have_given_no_answer() {
+        let shell = ["sh", "-c", "kill -9 $$", "{host}"].map(str::to_owned).to_vec();
+        let remote =
+            Remote { way: Way::Shell(Ok(shell)), program: "0".into(), limit: Duration::from_secs(60) };
+        let killed = "n3: mpiscope there ended without an answer (signal: 9";
+        let error = remote.output("n3", &[], Duration::ZERO).unwrap_err().to_string();
+        assert!(error.contains(killed), "{error}");
+        let error = remote.run::<Acquired>("n3", &[], Duration::ZERO).unwrap_err().to_string();
+        assert!(error.contains(killed), "{error}");
+        assert!(!error.contains("log in"), "it was reached: {error}");
+    }
+
+    #[test]
+    fn advice_on_logging_in_is_given_where_that_failed_and_only_there() {
+        let remote = |script: &str| {
+            let shell = ["sh", "-c", script, "{host}"].map(str::to_owned).to_vec();
+            Remote { way: Way::Shell(Ok(shell)), program: "0".into(), limit: Duration::from_secs(60) }
+        };
+        let said = |script| remote(script).output("n3", &[], Duration::ZERO).unwrap_err().to_string();
+        assert!(said("echo Permission denied >&2; exit 255").contains("denied; can you log in there"));
+        for script in ["echo no such file >&2; exit 127", "kill -15 $$", "exit 2"] {
+            assert!(!said(script).contains("log in"), "{}", said(script));
+        }
+    }
+
+    #[test]
+    fn what_shells_print_around_an_answer_is_no_part_of_it() {
+        let shell = |script: &str| ["sh", "-c", script, "{host}"].map(str::to_owned).to_vec();
+        let remote = |script: &str| Remote {
+            way: Way::Shell(Ok(shell(script))),
+            program: "0".into(),
+            limit: Duration::from_secs(60),
+        };
+        let answer = r#"{"processes":[],"elsewhere":[],"problems":["it"]}"#;
+        let run = |script: &str| remote(script).run::<Acquired>("n3", &[], Duration::ZERO);
+        let noisy = format!("echo cannot rehash >&2; echo '{{ hello'; echo '{answer}'; echo '{{ bye }}'");
+        assert_eq!(run(&noisy).unwrap().problems, ["it"]);
+        let none = run("echo cannot rehash >&2; echo hello").unwrap_err().to_string();
+        assert!(none.contains("the answer is not understood") && !none.contains("rehash"), "{none}");
+    }
+
+    #[test]
+    fn of_what_a_command_says_the_reason_is_shown_and_what_helps() {
+        let said = |script: &str| {
+            let shell = ["sh", "-c", script, "{host}"].map(str::to_owned).to_vec();
+            let remote =
+                Remote { way: Way::Shell(Ok(shell)), program: "0".into(), limit: Duration::from_secs(60) };
+            remote.output("n3", &[], Duration::ZERO).unwrap_err().to_string()
+        };
+        let usage =
+            said("printf \"error: unexpected argument '--here' found\\n\\nUsage: mpiscope\\n\" >&2; exit 2");
+        assert!(usage.ends_with("'--here' found; is mpiscope there of another version?"), "{usage}");
+        let missing = said("echo 'sh: /opt/mpiscope: not found' >&2; exit 127");
+        assert!(missing.contains("not found; MPISCOPE_REMOTE says where"), "{missing}");
+        let launched =
+            said("echo 'mpiscope: no job' >&2; echo 'srun: error: n3: task 0: Exited' >&2; exit 2");
+        assert!(launched.ends_with("host n3: no job"), "{launched}");
+    }
+
+    #[test]
+    fn a_host_that_hangs_is_given_up_and_named() {
+        let (shell, program) = (["sleep", "600", "{host}"].map(str::to_owned).to_vec(), "0".into());
+        let remote = Remote { way: Way::Shell(Ok(shell)), program, limit: Duration::from_millis(200) };
+        let error = remote.output("1", &[], Duration::ZERO).unwrap_err().to_string();
+        assert!(error.contains("did not answer within 0.2 s"), "{error}");
+    }
+}

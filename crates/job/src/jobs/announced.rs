@@ -1,0 +1,133 @@
+//! Jobs that `mpiscope run` has started from this host on others: it says in the folder of its user which hosts have come.
+
+use crate::jobs::job::{Job, Parts, Starter};
+use crate::jobs::scheduler::SlurmId;
+use crate::runtime;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+const SUFFIX: &str = ".hosts";
+/// A longer one is not believed.
+const LONGEST: u64 = 1 << 20;
+
+/// A job, and where it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Announced {
+    job: String,
+    /// The process that has started it, and when that began: its number may be another's later.
+    pid: u32,
+    began: String,
+    hosts: Vec<String>,
+    /// What the ranks run in, if that is a job of Slurm's.
+    #[serde(default)]
+    slurm: Option<String>,
+}
+
+/// The file of a job, which is gone with this.
+#[derive(Debug)]
+pub struct Announcement(PathBuf);
+
+impl Drop for Announcement {
+    fn drop(&mut self) {
+        let _gone = fs::remove_file(&self.0);
+    }
+}
+
+/// Whom this process belongs to.
+fn user() -> u32 {
+    fs::metadata("/proc/self").map_or(u32::MAX, |about| about.uid())
+}
+
+fn folder() -> io::Result<PathBuf> {
+    let named = std::env::var_os(runtime::VARIABLE).filter(|name| !name.is_empty());
+    runtime::folder(user(), named.as_ref().map(Path::new))
+}
+
+/// Says that this process has started a job on these hosts.
+///
+/// # Errors
+/// When there is no folder of the user.
+pub fn announce(job: &str, hosts: &[String], slurm: Option<String>) -> io::Result<Announcement> {
+    announce_in(&folder()?, job, hosts, slurm)
+}
+
+/// The same instead of what this process has said before; without a folder of the user nobody finds the job by its hosts.
+pub fn announce_again(before: &mut Option<Announcement>, job: &str, hosts: &[String], slurm: Option<String>) {
+    // The file is replaced: the one before has the same name, and must not take it away.
+    let Ok(now) = announce(job, hosts, slurm) else { return };
+    before.replace(now).map(std::mem::forget).unwrap_or_default();
+}
+
+fn announce_in(
+    folder: &Path,
+    job: &str,
+    hosts: &[String],
+    slurm: Option<String>,
+) -> io::Result<Announcement> {
+    let pid = std::process::id();
+    let began = began(pid).unwrap_or_default();
+    let what = Announced { job: job.to_owned(), pid, began, hosts: hosts.to_vec(), slurm };
+    let mut draft = NamedTempFile::new_in(folder)?;
+    serde_json::to_writer(draft.as_file_mut(), &what)?;
+    draft.as_file_mut().flush()?;
+    let path = folder.join(format!("{pid}{SUFFIX}"));
+    draft.persist(&path).map_err(|why| why.error)?;
+    Ok(Announcement(path))
+}
+
+/// The jobs that were announced by processes that are there.
+#[must_use]
+pub fn all() -> Vec<Job> {
+    folder().map_or_else(|_| Vec::new(), |folder| all_in(&folder))
+}
+
+fn all_in(folder: &Path) -> Vec<Job> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let named = entries.filter(|path| path.to_string_lossy().ends_with(SUFFIX));
+    let read = |path: PathBuf| {
+        let about = fs::symlink_metadata(&path).ok()?;
+        let text = (about.is_file() && about.len() <= LONGEST).then(|| fs::read(&path).ok())??;
+        serde_json::from_slice::<Announced>(&text).ok()
+    };
+    let lives = |one: &Announced| began(one.pid).is_some_and(|began| began == one.began);
+    let job = |one: Announced| {
+        let slurm = one.slurm.and_then(|id| SlurmId::parse(&id));
+        let starter = Some(Starter { pid: one.pid, slurm });
+        let parts = Parts { hosts: one.hosts, name: one.job.clone(), slurm: None, starter };
+        Job { name: one.job, owner: user(), parts: Some(parts), ..Job::default() }
+    };
+    named.filter_map(read).filter(lives).map(job).collect()
+}
+
+/// When a process began, in the kernel's ticks since boot.
+fn began(pid: u32) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(19).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_is_known_as_long_as_the_process_that_started_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let hosts = ["n1", "n2"].map(str::to_owned);
+        let announcement = announce_in(dir.path(), "j", &hosts, Some("slurm:7.0".to_owned())).unwrap();
+        let found = all_in(dir.path());
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].name.as_str(), &found[0].parts.as_ref().unwrap().hosts[..]), ("j", &hosts[..]));
+        assert_eq!(found[0].started_by().slurm, SlurmId::parse("slurm:7.0"));
+        let (pid, began) = (std::process::id(), "0".to_owned());
+        let other = Announced { job: "k".into(), pid, began, hosts: hosts.to_vec(), slurm: None };
+        fs::write(dir.path().join("1.hosts"), serde_json::to_vec(&other).unwrap()).unwrap();
+        fs::write(dir.path().join("2.hosts"), "nonsense").unwrap();
+        assert_eq!(all_in(dir.path()).len(), 1, "another process has its number now");
+        drop(announcement);
+        assert!(all_in(dir.path()).is_empty());
+    }
+}

@@ -1,0 +1,110 @@
+//! Other jobs that a job is connected with, by `MPI_Comm_accept`, `MPI_Comm_connect` or `MPI_Comm_join`: a view of one job has no
+//! ranks of theirs, and says so where it cannot be found out which jobs they are.
+
+use crate::jobs::discover;
+use crate::jobs::job::Job;
+use crate::jobs::job_image::JobImage;
+use crate::jobs::spawned::{self, Which};
+use mpiscope_image::layout::State;
+use mpiscope_image::{Image, Source};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The functions that connect jobs.
+const CONNECTORS: [&str; 3] = ["MPI_Comm_accept", "MPI_Comm_connect", "MPI_Comm_join"];
+
+/// One connection: the same on all who took part in the call on one side, and on both sides if they have found each other.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Connected {
+    /// The identity of the intercommunicator.
+    pub identity: u64,
+    /// The call that made it.
+    pub by: String,
+    /// Processes on the other side.
+    pub processes: u32,
+    /// Whether the other side is a job that runs on the same host, so that it can be asked there.
+    pub found: bool,
+}
+
+/// The connections of the process of an image that are open.
+fn of_image<S: Source>(image: &Image<S>) -> Vec<Connected> {
+    let made = spawned::intercommunicators(image, &CONNECTORS, Which::Live).into_iter();
+    made.map(|(by, identity, processes)| Connected { identity, by, processes, found: false }).collect()
+}
+
+fn open_of(job: &Job) -> BTreeSet<Connected> {
+    let here = job.images.iter().filter(|found| found.about().is_none());
+    let each = |found: &JobImage| {
+        let image = found.open().ok()?;
+        // Who has left MPI is connected with nobody.
+        let inside = State(image.header().ok()?.state.get()) == State::INITIALIZED;
+        inside.then(|| of_image(&image))
+    };
+    here.filter_map(each).flatten().collect()
+}
+
+/// Those of the processes of this host.
+#[must_use]
+pub fn of_job(job: &Job) -> BTreeSet<Connected> {
+    let open = open_of(job);
+    if open.is_empty() {
+        return open;
+    }
+    let here = discover::discover();
+    let others = here.iter().filter(|other| (other.owner, &other.name) != (job.owner, &job.name));
+    let known: BTreeSet<u64> = others.flat_map(open_of).map(|connection| connection.identity).collect();
+    let look =
+        |connection: Connected| Connected { found: known.contains(&connection.identity), ..connection };
+    open.into_iter().map(look).collect()
+}
+
+/// Says which connections lead to processes of no job that any of the hosts has found.
+#[must_use]
+pub fn unseen(connected: &BTreeSet<Connected>) -> Option<String> {
+    let found: BTreeSet<u64> = connected.iter().filter(|one| one.found).map(|one| one.identity).collect();
+    let mut open: BTreeMap<u64, (&str, u32)> = BTreeMap::new();
+    for connection in connected.iter().filter(|connection| !found.contains(&connection.identity)) {
+        open.insert(connection.identity, (&connection.by, connection.processes));
+    }
+    let processes: u64 = open.values().map(|(_, processes)| u64::from(*processes)).sum();
+    let by: BTreeSet<&str> = open.values().map(|(by, _)| *by).collect();
+    let by = by.into_iter().collect::<Vec<_>>().join(", ");
+    let (process, are) = if processes == 1 { ("process", "is") } else { ("processes", "are") };
+    (processes > 0).then(|| {
+        format!(
+            "{processes} {process} of another job, with which this one is connected ({by}), {are} not seen: that job is on another \
+             host, or runs without libmpiscope.so; `mpiscope ps` on its hosts shows it"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(identity: u64, by: &str, processes: u32, found: bool) -> Connected {
+        Connected { identity, by: by.to_owned(), processes, found }
+    }
+
+    fn said<const N: usize>(all: [Connected; N]) -> String {
+        unseen(&all.into()).unwrap_or_default()
+    }
+
+    #[test]
+    fn connections_to_jobs_that_no_host_has_found_are_said_once_each() {
+        let one_side = || [one(1, "MPI_Comm_accept", 2, false), one(2, "MPI_Comm_accept", 1, false)];
+        let [first, second] = one_side();
+        let text = said([first, second, one(3, "MPI_Comm_connect", 4, true)]);
+        assert!(text.starts_with("3 processes of another job, with which "), "{text}");
+        assert!(text.contains("(MPI_Comm_accept), are not seen"), "{text}");
+        // One host of this job has the other job, the next has not.
+        let [first, second] = one_side();
+        let text = said([first, second, one(1, "MPI_Comm_accept", 2, true)]);
+        assert!(
+            text.starts_with("1 process of another job, with which ") && text.contains("is not seen"),
+            "{text}"
+        );
+        assert_eq!(said([one(1, "MPI_Comm_accept", 2, true)]), "");
+    }
+}

@@ -1,0 +1,56 @@
+//! The jobs on this host, found without a hint: every image is a memory file named `mpiscope:JOB`, and whoever holds
+//! one shows it in `/proc/PID/fd`, to its owner and to root. All processes are looked at once, however many images there are.
+//!
+//! Names are no proof: any process can make a file with such a name, or show one by other means. A job is one of a *user*:
+//! the one whom its memory files belong to; only processes of that user count as their holders.
+
+use crate::jobs::job::Job;
+use crate::jobs::job_image::{JobImage, LINK, MemoryFile};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+/// All jobs that this user may see, by user and name.
+pub fn discover() -> Vec<Job> {
+    let mut found: BTreeMap<(u32, String, MemoryFile), JobImage> = BTreeMap::new();
+    for pid in processes() {
+        for (job, path, file) in images_of(pid) {
+            let key = (file.owner, job, file);
+            let entry = found.entry(key).or_insert_with(|| JobImage::in_memory(file));
+            entry.holders.push((pid, path));
+        }
+    }
+    let mut jobs: BTreeMap<(u32, String), Job> = BTreeMap::new();
+    for ((owner, name, _), image) in found {
+        let job = jobs.entry((owner, name.clone()));
+        job.or_insert_with(|| Job { name, owner, ..Job::default() }).images.push(image);
+    }
+    jobs.into_values().collect()
+}
+
+fn processes() -> Vec<u32> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let mut pids: Vec<u32> = entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok()).collect();
+    pids.sort_unstable();
+    pids
+}
+
+/// Images that a process holds and whose owner it is: job, where to open it, which file. Processes of others show nothing.
+fn images_of(pid: u32) -> Vec<(String, PathBuf, MemoryFile)> {
+    let folder = PathBuf::from(format!("/proc/{pid}"));
+    let (Ok(process), Ok(entries)) = (fs::metadata(&folder), fs::read_dir(folder.join("fd"))) else {
+        return Vec::new();
+    };
+    let image = |entry: fs::DirEntry| {
+        let path = entry.path();
+        let link = fs::read_link(&path).ok()?;
+        let name = link.as_os_str().as_bytes().strip_prefix(LINK.as_bytes())?;
+        let job = String::from_utf8_lossy(name.strip_suffix(b" (deleted)").unwrap_or(name)).into_owned();
+        let file = MemoryFile::of(&fs::metadata(&path).ok()?).filter(|file| file.owner == process.uid())?;
+        // Another file may have got the number in between.
+        (fs::read_link(&path).ok()? == link).then_some((job, path, file))
+    };
+    entries.filter_map(|e| image(e.ok()?)).collect()
+}

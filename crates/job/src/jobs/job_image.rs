@@ -1,0 +1,357 @@
+//! The image of a process: a memory file that some processes hold, or what an evidence file has kept of it.
+//!
+//! The rank, its wrapper and the collector hold the same file; it counts once, by inode. Nobody is stopped and no ptrace right
+//! is used. A file is opened without waiting for anybody, and believed only if it is a memory file that cannot shrink.
+
+use crate::Error;
+use crate::base::clock::Moment;
+use crate::jobs::acquire::images::WhoIs;
+use crate::jobs::evidence::{About, Kept, ProcessEnd, Symbols};
+use crate::jobs::silent;
+use crate::model::process::Process;
+use crate::sources::image_source::{Bytes, open_fd, sealed};
+use crate::sources::name_space;
+use mpiscope_image::layout::State;
+use mpiscope_image::{Image, Source};
+use mpiscope_target::{Files, Live};
+use std::borrow::Cow;
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a link to an image's memory file begins with.
+pub(crate) const LINK: &str = "/memfd:mpiscope:";
+
+/// An image that some process holds, or that was kept with what was known of its process.
+#[derive(Debug)]
+pub struct JobImage {
+    /// The processes that hold it, and where each can be opened.
+    pub holders: Vec<(u32, PathBuf)>,
+    /// How its process ended, if somebody who waited for it said so.
+    pub end: Option<ProcessEnd>,
+    bytes: Holds,
+}
+
+/// Where the bytes of an image are.
+#[derive(Debug)]
+enum Holds {
+    Memory(MemoryFile),
+    Evidence(Box<Kept>),
+}
+
+/// What tells a memory file from all others, and whose it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct MemoryFile {
+    /// The user.
+    pub(crate) owner: u32,
+    inode: u64,
+}
+
+impl MemoryFile {
+    /// Of what a path leads to; nothing if that is no file.
+    pub(crate) fn of(about: &fs::Metadata) -> Option<Self> {
+        about.is_file().then(|| Self { owner: about.uid(), inode: about.ino() })
+    }
+
+    /// Opens the file at a path, if it is this one: whatever else may be there by now, a pipe or a device of somebody
+    /// else, is left alone and makes nobody wait.
+    fn open(self, path: &Path) -> Result<Option<File>, std::io::Error> {
+        if Self::of(&fs::metadata(path)?) != Some(self) {
+            return Ok(None);
+        }
+        let flags = libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        let same = Self::of(&file.metadata()?) == Some(self);
+        Ok((same && sealed(&file)).then_some(file))
+    }
+}
+
+impl JobImage {
+    /// One that nobody is known to hold yet.
+    pub(crate) fn in_memory(file: MemoryFile) -> Self {
+        Self { holders: Vec::new(), end: None, bytes: Holds::Memory(file) }
+    }
+
+    /// A process of an evidence file.
+    pub fn kept(kept: Kept) -> Self {
+        let end = kept.about.end.clone();
+        Self { holders: vec![(kept.about.pid, PathBuf::new())], end, bytes: Holds::Evidence(Box::new(kept)) }
+    }
+
+    /// What only the host knew of the process, if it is in an evidence file.
+    pub fn about(&self) -> Option<&About> {
+        match &self.bytes {
+            Holds::Memory(_) => None,
+            Holds::Evidence(kept) => Some(&kept.about),
+        }
+    }
+
+    /// Words for addresses, if it is in an evidence file.
+    pub fn symbols(&self) -> Option<&Arc<Symbols>> {
+        match &self.bytes {
+            Holds::Memory(_) => None,
+            Holds::Evidence(kept) => Some(&kept.symbols),
+        }
+    }
+
+    /// The number of its memory file, if it is one.
+    pub fn inode(&self) -> Option<u64> {
+        match &self.bytes {
+            Holds::Memory(file) => Some(file.inode),
+            Holds::Evidence(_) => None,
+        }
+    }
+
+    /// Whether some process still holds the image.
+    pub fn held(&self) -> bool {
+        self.about().is_some() || self.holders.iter().any(|(_, path)| path.symlink_metadata().is_ok())
+    }
+
+    /// Whether it is the image of the process with this id on this host: wrapper and collector hold it too.
+    pub fn is_of(&self, pid: u32) -> bool {
+        let own = || self.open().ok()?.header().ok().map(|header| header.pid.get());
+        self.holders.iter().any(|(holder, _)| *holder == pid)
+            && own().map(|own| self.host_pid(own)) == Some(pid)
+    }
+
+    /// Opens the image through the first holder that lets us and still has it there: others who look at images open and
+    /// close them all the time.
+    pub fn open(&self) -> Result<Image<Bytes>, Error> {
+        let memory = match &self.bytes {
+            Holds::Memory(file) => file,
+            Holds::Evidence(kept) => return kept.open(),
+        };
+        let mut last = Error::NotFound("the process that held the image is gone; try again".into());
+        for (pid, path) in &self.holders {
+            match memory.open(path) {
+                Ok(Some(file)) => return open_fd(file.into(), &format!("image of process {pid}")),
+                Ok(None) => {}
+                Err(why) => last = Error::File { path: path.clone(), why: why.to_string() },
+            }
+        }
+        Err(last)
+    }
+
+    /// Who its process is; nothing if it has not called MPI, or the image cannot be read.
+    pub fn who(&self) -> Option<WhoIs> {
+        let who = match &self.bytes {
+            Holds::Memory(_) => WhoIs::of(&self.open().ok()?),
+            Holds::Evidence(kept) => kept.who().cloned(),
+        };
+        let who = who.map(|mut who| {
+            who.entry.place.pid = self.host_pid(who.entry.place.pid);
+            who
+        });
+        who.filter(|who| who.stage != LastStage::Silent)
+    }
+
+    /// The moment that the image is of: now, unless it was kept, or its process had ended when it was read first.
+    pub fn moment(&self) -> Moment {
+        let read_at = || self.end.as_ref().and_then(|end| end.read_at);
+        self.about().map(|about| about.moment).or_else(read_at).unwrap_or_else(Moment::now)
+    }
+
+    /// Opens the image and reads the process that it is of; nothing if nobody has written to it yet. `files` serves all
+    /// processes of one look.
+    pub fn read(&self, files: &Arc<Files>) -> Result<Option<(Image<Bytes>, Process)>, Error> {
+        let image = match self.open() {
+            Ok(image) => image,
+            // A wrapper made the file and nobody has written to it.
+            Err(error) if error.is_untouched() => return Ok(None),
+            Err(why) => return Err(why),
+        };
+        let what = || format!("image of process {}", self.holders.first().map_or(0, |(pid, _)| *pid));
+        let process = self.process(&image, self.moment(), files);
+        let process = process.map_err(|why| Error::Image { what: what(), why })?;
+        Ok(process.called_mpi().then_some((image, process)))
+    }
+
+    /// Reads the process of an image of this one's, with the frames that only its memory shows.
+    pub fn process<S: Source>(
+        &self,
+        image: &Image<S>,
+        moment: Moment,
+        files: &Arc<Files>,
+    ) -> Result<Process, mpiscope_image::Error> {
+        let mut process = Process::read(image, Some(moment))?;
+        if let Some(about) = self.about() {
+            process.called_from(&about.callers);
+        } else if process.calls_through_binding()
+            && let Some(Ok(live)) =
+                self.outer_pid(self.host_pid(process.pid)).map(|pid| Live::open_among(pid, files.clone()))
+        {
+            process.see_through_bindings(image, &live);
+        }
+        self.number(&mut process);
+        Ok(process)
+    }
+
+    /// The number of a process on its host, which for itself has the number `own`: another one, if it is in a name space of its own.
+    pub fn host_pid(&self, own: u32) -> u32 {
+        match self.about() {
+            Some(about) => Some(about.pid).filter(|pid| *pid != 0).unwrap_or(own),
+            None => name_space::process(own, self.pids()).unwrap_or(own),
+        }
+    }
+
+    /// Gives a process and its threads the numbers that they have on their host.
+    fn number(&self, process: &mut Process) {
+        let pid = self.host_pid(process.pid);
+        let tids = match self.about() {
+            Some(about) => Cow::Borrowed(&about.tids),
+            None if pid == process.pid => return,
+            None => Cow::Owned(name_space::threads(pid)),
+        };
+        process.pid = pid;
+        for thread in &mut process.threads {
+            thread.tid = tids.get(&thread.tid).copied().unwrap_or(thread.tid);
+        }
+    }
+
+    fn pids(&self) -> impl Iterator<Item = u32> {
+        self.holders.iter().map(|(holder, _)| *holder)
+    }
+
+    /// The number of a process that has this number on its host, if it is there; of a process that was kept none.
+    pub fn outer_pid(&self, pid: u32) -> Option<u32> {
+        self.about().is_none().then(|| self.pids().find(|holder| *holder == pid))?
+    }
+
+    /// The process that it was made for, as this host knows it, as long as nobody has written to it.
+    pub fn untouched_pid(&self) -> u32 {
+        let holders: Vec<u32> = self.holders.iter().map(|(pid, _)| *pid).collect();
+        match &self.bytes {
+            Holds::Memory(_) => silent::process(&holders),
+            Holds::Evidence(kept) => Some(kept.about.pid),
+        }
+        .unwrap_or_default()
+    }
+
+    /// Whether the process that has this number on its host is there.
+    pub fn alive(&self, pid: u32) -> bool {
+        match &self.bytes {
+            Holds::Memory(file) => self.outer_pid(pid).is_some() || maps(pid, file.inode),
+            Holds::Evidence(kept) => kept.about.alive,
+        }
+    }
+}
+
+/// An image that is held open: it outlives its process and says how far that came.
+pub struct HeldImage(Image<Bytes>);
+
+/// How far a process came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LastStage {
+    /// It never called MPI.
+    Silent,
+    /// `MPI_Init` has not returned.
+    Starting,
+    /// Between `MPI_Init` and the end of `MPI_Finalize`.
+    Running,
+    /// `MPI_Finalize` has returned.
+    Finalized,
+    /// It called `MPI_Abort`.
+    Aborted,
+}
+
+impl HeldImage {
+    /// Opens an image that was found.
+    ///
+    /// # Errors
+    /// When nobody has it any more.
+    pub fn of(found: &JobImage) -> Result<Self, Error> {
+        found.open().map(Self)
+    }
+
+    /// How far the process has come; nothing if the image cannot be read.
+    pub fn stage(&self) -> Option<LastStage> {
+        LastStage::of(&self.0)
+    }
+}
+
+impl LastStage {
+    /// That of the process of an image; nothing if it cannot be read.
+    pub fn of<S: Source>(image: &Image<S>) -> Option<Self> {
+        Some(match State(image.header().ok()?.state.get()) {
+            State::UNCLAIMED => Self::Silent,
+            State::STARTED => Self::Starting,
+            State::FINALIZED => Self::Finalized,
+            State::ABORTED => Self::Aborted,
+            _ => Self::Running,
+        })
+    }
+}
+
+/// Whether the process has this image mapped: it may have closed the file. Another process that has got the number of
+/// one that ended has an image of its own, if any.
+pub fn maps(pid: u32, inode: u64) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/maps")).is_ok_and(|maps| mapped(&maps, inode))
+}
+
+/// Whether one of the lines is of the memory file with this number.
+fn mapped(maps: &str, inode: u64) -> bool {
+    // Addresses, rights, offset, device, inode, path.
+    let number = |line: &str| line.split_whitespace().nth(4)?.parse::<u64>().ok();
+    maps.lines().any(|line| line.contains(LINK) && number(line) == Some(inode))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_image::memory_file;
+    use std::os::fd::AsRawFd;
+
+    /// A memory file, and where it can be opened.
+    fn image() -> (std::os::fd::OwnedFd, PathBuf, MemoryFile) {
+        let fd = memory_file("discover");
+        let path = PathBuf::from(format!("/proc/self/fd/{}", fd.as_raw_fd()));
+        let file = MemoryFile::of(&fs::metadata(&path).unwrap()).unwrap();
+        (fd, path, file)
+    }
+
+    fn found(holders: Vec<(u32, PathBuf)>, file: MemoryFile) -> JobImage {
+        JobImage { holders, end: None, bytes: Holds::Memory(file) }
+    }
+
+    fn why(found: &JobImage) -> String {
+        found.open().err().map(|why| why.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_holder_that_has_another_file_there_by_now_is_passed_over() {
+        let (_other, elsewhere, _) = image();
+        let (_image, path, file) = image();
+        let holders = vec![(1, elsewhere.clone()), (2, path)];
+        assert!(why(&found(holders, file)).contains("process 2"));
+        assert!(why(&found(vec![(1, elsewhere)], file)).contains("is gone"));
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_an_image_makes_nobody_wait() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("memfd:mpiscope:a");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let about = fs::metadata(&path).unwrap();
+        assert!(MemoryFile::of(&about).is_none());
+        let file = MemoryFile { owner: about.uid(), inode: about.ino() };
+        assert!(why(&found(vec![(1, path)], file)).contains("is gone"));
+    }
+
+    #[test]
+    fn a_file_that_could_shrink_under_the_reader_is_no_image() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("image");
+        fs::write(&path, [0; 8192]).unwrap();
+        let file = MemoryFile::of(&fs::metadata(&path).unwrap()).unwrap();
+        assert!(why(&found(vec![(1, path)], file)).contains("is gone"));
+    }
+
+    #[test]
+    fn a_process_that_maps_another_image_is_another_process() {
+        let maps = "7f00-7f01 r-xp 00000000 08:01 77 /usr/lib/libc.so.6\n\
+                    7f10-7f20 rw-s 00000000 00:01 4711 /memfd:mpiscope:a-1 (deleted)\n";
+        assert!(mapped(maps, 4711));
+        assert!(!mapped(maps, 4712) && !mapped(maps, 77) && !mapped("", 4711));
+    }
+}

@@ -1,0 +1,21 @@
+//! Which processes make up a job, and where they are found: on this host, in evidence files, by what debuggers are offered.
+
+pub mod acquire;
+pub mod announced;
+pub mod connected;
+pub mod discover;
+pub mod evidence;
+pub mod job;
+pub mod job_image;
+pub mod launcher_environment;
+pub mod live_process;
+pub mod losses;
+pub mod merge;
+pub mod parallel_images;
+pub mod placement;
+pub mod scheduler;
+pub mod silent;
+pub mod spawned;
+pub mod started_by;
+pub mod symbols;
+pub mod worlds;

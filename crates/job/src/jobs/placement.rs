@@ -1,0 +1,121 @@
+//! Where a process runs and what memory it has: what only the system of its host knows.
+
+use crate::base::rankset::RankSet;
+use serde::{Deserialize, Serialize};
+use std::fs;
+
+/// What the kernel says of a process.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Placement {
+    /// Resident memory, in bytes.
+    pub resident: u64,
+    /// The most there ever was.
+    pub peak: u64,
+    /// Processors that its main thread may use: `[0-3]`.
+    pub cpus: String,
+    /// Processors of the host that are on line.
+    pub online: u32,
+    /// NUMA nodes of the processors that it may use.
+    pub nodes: String,
+    /// The processor that its main thread ran on last.
+    pub last_cpu: Option<u32>,
+    /// The variables that choose graphics processors, as `NAME=VALUE`: no other variable of its environment is kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gpus: Vec<String>,
+}
+
+/// Variables that give programs the graphics processors are theirs.
+const GPUS: [&str; 4] =
+    ["CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=", "ZE_AFFINITY_MASK="];
+
+impl Placement {
+    /// Of a process of this host; nothing if it is not there.
+    #[must_use]
+    pub fn of(pid: u32) -> Option<Self> {
+        let read = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).ok();
+        let mut placement = Self::from_status(&read("status")?)?;
+        placement.last_cpu = read("stat").and_then(|stat| last_cpu(&stat));
+        placement.online =
+            set(&fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default()).0.len() as u32;
+        placement.nodes = nodes(&placement.allowed()).to_string();
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let words = environment.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+        placement.gpus =
+            words.filter(|word| GPUS.iter().any(|name| word.starts_with(name))).map(Into::into).collect();
+        Some(placement)
+    }
+
+    /// Of a process that has ended the kernel says nothing of its memory.
+    fn from_status(status: &str) -> Option<Self> {
+        let value = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+        let bytes =
+            |name: &str| value(name)?.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024);
+        Some(Self {
+            resident: bytes("VmRSS:")?,
+            peak: bytes("VmHWM:")?,
+            cpus: set(value("Cpus_allowed_list:").unwrap_or_default()).to_string(),
+            ..Self::default()
+        })
+    }
+
+    /// Processors that it may use.
+    #[must_use]
+    pub fn allowed(&self) -> RankSet {
+        set(&self.cpus)
+    }
+}
+
+/// Resident memory of a process of this host, in bytes: quicker than all of [`Placement`].
+#[must_use]
+pub fn resident(pid: u32) -> Option<u64> {
+    let pages = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+    let pages: u64 = pages.split_whitespace().nth(1)?.parse().ok()?;
+    // Of a process that has ended there is none.
+    pages.checked_mul(rustix::param::page_size() as u64).filter(|bytes| *bytes > 0)
+}
+
+/// A list as the kernel writes it.
+fn set(list: &str) -> RankSet {
+    list.trim().parse().unwrap_or_default()
+}
+
+/// The last processor stands in field 39; the name in parentheses may hold anything.
+fn last_cpu(stat: &str) -> Option<u32> {
+    stat.rsplit_once(')')?.1.split_whitespace().nth(36)?.parse().ok()
+}
+
+/// The NUMA nodes that have one of these processors.
+fn nodes(cpus: &RankSet) -> RankSet {
+    let Ok(entries) = fs::read_dir("/sys/devices/system/node") else { return RankSet::default() };
+    let node = |entry: fs::DirEntry| {
+        let number = entry.file_name().to_str()?.strip_prefix("node")?.parse().ok()?;
+        let own = set(&fs::read_to_string(entry.path().join("cpulist")).ok()?);
+        (!own.0.is_disjoint(&cpus.0)).then_some(number)
+    };
+    entries.filter_map(|entry| node(entry.ok()?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_says_where_this_process_runs_and_what_it_has() {
+        let own = Placement::of(std::process::id()).unwrap();
+        assert!(own.resident > 0 && own.peak >= own.resident, "{own:?}");
+        assert!(!own.allowed().0.is_empty() && own.online > 0 && own.last_cpu.is_some(), "{own:?}");
+        assert!(
+            resident(std::process::id())
+                .is_some_and(|bytes| (own.resident / 2..=2 * own.peak).contains(&bytes))
+        );
+        assert_eq!((Placement::of(u32::MAX), resident(u32::MAX)), (None, None));
+    }
+
+    #[test]
+    fn a_name_with_parentheses_does_not_move_the_fields() {
+        let fields: Vec<String> = (3..=52).map(|field| field.to_string()).collect();
+        assert_eq!(last_cpu(&format!("7 (a) b (c) {}", fields.join(" "))), Some(39));
+        assert_eq!(last_cpu("7 (a"), None);
+    }
+}

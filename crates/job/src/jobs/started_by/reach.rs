@@ -1,0 +1,181 @@
+//! How a launcher reaches hosts, from what it and its daemons were started with.
+
+use crate::base::shell;
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// How a launcher reaches a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reach {
+    /// By a command that is used as `ssh` is: the host follows, and a line for a shell there.
+    Shell(Vec<String>),
+    /// By itself only: a command that starts a program on `{host}`, whose words follow.
+    Launcher(Vec<String>),
+}
+
+/// What a process was started with.
+#[derive(Debug, Default)]
+pub struct Started {
+    pub words: Vec<String>,
+    pub environment: Vec<String>,
+}
+
+/// Programs whose options are understood: launchers, and what they start on each host.
+const LAUNCHERS: [&str; 6] = ["mpirun", "mpiexec", "orterun", "prterun", "prte", "prun"];
+const DAEMONS: [&str; 4] = ["hydra_pmi_proxy", "hydra_bstrap_proxy", "orted", "prted"];
+
+/// Hydra's names of what starts its proxies: by what, and by which program of that kind.
+const KINDS: [&str; 2] = ["launcher", "bootstrap"];
+const PROGRAMS: [&str; 2] = ["launcher-exec", "bootstrap-exec"];
+/// The same as variables.
+const KIND_VARIABLES: [&str; 3] = ["HYDRA_LAUNCHER", "HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP"];
+const PROGRAM_VARIABLES: [&str; 3] =
+    ["HYDRA_LAUNCHER_EXEC", "HYDRA_BOOTSTRAP_EXEC", "I_MPI_HYDRA_BOOTSTRAP_EXEC"];
+/// Open MPI's and PRRTE's parameter for the same.
+const AGENTS: [&str; 2] = ["plm_ssh_agent", "plm_rsh_agent"];
+const AGENT_PREFIXES: [&str; 3] = ["PRTE_MCA_", "OMPI_MCA_", "PRRTE_MCA_"];
+
+/// Those of Hydra's kinds that are no way to a further host: ranks of Slurm are known otherwise, the others start processes here or
+/// have somebody start them.
+const NO_WAY: [&str; 5] = ["slurm", "fork", "manual", "persist", "user"];
+
+/// What one of these says, the nearest first: its own words are worth more than the environment of any.
+pub fn among(all: impl Iterator<Item = Started>) -> Option<Reach> {
+    let all: Vec<Started> = all.collect();
+    let said = all.iter().find_map(|one| of_words(&one.words));
+    said.unwrap_or_else(|| all.iter().find_map(|one| of_environment(&one.environment)))
+}
+
+/// What a launcher or its daemon was told, if it is one and was told something; nothing inside means the usual.
+fn of_words(words: &[String]) -> Option<Option<Reach>> {
+    let (program, options) = words.split_first()?;
+    let program = Path::new(program);
+    let name = program.file_name()?.to_str()?;
+    let launcher = LAUNCHERS.iter().any(|known| name == *known || name.starts_with(&format!("{known}.")));
+    if !launcher && !DAEMONS.contains(&name) {
+        return None;
+    }
+    // Before the program of the user, where `mpiscope run` stands, if the launcher was started by it.
+    let own =
+        options.iter().position(|word| Path::new(word).file_name().is_some_and(|name| name == "mpiscope"));
+    let options = options.get(..own.unwrap_or(options.len())).unwrap_or_default();
+    let value = |names: &[&str]| {
+        let named = |word: &str| word.starts_with('-') && names.contains(&word.trim_start_matches('-'));
+        let at = options.iter().position(|word| named(word))?;
+        options.get(at + 1).cloned()
+    };
+    let agent = options.windows(3).find_map(|three| match three {
+        [option, name, value] if option.starts_with('-') && option.ends_with("mca") => {
+            AGENTS.contains(&name.as_str()).then_some(value)
+        }
+        _ => None,
+    });
+    if let Some(agent) = agent {
+        return Some(of_agents(agent));
+    }
+    let (kind, exec) = (value(&KINDS), value(&PROGRAMS));
+    (kind.is_some() || exec.is_some()).then(|| of_hydra(kind, exec, program.parent()))
+}
+
+fn of_environment(environment: &[String]) -> Option<Reach> {
+    let get = |name: &str| {
+        let value = environment.iter().find_map(|entry| entry.strip_prefix(name)?.strip_prefix('='));
+        value.filter(|value| !value.is_empty()).map(str::to_owned)
+    };
+    let of = |prefix: &&str| AGENTS.iter().find_map(|name| get(&format!("{prefix}{name}")));
+    if let Some(agent) = AGENT_PREFIXES.iter().find_map(of) {
+        return of_agents(&agent);
+    }
+    let any = |names: &[&str]| names.iter().find_map(|name| get(name));
+    of_hydra(any(&KIND_VARIABLES), any(&PROGRAM_VARIABLES), None)
+}
+
+/// Several that may be there, divided by colons; the first that is.
+fn of_agents(agents: &str) -> Option<Reach> {
+    let all = agents.split(':').filter_map(|one| shell::words(one).ok());
+    let mut all = all.filter(|words| words.first().is_some_and(|first| is_program(first)));
+    all.next().filter(|words| *words != ["ssh"]).map(Reach::Shell)
+}
+
+fn of_hydra(kind: Option<String>, exec: Option<String>, folder: Option<&Path>) -> Option<Reach> {
+    match kind.as_deref() {
+        Some(kind) if NO_WAY.contains(&kind) => None,
+        None | Some("ssh" | "rsh") => {
+            let usual = kind.filter(|kind| kind != "ssh");
+            exec.or(usual).map(|program| Reach::Shell(vec![program]))
+        }
+        Some(kind) => {
+            let mut words = vec![launcher_in(folder), "-launcher".to_owned(), kind.to_owned()];
+            words.extend(exec.into_iter().flat_map(|exec| ["-launcher-exec".to_owned(), exec]));
+            words.extend(["-hosts", "{host}", "-n", "1"].map(str::to_owned));
+            Some(Reach::Launcher(words))
+        }
+    }
+}
+
+/// Hydra's launcher, which lies beside its proxies.
+fn launcher_in(folder: Option<&Path>) -> String {
+    let names = ["mpiexec.hydra", "mpiexec"];
+    let folder = folder.unwrap_or(Path::new(""));
+    let here = names.iter().map(|name| folder.join(name)).find(|file| is_program(&file.to_string_lossy()));
+    here.unwrap_or_else(|| PathBuf::from(names[0])).to_string_lossy().into_owned()
+}
+
+fn is_program(name: &str) -> bool {
+    if name.contains('/') {
+        return Path::new(name).is_file();
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|folder| folder.join(name).is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn started(words: &str, environment: &[&str]) -> Started {
+        let environment = environment.iter().map(|one| (*one).to_owned()).collect();
+        Started { words: words.split(' ').map(str::to_owned).collect(), environment }
+    }
+
+    fn said(words: &str, environment: &[&str]) -> Option<Reach> {
+        among([started("./app -launcher x", &[]), started(words, environment)].into_iter())
+    }
+
+    fn by_shell(words: &[&str]) -> Option<Reach> {
+        Some(Reach::Shell(words.iter().map(|word| (*word).to_owned()).collect()))
+    }
+
+    #[test]
+    fn daemons_say_by_which_command_they_were_reached() {
+        let hydra =
+            "/opt/bin/hydra_pmi_proxy --control-port l:1 --rmk user --launcher ssh --launcher-exec /bin/sh";
+        assert_eq!(said(hydra, &[]), by_shell(&["/bin/sh"]));
+        let orted = "orted -mca ess env --mca plm_rsh_agent /bin/sh -mca plm rsh";
+        assert_eq!(said(orted, &[]), by_shell(&["/bin/sh"]));
+        let mut prted =
+            started("/opt/bin/prted --prtemca ess env --prtemca plm_ssh_agent X --prtemca plm ssh", &[]);
+        prted.words[6] = "no-such-program : sh -p '7 8'".to_owned();
+        assert_eq!(among([prted].into_iter()), by_shell(&["sh", "-p", "7 8"]));
+    }
+
+    #[test]
+    fn what_a_daemon_says_is_worth_more_than_a_variable_and_the_usual_is_no_news() {
+        let variables = ["OMPI_MCA_plm_rsh_agent=sh", "HYDRA_LAUNCHER_EXEC=/bin/rsh"];
+        assert_eq!(said("hydra_pmi_proxy --launcher ssh --demux poll", &variables), None);
+        assert_eq!(said("mpiexec -n 2 ./app", &variables[1..]), by_shell(&["/bin/rsh"]));
+        assert_eq!(said("prterun --host a ./app", &variables[..1]), by_shell(&["sh"]));
+        assert_eq!(said("mpiexec -n 2 ./app", &["HYDRA_LAUNCHER=slurm"]), None);
+        assert_eq!(said("bash -c launcher", &[]), None);
+        assert_eq!(said("mpiexec -n 2 /opt/bin/mpiscope run ./app -launcher sge", &[]), None);
+    }
+
+    #[test]
+    fn a_launcher_with_a_way_of_its_own_is_used_itself() {
+        let Some(Reach::Launcher(words)) = said("/no/bin/hydra_bstrap_proxy --launcher sge --pgid 0", &[])
+        else {
+            panic!("no launcher")
+        };
+        assert_eq!(words.join(" "), "mpiexec.hydra -launcher sge -hosts {host} -n 1");
+    }
+}

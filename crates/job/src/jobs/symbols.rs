@@ -1,0 +1,108 @@
+//! Source lines, functions and exported objects from the files that a process has mapped.
+
+use crate::base::modules::ModuleFacts;
+use crate::jobs::evidence::Symbols;
+use crate::model::locate::Locate;
+use mpiscope_target::Symbolizer;
+use object::{Object, ObjectSymbol};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The function that begins at an address of a process, for people: its name and line, else module and offset.
+#[must_use]
+pub fn function_at(modules: &[ModuleFacts], address: u64) -> String {
+    let Some(module) = modules.iter().find(|m| (m.start..m.end).contains(&address)) else {
+        return format!("{address:#x}");
+    };
+    let name = module.path.rsplit('/').next().unwrap_or_default();
+    let offset = address.wrapping_sub(module.bias);
+    let found = Symbolizer::new().locate(Path::new(&module.path), offset);
+    match found.function {
+        Some(_) => format!("{found:#}"),
+        None => format!("{name}+{offset:#x}"),
+    }
+}
+
+/// Exported objects of a file by their address in it; of several names of one address the first in the file.
+type Exports = Rc<HashMap<u64, Vec<String>>>;
+
+/// Names from files; each file is read once.
+#[derive(Default)]
+pub struct FileSymbols {
+    symbolizer: Symbolizer,
+    exports: RefCell<HashMap<String, Exports>>,
+}
+
+impl FileSymbols {
+    fn exports_of(&self, path: &str) -> Exports {
+        if let Some(known) = self.exports.borrow().get(path) {
+            return known.clone();
+        }
+        let exports = Rc::new(read_exports(Path::new(path)).unwrap_or_default());
+        self.exports.borrow_mut().insert(path.to_owned(), exports.clone());
+        exports
+    }
+}
+
+/// The predefined objects that a file defines. The program's copies of library objects are in its own table under the same
+/// names.
+fn read_exports(path: &Path) -> Option<HashMap<u64, Vec<String>>> {
+    // What a path of an image names may be a pipe by now.
+    if !path.metadata().ok()?.is_file() {
+        return None;
+    }
+    let bytes = std::fs::read(path).ok()?;
+    let file = object::File::parse(bytes.as_slice()).ok()?;
+    let mut found: HashMap<u64, Vec<String>> = HashMap::new();
+    for symbol in file.dynamic_symbols().filter(|s| s.is_definition() && s.address() != 0) {
+        if let Ok(name) = symbol.name()
+            && mpi_abi::predefined::by_symbol(name).is_some()
+        {
+            found.entry(symbol.address()).or_default().push(name.to_owned());
+        }
+    }
+    Some(found)
+}
+
+/// Words for the processes of several hosts: those that other hosts have sent, and what the files of this one say.
+pub(crate) struct SeveralHosts {
+    pub kept: Vec<Arc<Symbols>>,
+    pub files: FileSymbols,
+}
+
+impl Locate for SeveralHosts {
+    fn call(&self, module: &ModuleFacts, return_address: u64) -> Option<String> {
+        let kept = self.kept.iter().find_map(|kept| kept.call(module, return_address));
+        kept.or_else(|| self.files.call(module, return_address))
+    }
+
+    fn exports(&self, module: &ModuleFacts, each: &mut dyn FnMut(&str, u64)) {
+        match self.kept.iter().find(|kept| kept.has_exports(module)) {
+            Some(kept) => kept.exports(module, each),
+            None => self.files.exports(module, each),
+        }
+    }
+}
+
+impl Locate for FileSymbols {
+    fn call(&self, module: &ModuleFacts, return_address: u64) -> Option<String> {
+        let offset = return_address.wrapping_sub(module.bias);
+        let location = self.symbolizer.locate_return(Path::new(&module.path), offset);
+        (location.line.is_some() || location.symbol.is_some()).then(|| location.to_string())
+    }
+
+    fn exports(&self, module: &ModuleFacts, each: &mut dyn FnMut(&str, u64)) {
+        for (address, names) in self.exports_of(&module.path).iter() {
+            names.iter().for_each(|name| each(name, address.wrapping_add(module.bias)));
+        }
+    }
+
+    fn symbol(&self, module: &ModuleFacts, address: u64) -> Option<String> {
+        // Data may lie beyond the part that the layer knows to be mapped: the table decides.
+        let address = address.checked_sub(module.bias)?;
+        self.exports_of(&module.path).get(&address)?.first().cloned()
+    }
+}

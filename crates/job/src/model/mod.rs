@@ -1,0 +1,12 @@
+//! One image as typed values: the process, its objects, the rank and the call it is in.
+//!
+//! [`process`] turns an image into plain values, once: everything later works on the copy.
+
+pub mod fortran_frames;
+pub mod locate;
+pub mod objects;
+pub mod process;
+pub(crate) mod python;
+pub mod rank;
+pub mod rank_status;
+pub mod thread_stack;

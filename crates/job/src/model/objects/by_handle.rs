@@ -1,0 +1,167 @@
+//! What the user means by a handle.
+
+use super::fortran::{FortranTables, numbered_when_asked};
+use super::{Kind, Lifetime, Object, ProcessContext, Reader};
+use crate::base::identity::Prefix;
+use mpiscope_image::Source;
+
+/// A number in base 10 or 16. Negative ones are C `int`s or Fortran `INTEGER`s.
+pub fn number(text: &str) -> Option<i128> {
+    let text = text.trim();
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+    let hex = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
+    let value = match hex {
+        Some(hex) => i128::from(u64::from_str_radix(hex, 16).ok()?),
+        None => i128::from(digits.parse::<u64>().ok()?),
+    };
+    Some(if negative { -value } else { value })
+}
+
+/// The values that a handle may have in the image, the likelier first.
+fn values(number: i128) -> Vec<u64> {
+    let mut values = Vec::new();
+    if let Ok(value) = u64::try_from(number) {
+        values.push(value);
+    }
+    if let Ok(value) = i32::try_from(number) {
+        // An `int` is kept without its sign; a pointer may be a small negative number.
+        values.push(u64::from(value.cast_unsigned()));
+        values.push(i64::from(value).cast_unsigned());
+    }
+    // Printed as a number of 64 bits, an `int` has its sign in the upper half; an address in the standard ABI may want it.
+    if let Ok(low) = u32::try_from(number & 0xffff_ffff)
+        && low.cast_signed() < 0
+        && matches!(number >> 32, 0 | 0xffff_ffff)
+    {
+        values.push(u64::from(low));
+        values.push(i64::from(low.cast_signed()).cast_unsigned());
+    }
+    let mut seen = Vec::new();
+    values.retain(|value| {
+        !seen.contains(value) && {
+            seen.push(*value);
+            true
+        }
+    });
+    values
+}
+
+/// The same for an attribute's key: the `int` that the program has, or with what it is for in the upper half.
+fn keys(number: i128) -> Vec<u64> {
+    let mut keys = values(number);
+    if let Some(key) = keys.iter().find_map(|value| u32::try_from(*value).ok()) {
+        let kinds = [Kind::Communicator, Kind::Datatype, Kind::Window];
+        keys.extend(kinds.map(|kind| u64::from(kind.section().0) << 32 | u64::from(key)));
+    }
+    keys
+}
+
+/// The objects of a process that `text` may mean: by handle, by Fortran's handle, by identity, or by name.
+pub fn find<S: Source>(
+    reader: &Reader<'_, S>,
+    around: &dyn ProcessContext,
+    kind: Option<Kind>,
+    text: &str,
+    fortran: bool,
+) -> (Vec<Object>, Option<String>) {
+    let kinds: Vec<Kind> = kind.map_or_else(|| Kind::ALL.to_vec(), |kind| vec![kind]);
+    if let Some(identity) = Prefix::parse(text) {
+        return (living(identical(reader, &kinds, &identity)), None);
+    }
+    let Some(number) = number(text) else { return (named(reader, &kinds, text.trim_matches('"')), None) };
+    let tables = FortranTables::new(reader.abi(), around);
+    let (mut found, mut why) = (Vec::new(), None);
+    for kind in kinds {
+        let values = match (fortran, i32::try_from(number)) {
+            (false, _) if kind == Kind::Keyval => keys(number),
+            (false, _) => values(number),
+            (true, Ok(value)) => reader.fortran_to_c(kind, value),
+            (true, Err(_)) => Vec::new(),
+        };
+        if fortran && values.is_empty() {
+            why = Some(match tables.knows(kind) {
+                true if numbered_when_asked(reader.abi(), kind) => format!(
+                    "{number} is no Fortran handle that this library has given to an open {kind}; it gives one when it is first asked"
+                ),
+                true => format!("{number} is no Fortran handle of a {kind} in this process"),
+                false => format!(
+                    "this library's table of Fortran handles cannot be read here: a {kind} can be shown by its C handle"
+                ),
+            });
+        }
+        for value in values {
+            match reader.object(kind, value) {
+                Ok(object) => {
+                    found.push(object);
+                    break;
+                }
+                Err(e) => why = why.or(Some(e.to_string())),
+            }
+        }
+    }
+    if kind.is_none() && found.is_empty() && !fortran {
+        why = Some(format!(
+            "no object has the handle {text}: it was never made, or freed so long ago that its record was reused"
+        ));
+    }
+    // A small number may be the null handle of many kinds.
+    (living(found), why)
+}
+
+/// What lives is meant, if anything does.
+fn living(mut found: Vec<Object>) -> Vec<Object> {
+    let lives = |object: &Object| matches!(object.common().standing, Lifetime::Live | Lifetime::Marked);
+    if found.iter().any(lives) {
+        found.retain(lives);
+    }
+    found
+}
+
+/// By what all processes that share it call it.
+fn identical<S: Source>(reader: &Reader<'_, S>, kinds: &[Kind], identity: &Prefix) -> Vec<Object> {
+    let mut found = Vec::new();
+    for kind in kinds {
+        // What cannot be read has no identity.
+        let _ = reader.visit(*kind, &mut |head| identity.begins(head.identity), &mut |o| found.push(o));
+    }
+    found
+}
+
+/// By the name that the program gave, or the standard's.
+fn named<S: Source>(reader: &Reader<'_, S>, kinds: &[Kind], name: &str) -> Vec<Object> {
+    let mut found = Vec::new();
+    for kind in kinds {
+        let known = reader.predefined().list(*kind).find(|(known, _)| known.name == name);
+        if let Some(object) = known.and_then(|(_, handle)| reader.object(*kind, handle).ok()) {
+            found.push(object);
+            continue;
+        }
+        // What cannot be read has no such name.
+        let _ = reader.visit(*kind, &mut |_| true, &mut |object| {
+            if object.common().name.as_deref() == Some(name) {
+                found.push(object);
+            }
+        });
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_are_read_in_both_bases_and_with_a_sign() {
+        assert_eq!(number("0x84000001"), Some(0x8400_0001));
+        assert_eq!(number("1140850688"), Some(0x4400_0000));
+        assert_eq!(values(number("-2080374783").unwrap()), [0x8400_0001, 0xffff_ffff_8400_0001]);
+        assert_eq!(values(number("0x44000000").unwrap()), [0x4400_0000]);
+        for long in ["0xffffffff84000001", "2214592513"] {
+            let values = values(number(long).unwrap());
+            assert!(values.contains(&0x8400_0001) && values.contains(&0xffff_ffff_8400_0001), "{long}");
+        }
+        assert_eq!(values(number("0x7fffffff84000001").unwrap()), [0x7fff_ffff_8400_0001]);
+        assert_eq!(keys(13)[1..], [0x10_0000_000d, 0x12_0000_000d, 0x19_0000_000d]);
+        assert_eq!((number("solver"), number("0xzz"), number("")), (None, None, None));
+    }
+}

@@ -1,0 +1,473 @@
+//! One process, as its image tells it: who it is, how far it came, what its threads do and did.
+
+use crate::base::clock::{Moment, TickClock};
+use crate::base::modules::Modules;
+use mpi_abi::{AbiKind, Flags, Moves, Properties};
+use mpiscope_image::derive::polling::Several;
+use mpiscope_image::derive::{self, Activity, Moved, Polling, Share, ThreadView, Window};
+use mpiscope_image::layout;
+use mpiscope_image::layout::{Call, Header, Loss, Note, Recording, SectionKind, State, Thread};
+use mpiscope_image::{Error, Function, Functions, Image, Record, Snapshot, Source};
+use mpiscope_target::signal_name;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// More threads or notes than this are not looked at: the layer never makes so many.
+const MOST_RECORDS: u64 = 4096;
+
+/// How a process ended, if somebody saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Ending {
+    /// It exited with this status.
+    Exit(i32),
+    /// It was killed by this signal.
+    Signal(i32),
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Exit(code) => write!(f, "exit status {code}"),
+            Self::Signal(signal) => {
+                write!(f, "killed by signal {signal}")?;
+                let Some(name) = signal_name(signal) else { return Ok(()) };
+                let why = if signal == libc::SIGXCPU { ", out of CPU time" } else { "" };
+                write!(f, " ({name}{why})")
+            }
+        }
+    }
+}
+
+/// A process that has an image.
+#[derive(Debug)]
+pub struct Process {
+    /// Rank in `MPI_COMM_WORLD`, if known.
+    pub rank: Option<u32>,
+    /// Size of `MPI_COMM_WORLD`, if known.
+    pub size: Option<u32>,
+    /// Process id in its own name space; zero while nobody has claimed the image.
+    pub pid: u32,
+    /// Host, or empty.
+    pub host: String,
+    /// Name of the world: the same on all its ranks.
+    pub world: String,
+    /// Name of the job.
+    pub job: String,
+    /// Path of the executable.
+    pub executable: String,
+    /// Arguments, separated by blanks.
+    pub command: String,
+    /// What the library says about itself, first line.
+    pub library: String,
+    /// File of the library.
+    pub library_path: String,
+    /// Version of the layer in the process.
+    pub layer_version: String,
+    /// Binary interface of the library.
+    pub abi: AbiKind,
+    /// Version of the standard, major and minor.
+    pub mpi_version: (u32, u32),
+    /// Granted level of thread support.
+    pub thread_level: u32,
+    /// How far it came.
+    pub state: State,
+    /// Whether times were recorded.
+    pub times: bool,
+    /// Error code given to `MPI_Abort`, if it was called.
+    pub abort_code: Option<i32>,
+    /// When `MPI_Init` was entered, nanoseconds of `CLOCK_MONOTONIC`; the start of the image if it never was.
+    pub begin_ns: u64,
+    /// When `MPI_Finalize` was left, if it was.
+    pub finalized_ns: Option<u64>,
+    /// Threads that called MPI.
+    pub threads: Vec<ThreadFacts>,
+    /// The functions by number.
+    pub functions: Functions,
+    /// Executable files in the process.
+    pub modules: Modules,
+    /// What the layer could not do.
+    pub notes: Vec<String>,
+    /// Index of the thread that called `MPI_Init`; `u64::MAX` while none did.
+    pub main_thread: u64,
+    /// From `MPI_Init` on, in ticks of the image; zero if it was not called.
+    pub init_enter: u64,
+    /// Where the process has mapped its image.
+    pub address: u64,
+    /// What was lost: kind and how often; also how many freed objects are no longer known.
+    pub losses: BTreeMap<String, u64>,
+    /// All lost records together.
+    lost: u64,
+    /// The time of the process, in ticks, if it ended now.
+    window: Window,
+    /// Converts the ticks of this image.
+    pub clock: TickClock,
+}
+
+/// A thread that called MPI.
+#[derive(Debug)]
+pub struct ThreadFacts {
+    /// Index in the image.
+    pub index: u64,
+    /// The kernel's id; zero when the thread has ended.
+    pub tid: u32,
+    /// Ticks in outermost calls that have ended.
+    pub mpi_ticks: u64,
+    /// Completed calls.
+    pub calls: u64,
+    /// The open call, if there is one.
+    pub call: Option<Call>,
+    /// Outside of MPI, the call that returned last.
+    pub last: Option<Call>,
+    /// The address behind the open call, or behind the last one; zero before the first.
+    pub return_address: u64,
+    /// When the thread made its first call, in ticks.
+    pub attached: u64,
+    /// Ticks that former threads with this record lived after their first calls.
+    pub lived: u64,
+    /// Its loops over functions that ask and do not wait.
+    pub polling: Polling,
+    /// The longest of these that something else has ended, in ticks.
+    pub longest_run: u64,
+    /// The program's address behind the polls of the present one; zero if it is not known.
+    pub polled_from: u64,
+    /// For how many things the present one asks.
+    pub asks: Several,
+    /// The call changed while it was copied.
+    pub torn: bool,
+    /// When the open call began, or the last one ended, in ticks; zero if times are not recorded.
+    pub since: u64,
+    /// What it did, by function.
+    pub counters: Vec<Counted>,
+    /// The first requests of the array that the last call was given that completes several; zero for none.
+    pub waited: Vec<u64>,
+    /// Address of its state in an interpreter of Python, and the second number of that one's version; zero for none.
+    pub interpreter: (u64, u32),
+}
+
+/// What a thread did in one function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    /// The function's number in the image.
+    pub function: usize,
+    /// Completed calls.
+    pub count: u64,
+    /// Ticks in them.
+    pub ticks: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
+    /// Of these, messages that came in.
+    pub received: u64,
+    /// Of the calls, those whose time is an estimate.
+    pub estimated: u64,
+}
+
+impl Process {
+    /// Reads everything that is not an object. `now` is the present moment if the image may belong to this host.
+    pub fn read<S: Source>(image: &Image<S>, now: Option<Moment>) -> Result<Self, Error> {
+        let header = image.header()?;
+        let clock = TickClock::new(&header.clock, now);
+        let state = State(header.state.get());
+        let facts = first::<_, layout::Process>(image, SectionKind::PROCESS)?;
+        let mut process = Self {
+            state,
+            pid: header.pid.get(),
+            address: header.address.get(),
+            begin_ns: clock.start_ns(),
+            functions: Functions::read(image)?,
+            threads: threads(image)?,
+            modules: Modules::read(image)?,
+            notes: notes(image)?,
+            losses: losses(&header),
+            lost: derive::losses::total(&header.lost),
+            window: Window::of(
+                facts.as_ref().map(|f| &f.value),
+                &header.clock,
+                clock.ticks_at(clock.end_ns()),
+            ),
+            ..Self::unknown(clock)
+        };
+        if let Some(facts) = facts {
+            process.know(&facts.value);
+        }
+        Ok(process)
+    }
+
+    /// A process that was started under the layer and never touched its image.
+    pub fn untouched() -> Self {
+        Self::unknown(TickClock::new(&layout::Clock::default(), None))
+    }
+
+    fn unknown(clock: TickClock) -> Self {
+        Self {
+            rank: None,
+            size: None,
+            pid: 0,
+            host: String::new(),
+            world: String::new(),
+            job: String::new(),
+            executable: String::new(),
+            command: String::new(),
+            library: String::new(),
+            library_path: String::new(),
+            layer_version: String::new(),
+            abi: AbiKind::UNKNOWN,
+            mpi_version: (0, 0),
+            thread_level: 0,
+            state: State::UNCLAIMED,
+            times: false,
+            abort_code: None,
+            begin_ns: 0,
+            finalized_ns: None,
+            threads: Vec::new(),
+            functions: Functions::default(),
+            modules: Modules::default(),
+            notes: Vec::new(),
+            main_thread: u64::MAX,
+            init_enter: 0,
+            address: 0,
+            losses: BTreeMap::new(),
+            lost: 0,
+            window: Window::default(),
+            clock,
+        }
+    }
+
+    fn know(&mut self, facts: &layout::Process) {
+        let size = facts.size.get();
+        self.rank = derive::members::own_rank(facts);
+        self.size = Some(size).filter(|size| *size != 0);
+        self.host = facts.host.text().into_owned();
+        self.world = facts.world.text().into_owned();
+        self.job = facts.job.text().into_owned();
+        self.executable = facts.executable.text().into_owned();
+        self.command = facts.command.text().into_owned();
+        self.library = facts.library.text().trim().to_owned();
+        self.library_path = facts.library_path.text().into_owned();
+        self.layer_version = facts.layer.text().into_owned();
+        self.abi = AbiKind::from_word(facts.abi.get());
+        let version = facts.mpi_version.get();
+        self.mpi_version = (version >> 16, version & 0xffff);
+        self.thread_level = facts.thread_level.get();
+        self.main_thread = facts.main_thread.get();
+        self.init_enter = facts.init_enter.get();
+        self.times = facts.recording.get() & Recording::TIMES.0 != 0;
+        self.abort_code = (self.state == State::ABORTED).then_some(facts.abort_code.get() as i32);
+        if facts.pid.get() != 0 {
+            self.pid = facts.pid.get();
+        }
+        if facts.init_enter.get() != 0 {
+            self.begin_ns = self.clock.ns_at(facts.init_enter.get());
+        }
+        let left = facts.finalize_leave.get();
+        self.finalized_ns = (left != 0).then(|| self.clock.ns_at(left));
+    }
+
+    /// Whether the process ever called MPI.
+    pub fn called_mpi(&self) -> bool {
+        self.state != State::UNCLAIMED && self.pid != 0
+    }
+
+    /// Whether `MPI_Finalize` has returned.
+    pub fn finalized(&self) -> bool {
+        self.state == State::FINALIZED
+    }
+
+    /// The name of the function that a thread is in, or was in last.
+    pub fn called(&self, call: &Call) -> String {
+        call.open().or(call.ended()).map_or_else(String::new, |number| self.function(number as usize))
+    }
+
+    /// The name of the function with this number.
+    pub fn function(&self, number: usize) -> String {
+        let known = u32::try_from(number).ok().and_then(|number| self.functions.get(number));
+        known.map_or_else(|| format!("function #{number}"), |function| function.name.clone())
+    }
+
+    /// What is known of the function that a thread is in, or was in last.
+    pub fn facts(&self, call: &Call) -> Option<&Function> {
+        self.functions.get(call.open().or(call.ended())?)
+    }
+
+    /// All lost records together.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// The threads, as [`derive`](mod@mpiscope_image::derive) looks at them.
+    pub fn views(&self) -> impl Iterator<Item = ThreadView<'_>> + Clone {
+        self.threads.iter().map(ThreadFacts::view)
+    }
+
+    /// The main thread; none before the first call.
+    pub fn main(&self) -> Option<&ThreadFacts> {
+        let main = derive::threads::main(self.main_thread, self.views())?;
+        self.threads.iter().find(|thread| thread.index == main.index)
+    }
+
+    /// The thread that made the last call of the process, if no thread is inside of MPI.
+    pub fn last(&self) -> Option<&ThreadFacts> {
+        let last = derive::threads::last(self.main_thread, self.views())?;
+        self.threads.iter().find(|thread| thread.index == last.index)
+    }
+
+    /// What the main thread is doing.
+    pub fn activity(&self) -> Activity {
+        derive::status::activity(self.state, self.main().map(ThreadFacts::view), self.moment(), |f| {
+            self.class(f)
+        })
+    }
+
+    /// How far the process has come, for people.
+    pub fn stage(&self) -> String {
+        derive::status::stage(self.state, self.init_enter)
+            .map_or_else(|| format!("{:?}", self.state), str::to_owned)
+    }
+
+    /// Since when a thread has been polling, in ticks, if it is.
+    pub fn polling_since(&self, thread: &ThreadFacts) -> Option<u64> {
+        derive::status::polling_since(thread.view(), self.moment(), |function| self.class(function))
+    }
+
+    /// Since when a thread has been asking again and again, in ticks, however long it paused or computed in between.
+    pub fn asking_since(&self, thread: &ThreadFacts) -> Option<u64> {
+        thread.view().polling.asking_since(|function| self.class(function).flags.has(Flags::POLLING))
+    }
+
+    /// How many calls a thread has completed, without those of a loop that it is in and that only asks, cut off to 32 bits: while this
+    /// stands still, the thread goes round in that loop or stands still.
+    pub fn steps(&self, thread: &ThreadFacts) -> u32 {
+        thread.view().polling.steps(|function| self.class(function).flags.has(Flags::POLLING))
+    }
+
+    /// How many of a thread's completed calls only asked whether something has happened.
+    pub fn polls(&self, thread: &ThreadFacts) -> u64 {
+        let asks =
+            |number: usize| u32::try_from(number).is_ok_and(|n| self.class(n).flags.has(Flags::POLLING));
+        let counts = thread.counters.iter().filter(|counted| asks(counted.function));
+        counts.fold(0, |sum, counted| sum.saturating_add(counted.count))
+    }
+
+    /// Seconds in the calls of a function; none if they were not timed.
+    pub fn seconds_in(&self, function: u32, count: u64, ticks: u64) -> Option<f64> {
+        derive::timed::ticks(self.class(function), count, ticks).map(|ticks| self.clock.seconds(ticks))
+    }
+
+    /// Which way the bytes went that a thread moved in one function.
+    pub fn moved(&self, counted: &Counted) -> Moved {
+        let moves = u32::try_from(counted.function).map_or(Moves::NONE, |number| self.class(number).moves);
+        Moved::of(moves, counted.bytes, counted.received)
+    }
+
+    /// The time of the process, in ticks, if it ended at `end_ns`.
+    pub fn window(&self, end_ns: u64) -> Window {
+        let end = self.finalized_ns.map_or_else(|| self.clock.ticks_at(end_ns), |_| self.window.end);
+        Window { end, ..self.window }
+    }
+
+    /// How the time of all threads divides until now.
+    pub fn share(&self) -> Share {
+        Share::of_rank(self.views(), self.window)
+    }
+
+    /// The present moment, and what lies between two polls at most.
+    fn moment(&self) -> (u64, u64) {
+        (self.clock.ticks_at(self.clock.end_ns()), self.clock.ticks(derive::polling::SPACING_NS))
+    }
+
+    /// What is known of the function with this number.
+    fn class(&self, function: u32) -> Properties {
+        self.functions.get(function).map(|function| function.properties).unwrap_or_default()
+    }
+}
+
+impl ThreadFacts {
+    /// As [`derive`](mod@mpiscope_image::derive) looks at it.
+    pub fn view(&self) -> ThreadView<'_> {
+        ThreadView {
+            index: self.index,
+            tid: self.tid,
+            mpi_ticks: self.mpi_ticks,
+            attached: self.attached,
+            lived: self.lived,
+            polling: self.polling,
+            call: self.call.as_ref().or(self.last.as_ref()),
+        }
+    }
+}
+
+/// The first record of a kind.
+fn first<S: Source, T: Record>(image: &Image<S>, kind: SectionKind) -> Result<Option<Snapshot<T>>, Error> {
+    let table = image.table::<T>(kind)?;
+    if table.is_empty() { Ok(None) } else { image.get(&table, 0).map(Some) }
+}
+
+/// The first [`MOST_RECORDS`] records of a kind.
+fn some<S: Source, T: Record>(image: &Image<S>, kind: SectionKind) -> Result<Vec<Snapshot<T>>, Error> {
+    let table = image.table::<T>(kind)?;
+    // A table that continues in a further section may have left room behind: those indices do not exist.
+    Ok((0..table.len().min(MOST_RECORDS)).filter_map(|i| image.get(&table, i).ok()).collect())
+}
+
+pub(crate) fn threads<S: Source>(image: &Image<S>) -> Result<Vec<ThreadFacts>, Error> {
+    let table = image.table::<Thread>(SectionKind::THREADS)?;
+    let mut threads = Vec::new();
+    for index in 0..table.len().min(MOST_RECORDS) {
+        let Ok(thread) = image.get::<Thread>(&table, index) else { continue };
+        let Snapshot { value: head, torn, .. } = image.thread(&table, index)?;
+        let polling = Polling::of(&head);
+        let (since, return_address) = (head.call.since.get(), head.call.return_address.get());
+        let calls = head.call.completed.get();
+        let (open, ended) = (head.call.open().is_some(), head.call.ended().is_some());
+        let value = Some(head.call);
+        let (call, last) = if open { (value, None) } else { (None, value.filter(|_| ended)) };
+        threads.push(ThreadFacts {
+            index,
+            tid: head.tid.get(),
+            mpi_ticks: head.mpi_ticks.get(),
+            attached: head.attached.get(),
+            lived: head.lived.get(),
+            polling,
+            longest_run: thread.value.longest_run.get(),
+            polled_from: thread.value.polled_from.get(),
+            asks: Several(thread.value.asks_several.get()),
+            calls,
+            torn,
+            since,
+            return_address,
+            call,
+            last,
+            counters: counters(&thread.value),
+            waited: thread.value.waited.iter().map(|handle| handle.get()).collect(),
+            interpreter: (thread.value.interpreter.get(), thread.value.python.get()),
+        });
+    }
+    Ok(threads)
+}
+
+fn counters(thread: &Thread) -> Vec<Counted> {
+    let further = thread.received.iter().zip(&thread.estimated);
+    let all = thread.counters.iter().zip(further).enumerate();
+    let counted = all.map(|(function, (counter, (received, estimated)))| Counted {
+        function,
+        count: counter.count.get(),
+        ticks: counter.ticks.get(),
+        bytes: counter.bytes.get(),
+        received: received.get(),
+        estimated: estimated.get(),
+    });
+    counted.filter(|counted| (counted.count, counted.ticks, counted.bytes) != (0, 0, 0)).collect()
+}
+
+fn notes<S: Source>(image: &Image<S>) -> Result<Vec<String>, Error> {
+    let notes = some::<_, Note>(image, SectionKind::NOTES)?;
+    let sentences = notes.iter().map(|n| n.value.text.text().trim().to_owned());
+    Ok(sentences.filter(|text| !text.is_empty()).collect())
+}
+
+fn losses(header: &Header) -> BTreeMap<String, u64> {
+    let name = |kind: Loss| kind.name().map_or_else(|| format!("kind {}", kind.0), str::to_owned);
+    derive::losses::by_kind(&header.lost).map(|(kind, count)| (name(kind), count)).collect()
+}

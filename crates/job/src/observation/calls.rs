@@ -1,0 +1,348 @@
+//! What an open call needs to return: its arguments, read by the columns of the function table.
+
+use super::Communicator;
+use super::communicators::Communicators;
+use super::requests::{Requests, Special};
+use super::{Action, Call, Collective, Context, Message, Need, Receive, history};
+use crate::model::objects::{Kind, Object};
+use crate::model::process::ThreadFacts;
+use crate::model::rank::Rank;
+use mpi_abi::{Completes, Flags, ObjectKind, Partners, Waits};
+use mpiscope_image::Function;
+use mpiscope_image::derive::polling::Several;
+use mpiscope_image::layout::State;
+use mpiscope_image::{Source, layout};
+
+/// The number that stands for `MPI_Finalize`, which is collective over the world and not counted.
+const FINALIZE: u64 = 0;
+
+/// What reads open calls.
+pub struct Reader<'a, 'i, S> {
+    pub rank: &'a Rank<'i, S>,
+    pub communicators: &'a Communicators,
+    pub requests: &'a Requests,
+    pub special: Special,
+    pub context: &'a dyn Context,
+}
+
+/// A call with what is known of its function.
+struct Open<'a> {
+    thread: &'a ThreadFacts,
+    record: &'a layout::Call,
+    function: &'a Function,
+    /// The function that waits for what this one starts or asks for; itself for most.
+    asked: &'a Function,
+}
+
+impl<S: Source> Reader<'_, '_, S> {
+    /// The call that a thread is in, or, if it polls, the one that it makes again and again.
+    pub fn call(&self, thread: &ThreadFacts) -> Option<Call> {
+        let process = self.rank.process();
+        let pausing = || process.asking_since(thread).filter(|_| self.context.pauses(thread.tid));
+        let polling = process.polling_since(thread).or_else(pausing);
+        let record = match (&thread.call, polling) {
+            (Some(call), _) => call,
+            (None, Some(_)) => thread.last.as_ref()?,
+            (None, None) => return None,
+        };
+        let name = self.rank.process().called(record);
+        let since = polling.unwrap_or(thread.since);
+        // Between two polls no frame of a binding is there to be looked through.
+        let from = match polling.filter(|_| thread.polled_from != 0) {
+            Some(_) => thread.polled_from,
+            None => record.return_address.get(),
+        };
+        let mut call = Call {
+            place: self.rank.place(from),
+            age_s: if since == 0 { None } else { self.context.age(self.rank.process(), since) },
+            polling: polling.is_some(),
+            polled_before_s: process.clock.seconds(thread.longest_run),
+            ..Call::default()
+        };
+        // What was read while it changed says nothing about its needs: it may return at any moment. A loop that polls changes
+        // all the time, and to the same again.
+        if let Some(function) =
+            self.rank.process().facts(record).filter(|_| !thread.torn || polling.is_some())
+        {
+            // Polling asks for what the blocking function waits for.
+            let polls = function.properties.flags.has(Flags::POLLING);
+            let blocking = || self.rank.process().functions.named(&function.operation);
+            let asked = if polls { blocking().unwrap_or(function) } else { function };
+            (call.needs, call.any) = self.needs(&Open { thread, record, function, asked });
+            if polling.is_some() && thread.asks != Several::ONE {
+                self.asks_in_turn(&mut call, asked, thread.asks);
+            }
+        }
+        call.function = name;
+        Some(call)
+    }
+
+    fn needs(&self, open: &Open<'_>) -> (Vec<Need>, bool) {
+        let properties = open.asked.properties;
+        let one = |need: Option<Need>| (need.into_iter().collect(), false);
+        match properties.waits {
+            Waits::RECEIVE => (self.receive(open).into_iter().chain(self.exchange(open)).collect(), false),
+            Waits::SEND if properties.partners == Partners::PEER => one(self.send(open)),
+            Waits::SEND if properties.partners == Partners::OPERATIONS => {
+                let on_one = open.function.fields.object == Some(ObjectKind::COMM);
+                one(Some(Need::Buffered { comm: on_one.then(|| self.comm(open)).filter(|comm| *comm != 0) }))
+            }
+            Waits::REQUESTS => self.completion(open, properties.completes),
+            Waits::COLLECTIVE if properties.partners == Partners::CONNECTED => one(self.all_connected(open)),
+            Waits::COLLECTIVE => {
+                (self.collective(open).into_iter().chain(self.met_by_tag(open)).collect(), false)
+            }
+            Waits::CONNECTION => {
+                // All members first, then the other job: the first is known.
+                (self.collective(open).into_iter().chain([self.partner(open)]).collect(), false)
+            }
+            Waits::SYNCHRONIZATION if properties.partners.are_all_members() => (self.collective(open), false),
+            Waits::SYNCHRONIZATION => (vec![self.synchronization(open)], false),
+            Waits::FILE => one(Some(outside("a file operation to end", Action::File))),
+            _ => (Vec::new(), false),
+        }
+    }
+
+    /// A loop that asks for several things in turn, of which only the latest is known, waits for one of all that it may ask for.
+    fn asks_in_turn(&self, call: &mut Call, asked: &Function, asks: Several) {
+        let completes = asked.properties.waits == Waits::REQUESTS;
+        let unlike = asks != Several::ALIKE;
+        if completes || unlike {
+            let others = self.requests.needs.values().flatten();
+            let others: Vec<Need> = others.filter(|need| !call.needs.contains(need)).cloned().collect();
+            call.needs.extend(others);
+        }
+        if !completes || unlike {
+            let size = self.rank.process().size;
+            let is_widest = |comm: &&Communicator| {
+                comm.remote.is_some() || (comm.members.is_none() && Some(comm.size) == size)
+            };
+            let widest = self.communicators.list.iter().filter(is_widest);
+            call.needs.extend(widest.map(|comm| {
+                let comm = comm.identity;
+                Need::Message(Receive {
+                    comm,
+                    from: None,
+                    tag: None,
+                    room: None,
+                    place: None,
+                    order: u64::MAX,
+                })
+            }));
+        }
+        call.any = true;
+    }
+
+    fn comm(&self, open: &Open<'_>) -> u64 {
+        self.communicators.identity(open.record.object.get())
+    }
+
+    fn receive(&self, open: &Open<'_>) -> Option<Need> {
+        let (rank, tag) = match (open.function.fields.receive, open.record.extra.as_slice()) {
+            (true, [source, tag, ..]) => (source.get(), tag.get()),
+            _ => (open.record.peer.get(), open.record.tag.get()),
+        };
+        let from = self.special.rank(rank.cast_signed())?;
+        let tag = self.special.tag(tag.cast_signed());
+        // The record of a call that also sends has the datatype of that; a probe has none.
+        let receives = open.function.fields.datatype && !open.function.fields.receive;
+        let size = |count, datatype| self.rank.objects().bytes_of(count, datatype, 0);
+        let room = receives.then(|| size(open.record.count.get(), open.record.datatype.get())).flatten();
+        // A message that a probe has matched is there.
+        open.function.fields.tag.then(|| {
+            Need::Message(Receive { comm: self.comm(open), from, tag, room, place: None, order: u64::MAX })
+        })
+    }
+
+    /// The sending half of a send-receive.
+    fn exchange(&self, open: &Open<'_>) -> Option<Need> {
+        if open.function.fields.receive { self.send(open) } else { None }
+    }
+
+    fn send(&self, open: &Open<'_>) -> Option<Need> {
+        let peer = self.special.rank(open.record.peer.get().cast_signed())??;
+        let tag = i32::try_from(open.record.tag.get().cast_signed()).ok()?;
+        Some(Need::Receiver(Message { comm: self.comm(open), peer, tag, bytes: 0, place: None }))
+    }
+
+    /// `MPI_Wait` and its like.
+    fn completion(&self, open: &Open<'_>, completes: Completes) -> (Vec<Need>, bool) {
+        let any = completes == Completes::ANY || completes == Completes::SOME;
+        let handles = if completes == Completes::ONE {
+            vec![open.record.request.get()]
+        } else {
+            let count = usize::try_from(open.record.count.get()).unwrap_or(usize::MAX);
+            open.thread.waited.iter().copied().take(count).collect()
+        };
+        let mut needs = Vec::new();
+        for handle in handles.iter().filter(|handle| **handle != 0) {
+            match self.requests.needs.get(handle) {
+                Some(found) => needs.extend(found.iter().cloned()),
+                // Complete: one of several is enough, and of all it is not missing.
+                None if any => return (Vec::new(), true),
+                None => {}
+            }
+        }
+        let count = open.record.count.get();
+        let listed = completes == Completes::ONE || count <= handles.len() as u64;
+        // What is not listed may be complete: it proves nothing for one of several, and is left out of all.
+        if any && !listed {
+            needs.push(outside("one of many requests to complete", Action::Unknown));
+        }
+        (needs, any)
+    }
+
+    fn all_connected(&self, open: &Open<'_>) -> Option<Need> {
+        if self.rank.process().state == State::STARTED {
+            return Some(Need::Start);
+        }
+        let world = self.communicators.list.iter().find(|comm| {
+            comm.members.is_none() && comm.remote.is_none() && Some(comm.size) == self.rank.process().size
+        })?;
+        let finalizes = open.function.name == "MPI_Finalize";
+        finalizes.then(|| {
+            Need::Collective(Collective {
+                comm: world.identity,
+                number: FINALIZE,
+                function: open.function.name.clone(),
+                ..Collective::default()
+            })
+        })
+    }
+
+    fn collective(&self, open: &Open<'_>) -> Vec<Need> {
+        let fields = open.function.fields;
+        let [.., op, number] = &open.record.extra;
+        let on = self.collective_on(open);
+        // It moves data when all have entered it.
+        let file = (fields.object == Some(ObjectKind::FILE))
+            .then(|| outside("a file operation to end", Action::File));
+        if fields.other == Some(ObjectKind::GROUP) || fields.object == Some(ObjectKind::GROUP) {
+            return Vec::new();
+        }
+        let partners = open.asked.properties.partners;
+        let numbered = on != 0 && number.get() != 0;
+        let sources = || self.communicators.get(open.record.object.get())?.sources.clone();
+        if numbered
+            && partners == Partners::NEIGHBORS
+            && let Some(of) = sources()
+        {
+            let (number, function) = (number.get(), open.asked.base.clone());
+            let collective = Collective { comm: on, number, function, ..Collective::default() };
+            return vec![Need::Neighbors { collective: Box::new(collective), of }];
+        }
+        if !(numbered && partners.are_all_members()) {
+            let what = format!("the other members of {}", self.object(open));
+            let kind = match fields.object {
+                Some(ObjectKind::FILE) => Action::File,
+                Some(ObjectKind::WIN) => Action::Rma,
+                _ => Action::Unknown,
+            };
+            return vec![Need::Outside { what, kind }];
+        }
+        let op = op.get();
+        let collective = Need::Collective(Collective {
+            comm: on,
+            number: number.get(),
+            function: open.asked.base.clone(),
+            root: fields.peer.map(|_| open.record.peer.get().cast_signed()).filter(|root| *root >= 0),
+            op: (fields.op && op != 0).then(|| history::operation(self.rank, op)),
+            ..Collective::default()
+        });
+        [collective].into_iter().chain(file).collect()
+    }
+
+    /// Identity of the communicator, window or file that a collective call is made on; zero if it is not known.
+    fn collective_on(&self, open: &Open<'_>) -> u64 {
+        let handle = open.record.object.get();
+        match open.function.fields.object {
+            Some(ObjectKind::COMM) => self.communicators.identity(handle),
+            Some(kind @ (ObjectKind::WIN | ObjectKind::FILE)) => {
+                self.rank.reference(kind, handle).map_or(0, |object| object.identity.0)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Of a call in which some find each other by a tag on a communicator: that they do.
+    fn met_by_tag(&self, open: &Open<'_>) -> Option<Need> {
+        let [second, leader, _, text] = &open.record.extra;
+        let group = |comm: &Communicator, rank: u64| match &comm.members {
+            Some(members) => usize::try_from(rank).ok().and_then(|rank| members.get(rank)).copied(),
+            None => u32::try_from(rank).ok().filter(|rank| *rank < comm.size),
+        };
+        let function = open.function.base.clone();
+        if open.function.fields.object == Some(ObjectKind::GROUP) {
+            let found = self.members(open.record.object.get()).map(|with| {
+                // There is no communicator yet, and the tag is a text.
+                let tag = text.get().cast_signed();
+                Need::Match { function, comm: 0, tag, with, kind: Action::Member }
+            });
+            return found.or_else(|| {
+                Some(outside(&format!("the other members of {}", self.object(open)), Action::Unknown))
+            });
+        }
+        let (comm, with, kind) = match open.function.fields.other? {
+            ObjectKind::GROUP => (self.comm(open), self.members(second.get())?, Action::Member),
+            ObjectKind::COMM => {
+                let local = self.communicators.get(open.record.object.get())?;
+                if u64::from(local.rank) != leader.get() {
+                    let (comm, rank) = (local.identity, leader.get().cast_signed());
+                    let what = "find the leader of the other group".to_owned();
+                    return Some(Need::Action { comm, rank, what, kind: Action::Partner });
+                }
+                let between = self.communicators.get(second.get())?;
+                (between.identity, vec![group(between, open.record.peer.get())?], Action::Partner)
+            }
+            _ => return None,
+        };
+        let tag = open.record.tag.get().cast_signed();
+        Some(Need::Match { function, comm, tag, with, kind })
+    }
+
+    /// Ranks in the world of the members of a group.
+    fn members(&self, group: u64) -> Option<Vec<u32>> {
+        let Ok(Object::Group(group)) = self.rank.objects().object(Kind::Group, group) else { return None };
+        Some(group.members?.into_iter().filter_map(|rank| u32::try_from(rank).ok()).collect())
+    }
+
+    fn partner(&self, open: &Open<'_>) -> Need {
+        let what = match open.function.base.as_str() {
+            "MPI_Comm_accept" => "a client that connects",
+            "MPI_Comm_connect" => "a server that accepts",
+            "MPI_Comm_join" => "the process at the other end of the socket",
+            _ => "the processes that are spawned to call MPI_Init",
+        };
+        outside(what, Action::Partner)
+    }
+
+    fn synchronization(&self, open: &Open<'_>) -> Need {
+        if open.asked.properties.partners == Partners::TARGET
+            && let Some(Some(target)) = self.special.rank(open.record.peer.get().cast_signed())
+            && let Some(window) = self.rank.reference(ObjectKind::WIN, open.record.object.get())
+        {
+            return Need::Lock { window: window.identity.0, target, name: window.label() };
+        }
+        let access = match open.asked.base.as_str() {
+            "MPI_Win_start" | "MPI_Win_complete" => Some(true),
+            "MPI_Win_wait" => Some(false),
+            _ => None,
+        };
+        let window = self.rank.reference(ObjectKind::WIN, open.record.object.get());
+        match (access, window) {
+            (Some(access), Some(window)) => {
+                Need::Epoch { window: window.identity.0, access, name: window.label() }
+            }
+            _ => outside(&format!("one-sided synchronisation on {}", self.object(open)), Action::Rma),
+        }
+    }
+
+    fn object(&self, open: &Open<'_>) -> String {
+        let kind = open.function.fields.object.unwrap_or(ObjectKind::COMM);
+        self.rank.object(kind, open.record.object.get())
+    }
+}
+
+fn outside(what: &str, kind: Action) -> Need {
+    Need::Outside { what: what.to_owned(), kind }
+}

@@ -1,0 +1,55 @@
+//! Windows and files as what collective calls are made on: like communicators, with members and a number of calls.
+
+use super::Communicator;
+use super::communicators::Communicators;
+use crate::model::rank::Rank;
+use mpi_abi::ObjectKind;
+use mpiscope_image::layout::SectionKind;
+use mpiscope_image::objects::{File, Head, Life, Window};
+use mpiscope_image::{Record, Source};
+
+/// Records of a kind that are looked at.
+const MOST: u64 = 1 << 12;
+
+/// The windows and files of a process, those too that are freed and still known: who has left a call that others are in must not
+/// seem to have missed it.
+pub fn read<S: Source>(rank: &Rank<'_, S>, communicators: &Communicators) -> Vec<Communicator> {
+    let windows = records::<S, Window>(rank, SectionKind::WINDOWS)
+        .map(|window| (ObjectKind::WIN, window.head.clone(), window.collectives.get()));
+    let files = records::<S, File>(rank, SectionKind::FILES)
+        .map(|file| (ObjectKind::FILE, file.head.clone(), file.collectives.get()));
+    let all = windows.chain(files);
+    all.filter_map(|(kind, head, collectives)| one(rank, communicators, kind, &head, collectives)).collect()
+}
+
+fn records<S: Source, R: Record>(rank: &Rank<'_, S>, section: SectionKind) -> impl Iterator<Item = R> {
+    let image = rank.image();
+    let table = image.table::<R>(section).unwrap_or_default();
+    (0..table.len().min(MOST)).filter_map(move |index| Some(image.get::<R>(&table, index).ok()?.value))
+}
+
+fn one<S: Source>(
+    rank: &Rank<'_, S>,
+    communicators: &Communicators,
+    kind: ObjectKind,
+    head: &Head,
+    collectives: u64,
+) -> Option<Communicator> {
+    let life = Life(head.life.get());
+    let identity = head.identity.get();
+    // The communicator may be freed long since.
+    let parent = communicators.with_uid(head.parent.get()).filter(|comm| comm.remote.is_none())?;
+    if life == Life::EMPTY || identity == 0 {
+        return None;
+    }
+    Some(Communicator {
+        identity,
+        name: rank.object(kind, head.handle.get()),
+        rank: parent.rank,
+        members: parent.members.clone(),
+        size: parent.size,
+        collectives,
+        freed: life == Life::FREED,
+        ..Communicator::default()
+    })
+}

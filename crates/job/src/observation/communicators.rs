@@ -1,0 +1,148 @@
+//! The communicators of a process, by what all their members call them.
+
+use super::{Communicator, Peer, Remote};
+use crate::model::objects::{self, Hex, Kind, Reference};
+use crate::model::rank::Rank;
+use mpi_abi::ObjectKind;
+use mpiscope_image::derive::members::is_inter;
+use mpiscope_image::layout::{SectionKind, Words};
+use mpiscope_image::objects::{Comm, Life};
+use mpiscope_image::traffic;
+use mpiscope_image::{Image, Source, Table};
+use std::collections::HashMap;
+
+/// More communicators than this are not looked at.
+const MOST: u64 = 1 << 16;
+/// More members than this are not read.
+const MOST_MEMBERS: usize = 1 << 20;
+
+/// The communicators of a process, and how to find them.
+#[derive(Debug, Default)]
+pub struct Communicators {
+    /// All of them.
+    pub list: Vec<Communicator>,
+    by_handle: HashMap<u64, usize>,
+    by_uid: HashMap<u64, usize>,
+}
+
+impl Communicators {
+    /// Reads those that live, that a call is freeing, or that are freed and still known.
+    pub fn read<S: Source>(rank: &Rank<'_, S>) -> Self {
+        let image = rank.image();
+        let mut found = Self::default();
+        let Ok(table) = image.table::<Comm>(SectionKind::COMMS) else { return found };
+        let peers = image.table::<traffic::Peer>(SectionKind::PEERS).unwrap_or_default();
+        for index in 0..table.len().min(MOST) {
+            let Ok(record) = image.get::<Comm>(&table, index) else { continue };
+            let life = Life(record.value.head.life.get());
+            if life != Life::EMPTY {
+                found.add(rank, &peers, &record.value, life);
+            }
+        }
+        found
+    }
+
+    fn add<S: Source>(&mut self, rank: &Rank<'_, S>, peers: &Table, comm: &Comm, life: Life) {
+        let image = rank.image();
+        let handle = comm.head.handle.get();
+        // A handle may have been given again while the old communicator is still being freed.
+        let named = match life {
+            Life::FREED => false,
+            Life::LIVE => true,
+            _ => !self.by_handle.contains_key(&handle),
+        };
+        if named {
+            self.by_handle.insert(handle, self.list.len());
+        }
+        self.by_uid.insert(comm.head.uid.get(), self.list.len());
+        let remote = is_inter(comm).then(|| Remote {
+            size: comm.remote_size.get(),
+            members: members(image, &comm.remote).unwrap_or_default(),
+        });
+        let partners = remote.as_ref().map_or(comm.size.get(), |remote| remote.size);
+        self.list.push(Communicator {
+            identity: comm.head.identity.get(),
+            name: if life == Life::FREED { freed(comm) } else { rank.object(ObjectKind::COMM, handle) },
+            rank: comm.rank.get(),
+            members: members(image, &comm.members),
+            size: comm.size.get(),
+            collectives: comm.collectives.get(),
+            peers: exchanged(image, peers, comm.peers.get(), partners),
+            sources: sources(image, comm),
+            destinations: destinations(image, comm),
+            remote,
+            untold: comm.untold(),
+            freed: life == Life::FREED,
+        });
+    }
+
+    /// The communicator with this handle.
+    pub fn get(&self, handle: u64) -> Option<&Communicator> {
+        self.list.get(*self.by_handle.get(&handle)?)
+    }
+
+    /// The communicator whose record has this number, which is never given again.
+    pub fn with_uid(&self, uid: u64) -> Option<&Communicator> {
+        self.list.get(*self.by_uid.get(&uid)?)
+    }
+
+    /// The identity of the communicator with this handle; zero if it is not known.
+    pub fn identity(&self, handle: u64) -> u64 {
+        self.get(handle).map_or(0, |comm| comm.identity)
+    }
+}
+
+/// What a freed communicator is called: its handle may mean another one by now.
+fn freed(comm: &Comm) -> String {
+    let name = comm.name.text();
+    Reference {
+        identity: Hex(comm.head.identity.get()),
+        name: (!name.is_empty()).then(|| name.into_owned()),
+        size: Some(comm.size.get()),
+        ..Reference::unknown(Kind::Communicator, comm.head.handle.get(), comm.head.uid.get())
+    }
+    .label()
+}
+
+/// Ranks in the world; `None` if they are those of the world, in its order.
+pub(crate) fn members<S: Source>(image: &Image<S>, words: &Words) -> Option<Vec<u32>> {
+    if words.offset.get() == 0 {
+        return None;
+    }
+    let ranks = image.words(words, MOST_MEMBERS).ok()?;
+    Some(ranks.into_iter().map(|rank| u32::try_from(rank).unwrap_or(u32::MAX)).collect())
+}
+
+/// Whose data a process gets in collectives of a communicator's topology.
+pub(crate) fn sources<S: Source>(image: &Image<S>, comm: &Comm) -> Option<Vec<u32>> {
+    let topology =
+        objects::topology_of(comm, || image.words(&comm.topology_args, MOST_MEMBERS).unwrap_or_default())?;
+    topology.sources(comm.rank.get())
+}
+
+/// Who gets a process's data in them.
+fn destinations<S: Source>(image: &Image<S>, comm: &Comm) -> Option<Vec<u32>> {
+    let topology =
+        objects::topology_of(comm, || image.words(&comm.topology_args, MOST_MEMBERS).unwrap_or_default())?;
+    topology.destinations(comm.rank.get())
+}
+
+/// Messages exchanged with the ranks of a communicator whose first record is number `first`, counted from 1.
+fn exchanged<S: Source>(image: &Image<S>, table: &Table, first: u64, count: u32) -> Vec<Peer> {
+    let Some(first) = first.checked_sub(1) else { return Vec::new() };
+    let peer = |rank: u32| {
+        let record = image.get::<traffic::Peer>(table, first.checked_add(u64::from(rank))?).ok()?.value;
+        let sent = record.sent.get().saturating_sub(record.cancelled.get());
+        let peer = Peer {
+            rank,
+            sent,
+            received: record.received.get(),
+            sent_tags: record.sent_tags.get(),
+            received_tags: record.received_tags.get(),
+            sent_bytes: record.sent_bytes.get(),
+            received_bytes: record.received_bytes.get(),
+        };
+        (peer.sent != 0 || peer.received != 0).then_some(peer)
+    };
+    (0..count.min(MOST_MEMBERS as u32)).filter_map(peer).collect()
+}

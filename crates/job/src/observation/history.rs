@@ -1,0 +1,256 @@
+//! The collectives that a process entered last on each communicator, window and file, with what it gave them.
+//!
+//! A loop makes the same collective again and again, so what is alike stands once.
+
+use super::{Between, Collective, RootBetween};
+use crate::model::process::Process;
+use crate::model::rank::Rank;
+use mpi_abi::{Flags, ObjectKind, constant};
+use mpiscope_image::derive::members::is_inter;
+use mpiscope_image::history::{self, Entered};
+use mpiscope_image::layout::SectionKind;
+use mpiscope_image::objects::{Comm, File, Head, Life, Window};
+use mpiscope_image::{Function, Image, Record, Source, W64};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// Communicators whose history is read.
+const MOST_COMMS: u64 = 1 << 16;
+/// Windows, and files.
+const MOST_OBJECTS: u64 = 1 << 12;
+
+/// The last collectives on one communicator, window or file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct History {
+    /// Its identity.
+    pub comm: u64,
+    /// Collectives entered on it: those that are not among [`entries`](Self::entries) are no longer known.
+    pub newest: u64,
+    /// Number of a collective, and its place in [`kinds`](Self::kinds); oldest first.
+    pub entries: Vec<(u64, u32)>,
+    /// What was given, each once; the number says nothing here.
+    pub kinds: Vec<Collective>,
+    /// When each of [`entries`](Self::entries) was entered and left, in nanoseconds of `CLOCK_MONOTONIC`; zero if it was not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub times: Vec<(u64, u64)>,
+    /// Calls by which the program learnt that those are complete that only start an operation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub completed: Vec<Completed>,
+}
+
+/// A call that completed a non-blocking collective.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Completed {
+    /// Number of the collective.
+    pub number: u64,
+    /// When the call began, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub from_ns: u64,
+    /// When it returned.
+    pub until_ns: u64,
+    #[allow(missing_docs)]
+    pub function: String,
+    /// The line of the user's code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+}
+
+impl Completed {
+    /// From a record, where the process had learnt of it; `place` gives words for an address.
+    fn of(entry: &Entered, process: &Process, place: &mut dyn FnMut(u64) -> Option<String>) -> Option<Self> {
+        let function = usize::try_from(entry.waited_in.get()).ok()?.checked_sub(1)?;
+        (entry.completed.get() != 0 && entry.waited.get() != 0).then(|| Self {
+            number: entry.number.get(),
+            from_ns: process.clock.ns_at(entry.waited.get()),
+            until_ns: process.clock.ns_at(entry.completed.get()),
+            function: process.function(function),
+            place: place(entry.waited_from.get()),
+        })
+    }
+}
+
+impl History {
+    /// The collectives, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &Collective)> {
+        self.entries.iter().filter_map(|(number, kind)| Some((*number, self.kinds.get(*kind as usize)?)))
+    }
+
+    /// The collective with this number.
+    #[must_use]
+    pub fn get(&self, number: u64) -> Option<&Collective> {
+        let at = self.entries.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        self.kinds.get(self.entries.get(at)?.1 as usize)
+    }
+}
+
+/// What a ring is of.
+pub struct Ring {
+    /// Identity of the communicator, window or file.
+    pub of: u64,
+    /// Uid of the communicator of a window or file.
+    pub parent: u64,
+    first: u64,
+    newest: u64,
+}
+
+/// Collectives that a ring still has: whose, how many there were.
+pub type Copied = (u64, u64, Vec<Entered>);
+
+impl Ring {
+    /// The rings of windows and files, living and freed.
+    pub fn of_objects<S: Source>(image: &Image<S>) -> Vec<Self> {
+        let ring = |head: &Head, history: &W64, newest: &W64| Self {
+            of: head.identity.get(),
+            parent: head.parent.get(),
+            first: history.get(),
+            newest: newest.get(),
+        };
+        let windows = records::<S, Window>(image, SectionKind::WINDOWS, MOST_OBJECTS);
+        let windows = windows.map(|window| ring(&window.head, &window.history, &window.collectives));
+        let files = records::<S, File>(image, SectionKind::FILES, MOST_OBJECTS);
+        let files = files.map(|file| ring(&file.head, &file.history, &file.collectives));
+        windows.chain(files).filter(|ring| ring.of != 0 && ring.first != 0).collect()
+    }
+
+    /// Copies it.
+    pub fn copy<S: Source>(&self, image: &Image<S>) -> Option<Copied> {
+        Some((self.of, self.newest, history::read(image, self.first, self.newest).ok()?))
+    }
+}
+
+fn records<S: Source, R: Record>(
+    image: &Image<S>,
+    section: SectionKind,
+    most: u64,
+) -> impl Iterator<Item = R> {
+    let table = image.table::<R>(section).unwrap_or_default();
+    (0..table.len().min(most)).filter_map(move |index| Some(image.get::<R>(&table, index).ok()?.value))
+}
+
+/// Reads the histories of all communicators, windows and files, living and freed.
+pub fn read<S: Source>(rank: &Rank<'_, S>) -> Vec<History> {
+    let comms = records::<S, Comm>(rank.image(), SectionKind::COMMS, MOST_COMMS);
+    let used = comms.filter(|comm| comm.head.life.get() != Life::EMPTY.0 && comm.history.get() != 0);
+    let of_comm = |comm: Comm| {
+        let newest = comm.collectives.get();
+        let entered = history::read(rank.image(), comm.history.get(), newest).ok()?;
+        Some(of(rank, (comm.head.identity.get(), newest, entered), Some(&comm)))
+    };
+    let on_objects = Ring::of_objects(rank.image()).into_iter();
+    let on_objects = on_objects.filter_map(|ring| Some(of(rank, ring.copy(rank.image())?, None)));
+    used.filter_map(of_comm).chain(on_objects).collect()
+}
+
+/// Of a communicator, if it is one.
+fn of<S: Source>(rank: &Rank<'_, S>, (identity, newest, entered): Copied, comm: Option<&Comm>) -> History {
+    let mut found = History { comm: identity, newest, ..History::default() };
+    let mut known: HashMap<Collective, u32> = HashMap::new();
+    for entry in &entered {
+        let Some(collective) = collective(rank, identity, comm, entry) else { continue };
+        let next = found.kinds.len() as u32;
+        let kind = *known.entry(collective).or_insert_with_key(|collective| {
+            found.kinds.push(collective.clone());
+            next
+        });
+        found.entries.push((entry.number.get(), kind));
+        let ns = |ticks: u64| if ticks == 0 { 0 } else { rank.process().clock.ns_at(ticks) };
+        found.times.push((ns(entry.entered.get()), ns(entry.left.get())));
+        found.completed.extend(Completed::of(entry, rank.process(), &mut |from| rank.place(from)));
+    }
+    found
+}
+
+/// The history of what was copied from a ring, with what is needed to see who waited for whom: functions, roots, places, times.
+pub fn of_entered(
+    comm: u64,
+    newest: u64,
+    entered: &[Entered],
+    process: &Process,
+    place: &mut dyn FnMut(u64) -> Option<String>,
+) -> History {
+    let mut found = History { comm, newest, ..History::default() };
+    let mut known: HashMap<(u64, u16, u32), u32> = HashMap::new();
+    for entry in entered {
+        let number = u32::from(entry.function.get()).checked_sub(1);
+        let Some(function) = number.and_then(|number| process.functions.get(number)) else { continue };
+        let root = i64::from(entry.root.get().cast_signed());
+        let kind = (entry.from.get(), entry.function.get(), entry.root.get());
+        let kind = *known.entry(kind).or_insert_with(|| {
+            found.kinds.push(Collective {
+                comm,
+                function: function.base.clone(),
+                root: (function.fields.peer.is_some() && root >= 0).then_some(root),
+                place: place(entry.from.get()),
+                ..Collective::default()
+            });
+            found.kinds.len() as u32 - 1
+        });
+        found.entries.push((entry.number.get(), kind));
+        let ns = |ticks: u64| if ticks == 0 { 0 } else { process.clock.ns_at(ticks) };
+        found.times.push((ns(entry.entered.get()), ns(entry.left.get())));
+        found.completed.extend(Completed::of(entry, process, place));
+    }
+    found
+}
+
+fn collective<S: Source>(
+    rank: &Rank<'_, S>,
+    identity: u64,
+    comm: Option<&Comm>,
+    entry: &Entered,
+) -> Option<Collective> {
+    let function = rank.process().functions.get(u32::from(entry.function.get()).checked_sub(1)?)?;
+    let (fields, root) = (function.fields, i64::from(entry.root.get().cast_signed()));
+    // How large packed data are is the library's affair.
+    let packed = || rank.object(ObjectKind::DATATYPE, entry.datatype.get()) == "MPI_PACKED";
+    let compared = comm.is_some_and(|comm| has_data(function, root, comm)) && !packed();
+    Some(Collective {
+        comm: identity,
+        number: 0,
+        starts: entry.starts.get(),
+        function: function.base.clone(),
+        // In an intercommunicator the members of the root's group say whether they are it.
+        root: (fields.peer.is_some() && root >= 0).then_some(root),
+        between: comm
+            .filter(|comm| fields.peer.is_some() && is_inter(comm))
+            .and_then(|comm| between(rank, comm, root)),
+        op: (fields.op && comm.is_some() && entry.op.get() != 0).then(|| operation(rank, entry.op.get())),
+        bytes: entry.bytes().filter(|_| compared),
+        types: entry.signature().filter(|_| compared).map(|signature| signature.stored()),
+        totals: comm.and_then(|_| entry.totals()),
+        data: compared.then(|| data(rank, entry)),
+        place: rank.place(entry.from.get()),
+    })
+}
+
+/// What a member of an intercommunicator says of the root.
+fn between<S: Source>(rank: &Rank<'_, S>, comm: &Comm, root: i64) -> Option<Between> {
+    let is = |name| constant::value_of(rank.process().abi, name) == Some(root);
+    let root = match u32::try_from(root) {
+        Ok(root) => RootBetween::OfOthers(root),
+        Err(_) if is("MPI_ROOT") => RootBetween::Myself,
+        Err(_) if is("MPI_PROC_NULL") => RootBetween::AnotherOfMine,
+        Err(_) => return None,
+    };
+    Some(Between { root, rank: comm.rank.get(), size: comm.size.get() })
+}
+
+/// Whether the members must name the same data, this process among them.
+fn has_data(function: &Function, root: i64, comm: &Comm) -> bool {
+    let flags = function.properties.flags;
+    let is_root = i64::from(comm.rank.get()) == root;
+    !is_inter(comm) && (flags.has(Flags::ALIKE) || flags.has(Flags::LEAVES_ALIKE) && !is_root)
+}
+
+/// An operation as all members may compare it: one of the program has another handle on each.
+pub fn operation<S: Source>(rank: &Rank<'_, S>, handle: u64) -> String {
+    match rank.reference(ObjectKind::OP, handle) {
+        Some(op) if op.predefined => op.label(),
+        _ => "an operation of the program".to_owned(),
+    }
+}
+
+/// `10 x MPI_INT`.
+fn data<S: Source>(rank: &Rank<'_, S>, entry: &Entered) -> String {
+    let datatype = rank.object(ObjectKind::DATATYPE, entry.datatype.get());
+    format!("{} x {datatype}", entry.count.get().cast_signed())
+}

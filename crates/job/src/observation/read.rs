@@ -1,0 +1,192 @@
+//! From an image to an observation.
+
+use super::communicators::Communicators;
+use super::requests::{self, Special};
+use super::{
+    AWAITS_THREAD, Need, Observation, Receive, Stage, Thread, envelopes, faults, history, ledger, locks,
+    windows,
+};
+use super::{calls, collective_objects, message_calls};
+use crate::model::locate::Locate;
+use crate::model::process::{Process, ThreadFacts};
+use crate::model::rank::{Rank, SymbolContext};
+use mpiscope_image::layout::State;
+use mpiscope_image::{Image, Source};
+
+/// What the system says of a thread, where it can be asked: its state, and the innermost frame of the user's code. Whoever cannot
+/// be asked something leaves that function as it is.
+pub trait Context {
+    /// What a thread does outside of MPI: "computing", "sleeping", "stopped", …; empty if that is not known.
+    fn doing(&self, _tid: u32) -> String {
+        String::new()
+    }
+
+    /// The innermost frame of the user's code: `function at file:line`.
+    fn at(&self, _tid: u32) -> Option<String> {
+        None
+    }
+
+    /// Whether a thread sleeps for a time that it has set itself, as loops do that ask and pause in turn.
+    fn pauses(&self, _tid: u32) -> bool {
+        false
+    }
+
+    /// Threads that have never called MPI, and that could do so without being woken.
+    fn others(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// Whether a verdict is wanted, for which its calls that send and receive are counted line by line: not where ranks are looked at
+    /// again and again.
+    fn compares_calls(&self) -> bool {
+        true
+    }
+
+    /// How the process ended, for people; `None` while it is there.
+    fn ended(&self) -> Option<String> {
+        None
+    }
+
+    /// Seconds from a moment in ticks (not zero) to the look, or to the end of the process.
+    fn age(&self, process: &Process, since: u64) -> Option<f64> {
+        let clock = &process.clock;
+        Some(clock.end_ns().saturating_sub(clock.ns_at(since)) as f64 / 1e9)
+    }
+}
+
+/// Observes one process.
+pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observation {
+    let process = rank.process();
+    let special = Special::of(process.abi);
+    let communicators = Communicators::read(rank);
+    let requests = requests::Reader { rank, communicators: &communicators, special }.read();
+    let calls = calls::Reader { rank, communicators: &communicators, requests: &requests, special, context };
+    let mut threads: Vec<Thread> = process.threads.iter().map(|t| thread(t, &calls, context)).collect();
+    let others = others(process, &threads, context);
+    threads.extend(others);
+    let message_calls = match context.compares_calls() {
+        true => message_calls::read(rank, &communicators, &threads),
+        false => Box::default(),
+    };
+    let envelopes = envelopes::read(rank);
+    let on_objects = collective_objects::read(rank, &communicators);
+    let ended = context.ended().filter(|_| !process.finalized());
+    let mut observation = Observation {
+        clock_error_ns: None,
+        job: process.job.clone(),
+        world: process.world.clone(),
+        rank: process.rank,
+        size: process.size,
+        host: process.host.clone(),
+        pid: process.pid,
+        stage: Stage::of(process.state),
+        ended,
+        threads,
+        posted: requests.posted,
+        matched: requests.matched,
+        collectives: requests.collectives,
+        partitioned: requests.partitioned,
+        not_started: requests.not_started,
+        windows: windows::read(rank, &communicators),
+        history: history::read(rank),
+        losses: process.losses.clone(),
+        sent: envelopes.sent,
+        received: envelopes.received,
+        message_calls,
+        faults: faults::read(rank),
+        ledger: None,
+        locks: Vec::new(),
+        communicators: communicators.list.into_iter().chain(on_objects).collect(),
+    };
+    observation.post_blocking();
+    observation
+}
+
+/// `MPI_THREAD_SERIALIZED`: from this level on other threads than the main one may call MPI.
+const SERIALIZED: u32 = 2;
+
+/// Threads that have never called MPI and may come to: of a process all of whose known threads wait, which may not wait for ever then.
+fn others(process: &Process, threads: &[Thread], context: &dyn Context) -> Vec<Thread> {
+    let waits = |thread: &Thread| thread.ended || thread.call.is_some() || thread.doing == AWAITS_THREAD;
+    if process.thread_level < SERIALIZED || process.finalized() || !threads.iter().all(waits) {
+        return Vec::new();
+    }
+    let seen = |tid| Thread { doing: context.doing(tid), at: context.at(tid), ..Thread::default() };
+    context.others().into_iter().map(seen).collect()
+}
+
+/// What a process says of its messages, without anything of the system.
+pub fn of_messages<S: Source>(rank: &Rank<'_, S>) -> Observation {
+    observe(rank, &Nobody)
+}
+
+/// The same of an image that is written no more, with words for its addresses.
+pub fn of_image<S: Source>(image: &Image<S>, process: &Process, symbols: &dyn Locate) -> Observation {
+    let context = SymbolContext::new(process, symbols);
+    let rank = Rank::new(image, process, &context);
+    let locks = locks::read(&locks::copy(image), process, &mut |from| rank.place(from));
+    Observation { ledger: ledger::read(&rank).map(Box::new), locks, ..of_messages(&rank) }
+}
+
+/// Who cannot be asked.
+struct Nobody;
+
+impl Context for Nobody {
+    fn compares_calls(&self) -> bool {
+        false
+    }
+}
+
+impl Observation {
+    /// A blocking receive is posted like any other, after those that were posted before it.
+    fn post_blocking(&mut self) {
+        let calls = self.threads.iter().filter_map(|thread| thread.call.as_ref());
+        let waiting = calls.filter(|call| !call.polling);
+        let needs = waiting.flat_map(|call| call.needs.iter().map(move |need| (call, need)));
+        let blocking = needs.filter_map(|(call, need)| match need {
+            // A receive with a request is listed already; a probe takes no message.
+            Need::Message(receive) if receive.order == u64::MAX => {
+                Some(Receive { place: call.place.clone(), ..receive.clone() })
+            }
+            _ => None,
+        });
+        let blocking: Vec<_> = blocking.collect();
+        self.posted.extend(blocking);
+    }
+}
+
+impl Stage {
+    /// That of a process in this state.
+    #[must_use]
+    pub fn of(state: State) -> Self {
+        match state {
+            State::UNCLAIMED => Self::Silent,
+            State::STARTED => Self::Starting,
+            State::FINALIZED => Self::Finalized,
+            _ => Self::Running,
+        }
+    }
+}
+
+fn thread<S: Source>(facts: &ThreadFacts, calls: &calls::Reader<'_, '_, S>, context: &dyn Context) -> Thread {
+    let process = calls.rank.process();
+    let call = calls.call(facts).filter(|_| !process.finalized());
+    let polls = process.polls(facts);
+    let outside = call.is_none();
+    Thread {
+        calls: facts.calls.saturating_sub(polls),
+        polls,
+        steps: process.steps(facts),
+        after: facts.last.as_ref().filter(|_| outside).map_or_else(String::new, |last| {
+            let function = process.called(last);
+            match calls.rank.place(facts.return_address) {
+                Some(place) => format!("{function} at {place}"),
+                None => function,
+            }
+        }),
+        doing: if outside && facts.tid != 0 { context.doing(facts.tid) } else { String::new() },
+        at: if outside && facts.tid != 0 { context.at(facts.tid) } else { None },
+        ended: facts.tid == 0,
+        call,
+    }
+}

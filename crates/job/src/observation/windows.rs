@@ -1,0 +1,115 @@
+//! The windows of a process: which locks it holds.
+
+use super::communicators::Communicators;
+use crate::model::rank::Rank;
+use mpi_abi::ObjectKind;
+use mpiscope_image::layout::{SectionKind, Words};
+use mpiscope_image::objects::{self, Epoch, LOCK_EXCLUSIVE, Life};
+use mpiscope_image::{Image, Source, W64};
+use serde::{Deserialize, Serialize};
+
+/// Windows and locks of a process that are looked at.
+const MOST: u64 = 1 << 12;
+/// More members of a group than this are not read.
+const MOST_MEMBERS: usize = 1 << 20;
+
+/// A window as one of its members knows it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// The same on all members.
+    pub identity: u64,
+    /// Identity of its communicator.
+    pub comm: u64,
+    /// For people.
+    pub name: String,
+    /// Locks that this process holds, or has asked for: libraries may put off asking until the lock is needed.
+    pub locks: Vec<Lock>,
+    /// Whether it holds shared locks of all members.
+    pub all: bool,
+    /// Whose memory it accesses, or has asked to, in the epoch of `MPI_Win_start`: ranks of the world.
+    #[serde(default)]
+    pub start: Option<Group>,
+    /// Who may access its memory in the epoch of `MPI_Win_post`.
+    #[serde(default)]
+    pub post: Option<Group>,
+    /// The line of its last synchronisation.
+    pub place: Option<String>,
+}
+
+/// Processes by their ranks in the world.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Group {
+    /// All of it.
+    World,
+    /// These.
+    Ranks(Vec<u32>),
+}
+
+impl Group {
+    /// Whether a rank is in it.
+    #[must_use]
+    pub fn has(&self, rank: u32) -> bool {
+        match self {
+            Self::World => true,
+            Self::Ranks(ranks) => ranks.contains(&rank),
+        }
+    }
+}
+
+/// A lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lock {
+    /// Whose memory is locked, as rank of the communicator.
+    pub target: u32,
+    /// Nobody else may lock it.
+    pub exclusive: bool,
+}
+
+impl Window {
+    /// The lock of a member's memory.
+    #[must_use]
+    pub fn lock(&self, target: u32) -> Option<Lock> {
+        let own = self.locks.iter().copied().find(|lock| lock.target == target);
+        own.or(self.all.then_some(Lock { target, exclusive: false }))
+    }
+}
+
+/// Reads the windows that live.
+pub fn read<S: Source>(rank: &Rank<'_, S>, communicators: &Communicators) -> Vec<Window> {
+    let image = rank.image();
+    let Ok(table) = image.table::<objects::Window>(SectionKind::WINDOWS) else { return Vec::new() };
+    let records =
+        (0..table.len().min(MOST)).filter_map(|index| image.get::<objects::Window>(&table, index).ok());
+    let live = records.map(|record| record.value).filter(|window| window.head.life.get() == Life::LIVE.0);
+    let window = |window: objects::Window| {
+        let locks = image.words(&window.locks, MOST as usize).unwrap_or_default();
+        let lock = |word: u64| Lock { target: word as u32, exclusive: word & LOCK_EXCLUSIVE != 0 };
+        let epochs = window.epochs.get();
+        let locks = if epochs & Epoch::LOCK.0 == 0 { Vec::new() } else { locks };
+        Window {
+            identity: window.head.identity.get(),
+            comm: communicators.identity(window.comm.get()),
+            name: rank.object(ObjectKind::WIN, window.head.handle.get()),
+            locks: locks.into_iter().map(lock).collect(),
+            all: epochs & Epoch::LOCK_ALL.0 != 0,
+            start: group(image, &window.start_group, &window.start_members),
+            post: group(image, &window.post_group, &window.post_members),
+            place: Some(window.last_sync_from.get())
+                .filter(|from| *from != 0)
+                .and_then(|from| rank.place(from)),
+        }
+    };
+    live.map(window).collect()
+}
+
+/// The group of an epoch; `None` if there is no epoch, or its group is not known.
+fn group<S: Source>(image: &Image<S>, uid: &W64, members: &Words) -> Option<Group> {
+    if uid.get() == 0 {
+        return None;
+    }
+    if members.offset.get() == 0 {
+        return Some(Group::World);
+    }
+    let ranks = image.words(members, MOST_MEMBERS).ok()?;
+    Some(Group::Ranks(ranks.into_iter().map(|rank| u32::try_from(rank).unwrap_or(u32::MAX)).collect()))
+}

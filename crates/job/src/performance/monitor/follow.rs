@@ -1,0 +1,320 @@
+//! One process that is followed: copies what changes, and reads what does not only when it is new.
+
+use super::messages::{Copied, Messages};
+use super::windows::Reading;
+use super::{Clocks, places};
+use crate::base::clock::Moment;
+use crate::base::modules::Modules;
+use crate::jobs::job_image::maps;
+use crate::jobs::placement;
+use crate::model::process::{Process, ThreadFacts, threads};
+use crate::model::rank::{Rank, SymbolContext};
+use crate::observation::communicators::{members, sources};
+use crate::observation::ledger::{self, Called};
+use crate::observation::{Communicator, Context, Observation, Remote, Stage, history, locks, observe};
+use crate::performance::waits::{
+    Spent, can_wait_for_messages, is_collective_that_waits, is_looked_at, makes_persistent_collective,
+};
+use crate::sources::image_source::{Bytes, open_fd};
+use mpiscope_image::derive::Share;
+use mpiscope_image::derive::members::is_inter;
+use mpiscope_image::history as ring;
+use mpiscope_image::layout::{self, ClockKind, SectionKind, State};
+use mpiscope_image::objects::{Comm, Life};
+use mpiscope_image::{Image, Table};
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
+
+/// Communicators of one process that are looked at.
+const MOST_COMMS: u64 = 1 << 12;
+
+/// A process, by its image.
+pub struct Follower {
+    file: File,
+    /// The id by which this host knows it, once that is known to be the same process.
+    pid: Option<u32>,
+    open: Option<Open>,
+}
+
+/// An image as long as it was when it was opened.
+struct Open {
+    bytes: u64,
+    image: Image<Bytes>,
+    process: Process,
+    modules: u64,
+    /// Numbers of the functions that are collectives and wait.
+    collectives: Vec<bool>,
+    /// Of those that can wait for messages.
+    waiting: Vec<bool>,
+    /// Of those whose waits are found by looking.
+    looked_at: Vec<bool>,
+    /// Of those that make persistent collectives.
+    persistent: Vec<bool>,
+    /// By identity.
+    comms: HashMap<u64, Communicator>,
+    places: HashMap<u64, Option<String>>,
+    messages: Messages,
+    called: HashMap<(u64, usize), Arc<Called>>,
+}
+
+/// Where the threads of a process stand at one moment.
+#[derive(PartialEq, Eq)]
+pub struct Stand {
+    /// It records messages one by one.
+    pub records: bool,
+    /// A thread is in a call whose waits are found by looking.
+    pub waits: bool,
+    /// Of each thread when its last call began or ended, and the function if it is inside.
+    calls: Vec<(u64, Option<u32>)>,
+}
+
+/// What was copied.
+pub struct Taken {
+    now: Moment,
+    rings: Vec<history::Copied>,
+    messages: Option<Copied>,
+    locks: Vec<locks::Copied>,
+    /// When it marked an iteration last, in ticks, and of how many.
+    marked: Option<(u64, u64)>,
+    threads: Vec<ThreadFacts>,
+}
+
+impl Follower {
+    /// Begins.
+    pub fn new(fd: OwnedFd) -> Self {
+        Self { file: File::from(fd), pid: None, open: None }
+    }
+
+    /// Copies what changes: the last collectives, the counters.
+    pub fn take(&mut self, clocks: &Clocks) -> Option<Taken> {
+        self.open(clocks)?;
+        self.open.as_mut()?.take()
+    }
+
+    /// The image, if the process has called MPI; opened again when it has grown, or the process has gone on.
+    fn open(&mut self, clocks: &Clocks) -> Option<()> {
+        let about = self.file.metadata().ok()?;
+        let bytes = about.len();
+        if self.open.as_ref().is_some_and(|open| open.bytes == bytes && open.is_current()) {
+            return Some(());
+        }
+        let image = open_fd(self.file.try_clone().ok()?.into(), "image").ok()?;
+        let mut process = Process::read(&image, Some(Moment::now())).ok()?;
+        if !process.called_mpi() || !process.times {
+            return None;
+        }
+        // In another name space the number may be that of another process.
+        self.pid = self.pid.or_else(|| maps(process.pid, about.ino()).then_some(process.pid));
+        let counts = image.header().ok()?.clock.kind.get() == ClockKind::COUNTER.0;
+        process.clock = if counts { clocks.counter.clone() } else { clocks.plain.clone() };
+        let function = |number| process.functions.get(number).map(|function| function.base.as_str());
+        let collectives = (0..).map_while(function).map(is_collective_that_waits).collect();
+        let waiting = (0..).map_while(function).map(can_wait_for_messages).collect();
+        let recorded = ledger::is_kept(&image);
+        let persistent = (0..).map_while(function).map(makes_persistent_collective).collect();
+        let looked_at = (0..).map_while(function).map(|name| is_looked_at(name, recorded)).collect();
+        let before = self.open.take();
+        let kept = |open: Open| (open.comms, open.places, open.messages, open.called);
+        let (comms, places, messages, called) = before.map_or_else(Default::default, kept);
+        let modules = Modules::count(&image);
+        self.open = Some(Open {
+            bytes,
+            image,
+            process,
+            modules,
+            collectives,
+            waiting,
+            looked_at,
+            persistent,
+            comms,
+            places,
+            messages,
+            called,
+        });
+        Some(())
+    }
+
+    /// Where it stands; the image is opened if it was not.
+    pub fn stand(&mut self, clocks: &Clocks) -> Option<Stand> {
+        self.open(clocks)?;
+        let open = self.open.as_ref()?;
+        let thread = |thread: ThreadFacts| (thread.since, thread.call.as_ref().and_then(|call| call.open()));
+        let calls: Vec<_> = threads(&open.image).ok()?.into_iter().map(thread).collect();
+        let inside = calls.iter().filter_map(|(_, function)| *function);
+        // Collectives that no number counts: such calls are looked at, also those that complete them.
+        let uncounted = open.makes_persistent() || open.comms.values().any(|comm| comm.remote.is_some());
+        let one_of = |wanted: &[bool], function| wanted.get(function as usize) == Some(&true);
+        let waits = inside.into_iter().any(|function| {
+            let may_be = one_of(&open.collectives, function) || one_of(&open.waiting, function);
+            one_of(&open.looked_at, function) || uncounted && may_be
+        });
+        Some(Stand { records: ledger::is_kept(&open.image), waits, calls })
+    }
+
+    /// What all its calls and requests are now: that takes much longer than a copy.
+    pub fn whole(&mut self, now: Moment) -> Option<Observation> {
+        let open = self.open.as_mut()?;
+        open.process.threads = threads(&open.image).ok()?;
+        let context = SymbolContext::new(&open.process, &places::Noting);
+        let rank = Rank::new(&open.image, &open.process, &context);
+        Some(observe(&rank, &Running { now_ns: now.monotonic_ns }))
+    }
+
+    /// What the copy says.
+    pub fn understand(&mut self, taken: &Taken) -> Option<(Observation, Reading)> {
+        let open = self.open.as_mut()?;
+        let resident = self.pid.and_then(placement::resident);
+        Some((open.observation(taken), Reading { resident, ..open.reading(taken) }))
+    }
+}
+
+/// The communicator of a window or file.
+fn parent(
+    image: &Image<Bytes>,
+    table: &Table,
+    comms: &HashMap<u64, Communicator>,
+    uid: u64,
+) -> Option<Communicator> {
+    let records = (0..table.len().min(MOST_COMMS)).filter_map(|index| image.get::<Comm>(table, index).ok());
+    let identity = records.map(|record| record.value.head).find(|head| head.uid.get() == uid)?.identity.get();
+    comms.get(&identity).filter(|comm| comm.remote.is_none()).cloned()
+}
+
+/// A process that is not asked what it does outside of MPI.
+struct Running {
+    now_ns: u64,
+}
+
+impl Context for Running {
+    fn compares_calls(&self) -> bool {
+        false
+    }
+
+    fn age(&self, process: &Process, since: u64) -> Option<f64> {
+        Some(self.now_ns.saturating_sub(process.clock.ns_at(since)) as f64 / 1e9)
+    }
+}
+
+impl Open {
+    fn is_current(&self) -> bool {
+        let state = self.image.header().ok().map(|header| header.state.get());
+        // Inside of `MPI_Init` it learns who it is, bit by bit.
+        state == Some(self.process.state.0)
+            && self.process.state != State::STARTED
+            && self.process.rank.is_some()
+            && Modules::count(&self.image) == self.modules
+    }
+
+    /// Whether it has made a persistent collective.
+    fn makes_persistent(&self) -> bool {
+        let is_one = |function: usize| self.persistent.get(function) == Some(&true);
+        let counted = threads(&self.image).unwrap_or_default();
+        counted.iter().flat_map(|thread| &thread.counters).any(|one| one.count > 0 && is_one(one.function))
+    }
+
+    fn take(&mut self) -> Option<Taken> {
+        let image = &self.image;
+        let table = image.table::<Comm>(SectionKind::COMMS).ok()?;
+        let mut rings = Vec::new();
+        for index in 0..table.len().min(MOST_COMMS) {
+            let Ok(record) = image.get::<Comm>(&table, index) else { continue };
+            let comm = record.value;
+            let (identity, newest) = (comm.head.identity.get(), comm.collectives.get());
+            let unused = comm.head.life.get() == Life::EMPTY.0;
+            if record.torn || unused || identity == 0 || comm.size.get() < 2 {
+                continue;
+            }
+            let Ok(entered) = ring::read(image, comm.history.get(), newest) else { continue };
+            rings.push((identity, newest, entered));
+            self.comms.entry(identity).or_insert_with(|| Communicator {
+                identity,
+                rank: comm.rank.get(),
+                members: members(image, &comm.members),
+                size: comm.size.get(),
+                remote: is_inter(&comm).then(Remote::default),
+                sources: sources(image, &comm),
+                ..Communicator::default()
+            });
+        }
+        for ring in history::Ring::of_objects(image) {
+            if !self.comms.contains_key(&ring.of)
+                && let Some(parent) = parent(image, &table, &self.comms, ring.parent)
+            {
+                self.comms.insert(ring.of, Communicator { identity: ring.of, ..parent });
+            }
+            rings.extend(ring.copy(image));
+        }
+        let (messages, locks) = (self.messages.copy(image), locks::copy(image));
+        let now = Moment::now();
+        Some(Taken { now, rings, messages, locks, marked: self.marked(), threads: threads(image).ok()? })
+    }
+
+    fn marked(&self) -> Option<(u64, u64)> {
+        let table = self.image.table::<layout::Process>(SectionKind::PROCESS).ok()?;
+        let process = self.image.get::<layout::Process>(&table, 0).ok()?.value;
+        let (at, count) = (process.marked_at.get(), process.marks.get());
+        (count > 0 && at > 0).then_some((at, count))
+    }
+
+    fn observation(&mut self, taken: &Taken) -> Observation {
+        let Self { process, comms, places, messages, called, .. } = self;
+        comms.retain(|identity, _| taken.rings.iter().any(|(known, ..)| known == identity));
+        let mut place = |address: u64| {
+            let known = places.entry(address).or_insert_with(|| places::noted(&process.modules, address));
+            known.clone()
+        };
+        let history =
+            taken.rings.iter().filter(|(_, newest, _)| *newest > 0).map(|(comm, newest, entered)| {
+                history::of_entered(*comm, *newest, entered, process, &mut place)
+            });
+        let history = history.collect();
+        let locks = locks::read(&taken.locks, process, &mut place);
+        let mut call = |from, function| {
+            let mut new = || Called { function: process.function(function), place: place(from) };
+            Arc::clone(called.entry((from, function)).or_insert_with(|| Arc::new(new())))
+        };
+        let ledger = taken.messages.as_ref();
+        Observation {
+            ledger: ledger.map(|copied| Box::new(messages.ledger(copied, &process.clock, &mut call))),
+            world: process.world.clone(),
+            rank: process.rank,
+            size: process.size,
+            host: process.host.clone(),
+            pid: process.pid,
+            stage: Stage::Running,
+            history,
+            locks,
+            communicators: comms.values().cloned().collect(),
+            ..Observation::default()
+        }
+    }
+
+    fn reading(&self, taken: &Taken) -> Reading {
+        let process = &self.process;
+        let window = process.window(taken.now.monotonic_ns);
+        let share = Share::of_rank(taken.threads.iter().map(ThreadFacts::view), window);
+        let seconds = |ticks: u64| process.clock.seconds(ticks);
+        let inside = |wanted: &[bool]| {
+            let counters = taken.threads.iter().flat_map(|thread| &thread.counters);
+            let those = counters.filter(|counted| wanted.get(counted.function) == Some(&true));
+            those.map(|counted| seconds(counted.ticks)).sum()
+        };
+        Reading {
+            world: process.world.clone(),
+            rank: process.rank,
+            pid: process.pid,
+            host: process.host.clone(),
+            wall_s: seconds(window.ticks()),
+            until_ns: process.clock.ns_at(window.end),
+            time_s: seconds(share.time),
+            mpi_s: seconds(share.mpi),
+            polling_s: seconds(share.polling),
+            spent: Spent { collectives: inside(&self.collectives), messages: inside(&self.waiting) },
+            resident: None,
+            marked: taken.marked.map(|(at, count)| (process.clock.ns_at(at), count)),
+        }
+    }
+}

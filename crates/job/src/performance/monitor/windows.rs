@@ -1,0 +1,476 @@
+//! The run in windows of time: how well the ranks worked together in each, and from when on they did not.
+//!
+//! A window is as long as all others. When there would be too many, each two become one, so that their number is bounded however long
+//! the job runs. What a rank did between two looks is spread evenly over that time.
+
+use crate::jobs::worlds::Members;
+use crate::observation::History;
+use crate::performance::report::Efficiencies;
+use crate::performance::waits::{Spent, Waiting};
+use serde::{Deserialize, Serialize};
+
+mod change;
+mod memory;
+mod repetition;
+mod take_in;
+mod words;
+
+use change::segments;
+pub use memory::Growth;
+use memory::Level;
+pub use repetition::Iterations;
+use repetition::Repetitions;
+
+/// Windows that are kept.
+pub const MOST: usize = 128;
+/// Rows of a table of them.
+const MOST_ROWS: usize = 16;
+/// Length of the first ones, in nanoseconds.
+const FIRST_NS: u64 = 50_000_000;
+/// Ranks that are kept.
+const MOST_RANKS: usize = 1 << 14;
+
+/// What a rank has done until now, in seconds.
+#[derive(Debug, Clone, Default)]
+#[allow(missing_docs)]
+pub struct Reading {
+    pub world: String,
+    pub rank: Option<u32>,
+    pub pid: u32,
+    pub host: String,
+    /// Until when, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub until_ns: u64,
+    /// Since `MPI_Init`.
+    pub wall_s: f64,
+    /// Of all threads that call MPI.
+    pub time_s: f64,
+    pub mpi_s: f64,
+    pub polling_s: f64,
+    /// In collectives that have returned, and in calls that can wait for messages.
+    pub spent: Spent,
+    /// Resident memory in bytes, if that is known.
+    pub resident: Option<u64>,
+    /// When it marked an iteration last, in nanoseconds of `CLOCK_MONOTONIC`, and how many it had marked then.
+    pub marked: Option<(u64, u64)>,
+}
+
+/// What a rank did in one window, in seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Vec<f32>", into = "[f32; 5]")]
+struct Part {
+    wall: f64,
+    time: f64,
+    mpi: f64,
+    polling: f64,
+    /// Of the time in MPI, waits for others.
+    waits: f64,
+}
+
+/// What is sent: nobody looks at less than a microsecond.
+impl From<Part> for [f32; 5] {
+    fn from(part: Part) -> Self {
+        let seconds = [part.wall, part.time, part.mpi, part.polling, part.waits];
+        seconds.map(|seconds| ((seconds * 1e6).round() / 1e6) as f32)
+    }
+}
+
+/// Whoever does not know one of them sends fewer.
+impl From<Vec<f32>> for Part {
+    fn from(sent: Vec<f32>) -> Self {
+        let at = |place: usize| sent.get(place).copied().map_or(0.0, f64::from);
+        Self { wall: at(0), time: at(1), mpi: at(2), polling: at(3), waits: at(4) }
+    }
+}
+
+impl Part {
+    fn of(reading: &Reading) -> Self {
+        let (wall, time, mpi) = (reading.wall_s, reading.time_s, reading.mpi_s);
+        Self { wall, time, mpi, polling: reading.polling_s, waits: 0.0 }
+    }
+
+    fn since(self, before: Self) -> Self {
+        let more = |a: f64, b: f64| (b - a).max(0.0);
+        Self {
+            wall: more(before.wall, self.wall),
+            time: more(before.time, self.time),
+            mpi: more(before.mpi, self.mpi),
+            polling: more(before.polling, self.polling),
+            waits: 0.0,
+        }
+    }
+
+    fn and(self, other: Self, part: f64) -> Self {
+        Self {
+            wall: self.wall + part * other.wall,
+            time: self.time + part * other.time,
+            mpi: self.mpi + part * other.mpi,
+            polling: self.polling + part * other.polling,
+            waits: self.waits + part * other.waits,
+        }
+    }
+
+    fn share(self, of: f64) -> f64 {
+        if self.time > 0.0 { (of / self.time).clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    fn useful_s(self) -> f64 {
+        self.wall * self.share(self.time - self.mpi - self.polling)
+    }
+
+    /// Waiting for others, which is in MPI.
+    fn waits_s(self) -> f64 {
+        self.wall * self.share(self.waits.min(self.mpi))
+    }
+}
+
+/// A rank through the run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Track {
+    world: String,
+    rank: Option<u32>,
+    pid: u32,
+    host: String,
+    from_ns: u64,
+    until_ns: u64,
+    before: Part,
+    windows: Vec<Part>,
+    /// As far as it was seen, in each window.
+    #[serde(default)]
+    resident: Vec<Level>,
+}
+
+/// All ranks through the run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Timeline {
+    begin_ns: Option<u64>,
+    width_ns: u64,
+    tracks: Vec<Track>,
+    /// Ranks that found no room.
+    left_out: u64,
+    #[serde(default)]
+    repetitions: Repetitions,
+    /// Waits were looked for, of all sorts.
+    #[serde(default)]
+    waited: bool,
+}
+
+impl Default for Timeline {
+    fn default() -> Self {
+        Self {
+            begin_ns: None,
+            width_ns: FIRST_NS,
+            tracks: Vec::new(),
+            left_out: 0,
+            repetitions: Repetitions::default(),
+            waited: false,
+        }
+    }
+}
+
+impl Timeline {
+    /// What a rank has done until now; nothing of a process that does not know its rank yet.
+    pub fn add(&mut self, reading: &Reading) {
+        if reading.rank.is_none() {
+            return;
+        }
+        let from_ns = reading.until_ns.saturating_sub((reading.wall_s * 1e9) as u64);
+        let begin_ns = *self.begin_ns.get_or_insert(from_ns);
+        let same = |track: &Track| {
+            (track.rank, track.pid, &track.host) == (reading.rank, reading.pid, &reading.host)
+        };
+        let at = match self.tracks.iter().position(same) {
+            Some(at) => at,
+            None if self.tracks.len() >= MOST_RANKS => return,
+            None => {
+                self.tracks.push(Track::new(reading, from_ns.max(begin_ns)));
+                self.tracks.len() - 1
+            }
+        };
+        while reading.until_ns.saturating_sub(begin_ns) > self.width_ns.saturating_mul(MOST as u64) {
+            self.width_ns = self.width_ns.saturating_mul(2);
+            self.tracks.iter_mut().for_each(Track::halve);
+        }
+        let width_ns = self.width_ns;
+        if let Some(track) = self.tracks.get_mut(at) {
+            track.add(reading, begin_ns, width_ns);
+        }
+    }
+
+    /// The last collectives of a rank.
+    pub fn repeat(&mut self, reading: &Reading, history: &[History]) {
+        if let Some(rank) = reading.rank {
+            self.repetitions.add(rank, history, reading.marked);
+        }
+    }
+
+    /// Waits that were found since the last time, of all sorts that there are.
+    pub fn wait(&mut self, waits: &[Waiting]) {
+        self.waited = true;
+        let Some(begin_ns) = self.begin_ns else { return };
+        for Waiting { who: (world, rank), from_ns, until_ns, seconds } in waits {
+            let same = |track: &&mut Track| track.rank == *rank && *track.world == **world;
+            if let Some(track) = self.tracks.iter_mut().find(same) {
+                track.wait((*from_ns, *until_ns), *seconds, begin_ns, self.width_ns);
+            }
+        }
+    }
+
+    /// The windows; none of a run that was looked at for less than two of them. `number` says which of the job's worlds one is that
+    /// was called this by the process of a host.
+    #[must_use]
+    pub fn windows(&self, number: impl Fn(&str, &str, u32) -> usize) -> Option<Windows> {
+        let count = self.tracks.iter().map(|track| track.windows.len()).max()?;
+        if count < 2 {
+            return None;
+        }
+        let mut tracks: Vec<(usize, &Track)> =
+            self.tracks.iter().map(|track| (number(&track.world, &track.host, track.pid), track)).collect();
+        tracks.sort_by_key(|(world, track)| (*world, track.rank, track.pid));
+        let name = |(world, track): &(usize, &Track)| Members::from_iter([(*world, track.rank)]).to_string();
+        let width_s = self.width_ns as f64 / 1e9;
+        let parts = |at: usize| -> Vec<Part> {
+            tracks.iter().map(|(_, track)| track.windows.get(at).copied().unwrap_or_default()).collect()
+        };
+        let all: Vec<Vec<Part>> = (0..count).map(parts).collect();
+        let iterations = self.repetitions.iterations();
+        let whole = |rank: usize| {
+            let parts = all.iter().filter_map(|parts| parts.get(rank));
+            parts.fold(Part::default(), |sum, part| sum.and(*part, 1.0))
+        };
+        let begin_ns = self.begin_ns.unwrap_or_default();
+        let over = |at: usize| {
+            let ns = begin_ns.saturating_add(self.width_ns.saturating_mul(at as u64));
+            iterations.as_ref().map(|found| found.over_at(ns))
+        };
+        let mut found = Windows {
+            seconds: width_s,
+            ranks: tracks.iter().map(name).collect(),
+            list: (0..)
+                .zip(&all)
+                .map(|(at, parts)| Window::of(f64::from(at) * width_s, parts, self.waited))
+                .collect(),
+            rows: self.rows(&all),
+            waited_s: (0..if self.waited { tracks.len() } else { 0 })
+                .map(|rank| whole(rank).waits_s())
+                .collect(),
+            iterations: iterations.clone(),
+            said: Vec::new(),
+            growing: Vec::new(),
+        };
+        let useful: Vec<Vec<f64>> =
+            all.iter().map(|parts| parts.iter().map(|part| part.useful_s() / width_s).collect()).collect();
+        (0..).zip(&mut found.list).for_each(|(at, window)| window.iterations_over = over(at));
+        let firsts = (0..).step_by(each_row(count));
+        firsts.zip(&mut found.rows).for_each(|(at, row)| row.iterations_over = over(at));
+        found.said = words::said(&found, &all, &segments(&useful), &over);
+        Self::put_memory(&tracks, &mut found);
+        if self.left_out > 0 {
+            found.said.push(format!("{} further ranks are not in the windows", self.left_out));
+        }
+        Some(found)
+    }
+}
+
+impl Timeline {
+    /// [`Windows::rows`]
+    fn rows(&self, all: &[Vec<Part>]) -> Vec<Window> {
+        let each = each_row(all.len());
+        let width_s = self.width_ns as f64 / 1e9 * each as f64;
+        let joined = |windows: &[Vec<Part>]| -> Vec<Part> {
+            let ranks = windows.iter().map(Vec::len).max().unwrap_or(0);
+            let rank = |at: usize| windows.iter().filter_map(move |parts| parts.get(at));
+            (0..ranks).map(|at| rank(at).fold(Part::default(), |sum, part| sum.and(*part, 1.0))).collect()
+        };
+        let row = |(at, windows): (u32, &[Vec<Part>])| {
+            Window::of(f64::from(at) * width_s, &joined(windows), self.waited)
+        };
+        (0..).zip(all.chunks(each)).map(row).collect()
+    }
+}
+
+/// How many windows are a row.
+fn each_row(windows: usize) -> usize {
+    windows.div_ceil(MOST_ROWS).max(1)
+}
+
+impl Windows {
+    /// The iteration in which a window began: the last one, where all are over.
+    #[must_use]
+    pub fn iteration_of(&self, window: &Window) -> Option<u64> {
+        let count = self.iterations.as_ref()?.count;
+        Some((window.iterations_over?.floor() as u64 + 1).min(count))
+    }
+
+    /// Length of each of the [`rows`](Self::rows), in seconds.
+    #[must_use]
+    pub fn row_s(&self) -> f64 {
+        self.seconds * each_row(self.list.len()) as f64
+    }
+}
+
+impl Track {
+    fn new(reading: &Reading, from_ns: u64) -> Self {
+        Self {
+            world: reading.world.clone(),
+            rank: reading.rank,
+            pid: reading.pid,
+            host: reading.host.clone(),
+            from_ns,
+            until_ns: from_ns,
+            before: Part::default(),
+            windows: Vec::new(),
+            resident: Vec::new(),
+        }
+    }
+
+    /// Two windows become one.
+    fn halve(&mut self) {
+        let both = |pair: &[Part]| pair.iter().fold(Part::default(), |sum, part| sum.and(*part, 1.0));
+        self.windows = self.windows.chunks(2).map(both).collect();
+        let both = |pair: &[Level]| pair.iter().fold(Level::default(), |sum, level| sum.and(*level));
+        self.resident = self.resident.chunks(2).map(both).collect();
+    }
+
+    /// A wait, spread evenly over the windows that it was in.
+    fn wait(&mut self, (from, until): (u64, u64), seconds: f64, begin_ns: u64, width_ns: u64) {
+        let (from, until) = (from.max(begin_ns), until.max(begin_ns).max(from + 1));
+        let (width_ns, long) = (width_ns.max(1), (until - from) as f64);
+        let last = (((until - 1 - begin_ns) / width_ns) as usize).min(MOST - 1);
+        if self.windows.len() <= last {
+            self.windows.resize(last + 1, Part::default());
+        }
+        let first = ((from - begin_ns) / width_ns) as usize;
+        for (at, window) in (0u64..).zip(&mut self.windows).take(last + 1).skip(first) {
+            let begin = begin_ns.saturating_add(at.saturating_mul(width_ns));
+            let common = until.min(begin.saturating_add(width_ns)).saturating_sub(from.max(begin));
+            window.waits += seconds * common as f64 / long;
+        }
+    }
+
+    fn add(&mut self, reading: &Reading, begin_ns: u64, width_ns: u64) {
+        let now = Part::of(reading);
+        let more = now.since(self.before);
+        let (from, until) = (self.until_ns.max(begin_ns), reading.until_ns);
+        if until <= from {
+            return;
+        }
+        (self.before, self.until_ns) = (now, until);
+        // It knows its rank before it knows its world.
+        self.world.clone_from(&reading.world);
+        let place = |ns: u64| (ns - begin_ns) / width_ns.max(1);
+        let last = (place(until - 1) as usize).min(MOST - 1);
+        if self.windows.len() <= last {
+            self.windows.resize(last + 1, Part::default());
+        }
+        if let Some(bytes) = reading.resident {
+            self.resident.resize(last + 1, Level::default());
+            self.resident.iter_mut().skip(last).for_each(|level| level.see(bytes));
+        }
+        for (at, window) in (0u64..).zip(&mut self.windows).skip(place(from) as usize) {
+            let begin = begin_ns + at * width_ns;
+            let common = until.min(begin + width_ns).saturating_sub(from.max(begin));
+            *window = window.and(more, common as f64 / (until - from) as f64);
+        }
+    }
+}
+
+/// The run in windows.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Windows {
+    /// Length of each; the last one may not be full.
+    pub seconds: f64,
+    /// The ranks, in the order of [`Window::mpi`].
+    pub ranks: Vec<String>,
+    /// Seconds that each rank waited for others inside of MPI, with what was estimated; empty where nobody looked for that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waited_s: Vec<f64>,
+    /// One after the other.
+    pub list: Vec<Window>,
+    /// The same in few rows, for a table: so many windows that follow each other are one. Their efficiencies follow from the times of
+    /// all of them: a mean of efficiencies is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<Window>,
+    /// The steps of the program, if it is seen to repeat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iterations: Option<Iterations>,
+    /// From when to when the run was alike, and what the ranks did then.
+    pub said: Vec<String>,
+    /// Ranks whose resident memory grows, the quickest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub growing: Vec<Growth>,
+}
+
+/// One window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Window {
+    /// Since the first rank entered `MPI_Init`.
+    pub from_s: f64,
+    /// After the POP project, as for the whole run; none where nobody worked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_balance: Option<f64>,
+    #[allow(missing_docs)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub communication_efficiency: Option<f64>,
+    #[allow(missing_docs)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parallel_efficiency: Option<f64>,
+    /// What waiting for others inside of MPI leaves of the communication efficiency; none where that was not looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serialisation_efficiency: Option<f64>,
+    /// What the rest of the time in MPI leaves of it: both multiplied are the communication efficiency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfer_efficiency: Option<f64>,
+    /// Which of [`Windows::ranks`] worked longest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowest: Option<usize>,
+    /// That rank's useful time over the mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_mean: Option<f64>,
+    /// How many iterations were over when it began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iterations_over: Option<f64>,
+    /// The share of each rank's time that was in MPI; none of ranks that were not there.
+    pub mpi: Vec<Option<f32>>,
+    /// The resident memory of each rank in bytes, the mean of what was seen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resident: Vec<Option<u64>>,
+}
+
+impl Window {
+    fn of(from_s: f64, parts: &[Part], waited: bool) -> Self {
+        let here: Vec<&Part> = parts.iter().filter(|part| part.wall > 0.0).collect();
+        let useful: Vec<f64> = here.iter().map(|part| part.useful_s()).collect();
+        let wall = here.iter().map(|part| part.wall).fold(0.0, f64::max);
+        let found = Efficiencies::of(&useful, wall);
+        let waits: Vec<f64> = here.iter().map(|part| part.waits_s()).collect();
+        let split = if waited { found.and_then(|found| found.split(&useful, &waits, wall)) } else { None };
+        let slowest = longest(parts).filter(|_| found.is_some());
+        let mean = useful.iter().sum::<f64>() / useful.len().max(1) as f64;
+        let most = slowest.and_then(|at| parts.get(at)).map(|part| part.useful_s());
+        let rounded = |value: f64| (value * 1000.0).round() as f32 / 1000.0;
+        Self {
+            from_s,
+            load_balance: found.map(|found| found.load_balance),
+            communication_efficiency: found.map(|found| found.communication),
+            parallel_efficiency: found.map(|found| found.parallel),
+            serialisation_efficiency: split.map(|(serialisation, _)| serialisation),
+            transfer_efficiency: split.map(|(_, transfer)| transfer),
+            slowest,
+            over_mean: most.map(|most| most / mean),
+            iterations_over: None,
+            mpi: parts.iter().map(|part| (part.wall > 0.0).then(|| rounded(part.share(part.mpi)))).collect(),
+            resident: Vec::new(),
+        }
+    }
+}
+
+/// Who worked longest.
+fn longest(parts: &[Part]) -> Option<usize> {
+    let all = parts.iter().enumerate().filter(|(_, part)| part.wall > 0.0);
+    all.max_by(|(_, a), (_, b)| a.useful_s().total_cmp(&b.useful_s())).map(|(at, _)| at)
+}
+
+#[cfg(test)]
+mod tests;

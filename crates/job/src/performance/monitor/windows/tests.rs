@@ -1,0 +1,206 @@
+use super::*;
+use crate::base::clock_offset::{HostClock, Offset};
+
+const S: u64 = 1_000_000_000;
+
+/// Looks at ranks every `step` nanoseconds; `useful` gives the part of the time that a rank works at a moment, in seconds.
+fn run(ranks: u32, seconds: u64, step: u64, useful: impl Fn(u32, f64) -> f64) -> Timeline {
+    let mut course = Timeline::default();
+    let mut mpi = vec![0.0; ranks as usize];
+    for look in 1..=(seconds * S / step) {
+        let until = look * step;
+        for rank in 0..ranks {
+            let middle = (until - step / 2) as f64 / 1e9;
+            let inside = &mut mpi[rank as usize];
+            *inside += step as f64 / 1e9 * (1.0 - useful(rank, middle));
+            let time = until as f64 / 1e9;
+            course.add(&Reading {
+                world: "w".into(),
+                rank: Some(rank),
+                until_ns: 5 * S + until,
+                wall_s: time,
+                time_s: time,
+                mpi_s: *inside,
+                ..Reading::default()
+            });
+        }
+    }
+    course
+}
+
+#[test]
+fn windows_say_from_when_on_which_rank_falls_behind() {
+    let late = |rank: u32, at: f64| if rank == 3 || at < 2.0 { 0.8 } else { 0.4 };
+    let found = run(4, 6, 20_000_000, late).windows(|_, _, _| 0).unwrap();
+    assert_eq!(found.said.len(), 2, "{:?}", found.said);
+    assert!(
+        found.said[0].starts_with("the first 40 windows (until 2.00 s) are balanced: "),
+        "{:?}",
+        found.said
+    );
+    let wanted =
+        "then, for 80 windows (from 2.00 s to 6.00 s), rank 3 falls behind: it works 1.6 times the mean";
+    assert!(found.said[1].starts_with(wanted), "{:?}", found.said);
+    let window = &found.list[100];
+    assert!((window.load_balance.unwrap() - 0.625).abs() < 1e-3 && window.slowest == Some(3), "{window:?}");
+    assert!((window.communication_efficiency.unwrap() - 0.8).abs() < 1e-3, "{window:?}");
+    assert_eq!(window.mpi, [0.6, 0.6, 0.6, 0.2].map(Some));
+}
+
+#[test]
+fn the_number_of_windows_is_bounded_and_no_time_is_lost_by_that() {
+    for (seconds, step) in [(1000, 300_000_000), (100, 10_000_000), (3, 2_000_000_000)] {
+        let found = run(2, seconds, step, |rank, _| if rank == 0 { 0.5 } else { 0.25 });
+        let windows = found.windows(|_, _, _| 0).unwrap();
+        assert!(windows.list.len() <= MOST && windows.list.len() > 2, "{}", windows.list.len());
+        let looked = (seconds * S / step * step) as f64 / 1e9;
+        for track in &found.tracks {
+            let all = track.windows.iter().fold(Part::default(), |sum, part| sum.and(*part, 1.0));
+            assert!((all.wall - looked).abs() < 1e-6 * looked, "{all:?}, not {looked}");
+        }
+        assert_eq!(windows.said.len(), 1, "{:?}", windows.said);
+    }
+}
+
+#[test]
+fn what_a_row_of_several_windows_says_agrees_with_itself() {
+    // Each works in turn, so that every window is out of balance and all together are not.
+    let turns = |rank: u32, at: f64| if (at / 0.05) as u32 % 4 == rank { 0.9 } else { 0.1 };
+    let found = run(4, 6, 10_000_000, turns).windows(|_, _, _| 0).unwrap();
+    assert!(found.list.len() > found.rows.len() && found.rows.len() <= MOST_ROWS, "{}", found.rows.len());
+    for row in &found.rows {
+        let (balance, communication) = (row.load_balance.unwrap(), row.communication_efficiency.unwrap());
+        assert!((row.parallel_efficiency.unwrap() - balance * communication).abs() < 1e-9, "{row:?}");
+        assert!((row.over_mean.unwrap() * balance - 1.0).abs() < 1e-9, "{row:?}");
+        assert!(balance > 0.99, "in 0.4 s each has worked twice: {row:?}");
+    }
+    assert!((found.row_s() - 0.4).abs() < 1e-9 && (found.rows[3].from_s - 1.2).abs() < 1e-9);
+}
+
+#[test]
+fn noise_is_no_change() {
+    // Numbers that look like chance, between zero and a tenth.
+    let noise = |rank: u32, at: f64| {
+        let mut bits = (at * 1000.0).round() as u64 ^ (u64::from(rank) << 40);
+        for _ in 0..3 {
+            bits = (bits ^ (bits >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        }
+        0.1 * (bits >> 40) as f64 / f64::from(1 << 24)
+    };
+    let found = run(4, 6, 50_000_000, |rank, at| 0.6 + noise(rank, at)).windows(|_, _, _| 0).unwrap();
+    assert_eq!(found.said.len(), 1, "{:?}", found.said);
+    assert!(found.said[0].starts_with("the whole run is alike and balanced"), "{:?}", found.said);
+}
+
+#[test]
+fn a_rank_that_comes_later_and_one_that_ends_are_only_there_meanwhile() {
+    let mut course = Timeline::default();
+    course.add(&Reading { until_ns: 50_000_000, wall_s: 0.05, ..Reading::default() });
+    let mut see = |rank, until: f64, wall: f64| {
+        let until_ns = (until * 1e9) as u64;
+        let rank = Some(rank);
+        course.add(&Reading { rank, until_ns, wall_s: wall, time_s: wall, ..Reading::default() });
+    };
+    (1..=10).for_each(|at| see(0, f64::from(at) * 0.1, f64::from(at) * 0.1));
+    (1..=5).for_each(|at| see(1, 0.5 + f64::from(at) * 0.1, f64::from(at) * 0.1));
+    let found = course.windows(|_, _, _| 0).unwrap();
+    assert_eq!(found.ranks, ["0", "1"]);
+    assert_eq!(found.list[2].mpi, [Some(0.0), None]);
+    assert_eq!(found.list[15].mpi, [Some(0.0), Some(0.0)]);
+}
+
+/// One host's course as another one gets it.
+fn sent(course: &Timeline) -> Timeline {
+    serde_json::from_str(&serde_json::to_string(course).unwrap()).unwrap()
+}
+
+fn of_host(mut course: Timeline, host: &str, first: u32) -> Timeline {
+    for track in &mut course.tracks {
+        track.host = host.into();
+        track.rank = track.rank.map(|rank| rank + first);
+    }
+    course
+}
+
+#[test]
+fn ranks_of_another_host_stand_in_the_same_windows_by_the_clock_of_the_one_who_reports() {
+    let late = |rank: u32, at: f64| if rank == 1 && at > 3.0 { 0.9 } else { 0.5 };
+    let mut here = of_host(run(2, 6, 20_000_000, |_, _| 0.5), "n1", 0);
+    // Their clock is an hour behind, and they were looked at seldom.
+    let mut there = of_host(run(2, 6, 100_000_000, late), "n2", 2);
+    let hour = 3_600 * S;
+    for track in &mut there.tracks {
+        (track.from_ns, track.until_ns) = (track.from_ns + 40_000_000, track.until_ns + 40_000_000);
+    }
+    there.begin_ns = there.begin_ns.map(|ns| ns + 40_000_000);
+    for track in &mut here.tracks {
+        (track.from_ns, track.until_ns) = (track.from_ns + hour, track.until_ns + hour);
+    }
+    here.begin_ns = here.begin_ns.map(|ns| ns + hour);
+    let clock = HostClock::new(0, Offset { later_ns: hour as i64, error_ns: 1 });
+    for (mut first, second, later) in
+        [(here.clone(), sent(&there), Some(&clock)), (Timeline::default(), sent(&here), None)]
+    {
+        let alone = first.tracks.is_empty();
+        first.take_in(second, later);
+        if alone {
+            first.take_in(sent(&there), Some(&clock));
+        }
+        let found = first.windows(|_, _, _| 0).unwrap();
+        assert_eq!(found.ranks, ["0", "1", "2", "3"]);
+        assert!((found.list.len() as i64 - 121).abs() <= 1, "{}", found.list.len());
+        assert!(found.said.iter().any(|said| said.contains("rank 3 falls behind")), "{:?}", found.said);
+        assert_eq!((found.list[100].slowest, found.list[100].mpi[3]), (Some(3), Some(0.1)));
+        for track in &first.tracks {
+            let wall: f64 = track.windows.iter().map(|part| part.wall).sum();
+            assert!((wall - 6.0).abs() < 1e-3, "no time is lost: {wall}");
+        }
+    }
+}
+
+#[test]
+fn runs_of_different_length_get_windows_of_one_width_and_what_is_sent_is_bounded() {
+    let mut long = of_host(run(1, 100, 50_000_000, |_, _| 0.5), "n1", 0);
+    let short = of_host(run(1, 3, 20_000_000, |_, _| 0.5), "n2", 1);
+    let mut other = short.clone();
+    other.take_in(sent(&long), None);
+    long.take_in(sent(&short), None);
+    for course in [&long, &other] {
+        let found = course.windows(|_, _, _| 0).unwrap();
+        assert!(found.list.len() <= MOST && found.list.len() > MOST / 2 - 1, "{}", found.list.len());
+        assert_eq!(found.list.last().unwrap().mpi.iter().flatten().count(), 1);
+    }
+    let mut broken = sent(&short);
+    broken.width_ns = 0;
+    broken.tracks[0].until_ns = u64::MAX;
+    broken.tracks[0].windows = vec![Part::default(); 10 * MOST];
+    long.take_in(broken, None);
+    assert!(long.tracks.iter().all(|track| track.windows.len() <= MOST));
+}
+
+#[test]
+fn a_window_after_the_last_iteration_is_in_the_last_one() {
+    let mut iterations = Iterations::default();
+    iterations.count = 202;
+    let windows = Windows { iterations: Some(iterations), ..Windows::default() };
+    let of = |over| windows.iteration_of(&Window { iterations_over: over, ..Window::default() });
+    assert_eq!([Some(0.0), Some(1.5), Some(202.0), None].map(of), [Some(1), Some(2), Some(202), None]);
+    assert_eq!(
+        Windows::default().iteration_of(&Window { iterations_over: Some(1.0), ..Window::default() }),
+        None
+    );
+}
+
+#[test]
+fn the_last_stretch_has_the_last_iteration_too() {
+    let mut course = run(2, 6, 50_000_000, |rank, at| if rank == 1 && at > 2.0 { 0.9 } else { 0.5 });
+    let begin = course.begin_ns.unwrap();
+    // An iteration in each tenth of a second: with the mark of the last one 59 are over.
+    for mark in 0..60 {
+        let marked = Some((begin + mark * 100_000_000, mark + 1));
+        course.repeat(&Reading { rank: Some(0), marked, ..Reading::default() }, &[]);
+    }
+    let found = course.windows(|_, _, _| 0).unwrap();
+    assert_eq!(found.said[0], "60 iterations, marked by MPI_Pcontrol");
+    assert!(found.said.last().unwrap().contains(" to 60)"), "{:?}", found.said);
+}

@@ -1,0 +1,75 @@
+//! Ranks that share fewer processors than they are: they wait for each other where nobody sends a message.
+
+use super::sections::{Crowd, Part};
+use crate::base::rankset::RankSet;
+use crate::jobs::worlds::Members;
+use std::collections::BTreeMap;
+
+/// Ranks of one host whose processors overlap, directly or through others.
+#[derive(Default)]
+struct Group {
+    ranks: Members,
+    cpus: RankSet,
+}
+
+/// All groups with more ranks than processors.
+pub fn crowded(parts: &[Part<'_>]) -> Vec<Crowd> {
+    let mut hosts: BTreeMap<&str, Vec<Group>> = BTreeMap::new();
+    for part in parts {
+        let Some(placement) = &part.facts.placement else { continue };
+        let cpus = placement.allowed();
+        if cpus.0.is_empty() {
+            continue;
+        }
+        let groups = hosts.entry(part.host).or_default();
+        let mut own = Group { ranks: [(part.world, part.rank)].into_iter().collect(), cpus };
+        let overlapping = |group: &mut Group| !group.cpus.0.is_disjoint(&own.cpus.0);
+        let others: Vec<Group> = groups.extract_if(.., overlapping).collect();
+        for other in others {
+            own.ranks.join(other.ranks);
+            own.cpus.0.extend(other.cpus.0);
+        }
+        groups.push(own);
+    }
+    let crowd =
+        |host: &str, group: Group| Crowd { host: host.to_owned(), ranks: group.ranks, cpus: group.cpus };
+    let all =
+        hosts.into_iter().flat_map(|(host, groups)| groups.into_iter().map(move |group| crowd(host, group)));
+    all.filter(|crowd| crowd.ranks.len() > crowd.cpus.0.len()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::facts::Facts;
+    use super::*;
+    use crate::jobs::placement::Placement;
+
+    #[test]
+    fn ranks_that_share_a_core_are_named_and_those_with_room_are_not() {
+        let facts = |cpus: &str| {
+            let placement = Placement { cpus: cpus.to_owned(), ..Placement::default() };
+            Facts { placement: Some(placement), ..Facts::default() }
+        };
+        let own = [
+            ("a", "[0]"),
+            ("a", "[1]"),
+            ("a", "[5]"),
+            ("a", "[5]"),
+            ("b", "[5]"),
+            ("b", "[6-9]"),
+            ("b", "[9]"),
+        ];
+        let facts: Vec<(&str, Facts)> = own.into_iter().map(|(host, cpus)| (host, facts(cpus))).collect();
+        let part = |(rank, (host, facts)): (usize, &'static (&str, Facts))| Part {
+            world: 0,
+            rank: Some(rank as u32),
+            host,
+            facts,
+        };
+        let parts: Vec<Part<'_>> = facts.leak().iter().enumerate().map(part).collect();
+        let found = crowded(&parts);
+        let lines: Vec<String> =
+            found.iter().map(|c| format!("{} {} on {}", c.host, c.ranks, c.cpus)).collect();
+        assert_eq!(lines, ["a [2-3] on 5"]);
+    }
+}

@@ -1,0 +1,126 @@
+//! What the records of one process say beside its calls: for the sections of a report.
+
+use crate::jobs::placement::Placement;
+use crate::jobs::spawned::{self, Spawned, Which};
+use crate::model::objects::{Kind, Object};
+use crate::model::rank::Rank;
+use crate::performance::sites::{self, RankSites};
+use mpiscope_image::Source;
+use mpiscope_image::layout::SectionKind;
+use mpiscope_image::traffic::Traffic;
+
+/// Files of one process that are listed.
+const MOST_FILES: usize = 1 << 12;
+
+/// What the records of one process say beside its calls.
+#[derive(Debug, Default, Clone)]
+pub struct Facts {
+    /// Messages by size class, sent and received.
+    pub sizes: Vec<[u64; 2]>,
+    /// Messages received whose size is not known.
+    pub unsized_messages: u64,
+    /// Messages at this moment and at most.
+    pub levels: Levels,
+    /// Files, also closed ones.
+    pub files: Vec<Used>,
+    /// Where the program called from.
+    pub call_sites: RankSites,
+    /// Of each thread, in the order of the process's: where the call that it is in was made, else the one that returned last.
+    pub places: Vec<Option<String>>,
+    /// The processes that it has started, as far as it is known.
+    pub spawned: Vec<Spawned>,
+    /// Bytes of the image.
+    pub image: u64,
+    /// What the system of its host said; nothing of a process that had ended.
+    pub placement: Option<Placement>,
+}
+
+/// Messages at one moment, and the most there ever were.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Levels {
+    /// Operations started and not known to be complete.
+    pub pending: u64,
+    /// The most there ever were.
+    pub pending_high: u64,
+    /// Receives posted and not complete.
+    pub posted: u64,
+    /// The most there ever were.
+    pub posted_high: u64,
+    /// Messages matched by a probe and not received.
+    pub matched: u64,
+}
+
+/// One opening of a file by one process.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
+pub struct Used {
+    pub path: String,
+    pub reads: u64,
+    pub read_bytes: u64,
+    pub writes: u64,
+    pub written_bytes: u64,
+    pub seconds: f64,
+}
+
+impl Facts {
+    /// Reads them; what is damaged or not recorded is empty.
+    pub fn read<S: Source>(rank: &Rank<'_, S>, placement: Option<Placement>) -> Self {
+        let call_sites = sites::of_rank(rank).unwrap_or_default();
+        let spawned = spawned::of_image(rank.image(), &rank.process().world, Which::All);
+        let places = rank.process().threads.iter().map(|thread| rank.place(thread.return_address)).collect();
+        Self { files: files(rank), call_sites, places, spawned, ..Self::snapshot(rank, placement) }
+    }
+
+    /// The same without files, call sites, places and processes that it has started.
+    pub fn snapshot<S: Source>(rank: &Rank<'_, S>, placement: Option<Placement>) -> Self {
+        let image = rank.image();
+        let totals = image.all::<Traffic>(SectionKind::TRAFFIC).unwrap_or_default();
+        let traffic = totals.first().map(|snapshot| &snapshot.value);
+        Self {
+            sizes: traffic.map(sizes).unwrap_or_default(),
+            unsized_messages: traffic.map_or(0, |traffic| traffic.received_unsized.get()),
+            levels: traffic.map(levels).unwrap_or_default(),
+            files: Vec::new(),
+            call_sites: RankSites::default(),
+            places: Vec::new(),
+            spawned: Vec::new(),
+            image: image.source().len(),
+            placement,
+        }
+    }
+}
+
+fn sizes(traffic: &Traffic) -> Vec<[u64; 2]> {
+    let classes = traffic.sent_sizes.iter().zip(&traffic.received_sizes);
+    classes.map(|(sent, received)| [sent.get(), received.get()]).collect()
+}
+
+fn levels(traffic: &Traffic) -> Levels {
+    Levels {
+        pending: traffic.pending.get(),
+        pending_high: traffic.pending_high.get(),
+        posted: traffic.posted.get(),
+        posted_high: traffic.posted_high.get(),
+        matched: traffic.matched.get(),
+    }
+}
+
+fn files<S: Source>(rank: &Rank<'_, S>) -> Vec<Used> {
+    let mut found = Vec::new();
+    let _damaged = rank.objects().visit(Kind::File, &mut |_| true, &mut |object| {
+        let Object::File(file) = object else { return };
+        let Some(path) = file.path.filter(|_| !file.common.predefined && found.len() < MOST_FILES) else {
+            return;
+        };
+        let access = file.access;
+        found.push(Used {
+            path,
+            reads: access.reads,
+            read_bytes: access.read_bytes,
+            writes: access.writes,
+            written_bytes: access.written_bytes,
+            seconds: access.seconds.unwrap_or_default(),
+        });
+    });
+    found
+}

@@ -1,0 +1,241 @@
+//! The report of a job that runs, or that was saved.
+
+use super::facts::Facts;
+use super::{JobReport, Observed};
+use crate::Error;
+use crate::base::clock_offset::HostClock;
+use crate::jobs::evidence::Symbols;
+use crate::jobs::job::Job;
+use crate::jobs::job_image::JobImage;
+use crate::jobs::live_process::{Living, Reader};
+use crate::jobs::parallel_images::each_image;
+use crate::jobs::placement::Placement;
+use crate::model::locate::Locate;
+use crate::model::objects::FileContext;
+use crate::model::process::{Ending, Process};
+use crate::model::rank::Rank;
+use crate::observation;
+use crate::performance::monitor::Followed;
+use crate::performance::monitor::windows::Windows;
+use crate::performance::waits::Waits;
+use crate::questions::leaks;
+use crate::questions::process_file::ProcessFile;
+use crate::questions::stacks::Symbolizer;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// What the `report.json` of a run knows of its processes that images do not: how and when each ended.
+#[derive(Debug, Default)]
+pub struct Ends {
+    report: Value,
+    /// Where among its ranks a process is, by host, number there and world.
+    places: HashMap<(String, u64, String), usize>,
+}
+
+impl Ends {
+    /// From the text of a `report.json`.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let report: Value = serde_json::from_str(text).map_err(|why| why.to_string())?;
+        match report["schema"].as_str() {
+            Some(super::SCHEMA) => {
+                let ranks = report["ranks"].as_array().into_iter().flatten().enumerate();
+                let text = |value: &Value| value.as_str().map(str::to_owned);
+                let key =
+                    |rank: &Value| Some((text(&rank["host"])?, rank["pid"].as_u64()?, text(&rank["world"])?));
+                let places = ranks.filter_map(|(at, rank)| Some((key(rank)?, at))).collect();
+                Ok(Self { report, places })
+            }
+            other => Err(format!("its form is {other:?}, this version reads {:?}", super::SCHEMA)),
+        }
+    }
+
+    /// What was started.
+    #[must_use]
+    pub fn command(&self) -> Option<&str> {
+        self.report["command"].as_str()
+    }
+
+    fn rank(&self, process: &Process) -> Option<&Value> {
+        let key = (process.host.clone(), process.pid.into(), process.world.clone());
+        self.report["ranks"].get(*self.places.get(&key)?)
+    }
+
+    /// What was seen while the job ran is not in the images any more.
+    fn remember(&self, report: &mut JobReport) {
+        let waits = Waits::deserialize(&self.report["waits"]).ok().filter(|waits| waits.looks > 1);
+        report.waits = waits.unwrap_or_else(|| std::mem::take(&mut report.waits));
+        report.windows = Windows::deserialize(&self.report["windows"]).ok();
+        if report.times {
+            report.rate();
+        }
+    }
+
+    fn apply(&self, observed: &mut Observed) {
+        let Some(rank) = self.rank(&observed.process) else { return };
+        let number = |value: &Value| value.as_i64().and_then(|number| i32::try_from(number).ok());
+        let ending = &rank["ending"];
+        observed.ending =
+            number(&ending["exit"]).map(Ending::Exit).or(number(&ending["signal"]).map(Ending::Signal));
+        observed.core = rank["core"].as_str().map(Into::into);
+        let wall_ns = rank["wall_s"].as_f64().map(|seconds| (seconds * 1e9) as u64);
+        if rank["alive"] == Value::Bool(false) {
+            observed.ended_ns = wall_ns.map(|ns| observed.process.begin_ns.saturating_add(ns));
+        }
+    }
+}
+
+/// A report, and what could not be read for it.
+pub struct Looked {
+    /// The report.
+    pub report: JobReport,
+    /// What could not be read.
+    pub errors: Vec<String>,
+}
+
+/// Looks at all processes of a job. The command is the one that was typed, if that is known, else the first process's.
+#[must_use]
+pub fn of_job(job: &Job, ends: &Ends) -> Looked {
+    let mut looked = of_followed(job, ends, None);
+    ends.remember(&mut looked.report);
+    looked
+}
+
+/// The same of a running job, with what was seen of it until now, or why that is not known.
+#[must_use]
+pub fn of_running(job: &Job, followed: Result<&Followed, String>) -> Looked {
+    let mut looked = of_followed(job, &Ends::default(), followed.as_ref().ok().copied());
+    looked.report.not_followed = match followed {
+        Err(why) => Some(format!("only what the ranks still remember: {why}")),
+        Ok(_) if looked.report.hosts.len() > 1 => Some(OTHERS.to_owned()),
+        Ok(_) => None,
+    };
+    looked
+}
+
+/// What is said of a job of several hosts that runs.
+const OTHERS: &str = "of the ranks of other hosts only what they still remember: they are followed there, and the report at the end has it";
+
+fn of_followed(job: &Job, ends: &Ends, followed: Option<&Followed>) -> Looked {
+    let symbols = job.symbols();
+    let (reader, mut observed, mut errors) = (Reader::default(), Vec::new(), Vec::new());
+    let one = |found: &JobImage, reader: &Reader, symbols: &dyn Locate| {
+        let living = reader.read(found)?;
+        let seen = living.map_or_else(|| silent(found), |living| observe(found, living, symbols));
+        Ok::<_, Error>(with_end(found, seen))
+    };
+    let kept = |found: &JobImage, own: &Symbols| one(found, &Reader::default(), own);
+    let all = each_image(job, kept, |found| one(found, &reader, &*symbols));
+    for (found, seen) in job.images.iter().zip(all) {
+        match seen {
+            Ok(one) => observed.push(one),
+            // The process ended since the list was made.
+            Err(_) if !found.held() => {}
+            Err(why) => errors.push(why.to_string()),
+        }
+    }
+    super::settle(&mut observed);
+    observed.iter_mut().for_each(|one| ends.apply(one));
+    let first = observed.iter().map(|one| one.process.command.clone()).find(|command| !command.is_empty());
+    let command = ends.command().map(str::to_owned).or(first).unwrap_or_default();
+    let report = JobReport::followed(command, observed, followed.map(|seen| (seen, &*symbols)));
+    Looked { report, errors }
+}
+
+/// A process of an evidence file from another host; its times by our clock, if we know how far that is from its own.
+///
+/// # Errors
+/// When its image is damaged.
+pub fn of_kept(found: &JobImage, reader: &Reader, clock: Option<&HostClock>) -> Result<Observed, Error> {
+    let symbols: &dyn Locate = match found.symbols() {
+        Some(symbols) => symbols.as_ref(),
+        None => &Symbols::default(),
+    };
+    let seen = match reader.read(found)? {
+        Some(living) => observe(found, living, symbols),
+        None => silent(found),
+    };
+    let mut seen = with_end(found, seen);
+    if let Some(clock) = clock {
+        seen.later_ns = seen.ended_ns.map_or(0, |ns| clock.later_ns(ns));
+        if let Some(observation) = &mut seen.observation {
+            observation.by_clock(clock.error_ns(), |ns| clock.ours(ns));
+        }
+    }
+    Ok(seen)
+}
+
+/// What the one who saved a process saw of its end counts more than what its image says.
+fn with_end(found: &JobImage, seen: Observed) -> Observed {
+    let Some(end) = found.end.clone() else { return seen };
+    let (launcher_rank, ending, core) = (end.launcher_rank, end.ending, end.core);
+    Observed { launcher_rank, pid: end.pid, ended_ns: end.ended_ns, ending, core, ..seen }
+}
+
+/// Looks at core files and saved images, each of one process.
+#[must_use]
+pub fn of_files(paths: &[PathBuf], symbols: &dyn Locate) -> Looked {
+    let (mut observed, mut errors, words) = (Vec::new(), Vec::new(), Symbolizer::new());
+    for path in paths {
+        match ProcessFile::open(path) {
+            Ok(file) => observed.push(kept(&file, symbols, &words)),
+            Err(why) => errors.push(why.to_string()),
+        }
+    }
+    let command = observed.first().map(|one| one.process.command.clone()).unwrap_or_default();
+    Looked { report: JobReport::new(command, observed), errors }
+}
+
+fn kept(file: &ProcessFile, symbols: &dyn Locate, words: &Symbolizer) -> Observed {
+    let process = Process::read(&file.image, None).unwrap_or_else(|_| Process::untouched());
+    let (facts, observation) =
+        (file.look(symbols, |rank| Facts::read(rank, None)), file.observation(symbols, words));
+    let leaks = match process.finalized() {
+        true => leaks::sites(&file.image, &process, symbols).unwrap_or_default(),
+        false => Vec::new(),
+    };
+    let (pid, ended_ns) = (process.pid, Some(process.clock.end_ns()));
+    let observation = Some(observation);
+    Observed { leaks, observation, facts, ended_ns, ..unseen(process, pid) }
+}
+
+fn observe(found: &JobImage, living: Living, symbols: &dyn Locate) -> Observed {
+    let Living { image, process, outer_pid, alive } = living;
+    let leaks = match process.finalized() {
+        true => leaks::sites(&image, &process, symbols).unwrap_or_default(),
+        false => Vec::new(),
+    };
+    let observation = Some(observation::of_image(&image, &process, symbols));
+    let kept = found.about().and_then(|about| about.placement.as_deref().cloned());
+    let placement = kept.or_else(|| outer_pid.and_then(Placement::of));
+    let context = FileContext::new(&process, symbols);
+    let facts = Facts::read(&Rank::new(&image, &process, &context), placement);
+    // When it ended nobody saw; what is not over yet goes to the moment of the look.
+    let ended_ns = (!alive).then(|| process.clock.end_ns());
+    let pid = outer_pid.or(found.about().map(|about| about.pid)).unwrap_or(process.pid);
+    Observed { leaks, observation, facts, ended_ns, ..unseen(process, pid) }
+}
+
+fn silent(found: &JobImage) -> Observed {
+    unseen(Process::untouched(), found.untouched_pid())
+}
+
+/// A process without anything that was seen of it.
+fn unseen(process: Process, pid: u32) -> Observed {
+    Observed {
+        process,
+        launcher_rank: None,
+        pid,
+        ended_ns: None,
+        later_ns: 0,
+        ending: None,
+        core: None,
+        leaks: Vec::new(),
+        observation: None,
+        facts: Facts::default(),
+    }
+}

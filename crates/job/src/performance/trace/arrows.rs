@@ -1,0 +1,97 @@
+//! Messages of a trace: from the call that sent one to the call that received it.
+
+use super::{Call, RankTrace};
+use crate::observation::Observation;
+use crate::observation::ledger::Waited;
+use crate::questions::why::Joined;
+use std::collections::BTreeMap;
+
+/// An end of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct End {
+    /// Index in [`JobTrace::ranks`](super::JobTrace::ranks).
+    pub rank: usize,
+    /// Thread (index in the rank's) and call (index in the thread's); none if the call is no longer known.
+    pub call: Option<(usize, usize)>,
+}
+
+/// A message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    /// The call that began to send it.
+    pub sent: End,
+    /// The call by which the receiver learnt that it had come.
+    pub received: End,
+    /// The call that began to receive it, of the receiver.
+    pub posted: Option<(usize, usize)>,
+    /// The call by which the sender learnt that it was sent.
+    pub done: Option<(usize, usize)>,
+    /// Identity of the communicator.
+    pub comm: u64,
+    /// Words for it.
+    pub object: String,
+    #[allow(missing_docs)]
+    pub tag: i32,
+    #[allow(missing_docs)]
+    pub bytes: u64,
+    /// When its send was posted.
+    pub sent_ns: u64,
+    /// When its receive was posted.
+    pub posted_ns: u64,
+    /// When the receiver had it; none if that is not known.
+    pub received_ns: Option<u64>,
+}
+
+/// Pairs the ends of messages. The observations are of `ranks`, in the same order; `later` is what is to be added to their times.
+pub fn find(
+    observations: &[Observation],
+    ranks: &[RankTrace],
+    later: &[i64],
+    names: &BTreeMap<u64, String>,
+) -> Vec<Message> {
+    let joined = Joined::of(observations);
+    let place = |seen: &Observation| observations.iter().position(|one| std::ptr::eq(one, seen));
+    let places: BTreeMap<_, usize> =
+        joined.processes().filter_map(|(process, _, _, seen)| Some((process, place(seen)?))).collect();
+    let at = |rank: usize, ns: u64| ns.saturating_add_signed(later.get(rank).copied().unwrap_or(0));
+    let message = |ends: &crate::questions::why::Ends<'_>| {
+        let (from, to) = (*places.get(&ends.sender)?, *places.get(&ends.receiver)?);
+        let sent_ns = at(from, ends.sent.posted_ns);
+        let waited = ends.received.waited.as_ref();
+        // A loop that asks waits since its first poll, and the last one has the message.
+        let inside = |waited: &Waited| waited.until_ns.saturating_sub(1).max(waited.from_ns);
+        let got = waited.map(|waited| at(to, inside(waited)));
+        let posted_ns = at(to, ends.received.posted_ns);
+        let done_ns = ends.sent.waited.as_ref().map(|waited| at(from, inside(waited)));
+        Some(Message {
+            sent: End { rank: from, call: ranks.get(from).and_then(|rank| around(rank, sent_ns)) },
+            received: End { rank: to, call: got.and_then(|ns| around(ranks.get(to)?, ns)) },
+            posted: ranks.get(to).and_then(|rank| around(rank, posted_ns)),
+            done: done_ns.and_then(|ns| around(ranks.get(from)?, ns)),
+            comm: ends.sent.comm,
+            object: names.get(&ends.sent.comm).cloned().unwrap_or_default(),
+            tag: ends.sent.tag,
+            bytes: ends.sent.bytes,
+            sent_ns,
+            posted_ns,
+            received_ns: waited.map(|waited| at(to, waited.until_ns)),
+        })
+    };
+    joined.messages().iter().filter_map(message).collect()
+}
+
+/// The call that was under way at this moment: one that began then, else the one that began last before it and had not ended.
+fn around(rank: &RankTrace, ns: u64) -> Option<(usize, usize)> {
+    let latest = |(thread, calls): (usize, &Vec<Call>)| {
+        let before = calls.partition_point(|call| call.begin_ns <= ns);
+        // Of those that began together, and of calls that user callbacks made, the innermost that is still under way.
+        let near = (before.saturating_sub(MOST_NESTED)..before).rev();
+        let at = near.into_iter().find(|at| calls.get(*at).is_some_and(|call| call.end_ns >= ns))?;
+        Some((calls.get(at)?.begin_ns, (thread, at)))
+    };
+    let threads = rank.threads.iter().map(|thread| &thread.calls).enumerate();
+    threads.filter_map(latest).max_by_key(|(begin, _)| *begin).map(|(_, place)| place)
+}
+
+/// Calls that are looked at for one that has not ended.
+const MOST_NESTED: usize = 8;

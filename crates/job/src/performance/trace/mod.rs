@@ -1,0 +1,259 @@
+//! The trace of a job: each call of each thread, and the messages between them; where `--trace` asked for one.
+//!
+//! ```text
+//! rings of a process ──► RankTrace (rank) ──┐
+//! ledgers ──► pairs of ends (questions::why)┴──► JobTrace (job) ──► jsonl · perfetto · otf2
+//! ```
+//!
+//! Times are nanoseconds since the first call of the trace. Ranks of one host have one clock; those of several are as far apart as the
+//! clocks of their hosts.
+
+mod arrows;
+pub mod jsonl;
+pub mod otf2;
+pub mod perfetto;
+mod rank;
+#[cfg(test)]
+mod tests;
+
+pub use arrows::{End, Message};
+pub use mpiscope_image::trace::{size, window};
+
+use crate::jobs::job::Job;
+use crate::jobs::live_process::Reader;
+use crate::jobs::worlds::{self, Worlds};
+use crate::model::locate::Locate;
+use crate::model::process::Process;
+use crate::observation::{Observation, of_image};
+use crate::questions::process_file::ProcessFile;
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A call that has ended.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Call {
+    /// The function.
+    pub function: Arc<str>,
+    /// `file:line`, or function (else module) and offset.
+    pub place: Option<Arc<str>>,
+    /// The communicator, window or file.
+    pub object: Option<Arc<str>>,
+    /// Its identity, if several processes share it; else zero.
+    pub identity: u64,
+    /// When it began.
+    pub begin_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// Destination, source, root or target, as rank of the communicator; none for a constant.
+    pub peer: Option<i32>,
+    /// That constant: `MPI_ANY_SOURCE` and so on.
+    pub peer_name: Option<Arc<str>>,
+    /// The tag, as the program gave it; none for `MPI_ANY_TAG`.
+    pub tag: Option<i32>,
+    /// Bytes that this process moved by it.
+    pub bytes: u64,
+    /// Number of the collective on its communicator, modulo 2^32: the same on all members.
+    pub collective: Option<u32>,
+    /// How many calls are open below it: a user callback made it.
+    pub nested: u16,
+}
+
+/// What is left of the calls of a thread (or of several that had the same record one after the other).
+#[derive(Debug, Default, PartialEq)]
+pub struct ThreadTrace {
+    /// Index of the thread's record.
+    pub thread: u64,
+    /// The kernel's id; zero when the thread has ended.
+    pub tid: u32,
+    /// By their beginning.
+    pub calls: Vec<Call>,
+    /// Older calls that are gone.
+    pub gone: u64,
+}
+
+/// The trace of a process.
+#[derive(Debug, Default, PartialEq)]
+pub struct RankTrace {
+    /// Number of the world: see [`Worlds`].
+    pub world: usize,
+    /// Its rank there, if known.
+    pub rank: Option<u32>,
+    #[allow(missing_docs)]
+    pub host: String,
+    #[allow(missing_docs)]
+    pub pid: u32,
+    /// Threads with calls.
+    pub threads: Vec<ThreadTrace>,
+    /// Whether the oldest messages are no longer known, so that calls of theirs have no arrow.
+    pub messages_gone: bool,
+}
+
+/// The trace of a job.
+#[derive(Debug, Default)]
+pub struct JobTrace {
+    /// By world and rank.
+    pub ranks: Vec<RankTrace>,
+    /// Messages of which both ends are known.
+    pub messages: Vec<Message>,
+    /// Communicators by identity.
+    pub comms: BTreeMap<u64, Comm>,
+    /// The beginning of the trace, in nanoseconds since 1970.
+    pub start_unix_ns: u64,
+    /// Hosts, each of which has a clock of its own.
+    pub hosts: usize,
+}
+
+/// A communicator.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Comm {
+    /// For people.
+    pub name: String,
+    /// Rank in it, and index in [`JobTrace::ranks`], of the processes that still know it, by rank; of both groups of an
+    /// intercommunicator, where a rank may stand twice.
+    pub members: Vec<(u32, usize)>,
+    /// Whether it is an intercommunicator.
+    pub inter: bool,
+}
+
+/// A trace, and what could not be read for it.
+pub struct Looked {
+    #[allow(missing_docs)]
+    pub trace: JobTrace,
+    /// What could not be read.
+    pub errors: Vec<String>,
+}
+
+/// What was seen of a process.
+struct Seen {
+    trace: RankTrace,
+    observation: Observation,
+    process: Process,
+    comms: HashMap<u64, String>,
+}
+
+/// Looks at all processes of a job.
+#[must_use]
+pub fn of_job(job: &Job) -> Looked {
+    let symbols = job.symbols();
+    let (reader, mut seen, mut errors) = (Reader::default(), Vec::new(), Vec::new());
+    for found in &job.images {
+        match reader.read(found) {
+            Ok(Some(living)) => {
+                let symbols = found.symbols().map_or(&*symbols, |own| own.as_ref() as &dyn Locate);
+                let looked = living.look(symbols, |rank| Ok((rank::read(rank)?, rank.identities())));
+                let observation = of_image(&living.image, &living.process, symbols);
+                match looked {
+                    Ok((trace, comms)) => {
+                        seen.push(Seen { trace, observation, process: living.process, comms });
+                    }
+                    Err::<_, mpiscope_image::Error>(why) => errors.push(why.to_string()),
+                }
+            }
+            Ok(None) => {}
+            // The process ended since the list was made.
+            Err(_) if !found.held() => {}
+            Err(why) => errors.push(why.to_string()),
+        }
+    }
+    Looked { trace: joined(seen), errors }
+}
+
+/// Looks at core files and saved images, each of one process.
+#[must_use]
+pub fn of_files(paths: &[PathBuf], symbols: &dyn Locate) -> Looked {
+    let (mut seen, mut errors) = (Vec::new(), Vec::new());
+    for path in paths {
+        let read = ProcessFile::open(path).map_err(|why| why.to_string()).and_then(|file| {
+            let looked = file.look(symbols, |rank| Ok((rank::read(rank)?, rank.identities())));
+            let observation = of_image(&file.image, &file.process, symbols);
+            let (trace, comms) = looked.map_err(|why: mpiscope_image::Error| why.to_string())?;
+            Ok(Seen { trace, observation, process: file.process, comms })
+        });
+        match read {
+            Ok(one) => seen.push(one),
+            Err(why) => errors.push(why),
+        }
+    }
+    Looked { trace: joined(seen), errors }
+}
+
+impl JobTrace {
+    /// All calls.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.threads().map(|thread| thread.calls.len() as u64).sum()
+    }
+
+    /// Calls that are gone.
+    #[must_use]
+    pub fn gone(&self) -> u64 {
+        self.threads().map(|thread| thread.gone).fold(0, u64::saturating_add)
+    }
+
+    fn threads(&self) -> impl Iterator<Item = &ThreadTrace> {
+        self.ranks.iter().flat_map(|rank| &rank.threads)
+    }
+}
+
+/// Puts all times on one axis and pairs the messages.
+fn joined(mut seen: Vec<Seen>) -> JobTrace {
+    worlds::settle(&mut seen.iter_mut().map(|one| &mut one.process).collect::<Vec<_>>());
+    seen.iter_mut().for_each(|one| one.observation.world.clone_from(&one.process.world));
+    let worlds = Worlds::of(seen.iter().map(|one| &one.process));
+    seen.iter_mut().for_each(|one| one.trace.world = worlds.number(&one.process.world));
+    seen.sort_by_key(|one| (one.trace.world, one.trace.rank, one.trace.pid));
+    let offsets = offsets(&seen);
+    let offset = |one: &Seen| offsets.get(&one.process.host).copied().unwrap_or(0);
+    let first = |one: &Seen| {
+        let calls = one.trace.threads.iter().filter_map(|thread| thread.calls.first());
+        Some(calls.map(|call| call.begin_ns).min()?.saturating_add_signed(offset(one)))
+    };
+    let start_unix_ns = seen.iter().filter_map(first).min().unwrap_or(0);
+    let later: Vec<i64> =
+        seen.iter().map(|one| offset(one).wrapping_sub(start_unix_ns.cast_signed())).collect();
+    for (one, later) in seen.iter_mut().zip(&later) {
+        for call in one.trace.threads.iter_mut().flat_map(|thread| &mut thread.calls) {
+            call.begin_ns = call.begin_ns.saturating_add_signed(*later);
+            call.end_ns = call.end_ns.saturating_add_signed(*later).max(call.begin_ns);
+        }
+    }
+    let mut names = BTreeMap::new();
+    seen.iter().for_each(|one| names.extend(one.comms.iter().map(|(comm, name)| (*comm, name.clone()))));
+    let hosts = offsets.len();
+    let (observations, ranks): (Vec<_>, Vec<_>) =
+        seen.into_iter().map(|one| (one.observation, one.trace)).unzip();
+    let messages = arrows::find(&observations, &ranks, &later, &names);
+    let comms = comms(&observations, names);
+    JobTrace { ranks, messages, comms, start_unix_ns, hosts }
+}
+
+/// The communicators, with those of their members that know them; the observations are in the order of the ranks.
+fn comms(observations: &[Observation], names: BTreeMap<u64, String>) -> BTreeMap<u64, Comm> {
+    let named = |(identity, name)| (identity, Comm { name, ..Comm::default() });
+    let mut all: BTreeMap<u64, Comm> = names.into_iter().map(named).collect();
+    for (at, seen) in observations.iter().enumerate() {
+        for comm in seen.communicators.iter().filter(|comm| comm.identity != 0) {
+            let entry = all.entry(comm.identity).or_default();
+            entry.inter |= comm.remote.is_some();
+            entry.members.push((comm.rank, at));
+        }
+    }
+    for comm in all.values_mut() {
+        comm.members.sort_unstable();
+        comm.members.dedup();
+    }
+    all
+}
+
+/// What is to be added to the clock of each host to have nanoseconds since 1970. Processes of a host have read both clocks at different
+/// moments; one of them speaks for all, so that their order stays.
+fn offsets(seen: &[Seen]) -> HashMap<String, i64> {
+    let mut offsets = HashMap::new();
+    for one in seen {
+        let clock = &one.process.clock;
+        let offset = clock.start_unix_ns().wrapping_sub(clock.start_ns()).cast_signed();
+        offsets.entry(one.process.host.clone()).or_insert(offset);
+    }
+    offsets
+}

@@ -1,0 +1,181 @@
+//! Waits that are alike become one sentence.
+
+use super::chain::Origin;
+use super::{Began, Cause, Kind, Lost};
+use crate::jobs::worlds::Members;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Sentences that are kept, those with most time.
+const MOST: usize = 1000;
+
+/// What a rank did that is not known to have called anything before.
+pub const UNNAMED: &str = "computing";
+
+/// A process, by what it is called at every look: its world, its rank.
+pub type Who = (Arc<str>, Option<u32>);
+
+/// What is alike.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Alike {
+    pub kind: Kind,
+    pub function: String,
+    pub line: Option<String>,
+    pub culprit: Who,
+    pub meanwhile: String,
+}
+
+impl Alike {
+    /// Gives places that were only noted their words.
+    pub fn put_into_words(&mut self, words: &dyn Fn(&str) -> String) {
+        self.line = self.line.take().map(|line| words(&line));
+        self.meanwhile = words(&self.meanwhile);
+    }
+}
+
+/// How much of it there was.
+#[derive(Debug, Clone, Default)]
+pub struct Amount {
+    pub ranks: BTreeSet<Who>,
+    pub ns: u64,
+    pub times: u64,
+    /// With what was not seen, as far as it can be estimated.
+    pub estimated_s: f64,
+    /// Where it began, as far as that is known: who, and what it did.
+    pub origins: BTreeMap<Origin, u64>,
+}
+
+impl Amount {
+    /// Gives places that were only noted their words.
+    pub fn put_into_words(&mut self, words: &dyn Fn(&str) -> String) {
+        let mut all = BTreeMap::new();
+        for ((who, doing), ns) in std::mem::take(&mut self.origins) {
+            *all.entry((who, words(&doing).into())).or_default() += ns;
+        }
+        self.origins = all;
+    }
+}
+
+/// All waits of a job.
+pub type Amounts = BTreeMap<Alike, Amount>;
+
+/// Origins that are kept of waits that are alike.
+const MOST_ORIGINS: usize = 64;
+
+/// Adds what was found.
+pub fn add(all: &mut Amounts, key: Alike, amount: Amount) {
+    let known = all.entry(key).or_default();
+    known.ranks.extend(amount.ranks);
+    known.ns = known.ns.saturating_add(amount.ns);
+    known.times = known.times.saturating_add(amount.times);
+    known.estimated_s += amount.estimated_s;
+    for (origin, ns) in amount.origins {
+        if known.origins.len() < MOST_ORIGINS || known.origins.contains_key(&origin) {
+            let sum = known.origins.entry(origin).or_default();
+            *sum = sum.saturating_add(ns);
+        }
+    }
+}
+
+/// The first call that a look still finds has nothing before it: what its rank did is then what it did most often in that place.
+pub fn name_the_unnamed(all: &mut Amounts) {
+    let unnamed: Vec<Alike> = all.keys().filter(|key| key.meanwhile == UNNAMED).cloned().collect();
+    for key in unnamed {
+        let same = |known: &Alike| {
+            let named = known.meanwhile.starts_with(UNNAMED) && known.meanwhile != UNNAMED;
+            named && Alike { meanwhile: UNNAMED.to_owned(), ..known.clone() } == key
+        };
+        let most = all.iter().filter(|(known, _)| same(known)).max_by_key(|(_, amount)| amount.ns);
+        if let Some(named) = most.map(|(known, _)| known.clone())
+            && let Some(mut amount) = all.remove(&key)
+        {
+            let doing = [UNNAMED, &named.meanwhile].map(Arc::from);
+            let [unnamed, known] = doing.map(|doing| (key.culprit.clone(), doing));
+            if let Some(ns) = amount.origins.remove(&unnamed) {
+                *amount.origins.entry(known).or_default() += ns;
+            }
+            add(all, named, amount);
+        }
+    }
+}
+
+/// Whoever was late without having waited itself, with all that was lost by it; most time first.
+pub fn causes(all: &Amounts, thread_s: f64, number: impl Fn(&str) -> usize) -> Vec<Cause> {
+    let mut causes: BTreeMap<&Origin, (BTreeSet<&Who>, u64, u64)> = BTreeMap::new();
+    for (key, amount) in all {
+        for (origin, ns) in &amount.origins {
+            let (ranks, all, through_others) = causes.entry(origin).or_default();
+            ranks.extend(&amount.ranks);
+            *all += ns;
+            if origin.0 != key.culprit {
+                *through_others += ns;
+            }
+        }
+    }
+    let members = |who: &mut dyn Iterator<Item = &Who>| {
+        who.map(|(world, rank)| (number(world), *rank)).collect::<Members>()
+    };
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let cause = |((who, doing), (ranks, ns, through_others)): (&Origin, (BTreeSet<&Who>, u64, u64))| Cause {
+        culprit: members(&mut std::iter::once(who)),
+        doing: doing.to_string(),
+        ranks: members(&mut ranks.into_iter()),
+        seconds: seconds(ns),
+        share: part_of(seconds(ns), thread_s),
+        handed_on_s: seconds(through_others),
+    };
+    let mut causes: Vec<Cause> = causes.into_iter().map(cause).collect();
+    causes.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    causes.truncate(MOST);
+    causes
+}
+
+fn part_of(seconds: f64, all: f64) -> f64 {
+    if all > 0.0 { (seconds / all).min(1.0) } else { 0.0 }
+}
+
+/// Most time first. `number` says which of the job's worlds one is.
+pub fn list(all: Amounts, thread_s: f64, estimated: bool, number: impl Fn(&str) -> usize) -> Vec<Lost> {
+    let lost = |(key, amount): (Alike, Amount)| {
+        let seconds = amount.ns as f64 / 1e9;
+        let members = |who: &mut dyn Iterator<Item = &Who>| {
+            who.map(|(world, rank)| (number(world), *rank)).collect::<Members>()
+        };
+        let began = began(&key, &amount.origins, &members);
+        Lost {
+            kind: key.kind,
+            ranks: members(&mut amount.ranks.iter()),
+            function: key.function,
+            line: key.line,
+            seconds,
+            estimated_s: Some(amount.estimated_s).filter(|all| estimated && *all > 1.01 * seconds),
+            share: part_of(seconds, thread_s),
+            times: amount.times,
+            began,
+            culprit: members(&mut std::iter::once(&key.culprit)),
+            meanwhile: key.meanwhile,
+        }
+    };
+    let mut list: Vec<Lost> = all.into_iter().map(lost).collect();
+    list.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    list.truncate(MOST);
+    list
+}
+
+/// With whom else it began, most time first.
+fn began(
+    key: &Alike,
+    origins: &BTreeMap<Origin, u64>,
+    members: &dyn Fn(&mut dyn Iterator<Item = &Who>) -> Members,
+) -> Vec<Began> {
+    let others = origins.iter().filter(|((who, _), ns)| *who != key.culprit && **ns > 0);
+    let mut all: Vec<Began> = others
+        .map(|((who, doing), ns)| Began {
+            culprit: members(&mut std::iter::once(who)),
+            doing: doing.to_string(),
+            seconds: *ns as f64 / 1e9,
+        })
+        .collect();
+    all.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    all
+}

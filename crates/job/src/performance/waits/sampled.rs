@@ -1,0 +1,405 @@
+//! Waits that no record says, such as those for messages where these are not recorded one by one: each look at the ranks finds some of them in a call that waits for somebody
+//! ([`awaited`]: the rule of `why`), and stands for half of the time since the look before and half of that until the next. So a long wait
+//! is as long as the looks that found it, and of short ones as many are found as is due to their part of the time.
+//!
+//! A look takes time. Of those who have gone on meanwhile nothing is said: those that stood in their calls stand for them. Whoever stood
+//! there all the time waited for those of whom any moment of it shows that they had not come.
+
+use super::merge::{self, Alike, Amount, Amounts, Who};
+use super::{Kind, Lost, Waiting, can_wait_for_messages, is_collective_that_waits, is_looked_at};
+use crate::base::total::total;
+use crate::observation::{self, Observation};
+use crate::questions::why::{Awaited, Call, Part, ProcessIndex, awaited, snapshot};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Sentences that are remembered.
+const MOST: usize = 1 << 12;
+/// One that stood still stands for no more than so many.
+const MOST_STOOD_FOR: f64 = 4.0;
+/// Waits for more processes at once are not divided among them.
+const MOST_AWAITED: usize = 1 << 10;
+/// What is not so many times as long as it may be wrong by is not shown: it may be chance.
+const LEAST_ERRORS: f64 = 1.5;
+
+/// How a process stood at a look.
+#[derive(Debug, Clone, Copy)]
+pub struct Stood {
+    /// It did the same thing from the beginning of the look to the end.
+    pub steady: bool,
+    /// It was in a call whose waits are looked for.
+    pub waits: bool,
+    /// It records its messages one by one.
+    pub records: bool,
+}
+
+/// What was found until now.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Samples {
+    looks: u64,
+    /// What is estimated of each is by how much it may be wrong: the sum of the squares, in seconds.
+    #[serde(with = "super::sent")]
+    found: Amounts,
+    /// The last look: when, and what it found, which stands for the time until the next.
+    #[serde(skip)]
+    last: Option<(u64, Vec<Sample>)>,
+}
+
+/// A wait that a look has found.
+#[derive(Debug, Clone)]
+struct Sample {
+    key: Alike,
+    who: Who,
+    /// Of the wait, as many wait for several.
+    part: f64,
+    /// How long it has lasted, in seconds.
+    age_s: f64,
+}
+
+/// Waits by looks at the ranks while they ran.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Sampled {
+    /// How often the ranks were looked at.
+    pub looks: u64,
+    /// Seconds of all of them together.
+    pub seconds: f64,
+    /// Two standard errors of that.
+    pub error_s: f64,
+    /// Seconds that are not in the list, as they may be chance. Efficiencies count them, as these are means over many.
+    #[serde(default)]
+    pub unsure_s: f64,
+    /// Most time first; `times` is how often each was found.
+    pub list: Vec<Lost>,
+}
+
+impl Samples {
+    /// One more look, at all ranks of this host at one moment; `now_ns` is of `CLOCK_MONOTONIC`. Nobody: no rank was in a call whose waits
+    /// are looked for.
+    pub fn look(&mut self, now_ns: u64, seen: &[Observation], stood: &[Stood]) -> Vec<Waiting> {
+        self.looks += 1;
+        let samples = samples(seen, stood);
+        let (before_ns, before) = self.last.take().unwrap_or((now_ns, Vec::new()));
+        let gap_s = now_ns.saturating_sub(before_ns) as f64 / 1e9;
+        let middle_ns = before_ns.midpoint(now_ns);
+        let waiting = |sample: &Sample, from_ns, until_ns| {
+            let who = sample.who.clone();
+            Waiting { who, from_ns, until_ns, seconds: sample.part * gap_s / 2.0 }
+        };
+        let first = before.iter().map(|sample| waiting(sample, before_ns, middle_ns));
+        let second = samples.iter().map(|sample| waiting(sample, middle_ns, now_ns));
+        let waits = first.chain(second).collect();
+        before.iter().for_each(|sample| self.add(sample, gap_s / 2.0, 0, 0.0));
+        for sample in &samples {
+            let new = sample.age_s < gap_s;
+            self.add(sample, gap_s / 2.0, 1, if new { gap_s * sample.part } else { 0.0 });
+        }
+        self.last = Some((now_ns, samples));
+        waits
+    }
+
+    fn add(&mut self, sample: &Sample, seconds: f64, times: u64, wrong_s: f64) {
+        if self.found.len() >= MOST && !self.found.contains_key(&sample.key) {
+            return;
+        }
+        let ns = (seconds * sample.part * 1e9) as u64;
+        let estimated_s = wrong_s * wrong_s;
+        let amount =
+            Amount { ranks: [sample.who.clone()].into(), ns, times, estimated_s, ..Amount::default() };
+        merge::add(&mut self.found, sample.key.clone(), amount);
+    }
+
+    /// Whether the ranks were looked at.
+    pub fn is_empty(&self) -> bool {
+        self.looks == 0
+    }
+
+    /// What was seen on another host, of its own ranks.
+    pub fn take_in(&mut self, other: Self) {
+        self.looks = self.looks.max(other.looks);
+        for (key, amount) in other.found {
+            merge::add(&mut self.found, key, amount);
+        }
+    }
+
+    /// Says what places are called that were only noted.
+    pub fn put_into_words(&mut self, words: &dyn Fn(&str) -> String) {
+        for (mut key, amount) in std::mem::take(&mut self.found) {
+            key.put_into_words(words);
+            merge::add(&mut self.found, key, amount);
+        }
+    }
+
+    /// What it comes to. `number` says which of the job's worlds one is.
+    pub fn finish(mut self, thread_s: f64, number: impl Fn(&str) -> usize) -> Option<Sampled> {
+        if self.is_empty() {
+            return None;
+        }
+        merge::name_the_unnamed(&mut self.found);
+        let squares = total(self.found.values().map(|amount| amount.estimated_s));
+        let ns = |found: &Amounts| total(found.values().map(|amount| amount.ns as f64 / 1e9));
+        let all_s = ns(&self.found);
+        self.found.retain(|_, amount| amount.ns as f64 / 1e9 > LEAST_ERRORS * amount.estimated_s.sqrt());
+        let unsure_s = (all_s - ns(&self.found)).max(0.0);
+        let list = merge::list(self.found, thread_s, false, number);
+        let seconds = total(list.iter().map(|lost| lost.seconds));
+        Some(Sampled { looks: self.looks, seconds, error_s: 2.0 * squares.sqrt(), unsure_s, list })
+    }
+}
+
+fn samples(observations: &[Observation], stood: &[Stood]) -> Vec<Sample> {
+    let waiting = |steady: bool| stood.iter().filter(|one| one.waits && (one.steady || !steady)).count();
+    let stood_for = (waiting(false) as f64 / waiting(true).max(1) as f64).min(MOST_STOOD_FOR);
+    let model = snapshot(observations, "not looked at");
+    let names = Names::of(observations.iter().zip(stood));
+    let name = |index: ProcessIndex| {
+        let process = model.processes.get(index as usize)?;
+        names.0.get(&(process.host.as_ref(), process.pid))
+    };
+    let mut found = Vec::new();
+    for Awaited { who, call, whom } in awaited(&model) {
+        let Some((me, own, stood)) = name(who).filter(|(.., stood)| stood.steady) else { continue };
+        let looked_at = is_looked_at(&call.function, stood.records);
+        // Other looks count most collectives; what completes a persistent one, or one between two groups, completes messages too.
+        let waits = is_collective_that_waits(&call.function) || can_wait_for_messages(&call.function);
+        let members = (looked_at || waits) && !is_counted(own, call);
+        let whom =
+            whom.into_iter().filter(|(_, part)| if *part == Part::Member { members } else { looked_at });
+        let whom: Vec<_> = whom.collect();
+        let count = whom.len();
+        for (culprit, part) in whom.into_iter().filter(|_| count <= MOST_AWAITED) {
+            let Some((other, seen, _)) = name(culprit) else { continue };
+            let key = Alike {
+                kind: kind(part, &call.function),
+                function: call.function.to_string(),
+                line: call.place.as_deref().map(str::to_owned),
+                culprit: other.clone(),
+                meanwhile: meanwhile(seen),
+            };
+            let age_s = call.age_s.unwrap_or(0.0);
+            found.push(Sample { key, who: me.clone(), part: stood_for / count as f64, age_s });
+        }
+    }
+    found
+}
+
+/// Whether the collectives that a call waits for are those that are counted by their numbers: of a communicator of one group, and not
+/// persistent.
+fn is_counted(own: &Observation, call: &Call) -> bool {
+    let here = |known: &&observation::Call| {
+        *known.function == *call.function && known.place.as_deref() == call.place.as_deref()
+    };
+    let open = own.threads.iter().filter_map(|thread| thread.call.as_ref()).filter(here);
+    let mut collectives = open.flat_map(|call| &call.needs).filter_map(|need| match need {
+        observation::Need::Collective(collective) => Some(collective),
+        observation::Need::Neighbors { collective, .. } => Some(&**collective),
+        _ => None,
+    });
+    let between_two =
+        |comm| own.communicators.iter().any(|known| known.identity == comm && known.remote.is_some());
+    collectives.all(|one| {
+        one.starts == 0
+            && own.history.iter().any(|history| history.comm == one.comm)
+            && !between_two(one.comm)
+    })
+}
+
+fn kind(part: Part, function: &str) -> Kind {
+    match (part, function) {
+        (Part::Sender, _) => Kind::LATE_SENDER,
+        (Part::Receiver, _) => Kind::LATE_RECEIVER,
+        (Part::Member, _) => Kind::of_all(function),
+        (Part::Actor, "MPI_Win_start" | "MPI_Win_complete") => Kind::LATE_POST,
+        (Part::Actor, "MPI_Win_wait") => Kind::EARLY_WAIT,
+        (Part::Actor, _) => Kind::LOCK,
+    }
+}
+
+/// Who they are, and how they stood, by host and process.
+struct Names<'a>(HashMap<(&'a str, u32), (Who, &'a Observation, Stood)>);
+
+impl<'a> Names<'a> {
+    fn of(all: impl Iterator<Item = (&'a Observation, &'a Stood)>) -> Self {
+        let mut worlds: HashMap<&str, Arc<str>> = HashMap::new();
+        let name = |(seen, stood): (&'a Observation, &'a Stood)| {
+            let world = worlds.entry(&seen.world).or_insert_with(|| seen.world.as_str().into());
+            ((seen.host.as_str(), seen.pid), ((Arc::clone(world), seen.rank), seen, *stood))
+        };
+        Self(all.map(name).collect())
+    }
+}
+
+/// `in MPI_Recv at heat.c:40`, `computing after MPI_Send at heat.c:38`: what exact waits are said to be for, too.
+fn meanwhile(seen: &Observation) -> String {
+    let inside = |thread: &observation::Thread| {
+        let call = thread.call.as_ref().filter(|call| !call.polling)?;
+        Some(match &call.place {
+            Some(place) => format!("in {} at {place}", call.function),
+            None => format!("in {}", call.function),
+        })
+    };
+    let threads = || seen.threads.iter().filter(|thread| !thread.ended);
+    let after = || threads().map(|thread| &thread.after).find(|after| !after.is_empty());
+    threads().find_map(inside).unwrap_or_else(|| match after() {
+        Some(after) => format!("{} after {after}", merge::UNNAMED),
+        None => merge::UNNAMED.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::{Call, Communicator, Need, Receive, Stage, Thread};
+
+    const WORLD: u64 = 9;
+
+    fn rank(rank: u32, call: Option<(&str, Option<u32>, f64)>) -> Observation {
+        let call = call.map(|(function, from, age_s)| Call {
+            function: function.to_owned(),
+            place: Some("heat.c:40".to_owned()),
+            age_s: Some(age_s),
+            needs: vec![Need::Message(Receive {
+                comm: WORLD,
+                from,
+                tag: Some(1),
+                order: u64::MAX,
+                ..Receive::default()
+            })],
+            ..Call::default()
+        });
+        let after = if call.is_none() { "MPI_Send at heat.c:38".to_owned() } else { String::new() };
+        Observation {
+            world: "w".to_owned(),
+            rank: Some(rank),
+            size: Some(3),
+            host: "h".to_owned(),
+            pid: 100 + rank,
+            stage: Stage::Running,
+            threads: vec![Thread { call, after, ..Thread::default() }],
+            communicators: vec![Communicator { identity: WORLD, rank, size: 3, ..Communicator::default() }],
+            ..Observation::default()
+        }
+    }
+
+    fn looks(samples: &mut Samples, from_ms: u64, count: u64, seen: &dyn Fn(u64) -> Vec<Observation>) {
+        let stood = |seen: &Observation| Stood {
+            steady: seen.rank != Some(RESTLESS),
+            waits: seen.threads.iter().any(|thread| thread.call.is_some()),
+            records: false,
+        };
+        for look in 0..count {
+            let seen = seen(look);
+            let stood: Vec<Stood> = seen.iter().map(stood).collect();
+            samples.look((from_ms + 10 * look) * 1_000_000, &seen, &stood);
+        }
+    }
+
+    /// A rank that goes on while it is looked at.
+    const RESTLESS: u32 = 3;
+
+    #[test]
+    fn who_stood_still_stands_for_those_who_did_not() {
+        let mut all = Samples::default();
+        let waits = Some(("MPI_Recv", Some(0), 0.001));
+        looks(&mut all, 0, 101, &|_| vec![rank(0, None), rank(1, waits), rank(RESTLESS, waits)]);
+        let found = all.finish(2.0, |_| 0).unwrap();
+        assert!((found.seconds - 2.0).abs() < 0.02, "{found:#?}");
+        assert_eq!(found.list.len(), 1);
+    }
+
+    #[test]
+    fn with_recorded_messages_only_what_no_record_says_is_looked_for() {
+        let mut all = Samples::default();
+        for look in 0..50u64 {
+            let age = 0.01 * look as f64;
+            let seen = [
+                rank(0, None),
+                rank(1, Some(("MPI_Recv", Some(0), age))),
+                rank(2, Some(("MPI_Win_wait", Some(0), age))),
+            ];
+            let stood = Stood { steady: true, waits: true, records: true };
+            all.look(10_000_000 * look, &seen, &[stood; 3]);
+        }
+        let found = all.finish(1.5, |_| 0).unwrap();
+        let functions: Vec<&str> = found.list.iter().map(|lost| lost.function.as_str()).collect();
+        assert_eq!(functions, ["MPI_Win_wait"]);
+    }
+
+    #[test]
+    fn persistent_collectives_are_looked_for_where_messages_are_recorded_too() {
+        let mut all = Samples::default();
+        let waits = |number: u32, starts: u16, age: f64| {
+            let mut seen = rank(number, Some(("MPI_Wait", None, age)));
+            let collective = observation::Collective {
+                comm: WORLD,
+                number: 1,
+                starts,
+                function: "MPI_Allreduce".to_owned(),
+                ..observation::Collective::default()
+            };
+            let call = seen.threads.iter_mut().find_map(|thread| thread.call.as_mut()).unwrap();
+            call.needs = vec![Need::Collective(collective)];
+            seen.history = vec![observation::History { comm: WORLD, ..observation::History::default() }];
+            seen
+        };
+        let stood = Stood { steady: true, waits: true, records: true };
+        for look in 0..50u64 {
+            let seen = |starts| [rank(0, None), waits(1, starts, 0.01 * look as f64), rank(2, None)];
+            all.look(10_000_000 * look, &seen(1), &[stood; 3]);
+        }
+        let found = all.finish(1.5, |_| 0).unwrap();
+        assert!((found.seconds - 0.49).abs() < 0.011, "{found:#?}");
+        assert!(
+            found.list.iter().all(|lost| lost.function == "MPI_Wait" && lost.kind == Kind::N_TO_N),
+            "{found:#?}"
+        );
+    }
+
+    #[test]
+    fn a_wait_is_as_long_as_the_looks_that_found_it() {
+        let mut all = Samples::default();
+        looks(&mut all, 0, 10, &|_| Vec::new());
+        let waiting = |look: u64| {
+            let age = 0.01 * look as f64 + 0.005;
+            vec![rank(0, None), rank(1, Some(("MPI_Recv", Some(0), age))), rank(2, None)]
+        };
+        looks(&mut all, 100, 50, &waiting);
+        looks(&mut all, 600, 10, &|_| Vec::new());
+        let found = all.finish(2.1, |_| 0).unwrap();
+        assert_eq!(found.looks, 70);
+        let [lost] = found.list.as_slice() else { panic!("{found:#?}") };
+        assert!((lost.seconds - 0.5).abs() < 0.011, "{lost:?}");
+        assert_eq!((lost.kind, lost.times), (Kind::LATE_SENDER, 50));
+        assert!(
+            (found.error_s - 0.02).abs() < 1e-6,
+            "one wait, found at its beginning once: {}",
+            found.error_s
+        );
+        let said = lost.to_string();
+        assert!(said.starts_with("rank 1 lost 500 ms"), "{said}");
+        assert!(
+            said.ends_with(
+                "in MPI_Recv at heat.c:40 waiting for rank 0, which was computing after MPI_Send at heat.c:38"
+            ),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn wildcards_and_rare_finds_say_nothing_and_collectives_are_counted_elsewhere() {
+        let mut all = Samples::default();
+        looks(&mut all, 0, 50, &|look| {
+            let rare = (look % 25 == 0).then_some(("MPI_Recv", Some(0), 0.001));
+            vec![rank(0, None), rank(1, rare), rank(2, Some(("MPI_Recv", None, 1.0)))]
+        });
+        looks(&mut all, 500, 50, &|_| vec![rank(0, None), rank(1, Some(("MPI_Barrier", Some(0), 1.0)))]);
+        let found = all.clone().finish(1.0, |_| 0).unwrap();
+        assert_eq!((found.list, found.seconds), (Vec::new(), 0.0));
+        assert!((found.unsure_s - 0.015).abs() < 1e-6, "what may be chance is not lost: {}", found.unsure_s);
+        let text = serde_json::to_string(&all).unwrap();
+        let sent: Samples = serde_json::from_str(&text).unwrap();
+        assert_eq!(sent.found.len(), all.found.len());
+    }
+}

@@ -1,0 +1,399 @@
+//! Messages of a whole run, from many looks: each is paired once, by its number.
+//!
+//! ```text
+//! new lines ──► queue of each way (sender, receiver, communicator, tag) ──► pairs ──► calls with their longest wait
+//! ```
+//!
+//! The first that was sent goes to the receive that was posted first. A receive is paired at the look after the one that found it, so
+//! that those that were posted before it and completed later stand in front of it. Where lines were overwritten between two looks,
+//! numbers that both ends count say who belongs to whom from there on.
+//!
+//! A call is reported two looks after the last of its messages: it may complete several, and waits for the one that came last.
+
+use super::Wait;
+use super::find::{Hosts, of_message};
+use super::merge::Who;
+use super::named::{NamedWait, Names};
+use crate::observation::Observation;
+use crate::observation::ledger::Line;
+use crate::questions::why::{Ends, Joined, ProcessIndex};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+
+/// Lines that wait for their other end.
+const MOST: usize = 1 << 18;
+/// Looks from the last message of a call until it is reported.
+const SETTLED: u64 = 2;
+/// Looks from that which finds a message until its calls are reported: it is paired at the next one.
+pub const LATER: usize = SETTLED as usize + 1;
+/// Looks until it is forgotten. A message of it of which the other end comes that late was none that it waited for.
+const FORGOTTEN: u64 = 64;
+
+/// Looks until whoever is not found is on another host, and how many lines wait for that.
+const FOUND: u64 = 16;
+const MOST_ALONE: usize = 1 << 14;
+
+/// A process at every look.
+type Id = usize;
+
+/// Sender, receiver, communicator.
+type Pair = (Id, Id, u64);
+
+/// What was seen of the messages until now.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Stream {
+    /// Host and number of the processes, once nothing comes after.
+    followed: HashSet<(String, u32)>,
+    /// Messages of which both ends were seen.
+    seen: u64,
+    #[serde(skip)]
+    open: Open,
+}
+
+/// What is not settled yet.
+#[derive(Debug, Clone, Default)]
+struct Open {
+    looks: u64,
+    ids: HashMap<(String, u32), Id>,
+    /// How far the rings of each process have been taken in: sent, received.
+    taken: HashMap<Id, (u64, u64)>,
+    pairs: HashMap<Pair, Counted>,
+    /// By pair, tag, and whether it is partitioned.
+    ways: BTreeMap<(Pair, i32, bool), Queue>,
+    /// Lines of processes whose partner was not seen yet, with the look that found them: one may be found later than others. Sent ones are
+    /// marked.
+    alone: Vec<(Id, Line, bool, u64)>,
+    /// Sends without an end of which the receive is known, by sender and place.
+    unfinished: HashMap<(Id, u64), (Id, Line, Line)>,
+    /// By process and beginning.
+    calls: BTreeMap<(Id, u64), Call>,
+    /// The look that found a gap last.
+    gap: Option<u64>,
+}
+
+/// The numbers that the next message between two processes should have.
+#[derive(Debug, Clone, Copy)]
+struct Counted {
+    sent: u32,
+    received: u32,
+    gap: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Queue {
+    sent: VecDeque<Line>,
+    /// With the look that found it.
+    received: VecDeque<(Line, u64)>,
+}
+
+/// A call that completed messages of which both ends are known.
+#[derive(Debug, Clone)]
+struct Call {
+    until_ns: u64,
+    /// The waits for the message that came last, one after the other.
+    waits: Vec<NamedWait>,
+    /// When they ended.
+    waited_until_ns: u64,
+    /// A message was there that was received later.
+    wrong_order: bool,
+    /// The look that found one of them last.
+    look: u64,
+    reported: bool,
+}
+
+/// What is known of calls that have been over for a while.
+#[derive(Default)]
+pub struct Settled {
+    /// Their waits, of each those for the message that came last.
+    pub waits: Vec<NamedWait>,
+    /// Nanoseconds in them.
+    pub inside_ns: u64,
+    /// No message of them is missing.
+    pub all: bool,
+    /// Sender and receiver of each message that was paired now, and when both ends were there.
+    pub met: Vec<(u64, Who, Who)>,
+}
+
+impl Stream {
+    /// Whether messages of this process were followed.
+    pub fn knows(&self, seen: &Observation) -> bool {
+        self.followed.contains(&(seen.host.clone(), seen.pid))
+    }
+
+    /// Messages of which both ends were seen.
+    pub fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// Forgets all but whose messages were followed, and how many.
+    pub fn close(&mut self) {
+        self.followed.extend(std::mem::take(&mut self.open).ids.into_keys());
+    }
+
+    /// What was seen on another host.
+    pub fn take_in(&mut self, other: Self) {
+        self.followed.extend(other.followed);
+        self.seen = self.seen.saturating_add(other.seen);
+    }
+
+    /// Takes in one more look. At the last one nothing comes after: all is paired, and all calls are reported.
+    pub fn look(&mut self, joined: &Joined<'_>, hosts: &Hosts<'_>, names: &Names<'_>, last: bool) -> Settled {
+        let (settled, seen) = self.open.look(joined, hosts, names, last);
+        self.seen = self.seen.saturating_add(seen);
+        settled
+    }
+}
+
+impl Open {
+    fn look(
+        &mut self,
+        joined: &Joined<'_>,
+        hosts: &Hosts<'_>,
+        names: &Names<'_>,
+        last: bool,
+    ) -> (Settled, u64) {
+        self.looks += 1;
+        let mut ids: HashMap<ProcessIndex, Id> = HashMap::new();
+        // Also who has no ledger yet: it is made with the first message, and that may be under way.
+        for (me, _, _, seen) in joined.processes() {
+            let next = self.ids.len();
+            ids.insert(me, *self.ids.entry((seen.host.clone(), seen.pid)).or_insert(next));
+        }
+        let indexes: HashMap<Id, ProcessIndex> = ids.iter().map(|(me, id)| (*id, *me)).collect();
+        let mut found: Vec<(Id, Id, Line, Line)> = Vec::new();
+        let mut before: HashMap<Id, Vec<(Line, bool, u64)>> = HashMap::new();
+        for (id, line, sent, look) in std::mem::take(&mut self.alone) {
+            before.entry(id).or_default().push((line, sent, look));
+        }
+        for (me, _, _, seen) in joined.processes() {
+            let Some(id) = ids.get(&me) else { continue };
+            let mut partners: HashMap<(u64, u32), Option<Id>> = HashMap::new();
+            let mut partner = |line: &Line| {
+                *partners.entry((line.comm, line.peer)).or_insert_with(|| {
+                    let other = joined.partner(me, line.comm, line.peer)?;
+                    ids.get(&other).filter(|_| hosts.are_on_one_host([&me, &other])).copied()
+                })
+            };
+            for (line, sent, look) in before.remove(id).unwrap_or_default() {
+                self.join(*id, line, sent, look, &mut partner);
+            }
+            let Some(ledger) = &seen.ledger else { continue };
+            for line in &ledger.sent.lines {
+                found.extend(self.sent(*id, line, &mut partner));
+            }
+            for line in &ledger.received.lines {
+                self.received(*id, line, &mut partner);
+            }
+        }
+        let rest =
+            before.into_iter().flat_map(|(id, lines)| lines.into_iter().map(move |(a, b, c)| (id, a, b, c)));
+        self.alone.extend(rest);
+        let ended = found.len();
+        found.extend(self.pair(last));
+        // All calls first: a message overtakes others of any sender and tag.
+        for (sender, receiver, sent, received) in &found {
+            if indexes.contains_key(sender) && indexes.contains_key(receiver) {
+                self.completed(*sender, sent);
+                self.completed(*receiver, received);
+            }
+        }
+        for (sender, receiver, sent, received) in &found {
+            let (Some(from), Some(to)) = (indexes.get(sender), indexes.get(receiver)) else { continue };
+            let ends = Ends { sender: *from, receiver: *to, comm: 0, sent, received };
+            self.overtaken(&ends, *receiver);
+            let [in_probe, of_receiver, of_sender] = of_message(&ends);
+            self.record(*receiver, &in_probe, names);
+            self.record(*receiver, &of_receiver, names);
+            self.record(*sender, &of_sender, names);
+        }
+        let met = found.iter().filter_map(|(sender, receiver, sent, received)| {
+            let [from, to] = [indexes.get(sender)?, indexes.get(receiver)?].map(|who| names.name(*who));
+            Some((sent.posted_ns.max(received.posted_ns), from, to))
+        });
+        let met = met.collect();
+        (Settled { met, ..self.settle(last) }, (found.len() - ended) as u64)
+    }
+
+    /// A line of what was sent; gives the message if it is the end of one that is paired already.
+    fn sent(
+        &mut self,
+        me: Id,
+        line: &Line,
+        partner: &mut dyn FnMut(&Line) -> Option<Id>,
+    ) -> Option<(Id, Id, Line, Line)> {
+        let taken = self.taken.entry(me).or_default();
+        if line.place >= taken.0 {
+            taken.0 = line.place + 1;
+            self.join(me, line.clone(), true, self.looks, partner);
+            return None;
+        }
+        line.waited.as_ref()?;
+        if let Some((to, _, received)) = self.unfinished.remove(&(me, line.place)) {
+            return Some((me, to, line.clone(), received));
+        }
+        let to = partner(line)?;
+        let queue = self.ways.get_mut(&((me, to, line.comm), line.tag, line.partitioned))?;
+        let at = queue.sent.binary_search_by_key(&line.place, |known| known.place).ok()?;
+        let known = queue.sent.get_mut(at).filter(|known| known.waited.is_none())?;
+        known.waited.clone_from(&line.waited);
+        None
+    }
+
+    fn received(&mut self, me: Id, line: &Line, partner: &mut dyn FnMut(&Line) -> Option<Id>) {
+        let taken = self.taken.entry(me).or_default();
+        if line.place < taken.1 {
+            return;
+        }
+        taken.1 = line.place + 1;
+        self.join(me, line.clone(), false, self.looks, partner);
+    }
+
+    /// Puts a line that a look has found for the first time where its other end will be.
+    fn join(
+        &mut self,
+        me: Id,
+        line: Line,
+        sent: bool,
+        look: u64,
+        partner: &mut dyn FnMut(&Line) -> Option<Id>,
+    ) {
+        let Some(other) = partner(&line) else {
+            if look + FOUND > self.looks && self.alone.len() < MOST_ALONE {
+                self.alone.push((me, line, sent, look));
+            }
+            return;
+        };
+        if sent {
+            let pair = (me, other, line.comm);
+            self.count(pair, |counted| &mut counted.sent, line.nth);
+            self.way(pair, &line).sent.push_back(line);
+            return;
+        }
+        let (now, pair) = (self.looks, (other, me, line.comm));
+        self.count(pair, |counted| &mut counted.received, line.nth);
+        let queue = &mut self.way(pair, &line).received;
+        let at = queue.partition_point(|(known, _)| known.order <= line.order);
+        queue.insert(at, (line, now));
+    }
+
+    fn way(&mut self, pair: Pair, line: &Line) -> &mut Queue {
+        self.ways.entry((pair, line.tag, line.partitioned)).or_default()
+    }
+
+    /// Sees whether lines are missing.
+    fn count(&mut self, pair: Pair, side: impl Fn(&mut Counted) -> &mut u32, nth: u32) {
+        let known = self.pairs.entry(pair).or_insert(Counted { sent: 1, received: 1, gap: false });
+        if std::mem::replace(side(known), nth.wrapping_add(1)) != nth {
+            known.gap = true;
+            self.gap = Some(self.looks);
+        }
+    }
+
+    /// The calls that a message was waited for in.
+    fn completed(&mut self, me: Id, line: &Line) {
+        for waited in line.calls() {
+            let new = Call {
+                until_ns: waited.until_ns,
+                waits: Vec::new(),
+                waited_until_ns: 0,
+                wrong_order: false,
+                look: self.looks,
+                reported: false,
+            };
+            self.calls.entry((me, waited.from_ns)).or_insert(new).look = self.looks;
+        }
+    }
+
+    /// Whoever waited for a late sender while this message was there already, and was received later, asked in the wrong order.
+    fn overtaken(&mut self, ends: &Ends<'_>, receiver: Id) {
+        let there = (receiver, ends.sent.posted_ns.saturating_add(1))..(receiver, ends.received.posted_ns);
+        if there.start >= there.end {
+            return;
+        }
+        for (_, call) in self.calls.range_mut(there) {
+            if call.until_ns <= ends.received.posted_ns {
+                call.wrong_order = true;
+            }
+        }
+    }
+
+    /// Messages of which both ends are there.
+    fn pair(&mut self, last: bool) -> Vec<(Id, Id, Line, Line)> {
+        let Self { ways, pairs, looks, unfinished, .. } = self;
+        let mut found = Vec::new();
+        let mut waiting = 0;
+        for ((pair, ..), queue) in ways.iter_mut() {
+            let gap = pairs.get(pair).is_some_and(|counted| counted.gap);
+            while let Some((sent, received)) = queue.next(gap, |look| last || look < *looks) {
+                if sent.waited.is_none() && unfinished.len() < MOST {
+                    let ends = (pair.1, sent.clone(), received.clone());
+                    unfinished.insert((pair.0, sent.place), ends);
+                }
+                found.push((pair.0, pair.1, sent, received));
+            }
+            waiting += queue.sent.len() + queue.received.len();
+        }
+        if waiting > MOST {
+            ways.clear();
+            pairs.values_mut().for_each(|counted| counted.gap = true);
+        } else {
+            ways.retain(|_, queue| !queue.sent.is_empty() || !queue.received.is_empty());
+        }
+        found
+    }
+
+    /// The waits of one end for a message, one after the other: a call that completes several waits for the one that came last.
+    fn record(&mut self, who: Id, waits: &[Wait], names: &Names<'_>) {
+        let Some(last) = waits.last() else { return };
+        let Some(call) = self.calls.get_mut(&(who, last.in_call)) else { return };
+        let until_ns = last.span.until.min(call.until_ns);
+        if until_ns <= call.waited_until_ns {
+            return;
+        }
+        call.waited_until_ns = until_ns;
+        let named = waits.iter().map(|wait| NamedWait {
+            ns: wait.span.until.min(call.until_ns).saturating_sub(wait.span.from),
+            ..names.named(wait)
+        });
+        call.waits = named.filter(|named| named.ns > 0).collect();
+    }
+
+    fn settle(&mut self, last: bool) -> Settled {
+        let (looks, mut settled) = (self.looks, Settled::default());
+        self.calls.retain(|(_, from_ns), call| {
+            if !call.reported && (last || call.look + SETTLED <= looks) {
+                call.reported = true;
+                let inside_ns = call.until_ns.saturating_sub(*from_ns);
+                settled.inside_ns = settled.inside_ns.saturating_add(inside_ns);
+                let waits = call.waits.iter().cloned();
+                settled.waits.extend(waits.map(|named| named.in_order(!call.wrong_order)));
+            }
+            call.look + FORGOTTEN > looks
+        });
+        settled.all = self.gap.is_none_or(|gap| gap + SETTLED + 1 < looks);
+        settled
+    }
+}
+
+impl Queue {
+    /// The next message of which both ends are there, if the receive is `settled`. After a gap the numbers of both ends say which they
+    /// are; those whose other end is missing are dropped.
+    fn next(&mut self, gap: bool, settled: impl Fn(u64) -> bool) -> Option<(Line, Line)> {
+        if gap && !self.received.iter().is_sorted_by_key(|(line, _)| line.nth) {
+            self.received.make_contiguous().sort_by_key(|(line, _)| line.nth);
+        }
+        loop {
+            let (sent, (received, look)) = (self.sent.front()?, self.received.front()?);
+            if !settled(*look) {
+                return None;
+            }
+            // Modulo 2^32.
+            let apart = sent.nth.wrapping_sub(received.nth).cast_signed();
+            if !gap || apart == 0 {
+                return Some((self.sent.pop_front()?, self.received.pop_front()?.0));
+            }
+            if apart < 0 { _ = self.sent.pop_front() } else { _ = self.received.pop_front() }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! A process as the evidence file has it in which it was saved.
+
+use super::live::{PAUSES, has};
+use crate::jobs::evidence::About;
+use crate::model::process::Process;
+use crate::observation::Context;
+
+/// What a host's kernel said of a process when it was saved.
+pub struct Earlier<'a> {
+    pub about: &'a About,
+    pub process: &'a Process,
+    pub ended: Option<String>,
+}
+
+impl Context for Earlier<'_> {
+    fn doing(&self, tid: u32) -> String {
+        self.about.doing.get(&tid).cloned().unwrap_or_default()
+    }
+
+    fn at(&self, tid: u32) -> Option<String> {
+        self.about.at.get(&tid).cloned()
+    }
+
+    fn pauses(&self, tid: u32) -> bool {
+        self.about.doing.get(&tid).is_some_and(|doing| doing == PAUSES)
+    }
+
+    fn others(&self) -> Vec<u32> {
+        self.about.doing.keys().copied().filter(|tid| !has(self.process, *tid)).collect()
+    }
+
+    fn ended(&self) -> Option<String> {
+        self.ended.clone()
+    }
+}

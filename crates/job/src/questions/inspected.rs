@@ -1,0 +1,118 @@
+//! A process whose objects are looked at: its image, and where what the image does not have is looked for.
+
+use crate::Error;
+use crate::base::clock::Moment;
+use crate::jobs::evidence::Symbols;
+use crate::jobs::job_image::JobImage;
+use crate::jobs::live_process::{self, Living};
+use crate::jobs::symbols::FileSymbols;
+use crate::model::locate::Locate;
+use crate::model::objects::memory::{FilesAndMemory, Memory};
+use crate::model::objects::{FileContext, Kind, ProcessContext, Reader};
+use crate::model::process::Process;
+use crate::questions::leaks::{self, Count, Site};
+use crate::sources::core;
+use crate::sources::image_source::{Bytes, open_file};
+use mpiscope_image::Image;
+use mpiscope_image::layout::{self, Recording, SectionKind, State};
+use mpiscope_target::Core;
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A process whose objects are looked at.
+pub struct Inspected {
+    image: Image<Bytes>,
+    memory: Memory,
+    /// The process.
+    pub process: Process,
+    /// Whether it is there; `None` for a file.
+    pub alive: Option<bool>,
+    /// Words for its addresses, if it is in an evidence file.
+    kept: Option<Arc<Symbols>>,
+}
+
+impl Inspected {
+    /// A process of a running job; nothing if it has not called MPI.
+    ///
+    /// # Errors
+    /// When its image cannot be read.
+    pub fn of_job(reader: &live_process::Reader, found: &JobImage) -> Result<Option<Self>, Error> {
+        let Some(Living { image, process, alive, outer_pid }) = reader.read(found)? else { return Ok(None) };
+        let memory = outer_pid.map_or(Memory::None, |pid| Memory::Process(pid, OnceCell::new()));
+        let kept = found.symbols().cloned();
+        Ok(Some(Self { image, memory, process, alive: Some(alive), kept }))
+    }
+
+    /// The process of a core file or a saved image.
+    ///
+    /// # Errors
+    /// When the file is neither.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let (image, memory) = match Core::open(path) {
+            Ok(core) => {
+                let core = Arc::new(core);
+                (core::image(&core)?, Memory::Core(core))
+            }
+            Err(_) => (open_file(path)?, Memory::None),
+        };
+        // Ages are those at the last moment that the image knows, not those of now.
+        let now: Option<Moment> = None;
+        let process = Process::read(&image, now)
+            .map_err(|why| Error::Image { what: path.display().to_string(), why })?;
+        Ok(Self { image, memory, process, alive: None, kept: None })
+    }
+
+    /// Why there are no objects to show, if that is so.
+    pub fn blind(&self) -> Option<String> {
+        if self.process.state.0 < State::INITIALIZED.0 {
+            return Some("it has not been through MPI_Init yet: there are no objects".into());
+        }
+        let table = self.image.table::<layout::Process>(SectionKind::PROCESS).ok()?;
+        let facts = self.image.get::<layout::Process>(&table, 0).ok()?.value;
+        let records = facts.recording.get() & Recording::OBJECTS.0 != 0;
+        (!records).then(|| {
+            "objects are not recorded in it: leave MPISCOPE_RECORD unset, or add `objects` to it".into()
+        })
+    }
+
+    /// One look at its objects.
+    ///
+    /// # Errors
+    /// When the image is damaged.
+    pub fn look<T>(
+        &self,
+        symbols: &FileSymbols,
+        look: impl FnOnce(&Reader<'_, Bytes>, &dyn ProcessContext) -> T,
+    ) -> Result<T, Error> {
+        let files = FileContext::new(&self.process, self.words(symbols));
+        let context = FilesAndMemory { files, memory: &self.memory };
+        let reader = Reader::new(&self.image, &context)?;
+        Ok(look(&reader, &context))
+    }
+
+    fn words<'a>(&'a self, symbols: &'a FileSymbols) -> &'a dyn Locate {
+        match &self.kept {
+            Some(kept) => kept,
+            None => symbols,
+        }
+    }
+
+    /// How many objects of each kind there are.
+    ///
+    /// # Errors
+    /// When a table is damaged.
+    pub fn counts(&self, symbols: &FileSymbols) -> Result<BTreeMap<Kind, Count>, Error> {
+        let count = |reader: &Reader<'_, Bytes>, kind: Kind| Ok((kind, leaks::count(reader, kind)?));
+        self.look(symbols, |reader, _| Kind::ALL.iter().map(|kind| count(reader, *kind)).collect())?
+    }
+
+    /// Places that made what is not freed.
+    ///
+    /// # Errors
+    /// When a table is damaged.
+    pub fn sites(&self, symbols: &FileSymbols) -> Result<Vec<Site>, Error> {
+        Ok(leaks::sites(&self.image, &self.process, self.words(symbols))?)
+    }
+}

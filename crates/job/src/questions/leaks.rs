@@ -1,0 +1,227 @@
+//! What was made and not freed, grouped by the place that made it; and how many objects there are of each kind.
+//!
+//! Only the head of each record is read, so that a million objects are no burden.
+
+use crate::jobs::worlds::Members;
+use crate::model::locate::{Locate, place};
+use crate::model::objects::{Kind, Lifetime, Reader};
+use crate::model::process::Process;
+use mpiscope_image::derive::live;
+use mpiscope_image::objects::{Flag, Head, Life};
+use mpiscope_image::traffic::Request;
+use mpiscope_image::{Error, Image, Source};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Records of one kind that are looked at.
+const MOST_RECORDS: u64 = 1 << 24;
+/// Places that are told apart in one process.
+const MOST_SITES: usize = 1 << 12;
+
+/// How many objects of a kind a process has.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Count {
+    /// Made by the program and not freed.
+    pub live: u64,
+    /// Freed by the program, and MPI still holds them.
+    pub marked: u64,
+    /// Freed, and still known.
+    pub freed: u64,
+    /// Predefined ones that the program has used.
+    pub predefined: u64,
+}
+
+/// A place in one process that made objects which were not freed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Site {
+    /// Their kind.
+    pub kind: Kind,
+    /// The function that made them.
+    pub function: String,
+    /// `file:line`, or function (else module) and offset.
+    pub place: String,
+    /// Requests whose operation was started and not completed.
+    pub active: bool,
+    /// Of active ones: where another request was made in the variable that held the handle.
+    pub overwritten: Option<String>,
+    /// How many.
+    pub count: u64,
+}
+
+/// The same place on all ranks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Leak {
+    /// Kind of the objects.
+    pub kind: Kind,
+    /// The function that made them.
+    pub function: String,
+    /// `file:line`, or function (else module) and offset.
+    pub place: String,
+    /// How many on all ranks together.
+    pub count: u64,
+    /// Requests whose operation was started and not completed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub active: bool,
+    /// Of active ones: where another request was made in the variable that held the handle. The findings say it.
+    #[serde(skip)]
+    pub overwritten: Option<String>,
+    /// Ranks that made them.
+    pub ranks: Members,
+}
+
+/// `4 communicators, MPI_Comm_dup at solver.c:12 (ranks [0-3])`.
+impl fmt::Display for Leak {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = noun(self.kind, self.count);
+        let rank = if self.ranks.is_empty() { String::new() } else { format!(" ({})", self.ranks.named()) };
+        write!(f, "{} {word}, {} at {}{rank}", self.count, self.function, self.place)
+    }
+}
+
+/// The kind in words: `communicator`, `communicators`.
+pub fn noun(kind: Kind, count: u64) -> String {
+    let word = kind.noun();
+    format!("{word}{}", if count == 1 { "" } else { "s" })
+}
+
+/// What the head of an object says about its place in the counts.
+fn heads<S: Source>(
+    image: &Image<S>,
+    kind: Kind,
+    mut each: impl FnMut(u64, &Head, u64),
+) -> Result<(), Error> {
+    let table = image.table::<Head>(kind.section())?;
+    for index in 0..table.len().min(MOST_RECORDS) {
+        // A table that continues in a further section may have left room behind.
+        let Ok(head) = image.get::<Head>(&table, index) else { continue };
+        let head = head.value;
+        let count = match kind == Kind::Request && live::is_shared(&head) {
+            true => image.get::<Request>(&table, index).map_or(0, |r| live::requests(&r.value)),
+            false => 1,
+        };
+        each(index, &head, count);
+    }
+    Ok(())
+}
+
+/// How many objects of a kind there are.
+///
+/// # Errors
+/// When the table is damaged or cannot be read.
+pub fn count<S: Source>(reader: &Reader<'_, S>, kind: Kind) -> Result<Count, Error> {
+    let mut count = Count::default();
+    heads(reader.image(), kind, |_, head, n| match Life(head.life.get()) {
+        Life::LIVE if live::is_live(head) => count.live = count.live.saturating_add(n),
+        Life::LIVE => count.predefined += 1,
+        Life::EMPTY => {}
+        _ if reader.standing(head) == Lifetime::Marked => count.marked += 1,
+        _ => count.freed += 1,
+    })?;
+    Ok(count)
+}
+
+fn is_active(head: &Head) -> bool {
+    let flags = head.flags.get();
+    let started = flags & Flag::ACTIVE.0 != 0 && flags & (Flag::COMPLETE.0 | Flag::CANCELLED.0) == 0;
+    started && !live::is_shared(head)
+}
+
+/// The address behind the call that made another request in the variable of an active one; zero for none.
+fn overwritten_from<S: Source>(image: &Image<S>, index: u64) -> u64 {
+    let Ok(table) = image.table::<Head>(Kind::Request.section()) else { return 0 };
+    let read = image.get::<Request>(&table, index).ok();
+    let overwritten = read.filter(|read| is_active(&read.value.head) && read.value.is(Flag::OVERWRITTEN));
+    overwritten.map_or(0, |read| read.value.completed_from.get())
+}
+
+/// Places whose objects are not freed now, most objects first. At the end of a program these are leaks.
+///
+/// # Errors
+/// When a table is damaged or cannot be read.
+pub fn sites<S: Source>(
+    image: &Image<S>,
+    process: &Process,
+    locate: &dyn Locate,
+) -> Result<Vec<Site>, Error> {
+    let mut found: BTreeMap<(Kind, u32, u64, bool, u64), u64> = BTreeMap::new();
+    for kind in Kind::ALL {
+        heads(image, *kind, |index, head, n| {
+            let active = *kind == Kind::Request && is_active(head);
+            let lost = active && head.flags.get() & Flag::OVERWRITTEN.0 != 0;
+            let over = if lost { overwritten_from(image, index) } else { 0 };
+            let key = (*kind, u32::from(head.made_by.get()), head.made_from.get(), active, over);
+            let counts = live::is_live(head) && n > 0;
+            if counts && (found.len() < MOST_SITES || found.contains_key(&key)) {
+                let entry = found.entry(key).or_default();
+                *entry = entry.saturating_add(n);
+            }
+        })?;
+    }
+    let sites = found.into_iter().map(|((kind, function, address, active, over), count)| Site {
+        kind,
+        function: process.function((function as usize).wrapping_sub(1)),
+        place: place(&process.modules, locate, address).unwrap_or_else(|| "a place that is not known".into()),
+        active,
+        overwritten: place(&process.modules, locate, over).filter(|_| over != 0),
+        count,
+    });
+    let mut sites: Vec<Site> = sites.collect();
+    sites.sort_by_key(|site| std::cmp::Reverse(site.count));
+    Ok(sites)
+}
+
+/// Joins the places of several ranks (number of the world, rank), most objects first.
+pub fn join<'a>(ranks: impl Iterator<Item = (usize, Option<u32>, &'a [Site])>) -> Vec<Leak> {
+    type Place<'a> = (Kind, &'a str, &'a str, bool, Option<&'a str>);
+    let mut found: BTreeMap<Place<'a>, (u64, Members)> = BTreeMap::new();
+    for (world, rank, sites) in ranks {
+        for site in sites {
+            let over = site.overwritten.as_deref();
+            let entry = found.entry((site.kind, &site.function, &site.place, site.active, over)).or_default();
+            entry.0 = entry.0.saturating_add(site.count);
+            entry.1.add(world, rank);
+        }
+    }
+    let leak = |((kind, function, place, active, over), (count, ranks)): (Place<'a>, (u64, Members))| Leak {
+        kind,
+        function: function.to_owned(),
+        place: place.to_owned(),
+        count,
+        active,
+        overwritten: over.map(str::to_owned),
+        ranks,
+    };
+    let mut leaks: Vec<Leak> = found.into_iter().map(leak).collect();
+    leaks.sort_by_key(|leak| std::cmp::Reverse(leak.count));
+    leaks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site(kind: Kind, place: &str, count: u64) -> Site {
+        Site { kind, function: "MPI_X".into(), place: place.into(), active: false, overwritten: None, count }
+    }
+
+    #[test]
+    fn the_same_place_on_several_ranks_is_one_leak_and_the_largest_comes_first() {
+        let (a, b) = (site(Kind::Communicator, "a.c:1", 2), site(Kind::Info, "a.c:9", 7));
+        let ranks: [(usize, Option<u32>, &[Site]); 3] =
+            [(0, Some(0), &[a.clone(), b]), (0, Some(1), &[]), (0, Some(2), &[a])];
+        let leaks = join(ranks.into_iter());
+        let lines: Vec<String> = leaks.iter().map(Leak::to_string).collect();
+        let wanted =
+            ["7 info objects, MPI_X at a.c:9 (rank 0)", "4 communicators, MPI_X at a.c:1 (ranks [0,2])"];
+        assert_eq!(lines, wanted);
+    }
+
+    #[test]
+    fn one_object_is_not_told_in_the_plural() {
+        let ranks: [(usize, Option<u32>, &[Site]); 1] = [(0, None, &[site(Kind::Window, "a.c:1", 1)])];
+        assert_eq!(join(ranks.into_iter())[0].to_string(), "1 window, MPI_X at a.c:1");
+    }
+}

@@ -1,0 +1,381 @@
+//! Observing the processes of a job on this host, without stopping them.
+
+use super::earlier::Earlier;
+use crate::jobs::evidence::{About, Symbols};
+use crate::jobs::job::Job;
+use crate::jobs::job_image::JobImage;
+use crate::jobs::parallel_images::each_image;
+use crate::jobs::silent::{self, Silent};
+use crate::jobs::worlds::{self, Member};
+use crate::model::locate::Locate;
+use crate::model::process::Process;
+use crate::model::python;
+use crate::model::rank::{Rank, SymbolContext};
+use crate::observation::{Context, observe};
+use crate::observation::{Observation, Stage, Thread};
+use crate::questions::stacks::asleep::{Asleep, only_mpi_could_wake};
+use mpiscope_image::Source;
+use mpiscope_image::layout::State;
+use mpiscope_target::{Files, Live, Symbolizer, procfs};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One look at the processes of a job on this host.
+#[derive(Debug, Default)]
+pub struct Look {
+    /// What was seen.
+    pub observations: Vec<Observation>,
+    /// What could not be read, and why.
+    pub errors: Vec<String>,
+}
+
+/// How many calls all processes of a job on this host have completed, without those of loops that only ask; `None` while no image can
+/// be read. The number has no meaning but that it changes.
+pub fn progress(job: &Job) -> Option<u64> {
+    let steps = |found: &JobImage| {
+        let process = Process::read(&found.open().ok()?, None).ok()?;
+        let steps = process.threads.iter().map(|thread| u64::from(process.steps(thread)));
+        Some(steps.fold(0, u64::wrapping_add))
+    };
+    job.images.iter().filter_map(steps).reduce(u64::wrapping_add)
+}
+
+/// Looks at all processes of a job on this host.
+pub fn look(job: &Job, symbols: &dyn Locate) -> Look {
+    look_with(job, symbols, &Places::default())
+}
+
+/// The same for a job that is being ended: who is gone is taken for one that has just been there.
+pub fn look_back(job: &Job, symbols: &dyn Locate) -> Look {
+    look_with(job, symbols, &Places { back: true, ..Places::default() })
+}
+
+fn look_with(job: &Job, symbols: &dyn Locate, places: &Places) -> Look {
+    let mut look = Look::default();
+    let kept = |found: &JobImage, own: &Symbols| one(found, own, &Places::default());
+    let seen = each_image(job, kept, |found| one(found, symbols, places));
+    for (found, seen) in job.images.iter().zip(seen) {
+        match seen {
+            Ok(observation) => look.observations.push(observation),
+            // It ended since the list was made.
+            Err(_) if !found.held() => {}
+            Err(error) => look.errors.push(error.to_string()),
+        }
+    }
+    look.add_silent(job, places);
+    settle(&mut look.observations);
+    look
+}
+
+impl Look {
+    /// Adds the ranks on this host that have not called MPI, if some are missing.
+    fn add_silent(&mut self, job: &Job, places: &Places) {
+        if !self.lacks_ranks() {
+            return;
+        }
+        let called = |one: &&Observation| one.stage != Stage::Silent;
+        let is_it = |one: &Observation, host: &str, rank, pid| {
+            one.rank == Some(rank) || (one.pid == pid && one.host == host)
+        };
+        let has_called = |host: &str, rank, pid| {
+            self.observations.iter().filter(called).any(|one| is_it(one, host, rank, pid))
+        };
+        let silent = silent_ranks(job, places, has_called);
+        // Of these it was known only that they are there.
+        self.observations
+            .retain(|one| one.rank.is_some() || silent.iter().all(|silent| silent.pid != one.pid));
+        self.observations.extend(silent.into_iter().map(|silent| Observation {
+            job: job.name.clone(),
+            rank: Some(silent.rank),
+            host: silent.host,
+            pid: silent.pid,
+            threads: vec![Thread { doing: silent.doing, at: silent.at, ..Thread::default() }],
+            ..Observation::default()
+        }));
+    }
+
+    /// Whether a world has more ranks than were seen.
+    fn lacks_ranks(&self) -> bool {
+        let mut worlds: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
+        for one in &self.observations {
+            let (seen, size) = worlds.entry(&one.world).or_default();
+            *seen += u32::from(one.rank.is_some());
+            *size = (*size).max(one.size.unwrap_or(u32::MAX));
+        }
+        worlds.values().any(|(seen, size)| seen < size)
+    }
+}
+
+/// Gives processes that have not passed `MPI_Init` the name of the world that they will be in.
+pub fn settle(observations: &mut [Observation]) {
+    worlds::settle(&mut observations.iter_mut().collect::<Vec<_>>());
+}
+
+impl Member for Observation {
+    fn world(&mut self) -> &mut String {
+        &mut self.world
+    }
+
+    fn rank(&self) -> Option<u32> {
+        self.rank
+    }
+
+    fn size(&self) -> Option<u32> {
+        self.size
+    }
+
+    fn stage(&self) -> Stage {
+        self.stage
+    }
+}
+
+fn one(found: &JobImage, symbols: &dyn Locate, places: &Places) -> Result<Observation, crate::Error> {
+    let Some((image, process)) = found.read(&places.files)? else {
+        let pid = found.untouched_pid();
+        return Ok(Observation { stage: Stage::Silent, pid, ..Observation::default() });
+    };
+    let context = SymbolContext::new(&process, symbols);
+    let rank = Rank::new(&image, &process, &context);
+    if let Some(about) = found.about() {
+        return Ok(observe_kept(&rank, about));
+    }
+    Ok(observe(&rank, &System::of(found, &process, places)))
+}
+
+/// The ranks of a job that have not called MPI, with what they do. `has_called` says of a host's rank, with its process, whether it
+/// has: processes of two hosts may have the same number.
+pub fn silent_ranks(job: &Job, places: &Places, has_called: impl Fn(&str, u32, u32) -> bool) -> Vec<Silent> {
+    let kept = job.silent.iter().filter(|kept| !has_called(&kept.host, kept.rank, kept.pid));
+    let mut found: Vec<Silent> = kept.cloned().collect();
+    if job.runs_here() {
+        let process = Process::untouched();
+        let host = procfs::hostname().unwrap_or_default();
+        let here = silent::ranks(job.owner, &job.name, |rank, pid| has_called(&host, rank, pid));
+        found.extend(here.into_iter().map(|silent| {
+            let system = System { pid: silent.pid, ended: None, process: &process, places };
+            Silent { doing: system.doing(silent.pid), at: system.at(silent.pid), ..silent }
+        }));
+    }
+    found
+}
+
+/// Observes a process that an evidence file has kept.
+pub fn observe_kept<S: Source>(rank: &Rank<'_, S>, about: &About) -> Observation {
+    let ended = (!about.alive).then(|| gone(rank.process()));
+    observe(rank, &Earlier { about, process: rank.process(), ended })
+}
+
+/// What a thread does outside of MPI.
+pub fn doing(found: &JobImage, process: &Process, places: &Places, tid: u32) -> String {
+    if let Some(about) = found.about() {
+        return about.doing.get(&tid).cloned().unwrap_or_default();
+    }
+    let system = System::of(found, process, places);
+    let asking =
+        process.threads.iter().any(|thread| thread.tid == tid && process.asking_since(thread).is_some());
+    if asking && system.pauses(tid) { PAUSES.to_owned() } else { system.doing(tid) }
+}
+
+/// Threads of a process that have never called MPI, and that could do so without being woken.
+pub fn others(found: &JobImage, process: &Process, places: &Places) -> Vec<u32> {
+    match found.about() {
+        Some(about) => Earlier { about, process, ended: None }.others(),
+        None => System::of(found, process, places).others(),
+    }
+}
+
+/// Where in the user's code a thread sleeps, if it does and that is known.
+pub fn at(found: &JobImage, process: &Process, places: &Places, tid: u32) -> Option<String> {
+    System::of(found, process, places).at(tid)
+}
+
+/// What is kept of a thread that asks and pauses in turn.
+pub(super) const PAUSES: &str = "sleeping in the system call clock_nanosleep";
+
+/// What the places of all processes of one look need.
+pub struct Places {
+    /// The files of the programs.
+    pub files: Arc<Files>,
+    /// Gives words for addresses.
+    pub words: Symbolizer,
+    /// So many more are looked for: each takes milliseconds.
+    left: Cell<u32>,
+    /// Processes that have ended are looked at as they were before.
+    back: bool,
+    /// How many more of these are waited for that might pause.
+    patience: Cell<u32>,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self {
+            files: Arc::default(),
+            words: Symbolizer::new(),
+            left: Cell::new(MOST_PLACES),
+            back: false,
+            patience: Cell::new(PATIENCE),
+        }
+    }
+}
+
+/// Threads outside of MPI of which the place is looked for.
+const MOST_PLACES: u32 = 64;
+
+/// A thread has called MPI.
+pub(super) fn has(process: &Process, tid: u32) -> bool {
+    process.threads.iter().any(|thread| thread.tid == tid)
+}
+
+/// How a process ended that is not there any more.
+fn gone(process: &Process) -> String {
+    match (process.state, process.abort_code) {
+        (State::ABORTED, Some(code)) => format!("it called MPI_Abort with {code}"),
+        _ => "it is gone without MPI_Finalize".to_owned(),
+    }
+}
+
+/// A thread that asks and pauses in turn is looked at so often, since it may be asking just now, or wait for a processor.
+const LOOKS: u32 = 20;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
+/// Threads that ask and did not pause, of one look: of more than these only the present moment is seen.
+const PATIENCE: u32 = 8;
+
+/// How often a thread has gone to sleep of its own accord.
+fn gave_up_the_processor(task: &str) -> Option<u64> {
+    let status = fs::read_to_string(format!("{task}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?.trim().parse().ok()
+}
+
+/// What this host's kernel says of a process.
+struct System<'a> {
+    pid: u32,
+    ended: Option<String>,
+    process: &'a Process,
+    places: &'a Places,
+}
+
+impl<'a> System<'a> {
+    fn of(found: &JobImage, process: &'a Process, places: &'a Places) -> Self {
+        let ended = (!places.back && !found.alive(process.pid)).then(|| gone(process));
+        Self { pid: found.outer_pid(process.pid).unwrap_or(process.pid), ended, process, places }
+    }
+
+    fn task(&self, tid: impl Display) -> String {
+        format!("/proc/{}/task/{tid}", self.pid)
+    }
+
+    /// The threads of the process; none if they cannot be listed.
+    fn tasks(&self) -> Option<impl Iterator<Item = u32>> {
+        let tasks = fs::read_dir(self.task("")).ok()?;
+        Some(tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok()))
+    }
+
+    fn only_mpi_could_wake(&self) -> bool {
+        let Some(tids) = self.tasks() else { return false };
+        only_mpi_could_wake(self.process, tids.map(|tid| (tid, Asleep::of(&self.task(tid)))))
+    }
+
+    /// What a thread does that sleeps.
+    fn sleeping(&self, task: &str) -> String {
+        let said = |asleep: Asleep| asleep.said(|| self.only_mpi_could_wake());
+        Asleep::of(task).map_or_else(|| "sleeping".to_owned(), said)
+    }
+}
+
+/// What the kernel says of a thread: a letter.
+fn state(task: &str) -> Option<char> {
+    // Behind the name, which may hold anything, blanks and brackets too.
+    let stat = fs::read_to_string(format!("{task}/stat")).ok()?;
+    stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
+}
+
+impl Context for System<'_> {
+    fn doing(&self, tid: u32) -> String {
+        let task = self.task(tid);
+        let text = match state(&task) {
+            Some('R') => "computing",
+            Some('D') => "waiting for a device or file system",
+            Some('T') => "stopped by a signal",
+            Some('t') => "stopped by a debugger",
+            Some('S') => return self.sleeping(&task),
+            _ => "",
+        };
+        text.to_owned()
+    }
+
+    fn at(&self, tid: u32) -> Option<String> {
+        let thread =
+            self.process.threads.iter().find(|thread| thread.tid == tid && thread.interpreter.0 != 0);
+        let asleep = Asleep::of(&self.task(tid));
+        if thread.is_none() && asleep.is_none() {
+            return None;
+        }
+        self.places.left.set(self.places.left.get().checked_sub(1)?);
+        let of_python = |thread| {
+            python::innermost(&Live::open_among(self.pid, Arc::clone(&self.places.files)).ok()?, thread)
+        };
+        if let Some(place) = thread.and_then(of_python) {
+            return Some(place);
+        }
+        let asleep = asleep?;
+        asleep.frame(self.pid, self.process, &self.places.files, &self.places.words)
+    }
+
+    fn pauses(&self, tid: u32) -> bool {
+        let task = self.task(tid);
+        let now = || Asleep::of(&task).is_some_and(|asleep| asleep.pauses());
+        let patience = &self.places.patience;
+        let Some(before) = gave_up_the_processor(&task).filter(|_| !now() && patience.get() > 0) else {
+            return now();
+        };
+        let later = (0..LOOKS).any(|_| {
+            std::thread::sleep(BETWEEN_LOOKS);
+            now() || gave_up_the_processor(&task).is_some_and(|times| times >= before + 2)
+        });
+        if !later {
+            patience.set(patience.get() - 1);
+        }
+        later
+    }
+
+    fn others(&self) -> Vec<u32> {
+        let strange = self.tasks().into_iter().flatten().filter(|tid| !has(self.process, *tid));
+        // Who waits for a thread is woken by one, and who serves connections is a library's.
+        let waits = |asleep: Asleep| asleep.waits_for_a_thread() || asleep.serves();
+        strange.filter(|tid| !Asleep::of(&self.task(tid)).is_some_and(waits)).collect()
+    }
+
+    fn ended(&self) -> Option<String> {
+        self.ended.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jobs::discover::discover;
+    use crate::model::locate::NoSymbols;
+    use crate::test_image::TestImage;
+
+    #[test]
+    fn a_rank_that_has_not_called_mpi_is_seen_though_one_of_another_host_has_its_process_id() {
+        let name = "same-numbers";
+        let _rank = TestImage::new(name, 0, 2);
+        let mut job = discover().into_iter().find(|job| job.name == name).unwrap();
+        job.silent.push(Silent {
+            rank: 1,
+            pid: std::process::id(),
+            host: "elsewhere".to_owned(),
+            executable: "late".into(),
+            doing: "sleeping".to_owned(),
+            at: None,
+        });
+        let seen = look(&job, &NoSymbols).observations;
+        let places: Vec<_> = seen.iter().map(|one| (one.rank, one.host.as_str(), one.stage)).collect();
+        assert_eq!(places, [(Some(0), "samplehost", Stage::Running), (Some(1), "elsewhere", Stage::Silent)]);
+    }
+}

@@ -1,0 +1,162 @@
+//! One core file: who it was, what killed it, where, and in which call of MPI.
+
+use super::communication::{self, LastMessage, PendingRequest};
+use crate::Error;
+use crate::jobs::evidence::is_evidence;
+use crate::model::locate::Locate;
+use crate::model::rank_status::RankStatus;
+use crate::observation::{Observation, observe};
+use crate::questions::process_file::{AtDeath, ProcessFile};
+use crate::sources::core::{End, Frame, Stack};
+use mpiscope_image::layout::State;
+use mpiscope_target::{Module, Symbolizer};
+use serde::Serialize;
+use std::path::Path;
+
+/// Frames that are shown.
+const SHOWN_FRAMES: usize = 64;
+
+/// A process that left a core file.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Death {
+    /// The core file.
+    pub file: String,
+    /// Name of the job.
+    pub job: String,
+    /// What was started.
+    pub command: String,
+    /// What the MPI library says about itself.
+    pub library: String,
+    /// Who it was and what its threads were doing; ages are those at the time of death.
+    #[serde(flatten)]
+    pub now: RankStatus,
+    /// What killed it.
+    #[serde(flatten)]
+    pub end: End,
+    /// The thread that received the signal.
+    pub tid: Option<u32>,
+    /// Where that thread was, innermost frame first, from the place of the fault on.
+    pub stack: Vec<FrameText>,
+    /// The innermost frame in the program itself.
+    pub place: Option<FrameText>,
+    /// When it died: seconds since 1970, by the times of the core file.
+    pub died_s: Option<f64>,
+    /// Completed calls of MPI.
+    pub calls: u64,
+    /// Bytes that are missing at the end of the core file.
+    pub missing_bytes: Option<u64>,
+    /// What could not be seen.
+    pub notes: Vec<String>,
+    /// Requests that were started and not complete, oldest first.
+    pub pending: Vec<PendingRequest>,
+    /// The newest messages, newest first; only if messages were recorded.
+    pub messages: Vec<LastMessage>,
+    /// What the verdict on the job is made from.
+    #[serde(skip)]
+    pub observation: Observation,
+}
+
+/// A frame in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FrameText {
+    /// The function, if its name is known.
+    pub function: Option<String>,
+    /// `file:line`, `function+0xoffset in module` or `module+0xoffset`.
+    pub place: String,
+    /// The program or library.
+    pub module: String,
+}
+
+impl Death {
+    /// Reads a core file.
+    ///
+    /// # Errors
+    /// When it is no core file, damaged, or holds no image.
+    pub fn open(path: &Path, symbols: &dyn Locate, symbolizer: &Symbolizer) -> Result<Self, Error> {
+        if is_evidence(path) {
+            let file = path.display();
+            return Err(Error::NotFound(format!(
+                "{file}: an evidence file, not a core file; name it alone for the verdict on it"
+            )));
+        }
+        let kept = ProcessFile::open_core(path)?;
+        let Some(dead) = &kept.dead else {
+            return Err(Error::NotFound(format!("{}: not a core file", path.display())));
+        };
+        let process = &kept.process;
+        let mut now = kept.status(symbols, false);
+        now.problem = dead.end.signal.is_some() || process.state == State::ABORTED;
+        if dead.end.signal.is_none() {
+            now.state = format!("{:?}", process.state);
+        }
+        let show = Show { modules: &dead.modules, symbolizer, off: dead.stale.is_some() };
+        let mut notes = process.notes.clone();
+        notes.extend(dead.stale.clone());
+        let (observation, pending, messages) = kept.look(symbols, |rank| {
+            (
+                observe(rank, &AtDeath { file: &kept, words: symbolizer }),
+                communication::pending(rank, dead),
+                communication::last(rank),
+            )
+        });
+        Ok(Self {
+            file: path.display().to_string(),
+            job: process.job.clone(),
+            command: process.command.clone(),
+            library: process.library.clone(),
+            tid: dead.core.threads().first().map(|thread| thread.tid),
+            place: show.own(&dead.stack),
+            stack: show.frames(&dead.stack),
+            died_s: dead.died_s,
+            calls: process.threads.iter().fold(0, |sum, t| sum.saturating_add(t.calls)),
+            missing_bytes: dead.core.missing(),
+            end: dead.end.clone(),
+            notes,
+            pending,
+            messages,
+            observation,
+            now,
+        })
+    }
+}
+
+/// Frames in words.
+struct Show<'a> {
+    modules: &'a [Module],
+    symbolizer: &'a Symbolizer,
+    off: bool,
+}
+
+impl Show<'_> {
+    fn frames(&self, stack: &Stack) -> Vec<FrameText> {
+        let frames = stack.frames.iter().skip(stack.fault_frame).take(SHOWN_FRAMES);
+        frames.map(|frame| self.frame(frame)).collect()
+    }
+
+    /// The innermost frame of the program itself.
+    fn own(&self, stack: &Stack) -> Option<FrameText> {
+        let program = self.modules.first()?;
+        let inside = |f: &&Frame| program.contains(f.pc.saturating_sub(u64::from(f.returns)));
+        stack.frames.iter().skip(stack.fault_frame).find(inside).map(|frame| self.frame(frame))
+    }
+
+    fn frame(&self, frame: &Frame) -> FrameText {
+        let at = frame.pc.saturating_sub(u64::from(frame.returns));
+        let Some(module) = self.modules.iter().find(|module| module.contains(at)) else {
+            return FrameText { function: None, place: format!("{:#x}", frame.pc), module: String::new() };
+        };
+        let offset = module.address_in_file(frame.pc);
+        let name = module.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let plain = FrameText { function: None, place: format!("{name}+{offset:#x}"), module: name };
+        if self.off && self.modules.first() == Some(module) {
+            return plain;
+        }
+        let found = match frame.returns {
+            true => self.symbolizer.locate_return(&module.path, offset),
+            false => self.symbolizer.locate(&module.path, offset),
+        };
+        FrameText { place: found.to_string(), function: found.function, ..plain }
+    }
+}

@@ -1,0 +1,196 @@
+//! What a core file or a saved image has kept of a process: read once, for every view of it.
+
+mod at_death;
+
+pub use at_death::AtDeath;
+
+use crate::Error;
+use crate::base::clock::Moment;
+use crate::base::modules::ModuleFacts;
+use crate::model::locate::Locate;
+use crate::model::process::Process;
+use crate::model::rank::{Rank, SymbolContext};
+use crate::model::rank_status::RankStatus;
+use crate::observation::{Observation, observe};
+use crate::questions::stacks::Symbolizer;
+use crate::sources::core::{self, End, Stack, walk};
+use crate::sources::image_source::{Bytes, open_file};
+use mpiscope_image::Image;
+use mpiscope_target::{Core, Module, Target};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The times of files come from a clock that moves in steps, of at most this many seconds.
+const FILE_CLOCK_S: f64 = 0.02;
+
+/// A process of which a file is left.
+pub struct ProcessFile {
+    /// Its image.
+    pub image: Image<Bytes>,
+    /// What the image says of it.
+    pub process: Process,
+    /// What only a core file knows.
+    pub dead: Option<Dead>,
+}
+
+/// What a core file knows beyond the image.
+pub struct Dead {
+    /// The file.
+    pub core: Arc<Core>,
+    /// The files that were mapped, the program first.
+    pub modules: Vec<Module>,
+    /// Why lines of the program would be wrong: it was rebuilt since.
+    pub stale: Option<String>,
+    /// The stack of the thread that died.
+    pub stack: Stack,
+    /// What killed it.
+    pub end: End,
+    /// When it died: seconds since 1970, by the times of the file.
+    pub died_s: Option<f64>,
+}
+
+impl ProcessFile {
+    /// Reads a core file, or an image that somebody saved.
+    ///
+    /// # Errors
+    /// When it is neither.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        match Core::open(path) {
+            Ok(core) => Self::of_core(path, core),
+            Err(_) => {
+                let image = open_file(path)?;
+                let process = Process::read(&image, None).map_err(|why| damaged(path, why))?;
+                Ok(Self { image, process, dead: None })
+            }
+        }
+    }
+
+    /// Reads a core file.
+    ///
+    /// # Errors
+    /// When it is none, damaged, or holds no image.
+    pub fn open_core(path: &Path) -> Result<Self, Error> {
+        Self::of_core(path, Core::open(path).map_err(|e| Error::NotFound(not_a_core(path, &e)))?)
+    }
+
+    fn of_core(path: &Path, core: Core) -> Result<Self, Error> {
+        let core = Arc::new(core);
+        let image = core::image(&core).map_err(|e| cut_off(&core, e))?;
+        // The core file of a process of this host has the host's clock.
+        let mut process = Process::read(&image, Some(Moment::now())).map_err(|why| damaged(path, why))?;
+        process.see_through_bindings(&image, &core);
+        let modules = core.modules().unwrap_or_default();
+        let stale = modules.first().and_then(|program| replaced(&core, program));
+        let stack = core.threads().first().map(|thread| walk(&core, &modules, thread)).unwrap_or_default();
+        let end = End::of(&core, process.pid, process.abort_code, &stack);
+        let dead = Dead { stale, stack, end, died_s: time_of(path), modules, core };
+        Ok(Self { image, process, dead: Some(dead) })
+    }
+
+    /// A look at its rank. Lines that would be wrong are left out.
+    pub fn look<T>(&self, symbols: &dyn Locate, look: impl FnOnce(&Rank<'_, Bytes>) -> T) -> T {
+        let off = self.dead.as_ref().is_some_and(|dead| dead.stale.is_some());
+        let lines = Lines { inner: symbols, off };
+        let context = SymbolContext::new(&self.process, &lines);
+        look(&Rank::new(&self.image, &self.process, &context))
+    }
+
+    /// What its threads were doing, with the ages that they had then. `alive` is what is said of the process itself.
+    pub fn status(&self, symbols: &dyn Locate, alive: bool) -> RankStatus {
+        let mut status = self.look(symbols, |rank| RankStatus::new(rank, alive));
+        if let Some(dead) = &self.dead {
+            for thread in &mut status.threads {
+                let since =
+                    self.process.threads.iter().find(|t| t.index == thread.thread).map_or(0, |t| t.since);
+                thread.age_s = dead.age(&self.process, since);
+            }
+        }
+        status
+    }
+
+    /// What a verdict is made from.
+    pub fn observation(&self, symbols: &dyn Locate, words: &Symbolizer) -> Observation {
+        self.look(symbols, |rank| observe(rank, &AtDeath { file: self, words }))
+    }
+}
+
+impl Dead {
+    /// Seconds from a moment in ticks to the death of the process.
+    pub fn age(&self, process: &Process, since: u64) -> Option<f64> {
+        let clock = &process.clock;
+        let after_start = (clock.ns_at(since) as f64 - clock.start_ns() as f64) / 1e9;
+        self.age_after_start(process, after_start).filter(|_| since != 0)
+    }
+
+    /// The same for a moment in seconds after the begin of the image.
+    pub fn age_after_start(&self, process: &Process, seconds: f64) -> Option<f64> {
+        let age = self.died_s? - process.clock.start_unix_ns() as f64 / 1e9 - seconds;
+        (age >= -FILE_CLOCK_S).then(|| age.max(0.0))
+    }
+}
+
+fn damaged(path: &Path, why: mpiscope_image::Error) -> Error {
+    Error::Image { what: path.display().to_string(), why }
+}
+
+/// A core file that was compressed is the usual one that is not understood.
+fn not_a_core(path: &Path, error: &mpiscope_target::Error) -> String {
+    let mut head = [0; 4];
+    let read = std::fs::File::open(path).and_then(|mut f| std::io::Read::read_exact(&mut f, &mut head));
+    let tool = match (read.is_ok(), head) {
+        (true, [0x28, 0xb5, 0x2f, 0xfd]) => "zstd -d",
+        (true, [0x04, 0x22, 0x4d, 0x18]) => "lz4 -d",
+        (true, [0xfd, b'7', b'z', b'X']) => "xz -dk",
+        (true, [0x1f, 0x8b, ..]) => "gunzip -k",
+        _ => return error.to_string(),
+    };
+    format!("{}: compressed; unpack it first: {tool} {}", path.display(), path.display())
+}
+
+/// An image that is not found in a file that was cut off is probably behind its end.
+fn cut_off(core: &Core, error: Error) -> Error {
+    match (core.missing(), error) {
+        (Some(missing), error @ (Error::NoImageInCore { .. } | Error::Image { .. })) => {
+            Error::NotFound(format!(
+                "{error}. The file is cut off: {missing} bytes are missing at its end; raise `ulimit -c`, free the disk"
+            ))
+        }
+        (_, error) => error,
+    }
+}
+
+/// A program that was rebuilt since has other lines at the same addresses.
+fn replaced(core: &Core, program: &Module) -> Option<String> {
+    let code = program.executable.start;
+    let gone = core.read_bytes(code, 8, 8).is_err() && !program.executable.is_empty();
+    gone.then(|| {
+        format!("{} was rebuilt or removed since; source lines are not shown", program.path.display())
+    })
+}
+
+/// The kernel writes the file when the process dies. A copy has a later time of birth and may keep the time of change.
+fn time_of(path: &Path) -> Option<f64> {
+    let data = std::fs::metadata(path).ok()?;
+    let time = data.created().into_iter().chain(data.modified()).min()?;
+    Some(time.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs_f64())
+}
+
+/// Leaves out lines and functions that would be wrong.
+struct Lines<'a> {
+    inner: &'a dyn Locate,
+    off: bool,
+}
+
+impl Locate for Lines<'_> {
+    fn call(&self, module: &ModuleFacts, return_address: u64) -> Option<String> {
+        if self.off { None } else { self.inner.call(module, return_address) }
+    }
+
+    fn exports(&self, module: &ModuleFacts, each: &mut dyn FnMut(&str, u64)) {
+        self.inner.exports(module, each);
+    }
+
+    fn symbol(&self, module: &ModuleFacts, address: u64) -> Option<String> {
+        self.inner.symbol(module, address)
+    }
+}

@@ -1,0 +1,214 @@
+//! Where a thread sleeps, without stopping it: the kernel shows the system call of a sleeping thread, with its stack pointer and program
+//! counter. The other registers are not known, so that the frames end where one of them is needed; the innermost frames of the C library
+//! need none. The threads of core files have all registers.
+
+use super::{innermost, vdso};
+use crate::model::process::Process;
+use crate::observation::AWAITS_THREAD;
+use crate::sources::core::walk_from;
+use mpiscope_target::{Files, Live, Symbolizer, Target, Thread};
+use std::fs;
+use std::sync::Arc;
+
+/// A thread that sleeps in a system call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asleep {
+    /// The system call, by its number.
+    pub call: syscalls::Sysno,
+    arguments: [u64; 6],
+    sp: u64,
+    pc: u64,
+}
+
+impl Asleep {
+    /// That of a thread; none if it does not sleep in one, or we may not know.
+    #[must_use]
+    pub fn of(task: &str) -> Option<Self> {
+        Self::parse(&fs::read_to_string(format!("{task}/syscall")).ok()?)
+    }
+
+    /// From the line of the kernel: the number, six arguments, stack pointer and program counter.
+    fn parse(line: &str) -> Option<Self> {
+        let (number, rest) = line.trim().split_once(' ')?;
+        let hex = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
+        let values: Vec<u64> = rest.split(' ').map_while(hex).collect();
+        let (arguments, [sp, pc]) = values.split_first_chunk::<6>()? else { return None };
+        let call = syscalls::Sysno::new(number.parse().ok()?)?;
+        Some(Self { call, arguments: *arguments, sp: *sp, pc: *pc })
+    }
+
+    /// That of a thread of a core file, which a signal has taken out of it.
+    #[must_use]
+    pub fn at_death(thread: &Thread) -> Option<Self> {
+        let register = |at: usize| thread.registers.get(at).copied().filter(|_| is_of_this_machine(thread));
+        let result = register(RESULT)?.cast_signed();
+        // `ERESTARTSYS`, `ERESTARTNOINTR`, `ERESTARTNOHAND` and `ERESTART_RESTARTBLOCK` of the kernel, and those that do not go on.
+        let broken_off = result == i64::from(-libc::EINTR) || matches!(result, -516 | -514..=-512);
+        let call = syscalls::Sysno::new(usize::try_from(register(CALL)?).ok()?).filter(|_| broken_off)?;
+        let arguments = ARGUMENTS.map(|at| register(at).unwrap_or(0));
+        Some(Self { call, arguments, sp: thread.sp?, pc: thread.pc? })
+    }
+
+    /// Whether a thread of a core file was in no system call.
+    #[must_use]
+    pub fn computed(thread: &Thread) -> bool {
+        cfg!(target_arch = "x86_64")
+            && is_of_this_machine(thread)
+            && thread.registers.get(CALL).is_some_and(|call| call.cast_signed() < 0)
+    }
+
+    /// What such a thread does, for people.
+    #[must_use]
+    pub fn said(&self, only_mpi_could_wake: impl FnOnce() -> bool) -> String {
+        match self.waits_for_a_thread() && only_mpi_could_wake() {
+            true => AWAITS_THREAD.to_owned(),
+            false => format!("sleeping in the system call {}", self.call),
+        }
+    }
+
+    /// It waits, for as long as it takes, until another thread wakes it.
+    #[must_use]
+    pub fn waits_for_a_thread(&self) -> bool {
+        const WITHOUT_FLAGS: u64 = 0x7f;
+        const WAIT: u64 = 0;
+        const WAIT_BITSET: u64 = 9;
+        let [_, operation, _, time_limit, ..] = self.arguments;
+        let waits = [WAIT, WAIT_BITSET].contains(&(operation & WITHOUT_FLAGS));
+        self.call == syscalls::Sysno::futex && waits && time_limit == 0
+    }
+
+    /// It waits for events from outside, as threads of libraries do that serve connections.
+    #[must_use]
+    pub fn serves(&self) -> bool {
+        use syscalls::Sysno;
+        #[cfg(target_arch = "x86_64")]
+        const OLD: [Sysno; 3] = [Sysno::poll, Sysno::select, Sysno::epoll_wait];
+        #[cfg(not(target_arch = "x86_64"))]
+        const OLD: [Sysno; 0] = [];
+        let new = [Sysno::ppoll, Sysno::pselect6, Sysno::epoll_pwait, Sysno::epoll_pwait2];
+        OLD.contains(&self.call) || new.contains(&self.call)
+    }
+
+    /// It pauses for a time.
+    #[must_use]
+    pub fn pauses(&self) -> bool {
+        [syscalls::Sysno::clock_nanosleep, syscalls::Sysno::nanosleep].contains(&self.call)
+    }
+
+    /// The innermost frame of the user's code: `function at file:line`.
+    #[must_use]
+    pub fn frame(
+        &self,
+        pid: u32,
+        process: &Process,
+        files: &Arc<Files>,
+        words: &Symbolizer,
+    ) -> Option<String> {
+        let live = Live::open_among(pid, Arc::clone(files)).ok()?;
+        let modules = live.modules().ok()?;
+        let walked = walk_from(&live, vdso(pid), &modules, self.pc, &self.registers());
+        innermost(&walked.frames, &modules, words, process, live.executable().as_deref())
+    }
+
+    /// In the order of the machine's `user_regs_struct`.
+    fn registers(&self) -> Vec<u64> {
+        let value = |at| {
+            if at == SP {
+                self.sp
+            } else if at == PC {
+                self.pc
+            } else {
+                0
+            }
+        };
+        (0..COUNT).map(value).collect()
+    }
+}
+
+fn is_of_this_machine(thread: &Thread) -> bool {
+    thread.registers.len() == COUNT
+}
+
+/// Whether only a thread that is inside of MPI could wake one that waits for another: all others that are not wait as well, or serve
+/// connections.
+pub fn only_mpi_could_wake(process: &Process, threads: impl Iterator<Item = (u32, Option<Asleep>)>) -> bool {
+    let inside = |tid: u32| process.threads.iter().any(|thread| thread.call.is_some() && thread.tid == tid);
+    let (inside, outside): (Vec<_>, Vec<_>) = threads.partition(|(tid, _)| inside(*tid));
+    let waits = |asleep: &Asleep| asleep.waits_for_a_thread() || asleep.serves();
+    !inside.is_empty() && outside.iter().all(|(_, asleep)| asleep.as_ref().is_some_and(waits))
+}
+
+/// Registers in `user_regs_struct`, and the places of some: stack pointer, instruction, the number of the system call, what it
+/// returns and its arguments.
+#[cfg(target_arch = "x86_64")]
+const COUNT: usize = 27;
+#[cfg(target_arch = "x86_64")]
+const SP: usize = 19;
+#[cfg(target_arch = "x86_64")]
+const PC: usize = 16;
+#[cfg(target_arch = "x86_64")]
+const CALL: usize = 15;
+#[cfg(target_arch = "x86_64")]
+const RESULT: usize = 10;
+#[cfg(target_arch = "x86_64")]
+const ARGUMENTS: [usize; 6] = [14, 13, 12, 7, 9, 8];
+#[cfg(not(target_arch = "x86_64"))]
+const COUNT: usize = 34;
+#[cfg(not(target_arch = "x86_64"))]
+const SP: usize = 31;
+#[cfg(not(target_arch = "x86_64"))]
+const PC: usize = 32;
+#[cfg(not(target_arch = "x86_64"))]
+const CALL: usize = 8;
+#[cfg(not(target_arch = "x86_64"))]
+const RESULT: usize = 0;
+#[cfg(not(target_arch = "x86_64"))]
+const ARGUMENTS: [usize; 6] = [0, 1, 2, 3, 4, 5];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FUTEX: i32 = syscalls::Sysno::futex as i32;
+
+    fn futex(operation: u64, time_limit: u64) -> bool {
+        let line =
+            format!("{FUTEX} 0x7f10 {operation:#x} 0x2 {time_limit:#x} 0x0 0xffffffff 0x7ffc10 0x7f20\n");
+        Asleep::parse(&line).is_some_and(|asleep| asleep.waits_for_a_thread())
+    }
+
+    #[test]
+    fn a_wait_for_another_thread_has_no_time_limit() {
+        assert!(futex(0x80, 0) && futex(0x109, 0), "a lock, and the end of a thread");
+        assert!(!futex(0x80, 0x7ffc00), "it comes back by itself");
+        assert!(!futex(0x81, 0), "it wakes others");
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn a_thread_of_a_core_file_sleeps_if_a_signal_broke_off_its_system_call() {
+        let thread = |call: i64, result: i64| {
+            let mut registers = vec![0; COUNT];
+            (registers[CALL], registers[RESULT]) = (call.cast_unsigned(), result.cast_unsigned());
+            Thread { tid: 1, signal: 0, registers, pc: Some(0x7f20), sp: Some(0x7ffc10) }
+        };
+        let sleep = i64::from(syscalls::Sysno::clock_nanosleep as i32);
+        let asleep = Asleep::at_death(&thread(sleep, -516));
+        assert_eq!(
+            asleep.map(|asleep| asleep.said(|| true)).as_deref(),
+            Some("sleeping in the system call clock_nanosleep")
+        );
+        // It raised a signal, or has just come back.
+        assert_eq!(Asleep::at_death(&thread(sleep, 0)), None);
+        assert!(Asleep::computed(&thread(-1, 7)) && !Asleep::computed(&thread(sleep, 0)));
+        let foreign = Thread { registers: vec![0; COUNT + 1], ..thread(-1, 7) };
+        assert!(!Asleep::computed(&foreign) && Asleep::at_death(&foreign).is_none());
+    }
+
+    #[test]
+    fn what_is_no_sleep_in_a_system_call_is_none() {
+        for line in ["running\n", "-1 0x7ffc10 0x7f20\n", "", "202 0x1 0x2\n", "99999 0 0 0 0 0 0 0 0"] {
+            assert_eq!(Asleep::parse(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Stacks of many threads as one tree.
+
+use super::{Taken, ThreadStack};
+use crate::jobs::worlds::Members;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The stacks of a job.
+#[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Stacks {
+    /// The outermost frames.
+    pub tree: Vec<Node>,
+    /// Why some of it is not known, for people, each once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// A frame that several threads have in common.
+#[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Node {
+    /// `function at file:line`; at the end what the threads do there.
+    pub frame: String,
+    /// Whose.
+    pub ranks: Members,
+    /// What it has called.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Node>,
+}
+
+/// Merges the stacks of a job. Worlds are numbered in the order in which they come.
+#[must_use]
+pub fn merge(taken: &[Taken]) -> Stacks {
+    let mut stacks = Stacks::default();
+    let mut worlds: Vec<&str> = Vec::new();
+    let mut notes: BTreeMap<&str, Members> = BTreeMap::new();
+    for process in taken {
+        let known = worlds.iter().position(|world| *world == process.world);
+        let world = known.unwrap_or_else(|| {
+            worlds.push(&process.world);
+            worlds.len() - 1
+        });
+        for stack in &process.threads {
+            add(&mut stacks.tree, stack, (world, process.rank));
+            if let Some(part) = &stack.part {
+                notes.entry(part).or_default().add(world, process.rank);
+            }
+        }
+    }
+    stacks.notes = notes.into_iter().map(|(why, ranks)| format!("{}: {why}", ranks.named())).collect();
+    stacks
+}
+
+fn add(tree: &mut Vec<Node>, stack: &ThreadStack, (world, rank): (usize, Option<u32>)) {
+    let mut level = tree;
+    let end = Some(&stack.doing).filter(|doing| !doing.is_empty());
+    for frame in stack.frames.iter().chain(end) {
+        let at = level.iter().position(|node| node.frame == *frame).unwrap_or_else(|| {
+            level.push(Node { frame: frame.clone(), ..Node::default() });
+            level.len() - 1
+        });
+        let Some(node) = level.get_mut(at) else { return };
+        node.ranks.add(world, rank);
+        level = &mut node.calls;
+    }
+}
+
+impl Stacks {
+    /// Lines to print: a frame is as far to the right as it is deep, and names its ranks where they are not those of the frame above.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        self.tree.iter().for_each(|node| node.add_lines(1, None, &mut lines));
+        lines.extend(self.notes.iter().map(|note| format!("  {note}")));
+        lines
+    }
+}
+
+impl Node {
+    fn add_lines(&self, depth: usize, above: Option<&Members>, lines: &mut Vec<String>) {
+        let who =
+            if above == Some(&self.ranks) { String::new() } else { format!(" ({})", self.ranks.named()) };
+        lines.push(format!("{:1$}{2}{who}", "", 2 * depth, self.frame));
+        self.calls.iter().for_each(|node| node.add_lines(depth + 1, Some(&self.ranks), lines));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(rank: u32, frames: &[&str], doing: &str) -> Taken {
+        let frames = frames.iter().map(|frame| (*frame).to_owned()).collect();
+        let stack = ThreadStack { tid: 7, frames, doing: doing.into(), part: None };
+        Taken { world: "w".into(), rank: Some(rank), threads: vec![stack] }
+    }
+
+    #[test]
+    fn frames_that_ranks_have_in_common_stand_once_with_their_ranks() {
+        let taken = [
+            process(0, &["main at a.c:9", "solve at a.c:3"], "in MPI_Recv"),
+            process(1, &["main at a.c:9", "solve at a.c:3"], "in MPI_Recv"),
+            process(2, &["main at a.c:9"], "computing"),
+        ];
+        let wanted = [
+            "  main at a.c:9 (ranks [0-2])",
+            "    solve at a.c:3 (ranks [0-1])",
+            "      in MPI_Recv",
+            "    computing (rank 2)",
+        ];
+        assert_eq!(merge(&taken).lines(), wanted);
+    }
+
+    #[test]
+    fn why_a_stack_is_not_whole_is_said_once_for_all_ranks_of_which_it_is_true() {
+        let mut taken = [process(0, &["a.c:3"], "in MPI_Recv"), process(1, &["a.c:3"], "in MPI_Recv")];
+        taken.iter_mut().for_each(|one| one.threads[0].part = Some("not allowed".into()));
+        assert_eq!(merge(&taken).notes, ["ranks [0-1]: not allowed"]);
+    }
+}

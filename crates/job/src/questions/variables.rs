@@ -1,0 +1,206 @@
+//! Variables of another process, as its image shows them: our performance variables, as totals since its start, and control
+//! variables.
+//!
+//! Watermarks are those of the whole time since the start, as far as the process keeps them. What is bound to an object is in
+//! [`bound`].
+
+pub mod bound;
+
+use crate::Error;
+use crate::Process;
+use crate::model::objects::{ImageOnly, Kind, Reader};
+use crate::model::rank::Rank;
+use crate::observation::{Observation, of_messages};
+use crate::questions::leaks;
+use mpiscope_image::derive::Moved;
+use mpiscope_image::derive::totals::{Records, TOTALS};
+use mpiscope_image::layout::{self, Recording, SectionKind};
+use mpiscope_image::traffic::Traffic;
+use mpiscope_image::variables::{Provenance, Variable};
+use mpiscope_image::{Image, Source};
+use std::borrow::Cow;
+
+/// Descriptions of control variables that are read, in bytes.
+const LONGEST_DESCRIPTION: usize = 1024;
+
+/// All variables of a process, and what it says of its messages.
+pub struct Variables {
+    /// Control variables.
+    pub controls: Vec<Control>,
+    /// Our performance variables that are bound to no object.
+    pub values: Vec<Value>,
+    /// Those of single objects.
+    pub bound: Vec<bound::Value>,
+    /// What the process says of its messages: some variables follow from what all processes say together.
+    pub messages: Observation,
+}
+
+impl Variables {
+    /// Those of an image. `live`: the process runs, so that the present moment means something.
+    ///
+    /// # Errors
+    /// When a table is damaged.
+    pub fn read<S: Source>(image: &Image<S>, process: &Process, live: bool) -> Result<Self, Error> {
+        Ok(Self {
+            controls: controls(image)?,
+            values: values(image, process, live)?,
+            bound: bound::values(image, process)?,
+            messages: of_messages(&Rank::new(image, process, &ImageOnly)),
+        })
+    }
+}
+
+/// A control variable as the image has it: ours, and those that a tool has written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Control {
+    /// Its name, cut off behind [`LONGEST_NAME`] bytes.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// `default`, `environment`, `written` or `other`.
+    pub from: &'static str,
+    /// The environment variable of the same meaning, or empty.
+    pub environment: String,
+    /// What it means.
+    pub desc: String,
+}
+
+/// Names in images are cut off behind so many bytes.
+pub const LONGEST_NAME: usize = 63;
+
+/// The control variables of an image.
+///
+/// # Errors
+/// When their table is damaged.
+pub fn controls<S: Source>(image: &Image<S>) -> Result<Vec<Control>, Error> {
+    let control = |variable: &Variable| Control {
+        name: variable.name.text().into_owned(),
+        value: variable.value.text().into_owned(),
+        from: Provenance(variable.provenance.get()).name().unwrap_or("other"),
+        environment: variable.environment.text().into_owned(),
+        desc: image.text(&variable.desc, LONGEST_DESCRIPTION).unwrap_or_default(),
+    };
+    let variables = image.all::<Variable>(SectionKind::VARIABLES)?;
+    Ok(variables.iter().map(|snapshot| control(&snapshot.value)).collect())
+}
+
+/// A variable's value as text, elements separated by blanks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Value {
+    /// The variable.
+    pub name: Cow<'static, str>,
+    /// Its class.
+    pub class: &'static str,
+    /// The value.
+    pub value: String,
+    /// Some functions have variables of their own, and the image does not say which.
+    pub if_there: bool,
+}
+
+fn value(name: impl Into<Cow<'static, str>>, class: &'static str, value: impl ToString) -> Value {
+    Value { name: name.into(), class, value: value.to_string(), if_there: false }
+}
+
+fn array<T: ToString>(name: &'static str, class: &'static str, elements: impl Iterator<Item = T>) -> Value {
+    value(name, class, elements.map(|element| element.to_string()).collect::<Vec<_>>().join(" "))
+}
+
+/// All that is known of our performance variables. `live`: the process runs, so that the present moment means something.
+///
+/// # Errors
+/// When a table is damaged.
+pub fn values<S: Source>(image: &Image<S>, process: &Process, live: bool) -> Result<Vec<Value>, Error> {
+    let mut values = calls(process);
+    values.extend(now(process));
+    if live {
+        values.push(value("mpiscope_mpi_share", "PERCENTAGE", format!("{:.4}", process.share().mpi_share())));
+    }
+    if !process.layer_version.is_empty() {
+        values.push(value("mpiscope_version", "GENERIC", &process.layer_version));
+    }
+    values.extend(objects(image)?);
+    let traffic = image.all::<Traffic>(SectionKind::TRAFFIC)?;
+    let traffic = traffic.first().map(|traffic| &traffic.value);
+    let header = image.header()?;
+    values.extend(TOTALS.iter().map(|total| {
+        let records = Records { header: &header, traffic };
+        let elements = (0..total.elements.count()).map(|element| (total.value)(records, element));
+        array(total.name, "COUNTER", elements)
+    }));
+    values.extend(traffic.into_iter().flat_map(levels));
+    Ok(values)
+}
+
+fn calls(process: &Process) -> Vec<Value> {
+    let threads = || process.threads.iter();
+    let ticks: u64 = threads().map(|thread| thread.mpi_ticks).sum();
+    let mut by_function = vec![(0u64, 0u64); process.functions.iter().len()];
+    let mut ways = vec![Moved::default(); by_function.len()];
+    let (mut bytes, mut all) = (0u64, Moved::default());
+    for counted in threads().flat_map(|thread| &thread.counters) {
+        let moved = process.moved(counted);
+        if let Some((function, way)) =
+            by_function.get_mut(counted.function).zip(ways.get_mut(counted.function))
+        {
+            let (count, ticks) = (counted.count, counted.ticks);
+            *function = (function.0.wrapping_add(count), function.1.wrapping_add(ticks));
+            *way = way.and(moved);
+        }
+        bytes = bytes.wrapping_add(counted.bytes);
+        all = all.and(moved);
+    }
+    let seconds = |ticks| (process.clock.seconds(ticks) * 1e9).round() / 1e9;
+    let named = process.functions.iter().zip(&by_function).flat_map(|(function, (count, ticks))| {
+        let name = format!("mpiscope_{}", function.name);
+        let timer = value(format!("{name}_time"), "TIMER", seconds(*ticks));
+        [value(name, "COUNTER", count), timer]
+    });
+    let mut values: Vec<Value> = named.map(|value| Value { if_there: true, ..value }).collect();
+    values.extend([
+        value("mpiscope_calls_total", "COUNTER", threads().map(|thread| thread.calls).sum::<u64>()),
+        value("mpiscope_time_total", "TIMER", seconds(ticks)),
+        array("mpiscope_calls", "COUNTER", by_function.iter().map(|function| function.0)),
+        array("mpiscope_time", "TIMER", by_function.iter().map(|function| seconds(function.1))),
+        value("mpiscope_bytes", "AGGREGATE", bytes),
+        value("mpiscope_bytes_out", "AGGREGATE", all.sent),
+        value("mpiscope_bytes_in", "AGGREGATE", all.received),
+        array("mpiscope_bytes_out_by_function", "COUNTER", ways.iter().map(|way| way.sent)),
+        array("mpiscope_bytes_in_by_function", "COUNTER", ways.iter().map(|way| way.received)),
+    ]);
+    values
+}
+
+/// The function that the main thread is in (-1 for none), and what the thread is doing.
+fn now(process: &Process) -> [Value; 2] {
+    let open = process.main().and_then(|thread| thread.call.as_ref()?.open());
+    let (function, status) = (open.map_or(-1, i64::from), process.activity());
+    [value("mpiscope_function", "STATE", function), value("mpiscope_state", "STATE", status.0)]
+}
+
+fn levels(traffic: &Traffic) -> Vec<Value> {
+    vec![
+        value("mpiscope_pending_requests", "LEVEL", traffic.pending.get()),
+        value("mpiscope_posted_receives", "LEVEL", traffic.posted.get()),
+        value("mpiscope_pending_requests_high", "HIGHWATERMARK", traffic.pending_high.get()),
+        value("mpiscope_posted_receives_high", "HIGHWATERMARK", traffic.posted_high.get()),
+        // A process begins with none.
+        value("mpiscope_pending_requests_low", "LOWWATERMARK", 0),
+        value("mpiscope_posted_receives_low", "LOWWATERMARK", 0),
+    ]
+}
+
+/// Objects that the program has made and not freed. Nothing if they are not recorded.
+fn objects<S: Source>(image: &Image<S>) -> Result<Option<Value>, Error> {
+    let facts = image.all::<layout::Process>(SectionKind::PROCESS)?;
+    let records = |process: &layout::Process| process.recording.get() & Recording::OBJECTS.0 != 0;
+    if !facts.first().is_some_and(|process| records(&process.value)) {
+        return Ok(None);
+    }
+    // The variable's elements are in the order of the kinds' numbers.
+    let mut kinds = Kind::ALL.to_vec();
+    kinds.sort_by_key(|kind| kind.number());
+    let reader = Reader::new(image, &ImageOnly)?;
+    let counts =
+        kinds.iter().map(|kind| Ok(leaks::count(&reader, *kind)?.live)).collect::<Result<Vec<_>, Error>>()?;
+    Ok(Some(array("mpiscope_live_objects", "LEVEL", counts.into_iter())))
+}

@@ -1,0 +1,302 @@
+//! Writing an evidence file.
+//!
+//! An image is copied first and looked at afterwards, so that everything in the file is of one moment. Which addresses need
+//! words is found by asking what the views ask, with a [`Recorder`] in between.
+
+mod disk;
+
+use self::disk::Disk;
+use crate::Error;
+use crate::base::clock::Moment;
+use crate::hosts::other_hosts::{Elsewhere, NONE_HERE};
+use crate::jobs::acquire::Entry;
+use crate::jobs::connected;
+use crate::jobs::evidence::{
+    About, FOLLOWED, InMemory, LONGEST_IMAGE, MANIFEST, Manifest, Recorder, SCHEMA, SYMBOLS, about_name,
+    image_name,
+};
+use crate::jobs::job::Job;
+use crate::jobs::job_image::JobImage;
+use crate::jobs::placement::Placement;
+use crate::jobs::spawned;
+use crate::model::locate::Locate;
+use crate::model::objects::{FileContext, Kind, Reader};
+use crate::model::process::Process;
+use crate::model::rank::{Rank, SymbolContext};
+use crate::model::rank_status::RankStatus;
+use crate::model::thread_stack::ThreadStack;
+use crate::observation::Observation;
+use crate::performance::monitor::Followed;
+use crate::performance::sites;
+use crate::questions::live::{self, Places};
+use crate::questions::stacks;
+use crate::sources::host_identity::HostIdentity;
+use mpiscope_image::{Image, Source};
+
+use serde::Serialize;
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::NamedTempFile;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+/// Bytes of an image that are copied at once.
+const PIECE: usize = 1 << 20;
+
+/// What was written.
+#[derive(Debug, Default)]
+pub struct Saved {
+    /// Processes in the file.
+    pub processes: usize,
+    /// Length of the file.
+    pub bytes: u64,
+    /// What could not be read.
+    pub not_seen: Vec<String>,
+}
+
+/// Writes a job to a file, which appears when it is whole. Looks once, waits for `pause`, and saves what is there then; with
+/// `stacks` also those of its threads, each of which is stopped for a moment.
+///
+/// # Errors
+/// When no process of the job can be read, or the file cannot be written.
+pub fn save(
+    job: &Job,
+    pause: Duration,
+    stacks: bool,
+    symbols: &dyn Locate,
+    elsewhere: Elsewhere,
+    path: &Path,
+) -> Result<Saved, Error> {
+    let began = Instant::now();
+    let recorder = Recorder::new(symbols);
+    let before = earlier(live::look(job, &recorder).observations, elsewhere.before);
+    thread::sleep(pause.saturating_sub(began.elapsed()));
+    let seconds = began.elapsed().as_secs_f64();
+    let fail = |why: std::io::Error| Error::File { path: path.to_owned(), why: why.to_string() };
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = NamedTempFile::new_in(folder).map_err(fail)?;
+    let mut archive = Archive::new(file.as_file()).map_err(fail)?;
+    let mut saved = Saved { not_seen: elsewhere.not_seen, ..Saved::default() };
+    let places = Places::default();
+    let taken = |found: &JobImage, process: &Process| match stacks {
+        true => stacks::of_process(found, process, &places, &recorder),
+        false => Vec::new(),
+    };
+    for found in &job.images {
+        match Copied::of(found, &places, &taken) {
+            Ok(copied) => {
+                archive.add(saved.processes, &copied, &recorder).map_err(fail)?;
+                saved.processes += 1;
+            }
+            // It ended since the list was made.
+            Err(_) if !found.held() => {}
+            Err(why) => saved.not_seen.push(why.to_string()),
+        }
+    }
+    if saved.processes == 0 {
+        let why = if saved.not_seen.is_empty() { NONE_HERE.into() } else { saved.not_seen.join("; ") };
+        return Err(Error::NotFound(why));
+    }
+    let callers: Vec<_> = job.images.iter().filter_map(JobImage::who).map(|who| who.entry).collect();
+    let is_it = |entry: &Entry, host: &str, rank, pid| {
+        entry.rank == Some(rank) || (entry.place.pid == pid && entry.place.host == host)
+    };
+    let has_called = |host: &str, rank, pid| callers.iter().any(|entry| is_it(entry, host, rank, pid));
+    let manifest = Manifest {
+        silent: live::silent_ranks(job, &places, has_called),
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        job: job.name.clone(),
+        owner: job.owner,
+        saved_unix_s: Moment::now().unix_ns / 1_000_000_000,
+        seconds,
+        host: Some(HostIdentity::here()),
+        processes: saved.processes,
+        before,
+        spawned: spawned::of_job(job).into_iter().chain(job.spawned.iter().cloned()).collect(),
+        connected: connected::of_job(job).into_iter().chain(job.connected.iter().cloned()).collect(),
+        not_seen: saved.not_seen.clone(),
+    };
+    archive.text(SYMBOLS, &recorder.into_symbols()).map_err(fail)?;
+    archive.text(MANIFEST, &manifest).map_err(fail)?;
+    archive.finish().map_err(fail)?;
+    saved.bytes = file.as_file().metadata().map_err(fail)?.len();
+    file.persist(path).map_err(|why| fail(why.error))?;
+    Ok(saved)
+}
+
+/// Adds to a file what was seen of the processes while they ran.
+///
+/// # Errors
+/// When the file cannot be read as one of these, or cannot be written.
+pub fn add(path: &Path, followed: &Followed) -> Result<(), Error> {
+    let fail = |why: std::io::Error| Error::File { path: path.to_owned(), why: why.to_string() };
+    let file = File::options().read(true).write(true).open(path).map_err(fail)?;
+    let mut zip = ZipWriter::new_append(Disk::new(&file)).map_err(|why| fail(why.into()))?;
+    zip.start_file(FOLLOWED, options()).map_err(|why| fail(why.into()))?;
+    serde_json::to_writer(&mut zip, followed).map_err(|why| fail(why.into()))?;
+    zip.finish().map_err(|why| fail(why.into()))?.finish().map_err(fail)
+}
+
+fn options() -> SimpleFileOptions {
+    SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Deflated)
+        .large_file(true)
+        .unix_permissions(0o600)
+}
+
+/// The earlier look: processes of other hosts were looked at there, before those of this host.
+pub(crate) fn earlier(mut here: Vec<Observation>, there: Vec<Observation>) -> Vec<Observation> {
+    let who = |seen: &Observation| (seen.world.clone(), seen.rank, seen.pid);
+    let known: HashSet<_> = there.iter().map(who).collect();
+    here.retain(|seen| !known.contains(&who(seen)));
+    here.extend(there);
+    live::settle(&mut here);
+    here
+}
+
+/// A process at one moment.
+struct Copied {
+    about: About,
+    /// Nothing if it has not touched its image.
+    seen: Option<(Image<InMemory>, Process)>,
+}
+
+impl Copied {
+    fn of(
+        found: &JobImage,
+        places: &Places,
+        stacks: &dyn Fn(&JobImage, &Process) -> Vec<ThreadStack>,
+    ) -> Result<Self, Error> {
+        let holder = found.holders.first().map_or(0, |(pid, _)| *pid);
+        let image = match found.open() {
+            Ok(image) => image,
+            Err(Error::Image { why: mpiscope_image::Error::NotAnImage, .. }) => {
+                return Ok(Self { about: silent(found, found.untouched_pid()), seen: None });
+            }
+            Err(why) => return Err(why),
+        };
+        let moment = found.moment();
+        let bytes = copy(image.source().as_ref())
+            .map_err(|why| Error::NotFound(format!("image of process {holder}: {why}")))?;
+        let damaged = |why| Error::Image { what: format!("image of process {holder}"), why };
+        let copied = Image::open(InMemory(bytes)).map_err(damaged)?;
+        let own = Process::read(&copied, Some(moment)).map_err(damaged)?;
+        let seen = found.process(&copied, moment, &places.files).map_err(damaged)?;
+        let caller =
+            |(own, seen): (&crate::model::process::ThreadFacts, &crate::model::process::ThreadFacts)| {
+                (own.return_address != seen.return_address).then_some((seen.index, seen.return_address))
+            };
+        let number =
+            |(own, seen): (&crate::model::process::ThreadFacts, &crate::model::process::ThreadFacts)| {
+                (own.tid != seen.tid).then_some((own.tid, seen.tid))
+            };
+        let others = live::others(found, &seen, places);
+        let tids = seen.threads.iter().map(|thread| thread.tid).filter(|tid| *tid != 0);
+        let tids = tids.chain(others.iter().copied());
+        let outside = seen.threads.iter().filter(|thread| thread.tid != 0 && thread.call.is_none());
+        let outside = outside.map(|thread| thread.tid).chain(others.iter().copied());
+        let alive = found.alive(seen.pid);
+        let stacks = if alive { stacks(found, &seen) } else { Vec::new() };
+        let about = About {
+            stacks: stacks.into_iter().map(|stack| (stack.tid, stack)).collect(),
+            placement: placement(found, &seen),
+            pid: found.outer_pid(seen.pid).unwrap_or(seen.pid),
+            silent: false,
+            alive,
+            moment,
+            doing: tids.map(|tid| (tid, live::doing(found, &seen, places, tid))).collect(),
+            at: outside.filter_map(|tid| Some((tid, live::at(found, &seen, places, tid)?))).collect(),
+            tids: own.threads.iter().zip(&seen.threads).filter_map(number).collect(),
+            callers: own.threads.iter().zip(&seen.threads).filter_map(caller).collect(),
+            end: found.end.clone(),
+        };
+        Ok(Self { about, seen: Some((copied, seen)) })
+    }
+}
+
+/// As the kernel says now, or as it was when what is copied was saved; of a process that has ended, as who started it saw it last.
+fn placement(found: &JobImage, process: &Process) -> Option<Box<Placement>> {
+    match found.about() {
+        Some(about) => about.placement.clone(),
+        None if found.alive(process.pid) => Placement::of(found.outer_pid(process.pid)?).map(Box::new),
+        None => found.end.as_ref()?.placement.clone(),
+    }
+}
+
+fn silent(found: &JobImage, pid: u32) -> About {
+    let (doing, at, callers) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    let alive = found.end.as_ref().is_none_or(|end| end.ended_ns.is_none());
+    let (moment, stacks, end) = (Moment::now(), BTreeMap::new(), found.end.clone());
+    let tids = BTreeMap::new();
+    About { pid, silent: true, alive, moment, doing, at, stacks, callers, tids, end, placement: None }
+}
+
+/// All bytes of an image that somebody may be writing to.
+fn copy(source: &(dyn Source + Send)) -> Result<Vec<u8>, String> {
+    let len = source.len();
+    if len > LONGEST_IMAGE {
+        return Err(format!("{len} bytes are more than an evidence file takes; `ps` and `inspect` show it"));
+    }
+    let len = usize::try_from(len).map_err(|why| why.to_string())?;
+    let mut bytes = vec![0; len];
+    for (at, piece) in (0..).step_by(PIECE).zip(bytes.chunks_mut(PIECE)) {
+        source.read(at, piece)?;
+    }
+    Ok(bytes)
+}
+
+/// Asks everything that the views ask, for the sake of the questions.
+fn ask(copied: &Copied, recorder: &Recorder<'_>) -> Result<(), mpiscope_image::Error> {
+    let Some((image, process)) = &copied.seen else { return Ok(()) };
+    let context = SymbolContext::new(process, recorder);
+    let rank = Rank::new(image, process, &context);
+    let _status = RankStatus::new(&rank, copied.about.alive);
+    let _observation = live::observe_kept(&rank, &copied.about);
+    // A table that is damaged is so in the file as well.
+    let _sites = sites::of_rank(&rank);
+    let files = FileContext::new(process, recorder);
+    let objects = Reader::new(image, &files)?;
+    for kind in Kind::ALL {
+        // A table that is damaged is so in the file as well.
+        let _all = objects.visit(*kind, &mut |_| true, &mut |_| ());
+    }
+    Ok(())
+}
+
+struct Archive<'a> {
+    zip: ZipWriter<Disk<'a>>,
+}
+
+impl<'a> Archive<'a> {
+    fn new(file: &'a File) -> std::io::Result<Self> {
+        Ok(Self { zip: ZipWriter::new(Disk::new(file)) })
+    }
+
+    fn add(&mut self, number: usize, copied: &Copied, recorder: &Recorder<'_>) -> std::io::Result<()> {
+        // What cannot be asked now cannot be asked of the file either.
+        let _damaged = ask(copied, recorder);
+        if let Some((image, _)) = &copied.seen {
+            self.begin(&image_name(number))?;
+            self.zip.write_all(&image.source().0)?;
+        }
+        self.text(&about_name(number), &copied.about)
+    }
+
+    fn text(&mut self, name: &str, value: &impl Serialize) -> std::io::Result<()> {
+        self.begin(name)?;
+        serde_json::to_writer(&mut self.zip, value).map_err(std::io::Error::from)
+    }
+
+    fn begin(&mut self, name: &str) -> std::io::Result<()> {
+        self.zip.start_file(name, options()).map_err(std::io::Error::from)
+    }
+
+    fn finish(self) -> std::io::Result<()> {
+        self.zip.finish().map_err(std::io::Error::from)?.finish()
+    }
+}

@@ -1,0 +1,96 @@
+//! Core files: the image inside (a shared mapping of an unlinked file is dumped with its content), what killed the process,
+//! and its stack.
+
+mod end;
+mod signal;
+mod stack;
+
+pub use end::End;
+pub use signal::Signal;
+pub use stack::{Frame, Stack, walk, walk_from};
+
+use crate::Error;
+use crate::sources::image_source::Bytes;
+use mpiscope_image::layout::MAGIC;
+use mpiscope_image::{Error as ImageError, Image, Source};
+use mpiscope_target::{Core, Target};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Where a page can begin.
+const PAGE: u64 = 4096;
+/// Pages that are looked at when no mapping begins with an image.
+const MOST_PAGES: u64 = 1 << 22;
+
+/// Memory of a program from one address on.
+struct Memory {
+    core: Arc<Core>,
+    address: u64,
+    len: u64,
+}
+
+impl Source for Memory {
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), String> {
+        let end = offset.checked_add(buf.len() as u64);
+        if end.is_none_or(|end| end > self.len) {
+            return Err(format!("{} bytes at {offset} are beyond the end ({})", buf.len(), self.len));
+        }
+        self.core.read(self.address.wrapping_add(offset), buf).map_err(|e| e.to_string())
+    }
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+}
+
+/// Finds and opens the image in a core file.
+pub fn open(path: &Path) -> Result<Image<Bytes>, Error> {
+    let core = Core::open(path).map_err(|e| Error::NotFound(e.to_string()))?;
+    image(&Arc::new(core))
+}
+
+/// Finds and opens the image in a core file that is open.
+pub fn image(core: &Arc<Core>) -> Result<Image<Bytes>, Error> {
+    let path = core.path();
+    let mut damaged = None;
+    for address in starts(core).chain(pages(core)) {
+        let mut magic = [0; 8];
+        if core.read(address, &mut magic).is_err() || magic != MAGIC {
+            continue;
+        }
+        let bytes: Bytes = Box::new(Memory { len: room(core, address), core: core.clone(), address });
+        match Image::open(bytes) {
+            Ok(image) => return Ok(image),
+            // The eight bytes stand in the reader's own code as well: go on, but remember.
+            Err(why) => damaged = damaged.or(Some(why)),
+        }
+    }
+    match damaged {
+        Some(why @ ImageError::Version(_)) => Err(Error::Image { what: path.display().to_string(), why }),
+        _ => Err(Error::NoImageInCore { path: path.to_owned() }),
+    }
+}
+
+/// An image is a mapping of its own.
+fn starts(core: &Core) -> impl Iterator<Item = u64> {
+    core.segments().iter().filter(|s| core.present(s) > 0).map(|s| s.address)
+}
+
+/// Unless the kernel joined it with a neighbour.
+fn pages(core: &Core) -> impl Iterator<Item = u64> {
+    let writable = core.segments().iter().filter(|s| s.writable);
+    writable
+        .flat_map(|s| (1..core.present(s) / PAGE).map(|page| s.address.saturating_add(page * PAGE)))
+        .take(MOST_PAGES as usize)
+}
+
+/// Bytes from `address` to the end of the neighbouring mappings.
+fn room(core: &Core, address: u64) -> u64 {
+    let mut end = address;
+    for segment in core.segments() {
+        if segment.address <= end && end < segment.address.saturating_add(segment.size) {
+            end = segment.address.saturating_add(segment.stored);
+        }
+    }
+    end.saturating_sub(address)
+}

@@ -1,0 +1,8 @@
+//! Where bytes come from: files, core files, living processes, hosts; and stacks unwound from them.
+
+pub mod core;
+pub mod host_identity;
+pub mod image_source;
+pub(crate) mod name_space;
+pub mod process_tree;
+pub(crate) mod unwind;
