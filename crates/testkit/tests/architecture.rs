@@ -217,6 +217,32 @@ fn every_module_of_a_crate_with_floors_is_on_one() {
     }
 }
 
+/// Whether a module of a crate is a file or a folder.
+fn is_module(name: &str, path: &[&str]) -> bool {
+    let source = paths::workspace().join("crates").join(name).join("src").join(path.join("/"));
+    source.with_extension("rs").is_file() || source.join("mod.rs").is_file()
+}
+
+#[test]
+fn every_module_that_the_text_names_is_there() {
+    let crates = manifests();
+    let text = architecture();
+    let mut seen = 0;
+    for named in names(&text) {
+        let mut path = named.split("::");
+        let (Some(name), Some(_)) = (path.next(), path.clone().next()) else { continue };
+        let modules: Vec<&str> = path.take_while(|part| part.starts_with(char::is_lowercase)).collect();
+        if crates.contains_key(name) {
+            seen += 1;
+            assert!(
+                is_module(name, &modules),
+                "ARCHITECTURE.md names `{named}`, and there is no such module"
+            );
+        }
+    }
+    assert!(seen > 10, "{seen} modules were found in the text");
+}
+
 #[test]
 fn a_path_to_another_floor_is_found_however_it_is_written() {
     let found = |code: &str, depth| {

@@ -16,6 +16,9 @@ use crate::build;
 const SHIPPED: [&str; 4] =
     ["mpiscope", "mpiscope-layer", "mpiscope-plugin-handles", "mpiscope-plugin-queues"];
 
+/// What all that is shipped is called in the bill.
+const WHOLE: &str = "mpiscope-release";
+
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -54,6 +57,13 @@ struct Kind {
     kind: Option<String>,
 }
 
+impl Dependency {
+    /// Not only for building or testing.
+    fn is_linked(&self) -> bool {
+        self.dep_kinds.iter().any(|kind| kind.kind.is_none())
+    }
+}
+
 /// Writes `LICENSES.txt` and `sbom.cdx.json`.
 pub fn write(folder: &Path, epoch: u64) -> Result<()> {
     let metadata = metadata()?;
@@ -82,8 +92,7 @@ fn linked(metadata: &Metadata) -> Vec<&Package> {
     while let Some(id) = wanted.pop() {
         if seen.insert(id) {
             let needed = nodes.get(id).into_iter().flat_map(|node| &node.deps);
-            let linked = needed.filter(|one| one.dep_kinds.iter().any(|kind| kind.kind.is_none()));
-            wanted.extend(linked.map(|one| one.pkg.as_str()));
+            wanted.extend(needed.filter(|one| one.is_linked()).map(|one| one.pkg.as_str()));
         }
     }
     let mut packages: Vec<&Package> =
@@ -100,8 +109,17 @@ fn licences(linked: &[&Package]) -> Result<String> {
     for package in linked.iter().filter(|package| package.source.is_some()) {
         let licence = package.license.as_deref().unwrap_or("see below");
         write!(text, "\n{}\n{} {}: {licence}\n", "=".repeat(80), package.name, package.version)?;
-        for notice in notices(Path::new(&package.manifest_path))? {
+        let notices = notices(Path::new(&package.manifest_path))?;
+        for notice in &notices {
             write!(text, "\n{}\n", notice.trim())?;
+        }
+        if notices.is_empty() {
+            ensure!(
+                licence.contains("Apache-2.0"),
+                "{} has no notice of its licence: {licence}",
+                package.name
+            );
+            text.push_str("\nUsed under the Apache License, version 2.0: see LICENSE-APACHE.\n");
         }
     }
     Ok(text)
@@ -142,8 +160,9 @@ fn bill(metadata: &Metadata, linked: &[&Package], epoch: u64) -> Value {
     let by_id: BTreeMap<&str, &Package> =
         linked.iter().map(|package| (package.id.as_str(), *package)).collect();
     let needs = |node: &Node| {
+        let linked = node.deps.iter().filter(|one| one.is_linked());
         let mut names: Vec<String> =
-            node.deps.iter().filter_map(|one| by_id.get(one.pkg.as_str())).map(|p| name(p)).collect();
+            linked.filter_map(|one| by_id.get(one.pkg.as_str())).map(|p| name(p)).collect();
         names.sort();
         names
     };
@@ -153,6 +172,8 @@ fn bill(metadata: &Metadata, linked: &[&Package], epoch: u64) -> Value {
         .iter()
         .filter_map(|node| Some((name(by_id.get(node.id.as_str())?), needs(node))))
         .collect();
+    let shipped = linked.iter().filter(|package| SHIPPED.contains(&package.name.as_str()));
+    edges.push((WHOLE.to_owned(), shipped.map(|package| name(package)).collect()));
     edges.sort();
     let dependencies: Vec<Value> =
         edges.into_iter().map(|(from, to)| json!({ "ref": from, "dependsOn": to })).collect();
@@ -162,7 +183,7 @@ fn bill(metadata: &Metadata, linked: &[&Package], epoch: u64) -> Value {
         "version": 1,
         "metadata": {
             "timestamp": timestamp(epoch),
-            "component": { "type": "application", "bom-ref": "mpiscope-release", "name": "mpiscope", "version": VERSION },
+            "component": { "type": "application", "bom-ref": WHOLE, "name": "mpiscope", "version": VERSION },
         },
         "components": components,
         "dependencies": dependencies,
@@ -196,6 +217,28 @@ mod tests {
     }
 
     #[test]
+    fn whoever_follows_the_bill_from_the_whole_comes_to_every_component() {
+        let metadata = metadata().unwrap();
+        let bill = bill(&metadata, &linked(&metadata), 0);
+        let words = |value: &Value| value.as_str().unwrap().to_owned();
+        let edges: BTreeMap<String, &Vec<Value>> = bill["dependencies"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|edge| (words(&edge["ref"]), edge["dependsOn"].as_array().unwrap()))
+            .collect();
+        let (mut open, mut seen) = (vec![WHOLE.to_owned()], BTreeSet::new());
+        while let Some(one) = open.pop() {
+            if seen.insert(one.clone()) {
+                open.extend(edges[&one].iter().map(words));
+            }
+        }
+        seen.remove(WHOLE);
+        let components = bill["components"].as_array().unwrap().iter().map(|one| words(&one["bom-ref"]));
+        assert_eq!(seen, components.collect());
+    }
+
+    #[test]
     fn what_only_tests_need_is_not_in_the_notices() {
         let metadata = metadata().unwrap();
         let linked = linked(&metadata);
@@ -204,5 +247,8 @@ mod tests {
         assert!(!has("proptest") && !has("insta") && !has("mpiscope-matrix"));
         let text = licences(&linked).unwrap();
         assert!(text.contains("gimli") && !text.contains("mpiscope-image"));
+        let parts: Vec<&str> = text.split(&"=".repeat(80)).skip(1).collect();
+        let bare = parts.iter().find(|part| part.trim().lines().count() < 3);
+        assert_eq!((parts.len() > 100, bare), (true, None), "each has a text");
     }
 }
