@@ -18,7 +18,7 @@
 
 mod absent;
 #[cfg(test)]
-mod ledgers;
+mod ledger_tests;
 mod pending;
 mod races;
 mod strict;
