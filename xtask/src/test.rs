@@ -1,10 +1,10 @@
 //! `cargo xtask test`: build, fetch the MPI libraries, run every test and the matrix.
 
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use anyhow::{Result, bail};
-use mpiscope_testkit::mpi;
+use mpiscope_testkit::{mpi, trials};
 
 use crate::failures::Failures;
 use crate::{build, mpi as libraries, sanitize};
@@ -20,10 +20,14 @@ pub struct Args {
     /// Fetch nothing, use what is there.
     #[arg(long)]
     offline: bool,
+    /// Trials of the matrix that have not begun after so many minutes are not run, and reported as ignored.
+    #[arg(long, value_name = "MINUTES")]
+    within: Option<u64>,
 }
 
 pub fn run(args: &Args) -> Result<()> {
     let start = Instant::now();
+    let until = args.within.map(|minutes| after(minutes).to_string());
     build::release()?;
     if !args.offline {
         libraries::fetch_all(&[]);
@@ -52,6 +56,9 @@ pub fn run(args: &Args) -> Result<()> {
         // Of the whole workspace: with the matrix alone other features of its dependencies were built, all of them once more.
         let mut command = of(&["--workspace", "--test", "matrix"]);
         command.env("MPISCOPE_MATRIX", "1");
+        if let Some(until) = &until {
+            command.env(trials::UNTIL, until);
+        }
         command
     };
     let ended = failures.run(matrix, &arguments);
@@ -68,6 +75,12 @@ pub fn run(args: &Args) -> Result<()> {
         bail!("no real MPI library was tested; `cargo xtask mpi` says why none could be had");
     }
     Ok(())
+}
+
+/// Seconds since 1970, so many minutes from now.
+fn after(minutes: u64) -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    now.as_secs() + 60 * minutes
 }
 
 /// All tests but the matrix and those of jobs on several hosts, which are said to be ignored here.

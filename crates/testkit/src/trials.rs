@@ -14,10 +14,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-use libtest_mimic::{Arguments, Trial};
+use libtest_mimic::{Arguments, Completion, Trial};
 
 use crate::mpi::{self, Library, Skipped};
 use crate::paths;
@@ -52,12 +53,26 @@ pub fn checked(
 ) -> Trial {
     let name = name.into();
     let noted = name.clone();
-    Trial::test(name, move || {
+    Trial::ignorable_test(name, move || {
+        if until().is_some_and(|until| SystemTime::now() >= until) {
+            NOT_BEGUN.fetch_add(1, Ordering::Relaxed);
+            return Ok(Completion::ignored_with("the time for trials was over"));
+        }
         let begun = Instant::now();
         let ended = check();
         lock(&TIMES).push((begun.elapsed(), noted));
-        ended.map_err(|error| format!("{error:#}").into())
+        ended.map(|()| Completion::Completed).map_err(|error| format!("{error:#}").into())
     })
+}
+
+/// Seconds since 1970: tests that have not begun by then are not run.
+pub const UNTIL: &str = "MPISCOPE_TRIALS_UNTIL";
+/// How many were not run for it.
+static NOT_BEGUN: AtomicUsize = AtomicUsize::new(0);
+
+fn until() -> Option<SystemTime> {
+    let seconds = std::env::var(UNTIL).ok()?.parse().ok()?;
+    Some(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
 }
 
 /// How long each test has taken that has come to its end.
@@ -98,6 +113,10 @@ pub fn ignored(name: &str, reason: &str) -> Trial {
 pub fn run(trials: Vec<Trial>) -> ExitCode {
     let conclusion = libtest_mimic::run(&Arguments::from_args(), trials);
     print_longest();
+    let not_begun = NOT_BEGUN.load(Ordering::Relaxed);
+    if not_begun > 0 {
+        println!("NOT RUN: {not_begun} of the tests above, since the time for them was over");
+    }
     conclusion.exit_code()
 }
 

@@ -8,11 +8,15 @@ use std::time::{Duration, Instant};
 
 const SILENT: &str = "has not called MPI";
 
-/// What a verb prints as JSON on a host.
-fn ask(hosts: &Hosts, host: &str, library: &Library, words: &[&str]) -> Value {
+/// What a verb prints as JSON on a host, or what it says instead.
+fn try_to_ask(hosts: &Hosts, host: &str, library: &Library, words: &[&str]) -> Result<Value, String> {
     let outcome = hosts.run(hosts.on(host, MPISCOPE, library).args(words).arg("--json"));
     serde_json::from_str(outcome.stdout.trim())
-        .unwrap_or_else(|_| panic!("{words:?} on {host}\n{}", outcome.describe()))
+        .map_err(|_| format!("{words:?} on {host}\n{}", outcome.describe()))
+}
+
+fn ask(hosts: &Hosts, host: &str, library: &Library, words: &[&str]) -> Value {
+    try_to_ask(hosts, host, library, words).unwrap_or_else(|said| panic!("{said}"))
 }
 
 /// Rank and host of those that have not called MPI, as `ps` shows them, if it shows all six ranks.
@@ -25,15 +29,15 @@ fn silent(ps: &Value) -> Option<Vec<(u64, String)>> {
     six.then(|| said.map(|(_, place)| place).collect())
 }
 
-/// Asks until `right` is satisfied.
-fn until(what: &str, ask: impl Fn() -> Value, right: impl Fn(&Value) -> bool) {
+/// Asks until `right` is satisfied. A rank runs before its host has told the others of it, so at first there may be no job to be seen.
+fn until(what: &str, ask: impl Fn() -> Result<Value, String>, right: impl Fn(&Value) -> bool) {
     let end = Instant::now() + Duration::from_secs(30);
     loop {
         let seen = ask();
-        if right(&seen) {
+        if seen.as_ref().is_ok_and(&right) {
             return;
         }
-        assert!(Instant::now() < end, "{what}: {seen:#}");
+        assert!(Instant::now() < end, "{what}: {seen:#?}");
         std::thread::sleep(Duration::from_millis(200));
     }
 }
@@ -74,9 +78,9 @@ fn start(hosts: &Hosts, library: &Library, launcher: &[String], late: &[&str]) -
 /// All views of the running job, and of what is kept of it.
 fn seen_everywhere(hosts: &Hosts, library: &Library, wanted: &[(u64, String)]) {
     for host in ["login", "n1", "n3"] {
-        let ps = || ask(hosts, host, library, &["ps"]);
+        let ps = || try_to_ask(hosts, host, library, &["ps"]);
         until(&format!("ps on {host}"), ps, |ps| silent(ps).is_some_and(|silent| silent == wanted));
-        let why = || ask(hosts, host, library, &["why", "--for", "0.2"]);
+        let why = || try_to_ask(hosts, host, library, &["why", "--for", "0.2"]);
         until(&format!("why on {host}"), why, |why| blamed(why, wanted));
     }
     let file = hosts.dir.path().join("kept.mpiscope").display().to_string();
@@ -126,7 +130,7 @@ pub fn ranks_that_have_not_called_mpi_are_seen_and_listed_with_each_launcher() {
         let what = format!("{} of {}", launcher[0], library.name);
         let mut job = start(&hosts, &library, &launcher, &["4", "5"]);
         for host in ["login", "n1"] {
-            let ps = || ask(&hosts, host, &library, &["ps"]);
+            let ps = || try_to_ask(&hosts, host, &library, &["ps"]);
             until(&format!("{what}: ps on {host}"), ps, |ps| {
                 silent(ps).is_some_and(|silent| silent == wanted)
             });

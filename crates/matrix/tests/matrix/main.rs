@@ -23,6 +23,7 @@ mod last_look;
 mod linked_in;
 mod misuse;
 mod mock;
+mod namesakes;
 mod probing;
 mod programs;
 mod python;
@@ -78,6 +79,7 @@ fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> V
     let mut trials = programs::trials(subject, library);
     trials.extend(linked_in::trials(subject, library));
     trials.extend(probing::trials(library));
+    trials.extend(namesakes::trials(subject, library));
     trials.extend(misuse::trials(subject, library));
     trials.push(wrong_handles::trial(library));
     trials.extend(endings::trials(subject, library));
@@ -95,12 +97,13 @@ fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> V
     trials.extend(variables::trials(subject, library));
     trials.extend(events::trials(library));
     trials.extend(findings::trials(subject, library));
-    trials.extend(why::trials(subject, library));
     trials.extend(views::trials(subject, library));
     trials.push(watched::trial(subject, library));
     trials.extend(last_look::trials(subject, library));
     trials.extend(waits::trials(subject, library));
     trials.extend(balanced::trials(subject, library));
+    // The most, and the last where there is not time for all.
+    trials.extend(why::trials(subject, library));
     trials
 }
 

@@ -224,7 +224,8 @@ impl Open {
             let comm = record.value;
             let (identity, newest) = (comm.head.identity.get(), comm.collectives.get());
             let unused = comm.head.life.get() == Life::EMPTY.0;
-            if record.torn || unused || identity == 0 || comm.size.get() < 2 {
+            let alone = comm.size.get() < 2 && !is_inter(&comm);
+            if record.torn || unused || identity == 0 || alone {
                 continue;
             }
             let Ok(entered) = ring::read(image, comm.history.get(), newest) else { continue };

@@ -1,6 +1,7 @@
 //! Objects as the dynamic linker has loaded them: their symbols, looked up without it.
 #![allow(unsafe_code)]
 
+use super::versions::{Versions, Wanted};
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 
@@ -77,6 +78,7 @@ const DT_RELASZ: i64 = 8;
 const DT_PLTRELSZ: i64 = 2;
 const DT_JMPREL: i64 = 23;
 const DT_GNU_HASH: i64 = 0x6fff_fef5;
+const DT_SONAME: i64 = 14;
 
 const STB_LOCAL: u8 = 0;
 const STB_WEAK: u8 = 2;
@@ -201,6 +203,8 @@ pub struct Object {
     gnu_hash: *const u32,
     old_hash: *const u32,
     relocations: [(usize, usize); 2],
+    soname: usize,
+    versions: Versions,
 }
 
 impl Object {
@@ -216,6 +220,8 @@ impl Object {
             gnu_hash: ptr::null(),
             old_hash: ptr::null(),
             relocations: [(0, 0); 2],
+            soname: 0,
+            versions: Versions::default(),
         };
         // The C library writes addresses in the place of offsets, except where the section cannot be written.
         let address = |value: usize| if value < bias { value.wrapping_add(bias) } else { value };
@@ -232,7 +238,8 @@ impl Object {
                 DT_RELASZ => object.relocations[0].1 = value,
                 DT_JMPREL => object.relocations[1].0 = address(value),
                 DT_PLTRELSZ => object.relocations[1].1 = value,
-                _ => {}
+                DT_SONAME => object.soname = value,
+                _ => object.versions.read(tag, || address(value)),
             }
             at = at.wrapping_add(1);
         }
@@ -260,9 +267,35 @@ impl Object {
         }
     }
 
+    /// Whether the object calls itself so.
+    pub fn is_called(&self, name: *const u8) -> bool {
+        self.soname != 0 && Name::new(name).is(self.strings.wrapping_add(self.soname))
+    }
+
+    /// Which version of a symbol one of this object's references wants.
+    pub fn wanted(&self, symbol: usize) -> Option<Wanted> {
+        self.versions.wanted(symbol, self.strings)
+    }
+
+    /// Address of a function that others find in this object, in the version that a reference wants.
+    pub fn define_version(&self, name: &Name, wanted: &Wanted) -> Option<usize> {
+        let index = self.versions.index(wanted)?;
+        let symbols = self.symbols_of(name.gnu).map(|(index, _)| index);
+        let mut right = symbols.filter(|symbol| self.versions.is(*symbol as usize, index));
+        let symbol = right.find_map(|index| self.is(index, name))?;
+        // SAFETY: a symbol of this object.
+        Some(self.bias.wrapping_add(unsafe { (*symbol).value }))
+    }
+
     /// A symbol's text.
     pub fn text(&self, symbol: &Symbol) -> *const u8 {
         self.strings.wrapping_add(symbol.name as usize)
+    }
+
+    /// The name of a symbol by its index, which a relocation of the object has.
+    pub fn name(&self, index: usize) -> Name {
+        // SAFETY: a symbol that a relocation of the object names.
+        Name::new(self.text(unsafe { &*self.symbol(index) }))
     }
 
     /// A symbol by its index.
@@ -295,15 +328,14 @@ impl Object {
     }
 
     fn by_gnu_hash(&self, name: &Name) -> *const Symbol {
-        let Some(table) = GnuHash::new(self.gnu_hash) else { return ptr::null() };
-        if !table.may_have(name.gnu) {
-            return ptr::null();
-        }
-        table
-            .chain(name.gnu % table.buckets)
-            .filter(|(_, hash)| hash | 1 == name.gnu | 1)
-            .find_map(|(index, _)| self.is(index, name))
-            .unwrap_or(ptr::null())
+        self.symbols_of(name.gnu).find_map(|(index, _)| self.is(index, name)).unwrap_or(ptr::null())
+    }
+
+    /// Symbols whose names have this hash, by `DT_GNU_HASH`.
+    fn symbols_of(&self, wanted: u32) -> impl Iterator<Item = (u32, u32)> {
+        let table = GnuHash::new(self.gnu_hash).filter(|table| table.may_have(wanted));
+        let chain = table.into_iter().flat_map(move |table| table.chain(wanted % table.buckets));
+        chain.filter(move |(_, hash)| hash | 1 == wanted | 1)
     }
 
     fn by_old_hash(&self, name: &Name) -> *const Symbol {

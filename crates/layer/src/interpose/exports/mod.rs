@@ -23,6 +23,9 @@
 //! When `dlopen` brings an MPI library (Python: privately, as what a module needs), it is relocated before whatever needs it.
 //! Its own reference to `__gmon_start__` therefore calls us in time. This goes on until the first MPI call.
 //!
+//! [`own_references`] uses the first moment for one thing more: what we ourselves call is bound to the C library's functions, also in a
+//! program that has some of the same names.
+//!
 //! # What is there
 //!
 //! A name is there if the MPI library, or another object that was there at the start behind us, defines it: a
@@ -39,11 +42,14 @@
 
 mod elf;
 mod own;
+mod own_references;
 mod pages;
 mod rebind;
+mod versions;
 
 use crate::interpose::arch;
 use elf::{Name, Object};
+use own_references::Moment;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -66,6 +72,7 @@ arch::export_at_relocation!(at_relocation);
 /// The program starts; this library is being relocated. The answer is not used.
 pub unsafe extern "C" fn at_relocation() -> usize {
     if let Some(own) = own::Own::find() {
+        own_references::bind(&own, Moment::Relocation);
         LAST_AT_START.store(elf::last().cast_mut(), Ordering::Relaxed);
         let library = library_of(&own);
         LIBRARY.store(library.map_or(ptr::null_mut(), |l| l.map.cast_mut()), Ordering::Relaxed);
@@ -96,7 +103,9 @@ unsafe extern "C" fn on_load() -> usize {
 pub fn library() -> Option<CString> {
     let mut found: Option<CString> = None;
     while_nothing_is_loaded(&mut || {
-        let library = own::Own::find().and_then(|own| library_of(&own));
+        let Some(own) = own::Own::find() else { return };
+        own_references::bind(&own, Moment::FirstCall);
+        let library = library_of(&own);
         found = library.map(|library| library.path().to_owned());
     });
     if found.is_some() {
@@ -120,11 +129,9 @@ pub fn callers(counts: impl Fn(&CStr) -> bool) -> bool {
 }
 
 fn calls_mpi(object: &Object) -> bool {
-    let names = object.relocations().filter(|relocation| relocation.symbol() != 0).map(|relocation| {
-        // SAFETY: a symbol that a relocation of the object names.
-        Name::new(object.text(unsafe { &*object.symbol(relocation.symbol()) }))
-    });
-    names.into_iter().any(|name| name.starts_with(b"MPI_") || name.starts_with(b"mpi_"))
+    let relocations = object.relocations().filter(|relocation| relocation.symbol() != 0);
+    let mut names = relocations.map(|relocation| object.name(relocation.symbol()));
+    names.any(|name| name.starts_with(b"MPI_") || name.starts_with(b"mpi_"))
 }
 
 /// Does something within a function of the dynamic linker that holds the lock of its list of objects.

@@ -27,6 +27,11 @@ impl Own {
         elf::own().map(Self)
     }
 
+    /// As others are looked at.
+    pub fn object(&self) -> &Object {
+        &self.0
+    }
+
     /// The entry in the dynamic linker's list.
     pub fn map(&self) -> *const LinkMap {
         self.0.map

@@ -1,7 +1,7 @@
 //! Places that were bound to names of ours before these were hidden.
 #![allow(unsafe_code)]
 
-use super::elf::{Name, Object, Relocation};
+use super::elf::{Object, Relocation};
 use super::own::Own;
 use super::pages::Pages;
 use crate::interpose::arch;
@@ -14,9 +14,7 @@ pub fn all(own: &Own) {
             if !arch::binds_an_address(relocation.kind()) || relocation.symbol() == 0 {
                 continue;
             }
-            let place = object.bias.wrapping_add(relocation.place) as *mut usize;
-            // SAFETY: a place that the dynamic linker has filled.
-            let bound = unsafe { place.read_unaligned() }.wrapping_sub(relocation.addend);
+            let (place, bound) = bound(&object, relocation);
             if bound.wrapping_sub(start) < len {
                 again(own, &object, relocation, place, bound);
             }
@@ -24,10 +22,18 @@ pub fn all(own: &Own) {
     }
 }
 
+/// The place of a relocation, and the address that it was bound to; 0 before it is.
+pub fn bound(object: &Object, relocation: &Relocation) -> (*mut usize, usize) {
+    let place = object.bias.wrapping_add(relocation.place) as *mut usize;
+    // SAFETY: a place of the object that the dynamic linker fills.
+    let value = unsafe { place.read_unaligned() };
+    (place, value.wrapping_sub(relocation.addend))
+}
+
 fn again(own: &Own, object: &Object, relocation: &Relocation, place: *mut usize, bound: usize) {
     // SAFETY: a symbol that a relocation of the object names.
     let symbol = unsafe { &*object.symbol(relocation.symbol()) };
-    let name = Name::new(object.text(symbol));
+    let name = object.name(relocation.symbol());
     let is_asked_twice = arch::ASKS_TWICE && own.is_watched(&name);
     if !own.is_hidden(&name, bound) && !is_asked_twice {
         return;
@@ -37,19 +43,25 @@ fn again(own: &Own, object: &Object, relocation: &Relocation, place: *mut usize,
     if other.is_none() && !symbol.is_weak() {
         return;
     }
-    write(object, place, other.unwrap_or(0).wrapping_add(relocation.addend));
+    write_sealed(object, place, other.unwrap_or(0).wrapping_add(relocation.addend));
 }
 
 /// Writes a place that may be read-only by now.
-fn write(object: &Object, place: *mut usize, value: usize) {
+pub fn write_sealed(object: &Object, place: *mut usize, value: usize) {
     let pages = Pages::around(place as usize, place as usize + size_of::<usize>());
     let sealed = object.is_sealed(place as usize);
     if sealed && !pages.allow(libc::PROT_READ | libc::PROT_WRITE) {
         return;
     }
-    // SAFETY: the place is the dynamic linker's to fill, and can be written now; other threads do not exist yet.
-    unsafe { place.write_unaligned(value) };
+    write(place, value);
     if sealed {
         pages.allow(libc::PROT_READ);
     }
+}
+
+/// Writes a place that can be written.
+pub fn write(place: *mut usize, value: usize) {
+    // SAFETY: the place is the dynamic linker's to fill, and can be written now; who calls through it meanwhile reads one address or
+    // the other.
+    unsafe { place.write_unaligned(value) };
 }

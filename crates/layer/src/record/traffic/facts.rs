@@ -8,6 +8,7 @@ use super::levels::{self, Level};
 use super::lines::Channel;
 use super::orphans;
 use super::peers::peer;
+use super::polling;
 use super::probed::Found;
 use super::state::{Held, State};
 use crate::events;
@@ -243,7 +244,7 @@ pub fn send_completed<A: Abi, const QUIET: bool>(
     {
         let _open = entry.seq.open();
         entry.completed.set(call.returned());
-        entry.waited.set(call.since);
+        entry.waited.set(polling::waited_since(call));
         entry.waited_from.set(fortran_call_site::here(call));
         entry.waited_in.set(u64::from(call.function().0) + 1);
     }
@@ -253,8 +254,20 @@ pub fn send_completed<A: Abi, const QUIET: bool>(
 #[cold]
 pub fn send_cancelled(held: &State, to: Envelope, entry: u64, at: u64) {
     observe::send_cancelled(&to, at);
-    held.recently_sent.forget(&held.totals.envelopes_sent, to.identity, to.rank, to.tag);
     held.totals.cancelled_sends.add_mine(1);
+    never_arrives(held, to, entry, at, EntryFlag::CANCELLED);
+}
+
+/// The program has asked to cancel a send and has given up its request: whether the message arrives nobody can know, so it is not one that
+/// must be received.
+#[cold]
+pub fn send_given_up(held: &State, to: Envelope, entry: u64, at: u64) {
+    never_arrives(held, to, entry, at, EntryFlag::UNTOLD);
+}
+
+/// A message that was sent need not be received.
+fn never_arrives(held: &State, to: Envelope, entry: u64, at: u64, why: EntryFlag) {
+    held.recently_sent.forget(&held.totals.envelopes_sent, to.identity, to.rank, to.tag);
     if let Some(peer) = peer(held, to.peers, to.rank) {
         peer.cancelled.add_mine(1);
         take_tag(&peer.sent_tags, to.tag);
@@ -262,7 +275,7 @@ pub fn send_cancelled(held: &State, to: Envelope, entry: u64, at: u64) {
     if let Some(entry) = held.sent.entry(&held.totals.ledger_sent, entry) {
         entry.seq.write(|| {
             entry.completed.set(at);
-            entry.flags.set(entry.flags.get() | EntryFlag::CANCELLED.0);
+            entry.flags.set(entry.flags.get() | why.0);
         });
     }
 }
@@ -388,7 +401,11 @@ fn receive_told<A: Abi, const QUIET: bool>(
             nth,
             flags,
             data: posted.data,
-            waited: Some((call.since, fortran_call_site::here(call), u64::from(call.function().0) + 1)),
+            waited: Some((
+                polling::waited_since(call),
+                fortran_call_site::here(call),
+                u64::from(call.function().0) + 1,
+            )),
             probed: held.probed.take(Found { order: posted.order, ..from.found() }, posted.at),
         };
         held.received.write(&held, &totals.ledger_received, &line);

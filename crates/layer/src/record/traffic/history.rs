@@ -5,6 +5,7 @@
 //! first collective call on them. There are at most [`MOST`] rings; what comes beyond them has no history.
 
 use super::lines::{self, Channel};
+use super::polling;
 use super::state::State;
 use crate::interpose::frame::Call;
 use crate::record::fortran_call_site;
@@ -152,7 +153,7 @@ pub fn completed<A: Abi>(held: &State, call: &Call<A>, request: &Request, at: u6
     };
     entry.waited_from.set(fortran_call_site::here(call));
     entry.waited_in.set(u64::from(call.function().0).wrapping_add(1));
-    entry.waited.set(call.since);
+    entry.waited.set(polling::waited_since(call));
     entry.completed.set(at);
 }
 

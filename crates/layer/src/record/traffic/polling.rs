@@ -4,7 +4,7 @@ use crate::base::speed;
 use crate::interpose::frame::Call;
 use crate::record::fortran_call_site;
 use crate::record::traffic::scratch;
-use mpi_abi::{Abi, f};
+use mpi_abi::{Abi, Flags, f};
 use mpiscope_image::derive::polling::Several;
 use mpiscope_image::derive::{Polling, polling};
 use mpiscope_image::layout::Thread;
@@ -41,6 +41,23 @@ pub fn asked<A: Abi>(call: &Call<A>, result: c_int, found: c_int) {
         // Only here the frames of a Fortran binding are open.
         thread.polled_from.set(fortran_call_site::here(call));
     }
+}
+
+/// Since when the thread has waited for what the call has found: since the loop began that it ends, if it asks and does not wait itself.
+#[inline(always)]
+pub fn waited_since<A: Abi>(call: &Call<A>) -> u64 {
+    if call.thread().polls.get() < polling::LEAST { call.since } else { began(call) }
+}
+
+#[cold]
+#[inline(never)]
+fn began<A: Abi>(call: &Call<A>) -> u64 {
+    let (thread, run) = (call.thread(), Polling::of_own(call.thread()));
+    let goes_on = run.polled == thread.call.completed.get() as u32;
+    let asks = call.function().properties().flags.has(Flags::POLLING);
+    let run = Polling { completed: run.polled, function: Some(call.function().0.into()), ..run };
+    let began = if goes_on && asks { run.began(|_| true, call.since, spacing()) } else { None };
+    began.unwrap_or(call.since)
 }
 
 /// A loop that tests what is complete already along with what is not has got no further by that.

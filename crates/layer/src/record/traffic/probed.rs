@@ -5,6 +5,7 @@
 
 use crate::interpose::frame::Call;
 use crate::record::fortran_call_site;
+use crate::record::traffic::polling;
 use mpi_abi::Abi;
 use std::cell::Cell;
 
@@ -25,10 +26,10 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// The call that is under way.
+    /// The call that is under way, with the loop that it ends.
     pub fn of<A: Abi>(call: &Call<A>) -> Self {
         Self {
-            since: call.since,
+            since: polling::waited_since(call),
             until: call.returned(),
             from: fortran_call_site::here(call),
             function: u64::from(call.function().0) + 1,

@@ -72,11 +72,15 @@ fn found<A: Abi>(
     waited(&held, call, &message, 0);
 }
 
-/// Remembers a call that has waited for a message: its line in the ledger is written when it is received.
+/// Remembers a call that has waited for a message, or a loop of such that ask: its line in the ledger is written when it is received.
 fn waited<A: Abi>(held: &State, call: &Call<A>, message: &Envelope, order: u64) {
+    if !ledger::recorded() || call.since == 0 {
+        return;
+    }
+    let probe = Probe::of(call);
     let blocks = [f::MPI_Probe, f::MPI_Mprobe].contains(&call.function());
-    if blocks && ledger::recorded() && call.since != 0 {
-        held.probed.add(Found { order, ..message.found() }, Probe::of(call));
+    if blocks || probe.since < call.since {
+        held.probed.add(Found { order, ..message.found() }, probe);
     }
 }
 

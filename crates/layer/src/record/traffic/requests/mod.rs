@@ -25,7 +25,7 @@ pub mod overwrite;
 pub use create::{New, create};
 pub use end::{complete, finish, got_its_message, mode_of};
 
-use super::facts;
+use super::facts::{self, Envelope};
 use super::faults;
 use super::orphans;
 use super::state::{Held, State};
@@ -59,6 +59,9 @@ pub fn mark<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, reques
         // It is cancelled, or has got its message: posted it is no longer.
         settle(held, call, request);
         return release(held, call, request);
+    }
+    if kind.sends() && request.is(Flag::CANCELLED) {
+        facts::send_given_up(&held, Envelope::of::<QUIET>(request), request.entry.get(), call.since);
     }
     {
         let _open = request.head.seq.open();

@@ -1,0 +1,92 @@
+//! What this library itself calls: the C library's functions, not those of the program that are called alike.
+//!
+//! A program may have a function named `connect` or `rename` that is its own. Where the program exports it (it is linked with
+//! `-rdynamic`, or a library that it is linked with has a reference of that name) the dynamic linker binds all references of the
+//! process to it, ours among these, and we would call the program. So the places that we call through are bound again: to
+//! the definition in the library that we were linked with, in the version that our reference states.
+//!
+//! Left as they are: what binds to an object in front of us other than the program (it was preloaded, to be called instead of
+//! the C library), what sanitizers replace, the functions that hand out memory (all of a process must come from one), data (which the program
+//! may have a copy of), and indirect functions (`memcpy`, `strlen`: a program that has its own is called by its compiler, too).
+
+use super::elf::{self, Name, Object, Relocation};
+use super::own::Own;
+use super::rebind;
+use crate::interpose::arch;
+
+/// Memory: one function of this list may free what another one returned.
+const ALLOCATION: [&[u8]; 9] = [
+    b"malloc\0",
+    b"free\0",
+    b"calloc\0",
+    b"realloc\0",
+    b"posix_memalign\0",
+    b"aligned_alloc\0",
+    b"memalign\0",
+    b"valloc\0",
+    b"reallocarray\0",
+];
+
+/// A function that the run-time library of each sanitizer has.
+const SANITIZER: &[u8] = b"__sanitizer_print_stack_trace\0";
+
+/// When it is done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// While we are relocated: all our memory can be written, and must stay so.
+    Relocation,
+    /// Later. Where a linker has put the places of a table behind what called us the first time, these are bound since.
+    FirstCall,
+}
+
+/// The library that a reference is to, as the last one was found.
+#[derive(Clone, Copy)]
+struct Home {
+    file: *const u8,
+    object: Object,
+    len: usize,
+}
+
+/// Binds our references again. Once more does no harm.
+pub fn bind(own: &Own, moment: Moment) {
+    let sanitizer = Name::new(SANITIZER.as_ptr());
+    if elf::objects().chain(elf::program()).any(|object| object.define(&sanitizer).is_some()) {
+        return;
+    }
+    let object = own.object();
+    let mut home = None;
+    for relocation in object.relocations() {
+        if arch::binds_an_address(relocation.kind()) && relocation.symbol() != 0 {
+            again(own, relocation, moment, &mut home);
+        }
+    }
+}
+
+fn again(own: &Own, relocation: &Relocation, moment: Moment, home: &mut Option<Home>) {
+    let object = own.object();
+    let Some(wanted) = object.wanted(relocation.symbol()) else { return };
+    if home.is_none_or(|home| home.file != wanted.file) {
+        let found = elf::objects().find(|object| object.is_called(wanted.file));
+        *home = found.map(|object| Home { file: wanted.file, object, len: object.extent() });
+    }
+    let Some(home) = home else { return };
+    let (place, bound) = rebind::bound(object, relocation);
+    if bound == 0 || bound.wrapping_sub(home.object.bias) < home.len || is_of_a_preloaded(own, bound) {
+        return;
+    }
+    let name = object.name(relocation.symbol());
+    if ALLOCATION.iter().any(|one| name.is(one.as_ptr())) {
+        return;
+    }
+    let Some(definition) = home.object.define_version(&name, &wanted) else { return };
+    let value = definition.wrapping_add(relocation.addend);
+    match moment {
+        Moment::Relocation => rebind::write(place, value),
+        Moment::FirstCall => rebind::write_sealed(object, place, value),
+    }
+}
+
+/// Whether an address lies in an object between the program and us.
+fn is_of_a_preloaded(own: &Own, address: usize) -> bool {
+    elf::objects().take_while(|object| object.map != own.map()).any(|object| object.has(address))
+}
