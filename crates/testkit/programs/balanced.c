@@ -22,6 +22,8 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int after = (rank + 1) % size, before = (rank + size - 1) % size;
+    static char buffered[MPI_BSEND_OVERHEAD * 4 + 64];
+    MPI_Buffer_attach(buffered, sizeof buffered);
     MPI_Win_create(&mine, sizeof mine, sizeof mine, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
     for (int round = 0; round < ROUNDS; round++) {
         work(LONG);
@@ -33,7 +35,7 @@ int main(int argc, char **argv)
         MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), completion = __LINE__;
         entered[count++] = now();
         MPI_Sendrecv(&rank, 1, MPI_INT, after, 1, &theirs, 1, MPI_INT, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Send(&rank, 1, MPI_INT, after, 2, MPI_COMM_WORLD);
+        MPI_Bsend(&rank, 1, MPI_INT, after, 2, MPI_COMM_WORLD);
         work(LONG);
         MPI_Recv(&theirs, 1, MPI_INT, before, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE), receive = __LINE__;
         entered[count++] = now();
@@ -45,6 +47,9 @@ int main(int argc, char **argv)
     MPI_Reduce(&apart, &all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0)
         printf("%d %d %.6f\n", receive, completion, all);
+    void *detached;
+    int room;
+    MPI_Buffer_detach(&detached, &room);
     MPI_Win_free(&window);
     MPI_Finalize();
     return 0;

@@ -1,44 +1,8 @@
 /*
  * Wait states in probes, as in waits.c: the first rank sends late by the seconds of the first argument, and all others have asked for its
  * message by a probe, which they receive in as many ways as there are.
- *
- * The first rank prints of each part: kind, line of the probe, the late rank, and the seconds from the probes until it sent, all of them
- * together.
  */
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-
-enum { PARTS = 6, MOST = 64 };
-
-static int rank, size, lines[PARTS];
-static double late, entered[PARTS];
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec + 1e-9 * time.tv_nsec;
-}
-
-static void pause_for(double seconds)
-{
-    double until = now() + seconds;
-    while (now() < until)
-        ;
-}
-
-/* Gives whether this rank is to receive. */
-static int begin(int part)
-{
-    MPI_Barrier(MPI_COMM_WORLD);
-    pause_for(rank == 0 ? late : 0);
-    entered[part] = now();
-    for (int who = 1; rank == 0 && who < size; who++)
-        MPI_Send(&part, 1, MPI_INT, who, part, MPI_COMM_WORLD);
-    return rank != 0;
-}
+#include "late_first.h"
 
 int main(int argc, char **argv)
 {
@@ -93,15 +57,8 @@ int main(int argc, char **argv)
             MPI_Mrecv(&value, 1, MPI_INT, &all[tag], &status);
     }
 
-    double times[MOST * PARTS];
-    MPI_Gather(entered, PARTS, MPI_DOUBLE, times, PARTS, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    MPI_Allreduce(MPI_IN_PLACE, lines, PARTS, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    for (int part = 0; rank == 0 && part < PARTS; part++) {
-        double seconds = 0;
-        for (int who = 1; who < size; who++)
-            seconds += times[part] - times[who * PARTS + part];
-        printf("late-sender %d 0 %.6f\n", lines[part], seconds);
-    }
+    const char *kinds[PARTS] = {[0 ... PARTS - 1] = "late-sender"};
+    print_known(kinds);
     MPI_Finalize();
     return 0;
 }

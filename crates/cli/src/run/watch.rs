@@ -35,10 +35,16 @@ const OFTEN: Duration = Duration::from_millis(400);
 /// How much longer than a reading the pause after it is.
 const SPARING: u32 = 200;
 
+/// After somebody has begun to end the job, so long nothing more is said: ranks that are ended one by one wait for each other.
+const ENDING: Duration = Duration::from_secs(10);
+
 /// What is not certain is not said before nothing has happened for this long, and for so many times as long as was asked for.
 const PATIENCE: (Duration, u32) = (Duration::from_secs(10), 3);
 /// Nor before that has lasted so many times as long as any silence that ended by itself.
 const LONGER: u32 = 4;
+
+/// When it is that a verdict is said as the last one.
+const BEFORE_THE_END: &str = "before the end";
 
 /// What is said of a job that hangs, and where.
 struct Reporter {
@@ -53,6 +59,8 @@ struct Reporter {
     reading: Mutex<Option<Reading>>,
     /// For so long nothing must have happened, of `--hang-after`.
     after: Duration,
+    /// When somebody began to end the job.
+    ending: Mutex<Option<Instant>>,
 }
 
 /// How far the ranks of a job are, and since when.
@@ -90,6 +98,7 @@ impl Watch {
             said: Mutex::default(),
             reading: Mutex::default(),
             after: Duration::try_from_secs_f64(options.hang_after).unwrap_or_default(),
+            ending: Mutex::default(),
         });
         let mut watch = Self { reporter, stop: None, thread: None };
         if options.hang_after > 0.0 {
@@ -106,7 +115,8 @@ impl Watch {
     /// The job is about to be ended by a signal: says what is wrong with it, if anything is.
     pub fn last_look(&self) {
         if self.stop.is_some() {
-            self.reporter.look(APART_AT_THE_END, "before the end");
+            self.reporter.ends();
+            self.reporter.look(APART_AT_THE_END, BEFORE_THE_END);
         }
     }
 
@@ -114,6 +124,7 @@ impl Watch {
     /// while.
     pub fn look_back(&self) {
         if self.stop.is_some() {
+            self.reporter.ends();
             self.reporter.look_back();
         }
     }
@@ -172,7 +183,7 @@ impl Reporter {
         let Some(before) = self.reading.lock().ok().and_then(|reading| *reading) else { return };
         let still = before.since.elapsed();
         if still >= APART_AT_THE_END && progress(&job) == Some(before.progress) {
-            self.tell(before_its_end(&job, still, &FileSymbols::default()), still, "before the end");
+            self.tell(before_its_end(&job, still, &FileSymbols::default()), still, BEFORE_THE_END);
         }
     }
 
@@ -188,7 +199,8 @@ impl Reporter {
         // A server that waits for clients may do so for long, and ranks that have ended without anybody waiting for them do
         // not hang: the report says how they ended.
         let over = matches!(found.kind, Kind::RANK_GONE | Kind::NO_PARTNER) && found.stuck.is_empty();
-        if !found.problem || over || !(found.certain || self.has_lasted()) {
+        let too_late = when != BEFORE_THE_END && self.is_ending();
+        if !found.problem || over || too_late || !(found.certain || self.has_lasted()) {
             return;
         }
         if let Ok(mut said) = self.said.lock() {
@@ -203,6 +215,18 @@ impl Reporter {
         self.say(&found, when, saved.then_some(&*evidence));
         self.keep(&found);
         self.call(&found, saved.then_some(&*evidence));
+    }
+
+    fn ends(&self) {
+        if let Ok(mut ending) = self.ending.lock() {
+            *ending = Some(Instant::now());
+        }
+    }
+
+    /// A program may also do something with the signal and go on.
+    fn is_ending(&self) -> bool {
+        let since = self.ending.lock().ok().and_then(|ending| *ending);
+        since.is_some_and(|since| since.elapsed() < ENDING)
     }
 
     /// Nothing has happened for so long that it will not by itself.

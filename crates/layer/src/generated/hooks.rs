@@ -1261,7 +1261,7 @@ hook! {
     MPI_Iprobe (source: c_int, tag: c_int, comm: A::Handle, flag: *mut c_int, status: *mut c_void)
     note { object: comm, peer: source, tag: tag }
     bytes { }
-    before { }
+    before { traffic::probes::need_status_of_message(&mut status) }
     after { traffic::probes::probed((source, tag), comm, traffic::probes::flag(flag), status), traffic::polling::asked(traffic::probes::flag(flag)) }
 }
 hook! {

@@ -30,10 +30,11 @@ struct Known {
 type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let checks: [(&str, Check); 9] = [
+    let checks: [(&str, Check); 10] = [
         ("ranks_that_work_in_turn_lose_by_serialisation_and_mark_their_iterations", check_turns),
         ("waits_in_neighbourhoods_for_what_was_started_for_late_completion_and_for_locks", check_more),
         ("waits_in_probes_are_as_long_as_the_program_says_however_it_receives", check_probes),
+        ("waits_in_loops_that_ask_are_as_long_as_the_program_says", check_loops),
         ("waits_on_windows_and_files_are_as_long_as_the_program_says", check_objects),
         ("waits_are_as_long_as_the_program_says_and_name_line_and_culprit", check),
         ("waits_of_collectives_that_nobody_remembers_were_seen_while_they_ran", check_many),
@@ -67,6 +68,8 @@ fn recorded(
     let what = [word(&subject.binary(&program, library)?), LATE.into()];
     let ran = subject.launch(library, ranks, Form::AroundLauncher, &what, &|command| {
         command.env("MPISCOPE_RECORD_MESSAGES", "1");
+        // A call that asks and gives up the processor takes milliseconds on a busy machine: too seldom for a loop.
+        command.env("OMPI_MCA_mpi_yield_when_idle", "0");
     })?;
     ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
     let file = format!("{name}.c");
@@ -147,6 +150,13 @@ fn check_probes(subject: &Subject, library: &Library) -> Result<()> {
     let looked: Vec<_> = waits.sampled.iter().flat_map(|sampled| &sampled.list).collect();
     ensure!(looked.iter().all(|wait| !wait.function.contains("robe")), "found twice: {looked:#?}");
     Ok(())
+}
+
+/// Whether somebody waits in a function or asks again and again makes no difference.
+fn check_loops(subject: &Subject, library: &Library) -> Result<()> {
+    let (known, waits) = recorded(subject, library, ("waits_loops", 2))?;
+    ensure!(waits.messages && waits.seen_share > 0.99, "not all was seen: {waits:#?}");
+    all_found(&known, &waits)
 }
 
 /// Each part of a program is found with its seconds, and for nobody else.

@@ -433,7 +433,7 @@ fn saved(job: &Job, scenario: &Scenario) -> Result<()> {
     let run = |arguments: &[&OsStr]| run::bounded(Command::new(&mpiscope).args(arguments), LIMIT);
     let end = Instant::now() + LIMIT;
     loop {
-        let outcome = run(&["save".as_ref(), job.target().as_ref(), file.as_ref(), "--for=0.2".as_ref()])?;
+        let outcome = run(&["save".as_ref(), job.target().as_ref(), file.as_ref(), "--for=0.1".as_ref()])?;
         ensure!(outcome.code() == 0, "{}", outcome.describe());
         let outcome = run(&["why".as_ref(), file.as_ref(), "--json".as_ref()])?;
         let said: Value = serde_json::from_str(&outcome.stdout).with_context(|| outcome.describe())?;
@@ -469,7 +469,7 @@ fn harmless(job: &mut Job, scenario: &Scenario) -> Result<()> {
 fn ask(job: &mut Job) -> Result<(Option<Value>, i32)> {
     let mpiscope = paths::mpiscope().context("no mpiscope command")?;
     let mut command = Command::new(mpiscope);
-    command.args(["why", &job.target(), "--json", "--for", "0.2"]);
+    command.args(["why", &job.target(), "--json", "--for", "0.1"]);
     let outcome = run::bounded(&mut command, LIMIT)?;
     match outcome.code() {
         2 => {

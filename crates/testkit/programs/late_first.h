@@ -1,0 +1,54 @@
+/*
+ * What the programs have in common in which the first rank is late, and all others have asked for its messages: each has PARTS parts.
+ *
+ * The first rank prints of each part: kind, line of those who wait, the late rank, and the seconds from their calls until it came, all of
+ * them together.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { PARTS = 6, MOST = 64 };
+
+static int rank, size, lines[PARTS];
+static double late, entered[PARTS];
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec + 1e-9 * time.tv_nsec;
+}
+
+static void pause_for(double seconds)
+{
+    double until = now() + seconds;
+    while (now() < until)
+        ;
+}
+
+/* Gives whether this rank is to receive. */
+static int begin(int part)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    pause_for(rank == 0 ? late : 0);
+    entered[part] = now();
+    for (int who = 1; rank == 0 && who < size; who++)
+        MPI_Send(&part, 1, MPI_INT, who, part, MPI_COMM_WORLD);
+    return rank != 0;
+}
+
+/* At the end of the program; `kinds` is of each part. */
+static void print_known(const char *const *kinds)
+{
+    double times[MOST * PARTS];
+    MPI_Gather(entered, PARTS, MPI_DOUBLE, times, PARTS, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, lines, PARTS, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    for (int part = 0; rank == 0 && part < PARTS; part++) {
+        double seconds = 0;
+        for (int who = 1; who < size; who++)
+            seconds += times[part] - times[who * PARTS + part];
+        printf("%s %d 0 %.6f\n", kinds[part], lines[part], seconds);
+    }
+}
