@@ -111,6 +111,12 @@ impl TickClock {
         Self { start_ticks, start_ns, start_unix_ns: first.unix_ns, ns_per_tick, end_ns: second.monotonic_ns }
     }
 
+    /// The same clock, at this later moment of `CLOCK_MONOTONIC`.
+    #[must_use]
+    pub fn at(self, now_ns: u64) -> Self {
+        Self { end_ns: now_ns, ..self }
+    }
+
     /// A number of ticks, in seconds.
     pub fn seconds(&self, ticks: u64) -> f64 {
         ticks as f64 * self.ns_per_tick / 1e9

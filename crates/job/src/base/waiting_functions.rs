@@ -1,6 +1,6 @@
 //! What calls of a function can wait for, by the properties of the function.
 
-use mpi_abi::{Class, FunctionId, Partners, Properties, f};
+use mpi_abi::{Class, Flags, FunctionId, Partners, Properties, f};
 
 /// Whether calls of a function can wait for other ranks in a way that is looked at: messages, collectives and locks, but for the beginning
 /// and the end of the program.
@@ -36,15 +36,22 @@ pub fn can_wait_for_messages(function: &str) -> bool {
     properties.is_some_and(|p| kinds.contains(&p.waits) && p.class != Class::ENVIRONMENT)
 }
 
-/// Whether looks at the ranks are what finds the waits in calls of a function; `recorded`: messages are recorded one by one. Collectives on
-/// intercommunicators are found so too.
+/// Whether looks at the ranks are what finds the waits in calls of a function, or in a loop of such that ask; `recorded`: messages are
+/// recorded one by one. Collectives on intercommunicators are found so too.
 #[must_use]
 pub fn is_looked_at(function: &str, recorded: bool) -> bool {
-    let Some(properties) = FunctionId::from_name(function).map(FunctionId::properties) else { return false };
+    let Some(waits) = FunctionId::from_name(function).map(that_waits) else { return false };
+    let properties = waits.properties();
     match properties.waits {
-        mpi_abi::Waits::SYNCHRONIZATION => !can_wait_for_locks(function) && !is_collective(properties),
-        _ => can_wait_for_messages(function) && !recorded,
+        mpi_abi::Waits::SYNCHRONIZATION => !can_wait_for_locks(waits.name()) && !is_collective(properties),
+        _ => can_wait_for_messages(waits.name()) && !recorded,
     }
+}
+
+/// The function that waits for what one asks for that only asks; itself for all others.
+fn that_waits(function: FunctionId) -> FunctionId {
+    let asks = function.properties().flags.has(Flags::POLLING);
+    if asks { function.operation() } else { function }
 }
 
 /// Whether a function makes a persistent collective: starts of these have no number by which members are found.
@@ -52,4 +59,20 @@ pub fn is_looked_at(function: &str, recorded: bool) -> bool {
 pub fn makes_persistent_collective(function: &str) -> bool {
     let properties = FunctionId::from_name(function).map(FunctionId::properties);
     properties.is_some_and(|p| p.class == Class::COLLECTIVE && p.start == mpi_abi::Start::PERSISTENT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_that_ask_are_looked_at_like_those_that_wait() {
+        let looked_at = |name| (is_looked_at(name, false), is_looked_at(name, true));
+        for pair in [["MPI_Test", "MPI_Wait"], ["MPI_Iprobe", "MPI_Probe"], ["MPI_Win_test", "MPI_Win_wait"]]
+        {
+            assert_eq!(looked_at(pair[0]), looked_at(pair[1]), "{pair:?}");
+        }
+        assert_eq!([looked_at("MPI_Test"), looked_at("MPI_Win_test")], [(true, false), (true, true)]);
+        assert_eq!(looked_at("MPI_Comm_rank"), (false, false));
+    }
 }

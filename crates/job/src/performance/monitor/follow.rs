@@ -138,10 +138,15 @@ impl Follower {
     }
 
     /// Where it stands; the image is opened if it was not.
-    pub fn stand(&mut self, clocks: &Clocks) -> Option<Stand> {
+    pub fn stand(&mut self, clocks: &Clocks, now: Moment) -> Option<Stand> {
         self.open(clocks)?;
-        let open = self.open.as_ref()?;
-        let thread = |thread: ThreadFacts| (thread.since, thread.call.as_ref().and_then(|call| call.open()));
+        let open = self.open.as_mut()?;
+        open.process.clock = open.process.clock.clone().at(now.monotonic_ns);
+        let thread = |thread: ThreadFacts| match open.process.polling_since(&thread) {
+            // A loop that asks stands still for as long as it does nothing else.
+            Some(since) => (since, thread.polling.function),
+            None => (thread.since, thread.call.as_ref().and_then(|call| call.open())),
+        };
         let calls: Vec<_> = threads(&open.image).ok()?.into_iter().map(thread).collect();
         let inside = calls.iter().filter_map(|(_, function)| *function);
         // Collectives that no number counts: such calls are looked at, also those that complete them.

@@ -100,20 +100,20 @@ impl Follow {
     /// rhythm of its own.
     pub fn sample(&mut self) {
         let Some(clocks) = self.clocks() else { return };
+        let now = Moment::now();
         let before: Vec<Option<Stand>> =
-            self.processes.iter_mut().map(|process| process.stand(&clocks)).collect();
+            self.processes.iter_mut().map(|process| process.stand(&clocks, now)).collect();
         let known = || before.iter().flatten();
         if known().next().is_none() {
             return;
         }
-        let now = Moment::now();
         if !known().any(|stand| stand.waits) {
             return self.sum.sample(now.monotonic_ns, &[], &[]);
         }
         let seen: Vec<Option<Observation>> =
             self.processes.iter_mut().map(|process| process.whole(now)).collect();
         let after: Vec<Option<Stand>> =
-            self.processes.iter_mut().map(|process| process.stand(&clocks)).collect();
+            self.processes.iter_mut().map(|process| process.stand(&clocks, now)).collect();
         let looked = seen.into_iter().zip(before.iter().zip(&after)).filter_map(|(seen, (before, after))| {
             let steady = before == after;
             let Stand { waits, records, .. } = *before.as_ref()?;

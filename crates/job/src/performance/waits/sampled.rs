@@ -212,7 +212,7 @@ fn kind(part: Part, function: &str) -> Kind {
         (Part::Receiver, _) => Kind::LATE_RECEIVER,
         (Part::Member, _) => Kind::of_all(function),
         (Part::Actor, "MPI_Win_start" | "MPI_Win_complete") => Kind::LATE_POST,
-        (Part::Actor, "MPI_Win_wait") => Kind::EARLY_WAIT,
+        (Part::Actor, "MPI_Win_wait" | "MPI_Win_test") => Kind::EARLY_WAIT,
         (Part::Actor, _) => Kind::LOCK,
     }
 }

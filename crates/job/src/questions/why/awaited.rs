@@ -29,7 +29,7 @@ pub struct Awaited<'a> {
 }
 
 /// The open calls that wait for certain processes. One that any of several could end, or that a process may have ended whose records
-/// are lost, is left out; so is a loop that polls.
+/// are lost, is left out. A loop that asks waits for whom the function would that waits.
 #[must_use]
 pub fn awaited(snapshot: &Snapshot) -> Vec<Awaited<'_>> {
     let mut pairs = Pairs::of(snapshot);
@@ -42,7 +42,7 @@ pub fn awaited(snapshot: &Snapshot) -> Vec<Awaited<'_>> {
             continue;
         }
         let calls = process.threads.iter().filter(|thread| !thread.ended).filter_map(|t| t.call.as_ref());
-        for call in calls.filter(|call| !call.polling) {
+        for call in calls {
             let whom = of_call(snapshot, &mut pairs, who, call);
             if !whom.is_empty() {
                 found.push(Awaited { who, call, whom });
@@ -111,6 +111,16 @@ mod tests {
         assert_eq!(all(&scene), [(1, vec![(0, Part::Sender)])]);
         scene.sent(0, 1, 7);
         assert_eq!(all(&scene), []);
+    }
+
+    #[test]
+    fn a_loop_that_asks_awaits_whom_the_function_would_that_waits() {
+        let mut scene = Scene::of(2);
+        scene.receive(1, Peer::One(0), 7);
+        scene.process(1).threads.iter_mut().filter_map(|thread| thread.call.as_mut()).for_each(|call| {
+            call.polling = true;
+        });
+        assert_eq!(all(&scene), [(1, vec![(0, Part::Sender)])]);
     }
 
     #[test]
