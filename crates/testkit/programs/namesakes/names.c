@@ -34,6 +34,9 @@ static int is_the_layer(void *address)
         if (!next) {                                                                                            \
             next = dlsym(RTLD_NEXT, #name);                                                                     \
         }                                                                                                       \
+        if (!next) { /* One that new programs are not linked with. */                                           \
+            next = dlvsym(RTLD_NEXT, #name, "GLIBC_2.2.5");                                                     \
+        }                                                                                                       \
         if (is_the_layer(__builtin_return_address(0))) {                                                        \
             by_layer_##name = 1;                                                                                \
         }                                                                                                       \

@@ -32,6 +32,11 @@ impl Own {
         &self.0
     }
 
+    /// Whether an address lies in this library.
+    pub fn has(&self, address: usize) -> bool {
+        self.0.has(address)
+    }
+
     /// The entry in the dynamic linker's list.
     pub fn map(&self) -> *const LinkMap {
         self.0.map

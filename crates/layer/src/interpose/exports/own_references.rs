@@ -39,12 +39,25 @@ pub enum Moment {
     FirstCall,
 }
 
-/// The library that a reference is to, as the last one was found.
+/// The C library, whatever else is called so.
+const C_LIBRARY: &[u8] = b"libc.so.6\0";
+
+/// A library with its length.
 #[derive(Clone, Copy)]
 struct Home {
-    file: *const u8,
     object: Object,
     len: usize,
+}
+
+impl Home {
+    fn called(file: *const u8) -> Option<Self> {
+        let found = elf::objects().find(|object| object.is_called(file));
+        found.map(|object| Self { object, len: object.extent() })
+    }
+
+    fn has(&self, address: usize) -> bool {
+        address.wrapping_sub(self.object.bias) < self.len
+    }
 }
 
 /// Binds our references again. Once more does no harm.
@@ -53,32 +66,37 @@ pub fn bind(own: &Own, moment: Moment) {
     if elf::objects().chain(elf::program()).any(|object| object.define(&sanitizer).is_some()) {
         return;
     }
-    let object = own.object();
-    let mut home = None;
-    for relocation in object.relocations() {
+    let Some(c_library) = Home::called(C_LIBRARY.as_ptr()) else { return };
+    for relocation in own.object().relocations() {
         if arch::binds_an_address(relocation.kind()) && relocation.symbol() != 0 {
-            again(own, relocation, moment, &mut home);
+            again(own, relocation, moment, &c_library);
         }
     }
 }
 
-fn again(own: &Own, relocation: &Relocation, moment: Moment, home: &mut Option<Home>) {
+fn again(own: &Own, relocation: &Relocation, moment: Moment, c_library: &Home) {
     let object = own.object();
-    let Some(wanted) = object.wanted(relocation.symbol()) else { return };
-    if home.is_none_or(|home| home.file != wanted.file) {
-        let found = elf::objects().find(|object| object.is_called(wanted.file));
-        *home = found.map(|object| Home { file: wanted.file, object, len: object.extent() });
-    }
-    let Some(home) = home else { return };
     let (place, bound) = rebind::bound(object, relocation);
-    if bound == 0 || bound.wrapping_sub(home.object.bias) < home.len || is_of_a_preloaded(own, bound) {
+    if bound == 0 || c_library.has(bound) || own.has(bound) || is_of_a_preloaded(own, bound) {
         return;
     }
     let name = object.name(relocation.symbol());
     if ALLOCATION.iter().any(|one| name.is(one.as_ptr())) {
         return;
     }
-    let Some(definition) = home.object.define_version(&name, &wanted) else { return };
+    let definition = match object.wanted(relocation.symbol()) {
+        // What was in a library of its own when we were linked may be in the C library by now.
+        Some(wanted) => match Home::called(wanted.file) {
+            Some(home) if home.has(bound) => return,
+            home => {
+                let named = home.and_then(|home| home.object.define_version(&name, &wanted));
+                named.or_else(|| c_library.object.define_version(&name, &wanted))
+            }
+        },
+        // So new that the C library that we were linked with lacked it.
+        None => c_library.object.define(&name),
+    };
+    let Some(definition) = definition else { return };
     let value = definition.wrapping_add(relocation.addend);
     match moment {
         Moment::Relocation => rebind::write(place, value),
