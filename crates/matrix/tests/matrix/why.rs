@@ -278,12 +278,12 @@ fn stacks(subject: &Subject, library: &Library) -> Result<()> {
     let run = |words: &[&OsStr]| run::bounded(Command::new(&mpiscope).args(words), LIMIT);
     job.until("both stacks are shown", || {
         let (why, ps): ([&OsStr; 5], [&OsStr; 4]) = (
-            ["why".as_ref(), target.as_ref(), "--json".as_ref(), "--stacks".as_ref(), "--for=0.2".as_ref()],
+            ["why".as_ref(), target.as_ref(), "--json".as_ref(), "--stacks".as_ref(), "--for=0.1".as_ref()],
             ["ps".as_ref(), target.as_ref(), "--json".as_ref(), "--stacks".as_ref()],
         );
         Ok(shows_both(&run(&why)?.stdout) && shows_both(&run(&ps)?.stdout))
     })?;
-    let save = ["save".as_ref(), target.as_ref(), file.as_ref(), "--stacks".as_ref(), "--for=0.2".as_ref()];
+    let save = ["save".as_ref(), target.as_ref(), file.as_ref(), "--stacks".as_ref(), "--for=0.1".as_ref()];
     // As with the living job, one look may meet a rank where its stack says nothing: in a call that asks for the time.
     job.until("both stacks are in the evidence file", || {
         let saved = run(&save)?;
@@ -294,7 +294,7 @@ fn stacks(subject: &Subject, library: &Library) -> Result<()> {
     let (live, kept) =
         (json(&["procs", &rank, "--json"])?, json(&["procs", &file.display().to_string(), "--json"])?);
     ensure!(live["processes"] == kept["processes"], "live: {live:#}\nof the evidence file: {kept:#}");
-    let state = run(&["why".as_ref(), target.as_ref(), "--json".as_ref(), "--for=0.2".as_ref()])?;
+    let state = run(&["why".as_ref(), target.as_ref(), "--json".as_ref(), "--for=0.1".as_ref()])?;
     let said: Value = serde_json::from_str(&state.stdout)?;
     ensure!(HARMLESS.contains(&said["kind"].as_str().unwrap_or_default()), "afterwards: {said:#}");
     Ok(())
