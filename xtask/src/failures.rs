@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, ExitStatus, Stdio};
 
 use anyhow::{Context, Result, anyhow, ensure};
+use mpiscope_testkit::trials::UNTIL;
 
 /// How many lines are kept of what one set of tests wrote, and as many of the names.
 const KEPT: usize = 60;
@@ -76,6 +77,8 @@ impl Failures {
         for name in said.failed {
             writeln!(shown, "\nonce more, alone: {name}")?;
             let mut command = tests();
+            // A few minutes at most, which are not those of the trials that had no time.
+            command.env_remove(UNTIL);
             let ended = run(command.args(["--", "--exact", &name]), shown)?;
             self.sets.extend(ended.said.sets);
             ensure!(

@@ -1,5 +1,6 @@
 /*
- * What the programs have in common in which the first rank is late, and all others have asked for its messages: each has PARTS parts.
+ * What the programs have in common in which the first rank is late, and all others have asked for what it does: each has PARTS parts, which
+ * it says before it includes this.
  *
  * The first rank prints of each part: kind, line of those who wait, the late rank, and the seconds from their calls until it came, all of
  * them together.
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { PARTS = 6, MOST = 64 };
+enum { MOST = 64 };
 
 static int rank, size, lines[PARTS];
 static double late, entered[PARTS];
@@ -29,7 +30,7 @@ static void pause_for(double seconds)
 }
 
 /* Gives whether this rank is to receive. */
-static int begin(int part)
+static inline int begin(int part)
 {
     MPI_Barrier(MPI_COMM_WORLD);
     pause_for(rank == 0 ? late : 0);
@@ -40,7 +41,7 @@ static int begin(int part)
 }
 
 /* At the end of the program; `kinds` is of each part. */
-static void print_known(const char *const *kinds)
+static inline void print_known(const char *const *kinds)
 {
     double times[MOST * PARTS];
     MPI_Gather(entered, PARTS, MPI_DOUBLE, times, PARTS, MPI_DOUBLE, 0, MPI_COMM_WORLD);

@@ -1,32 +1,13 @@
 /*
  * Wait states that are known and that no record says, as in waits.c: the first rank is late by the seconds of the first argument, for a
  * probe, a fence, the two ends of an epoch, and a collective of an intercommunicator.
- *
- * The first rank prints of each part: kind, line of those who wait, the late rank, and the seconds from their calls until it came, all of
- * them together.
  */
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-
-enum { PARTS = 5, MOST = 64 };
-
-static int rank, size, lines[PARTS];
-static double late, entered[PARTS];
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec + 1e-9 * time.tv_nsec;
-}
+enum { PARTS = 5 };
+#include "late_first.h"
 
 static void work(int part)
 {
-    double until = now() + (rank == 0 ? late : 0);
-    while (now() < until)
-        ;
+    pause_for(rank == 0 ? late : 0);
     entered[part] = now();
 }
 

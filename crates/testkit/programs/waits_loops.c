@@ -2,6 +2,7 @@
  * Wait states in loops that ask, as in waits.c: the first rank is late by the seconds of the first argument, and all others ask again and
  * again, with as many functions as there are.
  */
+enum { PARTS = 6 };
 #include "late_first.h"
 
 int main(int argc, char **argv)

@@ -2,6 +2,7 @@
  * Wait states in probes, as in waits.c: the first rank sends late by the seconds of the first argument, and all others have asked for its
  * message by a probe, which they receive in as many ways as there are.
  */
+enum { PARTS = 6 };
 #include "late_first.h"
 
 int main(int argc, char **argv)

@@ -33,6 +33,10 @@ struct Expected {
     line: Option<usize>,
 }
 
+/// Programs that do nothing wrong, and what is in them.
+const CORRECT: [(&str, &str); 2] =
+    [("collectives_agree", "collectives_that_agree"), ("given_up", "sends_that_were_given_up")];
+
 /// One trial for each.
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let all = match expected() {
@@ -47,17 +51,17 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
         checked(name, move || one(&subject, &library, &expected))
     };
-    let correct = {
+    let correct = |(program, what): (&'static str, &str)| {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-        let name = format!("{}::nothing_is_found_in_collectives_that_agree", library.name);
-        checked(name, move || agree(&subject, &library))
+        let name = format!("{}::nothing_is_found_in_{what}", library.name);
+        checked(name, move || is_correct(&subject, &library, program))
     };
-    all.into_iter().map(trial).chain([correct]).collect()
+    all.into_iter().map(trial).chain(CORRECT.map(correct)).collect()
 }
 
-fn agree(subject: &Subject, library: &Library) -> Result<()> {
+fn is_correct(subject: &Subject, library: &Library, name: &'static str) -> Result<()> {
     const RANKS: usize = 4;
-    let program = Program { name: "collectives_agree", ranks: RANKS, needs: Needs::Nothing };
+    let program = Program { name, ranks: RANKS, needs: Needs::Nothing };
     let binary = subject.binary(&program, library)?;
     let ran = subject.launch(library, RANKS, Form::AroundLauncher, &[word(&binary)], &|_| {})?;
     ensure!(ran.outcome.success(), "{}", ran.outcome.describe());

@@ -1,0 +1,19 @@
+/* Sends that the program asks to cancel and whose requests it frees at once: nobody learns whether they arrive, and nothing may be found. */
+#include <mpi.h>
+
+int main(int argc, char **argv)
+{
+    int rank;
+    MPI_Request request;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    /* To itself: MPICH 5.0.2 crashes where the message is for another process. */
+    for (int tag = 0; tag < 3; tag++) {
+        MPI_Issend(&rank, 1, MPI_INT, rank, tag, MPI_COMM_WORLD, &request);
+        MPI_Cancel(&request);
+        MPI_Request_free(&request);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
