@@ -54,6 +54,9 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let correct = |(program, what): (&'static str, &str)| {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
         let name = format!("{}::nothing_is_found_in_{what}", library.name);
+        if program == "given_up" && library.name.starts_with("mpich-5.0") {
+            return crate::skipped(name, "this library crashes there, without the layer too");
+        }
         checked(name, move || is_correct(&subject, &library, program))
     };
     all.into_iter().map(trial).chain(CORRECT.map(correct)).collect()
