@@ -11,6 +11,8 @@ use crate::{build, mpi as libraries, sanitize};
 
 /// Set where hosts may be made of name spaces.
 const CLUSTER: &str = "MPISCOPE_CLUSTER";
+/// Minutes of the matrix that no other tests take.
+const LEAST: u64 = 6;
 
 /// What to run.
 #[derive(clap::Args)]
@@ -20,14 +22,15 @@ pub struct Args {
     /// Fetch nothing, use what is there.
     #[arg(long)]
     offline: bool,
-    /// Trials of the matrix that have not begun after so many minutes are not run, and reported as ignored.
+    /// Trials of the matrix that have not begun after so many minutes are not run, and reported as ignored. However long the tests
+    /// before them took, some minutes are theirs.
     #[arg(long, value_name = "MINUTES")]
     within: Option<u64>,
 }
 
 pub fn run(args: &Args) -> Result<()> {
     let start = Instant::now();
-    let until = args.within.map(|minutes| after(minutes).to_string());
+    let until = args.within.map(after);
     build::release()?;
     if !args.offline {
         libraries::fetch_all(&[]);
@@ -48,10 +51,11 @@ pub fn run(args: &Args) -> Result<()> {
     } else {
         Ok(())
     };
-    // Not one for each core: a trial alone has more ranks than a small machine has cores. But while one waits for its
-    // launcher another one can run.
-    let mut arguments = vec!["--test-threads=2"];
+    // Not one for each core: a trial alone may have more ranks than a small machine has cores. How many of these run at once is for
+    // the trials to say (`testkit::room`).
+    let mut arguments = vec!["--test-threads=4"];
     arguments.extend(args.filter.as_deref());
+    let until = until.map(|until| until.max(after(LEAST)).to_string());
     let matrix = || {
         // Of the whole workspace: with the matrix alone other features of its dependencies were built, all of them once more.
         let mut command = of(&["--workspace", "--test", "matrix"]);

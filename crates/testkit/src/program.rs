@@ -111,6 +111,12 @@ impl Program {
         Ok(out)
     }
 
+    /// It makes calls that fail, to see that their error reaches it.
+    #[must_use]
+    pub fn fails_on_purpose(&self) -> bool {
+        matches!(self.name, "errors_return" | "callbacks")
+    }
+
     /// Variables without which the library cannot run this program.
     #[must_use]
     pub fn environment(&self, library: &Library) -> &'static [(&'static str, &'static str)] {

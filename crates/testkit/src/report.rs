@@ -158,6 +158,8 @@ pub struct Wait {
     pub function: String,
     pub line: Option<String>,
     pub seconds: f64,
+    #[serde(default)]
+    pub estimated_s: Option<f64>,
     pub culprit: String,
     pub meanwhile: String,
     #[serde(default)]

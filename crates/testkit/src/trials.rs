@@ -22,6 +22,7 @@ use libtest_mimic::{Arguments, Completion, Trial};
 
 use crate::mpi::{self, Library, Skipped};
 use crate::paths;
+use crate::room::{Room, Share};
 
 /// Why a test cannot be run here, if it cannot.
 pub type Requirement = fn() -> Option<String>;
@@ -51,9 +52,19 @@ pub fn checked(
     name: impl Into<String>,
     check: impl FnOnce() -> anyhow::Result<()> + Send + 'static,
 ) -> Trial {
+    sharing(Share::HALF, name, check)
+}
+
+/// The same of a test that takes such a share of the machine.
+pub fn sharing(
+    share: Share,
+    name: impl Into<String>,
+    check: impl FnOnce() -> anyhow::Result<()> + Send + 'static,
+) -> Trial {
     let name = name.into();
     let noted = name.clone();
     Trial::ignorable_test(name, move || {
+        let _taken = ROOM.take(share);
         if until().is_some_and(|until| SystemTime::now() >= until) {
             NOT_BEGUN.fetch_add(1, Ordering::Relaxed);
             return Ok(Completion::ignored_with("the time for trials was over"));
@@ -64,6 +75,9 @@ pub fn checked(
         ended.map(|()| Completion::Completed).map_err(|error| format!("{error:#}").into())
     })
 }
+
+/// For all tests of the process.
+static ROOM: Room = Room::new();
 
 /// Seconds since 1970: tests that have not begun by then are not run.
 pub const UNTIL: &str = "MPISCOPE_TRIALS_UNTIL";

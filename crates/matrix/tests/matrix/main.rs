@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use libtest_mimic::Trial;
-use mpiscope_testkit::{mpi, paths, trials};
+use mpiscope_testkit::{mpi, order, paths, trials};
 
 mod balanced;
 mod call_paths;
@@ -24,6 +24,7 @@ mod linked_in;
 mod misuse;
 mod mock;
 mod namesakes;
+mod patience;
 mod probing;
 mod programs;
 mod python;
@@ -54,13 +55,13 @@ fn main() -> ExitCode {
     }
     trials.extend(mock::trials(&subject));
     trials.extend(variables::refusals());
-    let of_libraries = libraries.iter().map(|library| {
+    let of_libraries = libraries.iter().flat_map(|library| {
         let library = Arc::new(library.clone());
         let mut trials = of_library(&subject, &library);
         trials.extend(doctor::trials(&subject, &library, &libraries));
         trials
     });
-    trials.extend(by_turns(of_libraries.collect()));
+    trials.extend(order::in_rounds(of_libraries.collect(), order::day()));
     if !wanted {
         eprintln!("the matrix runs in `cargo xtask test`, which builds what it tests");
         trials = trials.into_iter().map(|trial| trial.with_ignored_flag(true)).collect();
@@ -102,19 +103,7 @@ fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> V
     trials.extend(last_look::trials(subject, library));
     trials.extend(waits::trials(subject, library));
     trials.extend(balanced::trials(subject, library));
-    // The most, and the last where there is not time for all.
     trials.extend(why::trials(subject, library));
-    trials
-}
-
-/// One of each list, then the next of each: trials that run side by side are of different libraries, whose launchers wait and
-/// compute at different times.
-fn by_turns(lists: Vec<Vec<Trial>>) -> Vec<Trial> {
-    let mut lists: Vec<_> = lists.into_iter().map(Vec::into_iter).collect();
-    let mut trials = Vec::new();
-    while lists.iter().any(|list| list.len() > 0) {
-        trials.extend(lists.iter_mut().filter_map(Iterator::next));
-    }
     trials
 }
 

@@ -8,8 +8,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// What the first process does: makes this a host of its own, and waits for all that ends here. `$1` is the folder of the
-/// cluster, `$2` the name. Services find a /run of this host alone.
+/// cluster, `$2` the name. Services find a /run of this host alone. What a person's shell does on starting is left out: several
+/// at once may wait for each other, or for one that was killed.
 const FIRST: &str = r#"
+home=$(getent passwd "$(id -u)" | cut -d: -f6)
+for file in .bashrc .bash_profile .bash_login .profile .zshenv .zprofile .zshrc .cshrc .tcshrc .kshrc; do
+    [ ! -e "$home/$file" ] || mount --bind /dev/null "$home/$file" || exit 1
+done
 hostname "$2" && mount -t tmpfs tmpfs /dev/shm && mount -t tmpfs tmpfs /run && mkdir -p /run/sshd &&
 mount --bind "$1/hosts" /etc/hosts && ip link set lo up && : > "$1/$2.up" || exit 1
 while :; do sleep 1000 & wait; done
