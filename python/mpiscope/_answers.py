@@ -2611,8 +2611,8 @@ class ReportWaits(Record):
     #: Whether the ranks could be compared: they were on one host, or the clocks of their hosts are known.
     one_clock: bool
     #: Waits that no record says, by looks at the ranks while they ran: epochs of windows that some of their members
-    #: open to some, persistent collectives and those of intercommunicators, and those for messages, where these were
-    #: not recorded one by one.
+    #: open to some, persistent collectives and those between groups of two worlds, and those for messages, where
+    #: these were not recorded one by one.
     sampled: Optional[ReportSampled]
     #: Seconds of all waits that were seen.
     seconds: float

@@ -13,6 +13,7 @@ mod layer;
 mod objects;
 mod tool;
 mod tools;
+mod waits;
 mod why;
 
 use std::path::PathBuf;
@@ -43,7 +44,7 @@ type Group = fn(&Library, &std::path::Path) -> Result<Vec<Case>>;
 /// What to measure.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Groups to run (calls, layer, objects, tool, events, instructions, discover; `tools`, `why` and `hosts` by themselves); all others when none is named.
+    /// Groups to run (calls, layer, objects, tool, events, instructions, waits, discover; `tools`, `why` and `hosts` by themselves); all others when none is named.
     groups: Vec<String>,
     /// Another libmpiscope.so, whose instructions per call stand beside those of this one.
     #[arg(long)]
@@ -87,7 +88,7 @@ pub struct Case {
 
 pub fn run(args: &Args) -> Result<()> {
     let known: Vec<&str> =
-        GROUPS.iter().map(|group| group.0).chain([instructions::GROUP, calls::GROUP]).collect();
+        GROUPS.iter().map(|group| group.0).chain([instructions::GROUP, calls::GROUP, waits::GROUP]).collect();
     for name in &args.groups {
         let alone = [why::GROUP, hosts::GROUP, tools::GROUP].contains(&name.as_str())
             || ALONE.iter().any(|(known, _)| known == name);
@@ -153,6 +154,9 @@ pub fn run(args: &Args) -> Result<()> {
                     show(&case, &measure(library, &case, args.rounds)?);
                 }
             }
+        }
+        if args.wants(waits::GROUP) {
+            waits::run(library, &home)?;
         }
         if args.wants(instructions::GROUP) {
             instructions::run(library, &home, args.against.as_deref())?;

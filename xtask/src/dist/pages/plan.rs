@@ -33,8 +33,9 @@ impl Page {
 const EMPTY: Page =
     Page { file: "", installed: false, programs: &[], prepare: "", not_run: &[], of_times: &[] };
 const NO_PROGRAM: &str = "its program is not on the page";
+const CORE_FILES: &str = "wants core files, which a machine need not write; the tests of `core` make them";
 
-pub const PLAN: [Page; 7] = [
+pub const PLAN: [Page; 12] = [
     Page {
         file: "README.md",
         prepare: "mpicc -g ring.c -o ring; mpicc -O2 -g heat.c -o heat -lm; cp heat app",
@@ -44,10 +45,7 @@ pub const PLAN: [Page; 7] = [
             ("--section sites,peers", "is of another run than the one above it"),
             ("mpiscope ps", NO_PROGRAM),
             ("mpiscope inspect", NO_PROGRAM),
-            (
-                "mpiscope core",
-                "wants core files, which a machine need not write; the tests of `core` make them",
-            ),
+            ("mpiscope core", CORE_FILES),
         ],
         of_times: &["./heat "],
         ..EMPTY
@@ -71,4 +69,61 @@ pub const PLAN: [Page; 7] = [
         ..EMPTY
     },
     Page { file: "docs/start-cluster.md", prepare: "mpicc -O2 -g heat.c -o heat -lm", ..EMPTY },
+    Page {
+        file: "docs/hangs.md",
+        installed: true,
+        programs: &[
+            ("restart.c", "read_restart"),
+            ("spawn.c", "MPI_Comm_spawn"),
+            ("tags.c", "41, MPI_COMM_WORLD"),
+        ],
+        prepare: "mpicc -g ring.c -o ring",
+        not_run: &[
+            ("spawn", "the distribution's MPICH cannot spawn everywhere"),
+            ("mpiscope core", CORE_FILES),
+        ],
+        ..EMPTY
+    },
+    Page {
+        file: "docs/slow.md",
+        installed: true,
+        prepare: "mpicc -O2 -g heat.c -o heat -lm; cp heat app",
+        not_run: &[
+            ("mpiscope top", "draws on a terminal until a key is pressed; the tests of `top` type into one"),
+            ("--section time,waits", NO_PROGRAM),
+            ("mpiscope diff", "wants six runs of two programs"),
+            ("--format otf2", "wants the OTF2 library"),
+            ("mpiscope metrics", "goes on until it is ended; the tests of `metrics` ask it"),
+        ],
+        of_times: &["./heat", "mpiscope report"],
+        ..EMPTY
+    },
+    Page {
+        file: "docs/debuggers.md",
+        installed: true,
+        prepare: "mpicc -g ring.c -o ring",
+        not_run: &[
+            ("mpiscope inspect", "its program is on the page \"what is this handle\", which is run"),
+            ("mpiscope procs 144", NO_PROGRAM),
+            ("mpiscope attach 9", "stops in the library's code, which differs"),
+            ("debugger-host", "the numbers stand for those of a job; the tests of plug-ins use it"),
+        ],
+        ..EMPTY
+    },
+    Page {
+        file: "docs/tools.md",
+        installed: true,
+        programs: &[("unexpected_queue_tool.c", "during_long_queues")],
+        not_run: &[("app", NO_PROGRAM), ("latecomer", NO_PROGRAM), ("mpiscope vars --changed", NO_PROGRAM)],
+        ..EMPTY
+    },
+    Page {
+        file: "docs/python.md",
+        prepare: "mpicc -g ring.c -o ring",
+        not_run: &[
+            ("python examples", "is run by the tests of the module"),
+            ("./ring", "is for the next command"),
+        ],
+        ..EMPTY
+    },
 ];

@@ -23,18 +23,24 @@ const PREFIX: &str = "/opt/mpiscope";
 /// The host on the pages.
 const HOST: &str = "vm";
 /// Process numbers above 9, and no core files.
-const BEGIN: &str = "\
+const BEGIN: &str = r#"
 ulimit -c 0
+# Jobs in the background are groups of processes, each ended by the next one.
+set -m
+end_job() {
+    [ -z "$job" ] || kill -- "-$job"
+    while [ -n "$job" ] && kill -0 -- "-$job"; do sleep 0.1; done
+}
 for _ in 0 1 2 3 4 5 6 7 8 9; do /bin/true; done
 # Until the job in the background stands still.
 settle() {
     for _ in $(seq 100); do
         timeout 30 mpiscope why --for 0.3 >/dev/null 2>&1
-        if [ $? = 1 ]; then sleep 1; return; fi
+        if [ $? = 1 ]; then sleep 3; return; fi
         sleep 0.2
     done
 }
-";
+"#;
 /// What `module load` does with our module file, where there is no Environment Modules.
 const MODULE: &str = r#"
 proc module-whatis {text} {}
@@ -173,7 +179,9 @@ impl Session {
 fn step(number: usize, command: &str) -> String {
     let to = format!(">{number}.text 2>&1 </dev/null");
     match command.strip_suffix('&') {
-        Some(command) => format!("{{ {command}; }} {to} &\necho 0 >{number}.status\nsettle\n"),
+        Some(command) => {
+            format!("end_job 2>/dev/null\n{{ {command}; }} {to} &\njob=$!\necho 0 >{number}.status\nsettle\n")
+        }
         None => match command.strip_prefix("module ") {
             Some(words) => format!(
                 "{{ type module >/dev/null 2>&1 || module() {{ eval \"$(tclsh bin/module.tcl \"$2\")\"; }}
