@@ -1,4 +1,4 @@
-//! What calls were seen to do wrong without failing to return.
+//! What calls were seen to do wrong.
 //!
 //! Written on the way of errors only: a ring of the last [`RING`] faults of a process, made with the first of them. A place of the program
 //! that does the same again and again has one record, which is of the last time.
@@ -19,6 +19,8 @@ codes! {
         TRUNCATED = 1 => "truncated",
         /// A request was freed whose operation was not complete.
         FREED_ACTIVE = 2 => "freed while active",
+        /// A call returned an error code.
+        FAILED = 3 => "failed",
     }
 }
 
@@ -40,7 +42,7 @@ pub struct Fault {
     pub peer: W32,
     /// The tag, likewise.
     pub tag: W32,
-    /// Truncated: what the library said was received. It may be the part that fitted.
+    /// Truncated: what the library said was received. It may be the part that fitted. Failed: the error class.
     pub bytes: W64,
     /// Truncated: room of the receive; zero if it is not known.
     pub room: W64,

@@ -9,6 +9,7 @@
 
 use crate::cell::{W16, W32, W64};
 use crate::layout::SectionKind;
+use crate::mixture::Mixture;
 use crate::signature::Signature;
 use crate::{Error, Image, Source};
 use std::mem::{offset_of, size_of};
@@ -63,7 +64,25 @@ pub struct Entered {
     /// The address behind that call.
     pub waited_from: W64,
     /// Its function's number plus one.
-    pub waited_in: W64,
+    pub waited_in: W16,
+    /// Of the elements that [`gives`](Self::gives) and [`expects`](Self::expects) are of, [`Mixture::less`] plus one; zero if they are not
+    /// known. This and what follows is zero in images from before.
+    pub difference: W16,
+    /// What is given, if it is elements of one kind: see [`Mixture::stored`].
+    pub gives_kind: W16,
+    /// The same of what is expected.
+    pub expects_kind: W16,
+}
+
+/// What [`Entered::element_kinds`] gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ElementKinds {
+    /// [`Mixture::less`] of what is given and what is expected: those of all members together are nothing.
+    pub difference: u16,
+    /// What the given elements are: see [`Mixture::stored`].
+    pub gives: u16,
+    /// What the expected elements are.
+    pub expects: u16,
 }
 
 /// Value of [`Entered::size`] that means "not known".
@@ -83,7 +102,8 @@ impl Entered {
     /// All elements that were named; nothing if they agree with everything.
     #[must_use]
     pub fn signature(&self) -> Option<Signature> {
-        let of_type = Signature::from_stored(self.signature.get(), u64::from(self.elements.get()), 0)?;
+        let of_type =
+            Signature::from_stored(self.signature.get(), u64::from(self.elements.get()), Mixture::EMPTY)?;
         of_type.repeated(self.count.get())
     }
 
@@ -92,6 +112,23 @@ impl Entered {
     #[must_use]
     pub fn totals(&self) -> Option<(u64, u64)> {
         Some((self.gives.get().checked_sub(1)?, self.expects.get().checked_sub(1)?))
+    }
+
+    /// Stores what kinds of elements the process gives and expects, where they are known.
+    pub fn set_element_kinds(&self, known: Option<(Mixture, Mixture)>) {
+        let Some((gives, expects)) = known else { return self.difference.set(0) };
+        let ([_, given], [_, expected]) = (gives.stored(), expects.stored());
+        self.gives_kind.set(given);
+        self.expects_kind.set(expected);
+        self.difference.set(gives.less(expects) + 1);
+    }
+
+    /// What kinds of elements it gives to all members and expects of all of them, where it may name others than another member does;
+    /// nothing if they are not known, or agree with everything.
+    #[must_use]
+    pub fn element_kinds(&self) -> Option<ElementKinds> {
+        let difference = self.difference.get().checked_sub(1)?;
+        Some(ElementKinds { difference, gives: self.gives_kind.get(), expects: self.expects_kind.get() })
     }
 
     /// Bytes that were named; nothing if they are not known.
@@ -128,5 +165,6 @@ const _: () = {
     assert!(offset_of!(Entered, entered) == 64);
     assert!(offset_of!(Entered, gives) == 80);
     assert!(offset_of!(Entered, waited) == 96);
+    assert!(offset_of!(Entered, difference) == 122);
     assert!(size_of::<Entered>() == 128);
 };

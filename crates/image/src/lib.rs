@@ -36,6 +36,7 @@ mod functions;
 pub mod history;
 pub mod layout;
 pub mod mapped;
+pub mod mixture;
 pub mod objects;
 mod read;
 pub mod runtime;

@@ -58,6 +58,16 @@ fn private(folder: PathBuf, user: u32) -> io::Result<PathBuf> {
         (false, ..) => refuse("not a folder".into()),
         (_, false, _) => refuse(format!("it belongs to user {}", about.uid())),
         (.., 1..) => refuse(format!("others may enter it (mode {:o})", about.mode() & 0o777)),
+        _ => writable(folder, &about),
+    }
+}
+
+/// What was made before may lie in a file system that is read-only here, as containers have it: there its mode cannot be set either.
+fn writable(folder: PathBuf, about: &fs::Metadata) -> io::Result<PathBuf> {
+    match fs::set_permissions(&folder, about.permissions()) {
+        Err(why) if why.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+            Err(io::Error::new(why.kind(), format!("{}: {why}", folder.display())))
+        }
         _ => Ok(folder),
     }
 }

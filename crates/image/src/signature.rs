@@ -5,6 +5,7 @@
 //! repeated a billion times costs thirty steps. What matches anything (`MPI_BYTE`, `MPI_PACKED`), or is not known, has no hash and
 //! agrees with everything.
 
+use crate::mixture::Mixture;
 use mpi_abi::Element;
 
 const PRIME: u64 = (1 << 61) - 1;
@@ -18,8 +19,8 @@ const KNOWN: u64 = 1 << 63;
 pub struct Signature {
     hash: u64,
     elements: u64,
-    /// [`Element::code`] if all elements are alike.
-    alike: u16,
+    /// The same elements in no order.
+    mixture: Mixture,
 }
 
 const fn times(a: u64, b: u64) -> u64 {
@@ -35,7 +36,7 @@ const fn plus(a: u64, b: u64) -> u64 {
 
 impl Signature {
     /// No elements.
-    pub const EMPTY: Self = Self { hash: 0, elements: 0, alike: 0 };
+    pub const EMPTY: Self = Self { hash: 0, elements: 0, mixture: Mixture::EMPTY };
     /// Stored for a signature that is not known, or agrees with everything.
     pub const ANY: u64 = u64::MAX;
 
@@ -44,20 +45,16 @@ impl Signature {
     pub const fn one(element: Element) -> Self {
         let code = element.code();
         // Spread, so that no sequence of small numbers looks like another one.
-        Self { hash: times(code as u64 + 1, 0x9e37_79b9_7f4a_7c15 % PRIME), elements: 1, alike: code }
+        let hash = times(code as u64 + 1, 0x9e37_79b9_7f4a_7c15 % PRIME);
+        Self { hash, elements: 1, mixture: Mixture::one(element) }
     }
 
     /// These elements, and then those.
     #[must_use]
     pub fn then(self, next: Self) -> Option<Self> {
         let elements = self.elements.checked_add(next.elements)?;
-        let alike = match (self.elements, next.elements) {
-            (0, _) => next.alike,
-            (_, 0) => self.alike,
-            _ if self.alike == next.alike => self.alike,
-            _ => 0,
-        };
-        Some(Self { hash: plus(times(self.hash, power(next.elements)), next.hash), elements, alike })
+        let hash = plus(times(self.hash, power(next.elements)), next.hash);
+        Some(Self { hash, elements, mixture: self.mixture.and(next.mixture) })
     }
 
     /// These elements again and again.
@@ -83,10 +80,10 @@ impl Signature {
         self.elements
     }
 
-    /// What all elements are, if they are alike.
+    /// The same elements in no order.
     #[must_use]
-    pub fn element(self) -> Option<Element> {
-        (self.alike != 0).then(|| Element::of_code(self.alike))
+    pub const fn mixture(self) -> Mixture {
+        self.mixture
     }
 
     /// The hash as records keep it: never zero, never [`ANY`](Self::ANY).
@@ -97,9 +94,9 @@ impl Signature {
 
     /// From what records keep; nothing if it is not known, or agrees with everything.
     #[must_use]
-    pub fn from_stored(hash: u64, elements: u64, alike: u16) -> Option<Self> {
+    pub fn from_stored(hash: u64, elements: u64, mixture: Mixture) -> Option<Self> {
         let known = hash != Self::ANY && hash & KNOWN != 0;
-        known.then_some(Self { hash: hash & !KNOWN, elements, alike })
+        known.then_some(Self { hash: hash & !KNOWN, elements, mixture })
     }
 }
 
@@ -145,17 +142,17 @@ mod tests {
         assert_ne!(sequence(&[INT, DOUBLE]).stored(), sequence(&[DOUBLE, INT]).stored());
         assert_ne!(INT.repeated(3), INT.repeated(4));
         assert_ne!(INT.stored(), DOUBLE.stored());
-        assert_eq!(sequence(&[INT, DOUBLE]).element(), None);
-        assert_eq!(INT.repeated(7).unwrap().element(), Some(Element::new(b'i', 4)));
+        assert_ne!(sequence(&[INT, DOUBLE]), sequence(&[DOUBLE, INT]));
+        assert_eq!(sequence(&[INT, DOUBLE]).mixture(), sequence(&[DOUBLE, INT]).mixture());
     }
 
     #[test]
     fn too_many_elements_are_not_known_and_what_is_not_known_is_not_stored() {
         assert_eq!(sequence(&[INT, INT]).repeated(u64::MAX / 2 + 1), None);
-        assert_eq!(Signature::from_stored(0, 1, 0), None);
-        assert_eq!(Signature::from_stored(Signature::ANY, 1, 0), None);
+        assert_eq!(Signature::from_stored(0, 1, Mixture::EMPTY), None);
+        assert_eq!(Signature::from_stored(Signature::ANY, 1, Mixture::EMPTY), None);
         let pair = sequence(&[INT, DOUBLE]);
-        assert_eq!(Signature::from_stored(pair.stored(), 2, 0), Some(pair));
+        assert_eq!(Signature::from_stored(pair.stored(), 2, pair.mixture()), Some(pair));
     }
 
     proptest! {

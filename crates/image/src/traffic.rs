@@ -350,7 +350,7 @@ pub struct Recent {
     pub tag: W32,
     #[allow(missing_docs)]
     pub bytes: W64,
-    /// Of a message sent the address behind the call; of one received zero.
+    /// The address behind the call that sent it, or that started its receive.
     pub from: W64,
 }
 

@@ -31,6 +31,24 @@ static void bcast(void)
     MPI_Bcast(in, 4, MPI_DOUBLE, 0, comm);
 }
 
+static void alltoall(void)
+{
+    MPI_Alltoall(in, 1, MPI_DOUBLE, out, 1, MPI_DOUBLE, comm);
+}
+
+static void gatherv(void)
+{
+    const int count = 1, at = 0;
+    MPI_Gatherv(in, 1, MPI_DOUBLE, out, &count, &at, MPI_DOUBLE, 0, comm);
+}
+
+static void alltoallw(void)
+{
+    const int count = 1, at = 0;
+    const MPI_Datatype type = MPI_DOUBLE;
+    MPI_Alltoallw(in, &count, &at, &type, out, &count, &at, &type, comm);
+}
+
 static void allreduce(void)
 {
     MPI_Allreduce(out, in, 4, MPI_DOUBLE, MPI_SUM, comm);
@@ -151,6 +169,9 @@ static const struct {
     CASE("MPI_Comm_rank", comm_rank),
     CASE("MPI_Barrier", barrier),
     CASE("MPI_Bcast", bcast),
+    CASE("MPI_Alltoall", alltoall),
+    CASE("MPI_Gatherv", gatherv),
+    CASE("MPI_Alltoallw", alltoallw),
     CASE("MPI_Allreduce", allreduce),
     CASE("MPI_Sendrecv", sendrecv),
     CASE("MPI_Isend, MPI_Recv, MPI_Wait", isend_recv_wait),

@@ -262,6 +262,28 @@ static void gatherv_of_one_too_few(void)
     MPI_Gatherv(values, rank == 1 ? 2 : counts[rank], MPI_INT, all, counts, at, MPI_INT, 0, MPI_COMM_WORLD);
 }
 
+/* finding gatherv_of_another_type 3 collective-mismatch ranks 0 says collective mismatch (type signature) on MPI_COMM_WORLD */
+static void gatherv_of_another_type(void)
+{
+    float all[6] = {0};
+    int values[3] = {0}, counts[3] = {1, 3, 2}, at[3] = {0, 1, 4};
+    MPI_Gatherv(values, counts[rank], MPI_INT, all, counts, at, MPI_FLOAT, 0, MPI_COMM_WORLD);
+}
+
+/* finding alltoallw_of_another_type 3 collective-mismatch ranks 1 says the members give other elements than they expect */
+static void alltoallw_of_another_type(void)
+{
+    double in[3] = {0}, out[3];
+    int ones[3] = {1, 1, 1}, at[3] = {0, 8, 16};
+    MPI_Datatype given[3] = {MPI_DOUBLE, MPI_INT, MPI_DOUBLE}, expected[3] = {MPI_DOUBLE, MPI_DOUBLE, MPI_DOUBLE};
+    if (rank == 1)
+        for (int other = 0; other < 3; other++)
+            expected[other] = MPI_INT;
+    if (rank == 1)
+        expected[2] = MPI_FLOAT;
+    MPI_Alltoallw(in, ones, at, given, out, ones, at, expected, MPI_COMM_WORLD);
+}
+
 /* finding scatterv_without_waiting_of_other_counts 3 collective-mismatch ranks [1-2] says the members give 24 bytes in all, and expect 32 */
 static void scatterv_without_waiting_of_other_counts(void)
 {
@@ -269,6 +291,23 @@ static void scatterv_without_waiting_of_other_counts(void)
     MPI_Request request;
     MPI_Iscatterv(all, counts, at, MPI_INT, values, rank == 1 ? 5 : counts[rank], MPI_INT, 0, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* finding sent_with_a_wrong_tag 2 call-failed ranks 0 without intel-abi says MPI_Send at */
+static void sent_with_a_wrong_tag(void)
+{
+    int value = 0;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = 0; rank == 0 && i < 3; i++)
+        MPI_Send(&value, 1, MPI_INT, 1, -7, MPI_COMM_WORLD); /* here: sent_with_a_wrong_tag */
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* finding reduce_scatter_of_other_counts 2 collective-mismatch ranks 1 says the members give 28 bytes in all, and expect 32: */
+static void reduce_scatter_of_other_counts(void)
+{
+    int values[8] = {0}, result[8], counts[2] = {rank == 1 ? 1 : 2, 2};
+    MPI_Reduce_scatter(values, result, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 
 /* finding received_and_not_waited_for 2 request-never-completed ranks 1 says never completed: 1 request */
@@ -356,7 +395,11 @@ static const struct {
     {"whoever_comes_first", whoever_comes_first},
     {"gather_with_too_much_room", gather_with_too_much_room},
     {"gatherv_of_one_too_few", gatherv_of_one_too_few},
+    {"gatherv_of_another_type", gatherv_of_another_type},
+    {"alltoallw_of_another_type", alltoallw_of_another_type},
     {"scatterv_without_waiting_of_other_counts", scatterv_without_waiting_of_other_counts},
+    {"sent_with_a_wrong_tag", sent_with_a_wrong_tag},
+    {"reduce_scatter_of_other_counts", reduce_scatter_of_other_counts},
     {"other_operation", other_operation},
     {"other_types", other_types},
     {"scattered_from_another_root", scattered_from_another_root},

@@ -46,6 +46,21 @@ int main(int argc, char **argv)
     for (int i = 0; i < size; i++)
         none[i] = rank && i ? 1 : 0, types[i] = none[i] ? MPI_INT : MPI_BYTE;
     MPI_Alltoallw(in, none, zero, types, out, none, there, types, MPI_COMM_WORLD);
+    /* Everybody gives a real to rank 0, an integer and a real to the others, and bytes to the last one. */
+    MPI_Datatype mixed, wanted[MOST], parts[2] = {MPI_INT, MPI_DOUBLE};
+    MPI_Aint gaps[2] = {0, 8};
+    int one[2] = {1, 1}, count[MOST], wants[MOST], far[MOST], next[MOST];
+    MPI_Type_create_struct(2, one, gaps, parts, &mixed);
+    MPI_Type_commit(&mixed);
+    for (int i = 0; i < size; i++)
+        types[i] = i == size - 1 ? MPI_BYTE : i ? mixed : MPI_DOUBLE, count[i] = i == size - 1 ? 16 : 1;
+    for (int i = 0; i < size; i++)
+        wanted[i] = types[rank], wants[i] = count[rank], far[i] = 32 * i, next[i] = i;
+    MPI_Alltoallw(in, count, far, types, out, wants, far, wanted, MPI_COMM_WORLD);
+    MPI_Gatherv(in, 1, mixed, out, same, next, mixed, 0, MPI_COMM_WORLD);
+    MPI_Type_free(&mixed);
+    MPI_Reduce_scatter(in, out, pairs, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Reduce_scatter(MPI_IN_PLACE, out, pairs, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Request requests[3];
     MPI_Ialltoallv(in, pairs, at, MPI_INT, out, mine, starts, MPI_INT, MPI_COMM_WORLD, &requests[0]);
     MPI_Iallgatherv(in + 100, rank, pair, in, pairs, at, MPI_INT, MPI_COMM_WORLD, &requests[1]);

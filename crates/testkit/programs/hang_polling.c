@@ -164,6 +164,36 @@ static void tests_what_is_complete_too(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Receives of one message of each neighbour, which none of them sends. */
+static void from_both_sides(int *values, MPI_Request *requests)
+{
+    for (int i = 0; i < 2; i++)
+        MPI_Irecv(&values[i], 1, MPI_INT, (rank + 1 + i) % size, 0, MPI_COMM_WORLD, &requests[i]);
+}
+
+/* scenario testany_for_nothing 3 polling culprit 0 */
+static void testany_for_nothing(void)
+{
+    int values[2], which, done = 0;
+    MPI_Request requests[2];
+    if (rank == 0) {
+        from_both_sides(values, requests);
+        while (!done)
+            MPI_Testany(2, requests, &which, &done, MPI_STATUS_IGNORE); /* here: testany_for_nothing */
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* scenario testsome_for_nothing 3 polling says nobody but they can bring about */
+static void testsome_for_nothing(void)
+{
+    int values[2], which[2], done = 0;
+    MPI_Request requests[2];
+    from_both_sides(values, requests);
+    while (!done)
+        MPI_Testsome(2, requests, &done, which, MPI_STATUSES_IGNORE); /* here: testsome_for_nothing */
+}
+
 SCENARIOS(S(beats_and_pauses), S(beats_and_spins), S(work_by_the_clock), S(tests_in_turn),
           S(tests_in_turn_for_nothing), S(probes_in_turn), S(tests_for_one_that_finalizes), S(all_poll_for_nothing),
-          S(polls_for_a_barrier), S(tests_what_is_complete_too))
+          S(polls_for_a_barrier), S(tests_what_is_complete_too), S(testany_for_nothing), S(testsome_for_nothing))

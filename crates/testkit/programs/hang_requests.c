@@ -122,6 +122,23 @@ static void waiting_for_one_that_polls(void)
     barrier();
 }
 
+/* scenario taken_by_a_receive_from_any_rank 3 message-never-sent culprit 0 says having received one at hang_requests.c: */
+static void taken_by_a_receive_from_any_rank(void)
+{
+    int value = 0;
+    if (rank == 1)
+        MPI_Send(&value, 1, MPI_INT, 0, 4, MPI_COMM_WORLD);
+    if (rank == 0)
+        MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    barrier();
+    if (rank == 2)
+        MPI_Send(&value, 1, MPI_INT, 0, 4, MPI_COMM_WORLD);
+    if (rank == 0)
+        MPI_Recv(&value, 1, MPI_INT, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: taken_by_a_receive_from_any_rank */
+    barrier();
+}
+
 SCENARIOS(S(probed_and_received_otherwise), S(persistent_send_not_started), S(persistent_receive_not_started),
           S(neighbour_not_entered), S(polling_for_another_tag), S(halo_lacks_a_message), S(one_result_too_many),
-          S(receive_from_the_wrong_rank), S(waiting_for_one_that_polls))
+          S(receive_from_the_wrong_rank), S(waiting_for_one_that_polls),
+          S(taken_by_a_receive_from_any_rank))

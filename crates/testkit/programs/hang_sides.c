@@ -78,5 +78,18 @@ static void neighbours_of_one_side(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* scenario nobody_accepts 2 no-partner culprit 1 without mpich-4.0,mpich-5.0,mpich-5.0-abi,intel,intel-abi */
+static void nobody_accepts(void)
+{
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm server;
+    if (rank == 0)
+        MPI_Open_port(MPI_INFO_NULL, port);
+    MPI_Bcast(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
+    if (rank == 1)
+        MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &server); /* here: nobody_accepts */
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 SCENARIOS(S(nobody_is_root), S(both_are_root), S(root_of_a_group_that_knows_none), S(between_groups),
-          S(buffer_detached_too_early), S(neighbours_of_one_side))
+          S(buffer_detached_too_early), S(neighbours_of_one_side), S(nobody_accepts))

@@ -1,8 +1,10 @@
 //! Datatypes: which constructor with which arguments. A reader builds the type map from them.
 
 use super::Head;
-use crate::cell::{W32, W64};
+use crate::cell::{W16, W32, W64};
 use crate::layout::{Text, Words, codes};
+use crate::mixture::Mixture;
+use crate::signature::Signature;
 use std::mem::{offset_of, size_of};
 
 codes! {
@@ -85,8 +87,8 @@ pub struct Datatype {
     pub name: Text,
     /// Handles of it that the program has to free: `MPI_Type_get_contents` gives further ones.
     pub handles: W32,
-    /// [`Element::code`](mpi_abi::Element::code) of its elements if they are all alike; zero if not, or not known.
-    pub element: W32,
+    /// Its [`Mixture`](crate::mixture::Mixture) as stored, if its signature is known.
+    pub mixture: [W16; 2],
     /// Offset of the first [`Attribute`](super::Attribute); zero for none.
     pub attributes: W64,
     /// Its [`Signature`](crate::signature::Signature) as stored; zero until a call needs it, and
@@ -94,6 +96,16 @@ pub struct Datatype {
     pub signature: W64,
     /// How many elements the signature has.
     pub elements: W64,
+}
+
+impl Datatype {
+    /// Its signature; nothing if it is not known, or agrees with everything.
+    #[must_use]
+    pub fn signature(&self) -> Option<Signature> {
+        let [sum, kind] = &self.mixture;
+        let mixture = Mixture::from_stored([sum.get(), kind.get()]);
+        Signature::from_stored(self.signature.get(), self.elements.get(), mixture)
+    }
 }
 
 /// Value of [`Datatype::size`] that means "not asked".

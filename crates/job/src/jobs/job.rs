@@ -12,6 +12,7 @@ use crate::jobs::symbols::{FileSymbols, SeveralHosts};
 use crate::model::locate::Locate;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a host says on which no process of the job runs: not all hosts of an allocation need have some.
 pub const NONE_HERE: &str = "no process of the job is here";
@@ -46,6 +47,8 @@ pub struct Job {
     pub known: Known,
     /// What of a scheduler it was named by, which may run other jobs on other hosts.
     pub named: Option<SlurmId>,
+    /// Nothing had happened for so long when somebody began to end it: see [`Job::as_it_was`].
+    pub stood: Option<Duration>,
 }
 
 /// Which processes are among the first so many images, by world, rank and place: of a thousand hosts no image is read a thousand
@@ -54,6 +57,17 @@ pub struct Job {
 pub struct Known(usize, BTreeSet<(String, Option<u32>, ProcessLocation)>);
 
 impl Job {
+    /// Has it looked at as it was before somebody began to end it: nothing had happened for so long, and the processes with these
+    /// memory files lived. What would take two looks takes one.
+    #[must_use]
+    pub fn as_it_was(mut self, stood: Duration, lived: &BTreeSet<u64>) -> Self {
+        self.stood = Some(stood);
+        for image in &mut self.images {
+            image.lived = image.inode().is_some_and(|inode| lived.contains(&inode));
+        }
+        self
+    }
+
     /// What turns addresses of its processes into words.
     pub fn symbols(&self) -> Box<dyn Locate> {
         match &self.symbols {

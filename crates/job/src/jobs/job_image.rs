@@ -30,6 +30,8 @@ pub struct JobImage {
     pub holders: Vec<(u32, PathBuf)>,
     /// How its process ended, if somebody who waited for it said so.
     pub end: Option<ProcessEnd>,
+    /// It is looked at as it was when its process lived: see [`Job::as_it_was`](super::job::Job::as_it_was).
+    pub lived: bool,
     bytes: Holds,
 }
 
@@ -70,13 +72,14 @@ impl MemoryFile {
 impl JobImage {
     /// One that nobody is known to hold yet.
     pub(crate) fn in_memory(file: MemoryFile) -> Self {
-        Self { holders: Vec::new(), end: None, bytes: Holds::Memory(file) }
+        Self { holders: Vec::new(), end: None, lived: false, bytes: Holds::Memory(file) }
     }
 
     /// A process of an evidence file.
     pub fn kept(kept: Kept) -> Self {
         let end = kept.about.end.clone();
-        Self { holders: vec![(kept.about.pid, PathBuf::new())], end, bytes: Holds::Evidence(Box::new(kept)) }
+        let holders = vec![(kept.about.pid, PathBuf::new())];
+        Self { holders, end, lived: false, bytes: Holds::Evidence(Box::new(kept)) }
     }
 
     /// What only the host knew of the process, if it is in an evidence file.
@@ -231,6 +234,7 @@ impl JobImage {
     /// Whether the process that has this number on its host is there.
     pub fn alive(&self, pid: u32) -> bool {
         match &self.bytes {
+            _ if self.lived => true,
             Holds::Memory(file) => self.outer_pid(pid).is_some() || maps(pid, file.inode),
             Holds::Evidence(kept) => kept.about.alive,
         }
@@ -311,7 +315,7 @@ mod tests {
     }
 
     fn found(holders: Vec<(u32, PathBuf)>, file: MemoryFile) -> JobImage {
-        JobImage { holders, end: None, bytes: Holds::Memory(file) }
+        JobImage { holders, end: None, lived: false, bytes: Holds::Memory(file) }
     }
 
     fn why(found: &JobImage) -> String {

@@ -64,17 +64,31 @@ impl<S: Source> Reader<'_, '_, S> {
         if let Some(function) =
             self.rank.process().facts(record).filter(|_| !thread.torn || polling.is_some())
         {
-            // Polling asks for what the blocking function waits for.
             let polls = function.properties.flags.has(Flags::POLLING);
-            let blocking = || self.rank.process().functions.named(&function.operation);
-            let asked = if polls { blocking().unwrap_or(function) } else { function };
-            (call.needs, call.any) = self.needs(&Open { thread, record, function, asked });
-            if polling.is_some() && thread.asks != Several::ONE {
-                self.asks_in_turn(&mut call, asked, thread.asks);
+            match polls {
+                // Who asks once returns by itself. What a loop asks for is known when it has gone round.
+                true if polling.is_none() => {}
+                // Polling asks for what the blocking function waits for.
+                true => {
+                    let blocking = self.rank.process().functions.named(&function.operation);
+                    self.fill(
+                        &mut call,
+                        &Open { thread, record, function, asked: blocking.unwrap_or(function) },
+                    );
+                }
+                false => self.fill(&mut call, &Open { thread, record, function, asked: function }),
             }
         }
         call.function = name;
         Some(call)
+    }
+
+    /// What the call needs.
+    fn fill(&self, call: &mut Call, open: &Open<'_>) {
+        (call.needs, call.any) = self.needs(open);
+        if call.polling && open.thread.asks != Several::ONE {
+            self.asks_in_turn(call, open.asked, open.thread.asks);
+        }
     }
 
     fn needs(&self, open: &Open<'_>) -> (Vec<Need>, bool) {

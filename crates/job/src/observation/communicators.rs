@@ -1,6 +1,6 @@
 //! The communicators of a process, by what all their members call them.
 
-use super::{Communicator, Peer, Remote};
+use super::{ANOTHER_WORLD, Communicator, Peer, Remote};
 use crate::model::objects::{self, Hex, Kind, Reference};
 use crate::model::rank::Rank;
 use mpi_abi::ObjectKind;
@@ -55,10 +55,7 @@ impl Communicators {
             self.by_handle.insert(handle, self.list.len());
         }
         self.by_uid.insert(comm.head.uid.get(), self.list.len());
-        let remote = is_inter(comm).then(|| Remote {
-            size: comm.remote_size.get(),
-            members: members(image, &comm.remote).unwrap_or_default(),
-        });
+        let remote = remote(image, comm);
         let partners = remote.as_ref().map_or(comm.size.get(), |remote| remote.size);
         self.list.push(Communicator {
             identity: comm.head.identity.get(),
@@ -110,7 +107,15 @@ pub(crate) fn members<S: Source>(image: &Image<S>, words: &Words) -> Option<Vec<
         return None;
     }
     let ranks = image.words(words, MOST_MEMBERS).ok()?;
-    Some(ranks.into_iter().map(|rank| u32::try_from(rank).unwrap_or(u32::MAX)).collect())
+    Some(ranks.into_iter().map(|rank| u32::try_from(rank).unwrap_or(ANOTHER_WORLD)).collect())
+}
+
+/// The other group of an intercommunicator.
+pub(crate) fn remote<S: Source>(image: &Image<S>, comm: &Comm) -> Option<Remote> {
+    is_inter(comm).then(|| Remote {
+        size: comm.remote_size.get(),
+        members: members(image, &comm.remote).unwrap_or_default(),
+    })
 }
 
 /// Whose data a process gets in collectives of a communicator's topology.

@@ -1,6 +1,7 @@
 //! What the calls of a process were seen to do wrong.
 
 use crate::model::rank::Rank;
+use mpi_abi::constant::{self, Category};
 use mpiscope_image::Source;
 use mpiscope_image::faults::{self, FaultKind};
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,9 @@ pub struct Fault {
     pub room: Option<u64>,
     /// Truncated: bytes of the message as the library said, which may be those that fitted.
     pub bytes: u64,
+    /// Failed: the class of the error, of which this is the latest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     /// How often this was seen at this place.
     pub times: u64,
 }
@@ -36,6 +40,8 @@ pub enum Kind {
     Truncated,
     /// A request was freed whose operation was not complete.
     FreedActive,
+    /// A call returned an error code.
+    Failed,
 }
 
 /// Reads those that are remembered, oldest first.
@@ -45,6 +51,7 @@ pub fn read<S: Source>(rank: &Rank<'_, S>) -> Vec<Fault> {
         let kind = match FaultKind(fault.kind.get()) {
             FaultKind::TRUNCATED => Kind::Truncated,
             FaultKind::FREED_ACTIVE => Kind::FreedActive,
+            FaultKind::FAILED => Kind::Failed,
             _ => return None,
         };
         Some(Fault {
@@ -56,8 +63,15 @@ pub fn read<S: Source>(rank: &Rank<'_, S>) -> Vec<Fault> {
             tag: fault.tag.get().cast_signed(),
             room: Some(fault.room.get()).filter(|room| *room != 0),
             bytes: fault.bytes.get(),
+            error: (kind == Kind::Failed).then(|| class(rank, fault.bytes.get())),
             times: fault.times.get(),
         })
     };
     known.iter().filter_map(fault).collect()
+}
+
+fn class<S: Source>(rank: &Rank<'_, S>, class: u64) -> String {
+    let value = i64::from((class as u32).cast_signed());
+    let name = constant::name_of(rank.process().abi, Category::ERROR, value);
+    name.map_or_else(|| format!("error class {value}"), str::to_owned)
 }

@@ -2,7 +2,7 @@
 //!
 //! A loop makes the same collective again and again, so what is alike stands once.
 
-use super::{Between, Collective, RootBetween};
+use super::{Between, Collective, ElementKinds, RootBetween};
 use crate::model::process::Process;
 use crate::model::rank::Rank;
 use mpi_abi::{Flags, ObjectKind, constant};
@@ -57,7 +57,7 @@ pub struct Completed {
 impl Completed {
     /// From a record, where the process had learnt of it; `place` gives words for an address.
     fn of(entry: &Entered, process: &Process, place: &mut dyn FnMut(u64) -> Option<String>) -> Option<Self> {
-        let function = usize::try_from(entry.waited_in.get()).ok()?.checked_sub(1)?;
+        let function = usize::from(entry.waited_in.get()).checked_sub(1)?;
         (entry.completed.get() != 0 && entry.waited.get() != 0).then(|| Self {
             number: entry.number.get(),
             from_ns: process.clock.ns_at(entry.waited.get()),
@@ -175,10 +175,15 @@ pub fn of_entered(
         let root = i64::from(entry.root.get().cast_signed());
         let kind = (entry.from.get(), entry.function.get(), entry.root.get());
         let kind = *known.entry(kind).or_insert_with(|| {
+            let rooted = function.fields.peer.is_some();
+            // A copy does not say whether the communicator has two groups; only then there is a root that is no rank.
+            let between = Some(root).filter(|root| rooted && *root < 0);
+            let between = between.and_then(|root| root_between(process, root));
             found.kinds.push(Collective {
                 comm,
                 function: function.base.clone(),
-                root: (function.fields.peer.is_some() && root >= 0).then_some(root),
+                root: (rooted && root >= 0).then_some(root),
+                between: between.map(|root| Between { root, rank: 0, size: 0 }),
                 place: place(entry.from.get()),
                 ..Collective::default()
             });
@@ -217,21 +222,33 @@ fn collective<S: Source>(
         bytes: entry.bytes().filter(|_| compared),
         types: entry.signature().filter(|_| compared).map(|signature| signature.stored()),
         totals: comm.and_then(|_| entry.totals()),
+        elements: comm.and_then(|_| entry.element_kinds()).map(ElementKinds::from),
         data: compared.then(|| data(rank, entry)),
         place: rank.place(entry.from.get()),
     })
 }
 
+impl From<history::ElementKinds> for ElementKinds {
+    fn from(recorded: history::ElementKinds) -> Self {
+        let history::ElementKinds { difference, gives, expects } = recorded;
+        Self { difference, gives, expects }
+    }
+}
+
 /// What a member of an intercommunicator says of the root.
 fn between<S: Source>(rank: &Rank<'_, S>, comm: &Comm, root: i64) -> Option<Between> {
-    let is = |name| constant::value_of(rank.process().abi, name) == Some(root);
-    let root = match u32::try_from(root) {
-        Ok(root) => RootBetween::OfOthers(root),
-        Err(_) if is("MPI_ROOT") => RootBetween::Myself,
-        Err(_) if is("MPI_PROC_NULL") => RootBetween::AnotherOfMine,
-        Err(_) => return None,
-    };
+    let root = root_between(rank.process(), root)?;
     Some(Between { root, rank: comm.rank.get(), size: comm.size.get() })
+}
+
+fn root_between(process: &Process, root: i64) -> Option<RootBetween> {
+    let is = |name| constant::value_of(process.abi, name) == Some(root);
+    match u32::try_from(root) {
+        Ok(root) => Some(RootBetween::OfOthers(root)),
+        Err(_) if is("MPI_ROOT") => Some(RootBetween::Myself),
+        Err(_) if is("MPI_PROC_NULL") => Some(RootBetween::AnotherOfMine),
+        Err(_) => None,
+    }
 }
 
 /// Whether the members must name the same data, this process among them.

@@ -5,6 +5,7 @@ use crate::model::rank::Rank;
 use mpi_abi::ObjectKind;
 use mpiscope_image::derive::ledger::messages_are_recorded;
 use mpiscope_image::layout::{Process, SectionKind};
+use mpiscope_image::mixture::Mixture;
 use mpiscope_image::signature::Signature;
 use mpiscope_image::traffic::{Entry, EntryFlag, Traffic};
 use mpiscope_image::{Image, Source, W64};
@@ -224,7 +225,7 @@ fn named<S: Source>(rank: &Rank<'_, S>, known: &mut Known, entry: &Entry) -> Arc
             0 => String::new(),
             _ => format!("{count} x {}", rank.object(ObjectKind::DATATYPE, datatype)),
         };
-        let signature = Signature::from_stored(signature, entry.elements.get(), 0);
+        let signature = Signature::from_stored(signature, entry.elements.get(), Mixture::EMPTY);
         Arc::new(Named { signature, count, data, place: rank.place(from) })
     });
     Arc::clone(named)

@@ -98,6 +98,9 @@ pub struct Observation {
     /// Its last locks of windows.
     #[serde(skip)]
     pub locks: Vec<Locks>,
+    /// When it was looked at, if nobody will look again: until then its open calls have lasted.
+    #[serde(skip)]
+    pub last: Option<LastLook>,
 }
 
 impl Observation {
@@ -132,6 +135,15 @@ impl Observation {
         }
         self.clock_error_ns = Some(error_ns);
     }
+}
+
+/// The last look at a process, by the clock of its collectives, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastLook {
+    /// When it was: ages count until then.
+    pub looked_ns: u64,
+    /// When the process had ended, or the same.
+    pub ended_ns: u64,
 }
 
 /// How far a process has come.
@@ -332,14 +344,29 @@ pub struct Communicator {
     pub freed: bool,
 }
 
+impl Communicator {
+    /// How many processes call its collectives, those of both groups of an intercommunicator; nothing where one group is of another world.
+    #[must_use]
+    pub fn callers(&self) -> Option<u32> {
+        match &self.remote {
+            None => Some(self.size),
+            Some(remote) if remote.members.is_empty() || remote.members.contains(&ANOTHER_WORLD) => None,
+            Some(remote) => self.size.checked_add(remote.size),
+        }
+    }
+}
+
 /// The remote group of an intercommunicator.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remote {
     /// Processes in it.
     pub size: u32,
-    /// Their ranks in this process's world; empty if they are of another world.
+    /// Their ranks in this process's world, [`ANOTHER_WORLD`] for those that are not of it; empty if they are not known.
     pub members: Vec<u32>,
 }
+
+/// Stands for the rank of a process that has none in this world.
+pub const ANOTHER_WORLD: u32 = u32::MAX;
 
 /// How many messages were exchanged with one rank of a communicator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -459,10 +486,25 @@ pub struct Collective {
     /// Bytes given to all members and expected of all of them, this process included, where these may differ from member to member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub totals: Option<(u64, u64)>,
+    /// What elements these bytes are of, if they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elements: Option<ElementKinds>,
     /// Count and datatype, for people.
     #[serde(default)]
     pub data: Option<String>,
     /// The line of the user's code.
     #[serde(default)]
     pub place: Option<String>,
+}
+
+/// What elements a process gives to all members of a collective, and expects of all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ElementKinds {
+    /// The two as a number; those of all members together are zero. See
+    /// [`Mixture::less`](mpiscope_image::mixture::Mixture::less).
+    pub difference: u16,
+    /// What the given elements are, as [`Mixture::stored`](mpiscope_image::mixture::Mixture::stored) has it.
+    pub gives: u16,
+    /// What the expected elements are.
+    pub expects: u16,
 }

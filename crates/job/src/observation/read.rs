@@ -96,6 +96,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
         faults: faults::read(rank),
         ledger: None,
         locks: Vec::new(),
+        last: None,
         communicators: communicators.list.into_iter().chain(on_objects).collect(),
     };
     observation.post_blocking();

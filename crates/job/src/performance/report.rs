@@ -26,7 +26,7 @@ use crate::jobs::spawned;
 use crate::jobs::worlds::{self, Members, Worlds};
 use crate::model::locate::Locate;
 use crate::model::process::{Ending, Process, ThreadFacts};
-use crate::observation::Observation;
+use crate::observation::{LastLook, Observation};
 use crate::performance::monitor::Followed;
 use crate::performance::monitor::windows::Windows;
 use crate::performance::report::facts::Facts;
@@ -69,6 +69,20 @@ pub struct Observed {
     pub observation: Option<Observation>,
     /// What they say beside, for sections.
     pub facts: Facts,
+}
+
+impl Observed {
+    /// Takes what was observed of it, with when that was: nobody will look again.
+    fn last(&mut self) -> Option<Observation> {
+        let mut seen = self.observation.take()?;
+        let looked_ns = self.process.clock.end_ns();
+        // The clock of another host is known at the end of its processes.
+        let known = self.ended_ns.is_some() || seen.clock_error_ns.is_none();
+        let ours = |ns: u64| ns.saturating_add_signed(self.later_ns);
+        let ended_ns = self.ended_ns.unwrap_or(looked_ns).min(looked_ns);
+        seen.last = known.then(|| LastLook { looked_ns: ours(looked_ns), ended_ns: ours(ended_ns) });
+        Some(seen)
+    }
 }
 
 /// Calls of one function on one rank.
@@ -407,8 +421,7 @@ impl JobReport {
             let p = &o.process;
             (worlds.number(&p.world), p.rank.is_none(), p.rank, p.begin_ns)
         });
-        let observations: Vec<Observation> =
-            observed.iter_mut().filter_map(|process| process.observation.take()).collect();
+        let observations: Vec<Observation> = observed.iter_mut().filter_map(Observed::last).collect();
         let sites =
             observed.iter().map(|o| (worlds.number(&o.process.world), o.process.rank, o.leaks.as_slice()));
         let leaks = leaks::join(sites);

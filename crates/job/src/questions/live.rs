@@ -18,7 +18,7 @@ use mpiscope_image::Source;
 use mpiscope_image::layout::State;
 use mpiscope_target::{Files, Live, Symbolizer, procfs};
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::fs;
 use std::sync::Arc;
@@ -33,28 +33,32 @@ pub struct Look {
     pub errors: Vec<String>,
 }
 
-/// How many calls all processes of a job on this host have completed, without those of loops that only ask; `None` while no image can
-/// be read. The number has no meaning but that it changes.
-pub fn progress(job: &Job) -> Option<u64> {
-    let steps = |found: &JobImage| {
+/// How far the processes of a job on this host are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// How many calls they have completed, without those of loops that only ask. The number has no meaning but that it changes.
+    pub calls: u64,
+    /// Those that have not ended, by the numbers of their memory files.
+    pub living: BTreeSet<u64>,
+}
+
+/// How far they are now; `None` while no image can be read.
+pub fn progress(job: &Job) -> Option<Progress> {
+    let of_one = |found: &JobImage| {
         let process = Process::read(&found.open().ok()?, None).ok()?;
-        let steps = process.threads.iter().map(|thread| u64::from(process.steps(thread)));
-        Some(steps.fold(0, u64::wrapping_add))
+        let calls = process.threads.iter().map(|thread| u64::from(process.steps(thread)));
+        let living = found.inode().filter(|_| found.alive(process.pid));
+        Some(Progress { calls: calls.fold(0, u64::wrapping_add), living: living.into_iter().collect() })
     };
-    job.images.iter().filter_map(steps).reduce(u64::wrapping_add)
+    job.images.iter().filter_map(of_one).reduce(|mut all, mut one| {
+        all.living.append(&mut one.living);
+        Progress { calls: all.calls.wrapping_add(one.calls), ..all }
+    })
 }
 
 /// Looks at all processes of a job on this host.
 pub fn look(job: &Job, symbols: &dyn Locate) -> Look {
-    look_with(job, symbols, &Places::default())
-}
-
-/// The same for a job that is being ended: who is gone is taken for one that has just been there.
-pub fn look_back(job: &Job, symbols: &dyn Locate) -> Look {
-    look_with(job, symbols, &Places { back: true, ..Places::default() })
-}
-
-fn look_with(job: &Job, symbols: &dyn Locate, places: &Places) -> Look {
+    let places = &Places::default();
     let mut look = Look::default();
     let kept = |found: &JobImage, own: &Symbols| one(found, own, &Places::default());
     let seen = each_image(job, kept, |found| one(found, symbols, places));
@@ -204,8 +208,6 @@ pub struct Places {
     pub words: Symbolizer,
     /// So many more are looked for: each takes milliseconds.
     left: Cell<u32>,
-    /// Processes that have ended are looked at as they were before.
-    back: bool,
     /// How many more of these are waited for that might pause.
     patience: Cell<u32>,
 }
@@ -216,7 +218,6 @@ impl Default for Places {
             files: Arc::default(),
             words: Symbolizer::new(),
             left: Cell::new(MOST_PLACES),
-            back: false,
             patience: Cell::new(PATIENCE),
         }
     }
@@ -260,8 +261,9 @@ struct System<'a> {
 
 impl<'a> System<'a> {
     fn of(found: &JobImage, process: &'a Process, places: &'a Places) -> Self {
-        let ended = (!places.back && !found.alive(process.pid)).then(|| gone(process));
-        Self { pid: found.outer_pid(process.pid).unwrap_or(process.pid), ended, process, places }
+        let pid = found.outer_pid(process.pid).unwrap_or(process.pid);
+        let ended = (!found.alive(process.pid)).then(|| gone(process));
+        Self { pid, ended, process, places }
     }
 
     fn task(&self, tid: impl Display) -> String {

@@ -144,6 +144,7 @@ mod tests {
             matches: Match { from, comm: WORLD, tag },
             room: Some(64),
             place: Some("recv.c:2".into()),
+            got: None,
             matched: false,
             order: u64::MAX,
         }

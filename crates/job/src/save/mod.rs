@@ -58,7 +58,8 @@ pub struct Saved {
     pub not_seen: Vec<String>,
 }
 
-/// Writes a job to a file, which appears when it is whole. Looks once, waits for `pause`, and saves what is there then; with
+/// Writes a job to a file, which appears when it is whole. Looks once, waits for `pause` (unless it is looked at [as it
+/// was](Job::as_it_was)), and saves what is there then; with
 /// `stacks` also those of its threads, each of which is stopped for a moment.
 ///
 /// # Errors
@@ -74,15 +75,18 @@ pub fn save(
     let began = Instant::now();
     let recorder = Recorder::new(symbols);
     let before = earlier(live::look(job, &recorder).observations, elsewhere.before);
-    thread::sleep(pause.saturating_sub(began.elapsed()));
-    let seconds = began.elapsed().as_secs_f64();
+    if job.stood.is_none() {
+        thread::sleep(pause.saturating_sub(began.elapsed()));
+    }
+    let seconds = job.stood.unwrap_or_else(|| began.elapsed()).as_secs_f64();
     let fail = |why: std::io::Error| Error::File { path: path.to_owned(), why: why.to_string() };
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let file = NamedTempFile::new_in(folder).map_err(fail)?;
     let mut archive = Archive::new(file.as_file()).map_err(fail)?;
     let mut saved = Saved { not_seen: elsewhere.not_seen, ..Saved::default() };
     let places = Places::default();
-    let taken = |found: &JobImage, process: &Process| match stacks {
+    // Nobody is stopped who is being ended.
+    let taken = |found: &JobImage, process: &Process| match stacks && job.stood.is_none() {
         true => stacks::of_process(found, process, &places, &recorder),
         false => Vec::new(),
     };

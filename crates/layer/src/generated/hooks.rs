@@ -1297,7 +1297,7 @@ hook! {
     counts { } vectors { recvcounts }
     note { object: comm, datatype: datatype, op: op }
     bytes { vector(recvcounts, datatype, comm) }
-    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::reduce_scatter(comm, recvcounts, datatype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1666,7 +1666,7 @@ hook! {
     counts { } vectors { recvcounts }
     note { object: comm, datatype: datatype, op: op }
     bytes { vector(recvcounts, datatype, comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter(comm), traffic::totals::reduce_scatter(comm, recvcounts, datatype) }
     after { traffic::collectives::leave() }
 }
 hook! {
@@ -1694,7 +1694,7 @@ rare_hook! {
     counts { } vectors { recvcounts }
     note { object: comm, datatype: datatype, op: op }
     bytes { vector(recvcounts, datatype, comm) }
-    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
+    before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::reduce_scatter(comm, recvcounts, datatype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {

@@ -36,9 +36,14 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         let name = format!("{}::a_job_that_hangs_is_judged_once_before_it_is_ended_by_{name}", library.name);
         checked(name, move || check(&subject, &library, signal))
     };
-    let (subject, of) = (Arc::clone(subject), Arc::clone(library));
+    let (own, of) = (Arc::clone(subject), Arc::clone(library));
     let name = format!("{}::a_job_that_hangs_is_judged_when_it_is_interrupted_at_the_terminal", library.name);
-    SIGNALS.map(trial).into_iter().chain([checked(name, move || interrupted(&subject, &of))]).collect()
+    let mut trials: Vec<Trial> = SIGNALS.map(trial).into();
+    trials.push(checked(name, move || interrupted(&own, &of)));
+    let (own, of) = (Arc::clone(subject), Arc::clone(library));
+    let name = format!("{}::a_job_that_hangs_is_judged_as_it_was_if_its_ranks_are_ended_too", library.name);
+    trials.push(checked(name, move || all_are_ended(&own, &of)));
+    trials
 }
 
 /// Starts what its arguments name at a terminal of its own, prints its process id and what the terminal shows, and presses Ctrl-C when a
@@ -119,5 +124,32 @@ fn check(subject: &Subject, library: &Library, signal: Signal) -> Result<()> {
     }
     let printed = job.stderr();
     ensure!(printed.matches(SAID).count() == 1, "said more than once\n{printed}");
+    Ok(())
+}
+
+/// Somebody sends the signal to all processes of a job: ranks have ended before `mpiscope run` has looked twice.
+fn all_are_ended(subject: &Subject, library: &Library) -> Result<()> {
+    let mut job = Job::start_of(&HANG, subject, library, &["two_receives"], &[])?;
+    let target = job.target();
+    job.until("the ranks hang for some readings", || {
+        thread::sleep(Duration::from_millis(500));
+        let why = json(&["why", &target, "--for", "0.3", "--json"]).unwrap_or_default();
+        Ok(why["kind"] == "deadlock" && why["evidence"][0]["since_s"][0].as_f64() > Some(2.0 * READINGS_S))
+    })?;
+    let ps = json(&["ps", &target, "--json"])?;
+    let ranks = ps["ranks"].as_array().into_iter().flatten();
+    let pids: Vec<i64> = ranks.filter_map(|rank| rank["pid"].as_i64()).collect();
+    ensure!(pids.len() == 2, "{pids:?}");
+    for pid in std::iter::once(target.parse()?).chain(pids) {
+        kill_process(Pid::from_raw(i32::try_from(pid)?).context("no process")?, Signal::TERM)?;
+    }
+    job.finish()?;
+    let printed = job.stderr();
+    ensure!(printed.contains(&format!("mpiscope: before the end: {SAID}")), "not said\n{printed}");
+    ensure!(printed.matches("before the end").count() == 1, "more was said\n{printed}");
+    let saved = printed.lines().find_map(|line| line.strip_prefix("saved: ")?.split(' ').next());
+    let saved = job.path().join(saved.with_context(|| format!("nothing saved\n{printed}"))?);
+    let why = json(&["why", &saved.display().to_string(), "--json"])?;
+    ensure!(why["verdict"].as_str().is_some_and(|verdict| verdict.starts_with(SAID)), "{why:#}");
     Ok(())
 }

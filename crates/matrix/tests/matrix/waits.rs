@@ -417,8 +417,9 @@ fn check_epochs(subject: &Subject, library: &Library) -> Result<()> {
         let known: Vec<Known> = known.collect::<Result<_>>()?;
         ensure!(known.len() == 5, "the program says: {}", ran.outcome.stdout);
         for part in &known {
-            // A probe is part of the message's record, a fence a collective of its window.
-            let exact = part.kind == "wait-at-fence" || recorded && part.kind == "late-sender";
+            // A probe is part of the message's record, a fence a collective of its window, the barrier one of two groups.
+            let of_all = ["wait-at-fence", "wait-at-barrier"].contains(&part.kind.as_str());
+            let exact = of_all || recorded && part.kind == "late-sender";
             if recorded && !exact {
                 continue;
             }

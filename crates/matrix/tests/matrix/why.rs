@@ -18,8 +18,9 @@ use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::{self, Abi, Family, Library};
 use mpiscope_testkit::program::{Needs, Program};
+use mpiscope_testkit::room::Share;
 use mpiscope_testkit::run::Outcome;
-use mpiscope_testkit::trials::checked;
+use mpiscope_testkit::trials::{checked, sharing};
 use mpiscope_testkit::{paths, run};
 use serde_json::Value;
 
@@ -123,7 +124,8 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
             );
         }
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-        checked(name, move || one(&subject, &library, &scenario, dumped))
+        let share = if scenario.source.asks() { Share::HALF } else { Share::QUARTER };
+        sharing(share, name, move || one(&subject, &library, &scenario, dumped))
     };
     let mut trials: Vec<Trial> = scenarios.into_iter().enumerate().map(trial).collect();
     let queued = (Arc::clone(subject), Arc::clone(library));
@@ -339,6 +341,11 @@ fn says_nothing(
 }
 
 impl Source {
+    /// Its ranks ask in loops. A library may offer the processor each time that it is asked: with patience the loop would be another one.
+    fn asks(&self) -> bool {
+        self.program == "hang_polling"
+    }
+
     fn missing_in(&self, library: &Library) -> Option<&'static str> {
         if self.file == PYTHON {
             return match mpi::mpi4py() {
@@ -422,7 +429,12 @@ fn started(subject: &Subject, library: &Library, scenario: &Scenario) -> Result<
         });
     }
     let program = Program { name: source.program, ranks: scenario.ranks, needs: source.needs };
-    Job::start_of(&program, subject, library, &[&scenario.name], &[])
+    let words = [word(&subject.binary(&program, library)?), (&scenario.name).into()];
+    Job::start_words(library, scenario.ranks, &words, &|command| {
+        if source.asks() {
+            command.env_remove("LD_PRELOAD");
+        }
+    })
 }
 
 /// An evidence file of the job has the same answer. As with living jobs, two looks may meet a loop of polling at a bad moment.

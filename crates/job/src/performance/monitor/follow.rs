@@ -9,9 +9,9 @@ use crate::jobs::job_image::maps;
 use crate::jobs::placement;
 use crate::model::process::{Process, ThreadFacts, threads};
 use crate::model::rank::{Rank, SymbolContext};
-use crate::observation::communicators::{members, sources};
+use crate::observation::communicators::{members, remote, sources};
 use crate::observation::ledger::{self, Called};
-use crate::observation::{Communicator, Context, Observation, Remote, Stage, history, locks, observe};
+use crate::observation::{Communicator, Context, Observation, Stage, history, locks, observe};
 use crate::performance::waits::{
     Spent, can_wait_for_messages, is_collective_that_waits, is_looked_at, makes_persistent_collective,
 };
@@ -22,6 +22,8 @@ use mpiscope_image::history as ring;
 use mpiscope_image::layout::{self, ClockKind, SectionKind, State};
 use mpiscope_image::objects::{Comm, Life};
 use mpiscope_image::{Image, Table};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -34,9 +36,32 @@ const MOST_COMMS: u64 = 1 << 12;
 /// A process, by its image.
 pub struct Follower {
     file: File,
-    /// The id by which this host knows it, once that is known to be the same process.
-    pid: Option<u32>,
+    /// The process on this host, once its number is known to be that of the same process.
+    process: Option<Living>,
     open: Option<Open>,
+}
+
+/// A process of this host.
+struct Living {
+    pid: u32,
+    /// Readable when it has ended; none if that cannot be known.
+    ends: Option<OwnedFd>,
+}
+
+impl Living {
+    /// The process with this number, if it has mapped this file.
+    fn of(pid: u32, inode: u64) -> Option<Self> {
+        let number = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
+        let ends = pidfd_open(number, PidfdFlags::empty()).ok();
+        // In another name space the number may be that of another process.
+        maps(pid, inode).then_some(Self { pid, ends })
+    }
+
+    fn has_ended(&self) -> bool {
+        let now = Some(&Timespec::default());
+        let readable = |ends| poll(&mut [PollFd::new(ends, PollFlags::IN)], now);
+        self.ends.as_ref().is_some_and(|ends| readable(ends).is_ok_and(|count| count > 0))
+    }
 }
 
 /// An image as long as it was when it was opened.
@@ -85,7 +110,7 @@ pub struct Taken {
 impl Follower {
     /// Begins.
     pub fn new(fd: OwnedFd) -> Self {
-        Self { file: File::from(fd), pid: None, open: None }
+        Self { file: File::from(fd), process: None, open: None }
     }
 
     /// Copies what changes: the last collectives, the counters.
@@ -106,8 +131,9 @@ impl Follower {
         if !process.called_mpi() || !process.times {
             return None;
         }
-        // In another name space the number may be that of another process.
-        self.pid = self.pid.or_else(|| maps(process.pid, about.ino()).then_some(process.pid));
+        if self.process.is_none() {
+            self.process = Living::of(process.pid, about.ino());
+        }
         let counts = image.header().ok()?.clock.kind.get() == ClockKind::COUNTER.0;
         process.clock = if counts { clocks.counter.clone() } else { clocks.plain.clone() };
         let function = |number| process.functions.get(number).map(|function| function.base.as_str());
@@ -150,13 +176,18 @@ impl Follower {
         let calls: Vec<_> = threads(&open.image).ok()?.into_iter().map(thread).collect();
         let inside = calls.iter().filter_map(|(_, function)| *function);
         // Collectives that no number counts: such calls are looked at, also those that complete them.
-        let uncounted = open.makes_persistent() || open.comms.values().any(|comm| comm.remote.is_some());
+        let uncounted = open.makes_persistent() || open.comms.values().any(|comm| comm.callers().is_none());
         let one_of = |wanted: &[bool], function| wanted.get(function as usize) == Some(&true);
         let waits = inside.into_iter().any(|function| {
             let may_be = one_of(&open.collectives, function) || one_of(&open.waiting, function);
             one_of(&open.looked_at, function) || uncounted && may_be
         });
         Some(Stand { records: ledger::is_kept(&open.image), waits, calls })
+    }
+
+    /// Whether it is known to have ended, whatever its image says that it does.
+    pub fn has_ended(&self) -> bool {
+        self.process.as_ref().is_some_and(Living::has_ended)
     }
 
     /// What all its calls and requests are now: that takes much longer than a copy.
@@ -171,7 +202,7 @@ impl Follower {
     /// What the copy says.
     pub fn understand(&mut self, taken: &Taken) -> Option<(Observation, Reading)> {
         let open = self.open.as_mut()?;
-        let resident = self.pid.and_then(placement::resident);
+        let resident = self.process.as_ref().and_then(|process| placement::resident(process.pid));
         Some((open.observation(taken), Reading { resident, ..open.reading(taken) }))
     }
 }
@@ -240,7 +271,7 @@ impl Open {
                 rank: comm.rank.get(),
                 members: members(image, &comm.members),
                 size: comm.size.get(),
-                remote: is_inter(&comm).then(Remote::default),
+                remote: remote(image, &comm),
                 sources: sources(image, &comm),
                 ..Communicator::default()
             });

@@ -114,10 +114,13 @@ impl Follow {
             self.processes.iter_mut().map(|process| process.whole(now)).collect();
         let after: Vec<Option<Stand>> =
             self.processes.iter_mut().map(|process| process.stand(&clocks, now)).collect();
-        let looked = seen.into_iter().zip(before.iter().zip(&after)).filter_map(|(seen, (before, after))| {
-            let steady = before == after;
+        // Whose process was killed waits for nobody any more, though others may wait for him.
+        let living = self.processes.iter().map(|process| !process.has_ended());
+        let stands = before.iter().zip(&after).zip(living);
+        let looked = seen.into_iter().zip(stands).filter_map(|(seen, ((before, after), living))| {
+            let steady = before == after && living;
             let Stand { waits, records, .. } = *before.as_ref()?;
-            Some((seen?, Stood { steady, waits, records }))
+            Some((seen?, Stood { steady, waits: waits && living, records }))
         });
         let (seen, stood): (Vec<Observation>, Vec<Stood>) = looked.unzip();
         self.sum.sample(now.monotonic_ns, &seen, &stood);

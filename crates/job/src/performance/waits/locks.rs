@@ -3,7 +3,8 @@
 //! Several may have held it in turn: the time until the first release is waited for the first of them, and so on. A library may take a
 //! lock only when it is needed; then the call that releases it is the one that waits.
 
-use super::find::{Calls, Hosts};
+use super::calls::Calls;
+use super::hosts::Hosts;
 use super::{Kind, Span, Wait};
 use crate::observation::Observation;
 use crate::observation::ledger::Waited;

@@ -36,11 +36,15 @@
 //! Times of ranks of one host are those of one clock. Ranks of several hosts are compared where their times have been brought to one
 //! clock with a known error, and only what is longer than that error is a wait.
 
+mod calls;
 mod chain;
+mod collectives;
+mod entered;
 mod estimate;
-mod find;
+mod hosts;
 mod locks;
 mod merge;
+mod messages;
 mod named;
 mod sampled;
 mod sent;
@@ -314,7 +318,7 @@ pub struct Waits {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated: Option<Estimated>,
     /// Waits that no record says, by looks at the ranks while they ran: epochs of windows that some of their members open to some,
-    /// persistent collectives and those of intercommunicators, and those for messages, where these were not recorded one by one.
+    /// persistent collectives and those between groups of two worlds, and those for messages, where these were not recorded one by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
 }

@@ -1,6 +1,6 @@
 //! What processes and their calls are called at one look: waits are remembered by names, since positions change from look to look.
 
-use super::find::Calls;
+use super::calls::Calls;
 use super::merge::{Alike, Who};
 use super::{Kind, Wait};
 use crate::questions::why::{Joined, ProcessIndex};

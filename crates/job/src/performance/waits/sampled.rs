@@ -185,8 +185,8 @@ fn samples(observations: &[Observation], stood: &[Stood]) -> Vec<Sample> {
     found
 }
 
-/// Whether the collectives that a call waits for are those that are counted by their numbers: of a communicator of one group, and not
-/// persistent.
+/// Whether the collectives that a call waits for are those that are counted by their numbers: of a communicator whose members are all of
+/// one world, and not persistent.
 fn is_counted(own: &Observation, call: &Call) -> bool {
     let here = |known: &&observation::Call| {
         *known.function == *call.function && known.place.as_deref() == call.place.as_deref()
@@ -197,12 +197,12 @@ fn is_counted(own: &Observation, call: &Call) -> bool {
         observation::Need::Neighbors { collective, .. } => Some(&**collective),
         _ => None,
     });
-    let between_two =
-        |comm| own.communicators.iter().any(|known| known.identity == comm && known.remote.is_some());
+    let is_of_another_world =
+        |comm| own.communicators.iter().any(|known| known.identity == comm && known.callers().is_none());
     collectives.all(|one| {
         one.starts == 0
             && own.history.iter().any(|history| history.comm == one.comm)
-            && !between_two(one.comm)
+            && !is_of_another_world(one.comm)
     })
 }
 

@@ -11,8 +11,9 @@
 //! A call is reported two looks after the last of its messages: it may complete several, and waits for the one that came last.
 
 use super::Wait;
-use super::find::{Hosts, of_message};
+use super::hosts::Hosts;
 use super::merge::Who;
+use super::messages::of_message;
 use super::named::{NamedWait, Names};
 use crate::observation::Observation;
 use crate::observation::ledger::Line;

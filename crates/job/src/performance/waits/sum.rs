@@ -1,10 +1,13 @@
 //! The waits of a whole run, from many looks: a collective is counted once, by its number, and so is a message ([`Stream`]).
 
+use super::calls::{Before, Calls};
 use super::chain::{Chains, Meeting, Traced};
+use super::collectives::{self, Judged};
 use super::estimate::Estimate;
-use super::find::{self, Before, Calls, Hosts, Judged};
+use super::hosts::Hosts;
 use super::locks::{self, Watch};
 use super::merge::{self, Amount, Amounts};
+use super::messages;
 use super::named::Names;
 use super::stream::{LATER, Settled, Stream};
 use super::{Estimated, Samples, Spent, Stood, Time, Waiting, Waits};
@@ -168,7 +171,7 @@ impl Sum {
             let known = self.comms.get(&comm);
             known.is_some_and(|known| number > known.done || known.open.contains(&number))
         };
-        let find::Found { judged, open } = find::collectives(joined, calls, hosts, last, new);
+        let collectives::Found { judged, open } = collectives::judge(joined, calls, hosts, last, new);
         let taken = self.take(&judged, &open);
         let (started, entered): (Vec<Judged>, Vec<Judged>) = judged.into_iter().partition(|one| one.started);
         let seconds = |ns: u64| ns as f64 / 1e9;
@@ -216,8 +219,8 @@ impl Sum {
     fn count(&mut self, joined: &Joined<'_>) {
         let mut members: HashMap<u64, (u32, u32)> = HashMap::new();
         for (_, _, _, seen) in joined.processes() {
-            let shared = seen.communicators.iter().filter(|comm| comm.remote.is_none() && comm.size > 1);
-            let sizes: HashMap<u64, u32> = shared.map(|comm| (comm.identity, comm.size)).collect();
+            let callers = seen.communicators.iter().filter_map(|comm| Some((comm.identity, comm.callers()?)));
+            let sizes: HashMap<u64, u32> = callers.filter(|(_, callers)| *callers > 1).collect();
             for history in seen.history.iter().filter(|history| history.newest > 0) {
                 let Some(size) = sizes.get(&history.comm) else { continue };
                 members.entry(history.comm).or_insert((*size, 0)).1 += 1;
@@ -318,7 +321,7 @@ impl Sum {
         let mut ends = joined.messages();
         ends.retain(|ends| !both(ends) || !hosts.are_on_one_host([&ends.sender, &ends.receiver]));
         let names = Names::of(joined, calls);
-        let waits = find::for_messages(&ends, calls, hosts);
+        let waits = messages::for_messages(&ends, calls, hosts);
         waits.iter().for_each(|wait| self.chains.waited(names.named(wait), 1.0));
         for Ends { sender, receiver, sent, received, .. } in &ends {
             let [from, to] = [sender, receiver].map(|who| names.name(*who));

@@ -1,8 +1,14 @@
+mod at_the_end;
+mod groups;
+
 use super::*;
 use crate::observation::history::Completed;
 use crate::observation::ledger::{Ledger, Line, Ring, Waited};
 use crate::observation::locks::{Epoch, Locks};
-use crate::observation::{Collective, Communicator, History, Stage};
+use crate::observation::{
+    ANOTHER_WORLD, Between, Call, Collective, Communicator, History, LastLook, Remote, RootBetween, Stage,
+    Thread,
+};
 use std::sync::Arc;
 
 const WORLD: u64 = 7;

@@ -141,3 +141,20 @@ fn a_receive_from_any_rank_races_for_what_was_sent_before_it_was_complete() {
     assert_eq!(of_kind(&job(55, EntryFlag::ANY_SOURCE), "message-race"), [], "it was sent later");
     assert_eq!(of_kind(&job(20, EntryFlag(0)), "message-race"), []);
 }
+
+#[test]
+fn what_a_receive_from_any_rank_left_for_nobody_raced_with_what_it_took() {
+    let job = |posted_ns: u64| {
+        let received = Line { flags: EntryFlag::ANY_SOURCE.0, ..line(1, "MPI_Recv", [50, 50, 51]) };
+        let sends = |at| vec![line(0, "MPI_Send", [at, at, at + 1])];
+        [
+            rank(0, 3, vec![], vec![received]),
+            rank(1, 3, sends(10), vec![]),
+            rank(2, 3, sends(posted_ns), vec![]),
+        ]
+    };
+    let found = of_kind(&job(20), "message-race");
+    assert_eq!((found.len(), found[0].ranks.to_string().as_str()), (1, "0"));
+    assert!(found[0].sentence.ends_with("could have received what rank 2 had sent at a.c:9"));
+    assert_eq!(of_kind(&job(55), "message-race"), [], "it was sent later");
+}

@@ -8,7 +8,7 @@
 //! ledgers of both ends, where they are kept ──────────────┬─► type signatures that differ
 //!                                                         ├─► ranks that would wait for each other if nothing were buffered
 //!                                                         └─► receives from any rank, and other messages for them
-//! faults that calls were seen to make ──────────────────────► truncated messages, requests freed while active
+//! faults that calls were seen to make ──────────────────────► truncated messages, requests freed while active, calls that failed
 //! objects that were not freed ──────────────────────────────► handles leaked, requests never completed
 //! what stands open at MPI_Finalize ─────────────────────────► finalized with work pending
 //! ```
@@ -17,6 +17,7 @@
 //! records, or cannot be seen, is none.
 
 mod absent;
+mod failed;
 #[cfg(test)]
 mod ledger_tests;
 mod pending;
@@ -66,6 +67,8 @@ impl Kind {
     pub const MESSAGE_RACE: Self = Self("message-race");
     /// A request was freed whose operation was under way.
     pub const REQUEST_FREED_ACTIVE: Self = Self("request-freed-active");
+    /// A call returned an error of a class that says that its arguments, or the moment, were wrong.
+    pub const CALL_FAILED: Self = Self("call-failed");
     /// `MPI_Finalize` was called while something was to be ended first.
     pub const WORK_PENDING: Self = Self("finalize-with-work-pending");
 }
@@ -97,6 +100,7 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     found.extend(races::wildcards(observations, &words));
     found.extend(pending::freed_active(observations));
     found.extend(pending::at_finalize(observations));
+    found.extend(failed::calls(observations));
     // Who has not called MPI_Finalize may still have received what is missing.
     let at_the_end = |seen: &Observation| seen.stage == Stage::Finalized || pending::finalizes(seen);
     if !observations.is_empty() && observations.iter().all(at_the_end) {
@@ -217,7 +221,9 @@ fn leaked(leak: &Leak, kind: Kind) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observation::{Collective, Communicator, History, Peer};
+    use crate::observation::{Collective, Communicator, ElementKinds, History, Peer};
+    use mpi_abi::Element;
+    use mpiscope_image::mixture::Mixture;
 
     fn rank(rank: u32, functions: &[&str]) -> Observation {
         let kind = |name: &&str| Collective {
@@ -317,6 +323,37 @@ mod tests {
         partly[1].history[0].kinds[0].totals = None;
         assert_eq!(findings(&partly, &[]), [], "what is not known is not wrong");
         assert_eq!(findings(&partly[..2], &[]), [], "one is not seen");
+    }
+
+    #[test]
+    fn members_that_give_as_many_bytes_of_other_elements_are_found_by_the_sums() {
+        let job = |expects: Mixture| {
+            let gather = |me: u32| {
+                let (int, mut seen) = (Mixture::one(Element::new(b'i', 4)), rank(me, &["MPI_Gatherv"]));
+                let expects = if me == 0 { expects.times(3) } else { Mixture::EMPTY };
+                let elements = ElementKinds {
+                    difference: int.less(expects),
+                    gives: int.stored()[1],
+                    expects: expects.stored()[1],
+                };
+                let given = &mut seen.history[0].kinds[0];
+                (given.totals, given.elements) = (Some((4, if me == 0 { 12 } else { 0 })), Some(elements));
+                seen
+            };
+            (0..3).map(gather).collect::<Vec<_>>()
+        };
+        assert_eq!(findings(&job(Mixture::one(Element::new(b'i', 4))), &[]), []);
+        let wrong = job(Mixture::one(Element::new(b'f', 4)));
+        let wanted = "collective mismatch (type signature) on MPI_COMM_WORLD, collective 1: in MPI_Gatherv at a.c:7 the members \
+                      give other elements than they expect: ranks [1-2] give each 4-byte integer elements, rank 0 gives \
+                      4-byte integer elements and expects 4-byte real elements";
+        assert_eq!(
+            findings(&wrong, &[]).iter().map(|one| one.sentence.as_str()).collect::<Vec<_>>(),
+            [wanted]
+        );
+        let mut partly = wrong;
+        partly[1].history[0].kinds[0].elements = None;
+        assert_eq!(findings(&partly, &[]), [], "what agrees with everything is not wrong");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Receives from any rank that could as well have taken the message of another one.
 //!
-//! A message was sent before the program could know that the receive was complete, and was received later, by another receive: nothing
-//! but the time it took has decided which of them came first. That is no mistake where the order does not matter.
+//! A message was sent before the program could know that the receive was complete, and was received later, by another receive, or by none:
+//! nothing but the time it took has decided which of them came first. That is no mistake where the order does not matter.
 
 use super::{Finding, Kind, MOST};
 use crate::observation::Observation;
@@ -10,24 +10,55 @@ use crate::questions::why::{Ends, Joined, ProcessIndex, Words};
 use mpiscope_image::traffic::EntryFlag;
 use std::collections::{BTreeMap, HashMap};
 
+/// A message, and who sent it.
+#[derive(Clone, Copy)]
+struct From<'a> {
+    sender: ProcessIndex,
+    sent: &'a Line,
+}
+
 /// The earliest messages of two senders.
 #[derive(Default, Clone, Copy)]
-struct Earliest<'e, 'a>([Option<&'e Ends<'a>>; 2]);
+struct Earliest<'a>([Option<From<'a>>; 2]);
 
-impl<'e, 'a> Earliest<'e, 'a> {
-    fn add(&mut self, ends: &'e Ends<'a>) {
-        let mut all = self.0.to_vec();
-        all.push(Some(ends));
-        let mut all: Vec<&Ends<'_>> = all.into_iter().flatten().collect();
-        all.sort_by_key(|ends| ends.sent.posted_ns);
+impl<'a> Earliest<'a> {
+    fn add(&mut self, message: From<'a>) {
+        let [first, second] = self.0;
+        let mut all: Vec<From<'_>> = [first, second, Some(message)].into_iter().flatten().collect();
+        all.sort_by_key(|message| message.sent.posted_ns);
         let first = all.first().copied();
         let second = all.iter().copied().find(|one| first.is_some_and(|first| first.sender != one.sender));
         self.0 = [first, second];
     }
 
     /// The earliest of another sender.
-    fn other(&self, than: ProcessIndex) -> Option<&'e Ends<'a>> {
-        self.0.iter().flatten().copied().find(|ends| ends.sender != than)
+    fn other(&self, than: ProcessIndex) -> Option<From<'a>> {
+        self.0.iter().flatten().copied().find(|message| message.sender != than)
+    }
+}
+
+/// What a process received on a communicator, and what else was sent to it there.
+#[derive(Default)]
+struct Queue<'e, 'a> {
+    received: Vec<&'e Ends<'a>>,
+    any: Earliest<'a>,
+    by_tag: HashMap<i32, Earliest<'a>>,
+}
+
+impl<'a> Queue<'_, 'a> {
+    /// Of those that were received later than the one that is looked at, or never.
+    fn add(&mut self, message: From<'a>) {
+        self.any.add(message);
+        self.by_tag.entry(message.sent.tag).or_default().add(message);
+    }
+
+    /// The earliest of another sender that fits too.
+    fn rival(&self, ends: &Ends<'_>) -> Option<From<'a>> {
+        let later = match ends.received.is(EntryFlag::ANY_TAG) {
+            true => Some(&self.any),
+            false => self.by_tag.get(&ends.received.tag),
+        };
+        later?.other(ends.sender)
     }
 }
 
@@ -37,30 +68,34 @@ pub fn wildcards(observations: &[Observation], words: &Words<'_>) -> Vec<Finding
     let hosts: HashMap<ProcessIndex, &str> =
         joined.processes().map(|(me, .., seen)| (me, seen.host.as_str())).collect();
     // Times of one host are those of one clock.
-    let here = |ends: &&Ends<'_>| hosts.get(&ends.sender) == hosts.get(&ends.receiver);
+    let together = |one: ProcessIndex, other: ProcessIndex| hosts.get(&one) == hosts.get(&other);
     let messages = joined.messages();
-    let mut queues: BTreeMap<(ProcessIndex, u64), Vec<&Ends<'_>>> = BTreeMap::new();
-    for ends in messages.iter().filter(here).filter(|ends| !ends.received.partitioned) {
-        queues.entry((ends.receiver, ends.received.comm)).or_default().push(ends);
+    let mut queues: BTreeMap<(ProcessIndex, u64), Queue<'_, '_>> = BTreeMap::new();
+    for ends in messages.iter().filter(|ends| together(ends.sender, ends.receiver)) {
+        if !ends.received.partitioned {
+            queues.entry((ends.receiver, ends.received.comm)).or_default().received.push(ends);
+        }
     }
-    let mut found: BTreeMap<_, (u64, &Ends<'_>, &Ends<'_>)> = BTreeMap::new();
+    for left in joined.unreceived() {
+        if let Some(queue) = queues.get_mut(&(left.receiver, left.comm)).filter(|_| !left.sent.partitioned)
+            && together(left.sender, left.receiver)
+        {
+            queue.add(From { sender: left.sender, sent: left.sent });
+        }
+    }
+    let mut found: BTreeMap<_, (u64, &Ends<'_>, From<'_>)> = BTreeMap::new();
     for ((receiver, _), mut queue) in queues {
+        let mut received = std::mem::take(&mut queue.received);
         // Those that were received later come first.
-        queue.sort_by_key(|ends| std::cmp::Reverse(ends.received.order));
-        let (mut any, mut by_tag) = (Earliest::default(), HashMap::<i32, Earliest<'_, '_>>::new());
-        for ends in queue {
-            let later = match ends.received.is(EntryFlag::ANY_TAG) {
-                true => Some(any),
-                false => by_tag.get(&ends.received.tag).copied(),
-            };
-            let other = later.and_then(|later| later.other(ends.sender));
+        received.sort_by_key(|ends| std::cmp::Reverse(ends.received.order));
+        for ends in received {
             let wild = ends.received.is(EntryFlag::ANY_SOURCE);
-            if let Some(other) = other.filter(|other| wild && other.sent.posted_ns < decided(ends)) {
+            let rival = queue.rival(ends).filter(|rival| wild && rival.sent.posted_ns < decided(ends));
+            if let Some(rival) = rival {
                 let line = (receiver, &ends.received.named.place);
-                found.entry(line).or_insert((0, ends, other)).0 += 1;
+                found.entry(line).or_insert((0, ends, rival)).0 += 1;
             }
-            any.add(ends);
-            by_tag.entry(ends.received.tag).or_default().add(ends);
+            queue.add(From { sender: ends.sender, sent: ends.sent });
         }
     }
     found.into_values().take(MOST).map(|(times, taken, other)| finding(times, taken, other, words)).collect()
@@ -73,7 +108,7 @@ fn decided(ends: &Ends<'_>) -> u64 {
     end(ends.received).min(sender)
 }
 
-fn finding(times: u64, taken: &Ends<'_>, other: &Ends<'_>, words: &Words<'_>) -> Finding {
+fn finding(times: u64, taken: &Ends<'_>, other: From<'_>, words: &Words<'_>) -> Finding {
     let at = |line: &Line| line.named.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
     let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
     Finding {

@@ -2,7 +2,7 @@
 //! counter. The other registers are not known, so that the frames end where one of them is needed; the innermost frames of the C library
 //! need none. The threads of core files have all registers.
 
-use super::{innermost, vdso};
+use super::{innermost, restarted, vdso};
 use crate::model::process::Process;
 use crate::observation::AWAITS_THREAD;
 use crate::sources::core::walk_from;
@@ -24,7 +24,12 @@ impl Asleep {
     /// That of a thread; none if it does not sleep in one, or we may not know.
     #[must_use]
     pub fn of(task: &str) -> Option<Self> {
-        Self::parse(&fs::read_to_string(format!("{task}/syscall")).ok()?)
+        let asleep = Self::parse(&fs::read_to_string(format!("{task}/syscall")).ok()?)?;
+        // Whoever was stopped in it, by a debugger or for its stack, sleeps on under another number.
+        if asleep.call != syscalls::Sysno::restart_syscall {
+            return Some(asleep);
+        }
+        Some(Self { call: restarted::call(task, asleep.pc).unwrap_or(asleep.call), ..asleep })
     }
 
     /// From the line of the kernel: the number, six arguments, stack pointer and program counter.

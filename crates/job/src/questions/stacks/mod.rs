@@ -10,6 +10,7 @@
 //! inside. Where a process may not be traced, the address that its open call returns to is all that is known, and the answer says so.
 
 pub mod asleep;
+mod restarted;
 mod stop;
 mod tree;
 

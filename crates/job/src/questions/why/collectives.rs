@@ -7,7 +7,8 @@
 use super::snapshot::{
     Collective, CommIndex, Condition, FREED, FUNCTION, Need, PARTS, Process, ProcessIndex, Snapshot,
 };
-use crate::observation::{Between, RootBetween};
+use crate::observation::{Between, ElementKinds, RootBetween};
+use mpiscope_image::mixture;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
 
@@ -68,10 +69,19 @@ pub fn open(process: &Process) -> impl Iterator<Item = &Collective> {
 pub struct Mismatch<'a> {
     /// What differs: [`FUNCTION`], "root", …
     pub difference: &'static str,
-    /// Bytes that all together give, and that all together expect, if it is these that differ.
-    pub totals: Option<(u64, u64)>,
+    /// What all together give and expect, if it is that which differs.
+    pub sums: Option<Sums>,
     /// Those that gave the same: the largest group first; of equal ones the one with the lowest rank.
     pub groups: Vec<(&'a Collective, Vec<ProcessIndex>)>,
+}
+
+/// What differs between what all members together give and what all together expect.
+#[derive(Debug, Clone, Copy)]
+pub enum Sums {
+    /// Bytes that they give, and that they expect.
+    Bytes(u64, u64),
+    /// As many bytes, but of other elements.
+    Elements,
 }
 
 /// All collectives that members did not agree in, as far as they are remembered, by communicator and number.
@@ -138,7 +148,7 @@ fn freed(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
         let gone: Vec<_> = gone.map(|(process, _)| *process).collect();
         if !gone.is_empty() {
             let groups = vec![(collective, inside), (collective, gone)];
-            found.push(Mismatch { difference: FREED, totals: None, groups });
+            found.push(Mismatch { difference: FREED, sums: None, groups });
         }
     }
     found
@@ -208,7 +218,7 @@ fn mismatch<'a>(given: &Given<'a>) -> Option<Mismatch<'a>> {
     // Of whom this is not known, nothing is said: he agrees with everybody.
     let part = |collective: &'a Collective| collective.signature.part(difference);
     let known = given.iter().filter(|(collective, _)| part(collective).is_some()).copied().collect();
-    Some(Mismatch { difference, totals: None, groups: groups(&known, part) })
+    Some(Mismatch { difference, sums: None, groups: groups(&known, part) })
 }
 
 /// Members of an intercommunicator that do not agree on one root: one gives `MPI_ROOT`, the others of its group `MPI_PROC_NULL`,
@@ -230,7 +240,7 @@ fn rootless<'a>(given: &Given<'a>, members: usize) -> Option<Mismatch<'a>> {
         _ => false,
     };
     let groups = || groups(given, |collective| collective.signature.between.map(|between| between.root));
-    (!agree).then(|| Mismatch { difference: "root", totals: None, groups: groups() })
+    (!agree).then(|| Mismatch { difference: "root", sums: None, groups: groups() })
 }
 
 /// All members together give other than what they expect. Where each may give what it likes, nobody is wrong by himself.
@@ -243,6 +253,14 @@ fn lopsided<'a>(given: &Given<'a>, members: usize) -> Option<Mismatch<'a>> {
         Some((gives.checked_add(more)?, expects.checked_add(wanted)?))
     };
     let (gives, expects) = given.iter().try_fold((0, 0), add)?;
-    let groups = groups(given, |collective| collective.totals);
-    (gives != expects).then_some(Mismatch { difference: "size", totals: Some((gives, expects)), groups })
+    if gives != expects {
+        let groups = groups(given, |collective| collective.totals);
+        return Some(Mismatch { difference: "size", sums: Some(Sums::Bytes(gives, expects)), groups });
+    }
+    let elements = || given.iter().map(|(collective, _)| collective.elements);
+    let known = elements().all(|elements| elements.is_some());
+    let differ = known && mixture::sum(elements().flatten().map(|elements| elements.difference)) != 0;
+    let kinds = |elements: ElementKinds| (elements.gives, elements.expects);
+    let groups = || groups(given, |collective| collective.elements.map(kinds));
+    differ.then(|| Mismatch { difference: "type signature", sums: Some(Sums::Elements), groups: groups() })
 }

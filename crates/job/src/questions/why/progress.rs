@@ -1,6 +1,6 @@
 //! Who moved between two looks.
 
-use super::snapshot::{Process, Snapshot, Thread};
+use super::snapshot::{Process, Snapshot, Thread, Wait};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -13,7 +13,9 @@ pub fn still_polling<'a>(first: &Snapshot, second: &'a Snapshot) -> Cow<'a, Snap
         let before = known.get(&name(after)).map_or(&[][..], |before| &before.threads);
         for (thread, (before, after)) in before.iter().zip(&after.threads).enumerate() {
             let goes_round = after.steps == before.steps && after.polls > before.polls && !after.ended;
-            if goes_round && before.is_polling() && after.call.is_none() {
+            // Between two questions, or inside of one that says nothing of the loop.
+            let unknown = after.call.as_ref().is_none_or(|call| matches!(call.wait, Wait::Nothing));
+            if goes_round && before.is_polling() && unknown {
                 polling.push((index, thread, before.call.clone()));
             }
         }

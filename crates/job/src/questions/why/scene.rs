@@ -100,7 +100,15 @@ impl Scene {
     /// `rank` is in the `number`th collective of the world.
     pub fn collective(&mut self, rank: ProcessIndex, function: &str, number: u64) -> &mut Self {
         let signature = Signature { function: function.into(), ..Signature::default() };
-        let collective = Collective { comm: WORLD, number, signature, totals: None, data: None, place: None };
+        let collective = Collective {
+            comm: WORLD,
+            number,
+            signature,
+            totals: None,
+            elements: None,
+            data: None,
+            place: None,
+        };
         if number > 0 {
             let entered = self.process(rank).entered(WORLD).max(number);
             self.process(rank).entered = vec![(WORLD, entered)];
@@ -111,7 +119,8 @@ impl Scene {
     /// `rank` has entered a collective of the world, and left it.
     pub fn left(&mut self, rank: ProcessIndex, number: u64, signature: Signature) -> &mut Self {
         let place = Some("left.c:1".into());
-        let collective = Collective { comm: WORLD, number, signature, totals: None, data: None, place };
+        let collective =
+            Collective { comm: WORLD, number, signature, totals: None, elements: None, data: None, place };
         self.process(rank).collectives.push(collective);
         let entered = self.process(rank).entered(WORLD).max(number);
         self.process(rank).entered = vec![(WORLD, entered)];
@@ -137,6 +146,7 @@ pub fn receive(from: Peer, tag: i32) -> Receive {
         matches: Match { from, comm: WORLD, tag: Some(tag) },
         room: Some(8),
         place: None,
+        got: None,
         matched: false,
         order: u64::MAX,
     }

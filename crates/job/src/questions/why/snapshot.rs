@@ -1,7 +1,7 @@
 //! What one look at a job saw: the model that the verdict is made from.
 
 use crate::jobs::losses::Lost;
-use crate::observation::{AWAITS_THREAD, Between};
+use crate::observation::{AWAITS_THREAD, Between, ElementKinds};
 use std::sync::Arc;
 
 /// Place of a process in [`Snapshot::processes`].
@@ -272,6 +272,9 @@ pub struct Receive {
     pub room: Option<u64>,
     /// Line of the user's code that posted it, if known.
     pub place: Option<Arc<str>>,
+    /// Another line of the user's code at which the process got a message of this rank and tag before, if it names one rank and one tag and
+    /// a call waits for it.
+    pub got: Option<Arc<str>>,
     /// No receive yet: a probe has taken the message out of the queue for one (`MPI_Mprobe`).
     pub matched: bool,
     /// Where it stands among those that the process posted: what tells it from others that match the same. Those without a number are alike.
@@ -289,6 +292,8 @@ pub struct Collective {
     pub signature: Signature,
     /// Bytes that the process gives to all members and expects of all of them, where these may differ from member to member.
     pub totals: Option<(u64, u64)>,
+    /// What elements these bytes are of, if they are known.
+    pub elements: Option<ElementKinds>,
     /// Count and datatype, for people.
     pub data: Option<Arc<str>>,
     /// Line of the user's code, if known.

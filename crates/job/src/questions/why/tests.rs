@@ -676,8 +676,8 @@ fn a_wildcard_receive_takes_the_message_that_fits_and_leaves_the_other() {
 }
 
 #[test]
-fn a_hundred_thousand_ranks_behind_one_that_computes_or_in_one_ring_are_answered() {
-    let size = 100_000;
+fn thousands_of_ranks_behind_one_that_computes_or_in_one_ring_are_answered() {
+    let size = 30_000;
     let mut behind = Scene::of(size);
     for rank in 1..size {
         behind.collective(rank, "MPI_Allreduce", 9);
@@ -746,6 +746,27 @@ fn ranks_in_mpi_init_wait_for_one_that_has_not_called_it_and_in_vain_if_it_has_e
     );
     scene.process(1).condition = Condition::Ended("killed by SIGKILL".into());
     assert_eq!(look(&scene).kind, Kind::RANK_GONE);
+}
+
+#[test]
+fn a_process_that_does_not_know_its_rank_yet_is_called_no_number() {
+    let mut scene = Scene::of(3);
+    action(&mut scene, 0, &[1, 2], true);
+    for rank in 0..3 {
+        scene.process(rank).condition = Condition::Starting;
+    }
+    scene.process(2).rank = u32::MAX;
+    let said = look(&scene);
+    assert!(
+        said.verdict.starts_with("rank 0 waits for rank 1: has not called MPI_Init yet"),
+        "{}",
+        said.verdict
+    );
+    assert!(
+        said.evidence.iter().all(|row| row.ranks.to_string() != u32::MAX.to_string()),
+        "{:?}",
+        said.evidence
+    );
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! How the parts of a verdict are said.
 
-use super::collectives::{self, Mismatch};
+use super::collectives::{self, Mismatch, Sums};
 use super::snapshot::{
     Call, Collective, CommIndex, Condition, FREED, Idle, Match, Message, Need, Peer, Process, ProcessIndex,
     Snapshot, Wait,
 };
 use crate::jobs::worlds::Members;
 use crate::observation::RootBetween;
+use mpiscope_image::mixture::Mixture;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -52,7 +53,8 @@ impl<'a> Words<'a> {
     pub fn members(&self, processes: impl IntoIterator<Item = ProcessIndex>) -> Members {
         let mut members = Members::default();
         for process in processes.into_iter().filter_map(|index| self.process(index)) {
-            members.add(process.world, Some(process.rank));
+            // One that does not know its rank yet has the largest number there is.
+            members.add(process.world, Some(process.rank).filter(|rank| *rank != u32::MAX));
         }
         members
     }
@@ -100,8 +102,8 @@ impl<'a> Words<'a> {
     pub fn mismatch(&self, mismatch: &Mismatch<'_>) -> Option<String> {
         let (common, _) = mismatch.groups.first()?;
         let groups = mismatch.groups.iter();
-        let parts: String = match mismatch.totals {
-            Some(totals) => self.lopsided(mismatch, totals),
+        let parts: String = match mismatch.sums {
+            Some(sums) => self.lopsided(mismatch, sums),
             None => groups
                 .map(|(collective, ranks)| self.group(mismatch.difference, collective, ranks))
                 .collect::<Vec<_>>()
@@ -117,16 +119,15 @@ impl<'a> Words<'a> {
     }
 
     /// `in MPI_Gatherv at a.c:9 the members give 16 bytes in all, and expect 12: rank 0 gives 4 and expects 12, rank 1 gives 12`.
-    fn lopsided(&self, mismatch: &Mismatch<'_>, (gives, expects): (u64, u64)) -> String {
+    fn lopsided(&self, mismatch: &Mismatch<'_>, sums: Sums) -> String {
         let part = |(collective, of): &(&Collective, Vec<ProcessIndex>)| {
             let members = self.members(of.iter().copied());
-            let (gives, expects) = collective.totals.unwrap_or_default();
-            let give = |bytes| format!("{} {bytes}", verb(&members, "gives", "give each"));
-            let expect = |bytes| format!("{} {bytes}", verb(&members, "expects", "expect each"));
-            let what = match (gives, expects) {
-                (gives, 0) => give(gives),
-                (0, expects) => expect(expects),
-                _ => format!("{} and {}", give(gives), expect(expects)),
+            let give = |what| format!("{} {what}", verb(&members, "gives", "give each"));
+            let expect = |what| format!("{} {what}", verb(&members, "expects", "expect each"));
+            let what = match shares(collective, sums) {
+                (Some(gives), Some(expects)) => format!("{} and {}", give(gives), expect(expects)),
+                (None, Some(expects)) => expect(expects),
+                (gives, None) => give(gives.unwrap_or_else(|| "nothing".to_owned())),
             };
             format!("{} {what}", ranks(&members))
         };
@@ -137,8 +138,11 @@ impl<'a> Words<'a> {
         let function = first.map_or_else(|| "".into(), |first| first.signature.function.clone());
         let place = first.and_then(|first| first.place.as_ref()).map(|place| format!(" at {place}"));
         let place = place.unwrap_or_default();
-        let parts = parts.join(", ");
-        format!("in {function}{place} the members give {gives} bytes in all, and expect {expects}: {parts}")
+        let what = match sums {
+            Sums::Bytes(gives, expects) => format!("{gives} bytes in all, and expect {expects}"),
+            Sums::Elements => "other elements than they expect".to_owned(),
+        };
+        format!("in {function}{place} the members give {what}: {}", parts.join(", "))
     }
 
     /// `ranks [0,2-3] are in MPI_Allreduce at a.c:12`; who has left it was in it.
@@ -331,6 +335,24 @@ impl<'a> Words<'a> {
             return "outside of MPI".to_owned();
         };
         outside(&thread.idle)
+    }
+}
+
+/// What a member gives to all, and expects of all, if that is anything.
+fn shares(collective: &Collective, sums: Sums) -> (Option<String>, Option<String>) {
+    let bytes = |bytes: u64| (bytes != 0).then(|| bytes.to_string());
+    let elements = |kind: u16| match Mixture::from_stored([0, kind]) {
+        Mixture::EMPTY => None,
+        several if several.is_of_several_kinds() => Some("elements of several kinds".to_owned()),
+        alike => alike.element().map(|element| format!("{element} elements")),
+    };
+    match sums {
+        Sums::Bytes(..) => {
+            collective.totals.map_or((None, None), |(gives, expects)| (bytes(gives), bytes(expects)))
+        }
+        Sums::Elements => {
+            collective.elements.map_or((None, None), |of| (elements(of.gives), elements(of.expects)))
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::interpose::real;
 use crate::interpose::tls::Tls;
 use crate::record::objects::{files, table::Object, windows};
 use crate::record::sites;
+use crate::record::traffic::faults;
 use mpi_abi::{Abi, FunctionId, Moves, f};
 use mpiscope_image::layout::{Recording, Thread};
 use std::ffi::c_int;
@@ -71,7 +72,7 @@ pub fn leave<A: Abi>(call: &Call<A>, result: c_int) {
 
 #[inline(always)]
 fn leave_timed<A: Abi>(call: &Call<A>, result: c_int) {
-    if events::anybody() || !call.is_usual() {
+    if events::anybody() || result != A::SUCCESS || !call.is_usual() {
         let (since, until) = call.times();
         return leave_unusual::<A>(call.thread(), call.function(), since, until, call.bytes(), result);
     }
@@ -82,7 +83,7 @@ fn leave_timed<A: Abi>(call: &Call<A>, result: c_int) {
 /// [`leave`] for a call that starts a message and does not block, whose end need not be known.
 #[inline(always)]
 fn leave_start<A: Abi>(call: &Call<A>, result: c_int) {
-    if events::anybody() || call.is_inside() || call.end_is_known() {
+    if events::anybody() || result != A::SUCCESS || call.is_inside() || call.end_is_known() {
         let (since, until) = call.times();
         return leave_unusual::<A>(call.thread(), call.function(), since, until, call.bytes(), result);
     }
@@ -138,7 +139,7 @@ pub extern "C" fn end_look_up<A: Abi>(opened: OpenedLookUp, function: FunctionId
     }
 }
 
-/// [`leave`] while somebody wants events, in a user callback, or by the system's clock.
+/// [`leave`] while somebody wants events, of a call that failed, in a user callback, or by the system's clock.
 #[cold]
 #[inline(never)]
 extern "C" fn leave_unusual<A: Abi>(
@@ -152,6 +153,10 @@ extern "C" fn leave_unusual<A: Abi>(
     let call = Call::<A>::again(thread, function, since, until);
     call.name_bytes(bytes);
     let until = call.returned();
+    // What a library calls by itself is its own affair.
+    if result != A::SUCCESS && !call.is_inside() {
+        faults::failed(&call, result);
+    }
     sites::count_rarely(call.tls(), thread, function, call.counted_since(), until, bytes);
     if events::anybody() {
         leave_heard(&call, result);

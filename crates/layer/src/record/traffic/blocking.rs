@@ -239,7 +239,8 @@ pub fn arrived<A: Abi, const QUIET: bool>(
         faults::truncated::<A>(&held, call, from, got.bytes, &named_by(call));
     }
     let known = if from.rank == named.rank { peer } else { None };
-    facts::receive_completed(held, from, got.bytes, known, call, move || {
+    let place = fortran_call_site::here(call);
+    facts::receive_completed(held, from, (got.bytes, place), known, call, move || {
         (posted, mode_of::<A>(kind, named) | EntryFlag::BLOCKING.0 | error)
     });
 }

@@ -340,13 +340,13 @@ pub fn receive_cancelled<const QUIET: bool>(held: Held<QUIET>, named: Envelope, 
 }
 
 /// A message was received: `from` has its true source and tag. ([`receive_ended`] comes first for a receive that
-/// was posted, and `known` is what it gave if the receive named this rank.) When and how it was posted is asked, and the
-/// time taken, only if somebody wants to know.
+/// was posted, and `known` is what it gave if the receive named this rank.) `place` is the address behind the call that made the
+/// receive. When and how it was posted is asked, and the time taken, only if somebody wants to know.
 #[inline(always)]
 pub fn receive_completed<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
     from: Envelope,
-    bytes: u64,
+    (bytes, place): (u64, u64),
     known: Option<&'static Peer>,
     call: &Call<A>,
     how: impl Fn() -> (Posted, u32),
@@ -362,7 +362,8 @@ pub fn receive_completed<A: Abi, const QUIET: bool>(
         peer.received_bytes.add_mine(bytes);
         add_tag(&peer.received_tags, from.tag);
     }
-    held.recently_received.write(&totals.envelopes_received, from.identity, from.rank, from.tag, (bytes, 0));
+    let data = (bytes, place);
+    held.recently_received.write(&totals.envelopes_received, from.identity, from.rank, from.tag, data);
     if !QUIET {
         receive_told(held, from, (bytes, nth), call, how);
     }
@@ -443,7 +444,8 @@ pub fn receive_untold<A: Abi, const QUIET: bool>(
         }
     }
     let bytes = bytes.unwrap_or(UNKNOWN_SIZE);
-    held.recently_received.write(&totals.envelopes_received, from.identity, from.rank, from.tag, (bytes, 0));
+    let data = (bytes, how().0.data.from);
+    held.recently_received.write(&totals.envelopes_received, from.identity, from.rank, from.tag, data);
     receive_told(held, from, (bytes, nth), call, how);
 }
 

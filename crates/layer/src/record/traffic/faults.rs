@@ -2,14 +2,16 @@
 
 use super::facts::Envelope;
 use super::ledger::Data;
-use super::state::State;
+use super::state::{self, Held, State, Step};
 use crate::interpose::frame::Call;
+use crate::interpose::real;
 use crate::record::bytes;
 use mpi_abi::Abi;
 use mpiscope_image::faults::{Fault, FaultKind, RING};
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::traffic::Request;
 use std::cell::Cell;
+use std::ffi::c_int;
 
 /// The ring; not made before the first fault.
 #[derive(Default)]
@@ -38,6 +40,27 @@ pub fn freed_active<A: Abi>(held: &State, call: &Call<A>, request: &Request) {
         let (peer, tag) = (request.peer.get().cast_signed(), request.tag.get().cast_signed());
         place(fault, request.comm_identity.get(), peer, tag);
     });
+}
+
+/// A call of the program returned an error code.
+#[cold]
+pub fn failed<A: Abi>(call: &Call<A>, code: c_int) {
+    state::with(call, || Failed { code });
+}
+
+struct Failed {
+    code: c_int,
+}
+
+impl<A: Abi> Step<A> for Failed {
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
+        // Without an answer the code stands for its class.
+        let mut class = self.code;
+        real::error_class::<A>(self.code, &mut class);
+        note(&held, call, FaultKind::FAILED, call.return_address(), |fault| {
+            fault.bytes.set(u64::from(class.cast_unsigned()));
+        });
+    }
 }
 
 fn place(fault: &Fault, comm: u64, peer: i32, tag: i32) {

@@ -15,6 +15,7 @@ use crate::record::objects::lock::Guarded;
 use mpi_abi::{Abi, FunctionId, Handle, Moves, f};
 use mpiscope_image::history::{Entered, RING, SIZE_UNKNOWN};
 use mpiscope_image::layout::SectionKind;
+use mpiscope_image::mixture::Mixture;
 use mpiscope_image::objects::{Comm, Datatype, Flag};
 use mpiscope_image::signature::Signature;
 use mpiscope_image::traffic::Request;
@@ -112,19 +113,30 @@ fn fill<A: Abi>(entry: &Entered, call: &Call<A>, number: u64, signed: Option<&'s
         entry.left.set(0);
         entry.gives.set(0);
         entry.expects.set(0);
+        entry.difference.set(0);
         entry.waited.set(0);
         entry.completed.set(0);
     });
 }
 
-/// What this process gives to all members of the collective that it is in, and expects of all of them, in bytes.
+/// What a member gives to all members, or expects of all of them.
+#[derive(Clone, Copy)]
+pub struct Share {
+    /// In bytes.
+    pub bytes: u64,
+    /// Its elements, if they are known.
+    pub elements: Option<Mixture>,
+}
+
+/// What this process gives to all members of the collective that it is in, and expects of all of them.
 #[inline(always)]
-pub fn totals<A: Abi>(held: &State, call: &Call<A>, gives: u64, expects: u64) {
+pub fn totals<A: Abi>(held: &State, call: &Call<A>, gives: Share, expects: Share) {
     let (comm, number) = (call.thread().call.object.get(), call.sequence());
     let entry = lines::known_history(held, comm).and_then(|ring| entry(held, ring, number));
     if let Some(entry) = entry.filter(|entry| entry.number.get() == number) {
-        entry.gives.set(gives.wrapping_add(1));
-        entry.expects.set(expects.wrapping_add(1));
+        entry.gives.set(gives.bytes.wrapping_add(1));
+        entry.expects.set(expects.bytes.wrapping_add(1));
+        entry.set_element_kinds(gives.elements.zip(expects.elements));
     }
 }
 
@@ -152,7 +164,7 @@ pub fn completed<A: Abi>(held: &State, call: &Call<A>, request: &Request, at: u6
         return;
     };
     entry.waited_from.set(fortran_call_site::here(call));
-    entry.waited_in.set(u64::from(call.function().0).wrapping_add(1));
+    entry.waited_in.set(call.function().0.wrapping_add(1));
     entry.waited.set(polling::waited_since(call));
     entry.completed.set(at);
 }

@@ -1,12 +1,13 @@
-//! What a member of a collective gives to all members, and what it expects of all of them, itself included, in bytes.
+//! What a member of a collective gives to all members, and what it expects of all of them, itself included: bytes, and kinds of
+//! elements.
 //!
-//! Whatever the members name, all together must give what all together expect: a gather whose root has a wrong count, or a vector
-//! with one wrong element, is seen by the sums alone, so that no vector has to be kept. Where something stays in place, the
-//! count that is significant stands for the other one. Of an intercommunicator, and of a datatype that is not known, nothing is written
-//! down.
+//! Whatever the members name, all together must give what all together expect: a gather whose root has a wrong count, a vector with
+//! one wrong element, or another datatype is seen by the sums alone, so that no vector has to be kept. Where something stays in place,
+//! the count that is significant stands for the other one. Of an intercommunicator, and of a datatype that is not known, nothing is
+//! written down.
 #![allow(unsafe_code)]
 
-use super::history;
+use super::history::{self, Share};
 use super::state::{self, Held, Step};
 use crate::interpose::frame::Call;
 use crate::interpose::real;
@@ -15,6 +16,9 @@ use crate::record::objects::comms::COMMS;
 use crate::record::objects::datatypes;
 use mpi_abi::{Abi, Handle};
 use mpiscope_image::derive::members::is_inter;
+use mpiscope_image::mixture::Mixture;
+use mpiscope_image::objects::{Datatype, SIZE_UNKNOWN};
+use mpiscope_image::signature::Signature;
 use std::ffi::{c_int, c_void};
 
 /// Members of the communicator, and which one this is.
@@ -47,16 +51,18 @@ impl Vector {
     }
 
     /// The sum of all, each of a datatype of its own.
-    fn bytes<A: Abi>(self, types: *const A::Handle, members: Members) -> Option<u64> {
+    fn share<A: Abi>(self, types: *const A::Handle, members: Members, known: &mut Known) -> Option<Share> {
         if !self.0.is_plausible() || !plausible(types.cast()) {
             return None;
         }
-        (0..members.size).try_fold(0u64, |sum, at| {
+        (0..members.size).try_fold(NOTHING, |sum, at| {
             // SAFETY: the program passes as many counts and datatypes as there are members.
             let (count, datatype) = unsafe { (self.get(at), *types.add(at as usize)) };
             // The datatype of nothing is not significant.
-            let part = if count == 0 { 0 } else { bytes::<A>(count, datatype)? };
-            sum.checked_add(part)
+            if count == 0 {
+                return Some(sum);
+            }
+            together(sum, times(known.one::<A>(datatype)?, count)?)
         })
     }
 
@@ -67,9 +73,50 @@ impl Vector {
     }
 }
 
-/// So many elements, in bytes.
-fn bytes<A: Abi>(count: u64, datatype: A::Handle) -> Option<u64> {
-    datatypes::known_size::<A>(datatype)?.checked_mul(count)
+const NOTHING: Share = Share { bytes: 0, elements: Some(Mixture::EMPTY) };
+
+/// One of a datatype.
+fn one<A: Abi>(datatype: A::Handle) -> Option<Share> {
+    let record = datatypes::signed::<A>(datatype.raw());
+    let bytes = match record.map(|record| record.size.get()) {
+        Some(size) if size != SIZE_UNKNOWN => size,
+        _ => datatypes::known_size::<A>(datatype)?,
+    };
+    let signature = record.and_then(Datatype::signature);
+    Some(Share { bytes, elements: signature.map(Signature::mixture) })
+}
+
+/// The datatype that was asked for last: most calls have one again and again.
+#[derive(Default)]
+struct Known(Option<(u64, Share)>);
+
+impl Known {
+    #[inline(always)]
+    fn one<A: Abi>(&mut self, datatype: A::Handle) -> Option<Share> {
+        let raw = datatype.raw();
+        if let Some((_, share)) = self.0.filter(|(known, _)| *known == raw) {
+            return Some(share);
+        }
+        let share = one::<A>(datatype)?;
+        self.0 = Some((raw, share));
+        Some(share)
+    }
+
+    /// So many of a datatype.
+    #[inline(always)]
+    fn share<A: Abi>(&mut self, count: u64, datatype: A::Handle) -> Option<Share> {
+        times(self.one::<A>(datatype)?, count)
+    }
+}
+
+fn times(share: Share, count: u64) -> Option<Share> {
+    let elements = share.elements.map(|elements| elements.times(count));
+    Some(Share { bytes: share.bytes.checked_mul(count)?, elements })
+}
+
+fn together(these: Share, those: Share) -> Option<Share> {
+    let elements = these.elements.zip(those.elements).map(|(these, those)| these.and(those));
+    Some(Share { bytes: these.bytes.checked_add(those.bytes)?, elements })
 }
 
 fn plain(count: i64) -> u64 {
@@ -147,8 +194,8 @@ macro_rules! used {
     };
 }
 
-/// Bytes that are given, and bytes that are expected.
-type Totals = Option<(u64, u64)>;
+/// What is given, and what is expected.
+type Totals = Option<(Share, Share)>;
 
 /// Those of a communicator; none of an intercommunicator. How far a vector of the program is read must not follow from a record, which
 /// lies where others may have written: the library is asked.
@@ -176,8 +223,8 @@ fn note<A: Abi>(call: &Call<A>, members: Option<Members>, totals: &dyn Fn(Member
 }
 
 struct Note {
-    gives: u64,
-    expects: u64,
+    gives: Share,
+    expects: Share,
 }
 
 impl<A: Abi> Step<A> for Note {
@@ -198,78 +245,96 @@ fn in_place<A: Abi>(buffer: *const c_void) -> bool {
 hooks! {
     /// `MPI_Gather`.
     gather(root: Root, sendbuf: Buffer, send: Plain, sendtype: Type, receive: Plain, recvtype: Type) members {
+        let mut known = Known::default();
         if !is_root(root, members) {
-            return Some((bytes::<A>(send, sendtype)?, 0));
+            return Some((known.share::<A>(send, sendtype)?, NOTHING));
         }
-        let each = bytes::<A>(receive, recvtype)?;
-        let own = if in_place::<A>(sendbuf) { each } else { bytes::<A>(send, sendtype)? };
-        Some((own, each.checked_mul(members.size)?))
+        let each = known.share::<A>(receive, recvtype)?;
+        let own = if in_place::<A>(sendbuf) { each } else { known.share::<A>(send, sendtype)? };
+        Some((own, times(each, members.size)?))
     }
 
     /// `MPI_Gatherv`.
     gatherv(root: Root, sendbuf: Buffer, send: Plain, sendtype: Type, receive: Vector, recvtype: Type) members {
+        let mut known = Known::default();
         if !is_root(root, members) {
-            return Some((bytes::<A>(send, sendtype)?, 0));
+            return Some((known.share::<A>(send, sendtype)?, NOTHING));
         }
         let own = match in_place::<A>(sendbuf) {
-            true => bytes::<A>(receive.own(members)?, recvtype)?,
-            false => bytes::<A>(send, sendtype)?,
+            true => known.share::<A>(receive.own(members)?, recvtype)?,
+            false => known.share::<A>(send, sendtype)?,
         };
-        Some((own, bytes::<A>(receive.sum(members)?, recvtype)?))
+        Some((own, known.share::<A>(receive.sum(members)?, recvtype)?))
     }
 
     /// `MPI_Scatter`.
     scatter(root: Root, recvbuf: Buffer, send: Plain, sendtype: Type, receive: Plain, recvtype: Type) members {
+        let mut known = Known::default();
         if !is_root(root, members) {
-            return Some((0, bytes::<A>(receive, recvtype)?));
+            return Some((NOTHING, known.share::<A>(receive, recvtype)?));
         }
-        let each = bytes::<A>(send, sendtype)?;
-        let own = if in_place::<A>(recvbuf) { each } else { bytes::<A>(receive, recvtype)? };
-        Some((each.checked_mul(members.size)?, own))
+        let each = known.share::<A>(send, sendtype)?;
+        let own = if in_place::<A>(recvbuf) { each } else { known.share::<A>(receive, recvtype)? };
+        Some((times(each, members.size)?, own))
     }
 
     /// `MPI_Scatterv`.
     scatterv(root: Root, recvbuf: Buffer, send: Vector, sendtype: Type, receive: Plain, recvtype: Type) members {
+        let mut known = Known::default();
         if !is_root(root, members) {
-            return Some((0, bytes::<A>(receive, recvtype)?));
+            return Some((NOTHING, known.share::<A>(receive, recvtype)?));
         }
         let own = match in_place::<A>(recvbuf) {
-            true => bytes::<A>(send.own(members)?, sendtype)?,
-            false => bytes::<A>(receive, recvtype)?,
+            true => known.share::<A>(send.own(members)?, sendtype)?,
+            false => known.share::<A>(receive, recvtype)?,
         };
-        Some((bytes::<A>(send.sum(members)?, sendtype)?, own))
+        Some((known.share::<A>(send.sum(members)?, sendtype)?, own))
     }
 
     /// `MPI_Allgather` and `MPI_Alltoall`: every member gives as much to each.
     to_each(sendbuf: Buffer, send: Plain, sendtype: Type, receive: Plain, recvtype: Type) members {
-        let expects = bytes::<A>(receive, recvtype)?;
-        let gives = if in_place::<A>(sendbuf) { expects } else { bytes::<A>(send, sendtype)? };
-        Some((gives.checked_mul(members.size)?, expects.checked_mul(members.size)?))
+        let mut known = Known::default();
+        let expects = known.share::<A>(receive.checked_mul(members.size)?, recvtype)?;
+        let same = sendtype.raw() == recvtype.raw() && send == receive;
+        if same || in_place::<A>(sendbuf) {
+            return Some((expects, expects));
+        }
+        Some((known.share::<A>(send.checked_mul(members.size)?, sendtype)?, expects))
     }
 
     /// `MPI_Allgatherv`.
     allgatherv(sendbuf: Buffer, send: Plain, sendtype: Type, receive: Vector, recvtype: Type) members {
+        let mut known = Known::default();
         let gives = match in_place::<A>(sendbuf) {
-            true => bytes::<A>(receive.own(members)?, recvtype)?,
-            false => bytes::<A>(send, sendtype)?,
+            true => known.share::<A>(receive.own(members)?, recvtype)?,
+            false => known.share::<A>(send, sendtype)?,
         };
-        Some((gives.checked_mul(members.size)?, bytes::<A>(receive.sum(members)?, recvtype)?))
+        Some((times(gives, members.size)?, known.share::<A>(receive.sum(members)?, recvtype)?))
     }
 
     /// `MPI_Alltoallv`.
     alltoallv(sendbuf: Buffer, send: Vector, sendtype: Type, receive: Vector, recvtype: Type) members {
-        let expects = bytes::<A>(receive.sum(members)?, recvtype)?;
+        let mut known = Known::default();
+        let expects = known.share::<A>(receive.sum(members)?, recvtype)?;
         let gives = match in_place::<A>(sendbuf) {
             true => expects,
-            false => bytes::<A>(send.sum(members)?, sendtype)?,
+            false => known.share::<A>(send.sum(members)?, sendtype)?,
         };
         Some((gives, expects))
     }
 
     /// `MPI_Alltoallw`.
     alltoallw(sendbuf: Buffer, send: Vector, sendtypes: Types, receive: Vector, recvtypes: Types) members {
-        let expects = receive.bytes::<A>(recvtypes, members)?;
-        let gives = if in_place::<A>(sendbuf) { expects } else { send.bytes::<A>(sendtypes, members)? };
+        let mut known = Known::default();
+        let expects = receive.share::<A>(recvtypes, members, &mut known)?;
+        let gives = if in_place::<A>(sendbuf) { expects } else { send.share::<A>(sendtypes, members, &mut known)? };
         Some((gives, expects))
+    }
+
+    /// `MPI_Reduce_scatter`: every member gives to each what that one expects of all.
+    reduce_scatter(receive: Vector, datatype: Type) members {
+        let each = one::<A>(datatype)?;
+        let expects = times(each, receive.own(members)?)?;
+        Some((times(each, receive.sum(members)?)?, times(expects, members.size)?))
     }
 }

@@ -15,6 +15,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::PROGRAM;
+use crate::patience;
 use crate::subject::{LIMIT, Subject};
 
 /// A job under `mpiscope run`; it is ended with everything below it.
@@ -58,6 +59,7 @@ impl Job {
         let mut command = Command::new("nice");
         command.arg("--adjustment=15").arg(&mpiscope).args(["run", "--out"]).arg(dir.path().join("out"));
         library.set_environment(&mut command);
+        patience::have(&mut command)?;
         command.arg(&library.mpirun).args(library.launch_arguments(ranks)).args(words).arg(dir.path());
         adjust(&mut command);
         run::apart(&mut command, dir.path());

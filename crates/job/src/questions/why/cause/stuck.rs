@@ -138,14 +138,26 @@ impl Case<'_> {
             }
         }
         let (_, receiver, receive, (sender, message)) = best?;
-        let verdict = format!(
-            "rank {} waits for {} that was never sent; rank {} sent {} instead, which nobody receives",
-            self.words.rank(receiver),
-            self.words.message(&receive.matches),
-            self.words.rank(sender),
-            self.words.sent(message)
-        );
-        let next = "compare source, tag and communicator of the receive with those of the send";
+        let (waits, wanted) = (self.words.rank(receiver), self.words.message(&receive.matches));
+        let (other, left) = (self.words.rank(sender), self.words.sent(message));
+        let (verdict, next) = match &receive.got {
+            // It may have been sent, and a receive that did not mean it has got it.
+            Some(at) if receive.matches.from != Peer::One(sender) => (
+                format!(
+                    "rank {waits} waits for {wanted}, having received one at {at} before; rank {other} sent {left}, which nobody \
+                     receives"
+                ),
+                "if the earlier receive is one from any rank, name the rank there; mpiscope run --check tells of each that could \
+                 have taken another message",
+            ),
+            _ => (
+                format!(
+                    "rank {waits} waits for {wanted} that was never sent; rank {other} sent {left} instead, which nobody \
+                     receives"
+                ),
+                "compare source, tag and communicator of the receive with those of the send",
+            ),
+        };
         let reason = Reason::new(Kind::MESSAGE_NEVER_SENT, verdict, next);
         // Where the message came from somebody else, the one that was named is the least suspect.
         let two = match receive.matches.from {
@@ -193,9 +205,13 @@ impl Case<'_> {
             Need::Message(receive) => {
                 let Peer::One(from) = receive.matches.from else { return None };
                 let (from_said, wanted) = (self.words.rank(from), self.words.message(&receive.matches));
-                let taken = self.taken_before(stuck, receive).map_or_else(String::new, |at| {
-                    format!("; what it sent went to a receive posted before{at}, which is not waited for")
-                });
+                let taken = match (self.taken_before(stuck, receive), &receive.got) {
+                    (Some(at), _) => {
+                        format!("; what it sent went to a receive posted before{at}, which is not waited for")
+                    }
+                    (None, Some(at)) => format!("; one that it sent was received before, at {at}"),
+                    (None, None) => String::new(),
+                };
                 let verdict = format!(
                     "rank {rank} waits for {wanted} that was never sent: rank {from_said} is in MPI_Finalize{taken}"
                 );

@@ -25,6 +25,19 @@ pub struct Ends<'a> {
     pub received: &'a Line,
 }
 
+/// A message of which only the sender's end is there: nobody has received it.
+#[derive(Debug)]
+pub struct Sent<'a> {
+    /// Who sent it.
+    pub sender: ProcessIndex,
+    /// To whom.
+    pub receiver: ProcessIndex,
+    /// Identity of the communicator.
+    pub comm: u64,
+    /// As the sender knows it.
+    pub sent: &'a Line,
+}
+
 /// Sender, receiver, communicator, tag, whether it is partitioned.
 type Way = (ProcessIndex, ProcessIndex, u64, i32, bool);
 
@@ -49,6 +62,33 @@ pub fn differing(observations: &[Observation]) -> Vec<Ends<'_>> {
 /// All messages of which both ends are known.
 #[must_use]
 pub(super) fn paired<'a>(slots: &[Slot<'a>], communicators: &Communicators) -> Vec<Ends<'a>> {
+    let mut found = Vec::new();
+    for ((sender, receiver, comm, ..), (sent, received)) in ways(slots, communicators) {
+        let Some(index) = communicators.index(comm) else { continue };
+        let all = || everything_arrived(slots, communicators, (sender, receiver, comm));
+        let pairs = pairs(&sent, &received, all).into_iter();
+        found.extend(pairs.map(|(sent, received)| Ends { sender, receiver, comm: index, sent, received }));
+    }
+    found
+}
+
+/// All messages that nobody has received, where everything is known that was sent and received.
+#[must_use]
+pub(super) fn unreceived<'a>(slots: &[Slot<'a>], communicators: &Communicators) -> Vec<Sent<'a>> {
+    let keeps_a_ledger = |process: ProcessIndex| {
+        slots.get(process as usize).is_some_and(|(.., seen)| seen.is_some_and(|seen| seen.ledger.is_some()))
+    };
+    let mut found = Vec::new();
+    for ((sender, receiver, comm, ..), (sent, received)) in ways(slots, communicators) {
+        if !sent.wrapped && !received.wrapped && keeps_a_ledger(receiver) {
+            let left = sent.lines.into_iter().skip(received.lines.len());
+            found.extend(left.map(|sent| Sent { sender, receiver, comm, sent }));
+        }
+    }
+    found
+}
+
+fn ways<'a>(slots: &[Slot<'a>], communicators: &Communicators) -> Ways<'a> {
     let mut ways = Ways::new();
     for (me, (_, _, seen)) in (0..).zip(slots) {
         let Some((seen, ledger)) = seen.and_then(|seen| Some((seen, seen.ledger.as_ref()?))) else {
@@ -62,14 +102,7 @@ pub(super) fn paired<'a>(slots: &[Slot<'a>], communicators: &Communicators) -> V
             ways.entry(way).or_default().1.add(line, wrapped);
         }
     }
-    let mut found = Vec::new();
-    for ((sender, receiver, comm, ..), (sent, received)) in ways {
-        let Some(index) = communicators.index(comm) else { continue };
-        let all = || everything_arrived(slots, communicators, (sender, receiver, comm));
-        let pairs = pairs(&sent, &received, all).into_iter();
-        found.extend(pairs.map(|(sent, received)| Ends { sender, receiver, comm: index, sent, received }));
-    }
-    found
+    ways
 }
 
 impl<'a> End<'a> {

@@ -1,7 +1,7 @@
 //! What was observed of the processes of a job, side by side: for those who ask about the past.
 
 use super::communicators::Communicators;
-use super::compared::{Ends, paired};
+use super::compared::{Ends, Sent, paired, unreceived};
 use super::{Slot, side_by_side};
 use crate::observation::Observation;
 use crate::questions::why::snapshot::ProcessIndex;
@@ -39,6 +39,12 @@ impl<'a> Joined<'a> {
     #[must_use]
     pub fn messages(&self) -> Vec<Ends<'a>> {
         paired(&self.slots, &self.communicators)
+    }
+
+    /// All messages that nobody has received, where everything is known that was sent and received.
+    #[must_use]
+    pub fn unreceived(&self) -> Vec<Sent<'a>> {
+        unreceived(&self.slots, &self.communicators)
     }
 }
 

@@ -36,6 +36,7 @@ use crate::observation::{self, Action, Observation, Stage};
 use communicators::Communicators;
 use parties::Parties;
 use remembered::{Awaited, awaited};
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -98,6 +99,7 @@ fn made(observations: &[Observation], unseen_because: &str, awaited: &Awaited) -
         slots: &slots,
         me,
         slot,
+        got: OnceCell::new(),
     };
     let mut processes: Vec<Process> = (0..).zip(&slots).map(|at| joiner(at).process()).collect();
     unreceived::add(&slots, &communicators, &mut processes);
@@ -188,6 +190,13 @@ struct Joiner<'a> {
     slots: &'a [Slot<'a>],
     me: ProcessIndex,
     slot: &'a Slot<'a>,
+    /// Where it received what came last, by communicator, rank and tag.
+    got: OnceCell<HashMap<(u64, u32, i32), &'a str>>,
+}
+
+fn received_at(seen: &Observation) -> HashMap<(u64, u32, i32), &str> {
+    let known = seen.received.iter().filter_map(|message| Some((message, message.place.as_deref()?)));
+    known.map(|(message, place)| ((message.comm, message.peer, message.tag), place)).collect()
 }
 
 impl<'a> Joiner<'a> {
@@ -295,7 +304,7 @@ impl<'a> Joiner<'a> {
             observation::Need::Epoch { window, access, name } => {
                 return self.epoch(seen, *window, *access, name);
             }
-            observation::Need::Message(receive) => self.receive(seen, receive).map(Need::Message),
+            observation::Need::Message(receive) => self.awaited(seen, receive).map(Need::Message),
             observation::Need::Receiver(message) => self.message(seen, message).map(Need::Receiver),
             observation::Need::Collective(collective) => self.collective(collective).map(Need::Collective),
             observation::Need::Action { comm, rank, what, kind } => {
@@ -370,9 +379,20 @@ impl<'a> Joiner<'a> {
             matches: Match { from, comm, tag: receive.tag },
             room: receive.room,
             place,
+            got: None,
             matched: false,
             order: receive.order,
         })
+    }
+
+    /// A receive that a call waits for: what has come before is looked at.
+    fn awaited(&self, seen: &Observation, receive: &observation::Receive) -> Option<Receive> {
+        let joined = self.receive(seen, receive)?;
+        let Some((from, tag)) = receive.from.zip(receive.tag) else { return Some(joined) };
+        let got = self.got.get_or_init(|| self.slot.2.map_or_else(HashMap::new, received_at));
+        let got = got.get(&(receive.comm, from, tag));
+        let elsewhere = got.filter(|place| Some(**place) != receive.place.as_deref());
+        Some(Receive { got: elsewhere.map(|place| (*place).into()), ..joined })
     }
 
     fn message(&self, seen: &Observation, message: &observation::Message) -> Option<Message> {
@@ -398,7 +418,8 @@ impl<'a> Joiner<'a> {
         let text = |text: &Option<String>| text.as_deref().map(Arc::from);
         let (data, place) = (text(&collective.data), text(&collective.place));
         let number = numbered(collective.number, collective.starts);
-        Some(Collective { comm, number, signature, totals: collective.totals, data, place })
+        let (totals, elements) = (collective.totals, collective.elements);
+        Some(Collective { comm, number, signature, totals, elements, data, place })
     }
 
     /// What the process gave to collectives that somebody waits in, entered long ago or under way.

@@ -4,6 +4,7 @@ use super::look;
 use crate::questions::why::Kind;
 use crate::questions::why::scene::{Scene, WORLD, message, receive};
 use crate::questions::why::snapshot::{Idle, Match, Peer, Receive, Thread};
+use crate::questions::why::{Need, Wait};
 
 #[test]
 fn a_short_ring_says_what_each_of_its_members_waits_for() {
@@ -28,6 +29,22 @@ fn a_message_that_a_probe_has_taken_meets_no_other_receive() {
     assert_eq!(said.kind, Kind::MESSAGE_NEVER_RECEIVED);
     assert!(said.verdict.contains("was taken by MPI_Mprobe at probe.c:4"), "{}", said.verdict);
     assert_eq!(said.culprits[0].ranks.to_string(), "0");
+}
+
+#[test]
+fn what_another_receive_has_got_is_not_called_never_sent() {
+    let mut scene = Scene::of(3);
+    scene.sent(2, 0, 4).collective(1, "MPI_Barrier", 1).collective(2, "MPI_Barrier", 1);
+    scene.receive(0, Peer::One(1), 4);
+    assert!(look(&scene).verdict.contains("was never sent; rank 2 sent"), "{}", look(&scene).verdict);
+    let got = Receive { got: Some("any.c:9".into()), ..receive(Peer::One(1), 4) };
+    let call = scene.process(0).threads[0].call.as_mut().expect("it is in a call");
+    call.wait = Wait::All(vec![Need::Message(got)]);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
+    let wanted = "rank 0 waits for a message from rank 1 with tag 4 on WORLD, having received one at any.c:9 before; rank 2 sent";
+    assert!(said.verdict.starts_with(wanted), "{}", said.verdict);
+    assert!(!said.verdict.contains("never sent"), "{}", said.verdict);
 }
 
 #[test]

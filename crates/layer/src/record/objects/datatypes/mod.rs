@@ -132,7 +132,9 @@ fn fill(record: &Datatype, combiner: Combiner, args: [u64; 4]) {
     record.name.len.set(0);
     record.handles.set(1);
     record.attributes.set(0);
-    record.element.set(0);
+    for word in &record.mixture {
+        word.set(0);
+    }
     record.elements.set(0);
     record.signature.set(0);
 }

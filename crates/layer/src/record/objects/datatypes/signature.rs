@@ -36,7 +36,9 @@ fn sign<A: Abi>(record: &Datatype, depth: u32) -> Option<Signature> {
 fn store(record: &Datatype, found: Option<Signature>) {
     if let Some(found) = found {
         record.elements.set(found.elements());
-        record.element.set(found.element().map_or(0, |element| u32::from(element.code())));
+        for (to, from) in record.mixture.iter().zip(found.mixture().stored()) {
+            to.set(from);
+        }
     }
     record.signature.set(found.map_or(Signature::ANY, Signature::stored));
 }
@@ -44,10 +46,7 @@ fn store(record: &Datatype, found: Option<Signature>) {
 fn known<A: Abi>(record: &Datatype, depth: u32) -> Option<Signature> {
     match record.signature.get() {
         0 => sign::<A>(record, depth.checked_sub(1)?),
-        hash => {
-            let alike = u16::try_from(record.element.get()).unwrap_or(0);
-            Signature::from_stored(hash, record.elements.get(), alike)
-        }
+        _ => record.signature(),
     }
 }
 

@@ -170,7 +170,7 @@ fn receive_ended<A: Abi, const QUIET: bool>(
     }
     let known = if from.rank == named.rank { peer } else { None };
     let told = move || (posted(request), mode_of::<A>(kind, named) | failed::<A>(error));
-    facts::receive_completed(held, from, bytes, known, call, told);
+    facts::receive_completed(held, from, (bytes, request.called_from()), known, call, told);
     (from.rank, from.tag, bytes)
 }
 

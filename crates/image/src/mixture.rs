@@ -1,0 +1,141 @@
+//! What a member of a collective gives to all members together, or expects of all: basic elements, in no order.
+//!
+//! Where every member may name counts and datatypes of its own (`MPI_Alltoallw`), nobody's sequence of elements is anybody else's, but
+//! all together give the elements that all together expect. A sum of a number for each kind of element shows it: the sums of two
+//! mixtures differ, but for one case in 65521, where the mixtures do.
+
+use mpi_abi::Element;
+
+/// The largest prime below 2^16. Were it 2^16, 65536 elements of one kind would be like as many of another one.
+const PRIME: u64 = 65521;
+
+/// Stands for elements of several kinds; no element's code.
+const SEVERAL: u16 = u16::MAX;
+
+/// Elements of some kinds, so and so many of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Mixture {
+    sum: u16,
+    /// [`Element::code`] if all are alike; zero if there are none.
+    kind: u16,
+}
+
+impl Mixture {
+    /// No elements.
+    pub const EMPTY: Self = Self { sum: 0, kind: 0 };
+
+    /// One element.
+    #[must_use]
+    pub const fn one(element: Element) -> Self {
+        let code = element.code();
+        // Spread, so that no few elements of two kinds are like a few of two others; never zero.
+        Self { sum: (code as u64 * 0x9e37_79b9 % (PRIME - 1) + 1) as u16, kind: code }
+    }
+
+    /// These elements and those.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        let kind = match (self.kind, other.kind) {
+            (0, kind) | (kind, 0) => kind,
+            (one, another) if one == another => one,
+            _ => SEVERAL,
+        };
+        Self { sum: plus(self.sum, other.sum), kind }
+    }
+
+    /// These elements so many times.
+    #[must_use]
+    pub const fn times(self, count: u64) -> Self {
+        if count == 0 {
+            return Self::EMPTY;
+        }
+        Self { sum: (self.sum as u64 * (count % PRIME) % PRIME) as u16, ..self }
+    }
+
+    /// What all elements are, if they are alike.
+    #[must_use]
+    pub fn element(self) -> Option<Element> {
+        (self.kind != 0 && self.kind != SEVERAL).then(|| Element::of_code(self.kind))
+    }
+
+    /// There are elements of several kinds.
+    #[must_use]
+    pub const fn is_of_several_kinds(self) -> bool {
+        self.kind == SEVERAL
+    }
+
+    /// As two words of a record: the sum, and what the elements are.
+    #[must_use]
+    pub const fn stored(self) -> [u16; 2] {
+        [self.sum, self.kind]
+    }
+
+    /// From two words of a record.
+    #[must_use]
+    pub const fn from_stored([sum, kind]: [u16; 2]) -> Self {
+        Self { sum, kind }
+    }
+
+    /// How much more these are than those; zero if they are the same elements.
+    #[must_use]
+    pub const fn less(self, others: Self) -> u16 {
+        plus(self.sum, (PRIME - others.sum as u64) as u16)
+    }
+}
+
+/// Of two numbers of which at most one is the prime itself.
+const fn plus(a: u16, b: u16) -> u16 {
+    let sum = a as u64 + b as u64;
+    (if sum >= PRIME { sum - PRIME } else { sum }) as u16
+}
+
+/// The sum of what was said by [`Mixture::less`] of several.
+#[must_use]
+pub fn sum(differences: impl IntoIterator<Item = u16>) -> u16 {
+    (differences.into_iter().fold(0, |sum, one| (sum + u64::from(one)) % PRIME)) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mpi_abi::PREDEFINED;
+    use std::collections::HashSet;
+
+    const INT: Element = Element::new(b'i', 4);
+    const REAL: Element = Element::new(b'f', 4);
+    const DOUBLE: Element = Element::new(b'f', 8);
+
+    #[test]
+    fn the_same_elements_are_equal_in_whatever_order() {
+        let (int, double) = (Mixture::one(INT), Mixture::one(DOUBLE));
+        assert_eq!(int.and(double).times(3), double.times(3).and(int.times(2)).and(int));
+        assert_eq!(int.and(Mixture::EMPTY), int);
+        assert_eq!(int.times(0), Mixture::EMPTY);
+        assert_eq!(int.times(5).element(), Some(INT));
+        assert!(int.and(double).is_of_several_kinds() && int.and(double).element().is_none());
+    }
+
+    #[test]
+    fn as_many_elements_of_another_kind_differ_however_many_they_are() {
+        for count in [1, 2, 256, 65536, 1 << 20, 1 << 33] {
+            assert_ne!(Mixture::one(INT).times(count).less(Mixture::one(REAL).times(count)), 0, "{count}");
+        }
+    }
+
+    #[test]
+    fn no_two_basic_elements_have_the_same_number() {
+        let elements: HashSet<_> = PREDEFINED.iter().flat_map(|known| known.elements).collect();
+        let numbers: HashSet<_> = elements.iter().map(|element| Mixture::one(**element).sum).collect();
+        assert!(elements.len() > 8 && numbers.len() == elements.len(), "{elements:?}");
+        assert!(!numbers.contains(&0));
+    }
+
+    #[test]
+    fn what_members_give_more_than_they_expect_is_nothing_in_all() {
+        let (int, real) = (Mixture::one(INT), Mixture::one(REAL));
+        let (root, leaf) = (int.less(int.times(3)), int.less(Mixture::EMPTY));
+        assert_eq!(sum([root, leaf, leaf]), 0);
+        let wrong = int.less(real.times(3));
+        assert_ne!(sum([wrong, leaf, leaf]), 0);
+    }
+}

@@ -1,0 +1,104 @@
+//! The calls of each process that can wait, with their times, and what a process did meanwhile.
+
+use super::entered::entered;
+use super::merge::UNNAMED;
+use super::{Span, Wait, is_collective_that_waits};
+use crate::observation::ledger::{Called, Line, Waited};
+use crate::observation::{Call, Observation};
+use crate::questions::why::{Joined, ProcessIndex};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// Calls of one process, by when they began, with when they returned.
+type Own = BTreeMap<u64, (u64, Arc<Called>)>;
+
+/// The calls of all processes that can wait and are known with their times.
+#[derive(Default)]
+pub struct Calls {
+    all: HashMap<ProcessIndex, Own>,
+}
+
+/// Those of the look before, by world and rank: what a rank did meanwhile may have been overwritten since.
+pub type Before = HashMap<(String, Option<u32>), Own>;
+
+impl Calls {
+    /// Of messages and collectives.
+    pub fn of(joined: &Joined<'_>, before: &mut Before) -> Self {
+        let (mut calls, mut now) = (Self::default(), Before::new());
+        for (me, _, rank, seen) in joined.processes() {
+            let mut own = Own::new();
+            let ledger =
+                seen.ledger.iter().flat_map(|ledger| ledger.sent.lines.iter().chain(&ledger.received.lines));
+            for Waited { from_ns, until_ns, call } in ledger.flat_map(Line::calls) {
+                own.insert(*from_ns, (*until_ns, Arc::clone(call)));
+            }
+            for (_, taken) in entered(seen, false) {
+                if let Some((span, call)) = taken.waits_in() {
+                    own.insert(span.from, (span.until, Arc::clone(call)));
+                }
+            }
+            for (span, call) in open(seen).filter(|(_, call)| !is_collective_that_waits(&call.function)) {
+                let call = Called { function: call.function.clone(), place: call.place.clone() };
+                own.insert(span.from, (span.until, Arc::new(call)));
+            }
+            let epochs = seen.locks.iter().flat_map(|locks| &locks.list);
+            for call in epochs.flat_map(|epoch| [Some(&epoch.asked), epoch.released.as_ref()]).flatten() {
+                own.insert(call.from_ns, (call.until_ns, Arc::clone(&call.call)));
+            }
+            let name = (seen.world.clone(), rank);
+            let mut all = before.remove(&name).unwrap_or_default();
+            now.insert(name, own.clone());
+            all.extend(own);
+            calls.all.insert(me, all);
+        }
+        *before = now;
+        calls
+    }
+
+    /// What a process did meanwhile: the call that it was in for more than half of the time, else what it had called last; and
+    /// what it had called last in any case.
+    pub fn meanwhile(&self, who: ProcessIndex, span: Span) -> (String, String) {
+        let Some(own) = self.all.get(&who) else { return ("not seen".to_owned(), "not seen".to_owned()) };
+        let working = match own.range(..span.until).next_back() {
+            Some((_, (_, call))) => format!("{UNNAMED} after {}", named(call)),
+            None => UNNAMED.to_owned(),
+        };
+        let before = own.range(..span.until).rev();
+        let inside = before.clone().take_while(|(_, (until, _))| *until > span.from);
+        let longest = inside
+            .map(|(from, (until, call))| (Span { from: *from, until: *until }.and(span).ns(), call))
+            .max_by_key(|(ns, _)| *ns);
+        if let Some((ns, call)) = longest
+            && ns.saturating_mul(2) > span.ns()
+        {
+            return (format!("in {}", named(call)), working);
+        }
+        (working.clone(), working)
+    }
+
+    /// A wait ends when its call returned, at the latest.
+    pub fn bounded(&self, mut wait: Wait) -> Option<Wait> {
+        let (until, _) = self.all.get(&wait.who)?.get(&wait.in_call)?;
+        wait.span.until = wait.span.until.min(*until);
+        (wait.span.ns() > 0).then_some(wait)
+    }
+}
+
+/// The calls that were open at the last look, which may not have been long ones.
+pub(super) fn open(seen: &Observation) -> impl Iterator<Item = (Span, &Call)> {
+    let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref()).filter(|call| !call.polling);
+    seen.last.into_iter().flat_map(move |last| {
+        calls.clone().filter_map(move |call| {
+            let age_ns = (call.age_s? * 1e9) as u64;
+            let span = Span { from: last.looked_ns.saturating_sub(age_ns), until: last.ended_ns };
+            (span.ns() > 0).then_some((span, call))
+        })
+    })
+}
+
+fn named(call: &Called) -> String {
+    match &call.place {
+        Some(place) => format!("{} at {place}", call.function),
+        None => call.function.clone(),
+    }
+}

@@ -1,0 +1,89 @@
+//! The collectives that a process entered.
+
+use super::calls::open;
+use super::{Span, is_collective_that_waits};
+use crate::observation::history::Completed;
+use crate::observation::ledger::Called;
+use crate::observation::{Call, Collective, Observation, RootBetween};
+use mpiscope_image::history::RING;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A collective that a process entered.
+pub struct Taken {
+    pub call: Arc<Called>,
+    /// Its end is zero if it was not left, or only started the operation.
+    pub span: Span,
+    pub root: Option<u32>,
+    /// What was said of the root in one between two groups.
+    pub between: Option<RootBetween>,
+    /// The call that completed what this one started.
+    pub completed: Option<(Span, Arc<Called>)>,
+    /// It only starts the operation, and nobody will say any more when that was complete.
+    pub given_up: bool,
+    /// It was not left, and its end is that of the process, or of the run.
+    pub open: bool,
+}
+
+impl Taken {
+    /// The call only starts the operation.
+    pub fn starts(&self) -> bool {
+        !is_collective_that_waits(&self.call.function)
+    }
+
+    /// The call frees the communicator, with its history.
+    fn frees(&self) -> bool {
+        matches!(self.call.function.as_str(), "MPI_Comm_free" | "MPI_Comm_disconnect")
+    }
+
+    /// The call in which the process waited for the others.
+    pub fn waits_in(&self) -> Option<(Span, &Arc<Called>)> {
+        if self.starts() {
+            return self.completed.as_ref().map(|(span, call)| (*span, call));
+        }
+        (self.span.until != 0).then_some((self.span, &self.call))
+    }
+
+    /// The process is through with it.
+    pub fn is_over(&self) -> bool {
+        self.waits_in().is_some() || self.given_up && (self.starts() || self.frees())
+    }
+}
+
+/// So many collectives later the ring will soon forget one that is not complete: it was freed, or is persistent, or belongs to a
+/// communicator that is freed.
+const GIVEN_UP: u64 = RING as u64 - 8;
+
+/// The collectives of a process that are known with their times, by communicator and number. At the `last` look nothing is waited for.
+pub fn entered(seen: &Observation, last: bool) -> impl Iterator<Item = ((u64, u64), Taken)> {
+    seen.history.iter().flat_map(move |history| {
+        let called = |kind: &Collective| {
+            Arc::new(Called { function: kind.function.clone(), place: kind.place.clone() })
+        };
+        // Many are alike: what they are called stands once.
+        let calls: Vec<Arc<Called>> = history.kinds.iter().map(called).collect();
+        let completed: HashMap<u64, &Completed> =
+            history.completed.iter().map(|completed| (completed.number, completed)).collect();
+        let known = history.times.len() == history.entries.len();
+        let both = history.entries.iter().zip(&history.times).take(if known { usize::MAX } else { 0 });
+        both.filter(|(_, (from, _))| *from != 0).filter_map(move |((number, kind), (from, until))| {
+            let kind = *kind as usize;
+            let given = history.kinds.get(kind)?;
+            let root = given.root.and_then(|root| u32::try_from(root).ok());
+            let between = given.between.map(|between| between.root);
+            // The last one may be open when nobody looks again.
+            let here = |call: &Call| call.function == given.function && call.place == given.place;
+            let waits = is_collective_that_waits(&given.function);
+            let may_be_open = waits && *until == 0 && *number == history.newest;
+            let open = may_be_open && open(seen).any(|(_, call)| here(call));
+            let end = seen.last.filter(|_| open).map_or(0, |last| last.ended_ns);
+            let (call, span) = (Arc::clone(calls.get(kind)?), Span { from: *from, until: end.max(*until) });
+            let completed = completed.get(number).map(|known| {
+                let call = Called { function: known.function.clone(), place: known.place.clone() };
+                (Span { from: known.from_ns, until: known.until_ns }, Arc::new(call))
+            });
+            let given_up = last || history.newest.saturating_sub(*number) >= GIVEN_UP;
+            Some(((history.comm, *number), Taken { call, span, root, between, completed, given_up, open }))
+        })
+    })
+}

@@ -1,0 +1,71 @@
+//! Waits for messages, by what both ends say.
+
+use super::calls::Calls;
+use super::hosts::Hosts;
+use super::{Kind, Span, Wait};
+use crate::observation::ledger::{Line, Waited};
+use crate::questions::why::{Ends, ProcessIndex};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The waits for messages of processes that can be compared, each at most as long as the call that it was in.
+pub fn for_messages(messages: &[Ends<'_>], calls: &Calls, hosts: &Hosts<'_>) -> Vec<Wait> {
+    let mut latest: HashMap<(ProcessIndex, u64), Vec<Wait>> = HashMap::new();
+    for ends in messages {
+        let Some(error_ns) = hosts.between([&ends.sender, &ends.receiver]) else { continue };
+        for waits in of_message(ends) {
+            let long = waits.into_iter().filter(|wait| wait.span.ns() > error_ns);
+            let waits: Vec<Wait> = long.filter_map(|wait| calls.bounded(wait)).collect();
+            let Some(last) = waits.last() else { continue };
+            // Of both ends of a call that sends and receives it is the receive that waits, if they say the same.
+            let rank = |wait: &Wait| (wait.span.until, wait.kind != Kind::LATE_RECEIVER);
+            let known = latest.entry((last.who, last.in_call)).or_default();
+            if known.last().is_none_or(|known| rank(known) < rank(last)) {
+                *known = waits;
+            }
+        }
+    }
+    latest.into_values().flatten().collect()
+}
+
+/// Of the receiver, in its probe and in the call that received, and of the sender: for the other end to be there, and then, unless the
+/// call returned before, until the other one asked for completion too.
+pub fn of_message(ends: &Ends<'_>) -> [Vec<Wait>; 3] {
+    let side = |kind, who, call: &Option<Waited>, culprit, other: &Line| {
+        let mut waits = Vec::new();
+        let Some(call) = call else { return waits };
+        let mut wait = |kind, from, until| {
+            let span = Span { from, until };
+            waits.push(Wait {
+                kind,
+                who,
+                call: Arc::clone(&call.call),
+                in_call: call.from_ns,
+                span,
+                culprit,
+            });
+        };
+        if other.posted_ns > call.from_ns {
+            wait(kind, call.from_ns, other.posted_ns);
+        }
+        let both = other.posted_ns.max(call.from_ns);
+        if let Some(asked) = &other.waited
+            && (both + 1..=call.until_ns).contains(&asked.from_ns)
+        {
+            wait(Kind::LATE_COMPLETION, both, asked.from_ns);
+        }
+        waits
+    };
+    // A probe waits for the message to be there, and for nothing else; one that was sent later was not what it found.
+    let probed = &ends.received.probed;
+    let mut in_probe = side(Kind::LATE_SENDER, ends.receiver, probed, ends.sender, ends.sent);
+    in_probe.retain(|wait| {
+        let found = probed.as_ref().is_some_and(|call| wait.span.until <= call.until_ns);
+        wait.kind == Kind::LATE_SENDER && found
+    });
+    [
+        in_probe,
+        side(Kind::LATE_SENDER, ends.receiver, &ends.received.waited, ends.sender, ends.sent),
+        side(Kind::LATE_RECEIVER, ends.sender, &ends.sent.waited, ends.receiver, ends.received),
+    ]
+}

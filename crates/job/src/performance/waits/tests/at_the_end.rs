@@ -1,0 +1,48 @@
+//! Collectives that some were in when all ended.
+
+use super::*;
+
+/// A rank at which nobody looks again, inside of a call since a moment.
+fn open_at_the_end(mut seen: Observation, inside: Option<(&str, &str, u64)>) -> Observation {
+    seen.last = Some(LastLook { looked_ns: 500 * MS, ended_ns: 400 * MS });
+    let call = inside.map(|(function, place, since)| Call {
+        function: function.into(),
+        place: Some(place.into()),
+        age_s: Some((500 - since) as f64 / 1e3),
+        ..Call::default()
+    });
+    seen.threads = vec![Thread { call, ..Thread::default() }];
+    seen
+}
+
+#[test]
+fn who_was_inside_of_a_collective_when_all_ended_waited_for_whoever_had_not_entered_it() {
+    let barrier = ("MPI_Barrier", None, 10, 11);
+    let inside = |me| {
+        let seen = with_collectives(rank(me, 3), &[barrier, ("MPI_Bcast", Some(0), 100, 0)]);
+        open_at_the_end(seen, Some(("MPI_Bcast", "heat.c:20", 100)))
+    };
+    let before = with_collectives(rank(0, 3), &[barrier]);
+    let computes = open_at_the_end(before.clone(), None);
+    let receives = open_at_the_end(before.clone(), Some(("MPI_Recv", "heat.c:99", 50)));
+    let lost = "ranks [1-2] lost 600 ms (60 %) in MPI_Bcast at heat.c:20 waiting for rank 0, which was";
+    for (late, doing) in
+        [(computes, "computing after MPI_Barrier at heat.c:10"), (receives, "in MPI_Recv at heat.c:99")]
+    {
+        let found = lines_of(&[late, inside(1), inside(2)]);
+        assert_eq!(found, [(Kind::LATE_ROOT, format!("{lost} {doing}"))]);
+    }
+    // While all goes on it is not known how long they will have waited.
+    let mut goes_on = [before, inside(1), inside(2)];
+    goes_on.iter_mut().for_each(|seen| seen.last = None);
+    assert_eq!(lines_of(&goes_on), []);
+}
+
+#[test]
+fn who_has_entered_it_and_forgotten_that_since_is_not_waited_for() {
+    let inside = with_collectives(rank(1, 2), &[("MPI_Bcast", Some(0), 100, 0)]);
+    let mut ahead = with_collectives(rank(0, 2), &[]);
+    ahead.history.iter_mut().for_each(|history| history.newest = 60);
+    let inside = open_at_the_end(inside, Some(("MPI_Bcast", "heat.c:10", 100)));
+    assert_eq!(lines_of(&[open_at_the_end(ahead, None), inside]), []);
+}

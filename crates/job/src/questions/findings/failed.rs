@@ -1,0 +1,112 @@
+//! Calls that returned an error, where the program asked for that and went on.
+
+use super::{Finding, Kind, MOST, who};
+use crate::jobs::worlds::Members;
+use crate::observation::Observation;
+use crate::observation::faults;
+use std::collections::BTreeMap;
+
+/// Error classes that say that the program gave something wrong, or called at a wrong moment. A correct program may meet the others: a
+/// file is not there, another process has failed, the library cannot do it; or they are found in another way (`MPI_ERR_TRUNCATE`).
+const WRONG_USE: [&str; 33] = [
+    "MPI_ERR_AMODE",
+    "MPI_ERR_ARG",
+    "MPI_ERR_ASSERT",
+    "MPI_ERR_BASE",
+    "MPI_ERR_BUFFER",
+    "MPI_ERR_COMM",
+    "MPI_ERR_COUNT",
+    "MPI_ERR_DIMS",
+    "MPI_ERR_DISP",
+    "MPI_ERR_ERRHANDLER",
+    "MPI_ERR_FILE",
+    "MPI_ERR_GROUP",
+    "MPI_ERR_INFO",
+    "MPI_ERR_INFO_KEY",
+    "MPI_ERR_INFO_VALUE",
+    "MPI_ERR_KEYVAL",
+    "MPI_ERR_LOCKTYPE",
+    "MPI_ERR_NOT_SAME",
+    "MPI_ERR_OP",
+    "MPI_ERR_RANK",
+    "MPI_ERR_REQUEST",
+    "MPI_ERR_RMA_CONFLICT",
+    "MPI_ERR_RMA_FLAVOR",
+    "MPI_ERR_RMA_RANGE",
+    "MPI_ERR_RMA_SHARED",
+    "MPI_ERR_RMA_SYNC",
+    "MPI_ERR_ROOT",
+    "MPI_ERR_SESSION",
+    "MPI_ERR_SIZE",
+    "MPI_ERR_TAG",
+    "MPI_ERR_TOPOLOGY",
+    "MPI_ERR_TYPE",
+    "MPI_ERR_WIN",
+];
+
+/// One finding for each line and error class.
+pub fn calls(observations: &[Observation]) -> Vec<Finding> {
+    let mut found: BTreeMap<(&str, Option<&str>, &str), (Members, u64)> = BTreeMap::new();
+    for seen in observations {
+        for fault in seen.faults.iter().filter(|fault| fault.kind == faults::Kind::Failed) {
+            if let Some(error) = fault.error.as_deref().filter(|error| WRONG_USE.contains(error)) {
+                let line = (fault.function.as_str(), fault.place.as_deref(), error);
+                let (ranks, times) = found.entry(line).or_default();
+                ranks.join(who(observations, seen));
+                *times = times.saturating_add(fault.times);
+            }
+        }
+    }
+    let finding =
+        |((function, place, error), (ranks, times)): ((&str, Option<&str>, &str), (Members, u64))| {
+            let at = place.map_or_else(String::new, |place| format!(" at {place}"));
+            let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
+            Finding {
+                kind: Kind::CALL_FAILED,
+                sentence: format!(
+                    "{}: {function}{at} returned {error}, and the program went on{times}",
+                    ranks.named()
+                ),
+                ranks,
+                line: place.map(str::to_owned),
+            }
+        };
+    found.into_iter().take(MOST).map(finding).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::faults::Fault;
+
+    fn rank(rank: u32, error: &str, times: u64) -> Observation {
+        let fault = Fault {
+            kind: faults::Kind::Failed,
+            function: "MPI_Send".into(),
+            place: Some("a.c:7".into()),
+            comm: 0,
+            peer: 0,
+            tag: 0,
+            room: None,
+            bytes: 0,
+            error: Some(error.into()),
+            times,
+        };
+        Observation { world: "w".into(), rank: Some(rank), faults: vec![fault], ..Observation::default() }
+    }
+
+    #[test]
+    fn ranks_whose_call_failed_alike_are_one_finding() {
+        let found =
+            calls(&[rank(0, "MPI_ERR_TAG", 3), rank(1, "MPI_ERR_TAG", 1), rank(2, "MPI_ERR_RANK", 1)]);
+        let said: Vec<_> = found.iter().map(|one| one.sentence.as_str()).collect();
+        let other = "rank 2: MPI_Send at a.c:7 returned MPI_ERR_RANK, and the program went on";
+        let wanted = "ranks [0-1]: MPI_Send at a.c:7 returned MPI_ERR_TAG, and the program went on (4 times)";
+        assert_eq!(said, [other, wanted]);
+    }
+
+    #[test]
+    fn what_a_correct_program_may_meet_is_no_finding() {
+        assert_eq!(calls(&[rank(0, "MPI_ERR_NO_SUCH_FILE", 3), rank(1, "MPI_ERR_TRUNCATE", 1)]), []);
+    }
+}

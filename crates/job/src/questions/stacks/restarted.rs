@@ -1,0 +1,116 @@
+//! Which system call a thread sleeps in that was stopped in it and goes on: the kernel calls all of them `restart_syscall`. The number
+//! that the program asked for stands in its code, right before the instruction that enters the kernel.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use syscalls::Sysno;
+
+/// So much of the code is looked at.
+const CODE: usize = 32;
+
+/// The system call, of which `pc` is where it comes back to; none if the code cannot be read, or says it in another way.
+pub fn call(task: &str, pc: u64) -> Option<Sysno> {
+    let mut code = [0; CODE];
+    let memory = File::open(format!("{task}/mem")).ok()?;
+    memory.read_exact_at(&mut code, pc.checked_sub(CODE as u64)?).ok()?;
+    named(&code)
+}
+
+/// The last number in the code that is one of a call that can go on like this.
+fn named(code: &[u8]) -> Option<Sysno> {
+    let before = code.strip_suffix(ENTERS)?;
+    let ends = (LOADS..=before.len()).rev().step_by(STEP);
+    ends.filter_map(|end| loaded(before.get(end - LOADS..end)?)).find(|call| goes_on(*call))
+}
+
+fn goes_on(call: Sysno) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    const OLD: Option<Sysno> = Some(Sysno::poll);
+    #[cfg(not(target_arch = "x86_64"))]
+    const OLD: Option<Sysno> = None;
+    [Sysno::nanosleep, Sysno::clock_nanosleep, Sysno::futex].contains(&call) || OLD == Some(call)
+}
+
+/// `syscall`.
+#[cfg(target_arch = "x86_64")]
+const ENTERS: &[u8] = &[0x0f, 0x05];
+/// `svc #0`.
+#[cfg(not(target_arch = "x86_64"))]
+const ENTERS: &[u8] = &[0x01, 0x00, 0x00, 0xd4];
+
+/// Bytes of an instruction that loads a number, and what these begin at multiples of.
+#[cfg(target_arch = "x86_64")]
+const LOADS: usize = 5;
+#[cfg(target_arch = "x86_64")]
+const STEP: usize = 1;
+#[cfg(not(target_arch = "x86_64"))]
+const LOADS: usize = 4;
+#[cfg(not(target_arch = "x86_64"))]
+const STEP: usize = 4;
+
+/// What `mov eax, N` loads.
+#[cfg(target_arch = "x86_64")]
+fn loaded(instruction: &[u8]) -> Option<Sysno> {
+    let (0xb8, number) = instruction.split_first().map(|(first, rest)| (*first, rest))? else { return None };
+    Sysno::new(u32::from_le_bytes(number.try_into().ok()?) as usize)
+}
+
+/// What `mov x8, N` loads.
+#[cfg(not(target_arch = "x86_64"))]
+fn loaded(instruction: &[u8]) -> Option<Sysno> {
+    let word = u32::from_le_bytes(instruction.try_into().ok()?);
+    // Of both widths.
+    let loads = word & 0x7fe0_001f == 0x5280_0008;
+    Sysno::new(usize::from((word >> 5) as u16)).filter(|_| loads)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::questions::stacks::asleep::Asleep;
+    use rustix::process::{Pid, Signal, kill_process};
+    use std::process::Command;
+    use std::time::{Duration, Instant};
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn the_number_stands_before_the_instruction_that_enters_the_kernel() {
+        let sleep = [0xb8, 0xe6, 0, 0, 0, 0x0f, 0x05];
+        let with_a_move_between = [0xb8, 0xe6, 0, 0, 0, 0x4d, 0x89, 0xc2, 0x0f, 0x05];
+        let no_number = [0x89, 0xd8, 0x0f, 0x05];
+        let of_a_call_that_starts_anew = [0xb8, 0, 0, 0, 0, 0x0f, 0x05];
+        assert_eq!(named(&sleep), Some(Sysno::clock_nanosleep));
+        assert_eq!(named(&with_a_move_between), Some(Sysno::clock_nanosleep));
+        assert_eq!(named(&no_number), None);
+        assert_eq!(named(&of_a_call_that_starts_anew), None);
+        assert_eq!(named(&sleep[..5]), None);
+    }
+
+    #[test]
+    fn who_was_stopped_in_its_sleep_still_sleeps_in_the_same_call() {
+        let mut sleeper = Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = Pid::from_child(&sleeper);
+        let task = format!("/proc/{0}/task/{0}", sleeper.id());
+        let reaches = |done: &dyn Fn() -> bool| {
+            let until = Instant::now() + Duration::from_secs(20);
+            while !done() {
+                assert!(Instant::now() < until, "{:?}", Asleep::of(&task));
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        };
+        let sleeps = || Asleep::of(&task).is_some_and(|asleep| asleep.pauses());
+        reaches(&sleeps);
+        kill_process(pid, Signal::STOP).unwrap();
+        kill_process(pid, Signal::CONT).unwrap();
+        let line = || std::fs::read_to_string(format!("{task}/syscall")).unwrap();
+        reaches(&|| line().starts_with(RESTARTED));
+        assert!(sleeps(), "{:?}", Asleep::of(&task));
+        sleeper.kill().unwrap();
+        sleeper.wait().unwrap();
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    const RESTARTED: &str = "219 ";
+    #[cfg(not(target_arch = "x86_64"))]
+    const RESTARTED: &str = "128 ";
+}
