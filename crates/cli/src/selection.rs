@@ -70,13 +70,13 @@ pub fn find(name: Option<&str>) -> Result<Target> {
         return one_of_slurm(jobs, &id, one);
     }
     if let Ok(pid) = name.parse::<u32>() {
-        // A number that is no process here may be one of Slurm's.
-        let process = Path::new("/proc").join(name).exists();
-        let id = SlurmId::number(name).filter(|_| !process && scheduler::is_here());
-        return match id.map(|id| of_slurm(jobs, &id)) {
+        // A process of no job may by chance have the number of a job of Slurm's.
+        return match SlurmId::number(name).filter(|_| scheduler::is_here()).map(|id| of_slurm(jobs, &id)) {
             Some(Ok(found)) => Ok(found),
-            Some(Err(why)) => bail!("{}. As a number of Slurm's: {why}", no_job_of(pid)),
-            None => bail!(no_job_of(pid)),
+            Some(Err(why)) if !Path::new("/proc").join(name).exists() => {
+                bail!("{}. As a number of Slurm's: {why}", no_job_of(pid))
+            }
+            _ => bail!(no_job_of(pid)),
         };
     }
     let several = several_users(&jobs);

@@ -433,6 +433,24 @@ fn a_rank_that_has_left_a_collective_is_not_waited_for_and_makes_no_deadlock() {
 }
 
 #[test]
+fn who_has_asked_once_for_a_message_does_not_wait_for_it() {
+    let first = |function: &str| {
+        let cores = Cores::new();
+        for r in 0..4 {
+            let rank = rank(r);
+            let function = if r == 0 { function } else { "MPI_Recv" };
+            rank.enters(function, [SOLVER, INT, 1], (r as i32 + 1) % 4, 7);
+            cores.add(&format!("core.{r}"), &rank, Some(TERM), 300);
+        }
+        cores.json()["why"].clone()
+    };
+    assert_eq!(first("MPI_Probe")["kind"], "deadlock");
+    let asks = first("MPI_Iprobe");
+    assert_eq!((&asks["problem"], &asks["stuck"]), (&false.into(), &"".into()), "{asks:#}");
+    assert_eq!(asks["verdict"], "ranks [1-3] wait for rank 0: in MPI_Iprobe at 0x1234");
+}
+
+#[test]
 fn another_function_or_root_under_the_same_number_is_a_mismatch() {
     for (function, root, wanted) in [
         (

@@ -12,8 +12,8 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Writes the ranks of this host to an evidence file. A failure is reported; whether the file is there now is the answer.
-pub fn keep(job: &str, apart: Duration, stacks: bool, file: &Path) -> bool {
-    here(job, &[]).is_some_and(|found| write(&found, apart, stacks, file))
+pub fn keep(job: &str, file: &Path) -> bool {
+    here(job, &[]).is_some_and(|found| write(&found, Duration::ZERO, false, file))
 }
 
 /// Writes those of this host that have ended `ends` say how, and those of other hosts.
@@ -43,7 +43,8 @@ fn here(job: &str, ends: &[(u64, ProcessEnd)]) -> Option<Job> {
     Some(found)
 }
 
-fn write(found: &Job, apart: Duration, stacks: bool, file: &Path) -> bool {
+/// The same of a job as it was found: two looks so far apart, and the stacks if they are wanted.
+pub fn write(found: &Job, apart: Duration, stacks: bool, file: &Path) -> bool {
     match save::write(found, apart, stacks, file) {
         Ok(saved) => {
             saved.not_seen.iter().for_each(|why| complain("run", &format!("{}: {why}", file.display())));

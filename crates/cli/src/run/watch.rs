@@ -7,13 +7,14 @@
 
 use super::{Options, evidence};
 use crate::render::{Screen, Terminal, complain, duration};
-use crate::why::{before_its_end, output, twice};
+use crate::why::{output, twice};
 use mpiscope_job::jobs::discover::discover;
 use mpiscope_job::jobs::evidence::hang_file;
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::jobs::symbols::FileSymbols;
-use mpiscope_job::questions::live::progress;
+use mpiscope_job::questions::live::{Progress, progress};
 use mpiscope_job::questions::why::{Kind, Verdict};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
@@ -37,6 +38,9 @@ const SPARING: u32 = 200;
 
 /// After somebody has begun to end the job, so long nothing more is said: ranks that are ended one by one wait for each other.
 const ENDING: Duration = Duration::from_secs(10);
+
+/// Who ended so shortly before somebody began to end the job was ended with it.
+const TOGETHER: Duration = Duration::from_secs(2);
 
 /// What is not certain is not said before nothing has happened for this long, and for so many times as long as was asked for.
 const PATIENCE: (Duration, u32) = (Duration::from_secs(10), 3);
@@ -64,15 +68,37 @@ struct Reporter {
 }
 
 /// How far the ranks of a job are, and since when.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Reading {
     since: Instant,
-    progress: u64,
+    progress: Progress,
     /// The longest time before in which nothing happened.
     longest: Duration,
+    /// Who has ended, and when that was seen.
+    ended: BTreeMap<u64, Instant>,
 }
 
 impl Reading {
+    fn after(before: Option<Self>, progress: Progress) -> Self {
+        let now = Instant::now();
+        let Some(before) = before else {
+            return Self { since: now, progress, longest: Duration::ZERO, ended: BTreeMap::new() };
+        };
+        let mut ended = before.ended;
+        ended.extend(before.progress.living.difference(&progress.living).map(|process| (*process, now)));
+        let (since, longest) = match progress.calls == before.progress.calls {
+            true => (before.since, before.longest),
+            false => (now, before.longest.max(now - before.since)),
+        };
+        Self { since, progress, longest, ended }
+    }
+
+    /// Who lived until somebody began to end the job, which is now.
+    fn lived(&self) -> BTreeSet<u64> {
+        let just_now = self.ended.iter().filter(|(_, since)| since.elapsed() < TOGETHER);
+        self.progress.living.iter().chain(just_now.map(|(process, _)| process)).copied().collect()
+    }
+
     /// For how long nothing must have happened before something is said that is not certain.
     fn patience(&self, after: Duration) -> Duration {
         let (least, times) = PATIENCE;
@@ -116,7 +142,7 @@ impl Watch {
     pub fn last_look(&self) {
         if self.stop.is_some() {
             self.reporter.ends();
-            self.reporter.look(APART_AT_THE_END, BEFORE_THE_END);
+            self.reporter.last_look();
         }
     }
 
@@ -154,11 +180,11 @@ impl Reporter {
             let now = self.job().and_then(|job| progress(&job));
             pause = pause_after(began.elapsed(), after);
             let still = self.note(now).map_or(Duration::ZERO, |since| since.elapsed());
-            if still >= after {
-                self.look(
-                    APART,
-                    &format!("no rank has completed an MPI call for {}", duration(still.as_secs_f64())),
-                );
+            if still >= after
+                && let Some(job) = self.job()
+            {
+                let when = format!("no rank has completed an MPI call for {}", duration(still.as_secs_f64()));
+                self.look(&job, APART, &when);
             }
         }
     }
@@ -168,33 +194,54 @@ impl Reporter {
     }
 
     /// Notes how far the ranks are now, and says since when they are there.
-    fn note(&self, now: Option<u64>) -> Option<Instant> {
+    fn note(&self, now: Option<Progress>) -> Option<Instant> {
         let mut reading = self.reading.lock().ok()?;
-        let known = reading.filter(|reading| Some(reading.progress) == now);
-        let longest = reading.map_or(Duration::ZERO, |reading| reading.longest.max(reading.since.elapsed()));
-        *reading = known.or_else(|| now.map(|progress| Reading { since: Instant::now(), progress, longest }));
-        reading.map(|reading| reading.since)
+        let before = reading.take();
+        *reading = now.map(|progress| Reading::after(before, progress));
+        reading.as_ref().map(|reading| reading.since)
     }
 
-    /// Says what was wrong when the job was as its images show it now: nobody has written to them since the last reading, whether
-    /// he lives yet or not.
-    fn look_back(&self) {
+    /// What was read last.
+    fn reading(&self) -> Option<Reading> {
+        self.reading.lock().ok()?.clone()
+    }
+
+    /// Says what is wrong; or was, if whoever ends the job has sent the signal to its ranks as well.
+    fn last_look(&self) {
         let Some(job) = self.job() else { return };
-        let Some(before) = self.reading.lock().ok().and_then(|reading| *reading) else { return };
+        let before = self.reading();
+        let found = twice(&job, APART_AT_THE_END, &FileSymbols::default());
+        match before.zip(progress(&job)) {
+            Some((before, now)) if !now.living.is_superset(&before.lived()) => {
+                self.look_back_to(job, &before);
+            }
+            _ => self.tell(&job, found, APART_AT_THE_END, BEFORE_THE_END),
+        }
+    }
+
+    /// Says what was wrong when the job was as its images show it now.
+    fn look_back(&self) {
+        if let (Some(job), Some(before)) = (self.job(), self.reading()) {
+            self.look_back_to(job, &before);
+        }
+    }
+
+    /// The same, if nobody has gone on since this reading, whether he lives yet or not.
+    fn look_back_to(&self, job: Job, before: &Reading) {
         let still = before.since.elapsed();
-        if still >= APART_AT_THE_END && progress(&job) == Some(before.progress) {
-            self.tell(before_its_end(&job, still, &FileSymbols::default()), still, BEFORE_THE_END);
+        let stood = progress(&job).is_some_and(|now| now.calls == before.progress.calls);
+        if still >= APART_AT_THE_END && stood {
+            let job = job.as_it_was(still, &before.lived());
+            self.look(&job, still, BEFORE_THE_END);
         }
     }
 
     /// Says what is wrong, unless that was said last.
-    fn look(&self, apart: Duration, when: &str) {
-        let symbols = FileSymbols::default();
-        let Some(job) = self.job() else { return };
-        self.tell(twice(&job, apart, &symbols), apart, when);
+    fn look(&self, job: &Job, apart: Duration, when: &str) {
+        self.tell(job, twice(job, apart, &FileSymbols::default()), apart, when);
     }
 
-    fn tell(&self, found: anyhow::Result<Verdict>, apart: Duration, when: &str) {
+    fn tell(&self, job: &Job, found: anyhow::Result<Verdict>, apart: Duration, when: &str) {
         let Ok(found) = found else { return };
         // A server that waits for clients may do so for long, and ranks that have ended without anybody waiting for them do
         // not hang: the report says how they ended.
@@ -209,10 +256,13 @@ impl Reporter {
             }
             said.clone_from(&found.verdict);
         }
+        self.say(&found, when);
         let evidence = self.evidence();
         // Nobody is slowed by a short stop of ranks that nobody can release.
-        let saved = evidence::keep(&self.job, apart, true, &evidence);
-        self.say(&found, when, saved.then_some(&*evidence));
+        let saved = evidence::write(job, apart, true, &evidence);
+        if saved {
+            self.say_saved(&evidence);
+        }
         self.keep(&found);
         self.call(&found, saved.then_some(&*evidence));
     }
@@ -231,8 +281,7 @@ impl Reporter {
 
     /// Nothing has happened for so long that it will not by itself.
     fn has_lasted(&self) -> bool {
-        let reading = self.reading.lock().ok().and_then(|reading| *reading);
-        reading.is_some_and(|reading| reading.since.elapsed() >= reading.patience(self.after))
+        self.reading().is_some_and(|reading| reading.since.elapsed() >= reading.patience(self.after))
     }
 
     /// Where everything that is known of a job that hangs is saved.
@@ -243,17 +292,24 @@ impl Reporter {
         }
     }
 
-    fn say(&self, found: &Verdict, when: &str, saved: Option<&Path>) {
+    fn say(&self, found: &Verdict, when: &str) {
+        let mut lines = output::lines(found);
+        if let Some(first) = lines.first_mut() {
+            *first = format!("mpiscope: {when}: {first}");
+        }
+        self.print(&lines);
+    }
+
+    fn say_saved(&self, file: &Path) {
+        self.print(&[format!("saved: {} (for `mpiscope why`, `ps`, `inspect`)", file.display())]);
+    }
+
+    fn print(&self, lines: &[String]) {
         let terminal = self.screen.as_ref().map_or_else(|| Terminal::of(&std::io::stderr()), Terminal::of);
         let mut text = Vec::new();
         let mut screen = Screen::new(&mut text, terminal);
-        for (at, line) in output::lines(found).into_iter().enumerate() {
-            let line = if at == 0 { format!("mpiscope: {when}: {line}") } else { line };
-            let _infallible = screen.line(&line);
-        }
-        if let Some(file) = saved {
-            let _infallible =
-                screen.line(&format!("saved: {} (for `mpiscope why`, `ps`, `inspect`)", file.display()));
+        for line in lines {
+            let _infallible = screen.line(line);
         }
         let _infallible = screen.finish();
         // One write: the ranks' own output is not to come between.
@@ -294,6 +350,20 @@ impl Reporter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_has_just_ended_lived_and_who_ended_earlier_did_not() {
+        let progress = |living: &[u64]| Progress { calls: 7, living: living.iter().copied().collect() };
+        let first = Reading::after(None, progress(&[1, 2, 3]));
+        let since = first.since;
+        let mut second = Reading::after(Some(first), progress(&[1, 3]));
+        second.ended.insert(2, Instant::now() - 2 * TOGETHER);
+        let third = Reading::after(Some(second), progress(&[3]));
+        assert_eq!(third.lived(), [1, 3].into());
+        assert_eq!(third.since, since, "nobody has gone on");
+        let fourth = Reading::after(Some(third), Progress { calls: 8, living: [3].into() });
+        assert!(fourth.since > since);
+    }
 
     #[test]
     fn what_costs_little_is_read_often_and_no_reading_takes_more_than_a_hundredth_of_the_time() {

@@ -13,7 +13,7 @@ use mpiscope_job::jobs::evidence::{self, Evidence};
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::model::locate::Locate;
 use mpiscope_job::observation::Observation;
-use mpiscope_job::questions::live::{Look, look, look_back, settle};
+use mpiscope_job::questions::live::{Look, look, settle};
 use mpiscope_job::questions::process_file::ProcessFile;
 use mpiscope_job::questions::stacks::{self, Stacks, Symbolizer, Taken};
 use mpiscope_job::questions::why::{self as question, Snapshot, Verdict, snapshot, verdict};
@@ -152,20 +152,16 @@ fn everywhere(mut job: Job, pause: Duration, host_scope: HostScope, stacks: bool
     Ok(Judged { found, stacks: stacks.then(|| stacks::of_job(&job, &*job.symbols())) })
 }
 
-/// Two looks at what of a job is here.
+/// Two looks at what of a job is here; one at a job that is looked at as it was.
 pub fn twice(job: &Job, pause: Duration, symbols: &dyn Locate) -> Result<Verdict> {
     let began = Instant::now();
     let before = look(job, symbols);
+    if let Some(stood) = job.stood {
+        return compared(&before.observations.clone(), before, stood.as_secs_f64(), ELSEWHERE);
+    }
     thread::sleep(pause.saturating_sub(began.elapsed()));
     let seconds = began.elapsed().as_secs_f64();
     compared(&before.observations, look(job, symbols), seconds, ELSEWHERE)
-}
-
-/// One look at what of a job is here and has not moved for so long, by people who end it at this moment.
-pub fn before_its_end(job: &Job, still: Duration, symbols: &dyn Locate) -> Result<Verdict> {
-    let seen = look_back(job, symbols);
-    let before = seen.observations.clone();
-    compared(&before, seen, still.as_secs_f64(), ELSEWHERE)
 }
 
 /// One look at what a user names: a job, an evidence file, core files or saved images.

@@ -89,7 +89,7 @@ fn sampled(found: &Sampled, messages: bool, thread_s: f64) -> Vec<Block> {
         ("messages, probes, ", "; `mpiscope run --check` records each message")
     };
     let head = format!(
-        "  waits of {} in all, by {} looks at what ranks waited for: {of}epochs of windows, persistent and intercommunicator collectives (the error is hardly above {}{exact}):",
+        "  waits of {} in all, by {} looks at what ranks waited for: {of}epochs of windows, persistent collectives and those with another world (the error is hardly above {}{exact}):",
         duration(found.seconds),
         found.looks,
         duration(found.error_s)

@@ -204,7 +204,7 @@ fn send_now(up: &mut Sealed, others: &mut Others<'_>, seen: &Seen, ranks: &[u32]
     let (done, over) = channel();
     let job = others.job;
     let saved = thread::scope(|scope| {
-        let save = || evidence::keep(job, Duration::ZERO, false, &file) && evidence::add(seen, &file);
+        let save = || evidence::keep(job, &file) && evidence::add(seen, &file);
         scope.spawn(move || done.send(save()));
         loop {
             match over.recv_timeout(BEAT) {
