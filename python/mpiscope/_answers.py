@@ -1947,7 +1947,7 @@ class Report(Record):
     bytes: int
     #: What was started.
     command: str
-    #: See the module.
+    #: The greatest useful time over the run time.
     communication_efficiency: Optional[float]
     #: What was wrong with the run.
     findings: Rows[ReportFinding]
@@ -1961,7 +1961,8 @@ class Report(Record):
     leaks: Rows[ReportLeak]
     #: What the library says about itself; empty if no process called MPI.
     library: str
-    #: See the module.
+    #: Mean over maximum of the useful times of ranks, each its wall time times the share that is neither MPI nor
+    #: polling.
     load_balance: Optional[float]
     #: Lost records of all ranks.
     lost: int
@@ -1976,7 +1977,7 @@ class Report(Record):
     notes: List[List[str]]
     #: What belongs to no site; by function.
     other_calls: Rows[ReportJobRest]
-    #: See the module.
+    #: The product of both.
     parallel_efficiency: Optional[float]
     #: Polling time as a part of that.
     polling_share: Optional[float]
@@ -1990,7 +1991,8 @@ class Report(Record):
     sections: ReportSections
     #: Of these, out of a process.
     sent: int
-    #: See the module; none of a job that was not followed while it ran.
+    #: The greatest useful time over the greatest sum of it and waiting for others; none of a job that was not
+    #: followed while it ran.
     serialisation_efficiency: Optional[float]
     #: Processes that were started under the layer and never called MPI.
     silent: Rows[ReportSilent]
@@ -2001,7 +2003,8 @@ class Report(Record):
     thread_s: float
     #: Whether the ranks recorded times.
     times: bool
-    #: See the module.
+    #: The greatest sum of useful time and waiting for others over the run time; none of a job that was not followed
+    #: while it ran.
     transfer_efficiency: Optional[float]
     #: Version of this program.
     version: str
@@ -2446,7 +2449,7 @@ class ReportRankReport(Record):
     lost: int
     #: MPI time of the thread that had most.
     main_mpi_s: float
-    #: See the module.
+    #: Time in outermost calls, all threads together, with the calls that were still open at the end.
     mpi_s: float
     #: MPI time as a part of that.
     mpi_share: float
@@ -2470,7 +2473,8 @@ class ReportRankReport(Record):
     threads: int
     #: What is neither, as a part of that.
     useful_share: float
-    #: See the module.
+    #: From entering ``MPI_Init`` to leaving ``MPI_Finalize``, or to the end of the process, or to the last moment
+    #: that is known.
     wall_s: float
     #: Name of the world.
     world: str
@@ -2567,9 +2571,9 @@ class ReportThreadReport(Record):
     last_call: Optional[str]
     #: Whether it is the main thread.
     main: bool
-    #: See ``RankReport``.
+    #: Time in MPI as a part of that.
     mpi_share: float
-    #: See ``RankReport``.
+    #: Time between calls of loops over functions that ask and do not wait, as a part of that.
     polling_share: float
     #: Number of the thread, from zero in the order of first MPI calls. Threads that follow each other may share one.
     thread: int

@@ -6,7 +6,7 @@ use crate::render::bytes;
 use maud::{Markup, html};
 use mpiscope_job::RankReport;
 use mpiscope_job::performance::report::JobReport;
-use mpiscope_job::performance::report::sections::{Exchange, SizeClass};
+use mpiscope_job::performance::report::{Exchange, SizeClass};
 use std::collections::BTreeMap;
 
 /// Ranks that have a row of their own.

@@ -133,7 +133,7 @@ fn of_table(table: &Table, caption: &str) -> Markup {
 mod tests {
     use super::*;
     use mpiscope_job::performance::report::JobReport;
-    use mpiscope_job::performance::report::sections::{Exchange, Pair, SizeClass};
+    use mpiscope_job::performance::report::{Exchange, Pair, SizeClass};
 
     fn source() -> Source {
         let mut report = JobReport::new("./a <script>alert(1)</script>".into(), Vec::new());

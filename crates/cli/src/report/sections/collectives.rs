@@ -4,7 +4,7 @@ use super::more;
 use crate::render::{Block, Table, bytes, count};
 use mpiscope_job::Members;
 use mpiscope_job::performance::report::JobReport;
-use mpiscope_job::performance::report::sections::{Collectives, Recent};
+use mpiscope_job::performance::report::{Collectives, Recent};
 
 /// Communicators that are shown.
 const MOST_COMMS: usize = 6;

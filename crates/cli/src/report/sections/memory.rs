@@ -5,7 +5,7 @@ use mpiscope_job::Members;
 use mpiscope_job::jobs::placement::Placement;
 use mpiscope_job::performance::monitor::windows::Growth;
 use mpiscope_job::performance::report::JobReport;
-use mpiscope_job::performance::report::sections::Memory;
+use mpiscope_job::performance::report::Memory;
 
 /// Ranks that are shown one by one; of more, those with most memory.
 const MOST: usize = 16;

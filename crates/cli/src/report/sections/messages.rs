@@ -2,7 +2,7 @@
 
 use crate::render::{Block, Table, bytes};
 use mpiscope_job::performance::report::JobReport;
-use mpiscope_job::performance::report::sections::{Most, SizeClass};
+use mpiscope_job::performance::report::{Most, SizeClass};
 
 /// Columns of the longest bar.
 const BAR: u64 = 24;

@@ -3,7 +3,7 @@
 use super::more;
 use crate::render::{Block, Table, bytes, count};
 use mpiscope_job::performance::report::JobReport;
-use mpiscope_job::performance::report::sections::{Exchange, Pair};
+use mpiscope_job::performance::report::{Exchange, Pair};
 use std::collections::BTreeMap;
 
 /// Communicators that are shown.

@@ -1,8 +1,9 @@
 //! Ranks that share fewer processors than they are: they wait for each other where nobody sends a message.
 
-use super::sections::{Crowd, Part};
+use super::Part;
 use crate::base::rankset::RankSet;
 use crate::jobs::worlds::Members;
+use crate::performance::report::document::Crowd;
 use std::collections::BTreeMap;
 
 /// Ranks of one host whose processors overlap, directly or through others.
@@ -40,9 +41,9 @@ pub fn crowded(parts: &[Part<'_>]) -> Vec<Crowd> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::facts::Facts;
     use super::*;
     use crate::jobs::placement::Placement;
+    use crate::performance::report::facts::Facts;
 
     #[test]
     fn ranks_that_share_a_core_are_named_and_those_with_room_are_not() {

@@ -1,9 +1,12 @@
 //! Who sends to whom, by communicator: what the senders and the receivers say, in one table.
 
-use super::sections::{Exchange, Pair};
 use crate::jobs::worlds::Worlds;
 use crate::observation::{Communicator, Observation};
+use crate::performance::report::document::{Exchange, Pair};
 use std::collections::BTreeMap;
+
+/// Pairs of ranks of one communicator that are listed, those with most bytes.
+const MOST_PAIRS: usize = 1 << 16;
 
 /// A process by world and rank; of a process that nobody knows the world of, by its rank in the communicator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -117,6 +120,18 @@ fn ended(mut exchange: Exchange, pairs: Pairs) -> Exchange {
 
 fn added(one: [u64; 2], other: [u64; 2]) -> [u64; 2] {
     [one[0].saturating_add(other[0]), one[1].saturating_add(other[1])]
+}
+
+impl Exchange {
+    /// Keeps the pairs with most bytes.
+    fn bounded(mut self) -> Self {
+        self.pairs.sort_by(|a, b| {
+            b.bytes.cmp(&a.bytes).then(b.messages.cmp(&a.messages)).then(a.from.cmp(&b.from))
+        });
+        self.more_pairs = self.pairs.len().saturating_sub(MOST_PAIRS);
+        self.pairs.truncate(MOST_PAIRS);
+        self
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,202 @@
+//! A report from all processes of a job.
+
+use super::document::{Calls, HostReport, JobReport, RankReport, SCHEMA, Sections, Silent, WorldReport};
+use super::efficiencies::Efficiencies;
+use super::first_end::first_end;
+use super::functions::functions;
+use super::observed::{Observed, settle};
+use super::ranks::rank_report;
+use super::sections::Part;
+use crate::base::total::total;
+use crate::jobs::spawned;
+use crate::jobs::worlds::{Members, Worlds};
+use crate::model::locate::Locate;
+use crate::observation::Observation;
+use crate::performance::monitor::Followed;
+use crate::performance::sites;
+use crate::performance::waits;
+use crate::questions::{findings, leaks};
+use mpi_abi::AbiKind;
+use std::collections::BTreeMap;
+
+impl JobReport {
+    /// Joins the processes of a job. `command` is what the user typed.
+    pub fn new(command: String, observed: Vec<Observed>) -> Self {
+        Self::followed(command, observed, None)
+    }
+
+    /// The same of a job that was followed while it ran; the symbols are for what was noted then.
+    pub fn followed(
+        command: String,
+        mut observed: Vec<Observed>,
+        seen: Option<(&Followed, &dyn Locate)>,
+    ) -> Self {
+        let silent = observed.extract_if(.., |o| !o.process.called_mpi()).map(|o| Silent {
+            rank: o.launcher_rank,
+            host: Some(o.process.host).filter(|host| !host.is_empty()),
+            pid: o.pid,
+            ending: o.ending,
+        });
+        let mut silent: Vec<Silent> = silent.collect();
+        silent.sort_by_key(|one| (one.rank.is_none(), one.rank, one.pid));
+        settle(&mut observed);
+        let worlds = Worlds::of(observed.iter().map(|o| &o.process));
+        observed.sort_by_key(|o| {
+            let p = &o.process;
+            (worlds.number(&p.world), p.rank.is_none(), p.rank, p.begin_ns)
+        });
+        let observations: Vec<Observation> = observed.iter_mut().filter_map(Observed::last).collect();
+        let sites =
+            observed.iter().map(|o| (worlds.number(&o.process.world), o.process.rank, o.leaks.as_slice()));
+        let leaks = leaks::join(sites);
+        let sites =
+            observed.iter().map(|o| (worlds.number(&o.process.world), o.process.rank, &o.facts.call_sites));
+        let call_sites = sites::join(sites);
+        let ranks: Vec<RankReport> = observed.iter().map(|o| rank_report(o, &worlds)).collect();
+        // What a process called its world while it was in MPI_Init is not what the world is called.
+        let by_process: BTreeMap<(&str, u32), &str> = observed
+            .iter()
+            .map(|o| ((o.process.host.as_str(), o.process.pid), o.process.world.as_str()))
+            .collect();
+        let number = |world: &str, host: &str, pid: u32| match worlds.number(world) {
+            number if worlds.has(number) => number,
+            _ => worlds.number(by_process.get(&(host, pid)).copied().unwrap_or(world)),
+        };
+        let first = observed.first().map(|o| &o.process);
+        let times = observed.iter().any(|o| o.process.times);
+        let mut report = Self {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION"),
+            command,
+            library: first.map_or_else(String::new, |p| p.library.clone()),
+            abi: first.map_or(AbiKind::UNKNOWN, |p| p.abi).name().to_owned(),
+            mpi_version: first
+                .map_or_else(String::new, |p| format!("{}.{}", p.mpi_version.0, p.mpi_version.1)),
+            size: first.and_then(|p| p.size).unwrap_or(0),
+            worlds: world_reports(&observed),
+            hosts: hosts(&ranks),
+            wall_s: ranks.iter().map(|r| r.wall_s).fold(0.0, f64::max),
+            times,
+            thread_s: total(ranks.iter().map(|r| r.thread_s)),
+            mpi_share: None,
+            polling_share: None,
+            load_balance: None,
+            communication_efficiency: None,
+            parallel_efficiency: None,
+            serialisation_efficiency: None,
+            transfer_efficiency: None,
+            bytes: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.bytes)),
+            sent: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.sent)),
+            received: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.received)),
+            lost: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.lost)),
+            functions: functions(&ranks, times),
+            call_sites,
+            waits: match seen {
+                Some((seen, symbols)) => seen.waits(&observations, time(&ranks), symbols),
+                None => waits::of(&observations, time(&ranks)),
+            },
+            windows: seen.and_then(|(seen, _)| seen.windows(|world, host, pid| number(world, host, pid))),
+            not_followed: None,
+            silent,
+            first_end: first_end(&ranks),
+            notes: joined_notes(&ranks),
+            findings: findings::findings(&observations, &leaks),
+            leaks,
+            sections: Sections::new(&observations, &Part::of(&observed, &worlds), &worlds),
+            ranks,
+        };
+        if times {
+            report.rate();
+        }
+        let spawned = observed.iter().flat_map(|o| o.facts.spawned.iter().cloned()).collect();
+        let seen = observed.iter().map(|o| o.process.world.as_str());
+        let nobody = std::iter::repeat_n("", report.silent.len());
+        let unseen = spawned::unseen(&spawned, seen.chain(nobody));
+        report.notes.extend(unseen.map(|text| (text, Members::default())));
+        report
+    }
+
+    /// Share and efficiencies.
+    pub(super) fn rate(&mut self) {
+        let wall: f64 = self.ranks.iter().map(|r| r.wall_s).sum();
+        let threads: f64 = self.ranks.iter().map(|r| r.thread_s).sum();
+        let part = |share: fn(&RankReport) -> f64| {
+            (self.ranks.iter().map(|r| share(r) * r.thread_s).sum::<f64>() / threads).min(1.0)
+        };
+        let useful: Vec<f64> = self.ranks.iter().map(|r| r.wall_s * r.useful_share).collect();
+        if wall <= 0.0 || threads <= 0.0 {
+            return;
+        }
+        (self.mpi_share, self.polling_share) = (Some(part(|r| r.mpi_share)), Some(part(|r| r.polling_share)));
+        if let Some(found) = Efficiencies::of(&useful, self.wall_s) {
+            self.load_balance = Some(found.load_balance);
+            self.communication_efficiency = Some(found.communication);
+            self.parallel_efficiency = Some(found.parallel);
+            let split = self.waited().and_then(|waits| found.split(&useful, &waits, self.wall_s));
+            self.serialisation_efficiency = split.map(|(serialisation, _)| serialisation);
+            self.transfer_efficiency = split.map(|(_, transfer)| transfer);
+        }
+    }
+
+    /// How long each rank waited for others, if all were looked at while they ran.
+    fn waited(&self) -> Option<Vec<f64>> {
+        let windows = self.windows.as_ref()?;
+        let known: BTreeMap<&str, f64> =
+            windows.ranks.iter().map(String::as_str).zip(windows.waited_s.iter().copied()).collect();
+        let name = |rank: &RankReport| Members::from_iter([(rank.world_number, rank.rank)]).to_string();
+        self.ranks.iter().map(|rank| known.get(name(rank).as_str()).copied()).collect()
+    }
+}
+
+/// What waits are parts of.
+fn time(ranks: &[RankReport]) -> waits::Time {
+    let waiting =
+        |(name, calls): (&String, &Calls)| if waits::can_wait(name) { calls.seconds() } else { 0.0 };
+    let collective = |(name, calls): (&String, &Calls)| {
+        if waits::is_collective_that_waits(name) { calls.seconds() } else { 0.0 }
+    };
+    waits::Time {
+        threads: total(ranks.iter().map(|rank| rank.thread_s)),
+        waiting: total(ranks.iter().flat_map(|rank| rank.calls.iter().map(waiting))),
+        collectives: total(ranks.iter().flat_map(|rank| rank.calls.iter().map(collective))),
+    }
+}
+
+/// Of processes that are sorted by world.
+fn world_reports(observed: &[Observed]) -> Vec<WorldReport> {
+    let same = |a: &Observed, b: &Observed| a.process.world == b.process.world;
+    let world = |members: &[Observed]| WorldReport {
+        name: members.first().map_or_else(String::new, |o| o.process.world.clone()),
+        size: members.iter().find_map(|o| o.process.size).unwrap_or(0),
+        ranks: members.iter().filter_map(|o| o.process.rank).collect(),
+    };
+    observed.chunk_by(same).map(world).collect()
+}
+
+fn hosts(ranks: &[RankReport]) -> Vec<HostReport> {
+    let mut hosts: BTreeMap<&str, Members> = BTreeMap::new();
+    for rank in ranks {
+        hosts.entry(&rank.host).or_default().add(rank.world_number, rank.rank);
+    }
+    let mut hosts: Vec<HostReport> = hosts
+        .into_iter()
+        .map(|(host, ranks)| HostReport {
+            host: host.to_owned(),
+            ranks,
+            clock_later_s: None,
+            clock_error_s: None,
+        })
+        .collect();
+    hosts.sort_by_key(|h| h.ranks.first());
+    hosts
+}
+
+fn joined_notes(ranks: &[RankReport]) -> Vec<(String, Members)> {
+    let mut notes: BTreeMap<&String, Members> = BTreeMap::new();
+    for rank in ranks {
+        for note in &rank.notes {
+            notes.entry(note).or_default().add(rank.world_number, rank.rank);
+        }
+    }
+    notes.into_iter().map(|(text, ranks)| (text.clone(), ranks)).collect()
+}

@@ -1,0 +1,37 @@
+//! The sections of a report, each from the observations or the facts of all processes.
+
+mod collectives;
+mod crowded;
+mod files;
+mod messages;
+mod part;
+mod peers;
+
+pub use self::part::Part;
+use super::document::{Memory, Sections};
+use crate::jobs::worlds::Worlds;
+use crate::observation::Observation;
+
+impl Sections {
+    /// Of all processes of a job.
+    pub fn new(observations: &[Observation], parts: &[Part<'_>], worlds: &Worlds) -> Self {
+        Self {
+            peers: peers::peers(observations, worlds),
+            collectives: collectives::collectives(observations, worlds),
+            messages: messages::messages(parts),
+            files: files::files(parts),
+            memory: parts.iter().map(memory).collect(),
+            crowded: crowded::crowded(parts),
+        }
+    }
+}
+
+fn memory(part: &Part<'_>) -> Memory {
+    Memory {
+        world: part.world,
+        rank: part.rank,
+        host: part.host.to_owned(),
+        image: part.facts.image,
+        placement: part.facts.placement.clone(),
+    }
+}

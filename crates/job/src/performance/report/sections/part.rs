@@ -1,0 +1,29 @@
+//! A process, as the sections see it.
+
+use crate::jobs::worlds::Worlds;
+use crate::performance::report::facts::Facts;
+use crate::performance::report::observed::Observed;
+
+/// A process, as the sections see it.
+pub struct Part<'a> {
+    /// Number of its world.
+    pub world: usize,
+    /// Rank there.
+    pub rank: Option<u32>,
+    /// Host.
+    pub host: &'a str,
+    /// What its records say.
+    pub facts: &'a Facts,
+}
+
+impl<'a> Part<'a> {
+    /// All processes of a job.
+    pub fn of(observed: &'a [Observed], worlds: &Worlds) -> Vec<Self> {
+        let part = |one: &'a Observed| {
+            let process = &one.process;
+            let world = worlds.number(&process.world);
+            Part { world, rank: process.rank.or(one.launcher_rank), host: &process.host, facts: &one.facts }
+        };
+        observed.iter().map(part).collect()
+    }
+}
