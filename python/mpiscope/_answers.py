@@ -1685,6 +1685,8 @@ class Procs(Record):
     connected: Optional[Rows[ProcsConnected]]
     #: Processes of other hosts that were not asked.
     elsewhere: Rows[ProcsProcessLocation]
+    #: What the host that looked calls itself: processes there are its own, whatever others call it.
+    host: Optional[str]
     #: What could not be looked at, in sentences.
     problems: List[str]
     #: The processes, by world (in the order in which they were spawned) and rank.

@@ -6,6 +6,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::thread;
 use std::time::{Duration, Instant};
 
 pub fn wanted() -> Vec<(u64, String)> {
@@ -125,6 +126,29 @@ pub fn without_ssh(command: &mut Command, dir: &Path) {
     command.env("PATH", std::env::join_paths(paths).unwrap());
 }
 
+/// Where the one who has started a job says which hosts have come.
+const ANNOUNCED: &str = "/dev/shm/mpiscope-*/*.hosts";
+
+fn until_all_have_come(hosts: &Hosts, library: &Library) {
+    let end = Instant::now() + Duration::from_secs(60);
+    let read = format!("cat {ANNOUNCED}");
+    loop {
+        let said = hosts.run(hosts.on("login", "sh", library).args(["-c", &read])).stdout;
+        if ["n1", "n2", "n3"].iter().all(|host| said.contains(&format!("\"{host}\""))) {
+            return;
+        }
+        assert!(Instant::now() < end, "{said}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Makes it say that these have come.
+fn announce(hosts: &Hosts, library: &Library, come: &str) {
+    let write = format!("sed -i 's/\"hosts\":\\[[^]]*\\]/\"hosts\":[\"{come}\"]/' {ANNOUNCED}");
+    let outcome = hosts.run(hosts.on("login", "sh", library).args(["-c", &write]));
+    assert!(outcome.success(), "{}", outcome.describe());
+}
+
 pub fn a_job_started_here_by_ssh_is_seen_whole_and_a_host_that_is_cut_off_costs_its_own_ranks_only() {
     let _turn = alone();
     let (hosts, library) = (Hosts::new(false), one());
@@ -134,6 +158,14 @@ pub fn a_job_started_here_by_ssh_is_seen_whole_and_a_host_that_is_cut_off_costs_
     assert_eq!(places(&ps["ranks"]), wanted(), "{all}");
     let (ps, all) = ask(&hosts, "n2", &library, &["ps"]);
     assert_eq!(places(&ps["ranks"]), wanted(), "{all}");
+    // While hosts are still coming, those that have come know of the others.
+    until_all_have_come(&hosts, &library);
+    for come in ["n3", "n1", "n1\",\"n2\",\"n3"] {
+        announce(&hosts, &library, come);
+        let (ps, all) = ask(&hosts, "login", &library, &["ps"]);
+        assert_eq!(places(&ps["ranks"]), wanted(), "{all}");
+        assert_eq!(ps["errors"], Value::Array(Vec::new()), "{all}");
+    }
     hosts.cut("n3");
     let began = Instant::now();
     let mut command = hosts.on("login", MPISCOPE, &library);

@@ -91,8 +91,9 @@ fn parts_of(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -
                 // A host is believed of its own ranks only; it may call itself by another name than the tables do.
                 let name = manifest.host.as_ref().map(|host| host.name.as_str());
                 let name = name.filter(|name| asked.iter().all(|(other, _)| other == host || other != name));
-                let named = |at: &str| at == host || Some(at) == name;
-                let own = |at: &str, pid: u32| !hosts.here(at) && (named(at) || pids.contains(&pid));
+                // By number alone only if it says no name: a process of any host may have it.
+                let named = |at: &str, pid: u32| name.map_or_else(|| pids.contains(&pid), |name| at == name);
+                let own = |at: &str, pid: u32| !hosts.here(at) && (at == host || named(at, pid));
                 job.take_in(there, |process| own(&process.host, process.pid));
                 let before = manifest.before.into_iter().filter(|seen| own(&seen.host, seen.pid));
                 elsewhere.before.extend(before);

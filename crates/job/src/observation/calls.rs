@@ -2,7 +2,8 @@
 
 use super::Communicator;
 use super::communicators::Communicators;
-use super::requests::{Requests, Special};
+use super::requests::Requests;
+use super::special::Special;
 use super::{Action, Call, Collective, Context, Message, Need, Receive, history};
 use crate::model::objects::{Kind, Object};
 use crate::model::process::ThreadFacts;

@@ -15,6 +15,7 @@ mod message_calls;
 pub mod partitioned;
 mod read;
 mod requests;
+mod special;
 pub mod windows;
 
 pub use faults::Fault;

@@ -1,6 +1,6 @@
 //! Partitioned messages (MPI 5.0, chapter "Partitioned Point-to-Point Communication"), as one of their two sides knows them.
 
-use super::requests::Special;
+use super::special::Special;
 use crate::RankSet;
 use mpiscope_image::objects::Flag;
 use mpiscope_image::traffic::{Request, RequestKind};

@@ -1,7 +1,8 @@
 //! From an image to an observation.
 
 use super::communicators::Communicators;
-use super::requests::{self, Special};
+use super::requests;
+use super::special::Special;
 use super::{
     AWAITS_THREAD, Need, Observation, Receive, Stage, Thread, envelopes, faults, history, ledger, locks,
     windows,

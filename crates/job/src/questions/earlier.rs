@@ -1,9 +1,11 @@
 //! A process as the evidence file has it in which it was saved.
 
-use super::live::{PAUSES, has};
 use crate::jobs::evidence::About;
 use crate::model::process::Process;
 use crate::observation::Context;
+
+/// What is kept of a thread that asks and pauses in turn.
+pub(super) const PAUSES: &str = "sleeping in the system call clock_nanosleep";
 
 /// What a host's kernel said of a process when it was saved.
 pub struct Earlier<'a> {
@@ -32,4 +34,9 @@ impl Context for Earlier<'_> {
     fn ended(&self) -> Option<String> {
         self.ended.clone()
     }
+}
+
+/// A thread has called MPI.
+pub(super) fn has(process: &Process, tid: u32) -> bool {
+    process.threads.iter().any(|thread| thread.tid == tid)
 }

@@ -1,6 +1,6 @@
 //! Observing the processes of a job on this host, without stopping them.
 
-use super::earlier::Earlier;
+use super::earlier::{Earlier, PAUSES, has};
 use crate::jobs::evidence::{About, Symbols};
 use crate::jobs::job::Job;
 use crate::jobs::job_image::JobImage;
@@ -197,9 +197,6 @@ pub fn at(found: &JobImage, process: &Process, places: &Places, tid: u32) -> Opt
     System::of(found, process, places).at(tid)
 }
 
-/// What is kept of a thread that asks and pauses in turn.
-pub(super) const PAUSES: &str = "sleeping in the system call clock_nanosleep";
-
 /// What the places of all processes of one look need.
 pub struct Places {
     /// The files of the programs.
@@ -225,11 +222,6 @@ impl Default for Places {
 
 /// Threads outside of MPI of which the place is looked for.
 const MOST_PLACES: u32 = 64;
-
-/// A thread has called MPI.
-pub(super) fn has(process: &Process, tid: u32) -> bool {
-    process.threads.iter().any(|thread| thread.tid == tid)
-}
 
 /// How a process ended that is not there any more.
 fn gone(process: &Process) -> String {

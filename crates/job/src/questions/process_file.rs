@@ -12,11 +12,10 @@ use crate::model::process::Process;
 use crate::model::rank::{Rank, SymbolContext};
 use crate::model::rank_status::RankStatus;
 use crate::observation::{Observation, observe};
-use crate::questions::stacks::Symbolizer;
 use crate::sources::core::{self, End, Stack, walk};
 use crate::sources::image_source::{Bytes, open_file};
 use mpiscope_image::Image;
-use mpiscope_target::{Core, Module, Target};
+use mpiscope_target::{Core, Module, Symbolizer, Target};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -27,6 +27,8 @@ pub struct Fake {
     pub together: usize,
     /// What every other host answers, instead of the truth.
     pub answer: Option<Vec<u8>>,
+    /// A host that does not answer.
+    silent: Option<String>,
 }
 
 impl Fake {
@@ -79,6 +81,9 @@ impl Hosts for Fake {
         while self.asked.lock().unwrap().len() < self.together {
             assert!(begun.elapsed() < Duration::from_secs(30), "{host} is asked while others have to wait");
             std::thread::yield_now();
+        }
+        if self.silent.as_deref() == Some(host) {
+            return Err(Error::TimedOut { host: host.into(), seconds: 1.0 });
         }
         if let Some(answer) = &self.answer {
             return serde_json::from_slice(answer)
@@ -176,6 +181,41 @@ fn ranks_that_no_table_names_are_found_on_the_hosts_that_their_job_is_known_to_b
     let scope = Scope { remote: true, users: Users::only(7), jobs };
     let found = acquire::acquire(&fake("login"), Start::Pids(Vec::new()), &scope).unwrap();
     assert_eq!(found.processes.len(), 6, "{found:?}");
+}
+
+/// World 1: rank 0 is process 10 of host a, rank 1 process 10 of host b, rank 2 process 10 of host c.
+fn equal_numbers(host: &str) -> Fake {
+    let mut fake = Fake::on(host);
+    let places = [("a", 0), ("b", 1), ("c", 2)];
+    for (home, number) in places {
+        fake.add(home, 10, |m| {
+            m.meta("a", "/a", 10);
+            if number == 0 {
+                m.processes(&places.map(|(home, number)| rank(home, "w1", 10, number, None)));
+            }
+        });
+    }
+    fake.images = places.map(|(home, number)| image(home, 10, number.cast_unsigned())).to_vec();
+    fake.announced.insert("j".into(), ["a", "b", "c"].map(str::to_owned).to_vec());
+    fake
+}
+
+#[test]
+fn processes_of_several_hosts_may_have_the_same_number() {
+    let all = ["a", "b", "c"].map(|host| (host.to_owned(), 10));
+    for (host, _) in &all {
+        let found = acquire(&equal_numbers(host), Start::Pids(vec![10]), true).unwrap();
+        assert_eq!(pids(&found), all, "from {host}: {:?}", found.problems);
+        assert!(found.problems.is_empty(), "{:?}", found.problems);
+    }
+    // A host that does not answer is no reason to take its ranks for those of another.
+    let fake = Fake { silent: Some("c".into()), ..equal_numbers("login") };
+    let jobs = [((7, "j".to_owned()), BTreeSet::new())].into();
+    let scope = Scope { remote: true, users: Users::only(7), jobs };
+    let found = acquire::acquire(&fake, Start::Pids(Vec::new()), &scope).unwrap();
+    assert_eq!(pids(&found), all[..2]);
+    let said = found.problems.iter().any(|problem| problem.contains("host c: rank 2 not seen"));
+    assert!(said, "{:?}", found.problems);
 }
 
 #[test]

@@ -13,6 +13,7 @@ use mpiscope_testkit::paths;
 use mpiscope_testkit::program::{Needs, Program};
 use mpiscope_testkit::trials::checked;
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 
 use crate::inspected::job::{Job, json};
 use crate::subject::{LIMIT, Subject};
@@ -151,5 +152,18 @@ fn all_are_ended(subject: &Subject, library: &Library) -> Result<()> {
     let saved = job.path().join(saved.with_context(|| format!("nothing saved\n{printed}"))?);
     let why = json(&["why", &saved.display().to_string(), "--json"])?;
     ensure!(why["verdict"].as_str().is_some_and(|verdict| verdict.starts_with(SAID)), "{why:#}");
+    waits_end_with_their_calls(&job.report()?)
+}
+
+/// Ranks that have ended wait for nobody any more, whenever `mpiscope run` learns of their end.
+fn waits_end_with_their_calls(report: &Value) -> Result<()> {
+    let functions = report["functions"].as_array().into_iter().flatten();
+    let inside = functions.filter(|function| function["name"] == "MPI_Recv");
+    let inside: f64 = inside.filter_map(|function| function["total"]["time_s"].as_f64()).sum();
+    let waits = &report["waits"]["sampled"];
+    let waited = waits["seconds"].as_f64().context("no waits were found")?;
+    let off = waits["error_s"].as_f64().unwrap_or_default();
+    ensure!(inside > 2.0 * READINGS_S, "{inside} s in MPI_Recv");
+    ensure!(waited <= inside + off, "waits of {waited} s ± {off} in calls of {inside} s\n{waits:#}");
     Ok(())
 }

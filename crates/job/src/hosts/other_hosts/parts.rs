@@ -1,64 +1,122 @@
 //! A job without a process on this host: all its hosts are asked by its name.
 
 use super::several::Jobs;
-use super::{Elsewhere, open, words};
+use super::{Elsewhere, missing, open, words};
 use crate::base::parallel;
-use crate::jobs::acquire::{Hosts, SystemHosts};
+use crate::jobs::acquire::{Hosts, SystemHosts, Users, Whom, same_host};
 use crate::jobs::evidence::Evidence;
 use crate::jobs::job::NONE_HERE;
 use crate::jobs::job::{Job, Parts};
+use crate::observation::Observation;
 use crate::sources::host_identity::HostIdentity;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+
+/// Hosts that are asked who else there is, and how often.
+const MOST_DIRECTORIES: usize = 4;
+const MOST_ROUNDS: u32 = 4;
 
 /// Adds the ranks of all hosts to those that are here, if some are.
 pub fn join(job: &mut Job, parts: &Parts, hosts: &SystemHosts, pause: Duration, stacks: bool) -> Elsewhere {
-    let mut elsewhere = Elsewhere::default();
-    let remote = hosts.remote();
-    let (mut known, mut jobs) = (BTreeSet::new(), Jobs::default());
-    let mut failures = Vec::new();
-    let has_own = !job.images.is_empty();
-    if has_own {
-        known.insert(HostIdentity::here().key());
-        jobs.add(&hosts.host(), job);
-    }
-    let asked: Vec<&String> = parts.hosts.iter().filter(|host| !has_own || !hosts.here(host)).collect();
-    let answers = parallel::ask(&asked, |host| {
-        let bytes = remote.output(host, &words(&parts.name, pause, stacks), pause);
-        open(host, &bytes.map_err(|why| why.to_string())?)
-    });
-    for (host, answer) in asked.into_iter().zip(answers) {
-        match answer {
-            Ok(Evidence { manifest, job: there, .. }) => {
-                // A host that has two names is asked twice, and counts once.
-                let identity = manifest.host.as_ref().map_or_else(|| host.clone(), |host| host.key());
-                if !known.insert(identity) {
-                    continue;
-                }
-                jobs.add(host, &there);
-                // It is believed of its own ranks only.
-                let name = manifest.host.map_or_else(|| host.clone(), |host| host.name);
-                job.owner = there.owner;
-                job.take_in(there, |process| process.host == name || process.host == *host);
-                elsewhere.before.extend(
-                    manifest.before.into_iter().filter(|seen| seen.host == name || seen.host == *host),
-                );
-                elsewhere.not_seen.extend(manifest.not_seen.iter().map(|why| format!("{host}: {why}")));
-            }
-            Err(why) if why.contains(NONE_HERE) || jobs.add_named(host, &why) => {}
-            Err(why) => failures.push(format!("{why}; its ranks are missing")),
+    let mut all = Gathering::new(job, hosts);
+    let mut next = parts.hosts.clone();
+    next.retain(|host| job.images.is_empty() || !hosts.here(host));
+    for _ in 0..MOST_ROUNDS {
+        let answers = parallel::ask(&next, |host| {
+            let bytes = hosts.remote().output(host, &words(&parts.name, pause, stacks), pause);
+            open(host, &bytes.map_err(|why| why.to_string())?)
+        });
+        for (host, answer) in next.drain(..).zip(answers) {
+            all.take_in(job, host, answer);
+        }
+        if let Some(several) = all.jobs.several(&parts.name) {
+            // What is asked about one is not answered about a mixture.
+            (job.images, job.silent, job.name) = (Vec::new(), Vec::new(), parts.name.clone());
+            return Elsewhere { not_seen: vec![several], ..Elsewhere::default() };
+        }
+        // Who has started the job learns of its hosts one after the other, and some ranks know of all.
+        if missing::ranks(job).is_some() {
+            next = all.unknown(job, parts, hosts);
+        }
+        if next.is_empty() {
+            break;
         }
     }
-    if let Some(several) = jobs.several(&parts.name) {
-        // What is asked about one is not answered about a mixture.
-        (job.images, job.silent, job.name) = (Vec::new(), Vec::new(), parts.name.clone());
-        return Elsewhere { not_seen: vec![several], ..Elsewhere::default() };
+    let mut elsewhere = all.elsewhere;
+    match missing::ranks(job).filter(|_| all.failures.is_empty() && !all.ended) {
+        Some(missing) => {
+            elsewhere.not_seen.push(format!("{missing}, on no host that is known to have ranks of the job"))
+        }
+        None => elsewhere.lacks(all.failures),
     }
-    elsewhere.lacks(failures);
     if job.images.is_empty() && job.silent.is_empty() && elsewhere.not_seen.is_empty() {
         elsewhere.not_seen.push(nobody(parts));
     }
     elsewhere
+}
+
+/// What hosts have answered until now.
+#[derive(Default)]
+struct Gathering {
+    elsewhere: Elsewhere,
+    jobs: Jobs,
+    /// Hosts, by what they are and not by their names.
+    known: BTreeSet<String>,
+    /// Names of those that were asked, and whether they have ranks of the job.
+    asked: BTreeMap<String, bool>,
+    failures: Vec<String>,
+    /// The ranks of some host have ended.
+    ended: bool,
+}
+
+impl Gathering {
+    fn new(job: &Job, hosts: &SystemHosts) -> Self {
+        let mut new = Self::default();
+        if !job.images.is_empty() {
+            new.known.insert(HostIdentity::here().key());
+            new.jobs.add(&hosts.host(), job);
+        }
+        new
+    }
+
+    fn take_in(&mut self, job: &mut Job, host: String, answer: Result<Evidence, String>) {
+        self.asked.insert(host.clone(), answer.is_ok());
+        let Evidence { manifest, job: there, .. } = match answer {
+            Ok(answer) => answer,
+            Err(why) if why.contains(NONE_HERE) => return self.ended = true,
+            Err(why) if self.jobs.add_named(&host, &why) => return,
+            Err(why) => return self.failures.push(format!("{why}; its ranks are missing")),
+        };
+        // A host that has two names is asked twice, and counts once.
+        let identity = manifest.host.as_ref().map_or_else(|| host.clone(), |host| host.key());
+        if !self.known.insert(identity) {
+            return;
+        }
+        self.jobs.add(&host, &there);
+        // It is believed of its own ranks only.
+        let name = manifest.host.map_or_else(|| host.clone(), |host| host.name);
+        job.owner = there.owner;
+        job.take_in(there, |process| process.host == name || process.host == host);
+        let own = |seen: &Observation| seen.host == name || seen.host == host;
+        self.elsewhere.before.extend(manifest.before.into_iter().filter(own));
+        self.elsewhere.not_seen.extend(manifest.not_seen.iter().map(|why| format!("{host}: {why}")));
+    }
+
+    /// Hosts that have not been asked, and that have ranks of the job as those say that have answered, or who has started it by now.
+    fn unknown(&self, job: &Job, parts: &Parts, hosts: &SystemHosts) -> Vec<String> {
+        let mut named: BTreeSet<String> =
+            hosts.announced(&(job.owner, parts.name.clone())).into_iter().collect();
+        let answered = self.asked.iter().filter(|(_, has_ranks)| **has_ranks).map(|(host, _)| host);
+        let answered: Vec<&String> = answered.take(MOST_DIRECTORIES).collect();
+        let whom = Whom { jobs: [parts.name.clone()].into(), ..Whom::default() };
+        let answers = parallel::ask(&answered, |host| hosts.ask(host, &whom, &Users::only(job.owner)));
+        for found in answers.into_iter().flatten() {
+            let own = found.processes.into_iter().map(|entry| entry.place);
+            named.extend(own.chain(found.elsewhere).map(|place| place.host));
+        }
+        let asked = |host: &String| self.asked.keys().any(|known| same_host(known, host));
+        named.into_iter().filter(|host| !asked(host) && !hosts.here(host)).collect()
+    }
 }
 
 /// Hosts that are named where there is nothing.

@@ -62,6 +62,9 @@ pub struct Acquired {
     /// The other jobs that the processes are connected with.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub connected: BTreeSet<Connected>,
+    /// What the host that looked calls itself: processes there are its own, whatever others call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
 }
 
 impl Acquired {

@@ -422,16 +422,17 @@ impl<'a> Walk<'a> {
 
     /// What another host knows.
     fn take_in(&mut self, host: &str, found: Acquired) {
+        let whom = self.abroad.get(host).cloned().unwrap_or_default();
         for mut entry in found.processes {
-            // Seen from there, "here" may have another name.
-            let own = |whom: &Whom| {
-                whom.pids.contains(&entry.place.pid)
-                    || !whom.jobs.is_empty() && same_host(&entry.place.host, host)
+            // Seen from there, "here" may have another name; a number alone may be that of a process of any host.
+            let place = &entry.place;
+            let own = match &found.host {
+                Some(name) => same_host(&place.host, name),
+                None => {
+                    whom.pids.contains(&place.pid) || !whom.jobs.is_empty() && same_host(&place.host, host)
+                }
             };
-            if self.abroad.get(host).is_some_and(own)
-                && !self.hosts.here(&entry.place.host)
-                && !self.named.contains_key(&entry.place)
-            {
+            if own && !self.hosts.here(&place.host) && !self.abroad.contains_key(&place.host) {
                 host.clone_into(&mut entry.place.host);
             }
             if entry.place.host == host {
@@ -515,6 +516,7 @@ impl<'a> Walk<'a> {
             processes: self.entries.into_values().collect(),
             problems: self.problems,
             connected: self.connected,
+            host: Some(self.hosts.host()),
         };
         found.sort();
         found

@@ -20,7 +20,7 @@ use crate::performance::monitor::windows::Windows;
 use crate::performance::waits::Waits;
 use crate::questions::leaks;
 use crate::questions::process_file::ProcessFile;
-use crate::questions::stacks::Symbolizer;
+use mpiscope_target::Symbolizer;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;

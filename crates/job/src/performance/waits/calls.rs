@@ -1,10 +1,9 @@
 //! The calls of each process that can wait, with their times, and what a process did meanwhile.
 
-use super::entered::entered;
-use super::merge::UNNAMED;
+use super::alike::UNNAMED;
+use super::entered::{entered, open};
 use super::{Span, Wait, is_collective_that_waits};
 use crate::observation::ledger::{Called, Line, Waited};
-use crate::observation::{Call, Observation};
 use crate::questions::why::{Joined, ProcessIndex};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -82,18 +81,6 @@ impl Calls {
         wait.span.until = wait.span.until.min(*until);
         (wait.span.ns() > 0).then_some(wait)
     }
-}
-
-/// The calls that were open at the last look, which may not have been long ones.
-pub(super) fn open(seen: &Observation) -> impl Iterator<Item = (Span, &Call)> {
-    let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref()).filter(|call| !call.polling);
-    seen.last.into_iter().flat_map(move |last| {
-        calls.clone().filter_map(move |call| {
-            let age_ns = (call.age_s? * 1e9) as u64;
-            let span = Span { from: last.looked_ns.saturating_sub(age_ns), until: last.ended_ns };
-            (span.ns() > 0).then_some((span, call))
-        })
-    })
 }
 
 fn named(call: &Called) -> String {

@@ -12,7 +12,7 @@
 //! length. What was not seen of B's waiting counts as its own work.
 
 use super::Span;
-use super::merge::Who;
+use super::alike::{Origin, Who};
 use super::named::NamedWait;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -25,9 +25,6 @@ const MOST_PARTNERS: usize = 4096;
 const MOST_TIMES: usize = 8;
 /// Smaller parts of a wait belong to whoever was waited for.
 const LEAST: f64 = 0.01;
-
-/// Who was late without having waited, and what it did.
-pub type Origin = (Who, Arc<str>);
 
 /// Parts of a wait, one in all.
 type Parts = Arc<[(Origin, f64)]>;
@@ -206,7 +203,7 @@ impl Past {
 #[cfg(test)]
 mod tests {
     use super::super::Kind;
-    use super::super::merge::Alike;
+    use super::super::alike::Alike;
     use super::*;
 
     fn who(rank: u32) -> Who {

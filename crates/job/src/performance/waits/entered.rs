@@ -1,6 +1,5 @@
 //! The collectives that a process entered.
 
-use super::calls::open;
 use super::{Span, is_collective_that_waits};
 use crate::observation::history::Completed;
 use crate::observation::ledger::Called;
@@ -84,6 +83,18 @@ pub fn entered(seen: &Observation, last: bool) -> impl Iterator<Item = ((u64, u6
             });
             let given_up = last || history.newest.saturating_sub(*number) >= GIVEN_UP;
             Some(((history.comm, *number), Taken { call, span, root, between, completed, given_up, open }))
+        })
+    })
+}
+
+/// The calls that were open at the last look, which may not have been long ones.
+pub(super) fn open(seen: &Observation) -> impl Iterator<Item = (Span, &Call)> {
+    let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref()).filter(|call| !call.polling);
+    seen.last.into_iter().flat_map(move |last| {
+        calls.clone().filter_map(move |call| {
+            let age_ns = (call.age_s? * 1e9) as u64;
+            let span = Span { from: last.looked_ns.saturating_sub(age_ns), until: last.ended_ns };
+            (span.ns() > 0).then_some((span, call))
         })
     })
 }

@@ -1,37 +1,13 @@
 //! Waits that are alike become one sentence.
 
-use super::chain::Origin;
-use super::{Began, Cause, Kind, Lost};
+use super::alike::{Alike, Origin, UNNAMED, Who};
+use super::{Began, Cause, Lost};
 use crate::jobs::worlds::Members;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Sentences that are kept, those with most time.
 const MOST: usize = 1000;
-
-/// What a rank did that is not known to have called anything before.
-pub const UNNAMED: &str = "computing";
-
-/// A process, by what it is called at every look: its world, its rank.
-pub type Who = (Arc<str>, Option<u32>);
-
-/// What is alike.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Alike {
-    pub kind: Kind,
-    pub function: String,
-    pub line: Option<String>,
-    pub culprit: Who,
-    pub meanwhile: String,
-}
-
-impl Alike {
-    /// Gives places that were only noted their words.
-    pub fn put_into_words(&mut self, words: &dyn Fn(&str) -> String) {
-        self.line = self.line.take().map(|line| words(&line));
-        self.meanwhile = words(&self.meanwhile);
-    }
-}
 
 /// How much of it there was.
 #[derive(Debug, Clone, Default)]

@@ -36,6 +36,7 @@
 //! Times of ranks of one host are those of one clock. Ranks of several hosts are compared where their times have been brought to one
 //! clock with a known error, and only what is longer than that error is a wait.
 
+mod alike;
 mod calls;
 mod chain;
 mod collectives;

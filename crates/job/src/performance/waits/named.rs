@@ -1,7 +1,7 @@
 //! What processes and their calls are called at one look: waits are remembered by names, since positions change from look to look.
 
+use super::alike::{Alike, Who};
 use super::calls::Calls;
-use super::merge::{Alike, Who};
 use super::{Kind, Wait};
 use crate::questions::why::{Joined, ProcessIndex};
 use std::collections::HashMap;

@@ -5,7 +5,8 @@
 //! A look takes time. Of those who have gone on meanwhile nothing is said: those that stood in their calls stand for them. Whoever stood
 //! there all the time waited for those of whom any moment of it shows that they had not come.
 
-use super::merge::{self, Alike, Amount, Amounts, Who};
+use super::alike::{Alike, Who};
+use super::merge::{self, Amount, Amounts};
 use super::{Kind, Lost, Waiting, can_wait_for_messages, is_collective_that_waits, is_looked_at};
 use crate::base::total::total;
 use crate::observation::{self, Observation};
@@ -243,8 +244,8 @@ fn meanwhile(seen: &Observation) -> String {
     let threads = || seen.threads.iter().filter(|thread| !thread.ended);
     let after = || threads().map(|thread| &thread.after).find(|after| !after.is_empty());
     threads().find_map(inside).unwrap_or_else(|| match after() {
-        Some(after) => format!("{} after {after}", merge::UNNAMED),
-        None => merge::UNNAMED.to_owned(),
+        Some(after) => format!("{} after {after}", super::alike::UNNAMED),
+        None => super::alike::UNNAMED.to_owned(),
     })
 }
 

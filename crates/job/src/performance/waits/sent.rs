@@ -1,7 +1,8 @@
 //! Waits as one host sends them to another: a map whose keys are no words, as a list.
 
 use super::Kind;
-use super::merge::{self, Alike, Amount, Amounts, Who};
+use super::alike::{Alike, Who};
+use super::merge::{self, Amount, Amounts};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::Arc;
 

@@ -11,8 +11,8 @@
 //! A call is reported two looks after the last of its messages: it may complete several, and waits for the one that came last.
 
 use super::Wait;
+use super::alike::Who;
 use super::hosts::Hosts;
-use super::merge::Who;
 use super::messages::of_message;
 use super::named::{NamedWait, Names};
 use crate::observation::Observation;

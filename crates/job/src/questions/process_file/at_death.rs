@@ -5,11 +5,10 @@ use super::{Dead, ProcessFile};
 use crate::model::process::Process;
 use crate::model::python;
 use crate::observation::Context;
-use crate::questions::stacks::Symbolizer;
 use crate::questions::stacks::asleep::{Asleep, only_mpi_could_wake};
-use crate::questions::stacks::innermost;
+use crate::questions::stacks::frames::innermost;
 use crate::sources::core::walk;
-use mpiscope_target::{Target, Thread};
+use mpiscope_target::{Symbolizer, Target, Thread};
 
 /// A process of which a file is left, and words for its frames.
 pub struct AtDeath<'a> {

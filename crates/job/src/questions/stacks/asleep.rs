@@ -2,7 +2,9 @@
 //! counter. The other registers are not known, so that the frames end where one of them is needed; the innermost frames of the C library
 //! need none. The threads of core files have all registers.
 
-use super::{innermost, restarted, vdso};
+use super::frames::innermost;
+use super::restarted;
+use super::vdso::vdso;
 use crate::model::process::Process;
 use crate::observation::AWAITS_THREAD;
 use crate::sources::core::walk_from;

@@ -10,15 +10,20 @@
 //! inside. Where a process may not be traced, the address that its open call returns to is all that is known, and the answer says so.
 
 pub mod asleep;
+mod copied;
+pub(crate) mod frames;
 mod restarted;
 mod stop;
 mod tree;
+mod vdso;
 
 /// Gives words for addresses.
 pub use mpiscope_target::Symbolizer;
-
 pub use tree::{Node, Stacks, merge};
 
+use self::copied::Copied;
+use self::frames::Show;
+use self::vdso::vdso;
 use crate::jobs::job::Job;
 use crate::jobs::job_image::JobImage;
 use crate::jobs::live_process;
@@ -32,12 +37,9 @@ use crate::model::thread_stack::ThreadStack;
 use crate::observation::Context;
 use crate::questions::live::{self, Places};
 use crate::questions::process_file::{AtDeath, ProcessFile};
-use crate::sources::core::{Frame, walk_from};
-use mpi_abi::binding;
-use mpiscope_python_frames::Place;
-use mpiscope_target::{Live, Location, Module, Result as TargetResult, Target};
+use crate::sources::core::walk_from;
+use mpiscope_target::{Live, Target};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The stacks of a process.
@@ -189,204 +191,5 @@ fn refusal(pid: u32, why: &std::io::Error) -> String {
             "it did not stop: it waits for a device or file system".to_owned()
         }
         _ => why.to_string(),
-    }
-}
-
-/// Where the kernel's own library lies.
-fn vdso(pid: u32) -> Option<u64> {
-    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
-    let line = maps.lines().find(|line| line.ends_with("[vdso]"))?;
-    u64::from_str_radix(line.split('-').next()?, 16).ok()
-}
-
-/// A running process with the stack that a thread had when it was stopped.
-struct Copied<'a> {
-    live: &'a Live,
-    stopped: &'a stop::Stopped,
-}
-
-impl Target for Copied<'_> {
-    fn read(&self, address: u64, buf: &mut [u8]) -> TargetResult<()> {
-        let inside = address.checked_sub(self.stopped.stack_at).and_then(|at| {
-            let at = usize::try_from(at).ok()?;
-            self.stopped.stack.get(at..at.checked_add(buf.len())?)
-        });
-        match inside {
-            Some(bytes) => {
-                buf.copy_from_slice(bytes);
-                Ok(())
-            }
-            None => self.live.read(address, buf),
-        }
-    }
-
-    fn width(&self) -> usize {
-        self.live.width()
-    }
-
-    fn byte_order(&self) -> mpiscope_target::ByteOrder {
-        self.live.byte_order()
-    }
-
-    fn modules(&self) -> TargetResult<Vec<Module>> {
-        self.live.modules()
-    }
-
-    fn symbol(&self, name: &str) -> TargetResult<Option<u64>> {
-        self.live.symbol(name)
-    }
-
-    fn pid(&self) -> Option<u32> {
-        self.live.pid()
-    }
-
-    fn executable(&self) -> Option<PathBuf> {
-        self.live.executable()
-    }
-}
-
-/// The innermost frame of the user's code: `function at file:line`.
-pub(crate) fn innermost(
-    frames: &[Frame],
-    modules: &[Module],
-    words: &Symbolizer,
-    process: &Process,
-    program: Option<&Path>,
-) -> Option<String> {
-    Show { modules, words, process }.innermost(frames, program)
-}
-
-/// The file of the layer.
-const LAYER: &str = "libmpiscope.so";
-
-/// Frames in words.
-struct Show<'a> {
-    modules: &'a [Module],
-    words: &'a Symbolizer,
-    process: &'a Process,
-}
-
-/// Where programs and threads begin, in the C library: of no interest to users.
-const BEGINNINGS: [&str; 7] = [
-    "_start",
-    "__libc_start_main",
-    "__libc_start_call_main",
-    "__libc_start_main_impl",
-    "start_thread",
-    "clone",
-    "clone3",
-];
-
-/// Whether frames of this program say nothing of the user's code.
-fn is_an_interpreter(program: &Path) -> bool {
-    let name = program.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with("python") || name.starts_with("libpython")
-}
-
-impl Show<'_> {
-    /// Those of the user, outermost first.
-    fn frames(&self, frames: &[Frame], thread: &ThreadFacts, python: &[Place]) -> Vec<String> {
-        let inside =
-            if thread.call.is_some() { self.inside(frames, thread) } else { self.within_layer(frames) };
-        let natives = frames.iter().skip(inside);
-        let outside = |frame: &&Frame| !self.is_of_an_interpreter(frame);
-        match python {
-            [] => self.of_the_user(natives).collect(),
-            // The innermost ones are what Python has called; those below its first are how it was started.
-            _ => {
-                let called = self.of_the_user(natives.take_while(outside));
-                python.iter().rev().map(python::said).chain(called).collect()
-            }
-        }
-    }
-
-    /// Whether a frame says nothing of the user's code, since it is the interpreter's or its binding's.
-    fn is_of_an_interpreter(&self, frame: &Frame) -> bool {
-        self.module(frame).is_some_and(|module| {
-            is_an_interpreter(&module.path) || binding::is_python(&module.path.to_string_lossy())
-        })
-    }
-
-    /// Without those that are below `main`, or where threads begin.
-    fn of_the_user<'f>(&self, frames: impl Iterator<Item = &'f Frame>) -> impl Iterator<Item = String> {
-        let mut shown: Vec<(Option<String>, String)> =
-            frames.flat_map(|frame| self.functions(frame)).collect();
-        if let Some(main) = shown.iter().position(|(function, _)| function.as_deref() == Some("main")) {
-            shown.truncate(main + 1);
-        }
-        let begins =
-            |function: &Option<String>| function.as_deref().is_some_and(|name| BEGINNINGS.contains(&name));
-        shown.into_iter().filter(move |(function, _)| !begins(function)).map(|(_, text)| text).rev()
-    }
-
-    /// The innermost one of the user's code: that has a source line, or else is in the program and has a name there.
-    fn innermost(&self, frames: &[Frame], program: Option<&Path>) -> Option<String> {
-        let users = |frame: &&Frame| {
-            self.module(frame)
-                .is_some_and(|module| !binding::is_of_the_system(&module.path.to_string_lossy()))
-        };
-        let first = |frame| self.locations(frame).into_iter().next();
-        let of_users: Vec<(&Frame, Location)> =
-            frames.iter().filter(users).filter_map(|frame| Some((frame, first(frame)?))).collect();
-        let in_program = |(frame, found): &&(&Frame, Location)| {
-            let here = self.module(frame).is_some_and(|module| Some(module.path.as_path()) == program);
-            here && found.function.is_some() && !program.is_some_and(is_an_interpreter)
-        };
-        let with_line = of_users.iter().find(|(_, found)| found.line.is_some());
-        with_line.or_else(|| of_users.iter().find(in_program)).map(|(_, found)| in_words(found))
-    }
-
-    /// How many of the innermost frames are the layer's, of a thread that is about to enter a call or has just left one.
-    fn within_layer(&self, frames: &[Frame]) -> usize {
-        let of_layer = |frame: &Frame| self.module(frame).is_some_and(|module| module.path.ends_with(LAYER));
-        frames.iter().rposition(of_layer).map_or(0, |last| last + 1)
-    }
-
-    /// How many of the innermost frames are inside of the open call.
-    fn inside(&self, frames: &[Frame], thread: &ThreadFacts) -> usize {
-        let call = self.process.modules.code(thread.return_address);
-        let calls = |frame: &Frame| frame.returns && frame.pc == call;
-        if let Some(caller) = frames.iter().position(calls) {
-            return caller;
-        }
-        let of_mpi = |frame: &Frame| {
-            let module = self.module(frame);
-            module.is_some_and(|module| {
-                module.path == Path::new(&self.process.library_path) || module.path.ends_with(LAYER)
-            })
-        };
-        frames.iter().rposition(of_mpi).map_or(0, |last| last + 1)
-    }
-
-    fn module(&self, frame: &Frame) -> Option<&Module> {
-        let at = frame.pc.saturating_sub(u64::from(frame.returns));
-        self.modules.iter().find(|module| module.contains(at))
-    }
-
-    /// The functions that a frame is of, the innermost first: that in which the call or the instruction is, and those that it was
-    /// inlined into.
-    fn locations(&self, frame: &Frame) -> Vec<Location> {
-        let Some(module) = self.module(frame) else { return Vec::new() };
-        let offset = module.address_in_file(frame.pc);
-        match frame.returns {
-            true => self.words.locate_return_inlined(&module.path, offset),
-            false => self.words.locate_inlined(&module.path, offset),
-        }
-    }
-
-    /// Their names and words for them; the address alone for a frame of no module.
-    fn functions(&self, frame: &Frame) -> Vec<(Option<String>, String)> {
-        match self.locations(frame) {
-            none if none.is_empty() => vec![(None, format!("{:#x}", frame.pc))],
-            found => found.into_iter().map(|found| (found.function.clone(), in_words(&found))).collect(),
-        }
-    }
-}
-
-/// `function at file:line`, or what is known instead.
-fn in_words(found: &Location) -> String {
-    match &found.function {
-        Some(function) if found.line.is_some() => format!("{function} at {found}"),
-        _ => found.to_string(),
     }
 }

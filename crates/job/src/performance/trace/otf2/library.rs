@@ -3,7 +3,7 @@
 //! Names and types of its functions are those of version 3 (`libotf2.so.10`); they stand here once, each with what it takes.
 #![allow(unsafe_code)]
 
-use super::write::Error;
+use super::error::Error;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::NonNull;
 

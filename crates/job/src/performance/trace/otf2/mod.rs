@@ -12,6 +12,7 @@
 //! * A communicator has as members the processes that still know it in the end, or that used it.
 
 mod comms;
+mod error;
 mod functions;
 mod library;
 mod plan;
@@ -19,7 +20,8 @@ mod plan;
 mod tests;
 mod write;
 
-pub use write::{Error, write};
+pub use error::Error;
+pub use write::write;
 
 use super::JobTrace;
 

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::super::JobTrace;
+use super::error::Error;
 use super::library::{Code, FLUSH, Handle, Library};
 use super::plan::{Event, Location, Plan};
 use std::ffi::{CStr, CString};
@@ -9,18 +10,6 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::null_mut;
-
-/// Why there is no archive.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Error(String);
-
-impl Error {
-    /// With these words.
-    pub(super) fn new(why: impl Into<String>) -> Self {
-        Self(why.into())
-    }
-}
 
 /// Sizes of the library's buffers: those that its documentation names.
 const EVENTS_AT_ONCE: u64 = 1 << 20;

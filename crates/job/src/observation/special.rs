@@ -1,0 +1,39 @@
+//! Numbers in calls that are no rank and no tag.
+
+use mpi_abi::{AbiKind, constant};
+
+/// Ranks and tags that are none, in one ABI.
+#[derive(Debug, Clone, Copy)]
+pub struct Special {
+    any_source: Option<i64>,
+    any_tag: Option<i64>,
+    proc_null: Option<i64>,
+}
+
+impl Special {
+    /// Those of an ABI.
+    pub fn of(abi: AbiKind) -> Self {
+        let value = |name| constant::value_of(abi, name);
+        Self {
+            any_source: value("MPI_ANY_SOURCE"),
+            any_tag: value("MPI_ANY_TAG"),
+            proc_null: value("MPI_PROC_NULL"),
+        }
+    }
+
+    /// A rank: `None` if there is nobody, `Some(None)` for any.
+    pub fn rank(self, rank: i64) -> Option<Option<u32>> {
+        if Some(rank) == self.proc_null {
+            None
+        } else if Some(rank) == self.any_source {
+            Some(None)
+        } else {
+            u32::try_from(rank).ok().map(Some)
+        }
+    }
+
+    /// A tag; `None` for any.
+    pub fn tag(self, tag: i64) -> Option<i32> {
+        if Some(tag) == self.any_tag { None } else { i32::try_from(tag).ok() }
+    }
+}
