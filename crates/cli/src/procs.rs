@@ -8,13 +8,14 @@ use crate::{exit, silent};
 use anyhow::{Result, bail};
 use mpiscope_job::hosts::other_hosts::{NONE_HERE, SEVERAL_HERE};
 use mpiscope_job::jobs::acquire::{
-    self, Acquired, Entry, Hosts, JobKey, Scope, Start, SystemHosts, Users, images,
+    self, Acquired, Entry, Hosts, JobKey, LastStage, Scope, Start, SystemHosts, Users, images,
 };
-use mpiscope_job::jobs::connected::{self, Connected};
+use mpiscope_job::jobs::connected;
 use mpiscope_job::jobs::discover::discover;
 use mpiscope_job::jobs::evidence;
 use mpiscope_job::jobs::job::Job;
-use mpiscope_job::jobs::job_image::{HeldImage, LastStage};
+use mpiscope_job::jobs::job_image::HeldImage;
+use mpiscope_job::jobs::other_worlds::Connected;
 use mpiscope_job::jobs::scheduler::{Allocation, SlurmId};
 use mpiscope_job::jobs::started_by::StartedBy;
 use serde::Serialize;

@@ -4,34 +4,9 @@
 use crate::jobs::discover;
 use crate::jobs::job::Job;
 use crate::jobs::job_image::JobImage;
-use crate::jobs::spawned::{self, Which};
+use crate::jobs::other_worlds::Connected;
 use mpiscope_image::layout::State;
-use mpiscope_image::{Image, Source};
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The functions that connect jobs.
-const CONNECTORS: [&str; 3] = ["MPI_Comm_accept", "MPI_Comm_connect", "MPI_Comm_join"];
-
-/// One connection: the same on all who took part in the call on one side, and on both sides if they have found each other.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Connected {
-    /// The identity of the intercommunicator.
-    pub identity: u64,
-    /// The call that made it.
-    pub by: String,
-    /// Processes on the other side.
-    pub processes: u32,
-    /// Whether the other side is a job that runs on the same host, so that it can be asked there.
-    pub found: bool,
-}
-
-/// The connections of the process of an image that are open.
-fn of_image<S: Source>(image: &Image<S>) -> Vec<Connected> {
-    let made = spawned::intercommunicators(image, &CONNECTORS, Which::Live).into_iter();
-    made.map(|(by, identity, processes)| Connected { identity, by, processes, found: false }).collect()
-}
 
 fn open_of(job: &Job) -> BTreeSet<Connected> {
     let here = job.images.iter().filter(|found| found.about().is_none());
@@ -39,7 +14,7 @@ fn open_of(job: &Job) -> BTreeSet<Connected> {
         let image = found.open().ok()?;
         // Who has left MPI is connected with nobody.
         let inside = State(image.header().ok()?.state.get()) == State::INITIALIZED;
-        inside.then(|| of_image(&image))
+        inside.then(|| Connected::of(&image))
     };
     here.filter_map(each).flatten().collect()
 }

@@ -1,12 +1,11 @@
 //! A job: everything of one user whose memory files have the same name, or what an evidence file holds.
 
 use crate::jobs::acquire::{Entry, ProcessLocation};
-use crate::jobs::connected::Connected;
 use crate::jobs::evidence::Symbols;
 use crate::jobs::job_image::JobImage;
+use crate::jobs::other_worlds::{Connected, Spawned};
 use crate::jobs::scheduler::SlurmId;
 use crate::jobs::silent::Silent;
-use crate::jobs::spawned::Spawned;
 use crate::jobs::started_by::StartedBy;
 use crate::jobs::symbols::{FileSymbols, SeveralHosts};
 use crate::model::locate::Locate;

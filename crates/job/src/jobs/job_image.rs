@@ -5,13 +5,12 @@
 
 use crate::Error;
 use crate::base::clock::Moment;
-use crate::jobs::acquire::images::WhoIs;
+use crate::jobs::acquire::{LastStage, WhoIs};
 use crate::jobs::evidence::{About, Kept, ProcessEnd, Symbols};
 use crate::jobs::silent;
 use crate::model::process::Process;
 use crate::sources::image_source::{Bytes, open_fd, sealed};
 use crate::sources::name_space;
-use mpiscope_image::layout::State;
 use mpiscope_image::{Image, Source};
 use mpiscope_target::{Files, Live};
 use std::borrow::Cow;
@@ -244,21 +243,6 @@ impl JobImage {
 /// An image that is held open: it outlives its process and says how far that came.
 pub struct HeldImage(Image<Bytes>);
 
-/// How far a process came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LastStage {
-    /// It never called MPI.
-    Silent,
-    /// `MPI_Init` has not returned.
-    Starting,
-    /// Between `MPI_Init` and the end of `MPI_Finalize`.
-    Running,
-    /// `MPI_Finalize` has returned.
-    Finalized,
-    /// It called `MPI_Abort`.
-    Aborted,
-}
-
 impl HeldImage {
     /// Opens an image that was found.
     ///
@@ -271,19 +255,6 @@ impl HeldImage {
     /// How far the process has come; nothing if the image cannot be read.
     pub fn stage(&self) -> Option<LastStage> {
         LastStage::of(&self.0)
-    }
-}
-
-impl LastStage {
-    /// That of the process of an image; nothing if it cannot be read.
-    pub fn of<S: Source>(image: &Image<S>) -> Option<Self> {
-        Some(match State(image.header().ok()?.state.get()) {
-            State::UNCLAIMED => Self::Silent,
-            State::STARTED => Self::Starting,
-            State::FINALIZED => Self::Finalized,
-            State::ABORTED => Self::Aborted,
-            _ => Self::Running,
-        })
     }
 }
 

@@ -11,6 +11,7 @@ pub mod launcher_environment;
 pub mod live_process;
 pub mod losses;
 pub mod merge;
+pub mod other_worlds;
 pub mod parallel_images;
 pub mod placement;
 pub mod scheduler;

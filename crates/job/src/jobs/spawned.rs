@@ -3,72 +3,11 @@
 //! Those who spawned know how many there are. Each host says it of its own processes, so that no image is read for this that came
 //! from another one.
 
-use crate::jobs::acquire::images::WhoIs;
+use crate::jobs::acquire::WhoIs;
 use crate::jobs::job::Job;
 use crate::jobs::job_image::JobImage;
-use mpiscope_image::layout::SectionKind;
-use mpiscope_image::objects::{Comm, Flag, Life};
-use mpiscope_image::{Functions, Image, Source};
-use serde::{Deserialize, Serialize};
+use crate::jobs::other_worlds::{Spawned, Which};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The functions that start processes.
-const STARTERS: [&str; 2] = ["MPI_Comm_spawn", "MPI_Comm_spawn_multiple"];
-
-/// One call that has started processes: the same on all who took part in it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Spawned {
-    /// The world of those who called it.
-    pub world: String,
-    /// The identity of the intercommunicator.
-    pub identity: u64,
-    /// How many it has started.
-    pub processes: u32,
-}
-
-/// Which intercommunicators count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
-    /// Those that are there: who was started has not parted.
-    Live,
-    /// Also those that were freed, of a job whose processes are all kept.
-    All,
-}
-
-/// What the process of an image has started.
-pub fn of_image<S: Source>(image: &Image<S>, world: &str, which: Which) -> Vec<Spawned> {
-    let spawned = intercommunicators(image, &STARTERS, which)
-        .into_iter()
-        .map(|(_, identity, processes)| Spawned { world: world.to_owned(), identity, processes });
-    spawned.collect()
-}
-
-/// The intercommunicators that one of these functions has made: which function, the identity, and how many are on the other side.
-pub(crate) fn intercommunicators<S: Source>(
-    image: &Image<S>,
-    makers: &[&str],
-    which: Which,
-) -> Vec<(String, u64, u32)> {
-    let wanted = |comm: &Comm| {
-        let life = comm.head.life.get();
-        comm.head.flags.get() & Flag::INTER.0 != 0
-            && comm.remote_size.get() > 0
-            && (life == Life::LIVE.0 || which == Which::All && life == Life::FREED.0)
-    };
-    let comms = image.all::<Comm>(SectionKind::COMMS).unwrap_or_default();
-    let comms: Vec<Comm> = comms.into_iter().map(|comm| comm.value).filter(wanted).collect();
-    if comms.is_empty() {
-        return Vec::new();
-    }
-    let functions = Functions::read(image).unwrap_or_default();
-    let made = |comm: &Comm| {
-        let made_by = u32::from(comm.head.made_by.get()).checked_sub(1);
-        let name = &made_by.and_then(|number| functions.get(number))?.name;
-        let maker = makers.iter().find(|maker| **maker == name.as_str())?;
-        Some(((*maker).to_owned(), comm.head.identity.get(), comm.remote_size.get()))
-    };
-    comms.iter().filter_map(made).collect()
-}
 
 /// What the processes of this host have started that are still connected to it.
 #[must_use]
@@ -77,7 +16,7 @@ pub fn of_job(job: &Job) -> BTreeSet<Spawned> {
     let each = |found: &JobImage| {
         let image = found.open().ok()?;
         let who = WhoIs::of(&image)?;
-        Some(of_image(&image, &who.entry.world, Which::Live))
+        Some(Spawned::of(&image, &who.entry.world, Which::Live))
     };
     here.filter_map(each).flatten().collect()
 }

@@ -13,8 +13,7 @@ mod symbols;
 use super::peers::Peer;
 use crate::render::complain;
 use crate::{attach, procs};
-use mpiscope_job::jobs::acquire::{Entry, WhoIs, mpi2dd};
-use mpiscope_job::jobs::job_image::LastStage;
+use mpiscope_job::jobs::acquire::{Entry, LastStage, WhoIs, mpi2dd};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

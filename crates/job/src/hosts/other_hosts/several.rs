@@ -1,8 +1,8 @@
 //! A scheduler's job is a place where several MPI jobs may run, one after the other or side by side: what hosts send of them is not
 //! to be taken for one.
 
+use crate::jobs::acquire::LastStage;
 use crate::jobs::job::Job;
-use crate::jobs::job_image::LastStage;
 use std::collections::BTreeSet;
 
 /// What a host says on which several jobs are meant by what it was asked for; their names follow.

@@ -1,15 +1,10 @@
 //! The third source of processes: the images that processes of a job hold on this host. They know the ranks of a process that
 //! is gone, as long as `mpiscope run` keeps its image.
 
-use super::{Acquired, Entry, ProcessLocation};
+use super::{Acquired, Entry, LastStage, ProcessLocation, WhoIs};
 use crate::jobs::discover;
-use crate::jobs::job_image::LastStage;
 use crate::jobs::silent::Silent;
-use crate::sources::image_source::open_fd;
-use mpiscope_image::layout::{Process, SectionKind};
-use mpiscope_image::{Image, Source};
 use std::collections::BTreeSet;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 /// What an image says about its process.
@@ -88,43 +83,6 @@ fn record(job: &crate::jobs::job::Job, found: &crate::jobs::job_image::JobImage)
         return None;
     }
     Some(ImageEntry { job: job.name.clone(), owner: job.owner, own_pid, entry })
-}
-
-/// Who a process is, as its image says.
-#[derive(Debug, Clone)]
-pub struct WhoIs {
-    /// How far it has come.
-    pub stage: LastStage,
-    /// Processes in its world.
-    pub size: u32,
-    /// The process. Before `MPI_Init` has returned its world has no name: it would be the launcher's, which may be another on
-    /// each host.
-    pub entry: Entry,
-}
-
-impl WhoIs {
-    /// Reads it; nothing from what is no image.
-    pub fn of<S: Source>(image: &Image<S>) -> Option<Self> {
-        let stage = LastStage::of(image)?;
-        let table = image.table::<Process>(SectionKind::PROCESS).ok()?;
-        let facts = image.get::<Process>(&table, 0).ok()?.value;
-        let (rank, size) = (facts.rank.get(), facts.size.get());
-        let entry = Entry {
-            world: if stage == LastStage::Starting { String::new() } else { facts.world.text().into_owned() },
-            rank: Some(rank).filter(|rank| *rank != u32::MAX && (size != 0 || *rank != 0)),
-            place: ProcessLocation { host: facts.host.text().into_owned(), pid: facts.pid.get() },
-            executable: facts.executable.text().into_owned().into(),
-            spawned: None,
-            gone: false,
-            silent: false,
-        };
-        Some(Self { stage, size, entry })
-    }
-
-    /// The same of an image by its descriptor.
-    pub fn of_descriptor(fd: OwnedFd) -> Option<Self> {
-        Self::of(&open_fd(fd, "image").ok()?)
-    }
 }
 
 /// What images say about the jobs to which the processes belong. The number of a process that is gone may be another's

@@ -27,6 +27,7 @@ mod remote;
 mod traversal;
 mod users;
 mod way;
+mod who;
 
 /// The layouts that a program fills in to be known to debuggers as the starter of a job.
 pub use mpiscope_debug_interfaces as layouts;
@@ -34,9 +35,10 @@ pub use mpiscope_debug_interfaces as layouts;
 pub use error::Error;
 pub(crate) use hosts::same_host;
 pub use hosts::{Hosts, JobKey, SystemHosts, Whom};
-pub use images::{ImageEntry, WhoIs};
+pub use images::ImageEntry;
 pub use model::{Acquired, Entry, ProcessLocation, Spawned};
 pub use release::release;
 pub use remote::{Remote, host_limit};
 pub use traversal::{Scope, Start, acquire};
 pub use users::Users;
+pub use who::{LastStage, WhoIs};

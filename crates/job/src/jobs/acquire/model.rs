@@ -1,6 +1,6 @@
 //! What acquisition finds.
 
-use crate::jobs::connected::Connected;
+use crate::jobs::other_worlds::Connected;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -28,10 +28,9 @@ pub use symbols::{Recorder, Symbols};
 pub use whole::{files, open_all};
 
 use crate::base::clock::Moment;
-use crate::jobs::connected::Connected;
+use crate::jobs::other_worlds::{Connected, Spawned};
 use crate::jobs::placement::Placement;
 use crate::jobs::silent::Silent;
-use crate::jobs::spawned::Spawned;
 use crate::model::process::Ending;
 use crate::model::thread_stack::ThreadStack;
 use crate::observation::Observation;

@@ -5,7 +5,7 @@ use super::{
     About, FOLLOWED, LONGEST_IMAGE, MANIFEST, Manifest, SCHEMA, SYMBOLS, Symbols, about_name, image_name,
 };
 use crate::Error;
-use crate::jobs::acquire::images::WhoIs;
+use crate::jobs::acquire::WhoIs;
 use crate::jobs::job::Job;
 use crate::jobs::job_image::JobImage;
 use crate::sources::image_source::Bytes;

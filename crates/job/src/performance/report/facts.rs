@@ -1,7 +1,7 @@
 //! What the records of one process say beside its calls: for the sections of a report.
 
+use crate::jobs::other_worlds::{Spawned, Which};
 use crate::jobs::placement::Placement;
-use crate::jobs::spawned::{self, Spawned, Which};
 use crate::model::objects::{Kind, Object};
 use crate::model::rank::Rank;
 use crate::performance::sites::{self, RankSites};
@@ -66,7 +66,7 @@ impl Facts {
     /// Reads them; what is damaged or not recorded is empty.
     pub fn read<S: Source>(rank: &Rank<'_, S>, placement: Option<Placement>) -> Self {
         let call_sites = sites::of_rank(rank).unwrap_or_default();
-        let spawned = spawned::of_image(rank.image(), &rank.process().world, Which::All);
+        let spawned = Spawned::of(rank.image(), &rank.process().world, Which::All);
         let places = rank.process().threads.iter().map(|thread| rank.place(thread.return_address)).collect();
         Self { files: files(rank), call_sites, places, spawned, ..Self::snapshot(rank, placement) }
     }
