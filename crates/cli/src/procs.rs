@@ -8,7 +8,8 @@ use crate::{exit, silent};
 use anyhow::{Result, bail};
 use mpiscope_job::hosts::other_hosts::{NONE_HERE, SEVERAL_HERE};
 use mpiscope_job::jobs::acquire::{
-    self, Acquired, Entry, Hosts, JobKey, LastStage, Scope, Start, SystemHosts, Users, images,
+    self, Acquired, Entry, Hosts, JobKey, LastStage, ProcessLocation, Scope, Start, SystemHosts, Users,
+    images,
 };
 use mpiscope_job::jobs::connected;
 use mpiscope_job::jobs::discover::discover;
@@ -151,14 +152,14 @@ impl Watched {
 
     /// Processes that are there no more and did not come to the end of `MPI_Finalize`.
     fn lost(&self, last: &Acquired) -> Vec<String> {
-        let listed = |pid: u32| last.processes.iter().find(|entry| entry.place.pid == pid);
+        let listed = |place: &ProcessLocation| last.processes.iter().find(|entry| entry.place == *place);
         let line = |(entry, image): &(Entry, Option<HeldImage>)| {
             let ended = has_ended(entry.place.pid);
             let stage = image.as_ref().and_then(HeldImage::stage);
             let finished = match stage {
                 Some(stage) => matches!(stage, LastStage::Finalized | LastStage::Silent),
                 // Without an image only the tables can tell: who was taken out of them left.
-                None => listed(entry.place.pid).is_none_or(|entry| !entry.gone),
+                None => listed(&entry.place).is_none_or(|entry| !entry.gone),
             };
             let rank = entry.rank.map_or_else(|| "a process".to_owned(), |rank| format!("rank {rank}"));
             let how = if stage == Some(LastStage::Aborted) {
@@ -341,7 +342,7 @@ fn remark(entry: &Entry) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpiscope_job::jobs::acquire::{ProcessLocation, Spawned};
+    use mpiscope_job::jobs::acquire::Spawned;
 
     #[test]
     fn a_spawned_rank_names_its_parent_and_a_lost_one_is_marked() {

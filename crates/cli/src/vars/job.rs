@@ -13,7 +13,7 @@ use mpiscope_job::jobs::live_process::{self, Living};
 use mpiscope_job::observation::Observation;
 use mpiscope_job::questions::process_file::ProcessFile;
 use mpiscope_job::questions::variables::{LONGEST_NAME, Variables, bound};
-use mpiscope_job::questions::why;
+use mpiscope_job::questions::why::{self, Unexpected};
 use mpiscope_job::{Process, RankSet};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -104,8 +104,9 @@ fn add_unexpected(ranks: &mut [Rank]) {
         ranks.iter_mut().map(|r| std::mem::take(&mut r.variables.messages)).collect();
     let found = why::unexpected(&observations);
     for rank in ranks {
-        let pid = rank.process.pid;
-        let counted = |comm| found.iter().find(|found| found.pid == pid && found.comm == comm);
+        let (host, pid) = (&rank.process.host, rank.process.pid);
+        let is_it = |found: &&Unexpected| (&found.host, found.pid) == (host, pid);
+        let counted = |comm| found.iter().filter(is_it).find(|found| found.comm == comm);
         let unexpected =
             bound::unexpected(&rank.variables.bound, |comm| counted(comm).map_or(0, |found| found.count));
         rank.variables.bound.extend(unexpected);

@@ -5,14 +5,14 @@
 
 use crate::Error;
 use crate::base::clock::Moment;
-use crate::jobs::acquire::{LastStage, WhoIs};
+use crate::jobs::acquire::{LastStage, ProcessLocation, WhoIs};
 use crate::jobs::evidence::{About, Kept, ProcessEnd, Symbols};
 use crate::jobs::silent;
 use crate::model::process::Process;
 use crate::sources::image_source::{Bytes, open_fd, sealed};
 use crate::sources::name_space;
 use mpiscope_image::{Image, Source};
-use mpiscope_target::{Files, Live};
+use mpiscope_target::{Files, Live, procfs};
 use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -220,14 +220,16 @@ impl JobImage {
         self.about().is_none().then(|| self.pids().find(|holder| *holder == pid))?
     }
 
-    /// The process that it was made for, as this host knows it, as long as nobody has written to it.
-    pub fn untouched_pid(&self) -> u32 {
+    /// The process that it was made for, as its host knows it, as long as nobody has written to it.
+    pub fn untouched(&self) -> ProcessLocation {
         let holders: Vec<u32> = self.holders.iter().map(|(pid, _)| *pid).collect();
         match &self.bytes {
-            Holds::Memory(_) => silent::process(&holders),
-            Holds::Evidence(kept) => Some(kept.about.pid),
+            Holds::Memory(_) => ProcessLocation {
+                host: procfs::hostname().unwrap_or_default(),
+                pid: silent::process(&holders).unwrap_or_default(),
+            },
+            Holds::Evidence(kept) => ProcessLocation { host: kept.about.host.clone(), pid: kept.about.pid },
         }
-        .unwrap_or_default()
     }
 
     /// Whether the process that has this number on its host is there.

@@ -1,6 +1,7 @@
 //! Ranks of a job on this host that have not called MPI: nothing of theirs is recorded, so they are found by the environment
 //! that the launcher and `mpiscope run` gave them. Evidence files keep what was seen of them.
 
+use crate::jobs::acquire::ProcessLocation;
 use crate::jobs::launcher_environment;
 use mpiscope_target::procfs;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,12 @@ pub struct Silent {
 }
 
 impl Silent {
+    /// Whether it is this process. Older evidence files do not say on which host one was that they have kept.
+    #[must_use]
+    pub fn is(&self, place: &ProcessLocation) -> bool {
+        self.pid == place.pid && (place.host.is_empty() || self.host == place.host)
+    }
+
     fn of(rank: u32, pid: u32, host: &str) -> Self {
         let executable = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
         Self { rank, pid, host: host.to_owned(), executable, doing: String::new(), at: None }

@@ -1,6 +1,7 @@
 //! Observing the processes of a job on this host, without stopping them.
 
 use super::earlier::{Earlier, PAUSES, has};
+use crate::jobs::acquire::ProcessLocation;
 use crate::jobs::evidence::{About, Symbols};
 use crate::jobs::job::Job;
 use crate::jobs::job_image::JobImage;
@@ -90,8 +91,9 @@ impl Look {
         };
         let silent = silent_ranks(job, places, has_called);
         // Of these it was known only that they are there.
+        let place = |one: &Observation| ProcessLocation { host: one.host.clone(), pid: one.pid };
         self.observations
-            .retain(|one| one.rank.is_some() || silent.iter().all(|silent| silent.pid != one.pid));
+            .retain(|one| one.rank.is_some() || !silent.iter().any(|silent| silent.is(&place(one))));
         self.observations.extend(silent.into_iter().map(|silent| Observation {
             job: job.name.clone(),
             rank: Some(silent.rank),
@@ -139,8 +141,8 @@ impl Member for Observation {
 
 fn one(found: &JobImage, symbols: &dyn Locate, places: &Places) -> Result<Observation, crate::Error> {
     let Some((image, process)) = found.read(&places.files)? else {
-        let pid = found.untouched_pid();
-        return Ok(Observation { stage: Stage::Silent, pid, ..Observation::default() });
+        let ProcessLocation { host, pid } = found.untouched();
+        return Ok(Observation { stage: Stage::Silent, host, pid, ..Observation::default() });
     };
     let context = SymbolContext::new(&process, symbols);
     let rank = Rank::new(&image, &process, &context);

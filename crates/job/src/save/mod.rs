@@ -9,7 +9,7 @@ use self::disk::Disk;
 use crate::Error;
 use crate::base::clock::Moment;
 use crate::hosts::other_hosts::{Elsewhere, NONE_HERE};
-use crate::jobs::acquire::Entry;
+use crate::jobs::acquire::{Entry, ProcessLocation};
 use crate::jobs::connected;
 use crate::jobs::evidence::{
     About, FOLLOWED, InMemory, LONGEST_IMAGE, MANIFEST, Manifest, Recorder, SCHEMA, SYMBOLS, about_name,
@@ -180,7 +180,7 @@ impl Copied {
         let image = match found.open() {
             Ok(image) => image,
             Err(Error::Image { why: mpiscope_image::Error::NotAnImage, .. }) => {
-                return Ok(Self { about: silent(found, found.untouched_pid()), seen: None });
+                return Ok(Self { about: silent(found), seen: None });
             }
             Err(why) => return Err(why),
         };
@@ -210,6 +210,7 @@ impl Copied {
             stacks: stacks.into_iter().map(|stack| (stack.tid, stack)).collect(),
             placement: placement(found, &seen),
             pid: found.outer_pid(seen.pid).unwrap_or(seen.pid),
+            host: seen.host.clone(),
             silent: false,
             alive,
             moment,
@@ -232,12 +233,13 @@ fn placement(found: &JobImage, process: &Process) -> Option<Box<Placement>> {
     }
 }
 
-fn silent(found: &JobImage, pid: u32) -> About {
+fn silent(found: &JobImage) -> About {
+    let ProcessLocation { host, pid } = found.untouched();
     let (doing, at, callers) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let alive = found.end.as_ref().is_none_or(|end| end.ended_ns.is_none());
     let (moment, stacks, end) = (Moment::now(), BTreeMap::new(), found.end.clone());
     let tids = BTreeMap::new();
-    About { pid, silent: true, alive, moment, doing, at, stacks, callers, tids, end, placement: None }
+    About { pid, host, silent: true, alive, moment, doing, at, stacks, callers, tids, end, placement: None }
 }
 
 /// All bytes of an image that somebody may be writing to.

@@ -35,8 +35,9 @@ pub fn of_kept(job: &crate::jobs::job::Job) -> Acquired {
     for image in &job.images {
         match image.about() {
             Some(about) if about.silent => {
-                if job.silent.iter().all(|silent| silent.pid != about.pid) {
-                    found.processes.push(untouched(about.pid));
+                let place = image.untouched();
+                if !job.silent.iter().any(|silent| silent.is(&place)) {
+                    found.processes.push(untouched(place));
                 }
             }
             _ => match image.open() {
@@ -55,18 +56,17 @@ pub fn of_kept(job: &crate::jobs::job::Job) -> Acquired {
 pub fn silent(silent: &Silent) -> Entry {
     Entry {
         rank: Some(silent.rank),
-        place: ProcessLocation { host: silent.host.clone(), pid: silent.pid },
         executable: silent.executable.clone(),
-        ..untouched(silent.pid)
+        ..untouched(ProcessLocation { host: silent.host.clone(), pid: silent.pid })
     }
 }
 
 /// A process that has not called MPI: its number is known and no more.
-fn untouched(pid: u32) -> Entry {
+fn untouched(place: ProcessLocation) -> Entry {
     Entry {
         world: String::new(),
         rank: None,
-        place: ProcessLocation { host: String::new(), pid },
+        place,
         executable: PathBuf::new(),
         spawned: None,
         gone: false,

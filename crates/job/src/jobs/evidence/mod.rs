@@ -118,6 +118,9 @@ pub struct Manifest {
 pub struct About {
     /// Process id, as the host knew it.
     pub pid: u32,
+    /// The host; empty in older files.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub host: String,
     /// It had not touched its image.
     pub silent: bool,
     /// Whether it was there.

@@ -221,7 +221,7 @@ fn observe(found: &JobImage, living: Living, symbols: &dyn Locate) -> Observed {
 }
 
 fn silent(found: &JobImage) -> Observed {
-    unseen(Process::untouched(), found.untouched_pid())
+    unseen(Process::untouched(), found.untouched().pid)
 }
 
 /// A process without anything that was seen of it.

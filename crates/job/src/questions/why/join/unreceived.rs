@@ -74,7 +74,9 @@ fn places<'o>(known: &'o mut Option<Order>, seen: &Observation) -> &'o Order {
 /// Messages that wait on a communicator of a process and have no receive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unexpected {
-    /// The process, by its number.
+    /// The process: its host and its number there.
+    pub host: String,
+    #[allow(missing_docs)]
     pub pid: u32,
     /// The communicator's identity.
     pub comm: u64,
@@ -111,7 +113,8 @@ pub fn unexpected(slots: &[Slot<'_>], communicators: &Communicators) -> Vec<Unex
     }
     let counted = incoming.into_iter().filter_map(|((to, comm), senders)| {
         let receiver = slots.get(to as usize).and_then(|(_, _, seen)| *seen)?;
-        Some(Unexpected { pid: receiver.pid, comm, count: left(receiver, comm, senders) })
+        let (host, pid) = (receiver.host.clone(), receiver.pid);
+        Some(Unexpected { host, pid, comm, count: left(receiver, comm, senders) })
     });
     counted.collect()
 }
