@@ -23,6 +23,12 @@ use tempfile::NamedTempFile;
 
 /// Hosts say something every second; one that has been silent for so long is lost.
 pub const SILENCE: Duration = Duration::from_secs(8);
+/// A host that has said something so lately still saves what it knows, or sends it.
+const SPEAKS: Duration = Duration::from_secs(3);
+/// Such a host is waited for so many times as long as another one.
+const AS_LONG_AS_IT_SPEAKS: u32 = 4;
+/// What is said of it then.
+const BUSY: &str = "it was still saving what it knows; MPISCOPE_HOST_SECONDS gives it longer";
 /// How long ranks may outlive their launcher before their hosts are asked for what there is.
 const LATE: Duration = Duration::from_secs(3);
 /// Strangers that are listened to at once.
@@ -143,13 +149,20 @@ impl Gather {
 
     /// The launcher has ended, and with it, soon, the job: waits for what its hosts have to say, as long as they are there, and gives it.
     pub fn finish(&self) -> Vec<FromHost> {
-        let until = Instant::now() + patience();
-        *self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        self.finish_within(patience())
+    }
+
+    fn finish_within(&self, patience: Duration) -> Vec<FromHost> {
+        let began = Instant::now();
+        *self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(began);
         let mut hosts = self.shared.hosts();
         loop {
-            let now = Instant::now();
-            let lost = |known: &Known| now.saturating_duration_since(known.heard) > SILENCE;
-            if now >= until || hosts.iter().all(|known| known.outcome.is_some() || lost(known)) {
+            let passed = began.elapsed();
+            let is_waited_for = |known: &Known| {
+                let silent = known.heard.elapsed();
+                known.outcome.is_none() && silent <= SILENCE && (passed < patience || silent <= SPEAKS)
+            };
+            if passed >= patience * AS_LONG_AS_IT_SPEAKS || !hosts.iter().any(is_waited_for) {
                 break;
             }
             let wait = Duration::from_millis(200);
@@ -163,6 +176,7 @@ impl Gather {
 fn given(known: Known) -> FromHost {
     let evidence = match known.outcome {
         Some(outcome) => outcome,
+        None if known.heard.elapsed() <= SPEAKS => Err(BUSY.to_owned()),
         None => Err(SILENT.to_owned()),
     };
     FromHost { host: known.host, ranks: known.ranks, clock: Some(known.clock), evidence }

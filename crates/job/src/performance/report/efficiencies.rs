@@ -1,8 +1,8 @@
-//! How well ranks worked together, after the POP project: see the [report](super).
+//! How well ranks worked together: see the [report](super).
 
 use serde::Serialize;
 
-/// How well ranks worked together: see the [report](super).
+/// How well ranks worked together, after the POP project.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Efficiencies {

@@ -125,6 +125,30 @@ fn a_host_that_came_again_is_announced_once_and_lacks_only_what_it_has_not_sent(
 }
 
 #[test]
+fn a_host_that_speaks_is_waited_for_longer_and_one_that_does_not_is_not() {
+    let job = "gather-busy";
+    let gather = Gather::begin(job).unwrap();
+    let _rank = TestImage::new(job, 7, 8);
+    let mut busy = comes(&gather, &gather.secret, job, ("n7", "n7"), &[7]).unwrap();
+    let _silent = comes(&gather, &gather.secret, job, ("n8", "n8"), &[8]).unwrap();
+    let patience = SPEAKS + Duration::from_secs(1);
+    let heard = thread::scope(|scope| {
+        let heard = scope.spawn(|| gather.finish_within(patience));
+        let began = Instant::now();
+        while began.elapsed() < patience + Duration::from_secs(1) {
+            message::send(&mut busy, &Message::Alive(vec![7])).unwrap();
+            while let Message::Hosts(_) = message::receive(&mut busy).unwrap() {}
+            thread::sleep(Duration::from_millis(200));
+        }
+        sends(&mut busy, job);
+        assert!(began.elapsed() < patience * AS_LONG_AS_IT_SPEAKS);
+        heard.join().unwrap()
+    });
+    assert_eq!(missing(&heard), [("n8", &[8][..])]);
+    assert_eq!(heard.len(), 2);
+}
+
+#[test]
 fn what_a_host_sends_later_is_not_what_an_earlier_program_on_it_did() {
     let job = "gather-later";
     let gather = Gather::begin(job).unwrap();
