@@ -18,10 +18,16 @@ pub struct Worlds(Vec<String>);
 impl Worlds {
     /// Those that `processes` are in. A world that no process knows its rank in comes last.
     pub fn of<'a>(processes: impl Iterator<Item = &'a Process>) -> Self {
+        Self::in_order(processes.map(|one| (&*one.world, one.rank.is_none(), one.begin_ns)))
+    }
+
+    /// The same of what is known of each process: its world, whether it does not know its rank, and when it began, zero if that
+    /// is not known.
+    pub fn in_order<'a>(processes: impl Iterator<Item = (&'a str, bool, u64)>) -> Self {
         let mut begin: BTreeMap<&str, (bool, u64)> = BTreeMap::new();
-        for process in processes {
-            let this = (process.rank.is_none(), process.begin_ns);
-            let known = begin.entry(&process.world).or_insert(this);
+        for (world, unknown, begin_ns) in processes {
+            let this = (unknown, begin_ns.wrapping_sub(1));
+            let known = begin.entry(world).or_insert(this);
             *known = (*known).min(this);
         }
         let mut names: Vec<&str> = begin.keys().copied().collect();

@@ -49,6 +49,9 @@ pub struct Observation {
     pub host: String,
     /// Process id on its host.
     pub pid: u32,
+    /// When it began, by the clock of its host: worlds are numbered by that.
+    #[serde(default)]
+    pub begin_ns: u64,
     /// Its times have been brought to the clock of the one who looks, and are wrong by at most so many nanoseconds; none while they are
     /// those of its own host.
     #[serde(default, skip_serializing_if = "Option::is_none")]

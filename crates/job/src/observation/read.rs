@@ -76,6 +76,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
         clock_error_ns: None,
         job: process.job.clone(),
         world: process.world.clone(),
+        begin_ns: process.begin_ns,
         rank: process.rank,
         size: process.size,
         host: process.host.clone(),

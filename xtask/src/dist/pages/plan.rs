@@ -114,7 +114,17 @@ pub const PLAN: [Page; 12] = [
         file: "docs/tools.md",
         installed: true,
         programs: &[("unexpected_queue_tool.c", "during_long_queues")],
-        not_run: &[("app", NO_PROGRAM), ("latecomer", NO_PROGRAM), ("mpiscope vars --changed", NO_PROGRAM)],
+        // Beside the launcher that other pages start jobs with, which is a script, there is no library.
+        prepare: "ln -sf \"$(command -v mpirun.mpich)\" bin/mpirun",
+        not_run: &[
+            ("app", NO_PROGRAM),
+            ("latecomer", NO_PROGRAM),
+            (
+                "-shared",
+                "wants the folder of an MPI in $MPI; the tests of the matrix build and run the three tools",
+            ),
+            ("mpiscope vars --changed", NO_PROGRAM),
+        ],
         ..EMPTY
     },
     Page {

@@ -49,6 +49,8 @@ pub struct Taken {
     pub world: String,
     /// Its rank, if it knows it.
     pub rank: Option<u32>,
+    /// When it began, by the clock of its host.
+    pub begin_ns: u64,
     /// Of its threads that have called MPI and live.
     pub threads: Vec<ThreadStack>,
 }
@@ -70,8 +72,10 @@ pub fn of_job(job: &Job, symbols: &dyn Locate) -> Vec<Taken> {
     };
     let (mut processes, stacks): (Vec<_>, Vec<_>) = job.images.iter().filter_map(of).unzip();
     worlds::settle(&mut processes.iter_mut().collect::<Vec<_>>());
-    let taken =
-        |(process, threads): (Process, _)| Taken { world: process.world, rank: process.rank, threads };
+    let taken = |(process, threads): (Process, _)| {
+        let Process { world, rank, begin_ns, .. } = process;
+        Taken { world, rank, begin_ns, threads }
+    };
     processes.into_iter().zip(stacks).map(taken).collect()
 }
 
@@ -99,22 +103,26 @@ pub fn of_process(
         }
     };
     let (modules, vdso) = (live.modules().unwrap_or_default(), vdso(pid));
+    // The stop wakes whoever sleeps.
+    let doings: Vec<String> = threads.iter().map(|thread| doing(thread)).collect();
     let stopped = stop::threads(&live, &tids);
-    let stack = |(thread, stopped): (&&ThreadFacts, std::io::Result<stop::Stopped>)| match stopped {
-        Ok(stopped) => {
-            let target = Copied { live: &live, stopped: &stopped };
-            let walked = walk_from(&target, vdso, &modules, stopped.pc, &stopped.registers);
-            let show = Show { modules: &modules, words: &places.words, process };
-            ThreadStack {
-                tid: thread.tid,
-                frames: show.frames(&walked.frames, thread, &python::frames(&target, thread)),
-                doing: doing(thread),
-                part: None,
+    let stack =
+        |((thread, doing), stopped): ((&&ThreadFacts, String), std::io::Result<stop::Stopped>)| match stopped
+        {
+            Ok(stopped) => {
+                let target = Copied { live: &live, stopped: &stopped };
+                let walked = walk_from(&target, vdso, &modules, stopped.pc, &stopped.registers);
+                let show = Show { modules: &modules, words: &places.words, process };
+                ThreadStack {
+                    tid: thread.tid,
+                    frames: show.frames(&walked.frames, thread, &python::frames(&target, thread)),
+                    doing,
+                    part: None,
+                }
             }
-        }
-        Err(why) => known(process, thread, symbols, doing(thread), &refusal(pid, &why)),
-    };
-    threads.iter().zip(stopped).map(stack).collect()
+            Err(why) => known(process, thread, symbols, doing, &refusal(pid, &why)),
+        };
+    threads.iter().zip(doings).zip(stopped).map(stack).collect()
 }
 
 /// The stack of the thread of a core file that died or was written first.
@@ -145,7 +153,8 @@ pub fn of_file(file: &ProcessFile, words: &Symbolizer, symbols: &dyn Locate) -> 
         }
     };
     let threads = process.threads.iter().filter(|facts| facts.tid != 0).map(thread).collect();
-    Taken { world: process.world.clone(), rank: process.rank, threads }
+    let begin_ns = process.begin_ns;
+    Taken { world: process.world.clone(), rank: process.rank, begin_ns, threads }
 }
 
 fn kept(process: &Process, stacks: &BTreeMap<u32, ThreadStack>, symbols: &dyn Locate) -> Vec<ThreadStack> {

@@ -1,7 +1,7 @@
 //! Stacks of many threads as one tree.
 
 use super::{Taken, ThreadStack};
-use crate::jobs::worlds::Members;
+use crate::jobs::worlds::{Members, Worlds};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -29,18 +29,15 @@ pub struct Node {
     pub calls: Vec<Node>,
 }
 
-/// Merges the stacks of a job. Worlds are numbered in the order in which they come.
+/// Merges the stacks of a job: by rank, so that what the first of them does comes first.
 #[must_use]
 pub fn merge(taken: &[Taken]) -> Stacks {
     let mut stacks = Stacks::default();
-    let mut worlds: Vec<&str> = Vec::new();
+    let worlds = Worlds::in_order(taken.iter().map(|one| (&*one.world, one.rank.is_none(), one.begin_ns)));
     let mut notes: BTreeMap<&str, Members> = BTreeMap::new();
-    for process in taken {
-        let known = worlds.iter().position(|world| *world == process.world);
-        let world = known.unwrap_or_else(|| {
-            worlds.push(&process.world);
-            worlds.len() - 1
-        });
+    let mut all: Vec<(usize, &Taken)> = taken.iter().map(|one| (worlds.number(&one.world), one)).collect();
+    all.sort_by_key(|(world, one)| (*world, one.rank.is_none(), one.rank));
+    for (world, process) in all {
         for stack in &process.threads {
             add(&mut stacks.tree, stack, (world, process.rank));
             if let Some(part) = &stack.part {
@@ -93,7 +90,7 @@ mod tests {
     fn process(rank: u32, frames: &[&str], doing: &str) -> Taken {
         let frames = frames.iter().map(|frame| (*frame).to_owned()).collect();
         let stack = ThreadStack { tid: 7, frames, doing: doing.into(), part: None };
-        Taken { world: "w".into(), rank: Some(rank), threads: vec![stack] }
+        Taken { world: "w".into(), rank: Some(rank), begin_ns: 7, threads: vec![stack] }
     }
 
     #[test]
@@ -108,6 +105,20 @@ mod tests {
             "    solve at a.c:3 (ranks [0-1])",
             "      in MPI_Recv",
             "    computing (rank 2)",
+        ];
+        assert_eq!(merge(&taken).lines(), wanted);
+    }
+
+    #[test]
+    fn ranks_come_in_order_and_worlds_as_they_began_wherever_they_were_found() {
+        let spawned = Taken { world: "a".into(), begin_ns: 9, ..process(0, &["child at b.c:1"], "") };
+        let taken =
+            [spawned, process(1, &["main at a.c:9"], "in MPI_Recv"), process(0, &["main at a.c:8"], "")];
+        let wanted = [
+            "  main at a.c:8 (rank 0)",
+            "  main at a.c:9 (rank 1)",
+            "    in MPI_Recv",
+            "  child at b.c:1 (rank 1.0)",
         ];
         assert_eq!(merge(&taken).lines(), wanted);
     }

@@ -55,6 +55,22 @@ mod tests {
     use crate::questions::why::snapshot;
 
     #[test]
+    fn worlds_are_numbered_as_they_began_wherever_their_processes_were_found() {
+        let one = |world: &str, begin_ns| Observation {
+            world: world.to_owned(),
+            rank: Some(0),
+            size: Some(1),
+            begin_ns,
+            ..Observation::default()
+        };
+        // What has not begun yet, or was saved by an older version, comes last.
+        let seen = [one("child", 9), one("unknown", 0), one("parent", 7)];
+        let joined = Joined::of(&seen);
+        let found = joined.processes().map(|(_, world, _, seen)| (world, seen.world.as_str()));
+        assert_eq!(found.collect::<Vec<_>>(), [(0, "parent"), (1, "child"), (2, "unknown")]);
+    }
+
+    #[test]
     fn sizes_that_an_image_claims_cost_neither_time_nor_memory() {
         let comm = |identity, size| Communicator { identity, size, ..Communicator::default() };
         let claims = |rank, size: u32| Observation {

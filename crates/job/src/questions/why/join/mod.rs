@@ -32,6 +32,7 @@ use super::snapshot::{
     Receive, Signature, Snapshot, Thread, Wait,
 };
 use crate::jobs::losses;
+use crate::jobs::worlds::Worlds;
 use crate::observation::{self, Action, Observation, Stage};
 use communicators::Communicators;
 use parties::Parties;
@@ -45,23 +46,18 @@ const MOST_RANKS: u32 = 1 << 24;
 /// Ranks that nobody has seen, of all worlds: images may claim any number, and whoever is not listed is somebody who may act.
 const MOST_UNSEEN: usize = 1 << 20;
 
-/// Worlds in the order in which they are first seen, and where the processes of each are.
-#[derive(Debug, Default)]
+/// The worlds, and where the processes of each are.
+#[derive(Debug)]
 struct Places {
-    worlds: Vec<String>,
+    worlds: Worlds,
     /// By world and rank.
     index: HashMap<(usize, u32), ProcessIndex>,
 }
 
 impl Places {
-    fn world(&mut self, name: &str) -> usize {
-        match self.worlds.iter().position(|known| known == name) {
-            Some(world) => world,
-            None => {
-                self.worlds.push(name.to_owned());
-                self.worlds.len() - 1
-            }
-        }
+    fn of(observations: &[Observation]) -> Self {
+        let worlds = observations.iter().map(|seen| (&*seen.world, seen.rank.is_none(), seen.begin_ns));
+        Self { worlds: Worlds::in_order(worlds), index: HashMap::new() }
     }
 
     fn process(&self, world: usize, rank: u32) -> Option<ProcessIndex> {
@@ -131,15 +127,15 @@ fn joined(observations: &[Observation]) -> (Vec<Slot<'_>>, Communicators) {
 
 /// The same with so many processes that nobody has seen.
 fn side_by_side(observations: &[Observation], most_unseen: usize) -> (Vec<Slot<'_>>, Communicators) {
-    let mut places = Places::default();
+    let mut places = Places::of(observations);
     let mut slots: Vec<Slot<'_>> = Vec::new();
     for observation in observations {
-        let world = places.world(&observation.world);
+        let world = places.worlds.number(&observation.world);
         // A process that does not know its rank yet comes after those that do.
         let rank = observation.rank.unwrap_or(u32::MAX);
         slots.push((world, rank, Some(observation)));
     }
-    unseen(observations, &mut places, &mut slots, most_unseen);
+    unseen(observations, &places.worlds, &mut slots, most_unseen);
     slots.sort_by_key(|(world, rank, seen)| (*world, *rank, seen.map(|o| o.pid)));
     for (index, (world, rank, _)) in (0..).zip(&slots) {
         places.index.entry((*world, *rank)).or_insert(index);
@@ -149,19 +145,14 @@ fn side_by_side(observations: &[Observation], most_unseen: usize) -> (Vec<Slot<'
 }
 
 /// Adds the ranks of every world that nobody has observed.
-fn unseen<'a>(
-    observations: &'a [Observation],
-    places: &mut Places,
-    slots: &mut Vec<Slot<'a>>,
-    mut left: usize,
-) {
+fn unseen<'a>(observations: &'a [Observation], worlds: &Worlds, slots: &mut Vec<Slot<'a>>, mut left: usize) {
     if left == 0 {
         return;
     }
-    let mut worlds: HashMap<usize, (u32, Vec<bool>)> = HashMap::new();
+    let mut found: HashMap<usize, (u32, Vec<bool>)> = HashMap::new();
     for observation in observations {
-        let world = places.world(&observation.world);
-        let (size, seen) = worlds.entry(world).or_default();
+        let world = worlds.number(&observation.world);
+        let (size, seen) = found.entry(world).or_default();
         *size = (*size).max(observation.size.unwrap_or(0).min(MOST_RANKS));
         if let Some(rank) = observation.rank.filter(|rank| *rank < MOST_RANKS) {
             let rank = rank as usize;
@@ -169,11 +160,10 @@ fn unseen<'a>(
             seen.iter_mut().skip(rank).take(1).for_each(|seen| *seen = true);
         }
     }
-    for (world, (size, seen)) in worlds {
+    for (world, (size, seen)) in found {
         let known = |rank: &u32| seen.get(*rank as usize).copied().unwrap_or(false);
         // Processes that are there and do not know their rank yet are some of them.
-        let nameless =
-            observations.iter().filter(|o| o.rank.is_none() && places.worlds.get(world) == Some(&o.world));
+        let nameless = observations.iter().filter(|o| o.rank.is_none() && worlds.number(&o.world) == world);
         let missing = (0..size).filter(|rank| !known(rank)).skip(nameless.count());
         let missing: Vec<u32> = missing.take(left).collect();
         left -= missing.len();
