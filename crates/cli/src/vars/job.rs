@@ -105,7 +105,7 @@ fn add_unexpected(ranks: &mut [Rank]) {
     let found = why::unexpected(&observations);
     for rank in ranks {
         let (host, pid) = (&rank.process.host, rank.process.pid);
-        let is_it = |found: &&Unexpected| (&found.host, found.pid) == (host, pid);
+        let is_it = |found: &&Unexpected| (&found.process.host, found.process.pid) == (host, pid);
         let counted = |comm| found.iter().filter(is_it).find(|found| found.comm == comm);
         let unexpected =
             bound::unexpected(&rank.variables.bound, |comm| counted(comm).map_or(0, |found| found.count));

@@ -152,14 +152,9 @@ fn places(job: &Job, hosts: &SystemHosts) -> Vec<(String, BTreeSet<u32>)> {
     // Only rank 0 knows all others: where it is on another host, that one is asked who there is.
     if known(&places) < size(job, &files) {
         let whom = |pids: &BTreeSet<u32>| Whom { pids: pids.clone(), ..Whom::default() };
-        let directories: Vec<(&String, Whom)> =
-            places.iter().take(MOST_DIRECTORIES).map(|(host, pids)| (host, whom(pids))).collect();
-        let owner = Users::only(job.owner);
-        for answer in
-            parallel::ask(&directories, |(host, whom)| hosts.ask(host, whom, &owner)).into_iter().flatten()
-        {
-            let own = answer.processes.into_iter().map(|entry| entry.place);
-            own.chain(answer.elsewhere).for_each(|place| add(&mut places, place));
+        let directories = places.iter().map(|(host, pids)| (host, whom(pids)));
+        for place in who_else(hosts, job.owner, directories) {
+            add(&mut places, place);
         }
     }
     for host in job.announced.iter().filter(|host| !hosts.here(host)) {
@@ -173,8 +168,24 @@ fn places(job: &Job, hosts: &SystemHosts) -> Vec<(String, BTreeSet<u32>)> {
 /// Processes by host.
 type Places = BTreeMap<String, BTreeSet<u32>>;
 
-/// Hosts that are asked who else there is: those of rank 0 of each world that the ranks here know of.
+/// Hosts that are asked who else there is: rank 0 of a world knows all its ranks, the others know rank 0.
 const MOST_DIRECTORIES: usize = 4;
+
+/// Processes that some hosts know of, their own and others.
+fn who_else<'a>(
+    hosts: &SystemHosts,
+    owner: u32,
+    directories: impl Iterator<Item = (&'a String, Whom)>,
+) -> Vec<ProcessLocation> {
+    let (directories, owner): (Vec<_>, _) =
+        (directories.take(MOST_DIRECTORIES).collect(), Users::only(owner));
+    let answers = parallel::ask(&directories, |(host, whom)| hosts.ask(host, whom, &owner));
+    let places = answers
+        .into_iter()
+        .flatten()
+        .flat_map(|answer| answer.processes.into_iter().map(|entry| entry.place).chain(answer.elsewhere));
+    places.collect()
+}
 
 /// Ranks of the largest world that has ranks here.
 fn size(job: &Job, files: &Arc<Files>) -> usize {

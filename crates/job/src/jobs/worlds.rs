@@ -26,6 +26,7 @@ impl Worlds {
     pub fn in_order<'a>(processes: impl Iterator<Item = (&'a str, bool, u64)>) -> Self {
         let mut begin: BTreeMap<&str, (bool, u64)> = BTreeMap::new();
         for (world, unknown, begin_ns) in processes {
+            // Zero comes last.
             let this = (unknown, begin_ns.wrapping_sub(1));
             let known = begin.entry(world).or_insert(this);
             *known = (*known).min(this);

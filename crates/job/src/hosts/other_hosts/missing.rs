@@ -16,9 +16,11 @@ pub fn ranks(job: &Job) -> Option<String> {
     let size = || job.images.iter().find_map(|image| image.read(&files).ok().flatten()?.1.size);
     let size = (worlds.len() == 1).then(size)??;
     let silent = job.silent.iter().map(|silent| silent.rank);
-    // Those of this host that have not called MPI have no image.
+    let seen: BTreeSet<u32> = seen.iter().filter_map(|entry| entry.rank).chain(silent).collect();
+    sentence(size, seen.iter().copied())?;
+    // Those of this host that have not called MPI have no image, and all its processes are gone through for them.
     let here = silent::ranks(job.owner, &job.name, |_, _| false).into_iter().map(|silent| silent.rank);
-    sentence(size, seen.iter().filter_map(|entry| entry.rank).chain(silent).chain(here))
+    sentence(size, seen.into_iter().chain(here))
 }
 
 fn sentence(size: u32, seen: impl Iterator<Item = u32>) -> Option<String> {

@@ -1,9 +1,9 @@
 //! A job without a process on this host: all its hosts are asked by its name.
 
 use super::several::Jobs;
-use super::{Elsewhere, missing, open, words};
+use super::{Elsewhere, missing, open, who_else, words};
 use crate::base::parallel;
-use crate::jobs::acquire::{Hosts, SystemHosts, Users, Whom, same_host};
+use crate::jobs::acquire::{Hosts, SystemHosts, Whom, same_host};
 use crate::jobs::evidence::Evidence;
 use crate::jobs::job::NONE_HERE;
 use crate::jobs::job::{Job, Parts};
@@ -12,8 +12,7 @@ use crate::sources::host_identity::HostIdentity;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Hosts that are asked who else there is, and how often.
-const MOST_DIRECTORIES: usize = 4;
+/// How often hosts are asked that others have named.
 const MOST_ROUNDS: u32 = 4;
 
 /// Adds the ranks of all hosts to those that are here, if some are.
@@ -21,6 +20,7 @@ pub fn join(job: &mut Job, parts: &Parts, hosts: &SystemHosts, pause: Duration, 
     let mut all = Gathering::new(job, hosts);
     let mut next = parts.hosts.clone();
     next.retain(|host| job.images.is_empty() || !hosts.here(host));
+    let mut missing = None;
     for _ in 0..MOST_ROUNDS {
         let answers = parallel::ask(&next, |host| {
             let bytes = hosts.remote().output(host, &words(&parts.name, pause, stacks), pause);
@@ -34,8 +34,8 @@ pub fn join(job: &mut Job, parts: &Parts, hosts: &SystemHosts, pause: Duration, 
             (job.images, job.silent, job.name) = (Vec::new(), Vec::new(), parts.name.clone());
             return Elsewhere { not_seen: vec![several], ..Elsewhere::default() };
         }
-        // Who has started the job learns of its hosts one after the other, and some ranks know of all.
-        if missing::ranks(job).is_some() {
+        missing = all.unexplained(job);
+        if missing.is_some() {
             next = all.unknown(job, parts, hosts);
         }
         if next.is_empty() {
@@ -43,12 +43,9 @@ pub fn join(job: &mut Job, parts: &Parts, hosts: &SystemHosts, pause: Duration, 
         }
     }
     let mut elsewhere = all.elsewhere;
-    match missing::ranks(job).filter(|_| all.failures.is_empty() && !all.ended) {
-        Some(missing) => {
-            elsewhere.not_seen.push(format!("{missing}, on no host that is known to have ranks of the job"))
-        }
-        None => elsewhere.lacks(all.failures),
-    }
+    elsewhere.lacks(all.failures);
+    let nowhere = |missing| format!("{missing}, on no host that is known to have ranks of the job");
+    elsewhere.not_seen.extend(missing.map(nowhere));
     if job.images.is_empty() && job.silent.is_empty() && elsewhere.not_seen.is_empty() {
         elsewhere.not_seen.push(nobody(parts));
     }
@@ -102,18 +99,19 @@ impl Gathering {
         self.elsewhere.not_seen.extend(manifest.not_seen.iter().map(|why| format!("{host}: {why}")));
     }
 
-    /// Hosts that have not been asked, and that have ranks of the job as those say that have answered, or who has started it by now.
+    /// Ranks that nobody has, where each host that was asked has some.
+    fn unexplained(&self, job: &Job) -> Option<String> {
+        (self.failures.is_empty() && !self.ended).then(|| missing::ranks(job))?
+    }
+
+    /// Who has started the job learns of its hosts one after the other, and some ranks know of all: hosts that have not been asked, and that have ranks of the job as those say that have answered, or who has started it by now.
     fn unknown(&self, job: &Job, parts: &Parts, hosts: &SystemHosts) -> Vec<String> {
         let mut named: BTreeSet<String> =
             hosts.announced(&(job.owner, parts.name.clone())).into_iter().collect();
-        let answered = self.asked.iter().filter(|(_, has_ranks)| **has_ranks).map(|(host, _)| host);
-        let answered: Vec<&String> = answered.take(MOST_DIRECTORIES).collect();
         let whom = Whom { jobs: [parts.name.clone()].into(), ..Whom::default() };
-        let answers = parallel::ask(&answered, |host| hosts.ask(host, &whom, &Users::only(job.owner)));
-        for found in answers.into_iter().flatten() {
-            let own = found.processes.into_iter().map(|entry| entry.place);
-            named.extend(own.chain(found.elsewhere).map(|place| place.host));
-        }
+        let answered = self.asked.iter().filter(|(_, has_ranks)| **has_ranks);
+        let known = who_else(hosts, job.owner, answered.map(|(host, _)| (host, whom.clone())));
+        named.extend(known.into_iter().map(|place| place.host));
         let asked = |host: &String| self.asked.keys().any(|known| same_host(known, host));
         named.into_iter().filter(|host| !asked(host) && !hosts.here(host)).collect()
     }

@@ -7,6 +7,7 @@
 //! missing are those.
 
 use super::{Slot, communicators::Communicators};
+use crate::jobs::acquire::ProcessLocation;
 use crate::observation::{self, Observation};
 use crate::questions::why::snapshot::{Message, Process, ProcessIndex};
 use mpiscope_image::derive::unexpected::{self, Outstanding, Posted};
@@ -74,10 +75,8 @@ fn places<'o>(known: &'o mut Option<Order>, seen: &Observation) -> &'o Order {
 /// Messages that wait on a communicator of a process and have no receive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unexpected {
-    /// The process: its host and its number there.
-    pub host: String,
-    #[allow(missing_docs)]
-    pub pid: u32,
+    /// The process.
+    pub process: ProcessLocation,
     /// The communicator's identity.
     pub comm: u64,
     /// How many there are.
@@ -113,8 +112,8 @@ pub fn unexpected(slots: &[Slot<'_>], communicators: &Communicators) -> Vec<Unex
     }
     let counted = incoming.into_iter().filter_map(|((to, comm), senders)| {
         let receiver = slots.get(to as usize).and_then(|(_, _, seen)| *seen)?;
-        let (host, pid) = (receiver.host.clone(), receiver.pid);
-        Some(Unexpected { host, pid, comm, count: left(receiver, comm, senders) })
+        let process = ProcessLocation { host: receiver.host.clone(), pid: receiver.pid };
+        Some(Unexpected { process, comm, count: left(receiver, comm, senders) })
     });
     counted.collect()
 }
