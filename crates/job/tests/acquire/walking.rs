@@ -195,8 +195,6 @@ fn equal_numbers(host: &str) -> Fake {
             }
         });
     }
-    fake.images = places.map(|(home, number)| image(home, 10, number.cast_unsigned())).to_vec();
-    fake.announced.insert("j".into(), ["a", "b", "c"].map(str::to_owned).to_vec());
     fake
 }
 
@@ -206,10 +204,14 @@ fn processes_of_several_hosts_may_have_the_same_number() {
     for (host, _) in &all {
         let found = acquire(&equal_numbers(host), Start::Pids(vec![10]), true).unwrap();
         assert_eq!(pids(&found), all, "from {host}: {:?}", found.problems);
+        let ranks = found.processes.iter().map(|entry| entry.rank);
+        assert_eq!(ranks.collect::<Vec<_>>(), [Some(0), Some(1), Some(2)], "from {host}");
         assert!(found.problems.is_empty(), "{:?}", found.problems);
     }
     // A host that does not answer is no reason to take its ranks for those of another.
-    let fake = Fake { silent: Some("c".into()), ..equal_numbers("login") };
+    let mut fake = Fake { silent: Some("c".into()), ..equal_numbers("login") };
+    fake.images = [("a", 0), ("b", 1), ("c", 2)].map(|(home, rank)| image(home, 10, rank)).to_vec();
+    fake.announced.insert("j".into(), ["a", "b", "c"].map(str::to_owned).to_vec());
     let jobs = [((7, "j".to_owned()), BTreeSet::new())].into();
     let scope = Scope { remote: true, users: Users::only(7), jobs };
     let found = acquire::acquire(&fake, Start::Pids(Vec::new()), &scope).unwrap();
