@@ -360,6 +360,9 @@ pub struct Process {
     pub marks: W64,
     /// When it did so last, in ticks.
     pub marked_at: W64,
+    /// The [rank that the launcher meant](crate::launcher::rank) the process to have, plus one; zero if it gave none. It may differ from
+    /// `rank`: a launcher of another library makes each process a world of its own.
+    pub launcher_rank: W64,
 }
 
 codes! {

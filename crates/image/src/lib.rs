@@ -34,6 +34,7 @@ pub mod derive;
 pub mod faults;
 mod functions;
 pub mod history;
+pub mod launcher;
 pub mod layout;
 pub mod mapped;
 pub mod mixture;

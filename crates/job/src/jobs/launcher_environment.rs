@@ -1,5 +1,7 @@
 //! What a process learns of its place in the job from the environment that its launcher gave it.
 
+use mpiscope_image::launcher;
+
 /// What a launcher says to a rank.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LauncherEnvironment {
@@ -13,9 +15,6 @@ pub struct LauncherEnvironment {
     pub pmi_fd: Option<i32>,
 }
 
-/// Variables that hold the rank, the most trustworthy first.
-const RANKS: &[&str] =
-    &["PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PALS_RANKID", "ALPS_APP_PE", "MV2_COMM_WORLD_RANK"];
 /// Variables that hold how many ranks are on this host.
 const LOCAL_SIZES: &[&str] =
     &["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PALS_LOCAL_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE"];
@@ -26,10 +25,8 @@ const JOBS: &[&str] = &["PMIX_NAMESPACE", "PALS_APID", "ALPS_APP_ID"];
 #[must_use]
 pub fn place(get: impl Fn(&str) -> Option<String>) -> Option<LauncherEnvironment> {
     let number = |name: &&str| get(name)?.parse::<u32>().ok();
-    // Slurm's batch script has a "rank" as well; only a job step is a launch.
     let step = get("SLURM_STEP_ID").filter(|id| id.parse::<u32>().is_ok());
-    let slurm_rank = step.as_ref().and_then(|_| number(&"SLURM_PROCID"));
-    let rank = RANKS.iter().find_map(number).or(slurm_rank);
+    let rank = launcher::rank(|name| number(&name.to_str().ok()?));
     let local_rank = number(&"MPI_LOCALRANKID");
     rank.or(local_rank)?;
     let slurm_job = || Some(format!("{}.{}", get("SLURM_JOB_ID")?, step.clone()?));

@@ -48,6 +48,8 @@ pub struct Process {
     pub rank: Option<u32>,
     /// Size of `MPI_COMM_WORLD`, if known.
     pub size: Option<u32>,
+    /// The rank that the launcher meant it to have, if it said so. Another one than `rank` where the launcher is of another library.
+    pub launcher_rank: Option<u32>,
     /// Process id in its own name space; zero while nobody has claimed the image.
     pub pid: u32,
     /// Host, or empty.
@@ -204,6 +206,7 @@ impl Process {
         Self {
             rank: None,
             size: None,
+            launcher_rank: None,
             pid: 0,
             host: String::new(),
             world: String::new(),
@@ -239,6 +242,8 @@ impl Process {
         let size = facts.size.get();
         self.rank = derive::members::own_rank(facts);
         self.size = Some(size).filter(|size| *size != 0);
+        self.launcher_rank =
+            facts.launcher_rank.get().checked_sub(1).and_then(|rank| u32::try_from(rank).ok());
         self.host = facts.host.text().into_owned();
         self.world = facts.world.text().into_owned();
         self.job = facts.job.text().into_owned();

@@ -45,6 +45,9 @@ pub struct Observation {
     pub rank: Option<u32>,
     /// Processes in its world, if it knows.
     pub size: Option<u32>,
+    /// The rank that its launcher meant it to have, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launcher_rank: Option<u32>,
     /// Host.
     pub host: String,
     /// Process id on its host.

@@ -79,6 +79,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
         begin_ns: process.begin_ns,
         rank: process.rank,
         size: process.size,
+        launcher_rank: process.launcher_rank,
         host: process.host.clone(),
         pid: process.pid,
         stage: Stage::of(process.state),

@@ -196,6 +196,9 @@ pub fn others(found: &JobImage, process: &Process, places: &Places) -> Vec<u32> 
 
 /// Where in the user's code a thread sleeps, if it does and that is known.
 pub fn at(found: &JobImage, process: &Process, places: &Places, tid: u32) -> Option<String> {
+    if let Some(about) = found.about() {
+        return about.at.get(&tid).cloned();
+    }
     System::of(found, process, places).at(tid)
 }
 

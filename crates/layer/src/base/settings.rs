@@ -82,6 +82,11 @@ pub fn number(name: &std::ffi::CStr) -> Option<usize> {
     variable(name)?.to_str().ok()?.trim().parse().ok()
 }
 
+/// The same of numbers that launchers give.
+pub fn small_number(name: &std::ffi::CStr) -> Option<u32> {
+    u32::try_from(number(name)?).ok()
+}
+
 /// What `MPISCOPE_RECORD_`*name* says: 0 or 1. Nothing if it is not set or says something else.
 pub fn switch(name: &str) -> Option<bool> {
     let name = std::ffi::CString::new(format!("MPISCOPE_RECORD_{name}")).ok()?;

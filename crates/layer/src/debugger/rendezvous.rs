@@ -8,7 +8,7 @@
 
 use super::process_descriptor::{self, ProcessDescriptor};
 use crate::base::complaint::complain;
-use crate::base::settings::variable;
+use crate::base::settings::{self, variable};
 use crate::base::{limits, meeting_place};
 use std::ffi::CStr;
 use std::fs::File;
@@ -141,7 +141,7 @@ fn launcher() -> Option<i32> {
 }
 
 fn number(names: &[&CStr]) -> Option<u32> {
-    names.iter().find_map(|name| variable(name)?.to_str().ok()?.parse().ok())
+    names.iter().find_map(|name| settings::small_number(name))
 }
 
 #[cfg(test)]

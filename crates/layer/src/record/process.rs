@@ -5,8 +5,8 @@ use crate::base::{image, settings};
 use crate::interpose::resolver::symbol;
 use crate::record::modules;
 use mpi_abi::{Abi, COUNT, FunctionId};
-use mpiscope_image::Writer;
 use mpiscope_image::layout::{Chars, FunctionRecord, Note, Process, SectionKind, State};
+use mpiscope_image::{Writer, launcher};
 use std::ffi::{CStr, c_char, c_int};
 
 /// The process's own record.
@@ -26,8 +26,12 @@ pub fn describe_process<A: Abi>(library: &CStr) {
         process.pid.set(image::own_pid());
         // SAFETY: no arguments, always succeeds.
         process.ppid.set(unsafe { libc::getppid() }.unsigned_abs());
-        process.rank.set(number(&[c"PMI_RANK", c"PMIX_RANK", c"OMPI_COMM_WORLD_RANK"]).unwrap_or(u32::MAX));
-        process.size.set(number(&[c"PMI_SIZE", c"OMPI_COMM_WORLD_SIZE"]).unwrap_or(0));
+        let launcher_rank = launcher::rank(settings::small_number);
+        process.rank.set(launcher_rank.unwrap_or(u32::MAX));
+        process.launcher_rank.set(launcher_rank.map_or(0, |rank| u64::from(rank) + 1));
+        let size =
+            settings::small_number(c"PMI_SIZE").or_else(|| settings::small_number(c"OMPI_COMM_WORLD_SIZE"));
+        process.size.set(size.unwrap_or(0));
         process.abi.set(u32::from(A::CODE.0));
         process.mpi_version.set(mpi_version());
         process.recording.set(settings::recording());
@@ -70,10 +74,6 @@ fn describe_functions(writer: &Writer) {
         record.base.set(base);
         record.operation.set(operation);
     }
-}
-
-fn number(names: &[&CStr]) -> Option<u32> {
-    names.iter().find_map(|name| settings::variable(name)?.to_str().ok()?.parse().ok())
 }
 
 /// This host's name.

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::process::Command;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::{Family, Library};
 use mpiscope_testkit::program::{Needs, Program};
 use mpiscope_testkit::trials::checked;
-use mpiscope_testkit::{paths, run, schema};
+use mpiscope_testkit::{paths, report, run, schema};
 use serde_json::Value;
 
-use crate::subject::{LIMIT, Subject};
+use crate::subject::{Form, LIMIT, Subject, word};
 
 /// The trials of a library, among all that are there.
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>, all: &[Library]) -> Vec<Trial> {
@@ -22,9 +22,15 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>, all: &[Library]) -
     let mut trials = vec![checked(name("doctor_finds_nothing_wrong_with_its_own_launcher"), fine)];
     let open = |library: &Library| library.family == Family::OpenMpi;
     if let Some(other) = all.iter().find(|other| open(other) != open(library)).cloned() {
-        let (subject, own) = (Arc::clone(subject), Arc::clone(library));
-        let wrong = move || another_launcher(&subject, &own, &other);
+        let (checks, own, its) = (Arc::clone(subject), Arc::clone(library), other.clone());
+        let wrong = move || another_launcher(&checks, &own, &its);
         trials.push(checked(name("doctor_names_a_launcher_of_another_library"), wrong));
+        let (subject, own) = (Arc::clone(subject), Arc::clone(library));
+        let alone = move || each_is_alone(&subject, &own, &other);
+        trials.push(checked(
+            name("a_run_whose_launcher_is_of_another_library_says_that_it_is_not_one_job"),
+            alone,
+        ));
     }
     trials
 }
@@ -53,6 +59,28 @@ fn another_launcher(subject: &Subject, library: &Library, other: &Library) -> Re
     }
     ensure!(status == Some(1) && fit["result"] == "problem", "status {status:?}: {checks:#?}");
     ensure!(fit["remedy"].to_string().contains("start it with"), "{checks:#?}");
+    Ok(())
+}
+
+/// Nothing hangs and nothing fails: only that the ranks do not know of each other is wrong.
+fn each_is_alone(subject: &Subject, library: &Library, launcher: &Library) -> Result<()> {
+    const RANKS: usize = 3;
+    let program = Program { name: "collectives_agree", ranks: RANKS, needs: Needs::Nothing };
+    let binary = subject.binary(&program, library)?;
+    let ran = subject.launch(launcher, RANKS, Form::AroundLauncher, &[word(&binary)], &|_| {})?;
+    ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
+    let found = report::read(&ran.out())?.findings;
+    let [finding] = found.as_slice() else {
+        bail!("not one finding but {found:#?}\n{}", ran.outcome.describe())
+    };
+    ensure!(finding.kind == "not-one-job" && finding.ranks == "0,1.0,2.0", "{finding:#?}");
+    ensure!(ran.outcome.stderr.contains("finding: not one job: 3 processes"), "{}", ran.outcome.describe());
+    let saved = ran.out().join("evidence.mpiscope");
+    let why = run::bounded(
+        Command::new(paths::mpiscope().context("no mpiscope command")?).arg("why").arg(saved),
+        LIMIT,
+    )?;
+    ensure!(why.code() == 1 && why.stdout.starts_with("not one job: 3 processes"), "{}", why.describe());
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Members that ended without a collective that the others have been in.
 
-use super::{Finding, Kind, MOST};
+use super::{Finding, Kind};
 use crate::questions::why::collectives::parts;
 use crate::questions::why::words::ranks;
 use crate::questions::why::{Collective, CommIndex, Process, ProcessIndex, Snapshot, Words};
@@ -17,7 +17,7 @@ pub fn never_entered(snapshot: &Snapshot, words: &Words<'_>, differ: &[CommIndex
         }
     }
     let found = last.into_iter().filter(|(comm, _)| !differ.contains(comm));
-    found.filter_map(|(comm, _)| absent(snapshot, words, comm)).take(MOST).collect()
+    found.filter_map(|(comm, _)| absent(snapshot, words, comm)).collect()
 }
 
 fn absent(snapshot: &Snapshot, words: &Words<'_>, comm: CommIndex) -> Option<Finding> {

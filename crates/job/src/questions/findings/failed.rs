@@ -1,6 +1,6 @@
 //! Calls that returned an error, where the program asked for that and went on.
 
-use super::{Finding, Kind, MOST, who};
+use super::{Finding, Kind, Whose};
 use crate::jobs::worlds::Members;
 use crate::observation::Observation;
 use crate::observation::faults;
@@ -45,14 +45,14 @@ const WRONG_USE: [&str; 33] = [
 ];
 
 /// One finding for each line and error class.
-pub fn calls(observations: &[Observation]) -> Vec<Finding> {
+pub(super) fn calls(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
     let mut found: BTreeMap<(&str, Option<&str>, &str), (Members, u64)> = BTreeMap::new();
     for seen in observations {
         for fault in seen.faults.iter().filter(|fault| fault.kind == faults::Kind::Failed) {
             if let Some(error) = fault.error.as_deref().filter(|error| WRONG_USE.contains(error)) {
                 let line = (fault.function.as_str(), fault.place.as_deref(), error);
                 let (ranks, times) = found.entry(line).or_default();
-                ranks.join(who(observations, seen));
+                ranks.join(whose.who(seen));
                 *times = times.saturating_add(fault.times);
             }
         }
@@ -71,7 +71,7 @@ pub fn calls(observations: &[Observation]) -> Vec<Finding> {
                 line: place.map(str::to_owned),
             }
         };
-    found.into_iter().take(MOST).map(finding).collect()
+    found.into_iter().map(finding).collect()
 }
 
 #[cfg(test)]
@@ -93,6 +93,10 @@ mod tests {
             times,
         };
         Observation { world: "w".into(), rank: Some(rank), faults: vec![fault], ..Observation::default() }
+    }
+
+    fn calls(observations: &[Observation]) -> Vec<Finding> {
+        super::calls(observations, &Whose::of(observations))
     }
 
     #[test]

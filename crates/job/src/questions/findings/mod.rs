@@ -11,6 +11,7 @@
 //! faults that calls were seen to make ──────────────────────► truncated messages, requests freed while active, calls that failed
 //! objects that were not freed ──────────────────────────────► handles leaked, requests never completed
 //! what stands open at MPI_Finalize ─────────────────────────► finalized with work pending
+//! ranks that the launcher gave, and those of the worlds ────► not one job
 //! ```
 //!
 //! The same model and the same comparisons as those of [`why`](super::why). Only what is certain is a finding: what has fallen out of the
@@ -26,17 +27,20 @@ mod strict;
 mod wrong_ends;
 
 use super::why::messages::Pairs;
-use super::why::{Message, Mismatch, Peer, ProcessIndex, Receive, Snapshot, Words, disagreements, whole};
-use crate::jobs::worlds::Members;
+use super::why::{
+    Message, Mismatch, Peer, ProcessIndex, RIGHT_LAUNCHER, Receive, Snapshot, Words, disagreements, whole,
+    worlds,
+};
+use crate::jobs::worlds::{Members, Worlds};
 use crate::model::objects::Kind as Object;
 use crate::observation::{Observation, Stage};
 use crate::questions::leaks::Leak;
 use serde::Serialize;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// Findings of one kind that are listed.
-const MOST: usize = 64;
+/// Findings of one kind that are listed, with one more that says of how many the others are.
+const MOST: usize = 256;
 
 /// What sort of finding it is: a stable word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -69,6 +73,8 @@ impl Kind {
     pub const REQUEST_FREED_ACTIVE: Self = Self("request-freed-active");
     /// A call returned an error of a class that says that its arguments, or the moment, were wrong.
     pub const CALL_FAILED: Self = Self("call-failed");
+    /// A launcher meant the processes to be one job, and each is alone in its world.
+    pub const NOT_ONE_JOB: Self = Self("not-one-job");
     /// `MPI_Finalize` was called while something was to be ended first.
     pub const WORK_PENDING: Self = Self("finalize-with-work-pending");
 }
@@ -92,19 +98,21 @@ pub struct Finding {
 pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     let snapshot = whole(observations, "its records are missing");
     let words = Words::new(&snapshot);
+    let whose = Whose::of(observations);
     let differ = disagreements(&snapshot);
-    let mut found = mismatches(&differ, &words);
-    found.extend(wrong_ends::truncated(observations, &snapshot, &words));
+    let mut found: Vec<Finding> = singletons(&words).into_iter().collect();
+    found.extend(mismatches(&differ, &words));
+    found.extend(wrong_ends::truncated(observations, &snapshot, &words, &whose));
     found.extend(wrong_ends::types(observations, &words));
     found.extend(strict::rings(observations, &words));
     found.extend(races::wildcards(observations, &words));
-    found.extend(pending::freed_active(observations));
-    found.extend(pending::at_finalize(observations));
-    found.extend(failed::calls(observations));
+    found.extend(pending::freed_active(observations, &whose));
+    found.extend(pending::at_finalize(observations, &whose));
+    found.extend(failed::calls(observations, &whose));
     // Who has not called MPI_Finalize may still have received what is missing.
     let at_the_end = |seen: &Observation| seen.stage == Stage::Finalized || pending::finalizes(seen);
     if !observations.is_empty() && observations.iter().all(at_the_end) {
-        found.extend(unreceived(observations, &snapshot, &words));
+        found.extend(unreceived(observations, &snapshot, &words, &whose));
         let differ: Vec<_> = differ.iter().filter_map(|one| Some(one.groups.first()?.0.comm)).collect();
         found.extend(absent::never_entered(&snapshot, &words, &differ));
     }
@@ -113,23 +121,54 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
         Some(_) => Kind::REQUEST_OVERWRITTEN,
         None => Kind::REQUEST_NEVER_COMPLETED,
     };
-    found.extend(requests.into_iter().take(MOST).map(|leak| leaked(leak, never_completed(leak))));
-    found.extend(others.into_iter().take(MOST).map(|leak| leaked(leak, Kind::NOT_FREED)));
-    found
+    found.extend(requests.into_iter().map(|leak| leaked(leak, never_completed(leak))));
+    found.extend(others.into_iter().map(|leak| leaked(leak, Kind::NOT_FREED)));
+    bounded(found)
 }
 
-/// Whose an observation is. Worlds are numbered in the order in which they are seen first, as in a [`Snapshot`].
-fn who(observations: &[Observation], seen: &Observation) -> Members {
-    let mut worlds: Vec<&str> = Vec::new();
-    for other in observations {
-        if !worlds.contains(&other.world.as_str()) {
-            worlds.push(&other.world);
+/// Findings by kind, at most [`MOST`] of each: what is left out is counted, in one more finding of its kind.
+fn bounded(all: Vec<Finding>) -> Vec<Finding> {
+    let mut listed: HashMap<Kind, usize> = HashMap::new();
+    let mut left_out: BTreeMap<&str, (Members, usize)> = BTreeMap::new();
+    let mut kept: Vec<Finding> = Vec::new();
+    for finding in all {
+        let count = listed.entry(finding.kind).or_default();
+        *count += 1;
+        if *count <= MOST {
+            kept.push(finding);
+        } else {
+            let (ranks, count) = left_out.entry(finding.kind.0).or_default();
+            ranks.join(finding.ranks);
+            *count += 1;
         }
     }
-    let world = worlds.iter().position(|world| *world == seen.world).unwrap_or(0);
-    let mut who = Members::default();
-    who.add(world, seen.rank);
-    who
+    kept.extend(left_out.into_iter().map(|(kind, (ranks, count))| Finding {
+        kind: Kind(kind),
+        sentence: format!("{}: {count} more findings of this kind ({kind}) are not listed", ranks.named()),
+        ranks,
+        line: None,
+    }));
+    kept
+}
+
+/// Names processes as every view does.
+struct Whose(Worlds);
+
+impl Whose {
+    fn of(observations: &[Observation]) -> Self {
+        Self(worlds(observations))
+    }
+
+    fn who(&self, seen: &Observation) -> Members {
+        Members::from_iter([(self.0.number(&seen.world), seen.rank)])
+    }
+}
+
+/// The launcher is of another library than the program.
+fn singletons(words: &Words<'_>) -> Option<Finding> {
+    let sentence = format!("{}; {RIGHT_LAUNCHER}", words.singletons()?);
+    let all = (0..).zip(&words.snapshot.processes).map(|(index, _)| index);
+    Some(Finding { kind: Kind::NOT_ONE_JOB, ranks: words.members(all), line: None, sentence })
 }
 
 /// The first on each communicator: what comes behind it follows from it.
@@ -146,15 +185,20 @@ fn mismatches(all: &[Mismatch<'_>], words: &Words<'_>) -> Vec<Finding> {
             sentence: words.mismatch(mismatch)?,
         })
     };
-    first.filter_map(finding).take(MOST).collect()
+    first.filter_map(finding).collect()
 }
 
 /// Messages of a sender that are alike: receiver, communicator, tag, line.
 type Alike = (ProcessIndex, u32, i32, Option<Arc<str>>);
 
-fn unreceived(observations: &[Observation], snapshot: &Snapshot, words: &Words<'_>) -> Vec<Finding> {
+fn unreceived(
+    observations: &[Observation],
+    snapshot: &Snapshot,
+    words: &Words<'_>,
+    whose: &Whose,
+) -> Vec<Finding> {
     // What a request has received that was freed before, nobody learns.
-    let untold = pending::untold(observations);
+    let untold = pending::untold(observations, whose);
     let is_untold = |message: &Message| {
         let fits = |(who, tag): &(Members, Option<i32>)| {
             tag.is_none_or(|tag| tag == message.tag) && *who == words.members([message.to])
@@ -199,7 +243,7 @@ fn unreceived(observations: &[Observation], snapshot: &Snapshot, words: &Words<'
             sentence: format!("rank {} sent {what}, which nobody received", words.rank(sender)),
         }
     };
-    found.into_iter().take(MOST).map(finding).collect()
+    found.into_iter().map(finding).collect()
 }
 
 fn leaked(leak: &Leak, kind: Kind) -> Finding {
@@ -264,6 +308,78 @@ mod tests {
         let ranks: Vec<_> = (0..3).map(|number| rank(number, &["MPI_Barrier", "MPI_Bcast"])).collect();
         assert_eq!(findings(&ranks, &[]), []);
         assert_eq!(findings(&[], &[]), []);
+    }
+
+    #[test]
+    fn what_is_not_listed_is_counted_with_its_ranks() {
+        let one = |rank, kind| Finding {
+            kind,
+            ranks: Members::from_iter([(0, Some(rank))]),
+            line: None,
+            sentence: format!("of {rank}"),
+        };
+        let all = (0..300).map(|rank| one(rank, Kind::TRUNCATED)).chain([one(7, Kind::CALL_FAILED)]);
+        let found = bounded(all.collect());
+        assert_eq!(found.len(), MOST + 2);
+        assert_eq!(found[MOST], one(7, Kind::CALL_FAILED), "kinds do not take each other's room");
+        let rest = &found[MOST + 1];
+        assert_eq!((rest.kind, rest.ranks.to_string().as_str()), (Kind::TRUNCATED, "[256-299]"));
+        assert!(rest.sentence.contains("44 more findings of this kind (truncated)"), "{}", rest.sentence);
+    }
+
+    #[test]
+    fn who_sent_a_message_that_was_too_long_is_named_by_the_rank_in_its_world() {
+        use crate::observation::faults::{Fault, Kind as Fails};
+        let pairs = |me: u32| {
+            let mut seen = rank(me, &[]);
+            seen.size = Some(4);
+            let (identity, members) = (7 + u64::from(me / 2), Some(vec![me / 2 * 2, me / 2 * 2 + 1]));
+            let pair = Communicator {
+                identity,
+                name: "pair".into(),
+                rank: me % 2,
+                size: 2,
+                members,
+                ..Default::default()
+            };
+            seen.communicators.push(pair);
+            seen
+        };
+        let mut job: Vec<_> = (0..4).map(pairs).collect();
+        job[3].faults.push(Fault {
+            kind: Fails::Truncated,
+            function: "MPI_Recv".into(),
+            place: Some("a.c:9".into()),
+            comm: 8,
+            peer: 0,
+            tag: 5,
+            room: Some(4),
+            bytes: 8,
+            error: None,
+            times: 1,
+        });
+        let found = findings(&job, &[]);
+        let [one] = found.as_slice() else { panic!("{found:#?}") };
+        let wanted = "the receive of rank 3 at a.c:9 has room for 4 bytes, and rank 2 sent a message with tag 5 to rank 3 on pair \
+                      (8 bytes)";
+        assert_eq!(one.sentence, wanted);
+    }
+
+    #[test]
+    fn ranks_of_one_launcher_that_are_each_alone_are_not_one_job_and_programs_without_a_launcher_are_nothing_wrong()
+     {
+        let alone = |launcher_rank| {
+            let world = format!("world of {launcher_rank:?}");
+            Observation { world, size: Some(1), launcher_rank, ..rank(0, &[]) }
+        };
+        let found = findings(&[alone(Some(0)), alone(Some(1))], &[]);
+        assert_eq!(found.iter().map(|one| one.kind).collect::<Vec<_>>(), [Kind::NOT_ONE_JOB]);
+        assert_eq!(found[0].ranks.to_string(), "0, 1.0");
+        assert!(found[0].sentence.contains("2 processes that are each rank 0 of 1"), "{}", found[0].sentence);
+        // One after the other in a script, or each with a launcher of its own.
+        assert_eq!(findings(&[alone(None), alone(None)], &[]), []);
+        let own = Observation { world: "another".into(), ..alone(Some(0)) };
+        assert_eq!(findings(&[alone(Some(0)), own], &[]), []);
     }
 
     #[test]

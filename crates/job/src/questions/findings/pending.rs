@@ -1,16 +1,16 @@
 //! Operations that were under way when the program let go of them.
 
-use super::{Finding, Kind, MOST, who};
+use super::{Finding, Kind, Whose};
 use crate::jobs::worlds::Members;
 use crate::observation::faults::{self, Fault};
 use crate::observation::{Observation, Stage};
 
 /// Requests that were freed while their operation was under way.
-pub fn freed_active(observations: &[Observation]) -> Vec<Finding> {
+pub(super) fn freed_active(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
     let seen = observations.iter().flat_map(|seen| seen.faults.iter().map(move |fault| (seen, fault)));
     let freed = seen.filter(|(_, fault)| fault.kind == faults::Kind::FreedActive);
     let finding = |(seen, fault): (&Observation, &Fault)| {
-        let who = who(observations, seen);
+        let who = whose.who(seen);
         let at = fault.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
         let times = if fault.times > 1 { format!(", {} times", fault.times) } else { String::new() };
         Finding {
@@ -24,14 +24,14 @@ pub fn freed_active(observations: &[Observation]) -> Vec<Finding> {
             line: fault.place.clone(),
         }
     };
-    freed.take(MOST).map(finding).collect()
+    freed.map(finding).collect()
 }
 
 /// Whose receives were freed while they were under way, and with which tag; none for any.
-pub fn untold(observations: &[Observation]) -> Vec<(Members, Option<i32>)> {
+pub(super) fn untold(observations: &[Observation], whose: &Whose) -> Vec<(Members, Option<i32>)> {
     let seen = observations.iter().flat_map(|seen| seen.faults.iter().map(move |fault| (seen, fault)));
     let freed = seen.filter(|(_, fault)| fault.kind == faults::Kind::FreedActive);
-    freed.map(|(seen, fault)| (who(observations, seen), Some(fault.tag).filter(|tag| *tag >= 0))).collect()
+    freed.map(|(seen, fault)| (whose.who(seen), Some(fault.tag).filter(|tag| *tag >= 0))).collect()
 }
 
 /// Whether it is in `MPI_Finalize`.
@@ -41,14 +41,14 @@ pub fn finalizes(seen: &Observation) -> bool {
 }
 
 /// Ranks that have called `MPI_Finalize` and should have ended something before.
-pub fn at_finalize(observations: &[Observation]) -> Vec<Finding> {
+pub(super) fn at_finalize(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
     let finding = |seen: &Observation| {
         let inside = finalizes(seen);
         if !inside && seen.stage != Stage::Finalized {
             return None;
         }
         let (what, place) = pending(seen, inside)?;
-        let who = who(observations, seen);
+        let who = whose.who(seen);
         Some(Finding {
             kind: Kind::WORK_PENDING,
             sentence: format!("{} called MPI_Finalize with {what}", who.named()),
@@ -56,7 +56,7 @@ pub fn at_finalize(observations: &[Observation]) -> Vec<Finding> {
             line: place,
         })
     };
-    observations.iter().filter_map(finding).take(MOST).collect()
+    observations.iter().filter_map(finding).collect()
 }
 
 /// The first thing that was to be ended, and where it was begun. What `MPI_Finalize` has returned with is reported of requests elsewhere.

@@ -3,7 +3,7 @@
 //! A message was sent before the program could know that the receive was complete, and was received later, by another receive, or by none:
 //! nothing but the time it took has decided which of them came first. That is no mistake where the order does not matter.
 
-use super::{Finding, Kind, MOST};
+use super::{Finding, Kind};
 use crate::observation::Observation;
 use crate::observation::ledger::Line;
 use crate::questions::why::{Ends, Joined, ProcessIndex, Words};
@@ -98,7 +98,7 @@ pub fn wildcards(observations: &[Observation], words: &Words<'_>) -> Vec<Finding
             queue.add(From { sender: ends.sender, sent: ends.sent });
         }
     }
-    found.into_values().take(MOST).map(|(times, taken, other)| finding(times, taken, other, words)).collect()
+    found.into_values().map(|(times, taken, other)| finding(times, taken, other, words)).collect()
 }
 
 /// When somebody could know at the earliest that a receive had taken its message.

@@ -8,7 +8,7 @@
 //! nothing here; nor does a message to a rank that receives from any rank on that communicator, as it could have been received elsewhere; nor a
 //! process in which several threads call MPI. What has fallen out of the records is no reason to wait either.
 
-use super::{Finding, Kind, MOST};
+use super::{Finding, Kind};
 use crate::base::waiting_functions::is_collective_that_waits;
 use crate::observation::ledger::{Called, Waited};
 use crate::observation::{History, Observation};
@@ -69,7 +69,7 @@ pub fn rings(observations: &[Observation], words: &Words<'_>) -> Vec<Finding> {
     let stands = gone_through(&all);
     let mut told = HashSet::new();
     let rings = stands.keys().filter_map(|first| ring(&all, &stands, *first, &mut told));
-    rings.take(MOST).map(|ring| finding(&all, &stands, &ring, words)).collect()
+    rings.map(|ring| finding(&all, &stands, &ring, words)).collect()
 }
 
 fn add(all: &mut HashMap<ProcessIndex, Steps>, me: ProcessIndex, call: &Waited, need: Need) {

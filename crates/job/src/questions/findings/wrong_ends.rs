@@ -1,14 +1,20 @@
 //! Messages whose two ends do not fit.
 
-use super::{Finding, Kind, MOST, who};
+use super::{Finding, Kind, Whose};
 use crate::observation::faults::{self, Fault};
 use crate::observation::{Communicator, Observation};
 use crate::questions::why::messages::Pairs;
-use crate::questions::why::{Message, Peer, ProcessIndex, Receive, Snapshot, Words, differing};
-use std::collections::BTreeMap;
+use crate::questions::why::{Joined, Message, Peer, ProcessIndex, Receive, Snapshot, Words, differing};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashMap};
 
 /// Messages that were longer than their receive: those that a call has said so of, and those that are on their way to one.
-pub fn truncated(observations: &[Observation], snapshot: &Snapshot, words: &Words<'_>) -> Vec<Finding> {
+pub(super) fn truncated(
+    observations: &[Observation],
+    snapshot: &Snapshot,
+    words: &Words<'_>,
+    whose: &Whose,
+) -> Vec<Finding> {
     let pairs = Pairs::of(snapshot);
     let on_the_way = pairs.posted().iter().filter_map(|((receiver, receive), sent)| {
         let (sender, message) = (*sent)?;
@@ -17,11 +23,12 @@ pub fn truncated(observations: &[Observation], snapshot: &Snapshot, words: &Word
         let room = receive.room.filter(|room| *room < message.bytes && certain())?;
         Some(too_long(words, (sender, message), (*receiver, receive), room))
     });
+    let senders = OnceCell::new();
     let seen = observations.iter().flat_map(|seen| seen.faults.iter().map(move |fault| (seen, fault)));
     let of_calls = seen
         .filter(|(_, fault)| fault.kind == faults::Kind::Truncated)
-        .map(|(seen, fault)| of_call(observations, seen, fault));
-    of_calls.chain(on_the_way).take(MOST).collect()
+        .map(|(seen, fault)| of_call(senders.get_or_init(|| Senders::of(observations)), seen, fault, whose));
+    of_calls.chain(on_the_way).collect()
 }
 
 /// Whether nobody else has sent a message that fits a receive.
@@ -51,12 +58,17 @@ fn too_long(
     }
 }
 
-fn of_call(observations: &[Observation], seen: &Observation, fault: &Fault) -> Finding {
-    let who = who(observations, seen);
+fn of_call(senders: &Senders<'_>, seen: &Observation, fault: &Fault, whose: &Whose) -> Finding {
+    let who = whose.who(seen);
     let comm = seen.communicators.iter().find(|comm| comm.identity == fault.comm);
     let room = fault.room.map_or_else(String::new, |room| format!(" for {room} bytes"));
     let at = fault.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
-    let (size, sent_at) = sent(observations, seen, comm, fault);
+    let sender = senders.sender(seen, fault);
+    let by = match sender {
+        Some(sender) => whose.who(sender).named(),
+        None => format!("rank {} of the communicator", fault.peer),
+    };
+    let (size, sent_at) = sent(sender, comm, fault);
     let size = size.map_or_else(|| "more bytes".to_owned(), |bytes| format!("{bytes} bytes"));
     let sent_at = sent_at.map_or_else(String::new, |place| format!(", {place}"));
     let on = comm.map_or_else(String::new, |comm| format!(" on {}", comm.name));
@@ -64,30 +76,48 @@ fn of_call(observations: &[Observation], seen: &Observation, fault: &Fault) -> F
     Finding {
         kind: Kind::TRUNCATED,
         sentence: format!(
-            "the receive of rank {who}{at} has room{room}, and rank {} sent a message with tag {} to rank {who}{on} ({size}{sent_at}){times}",
-            fault.peer, fault.tag
+            "the receive of rank {who}{at} has room{room}, and {by} sent a message with tag {} to rank {who}{on} ({size}{sent_at}){times}",
+            fault.tag
         ),
         ranks: who,
         line: fault.place.clone(),
     }
 }
 
+/// Who is meant by a rank of a communicator.
+struct Senders<'a> {
+    joined: Joined<'a>,
+    numbers: HashMap<*const Observation, ProcessIndex>,
+    seen: HashMap<ProcessIndex, &'a Observation>,
+}
+
+impl<'a> Senders<'a> {
+    fn of(observations: &'a [Observation]) -> Self {
+        let joined = Joined::of(observations);
+        let numbers = joined.processes().map(|(me, .., seen)| (std::ptr::from_ref(seen), me)).collect();
+        let seen = joined.processes().map(|(me, .., seen)| (me, seen)).collect();
+        Self { joined, numbers, seen }
+    }
+
+    /// The process that the call named as the other side.
+    fn sender(&self, seen: &Observation, fault: &Fault) -> Option<&'a Observation> {
+        let me = *self.numbers.get(&std::ptr::from_ref(seen))?;
+        let sender = self.joined.partner(me, fault.comm, u32::try_from(fault.peer).ok()?)?;
+        self.seen.get(&sender).copied()
+    }
+}
+
 /// How long the message was and where it was sent: what its sender knows of those that may be it, if they are alike; else what the
 /// library said.
 fn sent<'a>(
-    observations: &'a [Observation],
-    seen: &Observation,
+    sender: Option<&'a Observation>,
     comm: Option<&Communicator>,
     fault: &Fault,
 ) -> (Option<u64>, Option<&'a str>) {
     let longer = |bytes: &u64| fault.room.is_some_and(|room| *bytes > room);
     let said = Some(fault.bytes).filter(longer);
     let Some(me) = comm.map(|comm| comm.rank) else { return (said, None) };
-    let sender = observations.iter().filter(|other| {
-        let there = other.communicators.iter().find(|there| there.identity == fault.comm);
-        there.is_some_and(|there| i64::from(there.rank) == i64::from(fault.peer)) && other.world == seen.world
-    });
-    let sent = sender.flat_map(|sender| &sender.sent).filter(|message| {
+    let sent = sender.into_iter().flat_map(|sender| &sender.sent).filter(|message| {
         message.comm == fault.comm && message.peer == me && message.tag == fault.tag && longer(&message.bytes)
     });
     let (mut sizes, mut places): (Vec<_>, Vec<_>) =
@@ -131,5 +161,5 @@ pub fn types(observations: &[Observation], words: &Words<'_>) -> Vec<Finding> {
             ),
         }
     };
-    found.into_values().take(MOST).map(finding).collect()
+    found.into_values().map(finding).collect()
 }

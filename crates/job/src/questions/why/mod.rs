@@ -46,11 +46,12 @@ pub(super) mod words;
 
 pub use awaited::{Awaited, Part, awaited};
 pub use blocked::{Blocked, blocked};
+pub use cause::RIGHT_LAUNCHER;
 pub(super) use cause::not_seen;
 pub use collectives::{Mismatch, disagreements};
 pub use files::{of_files, one_world};
 pub use join::compared::{Ends, differing};
-pub use join::{Arrivals, Arrived, Joined, Unexpected, arrived, snapshot, unexpected, whole};
+pub use join::{Arrivals, Arrived, Joined, Unexpected, arrived, snapshot, unexpected, whole, worlds};
 pub use snapshot::{
     Call, Collective, CommIndex, Communicator, Condition, Idle, Match, Message, Need, NotStarted, Peer,
     Process, ProcessIndex, Receive, Signature, Snapshot, Thread, Wait,

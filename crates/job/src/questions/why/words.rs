@@ -98,6 +98,16 @@ impl<'a> Words<'a> {
         format!("a message with tag {} to rank {to} on {comm} ({bytes} bytes{place})", message.tag)
     }
 
+    /// What is said of processes that a launcher of another library started.
+    pub fn singletons(&self) -> Option<String> {
+        let count = self.snapshot.processes.len();
+        self.snapshot.singletons.then(|| {
+            format!(
+                "not one job: {count} processes that are each rank 0 of 1, so none of them waits for another"
+            )
+        })
+    }
+
     /// `collective mismatch (root) on "solver", collective 3: rank 0 …, ranks [1-3] …`.
     pub fn mismatch(&self, mismatch: &Mismatch<'_>) -> Option<String> {
         let (common, _) = mismatch.groups.first()?;

@@ -4,7 +4,8 @@
 //! thread. So that thread takes the lock with plain stores: it raises the flag, and looks whether it is still alone.
 //! When a second thread makes its first call, it says so ([`attached`]) and has the kernel put a memory barrier on
 //! every processor that runs the process (`membarrier`). So either the first thread saw that it is no longer
-//! alone, or its raised flag is seen by the second. From then on both exchange.
+//! alone, or its raised flag is seen by the second. From then on both exchange. A third thread that comes while the second waits for the
+//! kernel asks for a barrier of its own.
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
@@ -12,6 +13,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, compiler_fence};
 
 /// Whether more than one thread may be calling. True until the kernel has promised the barrier.
 static SEVERAL: AtomicBool = AtomicBool::new(true);
+/// Whether the barrier is behind everybody, or nobody needs it. Only then may a thread go on without having asked for it: another one
+/// that has just said that there are several may still be waiting for its own.
+static FENCED: AtomicBool = AtomicBool::new(true);
 /// Threads that have called so far.
 static THREADS: AtomicU32 = AtomicU32::new(0);
 
@@ -27,16 +31,20 @@ fn membarrier(command: libc::c_int) -> bool {
 /// Asks the kernel for the barrier. Called once, before any thread has attached.
 pub fn start() {
     if membarrier(REGISTER_PRIVATE_EXPEDITED) {
+        FENCED.store(false, Ordering::SeqCst);
         SEVERAL.store(false, Ordering::SeqCst);
     }
 }
 
 /// A thread makes its first call. Comes before it takes any lock.
 pub fn attached() {
-    if THREADS.fetch_add(1, Ordering::SeqCst) != 0 && !SEVERAL.swap(true, Ordering::SeqCst) {
-        // It was granted at registration; a kernel that fails now leaves us without a way back.
-        membarrier(PRIVATE_EXPEDITED);
+    if THREADS.fetch_add(1, Ordering::SeqCst) == 0 || FENCED.load(Ordering::Acquire) {
+        return;
     }
+    SEVERAL.store(true, Ordering::SeqCst);
+    // It was granted at registration; a kernel that fails now leaves us without a way back.
+    membarrier(PRIVATE_EXPEDITED);
+    FENCED.store(true, Ordering::Release);
 }
 
 /// Whether only one thread has called so far.

@@ -59,6 +59,9 @@ struct Case<'a> {
     seconds: f64,
 }
 
+/// What helps where the launcher is of another library.
+pub const RIGHT_LAUNCHER: &str = "use the launcher that belongs to the MPI library of the program";
+
 /// See [`verdict`](super::verdict()).
 pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
     let second = &*progress::still_polling(first, second);
@@ -154,13 +157,6 @@ impl Case<'_> {
     }
 
     fn singletons(&self) -> Option<Reason> {
-        let count = self.snapshot.processes.len();
-        self.snapshot.singletons.then(|| {
-            let verdict = format!(
-                "not one job: {count} processes that are each rank 0 of 1, so none of them waits for another"
-            );
-            let next = "use the launcher that belongs to the MPI library of the program";
-            Reason::new(Kind::NOT_ONE_JOB, verdict, next)
-        })
+        self.words.singletons().map(|verdict| Reason::new(Kind::NOT_ONE_JOB, verdict, RIGHT_LAUNCHER))
     }
 }

@@ -38,7 +38,7 @@ use communicators::Communicators;
 use parties::Parties;
 use remembered::{Awaited, awaited};
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// More ranks than this are not believed of one world.
@@ -56,13 +56,17 @@ struct Places {
 
 impl Places {
     fn of(observations: &[Observation]) -> Self {
-        let worlds = observations.iter().map(|seen| (&*seen.world, seen.rank.is_none(), seen.begin_ns));
-        Self { worlds: Worlds::in_order(worlds), index: HashMap::new() }
+        Self { worlds: worlds(observations), index: HashMap::new() }
     }
 
     fn process(&self, world: usize, rank: u32) -> Option<ProcessIndex> {
         self.index.get(&(world, rank)).copied()
     }
+}
+
+/// The worlds of observed processes, numbered as in every view.
+pub fn worlds(observations: &[Observation]) -> Worlds {
+    Worlds::in_order(observations.iter().map(|seen| (&*seen.world, seen.rank.is_none(), seen.begin_ns)))
 }
 
 /// A process: world, rank, and what was seen of it.
@@ -101,16 +105,23 @@ fn made(observations: &[Observation], unseen_because: &str, awaited: &Awaited) -
     unreceived::add(&slots, &communicators, &mut processes);
     buffered::wait(&slots, &communicators, &mut processes);
     let one_sided = neighbors::one_sided(&slots, &communicators);
-    let alone = slots.len() > 1 && observations.iter().all(|o| o.size == Some(1));
-    let spawned = observations.iter().any(|o| o.communicators.iter().any(|comm| comm.remote.is_some()));
     let losses =
         slots.iter().filter_map(|(world, rank, seen)| Some(((*world, Some(*rank)), &(*seen)?.losses)));
     let losses = losses::joined(losses);
     let (communicators, parties) = (communicators.list, parties.list());
-    let singletons = alone && !spawned;
+    let singletons = singletons(observations);
     let mut snapshot = Snapshot { processes, communicators, parties, one_sided, singletons, losses };
     settled::set_apart(&mut snapshot);
     snapshot
+}
+
+/// Whether a launcher meant the processes to be the ranks of one job, and each is alone in its world: it belongs to another library.
+fn singletons(observations: &[Observation]) -> bool {
+    let alone = |seen: &Observation| {
+        seen.size == Some(1) && seen.communicators.iter().all(|comm| comm.remote.is_none())
+    };
+    let ranks: BTreeSet<u32> = observations.iter().filter_map(|seen| seen.launcher_rank).collect();
+    ranks.len() > 1 && observations.iter().all(alone)
 }
 
 /// How many messages wait on each communicator of each process and have no receive, as `MPI_T_UMQ_LENGTH` says inside of it.
