@@ -1,6 +1,7 @@
 //! Counted initialisation: `MPI_T_init_thread` and `MPI_T_finalize` (MPI 5.0, "Initialization and Finalization").
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::codes::{Error, Result};
 
@@ -11,29 +12,46 @@ use crate::codes::{Error, Result};
 #[derive(Default, Debug)]
 pub struct Lifecycle {
     count: AtomicU64,
+    /// Held from no user to the first, and from the last one until what users had is freed: a user that comes meanwhile must not lose
+    /// what it makes.
+    turning: Mutex<()>,
 }
 
 impl Lifecycle {
     /// Not initialised.
     pub const fn new() -> Self {
-        Self { count: AtomicU64::new(0) }
+        Self { count: AtomicU64::new(0), turning: Mutex::new(()) }
     }
 
     /// One more user. Returns `true` if this is the first.
     pub fn init(&self) -> bool {
+        if self.change(|count| (count > 0).then_some(count.wrapping_add(1))).is_some() {
+            return false;
+        }
+        let _turning = self.turning.lock().unwrap_or_else(PoisonError::into_inner);
         self.count.fetch_add(1, Ordering::AcqRel) == 0
     }
 
-    /// One user less. Returns `true` if this was the last.
+    /// One user less. Returns `true` if this was the last, when `free` has freed what users had: whoever initialises meanwhile waits for
+    /// it. `free` must not come here again.
     ///
     /// # Errors
     /// [`Error::NOT_INITIALIZED`] if there is none.
-    pub fn finalize(&self) -> Result<bool> {
-        let less = |count: u64| count.checked_sub(1);
-        match self.count.fetch_update(Ordering::AcqRel, Ordering::Acquire, less) {
-            Ok(before) => Ok(before == 1),
-            Err(_) => Err(Error::NOT_INITIALIZED),
+    pub fn finalize(&self, free: impl FnOnce()) -> Result<bool> {
+        if self.change(|count| count.checked_sub(1).filter(|left| *left > 0)).is_some() {
+            return Ok(false);
         }
+        let _turning = self.turning.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.change(|count| count.checked_sub(1)).ok_or(Error::NOT_INITIALIZED)?;
+        if before == 1 {
+            free();
+        }
+        Ok(before == 1)
+    }
+
+    /// The count before the change, if `change` allows one.
+    fn change(&self, change: impl FnMut(u64) -> Option<u64>) -> Option<u64> {
+        self.count.fetch_update(Ordering::AcqRel, Ordering::Acquire, change).ok()
     }
 
     /// Number of users.
@@ -57,15 +75,36 @@ mod tests {
     use super::*;
 
     #[test]
+    fn who_initialises_while_the_last_user_leaves_waits_until_what_users_had_is_freed() {
+        let (lifecycle, freed) = (Lifecycle::new(), AtomicU64::new(0));
+        let (leaving, comes) = std::sync::mpsc::channel();
+        lifecycle.init();
+        std::thread::scope(|scope| {
+            let (lifecycle, freed) = (&lifecycle, &freed);
+            scope.spawn(move || {
+                comes.recv().unwrap();
+                assert!(lifecycle.init());
+                assert_eq!(freed.load(Ordering::Acquire), 1, "what is made now would be freed");
+            });
+            let slowly = || {
+                leaving.send(()).unwrap();
+                std::thread::sleep(std::time::Duration::from_millis(100));
+                freed.store(1, Ordering::Release);
+            };
+            assert_eq!(lifecycle.finalize(slowly), Ok(true));
+        });
+    }
+
+    #[test]
     fn the_interface_is_usable_exactly_while_somebody_uses_it() {
         let lifecycle = Lifecycle::new();
         assert_eq!(lifecycle.check(), Err(Error::NOT_INITIALIZED));
-        assert_eq!(lifecycle.finalize(), Err(Error::NOT_INITIALIZED));
+        assert_eq!(lifecycle.finalize(|| ()), Err(Error::NOT_INITIALIZED));
         assert!(lifecycle.init());
         assert!(!lifecycle.init());
-        assert_eq!(lifecycle.finalize(), Ok(false));
+        assert_eq!(lifecycle.finalize(|| ()), Ok(false));
         assert_eq!(lifecycle.check(), Ok(()));
-        assert_eq!(lifecycle.finalize(), Ok(true));
+        assert_eq!(lifecycle.finalize(|| ()), Ok(true));
         assert_eq!(lifecycle.check(), Err(Error::NOT_INITIALIZED));
     }
 }

@@ -62,6 +62,11 @@ impl Mark {
         Ok(())
     }
 
+    /// Whether a value can be set: those of a mark are counted modulo 2^63.
+    pub(crate) fn holds(value: u64) -> bool {
+        value <= VALUES
+    }
+
     /// Sets the value and goes on as before.
     pub(crate) fn set(&self, value: u64, total: impl FnMut() -> Result<u64>) -> Result<()> {
         self.step(total, |mark, total| {

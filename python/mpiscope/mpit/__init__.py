@@ -73,7 +73,8 @@ class Table(Generic[T]):
     def __init__(self, number: Callable[[], int], make: Callable[[int], T]):
         self._number = number
         self._make = make
-        self._made: Dict[int, T] = {}
+        #: Where a name was found last: nothing else is kept, since libraries add to what they have and take it back.
+        self._found: Dict[str, int] = {}
 
     def __len__(self) -> int:
         return self._number()
@@ -101,10 +102,7 @@ class Table(Generic[T]):
     def __getitem__(self, key: Union[SupportsIndex, str, slice]) -> Union[T, List[T]]:
         """One by its name or number, a negative one counts from the end; of a slice those that are there."""
         if isinstance(key, str):
-            for one in self:
-                if one.name == key:  # type: ignore[attr-defined]
-                    return one
-            raise KeyError(key)
+            return self._named(key)
         total = len(self)
         if isinstance(key, slice):
             return self.present(range(total)[key])
@@ -112,9 +110,16 @@ class Table(Generic[T]):
         at = index + total if index < 0 else index
         if not 0 <= at < total:
             raise IndexError(f"{index}: there are {total}")
-        if at not in self._made:
-            self._made[at] = self._make(at)
-        return self._made[at]
+        return self._make(at)
+
+    def _named(self, name: str) -> T:
+        known = [self._found[name]] if name in self._found else []
+        for indices in (known, range(len(self))):
+            for one in self.present(indices):
+                if one.name == name:  # type: ignore[attr-defined]
+                    self._found[name] = one.index  # type: ignore[attr-defined]
+                    return one
+        raise KeyError(name)
 
     def __contains__(self, name: object) -> bool:
         return name in self.names()

@@ -2,7 +2,7 @@
 
 import ctypes
 from ctypes import byref, c_int, c_void_p
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 from ._library import Library
 
@@ -289,14 +289,19 @@ class Category:
     def __init__(self, tool: Any, index: int):
         self._tool = tool
         self.index = index
-        self._counts = [c_int(), c_int(), c_int()]
+        self.name, self.desc, _ = self._asked()
+
+    def _asked(self) -> Tuple[str, str, List[int]]:
+        """Its name, its description, and how many variables, and categories, it has now."""
+        counts = [c_int(), c_int(), c_int()]
 
         def info(name: Any, name_length: Any, text: Any, text_length: Any) -> None:
-            tool.library.call(
-                "MPI_T_category_get_info", index, name, name_length, text, text_length, *map(byref, self._counts)
+            self._tool.library.call(
+                "MPI_T_category_get_info", self.index, name, name_length, text, text_length, *map(byref, counts)
             )
 
-        self.name, self.desc = tool.library.sized(info)
+        name, desc = self._tool.library.sized(info)
+        return name, desc, [count.value for count in counts]
 
     def __repr__(self) -> str:
         return f"Category({self.name!r})"
@@ -309,17 +314,17 @@ class Category:
     @property
     def cvars(self) -> List[ControlVariable]:
         """Its control variables."""
-        return self._members(self._tool.cvars, "MPI_T_category_get_cvars", self._counts[0].value)
+        return self._members(self._tool.cvars, "MPI_T_category_get_cvars", self._asked()[2][0])
 
     @property
     def pvars(self) -> List[PerformanceVariable]:
         """Its performance variables."""
-        return self._members(self._tool.pvars, "MPI_T_category_get_pvars", self._counts[1].value)
+        return self._members(self._tool.pvars, "MPI_T_category_get_pvars", self._asked()[2][1])
 
     @property
     def categories(self) -> List["Category"]:
         """The categories in it."""
-        return self._members(self._tool.categories, "MPI_T_category_get_categories", self._counts[2].value)
+        return self._members(self._tool.categories, "MPI_T_category_get_categories", self._asked()[2][2])
 
     @property
     def events(self) -> List[Any]:

@@ -23,15 +23,16 @@ use std::sync::{Mutex, PoisonError};
 /// Checks that `object` is a live object of this kind.
 ///
 /// # Errors
-/// [`Error::INVALID_HANDLE`] if it is not, or if there are no objects before `MPI_Init` and after `MPI_Finalize`.
+/// [`Error::INVALID_HANDLE`] if it is not, or if there are no objects: before `MPI_Init` without a session, and after `MPI_Finalize`.
 pub fn check(bind: Bind, object: u64) -> Result<u64> {
     if bind == Bind::NO_OBJECT {
         return Ok(0);
     }
-    if lifecycle::program_level().is_none() || !is_known(bind, object) {
-        return Err(Error::INVALID_HANDLE);
-    }
-    Ok(object)
+    let known = match lifecycle::program_level() {
+        Some(_) => is_known(bind, object),
+        None => lifecycle::sessions_only() && !is_predefined(object) && head(bind, object).is_some(),
+    };
+    if known { Ok(object) } else { Err(Error::INVALID_HANDLE) }
 }
 
 /// An object of the library that a handle of the library was bound to.

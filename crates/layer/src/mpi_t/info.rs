@@ -16,7 +16,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 /// Can info objects be used now?
 fn usable() -> bool {
     let version = process::record().map_or(0, |process| process.mpi_version.get() >> 16);
-    version >= 4 || lifecycle::program_level().is_some()
+    version >= 4 || lifecycle::is_up()
 }
 
 fn null() -> u64 {

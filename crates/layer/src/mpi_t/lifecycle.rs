@@ -7,6 +7,7 @@
 
 use super::codes::codes;
 use super::{REGISTRY, builtin, c, handles, library};
+use crate::record::objects::sessions;
 use mpi_abi::{Abi, AbiKind, Mpich, OpenMpi, Standard};
 use mpit::{Error, Result};
 use std::ffi::c_int;
@@ -48,6 +49,26 @@ pub fn program_level() -> Option<usize> {
         AbiKind::OPENMPI => level::<OpenMpi>(),
         _ => level::<Standard>(),
     }
+}
+
+/// Whether MPI is up by way of sessions alone: there is no `MPI_COMM_WORLD`, but there may be objects.
+pub fn sessions_only() -> bool {
+    fn begun<A: Abi>() -> bool {
+        let mut begun = 0;
+        crate::interpose::real::initialized::<A>(&mut begun).is_none() || begun != 0
+    }
+    let begun = match crate::interpose::resolver::abi() {
+        None => return false,
+        Some(AbiKind::MPICH) => begun::<Mpich>(),
+        Some(AbiKind::OPENMPI) => begun::<OpenMpi>(),
+        Some(_) => begun::<Standard>(),
+    };
+    !begun && sessions::is_one_open()
+}
+
+/// Whether MPI is up, in one way or the other.
+pub fn is_up() -> bool {
+    program_level().is_some() || sessions_only()
 }
 
 /// `MPI_T_init_thread`.

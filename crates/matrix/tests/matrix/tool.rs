@@ -12,6 +12,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::{Abi, Family, Library};
+use mpiscope_testkit::program::Needs;
 use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, run};
 
@@ -71,6 +72,17 @@ pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
             Box::new(move |library| conforms(library, program, ranks, threads)),
         );
     }
+    match Needs::Mpi4Parts.missing_in(library) {
+        None => add(
+            "objects_of_a_session_are_bound_to_without_mpi_init".to_owned(),
+            Box::new(|library| conforms(library, "session_objects", 2, 1)),
+        ),
+        Some(why) => trials.push(crate::skipped(
+            format!("{}::mpi_t_objects_of_a_session_are_bound_to_without_mpi_init", library.name),
+            why,
+        )),
+    }
+    let mut add = |name: String, check: Check| trials.push(trial(library, &name, check));
     // Its scenarios are processes of their own, each of which begins MPI: that no launcher allows.
     add("lifecycle_holds_in_every_order".to_owned(), Box::new(|library| alone(library, "lifecycle")));
     // It is about the program, and the same on every library.

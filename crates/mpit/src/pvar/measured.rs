@@ -286,7 +286,11 @@ impl<'a> View<'a> {
     pub(super) fn write(&self, from: &[u8]) -> Result<()> {
         let encoding = self.pvar.encoding();
         // All or nothing: a bad element must not leave half of the array written.
-        from.chunks_exact(encoding.width()).try_for_each(|bytes| encoding.get(bytes).map(|_| ()))?;
+        let fits = |value| self.measured.kind != Kind::Cumulative || Mark::holds(value);
+        from.chunks_exact(encoding.width()).try_for_each(|bytes| match encoding.get(bytes)? {
+            value if fits(value) => Ok(()),
+            _ => Err(Error::PVAR_NO_WRITE),
+        })?;
         for (element, bytes) in from.chunks_exact(encoding.width()).enumerate() {
             let value = encoding.get(bytes)?;
             match self.measured.kind {

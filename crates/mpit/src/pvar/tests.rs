@@ -64,6 +64,16 @@ fn a_registration_that_could_not_work_is_refused() {
 }
 
 #[test]
+fn a_value_that_a_counter_cannot_keep_is_refused_and_changes_nothing() {
+    let (registry, session, handle) = registry_with(counter("c"), AtomicU64::new(0));
+    registry.pvar_set(session, handle, (1u64 << 63) - 1).unwrap();
+    for more in [1 << 63, u64::MAX] {
+        assert_eq!(registry.pvar_set(session, handle, more), Err(Error::PVAR_NO_WRITE));
+    }
+    assert_eq!(registry.pvar_value::<u64>(session, handle), Ok((1 << 63) - 1));
+}
+
+#[test]
 fn a_counter_is_stopped_after_allocation_and_counts_from_its_start() {
     let total = Arc::new(AtomicU64::new(65));
     let (registry, session, handle) = registry_with(counter("c"), total.clone());

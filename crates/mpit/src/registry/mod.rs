@@ -83,13 +83,11 @@ impl Registry {
     /// # Errors
     /// [`Error::NOT_INITIALIZED`] if there is no user.
     pub fn finalize(&self) -> Result<bool> {
-        let last = self.lifecycle.finalize()?;
-        if last {
+        self.lifecycle.finalize(|| {
             self.free_all_sessions();
             self.free_all_cvar_handles();
             self.free_all_registrations();
-        }
-        Ok(last)
+        })
     }
 
     /// The initialisation count, with the check that every entry point begins with.

@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 
 /// Can the library's performance variables be used now?
 pub fn pvars_usable() -> bool {
-    resolver::abi() != Some(AbiKind::OPENMPI) || lifecycle::program_level().is_some()
+    resolver::abi() != Some(AbiKind::OPENMPI) || lifecycle::is_up()
 }
 
 /// `mca_base_var_get_value`: index, address of the value, source, file.

@@ -107,7 +107,7 @@ fn append(known: &mut Known) {
         events: native::number(native::event_get_num),
         categories: native::number(native::category_get_num),
         update: native::number(native::category_changed),
-        initialized: lifecycle::program_level().is_some(),
+        initialized: lifecycle::is_up(),
     };
     if now == known.seen {
         return;

@@ -35,6 +35,13 @@ pub fn any<A: Abi>() -> Option<A::Handle> {
     found
 }
 
+/// Whether a session is open.
+pub fn is_one_open() -> bool {
+    let mut open = false;
+    SESSIONS.for_each(|_, _| open = true);
+    open
+}
+
 /// `MPI_Session_init`.
 pub fn init<A: Abi>(
     call: &Call<A>,

@@ -1,0 +1,97 @@
+/* Variables and events are bound to objects of a session, in a program that never calls MPI_Init: there is no MPI_COMM_WORLD then, and
+ * handles on it are refused. Prints FAIL and ends with 1 if that does not hold. */
+#include <mpi.h>
+#include <mpiscope/mpi_t.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static int failed;
+
+static void check(int holds, const char *what)
+{
+    if (!holds) {
+        printf("FAIL %s\n", what);
+        failed = 1;
+    }
+}
+
+static int variable(const char *wanted)
+{
+    int count = 0;
+    MPI_T_pvar_get_num(&count);
+    for (int i = 0; i < count; i++) {
+        char name[256];
+        int length = sizeof name, verbosity, class, bind, readonly, continuous, atomic, none = 0;
+        MPI_Datatype type;
+        MPI_T_enum names;
+        if (MPI_T_pvar_get_info(i, name, &length, &verbosity, &class, &type, &names, NULL, &none, &bind, &readonly,
+                                &continuous, &atomic) == MPI_SUCCESS && !strcmp(name, wanted))
+            return i;
+    }
+    return -1;
+}
+
+static int opens(MPI_T_pvar_session in, const char *name, MPI_Comm comm)
+{
+    MPI_T_pvar_handle handle;
+    int count;
+    int code = MPI_T_pvar_handle_alloc(in, variable(name), &comm, &handle, &count);
+    if (code == MPI_SUCCESS)
+        MPI_T_pvar_handle_free(in, &handle);
+    return code == MPI_SUCCESS;
+}
+
+static int waiting(MPI_T_pvar_session in, MPI_Comm comm)
+{
+    MPI_T_pvar_handle handle;
+    int count, length = -1;
+    if (MPI_T_pvar_handle_alloc(in, variable("MPI_T_UMQ_LENGTH"), &comm, &handle, &count) != MPI_SUCCESS)
+        return -1;
+    MPI_T_pvar_start(in, handle);
+    MPI_T_pvar_read(in, handle, &length);
+    MPI_T_pvar_handle_free(in, &handle);
+    return length;
+}
+
+int main(void)
+{
+    int provided, value = 0, rank;
+    MPI_Session session;
+    MPI_Group group;
+    MPI_Comm comm, freed;
+    MPI_T_pvar_session in;
+
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_T_pvar_session_create(&in);
+    check(!opens(in, "MPI_T_UMQ_LENGTH", MPI_COMM_WORLD), "there is no communicator before there is a session");
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+    MPI_Comm_create_from_group(group, "mpiscope.objects", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
+    MPI_Comm_rank(comm, &rank);
+
+    check(!opens(in, "MPI_T_UMQ_LENGTH", MPI_COMM_WORLD), "a session has no MPI_COMM_WORLD");
+    check(opens(in, "mpiscope_messages_sent", comm), "a variable is bound to a communicator of a session");
+    if (rank == 0) {
+        MPI_Send(&value, 1, MPI_INT, 1, 3, comm);
+        MPI_Send(&value, 1, MPI_INT, 1, 4, comm);
+    }
+    MPI_Barrier(comm);
+    check(waiting(in, comm) == (rank == 1 ? 2 : 0), "and has its value");
+    if (rank == 1) {
+        MPI_Recv(&value, 1, MPI_INT, 0, 4, comm, MPI_STATUS_IGNORE);
+        MPI_Recv(&value, 1, MPI_INT, 0, 3, comm, MPI_STATUS_IGNORE);
+    }
+    check(waiting(in, comm) == 0, "which follows what happens");
+
+    MPI_Group_free(&group);
+    freed = comm;
+    MPI_Comm_free(&comm);
+    check(!opens(in, "mpiscope_messages_sent", freed), "a freed communicator is refused");
+    MPI_Session_finalize(&session);
+    MPI_T_pvar_session_free(&in);
+    MPI_T_finalize();
+    if (!failed)
+        printf("ok %d\n", rank);
+    return failed;
+}
