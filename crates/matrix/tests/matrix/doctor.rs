@@ -65,7 +65,7 @@ fn another_launcher(subject: &Subject, library: &Library, other: &Library) -> Re
 /// Nothing hangs and nothing fails: only that the ranks do not know of each other is wrong.
 fn each_is_alone(subject: &Subject, library: &Library, launcher: &Library) -> Result<()> {
     const RANKS: usize = 3;
-    let program = Program { name: "collectives_agree", ranks: RANKS, needs: Needs::Nothing };
+    let program = Program { name: "together", ranks: RANKS, needs: Needs::Nothing };
     let binary = subject.binary(&program, library)?;
     let ran = subject.launch(launcher, RANKS, Form::AroundLauncher, &[word(&binary)], &|_| {})?;
     ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
@@ -73,7 +73,7 @@ fn each_is_alone(subject: &Subject, library: &Library, launcher: &Library) -> Re
     let [finding] = found.as_slice() else {
         bail!("not one finding but {found:#?}\n{}", ran.outcome.describe())
     };
-    ensure!(finding.kind == "not-one-job" && finding.ranks == "0,1.0,2.0", "{finding:#?}");
+    ensure!(finding.kind == "not-one-job" && finding.ranks == "0, 1.0, 2.0", "{finding:#?}");
     ensure!(ran.outcome.stderr.contains("finding: not one job: 3 processes"), "{}", ran.outcome.describe());
     let saved = ran.out().join("evidence.mpiscope");
     let why = run::bounded(

@@ -2,7 +2,8 @@
 
 use super::alike::UNNAMED;
 use super::entered::{entered, open};
-use super::{Span, Wait, is_collective_that_waits};
+use super::{Span, Wait, can_wait_for_messages, is_collective_that_waits};
+use crate::observation::Observation;
 use crate::observation::ledger::{Called, Line, Waited};
 use crate::questions::why::{Joined, ProcessIndex};
 use std::collections::{BTreeMap, HashMap};
@@ -20,9 +21,44 @@ pub struct Calls {
 /// Those of the look before, by world and rank: what a rank did meanwhile may have been overwritten since.
 pub type Before = HashMap<(String, Option<u32>), Own>;
 
+/// Calls that looks found open, by world and rank: where messages are not recorded one by one, nothing else says when a rank was in
+/// them.
+#[derive(Debug, Clone, Default)]
+pub struct FoundOpen(HashMap<(String, Option<u32>), Own>);
+
+/// So many of one rank are remembered.
+const MOST_OPEN: usize = 64;
+/// One that two looks found began at the same time, but for how exactly they say so.
+const SAME_NS: u64 = 5_000_000;
+
+impl FoundOpen {
+    /// One more look at the ranks of this host; `now_ns` is of `CLOCK_MONOTONIC`.
+    pub fn look(&mut self, now_ns: u64, observations: &[Observation]) {
+        for seen in observations {
+            let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
+            for call in calls.filter(|call| !call.polling && can_wait_for_messages(&call.function)) {
+                let Some(age_s) = call.age_s else { continue };
+                let from = now_ns.saturating_sub((age_s * 1e9) as u64);
+                let own = self.0.entry((seen.world.clone(), seen.rank)).or_default();
+                let known = own.range_mut(from.saturating_sub(SAME_NS)..=from.saturating_add(SAME_NS));
+                match known.last().filter(|(_, (_, known))| known.function == call.function) {
+                    Some((_, (until, _))) => *until = now_ns,
+                    None => {
+                        let call = Called { function: call.function.clone(), place: call.place.clone() };
+                        own.insert(from, (now_ns, Arc::new(call)));
+                    }
+                }
+                while own.len() > MOST_OPEN {
+                    own.pop_first();
+                }
+            }
+        }
+    }
+}
+
 impl Calls {
     /// Of messages and collectives.
-    pub fn of(joined: &Joined<'_>, before: &mut Before) -> Self {
+    pub fn of(joined: &Joined<'_>, before: &mut Before, open_at_looks: &FoundOpen) -> Self {
         let (mut calls, mut now) = (Self::default(), Before::new());
         for (me, _, rank, seen) in joined.processes() {
             let mut own = Own::new();
@@ -47,6 +83,7 @@ impl Calls {
             let name = (seen.world.clone(), rank);
             let mut all = before.remove(&name).unwrap_or_default();
             now.insert(name, own.clone());
+            all.extend(open_at_looks.0.get(&(seen.world.clone(), rank)).cloned().unwrap_or_default());
             all.extend(own);
             calls.all.insert(me, all);
         }

@@ -1,6 +1,6 @@
 //! The waits of a whole run, from many looks: a collective is counted once, by its number, and so is a message ([`Stream`]).
 
-use super::calls::{Before, Calls};
+use super::calls::{Before, Calls, FoundOpen};
 use super::chain::{Chains, Meeting, Traced};
 use super::collectives::{self, Judged};
 use super::estimate::Estimate;
@@ -33,6 +33,9 @@ pub struct Sum {
     chains: Chains,
     #[serde(skip)]
     before: Before,
+    /// Calls that the looks between have found.
+    #[serde(skip)]
+    open_at_looks: FoundOpen,
     /// In the collectives that were seen.
     seen_ns: u64,
     estimate: Estimate,
@@ -83,6 +86,7 @@ impl Sum {
 
     /// What was found in calls at one moment, where messages are not recorded one by one.
     pub fn sample(&mut self, now_ns: u64, seen: &[Observation], stood: &[Stood]) {
+        self.open_at_looks.look(now_ns, seen);
         self.waiting.extend(self.samples.look(now_ns, seen, stood));
     }
 
@@ -93,7 +97,7 @@ impl Sum {
 
     fn follow(&mut self, observations: &[Observation], spent: Spent, last: bool) {
         let joined = Joined::of(observations);
-        let (calls, hosts) = (Calls::of(&joined, &mut self.before), Hosts::of(&joined));
+        let (calls, hosts) = (Calls::of(&joined, &mut self.before, &self.open_at_looks), Hosts::of(&joined));
         let names = Names::of(&joined, &calls);
         let mut settled = self.stream.look(&joined, &hosts, &names, last);
         for (at_ns, from, to) in std::mem::take(&mut settled.met) {
@@ -260,7 +264,7 @@ impl Sum {
     pub fn finish(&self, observations: &[Observation], time: Time, words: &dyn Fn(&str) -> String) -> Waits {
         let mut all = self.clone();
         let joined = Joined::of(observations);
-        let (calls, hosts) = (Calls::of(&joined, &mut all.before), Hosts::of(&joined));
+        let (calls, hosts) = (Calls::of(&joined, &mut all.before, &all.open_at_looks), Hosts::of(&joined));
         all.trace(0);
         all.put_into_words(words);
         all.look(&joined, &calls, &hosts, time.collectives, true);
