@@ -14,9 +14,10 @@ const HEAD: &str = "\
 //
 // note:  fields are arguments; `at(x)` is the handle that x points to.
 // bytes: empty, or COUNT * DATATYPE [* peers(comm) | * neighbors(comm)], COUNT being an argument or the number 1,
-//        or [neighbor_]vector([BUFFER,] COUNTS, DATATYPE, comm), or [neighbor_]vector_w([BUFFER,] COUNTS, DATATYPES, comm):
-//        BUFFER is there when it may be MPI_IN_PLACE, which makes counts and datatypes insignificant;
-//        unless_in_place(BUFFER, COUNT * DATATYPE) for the same reason.
+//        or vector(COUNTS, DATATYPE, peers|members|neighbors(comm)), or vector_w(COUNTS, DATATYPES, ...), the sum over all,
+//        or own(COUNTS, DATATYPE, comm), that of this rank;
+//        in_place(BUFFER, BYTES) or BYTES: the first if BUFFER is MPI_IN_PLACE, since counts and datatypes on its side mean nothing then;
+//        unless_in_place(BUFFER, COUNT * DATATYPE): nothing moves then.
 
 ";
 

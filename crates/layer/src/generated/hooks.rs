@@ -2,9 +2,10 @@
 //
 // note:  fields are arguments; `at(x)` is the handle that x points to.
 // bytes: empty, or COUNT * DATATYPE [* peers(comm) | * neighbors(comm)], COUNT being an argument or the number 1,
-//        or [neighbor_]vector([BUFFER,] COUNTS, DATATYPE, comm), or [neighbor_]vector_w([BUFFER,] COUNTS, DATATYPES, comm):
-//        BUFFER is there when it may be MPI_IN_PLACE, which makes counts and datatypes insignificant;
-//        unless_in_place(BUFFER, COUNT * DATATYPE) for the same reason.
+//        or vector(COUNTS, DATATYPE, peers|members|neighbors(comm)), or vector_w(COUNTS, DATATYPES, ...), the sum over all,
+//        or own(COUNTS, DATATYPE, comm), that of this rank;
+//        in_place(BUFFER, BYTES) or BYTES: the first if BUFFER is MPI_IN_PLACE, since counts and datatypes on its side mean nothing then;
+//        unless_in_place(BUFFER, COUNT * DATATYPE): nothing moves then.
 
 rare_hook! {
     MPI_Abi_set_fortran_booleans (logical_size: c_int, logical_true: *const c_void, logical_false: *const c_void)
@@ -67,7 +68,7 @@ hook! {
     sizes outlined
     MPI_Allgather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
-    bytes { recvcount * recvtype }
+    bytes { in_place(sendbuf, recvcount * recvtype) or sendcount * sendtype }
     before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::leave() }
 }
@@ -75,7 +76,7 @@ hook! {
     sizes outlined
     MPI_Allgather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
-    bytes { recvcount * recvtype }
+    bytes { in_place(sendbuf, recvcount * recvtype) or sendcount * sendtype }
     before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::leave() }
 }
@@ -84,7 +85,7 @@ rare_hook! {
     also { MPI_Allgather_init_c }
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount }
-    bytes { recvcount * recvtype }
+    bytes { in_place(sendbuf, recvcount * recvtype) or sendcount * sendtype }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
@@ -94,7 +95,7 @@ hook! {
     also { MPI_Allgatherv_c }
     counts { sendcount } vectors { recvcounts }
     note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
+    bytes { in_place(sendbuf, own(recvcounts, recvtype, comm)) or sendcount * sendtype }
     before { traffic::collectives::enter(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::leave() }
 }
@@ -103,7 +104,7 @@ rare_hook! {
     also { MPI_Allgatherv_init_c }
     counts { sendcount } vectors { recvcounts }
     note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
+    bytes { in_place(sendbuf, own(recvcounts, recvtype, comm)) or sendcount * sendtype }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
@@ -147,7 +148,7 @@ hook! {
     sizes outlined
     MPI_Alltoall (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
-    bytes { recvcount * recvtype * peers(comm) }
+    bytes { in_place(sendbuf, recvcount * recvtype * peers(comm)) or sendcount * sendtype * peers(comm) }
     before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::leave() }
 }
@@ -155,7 +156,7 @@ hook! {
     sizes outlined
     MPI_Alltoall_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
-    bytes { recvcount * recvtype * peers(comm) }
+    bytes { in_place(sendbuf, recvcount * recvtype * peers(comm)) or sendcount * sendtype * peers(comm) }
     before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::leave() }
 }
@@ -164,7 +165,7 @@ rare_hook! {
     also { MPI_Alltoall_init_c }
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount }
-    bytes { recvcount * recvtype * peers(comm) }
+    bytes { in_place(sendbuf, recvcount * recvtype * peers(comm)) or sendcount * sendtype * peers(comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
@@ -174,7 +175,7 @@ hook! {
     also { MPI_Alltoallv_c }
     counts { } vectors { sendcounts, recvcounts }
     note { object: comm, datatype: recvtype }
-    bytes { vector(sendbuf, sendcounts, sendtype, comm) }
+    bytes { in_place(sendbuf, vector(recvcounts, recvtype, peers(comm))) or vector(sendcounts, sendtype, peers(comm)) }
     before { traffic::collectives::enter(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::leave() }
 }
@@ -183,7 +184,7 @@ rare_hook! {
     also { MPI_Alltoallv_init_c }
     counts { } vectors { sendcounts, recvcounts }
     note { object: comm, datatype: recvtype }
-    bytes { vector(sendbuf, sendcounts, sendtype, comm) }
+    bytes { in_place(sendbuf, vector(recvcounts, recvtype, peers(comm))) or vector(sendcounts, sendtype, peers(comm)) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
@@ -193,7 +194,7 @@ hook! {
     also { MPI_Alltoallw_c }
     counts { } vectors { sendcounts, recvcounts }
     note { object: comm }
-    bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
+    bytes { in_place(sendbuf, vector_w(recvcounts, recvtypes, peers(comm))) or vector_w(sendcounts, sendtypes, peers(comm)) }
     before { traffic::collectives::enter(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) }
     after { traffic::collectives::leave() }
 }
@@ -202,7 +203,7 @@ rare_hook! {
     also { MPI_Alltoallw_init_c }
     counts { } vectors { sendcounts, recvcounts }
     note { object: comm }
-    bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
+    bytes { in_place(sendbuf, vector_w(recvcounts, recvtypes, peers(comm))) or vector_w(sendcounts, sendtypes, peers(comm)) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) }
     after { traffic::collectives::start(true, comm, request) }
 }
@@ -1019,7 +1020,7 @@ hook! {
     also { MPI_Iallgather_c }
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount }
-    bytes { recvcount * recvtype }
+    bytes { in_place(sendbuf, recvcount * recvtype) or sendcount * sendtype }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -1029,7 +1030,7 @@ hook! {
     also { MPI_Iallgatherv_c }
     counts { sendcount } vectors { recvcounts }
     note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
+    bytes { in_place(sendbuf, own(recvcounts, recvtype, comm)) or sendcount * sendtype }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -1049,7 +1050,7 @@ hook! {
     also { MPI_Ialltoall_c }
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount }
-    bytes { recvcount * recvtype * peers(comm) }
+    bytes { in_place(sendbuf, recvcount * recvtype * peers(comm)) or sendcount * sendtype * peers(comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -1059,7 +1060,7 @@ hook! {
     also { MPI_Ialltoallv_c }
     counts { } vectors { sendcounts, recvcounts }
     note { object: comm, datatype: recvtype }
-    bytes { vector(sendbuf, sendcounts, sendtype, comm) }
+    bytes { in_place(sendbuf, vector(recvcounts, recvtype, peers(comm))) or vector(sendcounts, sendtype, peers(comm)) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -1069,7 +1070,7 @@ hook! {
     also { MPI_Ialltoallw_c }
     counts { } vectors { sendcounts, recvcounts }
     note { object: comm }
-    bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
+    bytes { in_place(sendbuf, vector_w(recvcounts, recvtypes, peers(comm))) or vector_w(sendcounts, sendtypes, peers(comm)) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -1165,7 +1166,7 @@ hook! {
     also { MPI_Ineighbor_alltoallv_c }
     counts { } vectors { sendcounts }
     note { object: comm, datatype: sendtype }
-    bytes { neighbor_vector(sendcounts, sendtype, comm) }
+    bytes { vector(sendcounts, sendtype, neighbors(comm)) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -1175,7 +1176,7 @@ hook! {
     also { MPI_Ineighbor_alltoallw_c }
     counts { } vectors { sendcounts }
     note { object: comm }
-    bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
+    bytes { vector_w(sendcounts, sendtypes, neighbors(comm)) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -1296,7 +1297,7 @@ hook! {
     also { MPI_Ireduce_scatter_c }
     counts { } vectors { recvcounts }
     note { object: comm, datatype: datatype, op: op }
-    bytes { vector(recvcounts, datatype, comm) }
+    bytes { vector(recvcounts, datatype, members(comm)) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::reduce_scatter(comm, recvcounts, datatype) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -1448,7 +1449,7 @@ hook! {
     also { MPI_Neighbor_alltoallv_c }
     counts { } vectors { sendcounts }
     note { object: comm, datatype: sendtype }
-    bytes { neighbor_vector(sendcounts, sendtype, comm) }
+    bytes { vector(sendcounts, sendtype, neighbors(comm)) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
@@ -1457,7 +1458,7 @@ rare_hook! {
     also { MPI_Neighbor_alltoallv_init_c }
     counts { } vectors { sendcounts }
     note { object: comm, datatype: sendtype }
-    bytes { neighbor_vector(sendcounts, sendtype, comm) }
+    bytes { vector(sendcounts, sendtype, neighbors(comm)) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
@@ -1467,7 +1468,7 @@ hook! {
     also { MPI_Neighbor_alltoallw_c }
     counts { } vectors { sendcounts }
     note { object: comm }
-    bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
+    bytes { vector_w(sendcounts, sendtypes, neighbors(comm)) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
@@ -1476,7 +1477,7 @@ rare_hook! {
     also { MPI_Neighbor_alltoallw_init_c }
     counts { } vectors { sendcounts }
     note { object: comm }
-    bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
+    bytes { vector_w(sendcounts, sendtypes, neighbors(comm)) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
@@ -1665,7 +1666,7 @@ hook! {
     also { MPI_Reduce_scatter_c }
     counts { } vectors { recvcounts }
     note { object: comm, datatype: datatype, op: op }
-    bytes { vector(recvcounts, datatype, comm) }
+    bytes { vector(recvcounts, datatype, members(comm)) }
     before { traffic::collectives::enter(comm), traffic::totals::reduce_scatter(comm, recvcounts, datatype) }
     after { traffic::collectives::leave() }
 }
@@ -1693,7 +1694,7 @@ rare_hook! {
     also { MPI_Reduce_scatter_init_c }
     counts { } vectors { recvcounts }
     note { object: comm, datatype: datatype, op: op }
-    bytes { vector(recvcounts, datatype, comm) }
+    bytes { vector(recvcounts, datatype, members(comm)) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::reduce_scatter(comm, recvcounts, datatype) }
     after { traffic::collectives::start(true, comm, request) }
 }

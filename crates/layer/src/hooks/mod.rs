@@ -85,39 +85,23 @@ macro_rules! bytes {
     (if is_leaf($root:ident) { $($bytes:tt)* }) => {
         if bytes::is_leaf::<A>($root) { bytes!($($bytes)*) } else { 0 }
     };
-    ($n:ident * $d:ident * peers($c:ident)) => {
-        bytes::elements::<A>(i64::from($n), $d).wrapping_mul(bytes::peers::<A>($c))
+    (in_place($buffer:ident, $($named:tt)*) or $($bytes:tt)*) => {
+        if $buffer.addr() == A::IN_PLACE { bytes!($($named)*) } else { bytes!($($bytes)*) }
     };
-    ($n:ident * $d:ident * neighbors($c:ident)) => {
-        bytes::elements::<A>(i64::from($n), $d).wrapping_mul(bytes::neighbors::<A>($c))
+    ($n:ident * $d:ident * $of:ident($c:ident)) => {
+        bytes::elements::<A>(i64::from($n), $d).wrapping_mul(bytes::$of::<A>($c))
     };
-    (vector($n:ident, $d:ident, $c:ident)) => {
+    (own($n:ident, $d:ident, $c:ident)) => {
         // SAFETY: the standard requires an element for each rank.
-        unsafe { bytes::vector::<A>($n.into(), $d, bytes::members::<A>($c)) }
+        unsafe { bytes::own::<A>($n.into(), $d, $c) }
     };
-    (vector($buffer:ident, $n:ident, $d:ident, $c:ident)) => {
-        if $buffer.addr() == A::IN_PLACE {
-            0
-        } else {
-            // SAFETY: the standard requires an element for each rank.
-            unsafe { bytes::vector::<A>($n.into(), $d, bytes::peers::<A>($c)) }
-        }
+    (vector($n:ident, $d:ident, $of:ident($c:ident))) => {
+        // SAFETY: the standard requires an element for each rank, or for each neighbour.
+        unsafe { bytes::vector::<A>($n.into(), $d, bytes::$of::<A>($c)) }
     };
-    (vector_w($buffer:ident, $n:ident, $d:ident, $c:ident)) => {
-        if $buffer.addr() == A::IN_PLACE {
-            0
-        } else {
-            // SAFETY: the standard requires an element for each rank.
-            unsafe { bytes::vector_w::<A>($n.into(), $d, bytes::peers::<A>($c)) }
-        }
-    };
-    (neighbor_vector($n:ident, $d:ident, $c:ident)) => {
-        // SAFETY: the standard requires an element for each neighbour.
-        unsafe { bytes::vector::<A>($n.into(), $d, bytes::neighbors::<A>($c)) }
-    };
-    (neighbor_vector_w($n:ident, $d:ident, $c:ident)) => {
-        // SAFETY: the standard requires an element for each neighbour.
-        unsafe { bytes::vector_w::<A>($n.into(), $d, bytes::neighbors::<A>($c)) }
+    (vector_w($n:ident, $d:ident, $of:ident($c:ident))) => {
+        // SAFETY: as above.
+        unsafe { bytes::vector_w::<A>($n.into(), $d, bytes::$of::<A>($c)) }
     };
 }
 

@@ -107,7 +107,7 @@ pub mod inlined {
 /// The same, with sizes looked up out of line: for functions that take long or are called seldom.
 pub mod outlined {
     #[allow(unused_imports)]
-    pub use super::{is_leaf, members, neighbors, peers, takes_part, vector, vector_w};
+    pub use super::{is_leaf, members, neighbors, own, peers, takes_part, vector, vector_w};
     use mpi_abi::Abi;
 
     /// [`super::elements`].
@@ -164,7 +164,7 @@ pub fn is_leaf<A: Abi>(root: c_int) -> bool {
     root != A::PROC_NULL && root != A::ROOT
 }
 
-/// Sum over `n` counts of one datatype. Null when the send side is `MPI_IN_PLACE`: nothing is named then.
+/// Sum over `n` counts of one datatype.
 ///
 /// # Safety
 ///
@@ -177,6 +177,23 @@ pub unsafe fn vector<A: Abi>(counts: Counts, datatype: A::Handle, n: u64) -> u64
     // SAFETY: the caller's promise.
     let elements = (0..n as usize).map(|at| unsafe { counts.get(at) }.max(0).cast_unsigned());
     elements.fold(0, u64::wrapping_add).wrapping_mul(size)
+}
+
+/// This rank's own of the counts of all ranks.
+///
+/// # Safety
+///
+/// `counts` is null or points to a count for each rank of the communicator.
+pub unsafe fn own<A: Abi>(counts: Counts, datatype: A::Handle, comm: A::Handle) -> u64 {
+    let mut rank: c_int = 0;
+    if !counts.is_plausible()
+        || !comms::may_ask_about::<A>(comm)
+        || real::comm_rank::<A>(comm, &mut rank) != Some(A::SUCCESS)
+    {
+        return 0;
+    }
+    // SAFETY: the caller's promise.
+    usize::try_from(rank).map_or(0, |rank| elements::<A>(unsafe { counts.get(rank) }, datatype))
 }
 
 /// Sum over `n` counts, each of its own datatype.
