@@ -135,6 +135,10 @@ fn damaged(path: &Path, why: mpiscope_image::Error) -> Error {
 /// A core file that was compressed is the usual one that is not understood.
 fn not_a_core(path: &Path, error: &mpiscope_target::Error) -> String {
     let mut head = [0; 4];
+    // Whoever opens a pipe waits until somebody writes to it.
+    if !path.is_file() {
+        return error.to_string();
+    }
     let read = std::fs::File::open(path).and_then(|mut f| std::io::Read::read_exact(&mut f, &mut head));
     let tool = match (read.is_ok(), head) {
         (true, [0x28, 0xb5, 0x2f, 0xfd]) => "zstd -d",
