@@ -197,3 +197,18 @@ impl Locate for Lines<'_> {
         self.inner.symbol(module, address)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_that_is_named_for_a_core_file_makes_nobody_wait() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("core");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let refused = Core::open(&path).map(drop).unwrap_err();
+        let said = not_a_core(&path, &refused);
+        assert!(said.contains("not a regular file"), "{said}");
+    }
+}

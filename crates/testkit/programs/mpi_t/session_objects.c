@@ -5,7 +5,6 @@
 #include <mpiscope/mpi_t.h>
 
 #include <stdio.h>
-#include <string.h>
 
 /* Open MPI 5 says MPI 3.1 and has sessions all the same. */
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
@@ -20,44 +19,25 @@ static void check(int holds, const char *what)
     }
 }
 
-static int variable(const char *wanted)
+static int opens(MPI_T_pvar_session in, MPI_Comm comm, MPI_T_pvar_handle *handle)
 {
-    int count = 0;
-    MPI_T_pvar_get_num(&count);
-    for (int i = 0; i < count; i++) {
-        char name[256];
-        int length = sizeof name, verbosity, class, bind, readonly, continuous, atomic, none = 0;
-        MPI_Datatype type;
-        MPI_T_enum names;
-        if (MPI_T_pvar_get_info(i, name, &length, &verbosity, &class, &type, &names, NULL, &none, &bind, &readonly,
-                                &continuous, &atomic) == MPI_SUCCESS && !strcmp(name, wanted))
-            return i;
-    }
-    return -1;
-}
-
-static int opens(MPI_T_pvar_session in, const char *name, MPI_Comm comm)
-{
-    MPI_T_pvar_handle handle;
-    int count;
-    int code = MPI_T_pvar_handle_alloc(in, variable(name), &comm, &handle, &count);
-    if (code == MPI_SUCCESS)
-        MPI_T_pvar_handle_free(in, &handle);
-    return code == MPI_SUCCESS;
+    int index, count;
+    return MPI_T_pvar_get_index("mpiscope_messages_sent", MPI_T_PVAR_CLASS_COUNTER, &index) == MPI_SUCCESS
+        && MPI_T_pvar_handle_alloc(in, index, &comm, handle, &count) == MPI_SUCCESS;
 }
 
 static long long sent(MPI_T_pvar_session in, MPI_Comm comm, int to)
 {
     MPI_T_pvar_handle handle;
     unsigned long long by_peer[2] = {0, 0};
-    int count;
-    if (MPI_T_pvar_handle_alloc(in, variable("mpiscope_messages_sent"), &comm, &handle, &count) != MPI_SUCCESS)
+    int data = 0;
+    if (!opens(in, comm, &handle))
         return -1;
     MPI_T_pvar_start(in, handle);
     for (int i = 0; i < 2 && to == 1; i++)
-        MPI_Send(&count, 1, MPI_INT, to, 5, comm);
+        MPI_Send(&data, 1, MPI_INT, to, 5, comm);
     for (int i = 0; i < 2 && to == 0; i++)
-        MPI_Recv(&count, 1, MPI_INT, to, 5, comm, MPI_STATUS_IGNORE);
+        MPI_Recv(&data, 1, MPI_INT, to, 5, comm, MPI_STATUS_IGNORE);
     MPI_T_pvar_read(in, handle, by_peer);
     MPI_T_pvar_handle_free(in, &handle);
     return (long long) by_peer[to];
@@ -70,24 +50,24 @@ int main(void)
     MPI_Group group;
     MPI_Comm comm, freed;
     MPI_T_pvar_session in;
+    MPI_T_pvar_handle handle;
 
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_T_pvar_session_create(&in);
-    check(!opens(in, "MPI_T_UMQ_LENGTH", MPI_COMM_WORLD), "there is no communicator before there is a session");
+    check(!opens(in, MPI_COMM_WORLD, &handle), "there is no communicator before there is a session");
     MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
     MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
     MPI_Comm_create_from_group(group, "mpiscope.objects", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
     MPI_Comm_rank(comm, &rank);
 
     MPI_Initialized(&world);
-    check(world || !opens(in, "MPI_T_UMQ_LENGTH", MPI_COMM_WORLD), "a session has no MPI_COMM_WORLD");
-    check(opens(in, "mpiscope_messages_sent", comm), "a variable is bound to a communicator of a session");
-    check(sent(in, comm, 1 - rank) == (rank == 0 ? 2 : 0), "and has its value");
+    check(world || !opens(in, MPI_COMM_WORLD, &handle), "a session has no MPI_COMM_WORLD");
+    check(sent(in, comm, 1 - rank) == (rank == 0 ? 2 : 0), "a variable is bound to a communicator of a session, and has its value");
 
     MPI_Group_free(&group);
     freed = comm;
     MPI_Comm_free(&comm);
-    check(!opens(in, "mpiscope_messages_sent", freed), "a freed communicator is refused");
+    check(!opens(in, freed, &handle), "a freed communicator is refused");
     MPI_Session_finalize(&session);
     MPI_T_pvar_session_free(&in);
     MPI_T_finalize();

@@ -112,7 +112,15 @@ impl Session {
     /// The examples, and programs that stand on the page.
     fn sources(&self, page: &Page) -> Result<()> {
         let examples = paths::workspace().join("examples");
-        for name in ["ring.c", "heat.c", "mpi_t/unexpected_queue_tool.c", "mpi_t/tool.h", "mpi_t/names.h"] {
+        for name in [
+            "ring.c",
+            "late.c",
+            "stencil.c",
+            "heat.c",
+            "mpi_t/unexpected_queue_tool.c",
+            "mpi_t/tool.h",
+            "mpi_t/names.h",
+        ] {
             let from = examples.join(name);
             fs::copy(&from, self.folder.join(from.file_name().unwrap_or_default())).context(name)?;
         }

@@ -3,8 +3,8 @@
 use super::alike::UNNAMED;
 use super::entered::{entered, open};
 use super::{Span, Wait, can_wait_for_messages, is_collective_that_waits};
-use crate::observation::Observation;
 use crate::observation::ledger::{Called, Line, Waited};
+use crate::observation::{Observation, Thread};
 use crate::questions::why::{Joined, ProcessIndex};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -21,8 +21,8 @@ pub struct Calls {
 /// Those of the look before, by world and rank: what a rank did meanwhile may have been overwritten since.
 pub type Before = HashMap<(String, Option<u32>), Own>;
 
-/// Calls that looks found open, by world and rank: where messages are not recorded one by one, nothing else says when a rank was in
-/// them.
+/// Calls for messages that looks found open, by world and rank, of ranks with one thread in MPI: where messages are not recorded one by
+/// one, nothing else says when a rank was in them. What one of several threads waits in is not what its rank did.
 #[derive(Debug, Clone, Default)]
 pub struct FoundOpen(HashMap<(String, Option<u32>), Own>);
 
@@ -35,22 +35,23 @@ impl FoundOpen {
     /// One more look at the ranks of this host; `now_ns` is of `CLOCK_MONOTONIC`.
     pub fn look(&mut self, now_ns: u64, observations: &[Observation]) {
         for seen in observations {
-            let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
-            for call in calls.filter(|call| !call.polling && can_wait_for_messages(&call.function)) {
-                let Some(age_s) = call.age_s else { continue };
-                let from = now_ns.saturating_sub((age_s * 1e9) as u64);
-                let own = self.0.entry((seen.world.clone(), seen.rank)).or_default();
-                let known = own.range_mut(from.saturating_sub(SAME_NS)..=from.saturating_add(SAME_NS));
-                match known.last().filter(|(_, (_, known))| known.function == call.function) {
-                    Some((_, (until, _))) => *until = now_ns,
-                    None => {
-                        let call = Called { function: call.function.clone(), place: call.place.clone() };
-                        own.insert(from, (now_ns, Arc::new(call)));
-                    }
+            let [Thread { call: Some(call), .. }] = seen.threads.as_slice() else { continue };
+            let Some(age_s) = call.age_s.filter(|_| !call.polling && can_wait_for_messages(&call.function))
+            else {
+                continue;
+            };
+            let from = now_ns.saturating_sub((age_s * 1e9) as u64);
+            let own = self.0.entry((seen.world.clone(), seen.rank)).or_default();
+            let known = own.range_mut(from.saturating_sub(SAME_NS)..=from.saturating_add(SAME_NS));
+            match known.last().filter(|(_, (_, known))| known.function == call.function) {
+                Some((_, (until, _))) => *until = now_ns,
+                None => {
+                    let call = Called { function: call.function.clone(), place: call.place.clone() };
+                    own.insert(from, (now_ns, Arc::new(call)));
                 }
-                while own.len() > MOST_OPEN {
-                    own.pop_first();
-                }
+            }
+            if own.len() > MOST_OPEN {
+                own.pop_first();
             }
         }
     }
@@ -124,5 +125,69 @@ fn named(call: &Called) -> String {
     match &call.place {
         Some(place) => format!("{} at {place}", call.function),
         None => call.function.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::Call;
+
+    const MS: u64 = 1_000_000;
+
+    fn rank(calls: &[(&str, f64)]) -> Vec<Observation> {
+        let thread = |(function, age_s): &(&str, f64)| {
+            let place = Some("a.c:7".to_owned());
+            let call = Call { function: (*function).into(), place, age_s: Some(*age_s), ..Call::default() };
+            Thread { call: Some(call), ..Thread::default() }
+        };
+        let threads = calls.iter().map(thread).collect();
+        vec![Observation {
+            world: "w".into(),
+            rank: Some(0),
+            size: Some(1),
+            threads,
+            ..Observation::default()
+        }]
+    }
+
+    /// What the rank did from 100 to 500 ms, when it stands in no call any more.
+    fn meanwhile(looks: &[(u64, Vec<Observation>)]) -> String {
+        let mut open = FoundOpen::default();
+        looks.iter().for_each(|(at_ms, seen)| open.look(at_ms * MS, seen));
+        let now = rank(&[]);
+        let calls = Calls::of(&Joined::of(&now), &mut Before::new(), &open);
+        calls.meanwhile(0, Span { from: 100 * MS, until: 500 * MS }).0
+    }
+
+    #[test]
+    fn a_rank_that_looks_found_in_a_receive_for_most_of_the_time_was_in_it_and_did_not_compute() {
+        // By ages that are not exact to the last digit.
+        let looks = [
+            (200, rank(&[("MPI_Recv", 0.1)])),
+            (300, rank(&[("MPI_Recv", 0.2001)])),
+            (480, rank(&[("MPI_Recv", 0.38)])),
+        ];
+        assert_eq!(meanwhile(&looks), "in MPI_Recv at a.c:7");
+        assert_eq!(
+            meanwhile(&looks[..2]),
+            "computing after MPI_Recv at a.c:7",
+            "half of the time is not known"
+        );
+        assert_eq!(meanwhile(&[]), "computing");
+    }
+
+    #[test]
+    fn what_one_of_several_threads_waits_in_is_not_what_its_rank_did() {
+        let looks = [
+            (200, rank(&[("MPI_Recv", 0.1), ("MPI_Send", 0.01)])),
+            (480, rank(&[("MPI_Recv", 0.38), ("MPI_Send", 0.01)])),
+        ];
+        assert_eq!(meanwhile(&looks), "computing");
+        assert_eq!(
+            meanwhile(&[(480, rank(&[("MPI_Barrier", 0.38)]))]),
+            "computing",
+            "collectives have records of their own"
+        );
     }
 }
