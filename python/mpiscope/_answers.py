@@ -308,6 +308,21 @@ class CorePendingRequest(Record):
     uid: int
 
 
+class CoreProblem(Record):
+    """Something that is wrong beside what the verdict is about."""
+
+    #: Where to look.
+    culprits: Rows[CoreCulprit]
+    #: Ranks that wait for each other; empty if there is no such ring.
+    cycle: List[str]
+    #: What kind of problem it is.
+    kind: str
+    #: What to try.
+    next: str
+    #: What is wrong, in one sentence.
+    verdict: str
+
+
 class CoreRank(Record):
     """A rank, or a word for one."""
 
@@ -382,6 +397,8 @@ class CoreThreadStatus(Record):
 class CoreVerdict(Record):
     """The verdict on a job."""
 
+    #: What else is wrong, each of it by itself: to mend what the verdict is about does not help there.
+    also: Rows[CoreProblem]
     #: Where to look: the ranks that hold up the others.
     culprits: Rows[CoreCulprit]
     #: Ranks that wait for each other, each for the next and the last for the first; empty if there is no such ring.
@@ -2871,6 +2888,8 @@ class VarsObject(Record):
 class Why(Record):
     """What ``--json`` prints."""
 
+    #: What else is wrong, each of it by itself: to mend what the verdict is about does not help there.
+    also: Rows[WhyProblem]
     #: Where to look: the ranks that hold up the others.
     culprits: Rows[WhyCulprit]
     #: Ranks that wait for each other, each for the next and the last for the first; empty if there is no such ring.
@@ -2940,6 +2959,21 @@ class WhyNode(Record):
     ranks: str
 
 
+class WhyProblem(Record):
+    """Something that is wrong beside what the verdict is about."""
+
+    #: Where to look.
+    culprits: Rows[WhyCulprit]
+    #: Ranks that wait for each other; empty if there is no such ring.
+    cycle: List[str]
+    #: What kind of problem it is.
+    kind: str
+    #: What to try.
+    next: str
+    #: What is wrong, in one sentence.
+    verdict: str
+
+
 class WhyStacks(Record):
     """The stacks of a job."""
 
@@ -2954,8 +2988,9 @@ CoreCallStatus._classes = {"datatype": CoreReference, "object": CoreReference, "
 CoreDeath._classes = {"cause": CoreSignal, "messages": CoreLastMessage, "pending": CorePendingRequest, "place": CoreFrameText, "signal": CoreSignal, "stack": CoreFrameText, "threads": CoreThreadStatus}
 CoreDeath._maps = frozenset(["losses"])
 CorePendingRequest._classes = {"completion": CoreWhen, "created": CoreCallSite, "datatype": CoreReference, "freed": CoreCallSite, "object": CoreReference, "parent": CoreReference, "peer": CoreRank, "reduction": CoreReference, "start": CoreWhen}
+CoreProblem._classes = {"culprits": CoreCulprit}
 CoreThreadStatus._classes = {"call": CoreCallStatus, "last_call": CoreCallStatus}
-CoreVerdict._classes = {"culprits": CoreCulprit, "evidence": CoreEvidence}
+CoreVerdict._classes = {"also": CoreProblem, "culprits": CoreCulprit, "evidence": CoreEvidence}
 Diff._classes = {"after": DiffRuns, "before": DiffRuns, "functions": DiffQuantity, "ranks": DiffQuantity, "sites": DiffQuantity, "wall": DiffQuantity, "whole": DiffQuantity}
 Inspect._classes = {"alike": InspectAlikeForm, "leaks": InspectLeak, "ranks": InspectRank, "shared": InspectSharedForm}
 InspectAlikeForm._classes = {"merged": InspectMerged}
@@ -3009,6 +3044,7 @@ ReportWindows._classes = {"growing": ReportGrowth, "iterations": ReportIteration
 Vars._classes = {"items": VarsItem}
 VarsHeld._classes = {"object": VarsObject}
 VarsItem._classes = {"values": VarsHeld}
-Why._classes = {"culprits": WhyCulprit, "evidence": WhyEvidence, "stacks": WhyStacks}
+Why._classes = {"also": WhyProblem, "culprits": WhyCulprit, "evidence": WhyEvidence, "stacks": WhyStacks}
 WhyNode._classes = {"calls": WhyNode}
+WhyProblem._classes = {"culprits": WhyCulprit}
 WhyStacks._classes = {"tree": WhyNode}

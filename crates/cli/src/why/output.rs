@@ -16,6 +16,7 @@ pub fn lines(found: &Verdict) -> Vec<String> {
 /// The same without what to try next.
 pub fn reasons(found: &Verdict) -> Vec<String> {
     let mut lines = vec![found.verdict.clone()];
+    lines.extend(found.also.iter().map(|also| format!("also: {}", also.verdict)));
     lines.extend(found.evidence.iter().take(MOST_LINES).map(evidence));
     if let Some(more @ 1..) = found.evidence.len().checked_sub(MOST_LINES) {
         lines.push(format!("  ... and {} (--json has them all)", render::count(more, "more line")));

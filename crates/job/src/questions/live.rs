@@ -14,7 +14,7 @@ use crate::model::python;
 use crate::model::rank::{Rank, SymbolContext};
 use crate::observation::{Context, observe};
 use crate::observation::{Observation, Stage, Thread};
-use crate::questions::stacks::asleep::{Asleep, only_mpi_could_wake};
+use crate::questions::stacks::asleep::{Asleep, Asleeps, awaits_signals};
 use mpiscope_image::Source;
 use mpiscope_image::layout::State;
 use mpiscope_target::{Files, Live, Symbolizer, procfs};
@@ -273,14 +273,20 @@ impl<'a> System<'a> {
         Some(tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok()))
     }
 
-    fn only_mpi_could_wake(&self) -> bool {
-        let Some(tids) = self.tasks() else { return false };
-        only_mpi_could_wake(self.process, tids.map(|tid| (tid, Asleep::of(&self.task(tid)))))
+    /// Where the threads of the process sleep, and whether signals may wake them.
+    fn asleeps(&self) -> Asleeps {
+        let threads = self.tasks().into_iter().flatten();
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap_or_default();
+        Asleeps {
+            threads: threads.map(|tid| (tid, Asleep::of(&self.task(tid)))).collect(),
+            signals: awaits_signals(&status),
+        }
     }
 
     /// What a thread does that sleeps.
     fn sleeping(&self, task: &str) -> String {
-        let said = |asleep: Asleep| asleep.said(|| self.only_mpi_could_wake());
+        let only_mpi_could_wake = |asleep: &Asleep| self.asleeps().only_mpi_could_wake(self.process, asleep);
+        let said = |asleep: Asleep| asleep.said(only_mpi_could_wake);
         Asleep::of(task).map_or_else(|| "sleeping".to_owned(), said)
     }
 }
@@ -342,9 +348,10 @@ impl Context for System<'_> {
     }
 
     fn others(&self) -> Vec<u32> {
-        let strange = self.tasks().into_iter().flatten().filter(|tid| !has(self.process, *tid));
+        let threads: Vec<u32> = self.tasks().into_iter().flatten().collect();
+        let strange = threads.iter().copied().filter(|tid| !has(self.process, *tid));
         // Who waits for a thread is woken by one, and who serves connections is a library's.
-        let waits = |asleep: Asleep| asleep.waits_for_a_thread() || asleep.serves();
+        let waits = |asleep: Asleep| asleep.waits_for_a_thread(&threads) || asleep.serves();
         strange.filter(|tid| !Asleep::of(&self.task(tid)).is_some_and(waits)).collect()
     }
 

@@ -5,7 +5,7 @@ use super::{Dead, ProcessFile};
 use crate::model::process::Process;
 use crate::model::python;
 use crate::observation::Context;
-use crate::questions::stacks::asleep::{Asleep, only_mpi_could_wake};
+use crate::questions::stacks::asleep::{Asleep, Asleeps};
 use crate::questions::stacks::frames::innermost;
 use crate::sources::core::walk;
 use mpiscope_target::{Symbolizer, Target, Thread};
@@ -26,9 +26,11 @@ impl AtDeath<'_> {
         (thread.signal == 0 || dead.end.signal.is_none()).then_some((dead, thread))
     }
 
-    fn only_mpi_could_wake(&self, dead: &Dead) -> bool {
+    /// Nothing can come any more, signals neither.
+    fn only_mpi_could_wake(&self, dead: &Dead, asleep: &Asleep) -> bool {
         let threads = dead.core.threads().iter();
-        only_mpi_could_wake(&self.file.process, threads.map(|thread| (thread.tid, Asleep::at_death(thread))))
+        let threads = threads.map(|thread| (thread.tid, Asleep::at_death(thread))).collect();
+        Asleeps { threads, signals: false }.only_mpi_could_wake(&self.file.process, asleep)
     }
 }
 
@@ -37,7 +39,7 @@ impl Context for AtDeath<'_> {
     fn doing(&self, tid: u32) -> String {
         let Some((dead, thread)) = self.thread(tid) else { return String::new() };
         match Asleep::at_death(thread) {
-            Some(asleep) => asleep.said(|| self.only_mpi_could_wake(dead)),
+            Some(asleep) => asleep.said(|asleep| self.only_mpi_could_wake(dead, asleep)),
             None if Asleep::computed(thread) => "computing".to_owned(),
             None => String::new(),
         }

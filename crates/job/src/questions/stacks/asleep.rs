@@ -66,22 +66,25 @@ impl Asleep {
 
     /// What such a thread does, for people.
     #[must_use]
-    pub fn said(&self, only_mpi_could_wake: impl FnOnce() -> bool) -> String {
-        match self.waits_for_a_thread() && only_mpi_could_wake() {
+    pub fn said(&self, only_mpi_could_wake: impl FnOnce(&Self) -> bool) -> String {
+        match only_mpi_could_wake(self) {
             true => AWAITS_THREAD.to_owned(),
             false => format!("sleeping in the system call {}", self.call),
         }
     }
 
-    /// It waits, for as long as it takes, until another thread wakes it.
+    /// It waits, for as long as it takes, until another one of the threads of its process wakes it. What waits for a word that other
+    /// processes may share can be woken by them; only the end of a thread is waited for in the same way, with the number of that thread.
     #[must_use]
-    pub fn waits_for_a_thread(&self) -> bool {
+    pub fn waits_for_a_thread(&self, threads: &[u32]) -> bool {
         const WITHOUT_FLAGS: u64 = 0x7f;
+        const PRIVATE: u64 = 0x80;
         const WAIT: u64 = 0;
         const WAIT_BITSET: u64 = 9;
-        let [_, operation, _, time_limit, ..] = self.arguments;
+        let [_, operation, value, time_limit, ..] = self.arguments;
         let waits = [WAIT, WAIT_BITSET].contains(&(operation & WITHOUT_FLAGS));
-        self.call == syscalls::Sysno::futex && waits && time_limit == 0
+        let within = operation & PRIVATE != 0 || threads.iter().any(|tid| u64::from(*tid) == value);
+        self.call == syscalls::Sysno::futex && waits && within && time_limit == 0
     }
 
     /// It waits for events from outside, as threads of libraries do that serve connections.
@@ -136,13 +139,54 @@ fn is_of_this_machine(thread: &Thread) -> bool {
     thread.registers.len() == COUNT
 }
 
-/// Whether only a thread that is inside of MPI could wake one that waits for another: all others that are not wait as well, or serve
-/// connections.
-pub fn only_mpi_could_wake(process: &Process, threads: impl Iterator<Item = (u32, Option<Asleep>)>) -> bool {
-    let inside = |tid: u32| process.threads.iter().any(|thread| thread.call.is_some() && thread.tid == tid);
-    let (inside, outside): (Vec<_>, Vec<_>) = threads.partition(|(tid, _)| inside(*tid));
-    let waits = |asleep: &Asleep| asleep.waits_for_a_thread() || asleep.serves();
-    !inside.is_empty() && outside.iter().all(|(_, asleep)| asleep.as_ref().is_some_and(waits))
+/// The threads of a process, and where they sleep.
+pub struct Asleeps {
+    /// By their numbers.
+    pub threads: Vec<(u32, Option<Asleep>)>,
+    /// Whether a signal may come whose handler wakes one of them.
+    pub signals: bool,
+}
+
+impl Asleeps {
+    /// Whether one that sleeps so waits for another thread, and only one that is inside of MPI could wake it: all others that are not
+    /// wait as well, or serve connections.
+    #[must_use]
+    pub fn only_mpi_could_wake(&self, process: &Process, asleep: &Asleep) -> bool {
+        let numbers: Vec<u32> = self.threads.iter().map(|(tid, _)| *tid).collect();
+        let is_inside =
+            |tid: u32| process.threads.iter().any(|thread| thread.call.is_some() && thread.tid == tid);
+        let waits = |asleep: &Asleep| asleep.waits_for_a_thread(&numbers) || asleep.serves();
+        let (inside, outside): (Vec<_>, Vec<_>) = self.threads.iter().partition(|(tid, _)| is_inside(*tid));
+        asleep.waits_for_a_thread(&numbers)
+            && !self.signals
+            && !inside.is_empty()
+            && outside.iter().all(|(_, asleep)| asleep.as_ref().is_some_and(waits))
+    }
+}
+
+/// Whether a process handles signals that come without a fault of its own and that no MPI library or interpreter handles as a rule, by
+/// the words of the kernel about it.
+pub fn awaits_signals(status: &str) -> bool {
+    // Faults, `SIGHUP` (UCX), `SIGINT` (Python), `SIGUSR1` (MPICH), and those of the C library, `SIGCANCEL` and `SIGSETXID`.
+    const OF_LIBRARIES: [i32; 14] = [
+        libc::SIGHUP,
+        libc::SIGINT,
+        libc::SIGQUIT,
+        libc::SIGILL,
+        libc::SIGTRAP,
+        libc::SIGABRT,
+        libc::SIGBUS,
+        libc::SIGFPE,
+        libc::SIGUSR1,
+        libc::SIGSEGV,
+        libc::SIGPIPE,
+        libc::SIGSYS,
+        32,
+        33,
+    ];
+    let known = OF_LIBRARIES.iter().fold(0, |mask, signal| mask | 1_u64 << (signal - 1));
+    let handled = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    handled.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_none_or(|mask| mask & !known != 0)
 }
 
 /// Registers in `user_regs_struct`, and the places of some: stack pointer, instruction, the number of the system call, what it
@@ -178,17 +222,39 @@ mod tests {
 
     const FUTEX: i32 = syscalls::Sysno::futex as i32;
 
+    fn waits(line: &str) -> bool {
+        Asleep::parse(line).is_some_and(|asleep| asleep.waits_for_a_thread(&[41, 42]))
+    }
+
     fn futex(operation: u64, time_limit: u64) -> bool {
-        let line =
-            format!("{FUTEX} 0x7f10 {operation:#x} 0x2 {time_limit:#x} 0x0 0xffffffff 0x7ffc10 0x7f20\n");
-        Asleep::parse(&line).is_some_and(|asleep| asleep.waits_for_a_thread())
+        waits(&format!("{FUTEX} 0x7f10 {operation:#x} 0x2a {time_limit:#x} 0x0 0xffffffff 0x7ffc10 0x7f20\n"))
     }
 
     #[test]
     fn a_wait_for_another_thread_has_no_time_limit() {
-        assert!(futex(0x80, 0) && futex(0x109, 0), "a lock, and the end of a thread");
+        assert!(futex(0x80, 0) && futex(0x109, 0), "a lock, and the end of thread 42");
         assert!(!futex(0x80, 0x7ffc00), "it comes back by itself");
         assert!(!futex(0x81, 0), "it wakes others");
+    }
+
+    #[test]
+    fn a_word_that_processes_share_may_be_changed_by_any_of_them() {
+        let line =
+            |value: u64| format!("{FUTEX} 0x7f10 0x109 {value:#x} 0x0 0x0 0xffffffff 0x7ffc10 0x7f20\n");
+        assert!(waits(&line(42)) && !waits(&line(0)), "a semaphore in shared memory");
+    }
+
+    #[test]
+    fn a_handler_of_the_programs_own_may_wake_a_thread() {
+        let handles = |mask: &str| awaits_signals(&format!("Name:\tx\nSigCgt:\t{mask}\nThreads:\t2\n"));
+        // Those of MPICH with UCX, Open MPI, Python and none.
+        for mask in ["00000001000006c9", "00000001000004e0", "0000000000000002", "0000000000000000"] {
+            assert!(!handles(mask), "{mask}");
+        }
+        for signal in [libc::SIGALRM, libc::SIGUSR2, libc::SIGTERM, libc::SIGCHLD, libc::SIGRTMIN()] {
+            assert!(handles(&format!("{:016x}", 1_u64 << (signal - 1))), "{signal}");
+        }
+        assert!(awaits_signals("Name:\tx\n"), "not known");
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -202,7 +268,7 @@ mod tests {
         let sleep = i64::from(syscalls::Sysno::clock_nanosleep as i32);
         let asleep = Asleep::at_death(&thread(sleep, -516));
         assert_eq!(
-            asleep.map(|asleep| asleep.said(|| true)).as_deref(),
+            asleep.map(|asleep| asleep.said(|_| false)).as_deref(),
             Some("sleeping in the system call clock_nanosleep")
         );
         // It raised a signal, or has just come back.

@@ -9,7 +9,7 @@ use super::snapshot::{
     CommIndex, Condition, Need, PartyIndex, Peer, Process, ProcessIndex, Receive, Snapshot, Thread, Wait,
 };
 use crate::observation::AWAITS_THREAD;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What the solver found.
 #[derive(Debug)]
@@ -25,7 +25,22 @@ impl Blocked {
     pub fn stuck(&self) -> impl Iterator<Item = ProcessIndex> + '_ {
         (0..).zip(&self.stuck).filter(|(_, stuck)| **stuck).map(|(process, _)| process)
     }
+
+    /// As if only these were stuck.
+    #[must_use]
+    pub fn only(&self, these: &[ProcessIndex]) -> Self {
+        let mut stuck = vec![false; self.stuck.len()];
+        for one in these {
+            if let Some(stuck) = stuck.get_mut(*one as usize) {
+                *stuck = true;
+            }
+        }
+        Self { stuck, live: self.live.clone() }
+    }
 }
+
+/// Collectives that never end, by communicator and number: all members have entered them, and do not agree.
+pub type Endless = HashSet<(CommIndex, u64)>;
 
 /// What becomes possible when a process is found to be live.
 #[derive(Clone, Copy)]
@@ -62,6 +77,7 @@ struct Node {
 
 struct Solver<'a> {
     snapshot: &'a Snapshot,
+    endless: &'a Endless,
     pairs: Pairs<'a>,
     live: Vec<bool>,
     queue: Vec<ProcessIndex>,
@@ -75,9 +91,16 @@ struct Solver<'a> {
 /// `polls_wait`, a thread that only polls counts as waiting for what it polls for.
 #[must_use]
 pub fn blocked(snapshot: &Snapshot, acts: &[bool], polls_wait: bool) -> Blocked {
+    blocked_in(snapshot, acts, polls_wait, &Endless::new())
+}
+
+/// The same, where some collectives are known never to end.
+#[must_use]
+pub fn blocked_in(snapshot: &Snapshot, acts: &[bool], polls_wait: bool, endless: &Endless) -> Blocked {
     let count = snapshot.processes.len();
     let mut solver = Solver {
         snapshot,
+        endless,
         pairs: Pairs::of(snapshot),
         live: vec![false; count],
         queue: Vec::new(),
@@ -201,9 +224,10 @@ impl Solver<'_> {
 
     fn collective(&mut self, comm: CommIndex, number: u64, wait: u32) -> bool {
         let snapshot = self.snapshot;
+        let never = self.endless.contains(&(comm, super::collectives::parts(number).0));
         self.shared(Shared::Collective(comm, number), wait, || {
             let missing = super::collectives::missing(snapshot, comm, number);
-            (missing.len() as u32, missing)
+            (missing.len() as u32 + u32::from(never), missing)
         })
     }
 

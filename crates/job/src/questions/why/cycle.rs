@@ -14,7 +14,7 @@ const MOST_STARTS: usize = 64;
 
 /// A node on the way around.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Node {
+pub(super) enum Node {
     Process(ProcessIndex),
     Collective(CommIndex, u64),
     /// Each of these processes.
@@ -30,14 +30,14 @@ pub fn cycle(snapshot: &Snapshot, blocked: &Blocked) -> Vec<ProcessIndex> {
 
 /// The processes of so many rings that have none in common, each from its lowest.
 pub fn rings(snapshot: &Snapshot, blocked: &Blocked, most: usize) -> Vec<Vec<ProcessIndex>> {
-    let mut search = Search { snapshot, blocked, done: HashSet::new(), missing: HashMap::new() };
+    let mut search = Search::of(snapshot, blocked);
     blocked.stuck().filter_map(|start| search.from(Node::Process(start))).take(most).collect()
 }
 
 /// Of each process, whether it is in a ring or waited for by one: what holds the others up. Whoever waits for these without being waited
 /// for is left out, so that a reason that is found among these explains all of them.
 pub fn core(snapshot: &Snapshot, blocked: &Blocked) -> Vec<bool> {
-    let mut search = Search { snapshot, blocked, done: HashSet::new(), missing: HashMap::new() };
+    let mut search = Search::of(snapshot, blocked);
     let mut waiters: HashMap<Node, u32> = HashMap::new();
     let mut nodes: Vec<Node> = blocked.stuck().map(Node::Process).collect();
     let mut at = 0;
@@ -140,15 +140,21 @@ fn node(snapshot: &Snapshot, need: &Need) -> Option<Node> {
     }
 }
 
-struct Search<'a> {
+/// Follows who waits for whom among the stuck processes.
+pub(super) struct Search<'a> {
     snapshot: &'a Snapshot,
     blocked: &'a Blocked,
     done: HashSet<Node>,
     missing: HashMap<(CommIndex, u64), Vec<Node>>,
 }
 
-impl Search<'_> {
-    fn next(&mut self, node: Node) -> Vec<Node> {
+impl<'a> Search<'a> {
+    pub(super) fn of(snapshot: &'a Snapshot, blocked: &'a Blocked) -> Self {
+        Self { snapshot, blocked, done: HashSet::new(), missing: HashMap::new() }
+    }
+
+    /// What a node cannot go on without.
+    pub(super) fn next(&mut self, node: Node) -> Vec<Node> {
         let stuck = |node: &Node| match node {
             Node::Process(p) => self.blocked.stuck.get(*p as usize).copied().unwrap_or(false),
             Node::Collective(..) | Node::Party(_) => true,

@@ -6,7 +6,7 @@
 use super::blocked::Blocked;
 use super::snapshot::{Call, CommIndex, Condition, Need, Process, ProcessIndex, Snapshot};
 use super::verdict::Evidence;
-use super::words::Words;
+use super::words::{Words, outside as outside_of_mpi};
 use crate::jobs::worlds::Members;
 use std::collections::HashMap;
 use std::mem::{Discriminant, discriminant};
@@ -18,12 +18,14 @@ enum Class<'a> {
     Inside(bool, &'a str, Option<&'a str>, Option<(Discriminant<Need>, Option<CommIndex>, u64)>),
     /// In no call.
     Outside(bool, String),
+    /// In none, beside other threads of the same process that are in some.
+    Another(bool, String),
 }
 
-/// A line, with its first rank and the call of that.
+/// A line, with its first rank and the call of that; no rank where the line is about one of several threads.
 struct Line<'a> {
     evidence: Evidence,
-    first: ProcessIndex,
+    first: Option<ProcessIndex>,
     call: Option<&'a Call>,
     alike: bool,
 }
@@ -65,7 +67,14 @@ fn classes<'a>(
         let about = call.wait.needs().first().map(|need| (discriminant(need), comm(need), number(need)));
         (Class::Inside(stuck, &call.function, call.place.as_deref(), about), Some(call))
     };
-    calls.into_iter().map(class).collect()
+    // A thread outside of MPI may be what the others wait for, or wait for one of them.
+    let outside = process.threads.iter().filter(|thread| !thread.ended && thread.call.is_none());
+    let outside = outside.filter(|thread| !thread.idle.doing.is_empty());
+    let another = outside.map(|thread| {
+        let what = format!("another thread is {}", outside_of_mpi(&thread.idle));
+        (Class::Another(stuck, what), None)
+    });
+    calls.into_iter().map(class).chain(another).collect()
 }
 
 fn comm(need: &Need) -> Option<CommIndex> {
@@ -84,7 +93,7 @@ fn number(need: &Need) -> u64 {
 fn new<'a>(class: &Class<'a>, first: ProcessIndex, call: Option<&'a Call>) -> Line<'a> {
     let (stuck, function, place, what) = match class {
         Class::Inside(stuck, function, place, _) => (*stuck, Some(*function), *place, String::new()),
-        Class::Outside(stuck, what) => (*stuck, None, None, what.clone()),
+        Class::Outside(stuck, what) | Class::Another(stuck, what) => (*stuck, None, None, what.clone()),
     };
     let evidence = Evidence {
         ranks: Members::default(),
@@ -94,6 +103,7 @@ fn new<'a>(class: &Class<'a>, first: ProcessIndex, call: Option<&'a Call>) -> Li
         since_s: None,
         stuck,
     };
+    let first = (!matches!(class, Class::Another(..))).then_some(first);
     Line { evidence, first, call, alike: true }
 }
 
@@ -111,8 +121,10 @@ impl Line<'_> {
     fn say(mut self, words: &Words<'_>) -> Evidence {
         if let Some(call) = self.call {
             self.evidence.what = if self.alike { words.call(call) } else { words.calls(call) };
-        } else if self.evidence.ranks.len() > 1 {
-            self.evidence.what = words.activity_of(self.first, self.evidence.ranks.len());
+        } else if let Some(first) = self.first
+            && self.evidence.ranks.len() > 1
+        {
+            self.evidence.what = words.activity_of(first, self.evidence.ranks.len());
         }
         self.evidence
     }

@@ -35,6 +35,7 @@ mod evidence;
 mod files;
 mod join;
 pub(super) mod messages;
+mod parts;
 mod progress;
 #[cfg(any(test, feature = "test-image"))]
 pub mod scene;
@@ -56,7 +57,7 @@ pub use snapshot::{
     Call, Collective, CommIndex, Communicator, Condition, Idle, Match, Message, Need, NotStarted, Peer,
     Process, ProcessIndex, Receive, Signature, Snapshot, Thread, Wait,
 };
-pub use verdict::{Culprit, Evidence, Kind, SCHEMA, Verdict};
+pub use verdict::{Culprit, Evidence, Kind, Problem, SCHEMA, Verdict};
 pub(crate) use words::Words;
 
 /// The verdict on what two looks at a job saw; `seconds` lie between them, zero for core files.

@@ -3,6 +3,7 @@
 mod between;
 mod left_out;
 mod polling;
+mod several;
 mod sides;
 mod unnamed;
 

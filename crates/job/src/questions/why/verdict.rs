@@ -73,6 +73,8 @@ pub struct Verdict {
     pub culprits: Vec<Culprit>,
     /// Ranks that wait for each other, each for the next and the last for the first; empty if there is no such ring.
     pub cycle: Vec<String>,
+    /// What else is wrong, each of it by itself: to mend what the verdict is about does not help there.
+    pub also: Vec<Problem>,
     /// Ranks that nobody can release.
     pub stuck: Members,
     /// What was seen, ranks that do the same in one entry.
@@ -95,6 +97,22 @@ impl Verdict {
         self.partial |= !reasons.is_empty();
         self.not_seen.extend(reasons);
     }
+}
+
+/// Something that is wrong beside what the verdict is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Problem {
+    /// What is wrong, in one sentence.
+    pub verdict: String,
+    /// What kind of problem it is.
+    pub kind: Kind,
+    /// Where to look.
+    pub culprits: Vec<Culprit>,
+    /// Ranks that wait for each other; empty if there is no such ring.
+    pub cycle: Vec<String>,
+    /// What to try.
+    pub next: String,
 }
 
 /// Ranks that hold up others.

@@ -24,6 +24,8 @@ type Missing = HashMap<(CommIndex, u64), Option<Rc<str>>>;
 
 /// Groups of members that are listed of a collective in which each may give what it likes.
 const MOST_GROUPS: usize = 6;
+/// Different things that a sentence says of ranks that are waited for: the evidence has all of them.
+const MOST_DOINGS: usize = 3;
 
 impl<'a> Words<'a> {
     pub fn new(snapshot: &'a Snapshot) -> Self {
@@ -313,6 +315,50 @@ impl<'a> Words<'a> {
         said
     }
 
+    /// `ranks [1-3]: computing after …`; of those that do several things
+    /// `ranks [1-3] (rank 2: stopped by a signal …; ranks [1,3]: computing …)`.
+    pub fn doing(&self, who: &[ProcessIndex]) -> String {
+        let all = self.ranks(who.iter().copied());
+        match self.doings(who).as_slice() {
+            [] => all,
+            [one] => {
+                let count = self.members(one.iter().copied()).len();
+                let first = one.first().copied().unwrap_or(0);
+                format!("{all}: {}", self.activity_of(first, count))
+            }
+            several => format!("{all} ({})", self.each_doing(several)),
+        }
+    }
+
+    /// `rank 2: stopped by a signal …; ranks [1,3]: computing …`.
+    pub fn each_doing(&self, doings: &[Vec<ProcessIndex>]) -> String {
+        let said = |group: &Vec<ProcessIndex>| {
+            let first = group.first().copied().unwrap_or(0);
+            format!("{}: {}", self.ranks(group.iter().copied()), self.activity_of(first, group.len()))
+        };
+        let mut parts: Vec<String> = doings.iter().take(MOST_DOINGS).map(said).collect();
+        let rest: usize = doings.iter().skip(MOST_DOINGS).map(Vec::len).sum();
+        parts.extend((rest > 0).then(|| format!("and so on for {rest} more")));
+        parts.join("; ")
+    }
+
+    /// Processes that do alike together: who is stopped first, then the most.
+    pub fn doings(&self, who: &[ProcessIndex]) -> Vec<Vec<ProcessIndex>> {
+        let mut known: HashMap<String, usize> = HashMap::new();
+        let mut groups: Vec<Vec<ProcessIndex>> = Vec::new();
+        for one in who {
+            let at = *known.entry(self.activity(*one)).or_insert(groups.len());
+            match groups.get_mut(at) {
+                Some(group) => group.push(*one),
+                None => groups.push(vec![*one]),
+            }
+        }
+        let is_stopped =
+            |group: &[ProcessIndex]| group.iter().any(|one| self.process(*one).is_some_and(is_stopped));
+        groups.sort_by_key(|group| (!is_stopped(group), usize::MAX - group.len()));
+        groups
+    }
+
     /// What a process does, in its most telling thread.
     pub fn activity(&self, index: ProcessIndex) -> String {
         self.activity_of(index, 1)
@@ -348,6 +394,11 @@ impl<'a> Words<'a> {
     }
 }
 
+/// Somebody has stopped it, a debugger or a signal.
+pub fn is_stopped(process: &Process) -> bool {
+    process.threads.iter().any(|thread| thread.idle.doing.starts_with("stopped"))
+}
+
 /// What a member gives to all, and expects of all, if that is anything.
 fn shares(collective: &Collective, sums: Sums) -> (Option<String>, Option<String>) {
     let bytes = |bytes: u64| (bytes != 0).then(|| bytes.to_string());
@@ -371,7 +422,7 @@ fn is_same(one: &Collective, other: &Collective) -> bool {
 }
 
 /// `computing in main at ring.c:12 after MPI_Recv at ring.c:9`.
-fn outside(idle: &Idle) -> String {
+pub fn outside(idle: &Idle) -> String {
     let mut said = if idle.doing.is_empty() { "outside of MPI".to_owned() } else { idle.doing.to_string() };
     if let Some(at) = &idle.at {
         said += &format!(" in {at}");

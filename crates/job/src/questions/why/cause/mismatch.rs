@@ -1,17 +1,38 @@
 //! Members of a communicator that are in different collectives under one number.
 
 use super::{Case, Reason};
+use crate::questions::why::blocked::Endless;
 use crate::questions::why::collectives::{self, Mismatch};
 use crate::questions::why::verdict::{Culprit, Kind};
+use std::collections::HashSet;
 
 impl Case<'_> {
-    pub(super) fn mismatch(&self) -> Option<Reason> {
+    /// The first that stands on each communicator.
+    pub(super) fn mismatches(&self) -> Vec<Reason> {
+        let mut known = HashSet::new();
+        let mut all = self.standing();
+        all.retain(|mismatch| mismatch.groups.first().is_some_and(|(first, _)| known.insert(first.comm)));
+        all.iter().filter_map(|mismatch| self.mismatch(mismatch)).collect()
+    }
+
+    /// Collectives in which somebody waits whose members do not agree.
+    pub(super) fn endless(&self) -> Endless {
+        let all = self.standing();
+        let firsts = all.iter().filter_map(|mismatch| Some(mismatch.groups.first()?.0));
+        firsts.map(|first| (first.comm, collectives::parts(first.number).0)).collect()
+    }
+
+    fn standing(&self) -> Vec<Mismatch<'_>> {
         let stands = |mismatch: &Mismatch<'_>| {
             let inside = mismatch.groups.iter().flat_map(|(_, ranks)| ranks);
             inside.into_iter().any(|rank| !self.acts.get(*rank as usize).copied().unwrap_or(true))
         };
-        let mismatches = collectives::mismatches(self.snapshot);
-        let mismatch = mismatches.iter().find(|mismatch| stands(mismatch))?;
+        let mut all = collectives::mismatches(self.snapshot);
+        all.retain(stands);
+        all
+    }
+
+    fn mismatch(&self, mismatch: &Mismatch<'_>) -> Option<Reason> {
         let verdict = self.words.mismatch(mismatch)?;
         let first = mismatch.groups.first().and_then(|(collective, _)| collective.signature.between);
         let next = match first.filter(|_| mismatch.difference == "root") {
@@ -31,6 +52,7 @@ impl Case<'_> {
             let ranks = self.words.members(ranks.iter().copied());
             reason.culprits.push(Culprit { ranks, ..self.culprit(*one) });
         }
+        reason.about = mismatch.groups.iter().flat_map(|(_, ranks)| ranks).copied().collect();
         Some(reason)
     }
 }

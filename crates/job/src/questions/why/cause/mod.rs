@@ -10,14 +10,15 @@ mod not_started;
 mod ongoing;
 mod polling;
 mod ring;
+mod several;
 mod stuck;
 
-use super::blocked::blocked;
+use super::blocked::{blocked, blocked_in};
 use super::evidence::evidence;
 use super::messages::Pairs;
 use super::progress;
 use super::snapshot::{Condition, Process, ProcessIndex, Snapshot};
-use super::verdict::{Culprit, Kind, SCHEMA, Verdict};
+use super::verdict::{Culprit, Kind, Problem, SCHEMA, Verdict};
 use super::words::{Words, ranks};
 use crate::jobs::losses::Lost;
 use crate::jobs::worlds::Members;
@@ -36,11 +37,21 @@ struct Reason {
     next: String,
     /// It follows from what was seen, and not from how long it has lasted.
     certain: bool,
+    /// The processes that it is about, where that is told from other reasons.
+    about: Vec<ProcessIndex>,
 }
 
 impl Reason {
     fn new(kind: Kind, verdict: String, next: &str) -> Self {
-        Self { kind, verdict, culprits: Vec::new(), cycle: Vec::new(), next: next.to_owned(), certain: false }
+        Self {
+            kind,
+            verdict,
+            culprits: Vec::new(),
+            cycle: Vec::new(),
+            next: next.to_owned(),
+            certain: false,
+            about: Vec::new(),
+        }
     }
 
     fn blaming(mut self, culprit: Culprit) -> Self {
@@ -66,7 +77,6 @@ pub const RIGHT_LAUNCHER: &str = "use the launcher that belongs to the MPI libra
 pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
     let second = &*progress::still_polling(first, second);
     let acts = progress::acts(first, second);
-    let mut found = blocked(second, &acts, false);
     let case = Case {
         words: Words::new(second),
         snapshot: second,
@@ -75,21 +85,25 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
         completed: progress::completed(first, second),
         seconds,
     };
-    let mut reason = case
-        .singletons()
-        .or_else(|| case.mismatch())
-        .or_else(|| case.neighbors())
-        .or_else(|| case.stuck(&found));
-    if let Some(reason) = &mut reason {
-        reason.certain = true;
-    } else {
+    let mut found = blocked_in(second, &acts, false, &case.endless());
+    let mut certain = case.certain(&found).into_iter();
+    let reason = certain.next().map(|reason| Reason { certain: true, ..reason }).or_else(|| {
         let polling = blocked(second, &acts, true);
-        reason = case.polling(&polling, &found.live);
+        let reason = case.polling(&polling, &found.live);
         if reason.as_ref().is_some_and(|reason| reason.kind == Kind::POLLING) {
             found = polling;
         }
-    }
+        reason
+    });
     let reason = reason.unwrap_or_else(|| case.going_on());
+    let ranks_of = |cycle: Vec<ProcessIndex>| cycle.iter().map(|one| case.words.rank(*one)).collect();
+    let also = certain.map(|reason| Problem {
+        verdict: reason.verdict,
+        kind: reason.kind,
+        culprits: reason.culprits,
+        cycle: ranks_of(reason.cycle),
+        next: reason.next,
+    });
     Verdict {
         schema: SCHEMA,
         verdict: reason.verdict,
@@ -97,7 +111,8 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
         problem: reason.kind.is_problem(),
         certain: reason.certain,
         culprits: reason.culprits,
-        cycle: reason.cycle.iter().map(|process| case.words.rank(*process)).collect(),
+        cycle: ranks_of(reason.cycle),
+        also: also.collect(),
         stuck: case.words.members(found.stuck()),
         evidence: evidence(second, &found),
         unseen: case.all(|process| matches!(process.condition, Condition::Unseen(_))),

@@ -21,7 +21,8 @@ impl Case<'_> {
             self.words.activity(first.knows),
         );
         let next = "compare what both gave when the topology was made: each source of a rank must have it as a destination";
-        let reason = Reason::new(Kind::COLLECTIVE_MISMATCH, verdict, next);
+        let about = vec![first.knows, first.of];
+        let reason = Reason { about, ..Reason::new(Kind::COLLECTIVE_MISMATCH, verdict, next) };
         Some(reason.blaming(self.culprit(first.knows)).blaming(self.culprit(first.of)))
     }
 }

@@ -5,7 +5,7 @@ use crate::base::quantity::duration;
 use crate::questions::why::cycle;
 use crate::questions::why::snapshot::{Condition, Need, Process, ProcessIndex, Thread};
 use crate::questions::why::verdict::{Culprit, Kind};
-use crate::questions::why::words::{ranks, verb};
+use crate::questions::why::words::{is_stopped, ranks, verb};
 
 impl Case<'_> {
     /// Nobody is stuck for certain.
@@ -114,23 +114,18 @@ impl Case<'_> {
             true => (asking, further),
             false => (waiting, culprits),
         };
-        let first = *culprits.first()?;
+        let by_doing = self.words.doings(&culprits);
+        let first = *by_doing.first()?.first()?;
         let waiting = self.words.members(waiting);
-        let held = self.words.members(culprits.iter().copied());
-        let doing = |rank: ProcessIndex| {
-            let process = self.process(rank);
-            process
-                .into_iter()
-                .flat_map(|p| &p.threads)
-                .any(|thread| thread.idle.doing.starts_with("stopped"))
+        let kind = match self.process(first).is_some_and(is_stopped) {
+            true => Kind::RANK_STOPPED,
+            false => Kind::SLOW,
         };
-        let kind = if doing(first) { Kind::RANK_STOPPED } else { Kind::SLOW };
         let verdict = format!(
-            "{} {} for {}: {}",
+            "{} {} for {}",
             ranks(&waiting),
             verb(&waiting, "waits", "wait"),
-            ranks(&held),
-            self.words.activity_of(first, held.len())
+            self.words.doing(&culprits)
         );
         let unseen = self.process(first).is_some_and(|p| matches!(p.condition, Condition::Unseen(_)));
         let next = match kind {
@@ -144,7 +139,8 @@ impl Case<'_> {
             _ => "look at the stack of that rank: mpiscope why --stacks, with the same files".to_owned(),
         };
         let mut reason = Reason::new(kind, verdict, &next);
-        reason.culprits.extend(culprits.into_iter().take(MOST_LINKS).map(|rank| self.culprit(rank)));
+        let culprits = by_doing.into_iter().flatten();
+        reason.culprits.extend(culprits.take(MOST_LINKS).map(|rank| self.culprit(rank)));
         Some(reason)
     }
 
@@ -177,9 +173,7 @@ impl Case<'_> {
         let Some(first) = free.first().copied().filter(|_| kind != Kind::FILE) else {
             return Some(Reason::new(kind, verdict, "see the line of the call").blaming(self.culprit(index)));
         };
-        let others = self.words.members(free.iter().copied());
-        let doing = self.words.activity_of(first, others.len());
-        let verdict = format!("{verdict}; {}: {doing}", ranks(&others));
+        let verdict = format!("{verdict}; {}", self.words.doing(&free));
         let next = format!("look at what those ranks do: {}", self.attach(first));
         let mut reason = Reason::new(Kind::SLOW, verdict, &next);
         reason.culprits.extend(free.into_iter().take(MOST_LINKS).map(|rank| self.culprit(rank)));

@@ -42,19 +42,22 @@ impl Case<'_> {
     }
 
     /// Somebody waits for a process that is gone.
-    fn gone(&self, found: &Blocked, gone: impl Fn(&Process) -> bool) -> Option<Reason> {
+    pub(super) fn gone(&self, found: &Blocked, gone: impl Fn(&Process) -> bool) -> Option<Reason> {
         let mut missed = cycle::waited_for(self.snapshot, found.stuck());
         missed.retain(|peer| self.process(*peer).is_some_and(&gone));
         let one = *missed.first()?;
         let waiting = self.words.members(found.stuck());
-        let (who, gone) = (ranks(&waiting), self.words.members(missed.iter().copied()));
-        let verdict = format!(
-            "{who} {} for {}, which {}",
-            verb(&waiting, "waits", "wait"),
-            ranks(&gone),
-            self.words.activity_of(one, gone.len())
-        );
+        let how = match self.words.doings(&missed).as_slice() {
+            [_] => format!(", which {}", self.words.activity_of(one, missed.len())),
+            several => format!(" ({})", self.words.each_doing(several)),
+        };
+        let gone = self.words.ranks(missed.iter().copied());
+        let verdict = format!("{} {} for {gone}{how}", ranks(&waiting), verb(&waiting, "waits", "wait"));
         let mut reason = Reason::new(Kind::RANK_GONE, verdict, WHY_GONE);
+        let misses = |one: &ProcessIndex| {
+            cycle::waited_for(self.snapshot, [*one]).iter().any(|peer| missed.contains(peer))
+        };
+        reason.about = found.stuck().filter(misses).collect();
         reason.culprits.extend(missed.into_iter().take(MOST_LINKS).map(|rank| self.culprit(rank)));
         Some(reason)
     }

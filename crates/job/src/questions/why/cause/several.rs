@@ -1,0 +1,66 @@
+//! All that is certain, since several things may be wrong at once.
+
+use super::{Case, Reason};
+use crate::questions::why::blocked::Blocked;
+use crate::questions::why::parts::parts;
+use crate::questions::why::snapshot::{Condition, Process, ProcessIndex};
+use crate::questions::why::verdict::Kind;
+use std::collections::HashSet;
+
+/// Groups of stuck processes of which each is looked at for its own reason; the others are rings among others.
+const MOST_PARTS: usize = 16;
+
+impl Case<'_> {
+    /// The most telling first; of the others none that has a process in common with one before, which may be what follows from it.
+    pub(super) fn certain(&self, found: &Blocked) -> Vec<Reason> {
+        if let Some(one) = self.singletons() {
+            return vec![one];
+        }
+        let mut all = self.mismatches();
+        all.extend(self.neighbors());
+        let stuck = match all.is_empty() {
+            true => self.stuck_for(found),
+            false => self.parts_for(&parts(self.snapshot, found), found),
+        };
+        all.extend(stuck);
+        let mut known: HashSet<ProcessIndex> = HashSet::new();
+        all.retain(|reason| {
+            let new = reason.about.iter().all(|one| !known.contains(one));
+            known.extend(reason.about.iter().filter(|_| new));
+            new
+        });
+        all
+    }
+
+    /// Why there are stuck processes: one reason for all of them, if they do not fall into parts.
+    fn stuck_for(&self, found: &Blocked) -> Vec<Reason> {
+        if found.stuck().next().is_none() {
+            return Vec::new();
+        }
+        let ended = |process: &Process| matches!(process.condition, Condition::Ended(_));
+        let gone = self.gone(found, ended);
+        let parts = parts(self.snapshot, found);
+        if parts.len() + usize::from(gone.is_some()) < 2 {
+            return self.stuck(found).into_iter().collect();
+        }
+        gone.into_iter().chain(self.parts_for(&parts, found)).collect()
+    }
+
+    /// The reasons of parts that have nothing to do with each other; those that are nothing but rings in one.
+    fn parts_for(&self, parts: &[Blocked], found: &Blocked) -> Vec<Reason> {
+        let (mut reasons, mut rings) = (Vec::new(), Vec::new());
+        for (at, part) in parts.iter().enumerate() {
+            let about = || part.stuck().collect::<Vec<_>>();
+            let reason = if at < MOST_PARTS { self.stuck(part) } else { None };
+            match reason {
+                Some(reason) if reason.kind != Kind::DEADLOCK || reason.cycle.is_empty() => {
+                    reasons.push(Reason { about: about(), ..reason });
+                }
+                _ => rings.extend(about()),
+            }
+        }
+        let ring = self.ring(&found.only(&rings)).map(|ring| Reason { about: rings, ..ring });
+        reasons.extend(ring);
+        reasons
+    }
+}

@@ -1,0 +1,103 @@
+//! Several things are wrong at once, and several ranks do different things while others wait.
+
+use super::*;
+
+/// Ranks 0 and 1 wait for each other, of which 1 has sent with another tag; 4 and 5 in two collectives of a communicator of theirs.
+fn two_problems() -> Scene {
+    let mut scene = Scene::of(6);
+    scene.sent(1, 0, 41).receive(0, Peer::One(1), 42).receive(1, Peer::One(0), 42);
+    scene.receive(2, Peer::One(3), 7).receive(3, Peer::One(2), 7);
+    scene
+}
+
+#[test]
+fn of_two_problems_each_has_its_own_sentence_and_ring() {
+    let mut scene = two_problems();
+    scene.collective(4, "MPI_Barrier", 1).collective(5, "MPI_Barrier", 1);
+    let said = look(&scene);
+    assert_eq!((said.kind, said.cycle.join(" ")), (Kind::MESSAGE_NEVER_SENT, "0 1".to_owned()));
+    assert!(said.verdict.contains("tag 41"), "{}", said.verdict);
+    let [also] = said.also.as_slice() else { panic!("{:?}", said.also) };
+    assert_eq!((also.kind, also.cycle.join(" ")), (Kind::DEADLOCK, "2 3".to_owned()));
+    assert!(also.verdict.starts_with("deadlock: 2 -> 3 -> 2"), "{}", also.verdict);
+    assert_eq!(said.stuck.to_string(), "[0-5]");
+}
+
+#[test]
+fn a_ring_beside_a_mismatch_is_another_problem_and_members_of_a_mismatch_are_stuck() {
+    let mut scene = two_problems();
+    scene
+        .0
+        .communicators
+        .push(super::super::Communicator { name: "pair".into(), members: vec![4, 5].into() });
+    for (rank, function) in [(4, "MPI_Barrier"), (5, "MPI_Bcast")] {
+        scene.collective(rank, function, 1);
+        let process = scene.process(rank);
+        process.entered = vec![(WORLD, 0), (1, 1)];
+        let calls = process.threads.iter_mut().filter_map(|thread| thread.call.as_mut());
+        for call in calls {
+            let Wait::All(needs) = &mut call.wait else { continue };
+            for need in needs {
+                if let Need::Collective(collective) = need {
+                    collective.comm = 1;
+                }
+            }
+        }
+    }
+    let said = look(&scene);
+    assert_eq!((said.kind, said.stuck.to_string()), (Kind::COLLECTIVE_MISMATCH, "[0-5]".to_owned()));
+    let kinds: Vec<Kind> = said.also.iter().map(|also| also.kind).collect();
+    assert_eq!(kinds, [Kind::MESSAGE_NEVER_SENT, Kind::DEADLOCK], "{:?}", said.also);
+}
+
+#[test]
+fn what_only_waits_for_a_problem_is_none_of_its_own() {
+    let mut scene = Scene::of(5);
+    scene.process(4).condition = Condition::Ended("killed".into());
+    // All miss the one that is gone; two of them each other too.
+    scene.receive(0, Peer::One(4), 1).receive(1, Peer::One(0), 1);
+    scene.collective(2, "MPI_Barrier", 1).collective(3, "MPI_Barrier", 1);
+    let said = look(&scene);
+    assert_eq!((said.kind, said.also.len()), (Kind::RANK_GONE, 0), "{:?}", said.also);
+}
+
+#[test]
+fn of_ranks_that_do_different_things_each_is_named_and_who_is_stopped_first() {
+    let mut scene = Scene::of(5);
+    scene.collective(0, "MPI_Barrier", 1);
+    let mut does = |rank, doing: &str| {
+        scene.process(rank).threads.iter_mut().for_each(|thread| thread.idle.doing = doing.into());
+    };
+    does(1, "sleeping in the system call clock_nanosleep");
+    does(3, "stopped by a signal");
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::RANK_STOPPED, "{}", said.verdict);
+    let words = "rank 0 waits for ranks [1-4] (rank 3: stopped by a signal after MPI_Barrier; \
+                 ranks [2,4]: computing after MPI_Barrier; rank 1: sleeping in";
+    assert!(said.verdict.starts_with(words), "{}", said.verdict);
+    assert_eq!(said.culprits.first().map(|culprit| culprit.ranks.to_string()).as_deref(), Some("3"));
+}
+
+#[test]
+fn ranks_that_ended_in_several_ways_are_waited_for_each_by_its_own() {
+    let mut scene = Scene::of(3);
+    scene.collective(0, "MPI_Barrier", 1);
+    scene.process(1).condition = Condition::Ended("killed".into());
+    scene.process(2).condition = Condition::Ended("exit status 3".into());
+    let said = look(&scene).verdict;
+    assert!(said.contains("rank 1: has ended: killed; rank 2: has ended: exit status 3"), "{said}");
+}
+
+#[test]
+fn a_thread_outside_of_mpi_beside_one_that_waits_is_a_line_of_its_own() {
+    let mut scene = Scene::of(2);
+    scene.receive(0, Peer::One(1), 7).receive(1, Peer::One(0), 7);
+    for rank in 0..2 {
+        let mut other = Scene::of(1).process(0).threads.remove(0);
+        other.idle.doing = crate::observation::AWAITS_THREAD.into();
+        scene.process(rank).threads.push(other);
+    }
+    let lines: Vec<String> = look(&scene).evidence.into_iter().map(|line| line.what).collect();
+    let another = "another thread is waiting for another thread that is in MPI after MPI_Barrier";
+    assert!(lines.iter().any(|line| line == another), "{lines:?}");
+}
