@@ -2,7 +2,7 @@
  *
  * The comment before each function says what `mpiscope why` is expected to say of it:
  *
- *   scenario NAME RANKS KIND [culprit RANKS] [says TEXT] [without LIBRARIES]
+ *   scenario NAME RANKS KIND [culprit RANKS] [says TEXT] [also TEXT] [without LIBRARIES]
  *
  * LIBRARIES do not hang there, or let the odd rank leave the collective: then only a history of collectives would show it.
  * KIND is the kind of the verdict; the line with the comment `here: NAME` must be among the evidence. Programs of the kinds

@@ -291,6 +291,13 @@ pub enum Need {
         /// The window, for people.
         name: String,
     },
+    /// That this process itself does something, which only the thread that waits could do.
+    Own {
+        /// What it must do, for people.
+        what: String,
+        /// The kind of verdict that this leads to.
+        kind: Action,
+    },
     /// Somebody who is not known; who, for people.
     Outside {
         /// For people.
@@ -308,6 +315,8 @@ pub enum Action {
     Rma,
     /// A partition that is to be marked ready.
     Partition,
+    /// A request that the program must complete.
+    Request,
     /// A member of a group that must make the same call.
     Member,
     /// Another job.

@@ -107,7 +107,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
 }
 
 /// `MPI_THREAD_SERIALIZED`: from this level on other threads than the main one may call MPI.
-const SERIALIZED: u32 = 2;
+pub(super) const SERIALIZED: u32 = 2;
 
 /// Threads that have never called MPI and may come to: of a process all of whose known threads wait, which may not wait for ever then.
 fn others(process: &Process, threads: &[Thread], context: &dyn Context) -> Vec<Thread> {

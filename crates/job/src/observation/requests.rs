@@ -1,6 +1,7 @@
 //! The requests of a process that are under way, as what they need to complete.
 
 use super::communicators::Communicators;
+use super::read::SERIALIZED;
 use super::special::Special;
 use super::{Action, Collective, Message, Need, NotStarted, Partitioned, Receive, history, partitioned};
 use crate::model::rank::Rank;
@@ -125,6 +126,7 @@ impl<S: Source> Reader<'_, '_, S> {
                 | Need::Action { .. }
                 | Need::Epoch { .. }
                 | Need::Lock { .. }
+                | Need::Own { .. }
                 | Need::Outside { .. } => {}
             }
         }
@@ -169,6 +171,7 @@ impl<S: Source> Reader<'_, '_, S> {
             kind if kind.sends() => send(peer, tag).into_iter().collect(),
             kind if kind.receives() => receive().into_iter().collect(),
             RequestKind::COLLECTIVE => vec![Need::Collective(self.collective(request))],
+            RequestKind::GENERALIZED => vec![self.generalized(request)],
             kind => self.on_file(request, kind).into_iter().chain([outside(kind)]).collect(),
         }
     }
@@ -181,6 +184,16 @@ impl<S: Source> Reader<'_, '_, S> {
             sends: RequestKind(request.kind.get()) == RequestKind::PSEND,
             starts: request.starts.get(),
         })
+    }
+
+    /// The program completes it: any of its threads, if they may call MPI, also those that never have.
+    fn generalized(&self, request: &Request) -> Need {
+        let at = self.place(request).map_or_else(String::new, |at| format!(" at {at}"));
+        let what = format!("call MPI_Grequest_complete for the request that it made{at}");
+        if self.rank.process().thread_level < SERIALIZED {
+            return Need::Own { what, kind: Action::Request };
+        }
+        Need::Outside { what: format!("its program to {what}"), kind: Action::Unknown }
     }
 
     fn made_by(&self, request: &Request) -> Option<&Function> {
@@ -237,7 +250,6 @@ fn outside(kind: RequestKind) -> Need {
     let (what, kind) = match kind {
         RequestKind::RMA => ("a one-sided operation to complete", Action::Rma),
         kind if kind.is_file() => ("a file operation to complete", Action::File),
-        RequestKind::GENERALIZED => ("MPI_Grequest_complete by the program", Action::Unknown),
         _ => ("a request of a kind that is not known", Action::Unknown),
     };
     Need::Outside { what: what.to_owned(), kind }

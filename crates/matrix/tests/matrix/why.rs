@@ -45,7 +45,7 @@ struct Source {
     comment: (&'static str, &'static str),
 }
 
-const SOURCES: [Source; 11] = [
+const SOURCES: [Source; 12] = [
     Source { file: "hang.c", program: "hang", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source { file: "hang_more.c", program: "hang_more", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source {
@@ -68,6 +68,12 @@ const SOURCES: [Source; 11] = [
     },
     Source { file: "hang_sides.c", program: "hang_sides", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source { file: "hang_groups.c", program: "hang_groups", needs: Needs::Nothing, comment: ("/* ", " */") },
+    Source {
+        file: "hang_several.c",
+        program: "hang_several",
+        needs: Needs::Nothing,
+        comment: ("/* ", " */"),
+    },
     Source { file: "hang_mpi4.c", program: "hang_mpi4", needs: Needs::Mpi4Parts, comment: ("/* ", " */") },
     Source { file: "hang_mpif.f90", program: "hang_mpif", needs: Needs::Fortran, comment: ("! ", "") },
     Source { file: "hang_f08.f90", program: "hang_f08", needs: Needs::F08, comment: ("! ", "") },
@@ -86,6 +92,8 @@ struct Scenario {
     kind: String,
     culprit: Option<String>,
     says: Option<String>,
+    /// Of another problem.
+    also: Option<String>,
     without: Vec<String>,
     /// The line that is among the evidence.
     line: Option<usize>,
@@ -381,6 +389,10 @@ fn scenarios() -> Result<Vec<Scenario>> {
 }
 
 fn scenario(source: &'static Source, text: &str, here: &dyn Fn(&str) -> Option<usize>) -> Result<Scenario> {
+    let (text, also) = match text.split_once(" also ") {
+        Some((text, also)) => (text, Some(also.to_owned())),
+        None => (text, None),
+    };
     let (head, says) = match text.split_once(" says ") {
         Some((head, says)) => (head, Some(says.to_owned())),
         None => (text, None),
@@ -394,7 +406,8 @@ fn scenario(source: &'static Source, text: &str, here: &dyn Fn(&str) -> Option<u
         rest.get(at + 1).map(|value| (*value).to_owned())
     };
     let without = after("without").map_or_else(Vec::new, |list| list.split(',').map(str::to_owned).collect());
-    Ok(Scenario { source, line: here(&name), culprit: after("culprit"), says, without, name, ranks, kind })
+    let (line, culprit) = (here(&name), after("culprit"));
+    Ok(Scenario { source, line, culprit, says, also, without, name, ranks, kind })
 }
 
 fn one(subject: &Subject, library: &Library, scenario: &Scenario, dumped: bool) -> Result<()> {
@@ -502,6 +515,11 @@ fn differs(said: &Value, scenario: &Scenario) -> Option<String> {
     }
     if let Some(says) = scenario.says.as_ref().filter(|says| !text("verdict").contains(*says)) {
         return Some(format!("the sentence does not say '{says}'"));
+    }
+    let others = || said["also"].as_array().into_iter().flatten().filter_map(|also| also["verdict"].as_str());
+    let also = scenario.also.as_ref().filter(|also| !others().any(|other| other.contains(*also)));
+    if let Some(also) = also {
+        return Some(format!("no other problem says '{also}'"));
     }
     let culprits: Vec<&str> =
         said["culprits"].as_array().into_iter().flatten().filter_map(|c| c["ranks"].as_str()).collect();

@@ -87,6 +87,12 @@ impl Asleep {
         self.call == syscalls::Sysno::futex && waits && within && time_limit == 0
     }
 
+    /// What it waits for may be given by the handler of a signal: a semaphore, no lock and no end of a thread.
+    fn may_be_woken_by_signals(&self) -> bool {
+        const WAIT_BITSET_PRIVATE: u64 = 0x89;
+        self.arguments.get(1).is_some_and(|operation| operation & 0xff == WAIT_BITSET_PRIVATE)
+    }
+
     /// It waits for events from outside, as threads of libraries do that serve connections.
     #[must_use]
     pub fn serves(&self) -> bool {
@@ -158,7 +164,7 @@ impl Asleeps {
         let waits = |asleep: &Asleep| asleep.waits_for_a_thread(&numbers) || asleep.serves();
         let (inside, outside): (Vec<_>, Vec<_>) = self.threads.iter().partition(|(tid, _)| is_inside(*tid));
         asleep.waits_for_a_thread(&numbers)
-            && !self.signals
+            && !(self.signals && asleep.may_be_woken_by_signals())
             && !inside.is_empty()
             && outside.iter().all(|(_, asleep)| asleep.as_ref().is_some_and(waits))
     }
@@ -242,6 +248,14 @@ mod tests {
         let line =
             |value: u64| format!("{FUTEX} 0x7f10 0x109 {value:#x} 0x0 0x0 0xffffffff 0x7ffc10 0x7f20\n");
         assert!(waits(&line(42)) && !waits(&line(0)), "a semaphore in shared memory");
+    }
+
+    #[test]
+    fn a_handler_may_give_a_semaphore_but_no_lock() {
+        let operation = |operation: u64| Asleep::parse(&format!("{FUTEX} 0 {operation:#x} 0 0 0 0 1 1\n"));
+        let woken = |of: u64| operation(of).is_some_and(|asleep| asleep.may_be_woken_by_signals());
+        assert!(woken(0x189), "sem_wait");
+        assert!(!woken(0x80) && !woken(0x109), "pthread_mutex_lock, pthread_join");
     }
 
     #[test]

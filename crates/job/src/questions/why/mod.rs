@@ -34,6 +34,7 @@ mod cycle;
 mod evidence;
 mod files;
 mod join;
+mod leftover;
 pub(super) mod messages;
 mod parts;
 mod progress;

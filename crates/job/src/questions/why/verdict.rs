@@ -44,6 +44,8 @@ impl Kind {
     pub const FILE: Self = Self("file");
     /// A partitioned operation whose partitions have not all been marked ready.
     pub const PARTITION_NOT_READY: Self = Self("partition-not-ready");
+    /// A generalised request that nobody is left to complete.
+    pub const REQUEST_NOT_COMPLETED: Self = Self("request-not-completed");
     /// The processes are not one job: each is alone in its world.
     pub const NOT_ONE_JOB: Self = Self("not-one-job");
 

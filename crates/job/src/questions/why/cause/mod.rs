@@ -15,6 +15,7 @@ mod stuck;
 
 use super::blocked::{blocked, blocked_in};
 use super::evidence::evidence;
+use super::leftover::leftover;
 use super::messages::Pairs;
 use super::progress;
 use super::snapshot::{Condition, Process, ProcessIndex, Snapshot};
@@ -104,6 +105,8 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
         cycle: ranks_of(reason.cycle),
         next: reason.next,
     });
+    let mut seen = evidence(second, &found);
+    seen.extend(leftover(&case.words, &case.pairs, &found, &reason.verdict));
     Verdict {
         schema: SCHEMA,
         verdict: reason.verdict,
@@ -114,7 +117,7 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
         cycle: ranks_of(reason.cycle),
         also: also.collect(),
         stuck: case.words.members(found.stuck()),
-        evidence: evidence(second, &found),
+        evidence: seen,
         unseen: case.all(|process| matches!(process.condition, Condition::Unseen(_))),
         not_seen: not_seen(&case.words, second),
         partial: false,

@@ -46,14 +46,14 @@ impl Case<'_> {
         Some(reason.blaming(Culprit { ranks: who, ..self.culprit(one) }))
     }
 
-    /// All are in calls of which none has returned, and what these need is there or not known.
+    /// Somebody is in a call, none has returned, and what they need is there or not known, or somebody of their own may bring it about.
     fn still(&self) -> Option<Reason> {
         let inside = |process: &Process| process.calls().any(|call| !call.polling);
         let rest = |process: &&Process| !process.is_gone();
         let still = self.seconds > 0.0
             && self.completed == 0
             && self.acts.iter().all(|acts| !acts)
-            && self.snapshot.processes.iter().filter(rest).all(inside);
+            && self.snapshot.processes.iter().filter(rest).any(inside);
         let all = || (0..).zip(&self.snapshot.processes);
         let (one, _) = all().find(|(_, process)| still && inside(process))?;
         // Where a thread is free to act, it may be what the others wait for.
@@ -165,6 +165,7 @@ impl Case<'_> {
                 _ => None,
             })
         })?;
+        let kind = if kind == Kind::RUNNING { Kind::SLOW } else { kind };
         let verdict = format!("rank {} waits for {what}", self.words.rank(index));
         let free: Vec<ProcessIndex> = all()
             .filter(|(_, process)| !process.is_gone() && !is_waiting(process))

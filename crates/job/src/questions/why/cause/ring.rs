@@ -1,6 +1,7 @@
 //! Processes that wait for each other in a ring.
 
 use super::{Case, MOST_LINKS, Reason};
+use crate::observation::AWAITS_THREAD;
 use crate::questions::why::blocked::Blocked;
 use crate::questions::why::snapshot::{Call, Collective, Need, Peer, Process, ProcessIndex};
 use crate::questions::why::verdict::Kind;
@@ -171,6 +172,14 @@ impl Case<'_> {
     fn advice(&self, ring: &[ProcessIndex]) -> &'static str {
         if ring.len() == 1 {
             return "a rank that sends to itself must post the receive first, without waiting for it (MPI_Irecv, MPI_Sendrecv)";
+        }
+        let awaits = |rank: &ProcessIndex| {
+            let threads = self.process(*rank).into_iter().flat_map(|process| &process.threads);
+            threads.into_iter().any(|thread| !thread.ended && *thread.idle.doing == *AWAITS_THREAD)
+        };
+        if ring.iter().all(awaits) {
+            return "another thread of these ranks waits for the one that is in MPI, and cannot do what is waited for: hold no lock, and \
+                    end no thread, across a call that waits";
         }
         let mut links = Links::default();
         for (from, to) in ring.iter().zip(ring.iter().cycle().skip(1)) {

@@ -153,13 +153,18 @@ impl Case<'_> {
                 "if the earlier receive is one from any rank, name the rank there; mpiscope run --check tells of each that could \
                  have taken another message",
             ),
-            _ => (
-                format!(
-                    "rank {waits} waits for {wanted} that was never sent; rank {other} sent {left} instead, which nobody \
-                     receives"
-                ),
-                "compare source, tag and communicator of the receive with those of the send",
-            ),
+            got => {
+                let before = got.as_ref().map_or_else(String::new, |at| {
+                    format!("; one like it was received before, at {at}, which may have been meant for this receive")
+                });
+                (
+                    format!(
+                        "rank {waits} waits for {wanted} that was never sent; rank {other} sent {left} instead, which nobody \
+                         receives{before}"
+                    ),
+                    "compare source, tag and communicator of the receive with those of the send",
+                )
+            }
         };
         let reason = Reason::new(Kind::MESSAGE_NEVER_SENT, verdict, next);
         // Where the message came from somebody else, the one that was named is the least suspect.

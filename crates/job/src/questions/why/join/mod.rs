@@ -328,6 +328,7 @@ impl<'a> Joiner<'a> {
             }),
             observation::Need::Start => return self.start().into_iter().collect(),
             observation::Need::Lock { window, target, name } => Some(self.lock(seen, *window, *target, name)),
+            observation::Need::Own { what, kind } => Some(self.action(vec![self.me], what, verdict(*kind))),
             observation::Need::Outside { what, kind } => {
                 Some(Need::Outside { what: what.as_str().into(), kind: verdict(*kind) })
             }
@@ -451,6 +452,7 @@ fn verdict(action: Action) -> Kind {
     match action {
         Action::Rma => Kind::RMA,
         Action::Partition => Kind::PARTITION_NOT_READY,
+        Action::Request => Kind::REQUEST_NOT_COMPLETED,
         Action::Partner => Kind::NO_PARTNER,
         Action::Member => Kind::COLLECTIVE_NOT_ENTERED,
         Action::File => Kind::FILE,

@@ -97,7 +97,69 @@ fn a_thread_outside_of_mpi_beside_one_that_waits_is_a_line_of_its_own() {
         other.idle.doing = crate::observation::AWAITS_THREAD.into();
         scene.process(rank).threads.push(other);
     }
-    let lines: Vec<String> = look(&scene).evidence.into_iter().map(|line| line.what).collect();
+    let said = look(&scene);
+    assert!(said.next.contains("hold no lock"), "{}", said.next);
+    let lines: Vec<String> = said.evidence.into_iter().map(|line| line.what).collect();
     let another = "another thread is waiting for another thread that is in MPI after MPI_Barrier";
     assert!(lines.iter().any(|line| line == another), "{lines:?}");
+}
+
+#[test]
+fn who_is_in_a_call_beside_a_thread_that_sleeps_is_not_running() {
+    let mut scene = Scene::of(3);
+    scene.receive(0, Peer::One(1), 7).receive(1, Peer::One(0), 7);
+    for rank in 0..2 {
+        let mut other = Scene::of(1).process(0).threads.remove(0);
+        other.idle.doing = "sleeping in the system call futex".into();
+        scene.process(rank).threads.push(other);
+    }
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::SLOW, "{}", said.verdict);
+    assert!(said.verdict.contains("completed no MPI call"), "{}", said.verdict);
+}
+
+#[test]
+fn a_request_that_only_the_waiting_thread_could_complete_is_a_problem() {
+    let mut scene = Scene::of(2);
+    scene.0.parties.push(vec![0].into());
+    let what = "call MPI_Grequest_complete for the request that it made at a.c:1".into();
+    let need = Need::Action { by: 0, every: false, what, kind: Kind::REQUEST_NOT_COMPLETED };
+    scene.call(0, "MPI_Wait", Wait::All(vec![need])).collective(1, "MPI_Barrier", 1);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::REQUEST_NOT_COMPLETED, "{}", said.verdict);
+    assert!(
+        said.verdict.starts_with("rank 0 waits for itself to call MPI_Grequest_complete"),
+        "{}",
+        said.verdict
+    );
+}
+
+#[test]
+fn what_stuck_ranks_have_not_received_is_shown_unless_the_verdict_speaks_of_it() {
+    let mut scene = Scene::of(4);
+    // Another tag of who is waited for is the verdict; messages of the others are evidence, those of one place together.
+    scene.sent(1, 0, 41).sent(2, 0, 5).sent(2, 0, 5).sent(3, 0, 5).receive(0, Peer::One(1), 42);
+    (1..4).for_each(|rank| drop(scene.collective(rank, "MPI_Barrier", 1).0.clone()));
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT, "{}", said.verdict);
+    let left: Vec<_> = said.evidence.iter().filter(|line| line.what.contains("not received")).collect();
+    let [left] = left.as_slice() else { panic!("{left:?}") };
+    assert_eq!(left.ranks.to_string(), "0");
+    assert_eq!(left.what, "has not received 3 messages with tag 5 from ranks [2-3] on WORLD (8 bytes)");
+}
+
+#[test]
+fn a_message_that_an_earlier_receive_of_any_tag_took_is_named() {
+    let mut scene = Scene::of(2);
+    scene.sent(1, 0, 41).receive(0, Peer::One(1), 42).collective(1, "MPI_Barrier", 1);
+    let calls = scene.process(0).threads.iter_mut().filter_map(|thread| thread.call.as_mut());
+    for call in calls {
+        if let Wait::All(needs) = &mut call.wait
+            && let Some(Need::Message(receive)) = needs.first_mut()
+        {
+            receive.got = Some("a.c:8".into());
+        }
+    }
+    let said = look(&scene).verdict;
+    assert!(said.contains("; one like it was received before, at a.c:8"), "{said}");
 }

@@ -1,0 +1,62 @@
+//! Messages to stuck processes that none of their receives fits: often the other half of the mistake.
+
+use super::blocked::Blocked;
+use super::messages::Pairs;
+use super::snapshot::{CommIndex, ProcessIndex};
+use super::verdict::Evidence;
+use super::words::{Words, ranks, verb};
+use std::collections::HashMap;
+
+/// Lines; messages that are sent at one place are one.
+const MOST_LINES: usize = 4;
+
+/// Messages that are alike but for their two ends.
+#[derive(Default)]
+struct Alike {
+    count: usize,
+    to: Vec<ProcessIndex>,
+    from: Vec<ProcessIndex>,
+    bytes: u64,
+}
+
+/// One line for each place that they were sent at, the most messages first; without those that the verdict speaks of.
+pub fn leftover(words: &Words<'_>, pairs: &Pairs<'_>, blocked: &Blocked, verdict: &str) -> Vec<Evidence> {
+    let mut lines: HashMap<(CommIndex, i32, Option<&str>), Alike> = HashMap::new();
+    for to in blocked.stuck() {
+        for (from, message) in pairs.left(to).iter().filter(|(_, message)| !pairs.is_matched(message)) {
+            let alike = lines.entry((message.comm, message.tag, message.place.as_deref())).or_default();
+            if alike.count == 0 && verdict.contains(&words.sent(message)) {
+                continue;
+            }
+            alike.count += 1;
+            alike.to.push(to);
+            alike.from.push(*from);
+            alike.bytes = message.bytes;
+        }
+    }
+    let mut lines: Vec<_> = lines.into_iter().filter(|(_, alike)| alike.count > 0).collect();
+    lines.sort_by_key(|(at, alike)| (usize::MAX - alike.count, *at));
+    lines.truncate(MOST_LINES);
+    let said = |((comm, tag, place), alike): ((CommIndex, i32, Option<&str>), Alike)| {
+        let (to, from) = (words.members(alike.to), ranks(&words.members(alike.from)));
+        let what = match alike.count {
+            1 => "a message".to_owned(),
+            count => format!("{count} messages"),
+        };
+        let has = verb(&to, "has", "have");
+        let at = place.map_or_else(String::new, |place| format!(", sent at {place}"));
+        let comm = words.comm(comm);
+        Evidence {
+            ranks: to,
+            what: format!(
+                "{has} not received {what} with tag {tag} from {from} on {comm} ({} bytes{at})",
+                alike.bytes
+            ),
+            function: None,
+            place: place.map(str::to_owned),
+            since_s: None,
+            stuck: true,
+        }
+    };
+    lines.into_iter().map(said).collect()
+}
