@@ -155,19 +155,23 @@ impl Solver<'_> {
         }
         for thread in threads() {
             if let Some(call) = &thread.call {
-                self.wait(index, process, &call.wait);
+                let in_turn = call.polling && matches!(&call.wait, Wait::Any(needs) if needs.len() > 1);
+                self.wait(index, process, &call.wait, in_turn);
             }
         }
     }
 
-    fn wait(&mut self, index: ProcessIndex, process: &Process, wait: &Wait) {
+    /// `in_turn`: of what a loop asks for several things in turn it may ask for none of what has come already, see [`message`].
+    ///
+    /// [`message`]: Self::message
+    fn wait(&mut self, index: ProcessIndex, process: &Process, wait: &Wait, in_turn: bool) {
         let number = self.waits.len() as u32;
         let (needs, every) = match wait {
             Wait::Nothing => return self.revive(index),
             Wait::All(needs) => (needs, true),
             Wait::Any(needs) => (needs, false),
         };
-        let met = needs.iter().filter(|need| self.need(index, process, need, number)).count();
+        let met = needs.iter().filter(|need| self.need(index, process, need, (number, in_turn))).count();
         let open = needs.len() - met;
         let missing = if every { open } else { usize::from(met == 0) };
         self.waits.push(Waiting { process: index, missing: missing as u32 });
@@ -177,9 +181,15 @@ impl Solver<'_> {
     }
 
     /// Whether a need is met already; else enters who can meet it.
-    fn need(&mut self, index: ProcessIndex, process: &Process, need: &Need, wait: u32) -> bool {
+    fn need(
+        &mut self,
+        index: ProcessIndex,
+        process: &Process,
+        need: &Need,
+        (wait, in_turn): (u32, bool),
+    ) -> bool {
         match need {
-            Need::Message(receive) => self.message(index, receive, wait),
+            Need::Message(receive) => self.message(index, receive, wait, in_turn),
             Need::Receiver(message) => {
                 let lost = self.process(message.to).is_some_and(|to| to.lost);
                 lost || process.lost || self.pairs.is_received(index, message) || {
@@ -192,8 +202,11 @@ impl Solver<'_> {
         }
     }
 
-    fn message(&mut self, index: ProcessIndex, receive: &Receive, wait: u32) -> bool {
-        if self.pairs.finds(index, receive) {
+    /// What a loop asks for that asks for several things in turn is not known of each of them: it is taken for a message of anybody with
+    /// any tag. Had it asked for one that has come, the loop would be over, for it has gone round since.
+    fn message(&mut self, index: ProcessIndex, receive: &Receive, wait: u32, in_turn: bool) -> bool {
+        let anything = receive.matches.from == Peer::Any && receive.matches.tag.is_none();
+        if !(in_turn && anything) && self.pairs.finds(index, receive) {
             return true;
         }
         match receive.matches.from {

@@ -1,8 +1,8 @@
 //! Loops that ask: what is certain of them, and how long they may go on before they are called a problem.
 
 use super::look;
-use crate::questions::why::scene::Scene;
-use crate::questions::why::snapshot::{Peer, ProcessIndex};
+use crate::questions::why::scene::{Scene, receive};
+use crate::questions::why::snapshot::{Need, Peer, ProcessIndex, Wait};
 use crate::questions::why::{Kind, Verdict};
 
 /// A rank that asks for a message, for so long, and did so before for that long at most.
@@ -78,4 +78,21 @@ fn polling_for_a_rank_that_can_send_nothing_more_is_certain_at_once() {
     asks(&mut scene, 0, Peer::Any, (0.1, 0.0));
     scene.collective(1, "MPI_Finalize", 0);
     assert_eq!(look(&scene).kind, Kind::SLOW, "who asks anybody may do so until its time is over");
+}
+
+#[test]
+fn a_message_that_a_loop_has_not_taken_in_all_its_rounds_is_none_that_it_asks_for() {
+    let mut scene = Scene::of(2);
+    // Rank 1 has sent what nobody asks for. Of a loop that asks for several things, not all is known.
+    scene.sent(1, 0, 41);
+    for rank in 0..2 {
+        asks(&mut scene, rank, Peer::Any, (6.0, 0.0));
+        let call = scene.process(rank).threads[0].call.as_mut().unwrap();
+        let mut anything = receive(Peer::Any, 0);
+        anything.matches.tag = None;
+        call.wait = Wait::Any(vec![Need::Message(receive(Peer::Any, 1)), Need::Message(anything)]);
+    }
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::POLLING, "{}", said.verdict);
+    assert!(said.verdict.contains("rank 1 sent a message with tag 41"), "{}", said.verdict);
 }
