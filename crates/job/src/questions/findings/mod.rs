@@ -21,6 +21,7 @@ mod absent;
 mod failed;
 #[cfg(test)]
 mod ledger_tests;
+mod mismatches;
 mod pending;
 mod races;
 mod strict;
@@ -28,8 +29,7 @@ mod wrong_ends;
 
 use super::why::messages::Pairs;
 use super::why::{
-    Message, Mismatch, Peer, ProcessIndex, RIGHT_LAUNCHER, Receive, Snapshot, Words, disagreements, whole,
-    worlds,
+    Message, Peer, ProcessIndex, RIGHT_LAUNCHER, Receive, Snapshot, Words, disagreements, whole, worlds,
 };
 use crate::jobs::worlds::{Members, Worlds};
 use crate::model::objects::Kind as Object;
@@ -101,7 +101,7 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     let whose = Whose::of(observations);
     let differ = disagreements(&snapshot);
     let mut found: Vec<Finding> = singletons(&words).into_iter().collect();
-    found.extend(mismatches(&differ, &words));
+    found.extend(mismatches::mismatches(&differ, &words));
     found.extend(wrong_ends::truncated(observations, &snapshot, &words, &whose));
     found.extend(wrong_ends::types(observations, &words));
     found.extend(strict::rings(observations, &words));
@@ -169,23 +169,6 @@ fn singletons(words: &Words<'_>) -> Option<Finding> {
     let sentence = format!("{}; {RIGHT_LAUNCHER}", words.singletons()?);
     let all = (0..).zip(&words.snapshot.processes).map(|(index, _)| index);
     Some(Finding { kind: Kind::NOT_ONE_JOB, ranks: words.members(all), line: None, sentence })
-}
-
-/// The first on each communicator: what comes behind it follows from it.
-fn mismatches(all: &[Mismatch<'_>], words: &Words<'_>) -> Vec<Finding> {
-    let mut seen = HashSet::new();
-    let first =
-        all.iter().filter(|mismatch| mismatch.groups.first().is_some_and(|(c, _)| seen.insert(c.comm)));
-    let finding = |mismatch: &Mismatch<'_>| {
-        let odd = mismatch.groups.get(1)?;
-        Some(Finding {
-            kind: Kind::COLLECTIVE_MISMATCH,
-            ranks: words.members(mismatch.groups.iter().skip(1).flat_map(|(_, ranks)| ranks).copied()),
-            line: odd.0.place.as_deref().map(str::to_owned),
-            sentence: words.mismatch(mismatch)?,
-        })
-    };
-    first.filter_map(finding).collect()
 }
 
 /// Messages of a sender that are alike: receiver, communicator, tag, line.
@@ -416,6 +399,25 @@ mod tests {
         let wanted = "collective mismatch (size) on MPI_COMM_WORLD, collective 1: rank 1 was in MPI_Gather with 4 bytes at \
                       a.c:1, rank 2 was in MPI_Gather with 8 bytes at a.c:2";
         assert_eq!(said, [("2".to_owned(), wanted)], "of the root nothing is known");
+    }
+
+    #[test]
+    fn every_mismatch_is_a_finding_up_to_the_first_of_different_functions_and_those_of_a_loop_are_one() {
+        // The same wrong root twice at one line, another operation, different functions, and what follows from these.
+        let job = |me: u32| {
+            let last = if me == 1 { ["MPI_Barrier", "MPI_Bcast"] } else { ["MPI_Bcast", "MPI_Barrier"] };
+            let mut seen = rank(me, &["MPI_Bcast", "MPI_Bcast", "MPI_Allreduce", last[0], last[1]]);
+            for (at, given) in seen.history[0].kinds.iter_mut().enumerate() {
+                given.root = (at < 2).then_some(i64::from(me == 2));
+                given.op = (at == 2).then(|| if me == 0 { "MPI_MAX" } else { "MPI_SUM" }.to_owned());
+            }
+            seen
+        };
+        let found = findings(&[job(0), job(1), job(2)], &[]);
+        let said: Vec<&str> = found.iter().map(|finding| finding.sentence.as_str()).collect();
+        let differ: Vec<&str> = said.iter().filter_map(|one| one.split(['(', ')']).nth(1)).collect();
+        assert_eq!(differ, ["root", "operation", "function"], "{said:?}");
+        assert!(said[0].ends_with("; and 1 more at the same lines"), "{}", said[0]);
     }
 
     #[test]
