@@ -304,12 +304,16 @@ impl<'a> Words<'a> {
             (Wait::Any(_), [first, rest @ ..]) => {
                 said += &format!(", waiting for {} or one of {} others", self.need(first), rest.len());
             }
-            (_, [first, rest @ ..]) => {
-                // One that all have entered says least of all.
-                let open =
+            (_, [first, ..]) => {
+                // Nothing is missing of what all have entered.
+                let is_open =
                     |need: &&Need| !matches!(need, Need::Collective(all) if self.missing(all).is_none());
-                let telling = call.wait.needs().iter().find(open).unwrap_or(first);
-                said += &format!(", waiting for {} and {} more", self.need(telling), rest.len());
+                let mut open = call.wait.needs().iter().filter(is_open);
+                said += &format!(", waiting for {}", self.need(open.next().unwrap_or(first)));
+                let more = open.count();
+                if more > 0 {
+                    said += &format!(" and {more} more");
+                }
             }
         }
         said

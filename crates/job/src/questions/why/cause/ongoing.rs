@@ -94,10 +94,8 @@ impl Case<'_> {
 
     /// Processes that completed no call and wait, for one that is free to act.
     fn waited_for(&self) -> Option<Reason> {
-        let idle = |index: &ProcessIndex| {
-            let acts = self.acts.get(*index as usize).copied().unwrap_or(false);
-            !acts && self.process(*index).is_some_and(is_waiting)
-        };
+        let acts = |index: &ProcessIndex| self.acts.get(*index as usize).copied().unwrap_or(false);
+        let idle = |index: &ProcessIndex| !acts(index) && self.process(*index).is_some_and(is_waiting);
         let all = || (0..).zip(&self.snapshot.processes).map(|(index, _)| index);
         let waiting: Vec<ProcessIndex> = all().filter(idle).collect();
         let awaited = |waiting: &[ProcessIndex], waits: &dyn Fn(&Process) -> bool| {
@@ -114,6 +112,15 @@ impl Case<'_> {
             true => (asking, further),
             false => (waiting, culprits),
         };
+        // If all of them wait just now, it is those who have completed calls meanwhile.
+        let (culprits, meanwhile) = match culprits.is_empty() {
+            true => {
+                let mut all = cycle::could_help(self.snapshot, waiting.iter().copied());
+                all.retain(acts);
+                (all, ", and completed calls meanwhile")
+            }
+            false => (culprits, ""),
+        };
         let by_doing = self.words.doings(&culprits);
         let first = *by_doing.first()?.first()?;
         let waiting = self.words.members(waiting);
@@ -122,7 +129,7 @@ impl Case<'_> {
             false => Kind::SLOW,
         };
         let verdict = format!(
-            "{} {} for {}",
+            "{} {} for {}{meanwhile}",
             ranks(&waiting),
             verb(&waiting, "waits", "wait"),
             self.words.doing(&culprits)

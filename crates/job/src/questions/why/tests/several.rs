@@ -163,3 +163,36 @@ fn a_message_that_an_earlier_receive_of_any_tag_took_is_named() {
     let said = look(&scene).verdict;
     assert!(said.contains("; one like it was received before, at a.c:8"), "{said}");
 }
+
+#[test]
+fn who_waits_for_one_that_goes_round_and_round_is_not_running() {
+    let mut scene = Scene::of(2);
+    scene.receive(1, Peer::One(0), 7);
+    // Just now it waits for somebody outside of the job.
+    let outside = Need::Outside { what: "one-sided synchronisation".into(), kind: Kind::RMA };
+    scene.call(0, "MPI_Win_flush", Wait::All(vec![outside]));
+    let mut later = scene.clone();
+    later.process(0).threads[0].steps += 1000;
+    let said = verdict(&scene.0, &later.0, 1.0);
+    assert_eq!(said.kind, Kind::SLOW, "{}", said.verdict);
+    let words = "rank 1 waits for rank 0: in MPI_Win_flush at mpi_win_flush.c:1, waiting for one-sided synchronisation, and \
+                 completed calls meanwhile";
+    assert_eq!(said.verdict, words);
+}
+
+#[test]
+fn of_what_a_call_waits_for_only_what_is_missing_is_counted() {
+    let mut scene = Scene::of(2);
+    let all = |scene: &mut Scene, missing: usize| {
+        scene.collective(1, "MPI_Ibcast", 1).collective(0, "MPI_Ibcast", 1);
+        let call = scene.process(0).threads[0].call.as_mut().unwrap();
+        let messages = (0..missing).map(|_| Need::Message(receive(Peer::One(1), 7)));
+        call.wait = Wait::All(call.wait.needs().iter().cloned().chain(messages).collect());
+        call.function = "MPI_Waitall".into();
+        look(scene).evidence.into_iter().find(|line| line.ranks.to_string() == "0").unwrap().what
+    };
+    let one = all(&mut scene, 1);
+    assert!(one.ends_with("waiting for a message from rank 1 with tag 7 on WORLD"), "{one}");
+    let two = all(&mut scene, 2);
+    assert!(two.ends_with("on WORLD and 1 more"), "{two}");
+}
