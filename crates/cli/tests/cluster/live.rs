@@ -129,13 +129,17 @@ pub fn without_ssh(command: &mut Command, dir: &Path) {
 /// Where the one who has started a job says which hosts have come.
 const ANNOUNCED: &str = "/dev/shm/mpiscope-*/*.hosts";
 
-fn until_all_have_come(hosts: &Hosts, library: &Library) {
+/// How long a host may take, once it has come, to say which ranks it has.
+const SAYS_ITS_RANKS: Duration = Duration::from_secs(3);
+
+/// Until whoever started the job knows its hosts: one that is lost before that is lost without a name.
+pub fn until_all_have_come(hosts: &Hosts, library: &Library) {
     let end = Instant::now() + Duration::from_secs(60);
     let read = format!("cat {ANNOUNCED}");
     loop {
         let said = hosts.run(hosts.on("login", "sh", library).args(["-c", &read])).stdout;
         if ["n1", "n2", "n3"].iter().all(|host| said.contains(&format!("\"{host}\""))) {
-            return;
+            return thread::sleep(SAYS_ITS_RANKS);
         }
         assert!(Instant::now() < end, "{said}");
         thread::sleep(Duration::from_millis(50));

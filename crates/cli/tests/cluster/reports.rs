@@ -3,6 +3,7 @@
 use crate::common::{
     Hosts, Job, LIMIT, MPISCOPE, alone, compile, launcher, launcher_of, libraries, one, reaches, srun,
 };
+use crate::live::until_all_have_come;
 use mpiscope_testkit::mpi::Library;
 use serde_json::Value;
 use std::path::Path;
@@ -225,6 +226,7 @@ pub fn hosts_that_are_lost_are_named_in_bounded_time() {
         command.arg("run").args(of_itself.then_some(["--lost-after", "9"]).into_iter().flatten());
         let mut job = Job::start(command.args(&all[2..]), &said);
         reaches(&dir.join("at.idle.1"), &said);
+        until_all_have_come(&hosts, &library);
         match what {
             "killed" => hosts.kill(lost),
             _ => hosts.cut(lost),
@@ -269,6 +271,7 @@ pub fn a_host_that_was_cut_off_for_a_while_is_in_the_report_and_not_among_the_lo
     command.arg("run").args(launcher(&library)).arg(program).arg(dir).env("MPISCOPE_HOST_SECONDS", "10");
     let mut job = Job::start(&mut command, &said);
     reaches(&dir.join("at.idle.1"), &said);
+    until_all_have_come(&hosts, &library);
     link(&hosts, &library, "n3", "down");
     // So long that its connection is given up.
     std::thread::sleep(Duration::from_secs(20));
@@ -293,6 +296,7 @@ pub fn a_host_whose_connection_was_given_up_sends_through_the_folder_and_is_not_
     let mut command = hosts.on("login", MPISCOPE, &library);
     let mut job = Job::start(command.args(&all[1..]).env("MPISCOPE_HOST_SECONDS", "10"), &said);
     reaches(&dir.join("at.idle.1"), &said);
+    until_all_have_come(&hosts, &library);
     link(&hosts, &library, "n3", "down");
     std::thread::sleep(Duration::from_secs(20));
     // Its ranks end before it has another one.
