@@ -8,8 +8,8 @@ use super::cycle::{Node, Search};
 use super::snapshot::{ProcessIndex, Snapshot};
 use std::collections::HashMap;
 
-/// The groups, each as what is stuck in it alone; in the order of their first members.
-pub fn parts(snapshot: &Snapshot, blocked: &Blocked) -> Vec<Blocked> {
+/// The groups, each and all of them in order.
+pub fn parts(snapshot: &Snapshot, blocked: &Blocked) -> Vec<Vec<ProcessIndex>> {
     let mut walk = Walk::of(snapshot, blocked);
     for start in blocked.stuck() {
         walk.from(Node::Process(start));
@@ -17,7 +17,7 @@ pub fn parts(snapshot: &Snapshot, blocked: &Blocked) -> Vec<Blocked> {
     let mut groups = walk.groups;
     groups.iter_mut().for_each(|group| group.sort_unstable());
     groups.sort_unstable();
-    groups.into_iter().map(|group| blocked.only(&group)).collect()
+    groups
 }
 
 /// A node that has been come to.
@@ -116,7 +116,7 @@ mod tests {
     fn groups(scene: &Scene) -> Vec<Vec<ProcessIndex>> {
         let acts = vec![false; scene.0.processes.len()];
         let found = crate::questions::why::blocked(&scene.0, &acts, false);
-        parts(&scene.0, &found).iter().map(|part| part.stuck().collect()).collect()
+        parts(&scene.0, &found)
     }
 
     #[test]

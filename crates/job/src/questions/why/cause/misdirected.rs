@@ -28,7 +28,7 @@ impl Astray<'_> {
     }
 }
 
-impl Case<'_> {
+impl<'c> Case<'c> {
     /// Stuck ranks that one message would release, if it had gone to the one of them that waits for it.
     pub(super) fn misdirected(&self, found: &Blocked) -> Option<Reason> {
         let receives: Vec<_> = self.receives(found).collect();
@@ -66,7 +66,7 @@ impl Case<'_> {
         found: &'s Blocked,
         receiver: ProcessIndex,
         receive: &Receive,
-    ) -> impl Iterator<Item = Sent<'s>> + use<'s> {
+    ) -> impl Iterator<Item = Sent<'s>> + use<'s, 'c> {
         let envelope = match receive.matches {
             Match { from: Peer::One(from), comm, tag: Some(tag) } => Some((from, comm, tag)),
             _ => None,
@@ -76,7 +76,7 @@ impl Case<'_> {
             let alike = move |message: &&Message| (message.comm, message.tag) == (comm, tag);
             let live = |to: ProcessIndex| found.live.get(to as usize).copied().unwrap_or(true);
             let left = |message: &Message| {
-                self.pairs.left(message.to).iter().any(|(_, left)| std::ptr::eq(*left, message))
+                self.pairs().left(message.to).iter().any(|(_, left)| std::ptr::eq(*left, message))
             };
             let lost = move |message: &&Message| message.to != receiver && !live(message.to) && left(message);
             // What the receiver got with another tag before anything went elsewhere is nearer to what it wants.

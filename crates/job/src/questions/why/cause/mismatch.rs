@@ -3,6 +3,7 @@
 use super::{Case, Reason};
 use crate::questions::why::blocked::Endless;
 use crate::questions::why::collectives::{self, Mismatch};
+use crate::questions::why::snapshot::Snapshot;
 use crate::questions::why::verdict::{Culprit, Kind};
 use std::collections::HashSet;
 
@@ -10,26 +11,9 @@ impl Case<'_> {
     /// The first that stands on each communicator.
     pub(super) fn mismatches(&self) -> Vec<Reason> {
         let mut known = HashSet::new();
-        let mut all = self.standing();
+        let mut all = standing(self.snapshot, self.acts);
         all.retain(|mismatch| mismatch.groups.first().is_some_and(|(first, _)| known.insert(first.comm)));
         all.iter().filter_map(|mismatch| self.mismatch(mismatch)).collect()
-    }
-
-    /// Collectives in which somebody waits whose members do not agree.
-    pub(super) fn endless(&self) -> Endless {
-        let all = self.standing();
-        let firsts = all.iter().filter_map(|mismatch| Some(mismatch.groups.first()?.0));
-        firsts.map(|first| (first.comm, collectives::parts(first.number).0)).collect()
-    }
-
-    fn standing(&self) -> Vec<Mismatch<'_>> {
-        let stands = |mismatch: &Mismatch<'_>| {
-            let inside = mismatch.groups.iter().flat_map(|(_, ranks)| ranks);
-            inside.into_iter().any(|rank| !self.acts.get(*rank as usize).copied().unwrap_or(true))
-        };
-        let mut all = collectives::mismatches(self.snapshot);
-        all.retain(stands);
-        all
     }
 
     fn mismatch(&self, mismatch: &Mismatch<'_>) -> Option<Reason> {
@@ -55,4 +39,21 @@ impl Case<'_> {
         reason.about = mismatch.groups.iter().flat_map(|(_, ranks)| ranks).copied().collect();
         Some(reason)
     }
+}
+
+/// Collectives in which somebody waits whose members do not agree.
+pub fn endless(snapshot: &Snapshot, acts: &[bool]) -> Endless {
+    let all = standing(snapshot, acts);
+    let firsts = all.iter().filter_map(|mismatch| Some(mismatch.groups.first()?.0));
+    firsts.map(|first| (first.comm, collectives::parts(first.number).0)).collect()
+}
+
+fn standing<'s>(snapshot: &'s Snapshot, acts: &[bool]) -> Vec<Mismatch<'s>> {
+    let stands = |mismatch: &Mismatch<'_>| {
+        let inside = mismatch.groups.iter().flat_map(|(_, ranks)| ranks);
+        inside.into_iter().any(|rank| !acts.get(*rank as usize).copied().unwrap_or(true))
+    };
+    let mut all = collectives::mismatches(snapshot);
+    all.retain(stands);
+    all
 }

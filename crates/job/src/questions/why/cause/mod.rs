@@ -23,6 +23,7 @@ use super::verdict::{Culprit, Kind, Problem, SCHEMA, Verdict};
 use super::words::{Words, ranks};
 use crate::jobs::losses::Lost;
 use crate::jobs::worlds::Members;
+use std::cell::OnceCell;
 
 /// Links of a ring that a sentence shows; more are only counted.
 const MOST_LINKS: usize = 8;
@@ -66,7 +67,8 @@ struct Case<'a> {
     words: Words<'a>,
     snapshot: &'a Snapshot,
     acts: &'a [bool],
-    pairs: Pairs<'a>,
+    /// Of a large job they are much: made when somebody asks for them.
+    pairs: OnceCell<Pairs<'a>>,
     completed: u64,
     seconds: f64,
 }
@@ -78,15 +80,15 @@ pub const RIGHT_LAUNCHER: &str = "use the launcher that belongs to the MPI libra
 pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
     let second = &*progress::still_polling(first, second);
     let acts = progress::acts(first, second);
+    let mut found = blocked_in(second, &acts, false, &mismatch::endless(second, &acts));
     let case = Case {
         words: Words::new(second),
         snapshot: second,
         acts: &acts,
-        pairs: Pairs::of(second),
+        pairs: OnceCell::new(),
         completed: progress::completed(first, second),
         seconds,
     };
-    let mut found = blocked_in(second, &acts, false, &case.endless());
     let mut certain = case.certain(&found).into_iter();
     let reason = certain.next().map(|reason| Reason { certain: true, ..reason }).or_else(|| {
         let polling = blocked(second, &acts, true);
@@ -106,7 +108,7 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
         next: reason.next,
     });
     let mut seen = evidence(second, &found);
-    seen.extend(leftover(&case.words, &case.pairs, &found, &reason.verdict));
+    seen.extend(leftover(&case.words, case.pairs(), &found, &reason.verdict));
     Verdict {
         schema: SCHEMA,
         verdict: reason.verdict,
@@ -154,7 +156,11 @@ pub fn not_seen(words: &Words<'_>, snapshot: &Snapshot) -> Vec<String> {
     said
 }
 
-impl Case<'_> {
+impl<'a> Case<'a> {
+    fn pairs(&self) -> &Pairs<'a> {
+        self.pairs.get_or_init(|| Pairs::of(self.snapshot))
+    }
+
     fn process(&self, index: ProcessIndex) -> Option<&Process> {
         self.snapshot.processes.get(index as usize)
     }

@@ -47,16 +47,15 @@ impl Case<'_> {
     }
 
     /// The reasons of parts that have nothing to do with each other; those that are nothing but rings in one.
-    fn parts_for(&self, parts: &[Blocked], found: &Blocked) -> Vec<Reason> {
+    fn parts_for(&self, parts: &[Vec<ProcessIndex>], found: &Blocked) -> Vec<Reason> {
         let (mut reasons, mut rings) = (Vec::new(), Vec::new());
         for (at, part) in parts.iter().enumerate() {
-            let about = || part.stuck().collect::<Vec<_>>();
-            let reason = if at < MOST_PARTS { self.stuck(part) } else { None };
+            let reason = if at < MOST_PARTS { self.stuck(&found.only(part)) } else { None };
             match reason {
                 Some(reason) if reason.kind != Kind::DEADLOCK || reason.cycle.is_empty() => {
-                    reasons.push(Reason { about: about(), ..reason });
+                    reasons.push(Reason { about: part.clone(), ..reason });
                 }
-                _ => rings.extend(about()),
+                _ => rings.extend(part),
             }
         }
         let ring = self.ring(&found.only(&rings)).map(|ring| Reason { about: rings, ..ring });

@@ -91,8 +91,8 @@ impl Case<'_> {
     /// A stuck receive that fits a message which a probe has taken out of the queue: only `MPI_Mrecv` can have that.
     fn taken_by_probe(&self, found: &Blocked) -> Option<Reason> {
         let fits = |(receiver, receive): (ProcessIndex, &Receive)| {
-            let left = self.pairs.left(receiver).iter();
-            let mut taken = left.filter(|(_, message)| self.pairs.is_matched(message));
+            let left = self.pairs().left(receiver).iter();
+            let mut taken = left.filter(|(_, message)| self.pairs().is_matched(message));
             let (sender, message) = taken.find(|(sender, message)| receive.matches.fits(*sender, message))?;
             Some((receiver, receive.matches, *sender, *message))
         };
@@ -126,7 +126,7 @@ impl Case<'_> {
         let mut best: Option<(u8, ProcessIndex, &Receive, Sent<'_>)> = None;
         for (receiver, receive) in receives.iter().copied() {
             let left =
-                self.pairs.left(receiver).iter().filter(|(_, message)| !self.pairs.is_matched(message));
+                self.pairs().left(receiver).iter().filter(|(_, message)| !self.pairs().is_matched(message));
             for sent in left.take(MOST_COMPARED) {
                 let Some(distance) = distance(receive, *sent).filter(|distance| *distance <= most) else {
                     continue;
@@ -212,6 +212,9 @@ impl Case<'_> {
         let (kind, culprits, verdict) = match need {
             Need::Message(receive) => {
                 let Peer::One(from) = receive.matches.from else { return None };
+                if !over(from) {
+                    return None;
+                }
                 let (from_said, wanted) = (self.words.rank(from), self.words.message(&receive.matches));
                 let taken = match (self.taken_before(stuck, receive), &receive.got) {
                     (Some(at), _) => {
@@ -225,6 +228,7 @@ impl Case<'_> {
                 );
                 (Kind::MESSAGE_NEVER_SENT, vec![from], verdict)
             }
+            Need::Receiver(message) if !over(message.to) => return None,
             Need::Receiver(message) => {
                 let (to, sent) =
                     (self.words.rank(message.to), self.words.sent(self.recorded(stuck, message)));
@@ -265,7 +269,7 @@ impl Case<'_> {
         let before = |posted: &Receive| {
             posted.matches == receive.matches && posted.order < receive.order && !waited(posted)
         };
-        let all = self.pairs.posted().iter();
+        let all = self.pairs().posted().iter();
         let mut taken =
             all.filter(|((of, posted), sent)| *of == receiver && sent.is_some() && before(posted));
         let ((_, posted), _) = taken.next()?;
