@@ -59,7 +59,7 @@ pub fn is_finalizing(process: &Process) -> bool {
 /// The collectives that the open calls of a process wait for.
 pub fn open(process: &Process) -> impl Iterator<Item = &Collective> {
     process.calls().flat_map(|call| call.wait.needs()).filter_map(|need| match need {
-        Need::Collective(collective) => Some(collective),
+        Need::Collective(collective) => Some(&**collective),
         _ => None,
     })
 }

@@ -113,7 +113,7 @@ impl Scene {
             let entered = self.process(rank).entered(WORLD).max(number);
             self.process(rank).entered = vec![(WORLD, entered)];
         }
-        self.call(rank, function, Wait::All(vec![Need::Collective(collective)]))
+        self.call(rank, function, Wait::All(vec![Need::Collective(Box::new(collective))]))
     }
 
     /// `rank` has entered a collective of the world, and left it.

@@ -215,8 +215,8 @@ pub enum Need {
     Message(Receive),
     /// A receiver for a message.
     Receiver(Message),
-    /// That the others enter a collective.
-    Collective(Collective),
+    /// That the others enter a collective: twice as large as any other need.
+    Collective(Box<Collective>),
     /// Certain processes must act: release a lock, post or complete an epoch, mark a partition; what, for people.
     Action {
         /// Who.

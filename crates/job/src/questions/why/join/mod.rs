@@ -307,7 +307,9 @@ impl<'a> Joiner<'a> {
             }
             observation::Need::Message(receive) => self.awaited(seen, receive).map(Need::Message),
             observation::Need::Receiver(message) => self.message(seen, message).map(Need::Receiver),
-            observation::Need::Collective(collective) => self.collective(collective).map(Need::Collective),
+            observation::Need::Collective(collective) => {
+                self.collective(collective).map(|collective| Need::Collective(Box::new(collective)))
+            }
             observation::Need::Action { comm, rank, what, kind } => {
                 let by = u32::try_from(*rank).ok().and_then(|rank| self.partner(seen, *comm, rank));
                 by.map(|by| self.action(vec![by], what, verdict(*kind)))
