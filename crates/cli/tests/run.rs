@@ -347,3 +347,35 @@ fn a_launcher_around_says_how_each_rank_ended_and_who_was_first() {
     let (text, its) = three.and_then(|text| text.split_once(' ')).unwrap_or_default();
     assert!(its == unit && (text.parse::<f64>().unwrap() / number - 1.0).abs() < 0.006, "{shown}");
 }
+
+#[test]
+fn the_folder_of_a_job_that_hung_until_it_was_ended_says_why_it_hung() {
+    let script = "trap 'kill $p' TERM
+        FAKE_RANK=0 FAKE_SIZE=2 $RANK collective=MPI_Barrier & p=$!
+        FAKE_RANK=1 FAKE_SIZE=2 $RANK collective=MPI_Bcast & p=\"$p $!\"; wait; wait";
+    let mut run = Run::new();
+    let dir = run.dir.path().join("out");
+    run.command.args(["run", "--quiet", "--hang-after", "0.5", "--out"]).arg(&dir).args(["sh", "-c", script]);
+    let mut child = run.command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(20);
+    while !dir.join("why.json").exists() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
+    child.wait().unwrap();
+    assert!(dir.join("evidence.mpiscope").is_file());
+    let hung: Value = serde_json::from_slice(&std::fs::read(dir.join("why.json")).unwrap()).unwrap();
+    for verb in ["why", "core"] {
+        let said = Command::new(MPISCOPE).args([verb, "--json"]).arg(&dir).output().unwrap();
+        let answer: Value = serde_json::from_slice(&said.stdout).unwrap();
+        let why = if verb == "core" { &answer["why"] } else { &answer };
+        assert_eq!(why["verdict"], hung["verdict"], "{verb}");
+        assert!(text(&said.stderr).contains("hang.mpiscope"), "{verb}: {}", text(&said.stderr));
+        assert_eq!(said.status.code(), Some(1));
+    }
+    // A run that was killed has left nothing else.
+    std::fs::remove_file(dir.join("evidence.mpiscope")).unwrap();
+    let said = Command::new(MPISCOPE).args(["why", "--json"]).arg(&dir).output().unwrap();
+    let answer: Value = serde_json::from_slice(&said.stdout).unwrap();
+    assert_eq!(answer["verdict"], hung["verdict"]);
+}

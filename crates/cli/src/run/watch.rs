@@ -9,7 +9,7 @@ use super::{Options, evidence};
 use crate::render::{Screen, Terminal, complain, duration};
 use crate::why::{output, twice};
 use mpiscope_job::jobs::discover::discover;
-use mpiscope_job::jobs::evidence::hang_file;
+use mpiscope_job::jobs::evidence::{HANG, hang_file};
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::jobs::symbols::FileSymbols;
 use mpiscope_job::questions::live::{Progress, progress};
@@ -287,7 +287,7 @@ impl Reporter {
     /// Where everything that is known of a job that hangs is saved.
     fn evidence(&self) -> PathBuf {
         match &self.out {
-            Some(dir) => dir.join("hang.mpiscope"),
+            Some(dir) => dir.join(HANG),
             None => hang_file(&self.job),
         }
     }

@@ -1,5 +1,6 @@
 //! `mpiscope why`: the verdict on a job in one sentence, with the evidence and the next thing to try.
 
+pub mod kept;
 pub mod output;
 
 use crate::core::files;
@@ -8,8 +9,9 @@ use crate::host_scope::HostScope;
 use crate::render::{Screen, while_working};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
+use kept::Kept;
 use mpiscope_job::hosts::other_hosts::SEVERAL_HERE;
-use mpiscope_job::jobs::evidence::{self, Evidence};
+use mpiscope_job::jobs::evidence::Evidence;
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::model::locate::Locate;
 use mpiscope_job::observation::Observation;
@@ -107,16 +109,10 @@ fn of_paths(paths: &[String], stacks: bool) -> Result<Judged> {
             "{name}: no such file or directory; several names are files of one job, a running job is named alone"
         );
     }
-    match evidence_files(paths) {
-        Some(files) => of_evidence(&files, stacks),
+    match Kept::of(paths) {
+        Some(kept) => of_evidence(&kept, stacks),
         None => of_files(&paths.iter().map(PathBuf::from).collect::<Vec<_>>(), stacks),
     }
-}
-
-/// The evidence files that paths mean, if they mean nothing else: files, and folders of runs.
-fn evidence_files(paths: &[String]) -> Option<Vec<PathBuf>> {
-    let found: Option<Vec<_>> = paths.iter().map(|path| evidence::files(Path::new(path))).collect();
-    Some(found?.into_iter().flatten().collect())
 }
 
 /// A path is one with a slash, or a file or directory that is there; a job's name has neither.
@@ -170,9 +166,9 @@ pub fn once(targets: &[String], host_scope: HostScope) -> Result<(Snapshot, Vec<
     let look = match targets {
         [] => live(None, host_scope)?,
         [one] if !is_path(one) => live(Some(one), host_scope)?,
-        _ => match evidence_files(targets) {
+        _ => match Kept::of(targets) {
             Some(files) => {
-                let Evidence { manifest, job, .. } = evidence::open_all(&files)?;
+                let Evidence { manifest, job, .. } = files.open()?;
                 let mut seen = look(&job, &*job.symbols());
                 seen.errors.extend(manifest.not_seen);
                 seen
@@ -194,17 +190,8 @@ fn live(name: Option<&str>, host_scope: HostScope) -> Result<Look> {
     Ok(seen)
 }
 
-/// The verdict on the two looks that the evidence files of a job have kept.
-pub fn kept_verdict(files: &[PathBuf]) -> Result<(Job, Verdict)> {
-    let Evidence { manifest, job, .. } = evidence::open_all(files)?;
-    let mut after = look(&job, &*job.symbols());
-    after.errors.extend(manifest.not_seen);
-    let found = compared(&manifest.before, after, manifest.seconds, "nothing of it is in the evidence file")?;
-    Ok((job, found))
-}
-
-fn of_evidence(files: &[PathBuf], stacks: bool) -> Result<Judged> {
-    let (job, found) = kept_verdict(files)?;
+fn of_evidence(files: &Kept, stacks: bool) -> Result<Judged> {
+    let (job, found) = files.verdict()?;
     Ok(Judged { found, stacks: stacks.then(|| stacks::of_job(&job, &*job.symbols())) })
 }
 

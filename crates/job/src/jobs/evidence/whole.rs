@@ -7,8 +7,11 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// What is known of a job that hangs, in the folder of its run.
+pub const HANG: &str = "hang.mpiscope";
+
 /// The evidence files that a path means: the file itself, or those of all hosts in the folder of a run, that of the host with
-/// rank 0 first; none if it is something else.
+/// rank 0 first, or what was saved there while it hung if its end was not; none if it is something else.
 #[must_use]
 pub fn files(path: &Path) -> Option<Vec<PathBuf>> {
     if !path.is_dir() {
@@ -18,7 +21,16 @@ pub fn files(path: &Path) -> Option<Vec<PathBuf>> {
     files.retain(|file| name(file).starts_with("evidence.") && name(file).ends_with(".mpiscope"));
     files.retain(|file| is_evidence(file));
     files.sort_by_key(|file| (name(file).len(), file.clone()));
+    if files.is_empty() {
+        files.extend(hang_in(path));
+    }
     (!files.is_empty()).then_some(files)
+}
+
+/// What was saved in the folder of a run while it hung.
+#[must_use]
+pub fn hang_in(folder: &Path) -> Option<PathBuf> {
+    Some(folder.join(HANG)).filter(|file| is_evidence(file))
 }
 
 fn name(path: &Path) -> &str {
@@ -48,4 +60,28 @@ fn asked(file: &Path) -> Result<Evidence, Error> {
     let found = open(file)?;
     found.job.images.iter().for_each(|image| drop(image.who()));
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_means_the_ends_of_all_hosts_and_without_any_what_was_saved_while_it_hung() {
+        let dir = tempfile::tempdir().unwrap();
+        let make = |name: &str| fs::write(dir.path().join(name), b"PK\x03\x04").unwrap();
+        let named = || {
+            let found = files(dir.path()).unwrap_or_default();
+            found.iter().map(|file| name(file).to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(files(dir.path()), None);
+        make("other.mpiscope");
+        assert_eq!(files(dir.path()), None);
+        make(HANG);
+        assert_eq!(named(), [HANG]);
+        make("evidence.node7.mpiscope");
+        make("evidence.mpiscope");
+        assert_eq!(named(), ["evidence.mpiscope", "evidence.node7.mpiscope"]);
+        assert_eq!(hang_in(dir.path()), Some(dir.path().join(HANG)));
+    }
 }
