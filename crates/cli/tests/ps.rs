@@ -416,3 +416,39 @@ fn a_barrier_shows_no_left_over_arguments_of_earlier_calls() {
     let words: Vec<&str> = printed.lines().nth(1).unwrap().split_whitespace().skip(3).take(8).collect();
     assert_eq!(words, ["in", "call", "MPI_Barrier", "-", "-", "WORLD", "-", "-"], "{printed}");
 }
+
+/// An evidence file in which the image of the second process cannot be unpacked.
+fn damaged(dir: &Path) -> PathBuf {
+    let job = Job::start(FOUR_IN_RECV, 4);
+    job.shows(|printed| printed.contains("[0-3]"));
+    let file = dir.join("damaged.mpiscope");
+    let mut save = Command::new(MPISCOPE);
+    save.args(["save", "--here", "--for", "0", &job.child.id().to_string()]).arg(&file);
+    assert!(save.output().unwrap().status.success());
+    let mut bytes = std::fs::read(&file).unwrap();
+    let name = b"process/1.image";
+    let at = bytes.windows(name.len()).position(|window| window == name).unwrap();
+    // The local head says how long what follows the name is.
+    let more = usize::from(u16::from_le_bytes([bytes[at - 2], bytes[at - 1]]));
+    bytes[at + name.len() + more + 16..][..64].fill(0xff);
+    std::fs::write(&file, bytes).unwrap();
+    file
+}
+
+#[test]
+fn what_of_a_file_cannot_be_read_is_said_by_every_verb_and_is_never_nothing_wrong() {
+    let dir = TempDir::new().unwrap();
+    let file = damaged(dir.path());
+    let file = file.to_str().unwrap();
+    for verb in ["ps", "why", "queues", "core", "report", "vars", "procs"] {
+        let output = Command::new(MPISCOPE).env("COLUMNS", "400").args([verb, file]).output().unwrap();
+        let (said, shown) = (text(&output.stderr), text(&output.stdout));
+        assert_eq!(output.status.code(), Some(1), "{verb}: {said}");
+        assert!((said + &shown).contains("process/1.image"), "{verb}: {shown}");
+        assert!(!shown.is_empty(), "{verb}");
+    }
+    let copy = dir.path().join("copy.mpiscope");
+    std::fs::copy(file, &copy).unwrap();
+    let output = Command::new(MPISCOPE).args(["diff", file]).arg(&copy).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+}

@@ -57,12 +57,11 @@ fn headline(ranks: &[Rank]) -> String {
 
 /// The ranks, and whether some could not be read.
 fn ranks(options: &Options) -> Result<(Vec<Rank>, bool)> {
-    let (mut ranks, mut partial) = (Vec::new(), false);
+    let (mut ranks, mut errors) = (Vec::new(), Vec::new());
     match selection::find(options.target.as_deref())? {
         Target::Job(mut job) => {
             let elsewhere = options.host_scope.join(&mut job, Duration::ZERO, false);
-            partial = !elsewhere.not_seen.is_empty();
-            elsewhere.not_seen.iter().for_each(|why| complain("vars", why));
+            errors.extend(elsewhere.not_seen);
             let reader = live_process::Reader::default();
             for found in &job.images {
                 // A process that ended since has nothing to show.
@@ -70,10 +69,10 @@ fn ranks(options: &Options) -> Result<(Vec<Rank>, bool)> {
                 if read.is_err() && !found.held() {
                     continue;
                 }
-                // One that has not called MPI yet neither.
-                let Some(Living { image, process, outer_pid, .. }) = read? else { continue };
-                let variables = Variables::read(&image, &process, true)?;
-                ranks.push(Rank::new(process, variables, outer_pid.and_then(environment_of)));
+                match read.and_then(of_living) {
+                    Ok(rank) => ranks.extend(rank),
+                    Err(why) => errors.push(why.to_string()),
+                }
             }
         }
         Target::File(path) => {
@@ -86,12 +85,23 @@ fn ranks(options: &Options) -> Result<(Vec<Rank>, bool)> {
             bail!("there are several jobs; name one of them: {}", names.join(", "));
         }
     }
+    if ranks.is_empty() && !errors.is_empty() {
+        bail!("{}", errors.join("; "));
+    }
     if ranks.is_empty() {
         bail!("no process of the job has called MPI yet; try again");
     }
     ranks.sort_by_key(|rank| rank.number);
     add_unexpected(&mut ranks);
-    Ok((ranks, partial))
+    errors.iter().for_each(|why| complain("vars", why));
+    Ok((ranks, !errors.is_empty()))
+}
+
+/// What there is of a process; nothing of one that has not called MPI yet.
+fn of_living(living: Option<Living>) -> Result<Option<Rank>, mpiscope_job::Error> {
+    let Some(Living { image, process, outer_pid, .. }) = living else { return Ok(None) };
+    let variables = Variables::read(&image, &process, true)?;
+    Ok(Some(Rank::new(process, variables, outer_pid.and_then(environment_of))))
 }
 
 /// Adds the variables that follow from what all processes say together. A single process of several says nothing of what the

@@ -97,8 +97,11 @@ impl Postmortem {
         Self { jobs, command, library, size, why, ..Self::new(Vec::new(), Vec::new()) }
     }
 
-    /// Whether something is wrong: somebody died of a signal or aborted, or the ranks could not have gone on.
+    /// Whether something is wrong: somebody died of a signal or aborted, the ranks could not have gone on, or a part could not be read.
     pub fn problem(&self) -> bool {
-        self.why.problem || self.deaths.iter().any(|d| d.now.problem) || !self.errors.is_empty()
+        self.why.problem
+            || self.why.partial
+            || self.deaths.iter().any(|d| d.now.problem)
+            || !self.errors.is_empty()
     }
 }
