@@ -35,6 +35,7 @@ mod starter;
 pub mod watch;
 mod wrapper;
 
+use crate::open_files;
 use crate::render::complain;
 use anyhow::{Context, Result, bail};
 use collector::Collector;
@@ -167,10 +168,13 @@ pub fn run(options: &Options) -> Result<ExitCode> {
 }
 
 fn collector_of(job: &str) -> std::io::Result<Collector> {
-    let folder = rendezvous::Folder::find()?;
-    let place = folder.place(job);
-    let listener = folder.listen(&place, &folder.turn()?)?;
-    Ok(Collector::new(listener, place))
+    let (collector, unused) = rendezvous::Folder::first(|folder| {
+        let place = folder.place(job);
+        let listener = folder.listen(&place, &folder.turn()?)?;
+        Ok(Collector::new(listener, place))
+    })?;
+    unused.iter().for_each(rendezvous::say_unused);
+    Ok(collector)
 }
 
 /// 64 bits of FNV-1a.
@@ -270,7 +274,7 @@ fn gathered(
     job: &str,
 ) -> (Vec<hosts::FromHost>, Vec<String>) {
     let mut others = gather.finish();
-    let mut notes = Vec::from_iter(gather.refused());
+    let mut notes = gather.refused();
     if options.out.is_some()
         && let Ok(shared) = hosts::shared::Shared::find(options.out.as_deref(), job)
     {
@@ -281,16 +285,37 @@ fn gathered(
     (others, notes)
 }
 
+/// Parent of the launcher, where nothing can be collected.
+fn alone(options: &Options, job: &str, environment: &environment::Environment) -> Result<ExitCode> {
+    let signals = signals::Signals::block()?;
+    let child = match child::spawn(&options.program, environment, &signals, child::Tie::Loose) {
+        Ok(child) => child,
+        Err(e) => return Ok(child::not_started(&options.program, &e)),
+    };
+    let watch = watch::Watch::begin(job, options, None);
+    let ending = child::supervise(child, &signals, None, &|_| ())?;
+    drop(watch);
+    signals.mask().restore();
+    child::end_like(ending)
+}
+
 /// Form 1: parent of the launcher.
 fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     let job = environment::new_job();
-    let mut collector = collector_of(&job).context("the socket for the ranks cannot be opened")?;
     let mut environment = environment::Environment::new(layer, &job)?;
-    environment.collector = Some(collector.place().to_owned());
     environment.hold = options.hold || options.debug || starter::being_debugged();
     environment.check = options.check;
     environment.trace = options.trace.clone();
     environment.trace_window = options.trace_window.clone();
+    open_files::as_many_as_allowed();
+    let mut collector = match collector_of(&job) {
+        Ok(collector) => collector,
+        Err(why) => {
+            complain("run", &format!("no report: {why}; the program runs all the same"));
+            return alone(options, &job, &environment);
+        }
+    };
+    environment.collector = Some(collector.place().to_owned());
     if let Some(size) = options.trace.as_ref().filter(|_| !options.quiet) {
         complain("run", &traces_need(size));
     }

@@ -6,6 +6,7 @@
 //! verdict.
 
 use super::{Options, evidence};
+use crate::open_files;
 use crate::render::{Screen, Terminal, complain, duration};
 use crate::why::{output, twice};
 use mpiscope_job::jobs::discover::discover;
@@ -341,7 +342,7 @@ impl Reporter {
         if let Some(file) = saved {
             shell.env("MPISCOPE_EVIDENCE", file);
         }
-        if let Err(why) = shell.status() {
+        if let Err(why) = open_files::as_before(&mut shell).status() {
             complain("run", &format!("--on-hang cannot be run: {why}"));
         }
     }

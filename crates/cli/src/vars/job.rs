@@ -9,6 +9,7 @@ use super::{Options, output};
 use crate::render::{complain, while_working};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
+use mpiscope_job::base::parallel;
 use mpiscope_job::jobs::live_process::{self, Living};
 use mpiscope_job::observation::Observation;
 use mpiscope_job::questions::process_file::ProcessFile;
@@ -17,10 +18,10 @@ use mpiscope_job::questions::why::{self, Unexpected};
 use mpiscope_job::{Process, RankSet};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::process::ExitCode;
 use std::time::Duration;
-use std::{fs, thread};
 
 /// A process of the job.
 struct Rank {
@@ -162,21 +163,15 @@ fn helpers(ranks: &[Rank]) -> Vec<(u32, Vec<Item>)> {
         }
     }
     let groups: Vec<Vec<&Rank>> = groups.into_values().collect();
-    let at_once = thread::available_parallelism().map_or(1, usize::from);
     let mut described = Vec::new();
-    for some in groups.chunks(at_once) {
-        thread::scope(|scope| {
-            let asked: Vec<_> = some.iter().map(|group| scope.spawn(|| describe(group))).collect();
-            for (group, answer) in some.iter().zip(asked) {
-                let Ok(answer) = answer.join() else { continue };
-                match answer {
-                    Ok(items) => described.extend(group.iter().map(|rank| (rank.number, items.clone()))),
-                    Err(error) => {
-                        complain("vars", &format!("the library's own variables are not shown: {error:#}"));
-                    }
-                }
+    let answers = parallel::work(&groups, |group| describe(group));
+    for (group, answer) in groups.iter().zip(answers) {
+        match answer {
+            Ok(items) => described.extend(group.iter().map(|rank| (rank.number, items.clone()))),
+            Err(error) => {
+                complain("vars", &format!("the library's own variables are not shown: {error:#}"));
             }
-        });
+        }
     }
     described.sort_by_key(|(rank, _)| *rank);
     described
