@@ -379,3 +379,36 @@ fn the_folder_of_a_job_that_hung_until_it_was_ended_says_why_it_hung() {
     let answer: Value = serde_json::from_slice(&said.stdout).unwrap();
     assert_eq!(answer["verdict"], hung["verdict"]);
 }
+
+#[test]
+fn a_folder_of_sockets_that_is_of_no_use_ends_no_job_and_ranks_get_the_one_that_is_used() {
+    let script = "FAKE_SIZE=1 $RANK finalize; echo in $MPISCOPE_RUNTIME_DIR";
+    let mut run = Run::whole(script);
+    run.command.env("MPISCOPE_RUNTIME_DIR", "/no/such/folder");
+    let output = run.go();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("MPISCOPE_RUNTIME_DIR: /no/such/folder"),
+        "{}",
+        text(&output.stderr)
+    );
+    assert!(text(&output.stdout).contains("in /") && !text(&output.stdout).contains("/no/such"));
+    assert_eq!(run.report()["ranks"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn programs_find_the_limit_of_open_files_as_it_was() {
+    let mut run = Run::of("sh").args(&["-c", "ulimit -Sn 200; $MPISCOPE run -q sh -c 'ulimit -Sn'"]);
+    assert_eq!(text(&run.go().stdout).trim(), "200");
+}
+
+#[test]
+fn json_says_as_the_text_does_why_nobody_called_mpi() {
+    let mut run = Run::new().args(&["run", "--json", "true"]);
+    let report: Value = serde_json::from_slice(&run.go().stderr).unwrap();
+    let notes = report["notes"].to_string();
+    assert!(
+        notes.contains("no process called MPI under the layer") && notes.contains("mpiscope doctor"),
+        "{notes}"
+    );
+}

@@ -16,6 +16,7 @@ use crate::render::{Screen, complain, while_working};
 use anyhow::Result;
 use compare::Comparison;
 use side::Side;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Compare two runs, or several of each: what became slower, where
@@ -28,10 +29,10 @@ use std::process::ExitCode;
 pub struct Options {
     /// Before: DIR,DIR,... or files
     #[arg(value_name = "A")]
-    before: String,
+    before: OsString,
     /// After
     #[arg(value_name = "B")]
-    after: Option<String>,
+    after: Option<OsString>,
     /// Differences that chance alone would produce with a higher probability than this are called noise
     #[arg(long, value_name = "PART", default_value_t = 0.05, value_parser = part)]
     chance: f64,

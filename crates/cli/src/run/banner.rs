@@ -54,8 +54,9 @@ pub fn deliver(options: &Options, job: &str, report: JobReport, mut scope: Scope
     // SAFETY: ignores a signal; the program has ended, so that nobody inherits it.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let mut written = None;
+    let document = nobody::document(&report, (scope.whole, scope.ending), &options.program);
     if let Some(dir) = &options.out {
-        match write_json(dir, &report, &scope) {
+        match write_json(dir, &document, &scope) {
             Ok(path) => written = Some(path),
             Err(e) => complain(
                 "run",
@@ -72,7 +73,7 @@ pub fn deliver(options: &Options, job: &str, report: JobReport, mut scope: Scope
         return;
     }
     let terminal = screen.as_ref().map_or_else(|| Terminal::of(&io::stderr()), Terminal::of);
-    let text = match serde_json::to_string(&report) {
+    let text = match serde_json::to_string(&*document) {
         Ok(json) if options.json => json + "\n",
         _ => lines(&report, &scope, &options.program, written.as_deref(), terminal).join("\n") + "\n",
     };

@@ -72,14 +72,14 @@ pub struct Options {
     pub debug: bool,
     /// Say why the job hangs if no rank completes a call for this long; 0 switches this off. Everything known is saved in
     /// DIR/hang.mpiscope, without --out in mpiscope-hang-JOB.mpiscope
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = hang_after)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, allow_negative_numbers = true, value_parser = hang_after)]
     pub hang_after: f64,
     /// Run this shell command when the job hangs, or is ended by a signal while it hangs, with MPISCOPE_JOB,
     /// MPISCOPE_VERDICT, MPISCOPE_VERDICT_KIND and MPISCOPE_EVIDENCE set
     #[arg(long, value_name = "COMMAND")]
     pub on_hang: Option<OsString>,
     /// End the job when one of its hosts has not answered for this long; 0 leaves that to the launcher, which may wait forever
-    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, value_parser = hang_after)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, allow_negative_numbers = true, value_parser = hang_after)]
     pub lost_after: f64,
     /// Print no report
     #[arg(long, short, conflicts_with = "json")]

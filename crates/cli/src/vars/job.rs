@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 use mpiscope_job::base::parallel;
 use mpiscope_job::jobs::live_process::{self, Living};
 use mpiscope_job::observation::Observation;
-use mpiscope_job::questions::process_file::ProcessFile;
+use mpiscope_job::questions::process_file::{OneJob, ProcessFile};
 use mpiscope_job::questions::variables::{LONGEST_NAME, Variables, bound};
 use mpiscope_job::questions::why::{self, Unexpected};
 use mpiscope_job::{Process, RankSet};
@@ -20,6 +20,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -59,7 +60,7 @@ fn headline(ranks: &[Rank]) -> String {
 /// The ranks, and whether some could not be read.
 fn ranks(options: &Options) -> Result<(Vec<Rank>, bool)> {
     let (mut ranks, mut errors) = (Vec::new(), Vec::new());
-    match selection::find(options.target.as_deref())? {
+    match selection::find(&options.targets)? {
         Target::Job(mut job) => {
             let elsewhere = options.host_scope.join(&mut job, Duration::ZERO, false);
             errors.extend(elsewhere.not_seen);
@@ -76,10 +77,17 @@ fn ranks(options: &Options) -> Result<(Vec<Rank>, bool)> {
                 }
             }
         }
-        Target::File(path) => {
-            let ProcessFile { image, process, .. } = ProcessFile::open(&path)?;
-            let variables = Variables::read(&image, &process, false)?;
-            ranks.push(Rank::new(process, variables, None));
+        Target::Files(paths) => {
+            let mut one_job = OneJob::default();
+            for path in paths {
+                match of_file(&path) {
+                    Ok(rank) => {
+                        errors.extend(one_job.other(&path, &rank.process));
+                        ranks.push(rank);
+                    }
+                    Err(why) => errors.push(why.to_string()),
+                }
+            }
         }
         Target::Jobs(jobs) => {
             let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
@@ -103,6 +111,13 @@ fn of_living(living: Option<Living>) -> Result<Option<Rank>, mpiscope_job::Error
     let Some(Living { image, process, outer_pid, .. }) = living else { return Ok(None) };
     let variables = Variables::read(&image, &process, true)?;
     Ok(Some(Rank::new(process, variables, outer_pid.and_then(environment_of))))
+}
+
+/// What a saved image or a core file has kept.
+fn of_file(path: &Path) -> Result<Rank, mpiscope_job::Error> {
+    let ProcessFile { image, process, .. } = ProcessFile::open(path)?;
+    let variables = Variables::read(&image, &process, false)?;
+    Ok(Rank::new(process, variables, None))
 }
 
 /// Adds the variables that follow from what all processes say together. A single process of several says nothing of what the

@@ -3,6 +3,8 @@
 use super::{Evidence, is_evidence, open};
 use crate::Error;
 use crate::base::parallel;
+use crate::jobs::job::Job;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,8 +46,15 @@ fn name(path: &Path) -> &str {
 pub fn open_all(files: &[PathBuf]) -> Result<Evidence, Error> {
     let mut opened = parallel::work(files, |file| asked(file)).into_iter();
     let mut whole = opened.next().unwrap_or_else(|| Err(Error::NotFound("no evidence file".to_owned())))?;
-    for part in opened {
+    for (part, file) in opened.zip(files.iter().skip(1)) {
         let part = part?;
+        if let Some((first, why)) = files.first().zip(stranger(&whole, &part)) {
+            return Err(Error::NotFound(format!(
+                "{}: {why} than {}: name files of one job (`mpiscope diff` compares two)",
+                file.display(),
+                first.display()
+            )));
+        }
         whole.job.not_seen.extend(part.job.not_seen.iter().cloned());
         whole.job.take_in(part.job, |_| true);
         whole.manifest.not_seen.extend(part.manifest.not_seen);
@@ -53,6 +62,20 @@ pub fn open_all(files: &[PathBuf]) -> Result<Evidence, Error> {
         whole.manifest.seconds = whole.manifest.seconds.max(part.manifest.seconds);
     }
     Ok(whole)
+}
+
+/// That a part is of another job: one with another name, none of whose processes is of the same world, as those of a job are that was
+/// started on each host by itself, and that is not connected with it.
+fn stranger(whole: &Evidence, part: &Evidence) -> Option<String> {
+    let (one, other) = (&whole.job, &part.job);
+    let worlds = |job: &Job| -> BTreeSet<String> {
+        let all = job.images.iter().filter_map(|image| Some(image.who()?.entry.world.clone()));
+        all.filter(|world| !world.is_empty()).collect()
+    };
+    let ends = |job: &Job| -> BTreeSet<u64> { job.connected.iter().map(|one| one.identity).collect() };
+    let same = (&one.name, one.owner) == (&other.name, other.owner);
+    let related = || !worlds(one).is_disjoint(&worlds(other)) || !ends(one).is_disjoint(&ends(other));
+    (!same && !related()).then(|| format!("it is of another job ({})", other.name))
 }
 
 /// One file, with what is asked of its images first: side by side, that is quicker.

@@ -76,8 +76,10 @@ impl Postmortem {
         for (death, observation) in deaths.iter_mut().zip(&observations) {
             death.now.world.clone_from(&observation.world);
         }
+        let worlds = why::worlds(&observations);
+        deaths.iter_mut().for_each(|death| death.now.world_number = worlds.number(&death.now.world));
         let why = why::of_files(observations, &errors);
-        deaths.sort_by_cached_key(|d| (d.now.world.clone(), d.now.rank.is_none(), d.now.rank, d.now.pid));
+        deaths.sort_by_key(|d| (d.now.world_number, d.now.rank.is_none(), d.now.rank, d.now.pid));
         let mut jobs: Vec<String> = deaths.iter().map(|d| d.job.clone()).collect();
         jobs.sort();
         jobs.dedup();
