@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -16,6 +17,12 @@ pub fn as_many_as_allowed() {
     let before = ORIGINAL.get_or_init(|| now);
     // With fewer, what is beyond the limit is named as not seen.
     let _refused = setrlimit(Resource::Nofile, Rlimit { current: before.maximum, ..*before });
+}
+
+/// Whether no more than so many files can be opened beside those that are: the newest one has the least number that was free.
+pub fn nearly_all(newest: &impl AsRawFd, left: u64) -> bool {
+    let limit = getrlimit(Resource::Nofile).current;
+    limit.is_some_and(|limit| u64::try_from(newest.as_raw_fd()).unwrap_or(0).saturating_add(left) >= limit)
 }
 
 /// Has a program started with the limit as it was.

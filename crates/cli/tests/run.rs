@@ -412,3 +412,20 @@ fn json_says_as_the_text_does_why_nobody_called_mpi() {
         "{notes}"
     );
 }
+
+#[test]
+fn where_no_more_files_may_be_open_the_report_has_those_that_fit_and_says_how_many_are_missing() {
+    let script = "for r in $(seq 0 39); do FAKE_RANK=$r FAKE_SIZE=40 FAKE_WAIT=$DIR/go $RANK finalize & done
+        sleep 1; touch $DIR/go; wait";
+    let mut run = Run::of("sh");
+    let dir = run.dir.path().to_owned();
+    run.command.args(["-c", "ulimit -n 80; exec $MPISCOPE run --out $DIR sh -c \"$SCRIPT\""]);
+    run.command.env("DIR", dir).env("SCRIPT", script);
+    let output = run.go();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let report = run.report();
+    let seen = report["ranks"].as_array().map_or(0, Vec::len);
+    assert!((4..40).contains(&seen), "{seen} ranks");
+    let notes = report["notes"].to_string();
+    assert!(notes.contains(&format!("{} processes are missing here", 40 - seen)), "{seen}: {notes}");
+}

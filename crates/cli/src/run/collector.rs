@@ -6,6 +6,7 @@ use super::peers::Peer;
 use super::protocol::{self, Kind, Received};
 use super::question::Answers;
 use super::rendezvous::Turn;
+use crate::open_files;
 use mpiscope_job::JobReport;
 use mpiscope_job::jobs::evidence::ProcessEnd;
 use mpiscope_job::jobs::symbols::FileSymbols;
@@ -20,6 +21,8 @@ use std::time::{Duration, Instant};
 
 /// How long somebody who connected may take to say who he is.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// Files that are left for the report.
+const RESERVE: u64 = 32;
 /// How long nobody is let in after that failed: whoever waits would be found at once, again and again.
 const DEAF: Duration = Duration::from_millis(100);
 /// Between two looks at what memory the processes have, and a look takes at most one part of the time in so many.
@@ -41,6 +44,8 @@ pub struct Collector {
     /// Whether other hosts are to send what they know.
     pub gathers: bool,
     problems: Vec<String>,
+    /// How many processes are missing for want of files.
+    left_out: usize,
     following: Option<Following>,
     answers: Answers,
     /// When the processes are looked at again.
@@ -60,6 +65,7 @@ impl Collector {
             holds: false,
             gathers: false,
             problems: Vec::new(),
+            left_out: 0,
             following: None,
             answers: Answers::default(),
             look_at: Instant::now() + BETWEEN_LOOKS,
@@ -203,6 +209,11 @@ impl Collector {
                 return;
             }
             _ if !ours => return,
+            // The report is still to be made, and takes files as well.
+            Received::Message(_, Some(_)) if open_files::nearly_all(&socket, RESERVE) => {
+                self.left_out = self.left_out.saturating_add(1);
+                return;
+            }
             Received::Message(message, Some(image)) => (message, image),
             // Who only looks whether we are here.
             Received::Closed => return,
@@ -278,6 +289,13 @@ impl Collector {
     pub fn report(&self, command: String, others: &[FromHost]) -> JobReport {
         let (mut observed, mut problems) = join::observed(others);
         problems.splice(0..0, self.problems.iter().cloned());
+        problems.extend((self.left_out > 0).then(|| {
+            let missing = match self.left_out {
+                1 => "1 process is".to_owned(),
+                some => format!("{some} processes are"),
+            };
+            format!("{missing} missing here: no more files may be open (`ulimit -n`, `ulimit -Hn`)")
+        }));
         let symbols = FileSymbols::default();
         for peer in &self.peers {
             match peer.observe(&symbols) {
