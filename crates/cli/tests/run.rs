@@ -429,3 +429,12 @@ fn where_no_more_files_may_be_open_the_report_has_those_that_fit_and_says_how_ma
     let notes = report["notes"].to_string();
     assert!(notes.contains(&format!("{} processes are missing here", 40 - seen)), "{seen}: {notes}");
 }
+
+#[test]
+fn a_run_below_another_one_reports_and_the_other_one_does_not_say_that_there_is_nothing() {
+    let mut run = Run::new().args(&["run", "sh", "-c", "$MPISCOPE run sh -c 'FAKE_SIZE=1 $RANK finalize'"]);
+    let said = text(&run.go().stderr);
+    assert!(said.contains("1 rank on 1 host") && !said.contains("no process called MPI"), "{said}");
+    let mut alone = Run::new().args(&["run", "sh", "-c", "$MPISCOPE --version"]);
+    assert!(text(&alone.go().stderr).contains("no process called MPI"));
+}

@@ -44,6 +44,8 @@ pub struct Collector {
     /// Whether other hosts are to send what they know.
     pub gathers: bool,
     problems: Vec<String>,
+    /// Whether another `mpiscope run` below this one reports what it starts.
+    pub inner: bool,
     /// How many processes are missing for want of files.
     left_out: usize,
     following: Option<Following>,
@@ -65,6 +67,7 @@ impl Collector {
             holds: false,
             gathers: false,
             problems: Vec::new(),
+            inner: false,
             left_out: 0,
             following: None,
             answers: Answers::default(),
@@ -209,6 +212,10 @@ impl Collector {
                 return;
             }
             _ if !ours => return,
+            Received::Message(message, None) if message.kind == Kind::INNER => {
+                self.inner = true;
+                return;
+            }
             // The report is still to be made, and takes files as well.
             Received::Message(_, Some(_)) if open_files::nearly_all(&socket, RESERVE) => {
                 self.left_out = self.left_out.saturating_add(1);

@@ -285,6 +285,14 @@ fn gathered(
     (others, notes)
 }
 
+/// Tells an `mpiscope run` around this one, if there is one, that what is started here is collected and reported here.
+fn tell_the_outer() {
+    let Some(place) = std::env::var_os("MPISCOPE_COLLECTOR") else { return };
+    let message = protocol::Message { kind: protocol::Kind::INNER, words: [protocol::VERSION, 0, 0] };
+    // One that is gone, or of another version, reports what it has.
+    let _told = rendezvous::reach(Path::new(&place)).and_then(|outer| protocol::send(&outer, &message, None));
+}
+
 /// Parent of the launcher, where nothing can be collected.
 fn alone(options: &Options, job: &str, environment: &environment::Environment) -> Result<ExitCode> {
     let signals = signals::Signals::block()?;
@@ -315,6 +323,7 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
             return alone(options, &job, &environment);
         }
     };
+    tell_the_outer();
     environment.collector = Some(collector.place().to_owned());
     if let Some(size) = options.trace.as_ref().filter(|_| !options.quiet) {
         complain("run", &traces_need(size));
@@ -340,8 +349,16 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     let (others, notes) = gather.map_or_else(Default::default, |gather| gathered(&gather, options, &job));
     let mut report = collector.report(options.command(), &others);
     report.notes.extend(notes.into_iter().map(|note| (note, Default::default())));
-    let scope = banner::Scope { whole: true, ending: Some(ending), ends: collector.ends(), others };
-    banner::deliver(options, &job, report, scope, None);
+    // What the one below has reported is not said to be nothing.
+    let reported = collector.inner && report.ranks.is_empty();
+    if reported {
+        let note = "what was started was reported by another `mpiscope run`, below this one";
+        report.notes.push((note.to_owned(), Default::default()));
+    }
+    if !reported || options.json || options.out.is_some() {
+        let scope = banner::Scope { whole: true, ending: Some(ending), ends: collector.ends(), others };
+        banner::deliver(options, &job, report, scope, None);
+    }
     signals.mask().restore();
     child::end_like(ending)
 }
