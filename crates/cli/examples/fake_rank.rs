@@ -65,6 +65,12 @@ fn end(how: &str, sample: &TestImage) {
             sample.enters("MPI_Barrier", [handle, DOUBLE, 0], 0, 0);
             std::thread::sleep(Duration::from_secs(30));
         }
+        // In the first collective on a communicator that all such ranks share.
+        ("collective", name) => {
+            let comm = sample.shares_comm(0x8400_0001, "", 2, 77);
+            sample.enters_collective(name, (0x8400_0001, comm), 1, 0);
+            std::thread::sleep(Duration::from_secs(30));
+        }
         ("kill", signal) => {
             sample.enters("MPI_Recv", [WORLD, DOUBLE, 100], -2, 7);
             std::thread::sleep(Duration::from_millis(50));

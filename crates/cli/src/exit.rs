@@ -21,13 +21,44 @@ pub fn answer(problem: bool, partial: bool) -> ExitCode {
 
 /// Reports what failed. A reader that went away (`mpiscope ps | head`) is no failure.
 pub fn failed(error: &anyhow::Error) -> ExitCode {
-    let closed = error
-        .chain()
-        .filter_map(|e| e.downcast_ref::<std::io::Error>())
-        .any(|e| e.kind() == ErrorKind::BrokenPipe);
-    if closed {
+    if error.chain().any(|e| kind(e) == Some(ErrorKind::BrokenPipe)) {
         return ExitCode::from(FINE);
     }
     complain("", &format!("{error:#}"));
     ExitCode::from(COULD_NOT_READ)
+}
+
+/// What failed in the system, also below the writer of JSON, which names no cause.
+fn kind(error: &(dyn std::error::Error + 'static)) -> Option<ErrorKind> {
+    let own = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+    own.or_else(|| error.downcast_ref::<serde_json::Error>()?.io_error_kind())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+    use std::io;
+
+    /// A reader that went away.
+    struct Gone;
+
+    impl io::Write for Gone {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(ErrorKind::BrokenPipe.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_went_away_is_no_failure_of_json_either() {
+        let json = serde_json::to_writer(Gone, &[1]).context("the report");
+        assert_eq!(failed(&json.unwrap_err()), ExitCode::from(FINE));
+        let text = io::Write::write_all(&mut Gone, b"x").context("the report");
+        assert_eq!(failed(&text.unwrap_err()), ExitCode::from(FINE));
+        assert_eq!(failed(&anyhow::anyhow!("no")), ExitCode::from(COULD_NOT_READ));
+    }
 }

@@ -1,9 +1,9 @@
 //! How far a look at a running job goes: this host, or all hosts of the job.
 
+use crate::open_files;
 use mpiscope_job::hosts::other_hosts::{self, Elsewhere};
 use mpiscope_job::jobs::acquire::SystemHosts;
 use mpiscope_job::jobs::job::Job;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ impl HostScope {
         if self.here || !job.runs_here() {
             return Elsewhere { not_seen: job.not_seen.clone(), ..Elsewhere::default() };
         }
-        open_as_many_files_as_allowed();
+        open_files::as_many_as_allowed();
         let hosts = system().started_by(job.started_by());
         other_hosts::join(job, &hosts, pause, stacks)
     }
@@ -33,13 +33,6 @@ impl HostScope {
 pub fn system() -> SystemHosts {
     let program = std::env::var_os("MPISCOPE_REMOTE").map(PathBuf::from);
     SystemHosts::new(program.or_else(|| std::env::current_exe().ok()).unwrap_or_else(|| "mpiscope".into()))
-}
-
-/// The part of each host is a file that stays open, and the usual limit is a thousand.
-fn open_as_many_files_as_allowed() {
-    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // With fewer, hosts beyond the limit are named as not seen.
-    let _refused = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
 #[cfg(test)]
@@ -55,12 +48,5 @@ mod tests {
             let elsewhere = HostScope { here }.join(&mut job, Duration::ZERO, false);
             assert_eq!(elsewhere.not_seen, ["node7: no answer"]);
         }
-    }
-
-    #[test]
-    fn as_many_files_may_be_open_as_the_system_allows() {
-        open_as_many_files_as_allowed();
-        let limits = getrlimit(Resource::Nofile);
-        assert_eq!(limits.current, limits.maximum);
     }
 }

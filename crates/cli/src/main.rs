@@ -17,6 +17,7 @@ mod help;
 mod host_scope;
 mod inspect;
 mod metrics;
+mod open_files;
 mod procs;
 mod ps;
 #[cfg(test)]

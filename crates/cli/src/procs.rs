@@ -4,6 +4,7 @@ use crate::host_scope::system;
 use crate::render::{Screen, Table, complain, or_dash, while_working};
 use crate::run::ended;
 use crate::selection::{self, Target};
+use crate::why::kept::Kept;
 use crate::{exit, silent};
 use anyhow::{Result, bail};
 use mpiscope_job::hosts::other_hosts::{NONE_HERE, SEVERAL_HERE};
@@ -13,7 +14,6 @@ use mpiscope_job::jobs::acquire::{
 };
 use mpiscope_job::jobs::connected;
 use mpiscope_job::jobs::discover::discover;
-use mpiscope_job::jobs::evidence;
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::jobs::job_image::HeldImage;
 use mpiscope_job::jobs::other_worlds::Connected;
@@ -21,8 +21,9 @@ use mpiscope_job::jobs::scheduler::{Allocation, SlurmId};
 use mpiscope_job::jobs::started_by::StartedBy;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -37,9 +38,9 @@ const LOOK: Duration = Duration::from_millis(500);
 /// 2 no process could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Process ids, a job, one core file, or one evidence file; not needed if there is only one job
+    /// Process ids, a job, one core file, or the evidence files of a job; not needed if there is only one job
     #[arg(value_name = "PID|JOB|FILE|DIR")]
-    targets: Vec<String>,
+    targets: Vec<OsString>,
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
@@ -74,10 +75,10 @@ pub struct Report<'a> {
 
 /// Lists the processes.
 pub fn procs(options: &Options) -> Result<ExitCode> {
-    if let [path] = options.targets.as_slice()
-        && let Some(files) = evidence::files(Path::new(path))
+    if let Some(kept) =
+        Some(&options.targets).filter(|targets| !targets.is_empty()).and_then(|all| Kept::of(all))
     {
-        return of_evidence(path, &files, options.json);
+        return of_evidence(&kept, options.json);
     }
     let first = || look(&options.targets, !options.here, &options.whose);
     let mut found = while_working("finding the processes", first)?;
@@ -105,8 +106,8 @@ pub fn procs(options: &Options) -> Result<ExitCode> {
 }
 
 /// Lists the processes that evidence files have kept, as they were then.
-fn of_evidence(name: &str, files: &[PathBuf], json: bool) -> Result<ExitCode> {
-    let kept = evidence::open_all(files)?;
+fn of_evidence(files: &Kept, json: bool) -> Result<ExitCode> {
+    let kept = files.open()?;
     let mut found = images::of_kept(&kept.job);
     found.problems.extend(kept.manifest.not_seen);
     if found.processes.is_empty() {
@@ -114,7 +115,7 @@ fn of_evidence(name: &str, files: &[PathBuf], json: bool) -> Result<ExitCode> {
             true => "all had finalized MPI when it was written".to_owned(),
             false => found.problems.join("; "),
         };
-        bail!("{name}: no process in it that could be listed: {why}");
+        bail!("{}: no process in it that could be listed: {why}", kept.job.name);
     }
     show(&found, json)?;
     let worlds: BTreeSet<&str> = found.processes.iter().map(|entry| entry.world.as_str()).collect();
@@ -180,12 +181,12 @@ fn has_ended(pid: u32) -> bool {
 }
 
 /// Acquires from what the user named.
-pub fn look(targets: &[String], remote: bool, whose: &Whose) -> Result<Acquired> {
+pub fn look(targets: &[OsString], remote: bool, whose: &Whose) -> Result<Acquired> {
     look_by(targets, remote, whose).map(|(found, _)| found)
 }
 
 /// The same, and how the job's hosts are asked: where the user logs in no process of it says what started it.
-pub fn look_by(targets: &[String], remote: bool, whose: &Whose) -> Result<(Acquired, SystemHosts)> {
+pub fn look_by(targets: &[OsString], remote: bool, whose: &Whose) -> Result<(Acquired, SystemHosts)> {
     let Beginning { start, owner, jobs, started_by } = beginning(targets, remote)?;
     let users = whose.user.clone().unwrap_or(owner);
     let by_job = jobs.keys().next().is_some();
@@ -243,23 +244,26 @@ struct Beginning {
 }
 
 /// What the user names: processes and jobs, or one core file; the only job there is, if nothing is named.
-fn beginning(targets: &[String], remote: bool) -> Result<Beginning> {
+fn beginning(targets: &[OsString], remote: bool) -> Result<Beginning> {
     if let [file] = targets
+        && selection::is_path(file)?
         && Path::new(file).is_file()
     {
         let owner = Users::only(std::fs::metadata(file)?.uid());
         let start = Start::core(Path::new(file))?;
         return Ok(Beginning { start, owner, jobs: BTreeMap::new(), started_by: StartedBy::default() });
     }
-    let is_process = |target: &&String| target.parse::<u32>().is_ok();
-    let (pids, names): (Vec<&String>, Vec<&String>) = targets.iter().partition(is_process);
-    let pids: Vec<u32> = pids.into_iter().filter_map(|pid| pid.parse().ok()).collect();
+    let number = |target: &&OsString| target.to_str().and_then(|text| text.parse::<u32>().ok());
+    let (pids, names): (Vec<&OsString>, Vec<&OsString>) =
+        targets.iter().partition(|target| number(target).is_some());
+    let pids: Vec<u32> = pids.iter().filter_map(number).collect();
     let mut started_by = StartedBy::of_processes(pids.iter().copied());
     let mut jobs: BTreeMap<JobKey, BTreeSet<String>> =
         pids.iter().filter_map(|pid| silent::job_of(*pid)).map(|job| (job, BTreeSet::new())).collect();
     let mut owner = Users::default();
-    let named = names.into_iter().map(|name| (SlurmId::parse(name), selection::find(Some(name))));
-    let only = targets.is_empty().then(|| (None, selection::find(None)));
+    let scheduled = |name: &OsString| name.to_str().and_then(SlurmId::parse);
+    let named = names.into_iter().map(|name| (scheduled(name), selection::find_one(Some(name))));
+    let only = targets.is_empty().then(|| (None, selection::find_one(None)));
     for (scheduled, target) in named.chain(only) {
         let found = match target? {
             Target::Job(job) if job.runs_here() => vec![job],
@@ -269,8 +273,10 @@ fn beginning(targets: &[String], remote: bool) -> Result<Beginning> {
                 let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
                 bail!("{SEVERAL_HERE} {}", names.join(" | "));
             }
-            Target::File(path) if !path.exists() => bail!("{}: no such file; {NAME_ONE}", path.display()),
-            Target::File(path) => bail!("{}: {NAME_ONE}", path.display()),
+            Target::Files(files) if files.iter().all(|file| !file.exists()) => {
+                bail!("{}: no such file; {NAME_ONE}", selection::shown(&files))
+            }
+            Target::Files(files) => bail!("{}: {NAME_ONE}", selection::shown(&files)),
             Target::Job(job) => bail!("{}: {NAME_ONE}", job.name),
         };
         for job in found {
@@ -293,7 +299,7 @@ fn beginning(targets: &[String], remote: bool) -> Result<Beginning> {
     Ok(Beginning { start: Start::Pids(pids), owner, jobs, started_by })
 }
 
-const NAME_ONE: &str = "name process ids, one job, one core file, or one evidence file";
+const NAME_ONE: &str = "name process ids, one job, one core file, or the evidence files of one job";
 
 fn show(found: &Acquired, json: bool) -> Result<()> {
     let mut screen = Screen::stdout();

@@ -6,6 +6,7 @@ use crate::render::{Screen, Table, bytes, complain, or_dash, while_working};
 use crate::why;
 use anyhow::Result;
 use mpiscope_job::questions::queues::{Entry, Queue, queues};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Show the messages that were sent and not received, and the receives that are posted, over all ranks
@@ -19,7 +20,7 @@ pub struct Options {
     /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`, or core files and directories with core files;
     /// not needed if there is only one job
     #[arg(value_name = "JOB|PID|FILE|DIR")]
-    targets: Vec<String>,
+    targets: Vec<OsString>,
     /// Show every entry, however many there are
     #[arg(long)]
     all: bool,
@@ -36,7 +37,7 @@ const MOST_ENTRIES: usize = 40;
 /// Prints the queues.
 pub fn show(options: &Options) -> Result<ExitCode> {
     let (snapshot, errors) =
-        while_working("reading the ranks", || why::once(&options.targets, options.host_scope))?;
+        while_working("reading the ranks", || why::once("queues", &options.targets, options.host_scope))?;
     let mut found = queues(&snapshot);
     let partial = !errors.is_empty();
     found.not_seen.extend(errors);

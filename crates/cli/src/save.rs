@@ -4,10 +4,12 @@ use crate::exit;
 use crate::host_scope::HostScope;
 use crate::render::{self, Screen, complain, while_working};
 use crate::selection::{self, Target};
-use anyhow::{Result, bail};
+use crate::whole_file::{self, Way};
+use anyhow::{Context, Result, bail};
 use mpiscope_job::hosts::other_hosts::{Elsewhere, SEVERAL_HERE};
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::save::{self, Saved};
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,20 +18,20 @@ use std::time::Duration;
 
 /// Save what is known about a job in one file, to be read elsewhere
 ///
-/// The file holds the images of all ranks, source lines, what the threads did and their times: `ps`, `why`, `inspect` and
-/// `vars` read it on any machine, without the program, also long after the job. Ranks are neither stopped nor slowed, except
+/// The file holds the images of all ranks, source lines, what the threads did and their times: every verb that shows a job that has
+/// ended reads it on any machine, without the program, also long after the job. Ranks are neither stopped nor slowed, except
 /// with --stacks; those that are dead are saved as long as `mpiscope run` holds their images. Command lines are in it, the
 /// environment is not. Exit status: 0 saved, 1 some ranks are missing, 2 nothing could be read.
 #[derive(clap::Args)]
-#[command(override_usage = "mpiscope save [OPTIONS] [JOB|PID] FILE")]
+#[command(override_usage = "mpiscope save [OPTIONS] [JOB|PID] [FILE]")]
 pub struct Options {
     /// A job, the process id of a rank or of its launcher (not needed if there is only one job); and the file to write, which by
-    /// convention ends in .mpiscope. `-` is standard output
+    /// convention ends in .mpiscope; by default mpiscope-JOB.mpiscope. A number alone is a process. `-` is standard output
     // Not two arguments: with options between them, the first one would be taken for the file.
-    #[arg(value_name = "JOB|PID FILE", required = true, num_args = 1..=2)]
-    names: Vec<PathBuf>,
+    #[arg(value_name = "JOB|PID FILE", num_args = 0..=2)]
+    names: Vec<OsString>,
     /// Seconds between the two looks that `why` compares
-    #[arg(long = "for", value_name = "SECONDS", default_value_t = 1.0)]
+    #[arg(long = "for", value_name = "SECONDS", default_value_t = 1.0, allow_negative_numbers = true)]
     seconds: f64,
     /// Also save the stacks of all threads that call MPI, each of which is stopped for less than a thousandth of a second
     #[arg(long)]
@@ -39,17 +41,20 @@ pub struct Options {
 }
 
 impl Options {
-    /// The job, if it is named, and the file.
-    fn job_and_file(&self) -> Result<(Option<&str>, &Path)> {
+    /// The job and the file, as far as they are named.
+    fn job_and_file(&self) -> Result<(Option<&OsStr>, Option<&Path>)> {
         match self.names.as_slice() {
-            [file] => Ok((None, file)),
-            [job, file] => match job.to_str() {
-                Some(job) => Ok((Some(job), file)),
-                None => bail!("{}: no such job", job.display()),
-            },
-            _ => bail!("name a job and a file"),
+            [] => Ok((None, None)),
+            [job] if selection::is_running(job)? => Ok((Some(job), None)),
+            [file] => Ok((None, Some(Path::new(file)))),
+            [job, file, ..] => Ok((Some(job), Some(Path::new(file)))),
         }
     }
+}
+
+/// The file of a job whose file is not named.
+fn file_of(job: &Job) -> PathBuf {
+    PathBuf::from(format!("mpiscope-{}.mpiscope", job.name.replace(['/', ':'], "-")))
 }
 
 /// Saves a job.
@@ -59,17 +64,28 @@ pub fn save(options: &Options) -> Result<ExitCode> {
     }
     let (name, target) = options.job_and_file()?;
     let mut job = job(name)?;
+    let target = target.map_or_else(|| file_of(&job), Path::to_owned);
     let pause = Duration::from_secs_f64(options.seconds);
+    let is_output = target.as_os_str() == "-";
+    let way = if is_output { Way::Into(target.clone()) } else { Way::to(&target) };
     // An archive is written back and forth, which a pipe does not allow.
-    let folder = if target.as_os_str() == "-" { Some(tempfile::tempdir()?) } else { None };
-    let file = folder.as_ref().map_or_else(|| target.to_owned(), |folder| folder.path().join("evidence"));
+    let folder = if matches!(way, Way::Into(_)) { Some(tempfile::tempdir()?) } else { None };
+    let file = match (&folder, &way) {
+        (Some(folder), _) => folder.path().join("evidence"),
+        (None, Way::Whole(file) | Way::Into(file)) => file.clone(),
+    };
     let saved = while_working("saving the ranks", || {
         let elsewhere = options.host_scope.join(&mut job, pause, options.stacks);
         Ok::<_, anyhow::Error>(save::save(&job, pause, options.stacks, &*job.symbols(), elsewhere, &file)?)
     })?;
     let status = if saved.not_seen.is_empty() { exit::FINE } else { exit::PROBLEM };
     if folder.is_some() {
-        io::copy(&mut File::open(&file)?, &mut io::stdout().lock())?;
+        let mut saved = File::open(&file)?;
+        let copied = match is_output {
+            true => io::copy(&mut saved, &mut io::stdout().lock()),
+            false => whole_file::open(&target).and_then(|mut there| io::copy(&mut saved, &mut there)),
+        };
+        copied.with_context(|| target.display().to_string())?;
         return Ok(ExitCode::from(status));
     }
     let mut screen = Screen::stdout();
@@ -89,16 +105,16 @@ pub fn write(job: &Job, pause: Duration, stacks: bool, file: &Path) -> Result<Sa
     Ok(save::save(job, pause, stacks, &*job.symbols(), Elsewhere::default(), file)?)
 }
 
-fn job(name: Option<&str>) -> Result<Job> {
-    match selection::find(name)? {
+fn job(name: Option<&OsStr>) -> Result<Job> {
+    match selection::find_one(name)? {
         Target::Job(job) if job.runs_here() => Ok(job),
         Target::Job(_) => bail!("it is saved already: copy the file"),
         Target::Jobs(jobs) => {
             let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
             bail!("{SEVERAL_HERE} mpiscope save {} FILE", names.join(" | "));
         }
-        Target::File(path) => {
-            bail!("{}: not a running job; core files and images are files already", path.display())
+        Target::Files(files) => {
+            bail!("{}: not a running job; core files and images are files already", selection::shown(&files))
         }
     }
 }

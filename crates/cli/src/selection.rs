@@ -1,5 +1,7 @@
 //! What the user means: a job, a process, a file, or the only job there is.
 
+use crate::core::files;
+use crate::why::kept::Kept;
 use anyhow::{Result, anyhow, bail};
 use mpiscope_job::jobs::announced;
 use mpiscope_job::jobs::discover::discover;
@@ -11,6 +13,7 @@ use mpiscope_job::jobs::symbols::FileSymbols;
 use mpiscope_job::model::locate::Locate;
 use mpiscope_job::sources::process_tree::Families;
 use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// What to look at. There is one of these in a run, so that its size does not matter.
@@ -20,14 +23,79 @@ pub enum Target {
     Job(Job),
     /// Several, none of them named.
     Jobs(Vec<Job>),
-    /// A saved image or a core file.
-    File(PathBuf),
+    /// Saved images and core files.
+    Files(Vec<PathBuf>),
 }
 
 const START_ONE: &str = "start one with `mpiscope run mpirun -n 4 ./app`";
 
-/// Finds what `name` means.
-pub fn find(name: Option<&str>) -> Result<Target> {
+/// Finds what names mean: the only job there is, a running job, or files of one job and folders with such files.
+pub fn find(names: &[OsString]) -> Result<Target> {
+    match names {
+        [] => running(None),
+        [one] => find_one(Some(one)),
+        paths => kept(paths),
+    }
+}
+
+/// The same of one name, or of none.
+pub fn find_one(name: Option<&OsStr>) -> Result<Target> {
+    match name {
+        Some(name) if is_path(name)? => kept(&[name.to_owned()]),
+        _ => running(name),
+    }
+}
+
+/// Whether a name means a file or folder: it has a slash, or that is there; the name of a job has none.
+///
+/// # Errors
+/// When it is a running job's name or process as well.
+pub fn is_path(name: &OsStr) -> Result<bool> {
+    let Some(text) = name.to_str() else { return Ok(true) };
+    if text.contains('/') || !Path::new(name).exists() {
+        return Ok(text.contains('/'));
+    }
+    let jobs = discover();
+    match exactly(&jobs, text)?.and_then(|at| jobs.get(at)) {
+        Some(job) => {
+            bail!("{text} is a file here and means the job {} too; name ./{text} or that job", job.name)
+        }
+        None => Ok(true),
+    }
+}
+
+/// Whether a name alone means a running job, where it could be that of a new file too.
+pub fn is_running(name: &OsStr) -> Result<bool> {
+    let Some(text) = name.to_str().filter(|text| !text.contains('/')) else { return Ok(false) };
+    let scheduled = || text.parse::<u32>().is_ok() || SlurmId::parse(text).is_some();
+    Ok(scheduled() || exactly(&discover(), text)?.is_some())
+}
+
+/// A file where a running job is wanted.
+pub fn shown(files: &[PathBuf]) -> String {
+    files.first().map(|path| path.display().to_string()).unwrap_or_default()
+}
+
+/// What of several names is not there: they are files.
+pub fn missing<P: AsRef<Path>>(paths: &[P]) -> Result<()> {
+    match paths.iter().map(AsRef::as_ref).find(|path| paths.len() > 1 && !path.exists()) {
+        Some(path) => bail!(
+            "{}: no such file or directory; several names are files of one job, a running job is named alone",
+            path.display()
+        ),
+        None => Ok(()),
+    }
+}
+
+fn kept(paths: &[OsString]) -> Result<Target> {
+    missing(paths)?;
+    if let Some(kept) = Kept::of(paths) {
+        return Ok(Target::Job(kept.open()?.job));
+    }
+    Ok(Target::Files(files::expand(&paths.iter().map(PathBuf::from).collect::<Vec<_>>())?))
+}
+
+fn running(name: Option<&OsStr>) -> Result<Target> {
     let mut jobs = discover();
     for elsewhere in announced::all() {
         let same = |here: &&mut Job| (here.owner, &here.name) == (elsewhere.owner, &elsewhere.name);
@@ -44,21 +112,7 @@ pub fn find(name: Option<&str>) -> Result<Target> {
             _ => Ok(Target::Jobs(jobs)),
         };
     };
-    // A path is one with a slash, or a file or the folder of a run that is there; a job's name has neither.
-    let path = Path::new(name);
-    if let Some(files) = evidence::files(path) {
-        return Ok(Target::Job(evidence::open_all(&files)?.job));
-    }
-    if path.is_dir() && position(&jobs, name)?.is_none() {
-        bail!(
-            "{name}: a directory, and no evidence.mpiscope in it (`mpiscope run --out DIR` writes one); of core files in it name one, or \
-             `mpiscope core {}` shows all",
-            path.display()
-        );
-    }
-    if name.contains('/') || path.is_file() {
-        return Ok(Target::File(path.to_owned()));
-    }
+    let Some(name) = name.to_str() else { bail!("{}: no such job, process or file", name.display()) };
     if let Some(at) = position(&jobs, name)? {
         return Ok(Target::Job(jobs.swap_remove(at)));
     }
@@ -161,10 +215,9 @@ fn no_job_of(pid: u32) -> String {
     }
 }
 
-/// The job with this name, or with this process or one that it has started (a launcher, `mpiscope run`, a script), or whose name
-/// alone begins like this. `USER:JOB` is the job of one user,
-/// by number; without, the reader's own comes before those of others.
-fn position(jobs: &[Job], name: &str) -> Result<Option<usize>> {
+/// The job with this name, or with this process or one that it has started (a launcher, `mpiscope run`, a script). `USER:JOB` is
+/// the job of one user, by number; without, the reader's own comes before those of others.
+fn exactly(jobs: &[Job], name: &str) -> Result<Option<usize>> {
     let called = |job: &Job| job.name == name || full_name(job) == name;
     let same: Vec<usize> = (0..jobs.len()).filter(|i| jobs.get(*i).is_some_and(called)).collect();
     let own = rustix::process::geteuid().as_raw();
@@ -193,6 +246,14 @@ fn position(jobs: &[Job], name: &str) -> Result<Option<usize>> {
                 bail!("process {pid} has started several jobs; name one: {}", names.join(", "));
             }
         }
+    }
+    Ok(None)
+}
+
+/// The same, or the job whose name alone begins like this.
+fn position(jobs: &[Job], name: &str) -> Result<Option<usize>> {
+    if let Some(at) = exactly(jobs, name)? {
+        return Ok(Some(at));
     }
     let like: Vec<usize> =
         (0..jobs.len()).filter(|i| jobs.get(*i).is_some_and(|j| j.name.starts_with(name))).collect();

@@ -7,6 +7,7 @@ use crate::report::source::{self, Kind};
 use crate::selection;
 use anyhow::{Context, Result, bail};
 use mpiscope_job::performance::trace::{self, JobTrace, Looked, jsonl, otf2, perfetto};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ pub struct Options {
     /// A job, the process id of a rank or of its launcher, the DIR of `run --out`, evidence files, saved images or core
     /// files; not needed if there is only one job
     #[arg(value_name = "JOB|PID|DIR|FILE")]
-    targets: Vec<String>,
+    targets: Vec<OsString>,
     /// `perfetto` opens in ui.perfetto.dev; `jsonl` has a line for each call and message, as pandas reads them; `otf2` is a
     /// folder for Vampir and others, and needs the OTF2 library
     #[arg(long, value_name = "FORMAT", value_enum, default_value = "jsonl")]

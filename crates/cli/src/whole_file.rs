@@ -1,11 +1,46 @@
 //! Files that appear when they are whole: whoever reads one sees all of it, and one that cannot be written leaves nothing behind.
+//!
+//! What is no regular file (a device, a pipe, what a shell has opened as `/dev/stdout`) is written to and never replaced.
 
-use std::fs;
-use std::io;
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
-/// Writes a file in the place of the one that may be there.
+/// How bytes come to a path.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Way {
+    /// As a file beside this one, which is then replaced.
+    Whole(PathBuf),
+    /// Written to what is there.
+    Into(PathBuf),
+}
+
+impl Way {
+    /// The way to a path. A link stays, and what it leads to is meant.
+    pub fn to(path: &Path) -> Self {
+        let file = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let opened = ["/dev", "/proc"].iter().any(|system| path.starts_with(system));
+        match fs::metadata(path) {
+            Ok(about) if opened || !(about.is_file() || about.is_dir()) => Self::Into(path.to_owned()),
+            _ => Self::Whole(file),
+        }
+    }
+}
+
+/// Writes a file in the place of the one that may be there, or into what is no file.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    match Way::to(path) {
+        Way::Into(path) => open(&path)?.write_all(bytes),
+        Way::Whole(file) => replace(&file, bytes),
+    }
+}
+
+/// Opens what is no file of its own: behind what was written to it before.
+pub fn open(path: &Path) -> io::Result<File> {
+    File::options().append(true).open(path)
+}
+
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let draft = path.with_file_name(format!(".{name}.{}", std::process::id()));
     let done = fs::write(&draft, bytes).and_then(|()| fs::rename(&draft, path));
@@ -18,6 +53,9 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Read;
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    use std::process::Command;
 
     #[test]
     fn what_cannot_be_written_leaves_nothing() {
@@ -28,5 +66,30 @@ mod tests {
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
         write(&dir.path().join("file"), b"x").unwrap();
         assert_eq!(fs::read(dir.path().join("file")).unwrap(), b"x");
+    }
+
+    #[test]
+    fn pipes_devices_and_links_are_written_to_and_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let (pipe, link, file) = (dir.path().join("pipe"), dir.path().join("link"), dir.path().join("file"));
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let reader = {
+            let pipe = pipe.clone();
+            std::thread::spawn(move || {
+                let mut all = Vec::new();
+                File::open(pipe).and_then(|mut pipe| pipe.read_to_end(&mut all)).map(|_| all)
+            })
+        };
+        write(&pipe, b"numbers").unwrap();
+        assert_eq!(reader.join().unwrap().unwrap(), b"numbers");
+        assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+        write(Path::new("/dev/null"), b"x").unwrap();
+        assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+        fs::write(&file, "old").unwrap();
+        symlink(&file, &link).unwrap();
+        write(&link, b"new").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+        assert_eq!(Way::to(Path::new("/dev/stdout")), Way::Into("/dev/stdout".into()));
     }
 }

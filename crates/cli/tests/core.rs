@@ -568,3 +568,14 @@ fn core_files_in_a_folder_for_each_rank_are_found() {
     let printed = cores.printed();
     assert!(printed.contains("  4 core files: ranks [0-3] of 4"), "{printed}");
 }
+
+#[test]
+fn ranks_of_several_worlds_are_told_apart_in_the_head_and_in_the_rows() {
+    let cores = Cores::new();
+    for (name, job) in [("core.1", "first"), ("core.2", "second")] {
+        cores.add(name, &TestImage::new(job, 0, 2), Some(SEGV), 0);
+    }
+    let printed = cores.printed();
+    assert!(printed.contains("2 core files: ranks 0, 1.0 in 2 worlds (shown as world.rank)"), "{printed}");
+    assert!(printed.lines().any(|line| line.starts_with("0, 1.0 ")), "{printed}");
+}

@@ -347,3 +347,94 @@ fn a_launcher_around_says_how_each_rank_ended_and_who_was_first() {
     let (text, its) = three.and_then(|text| text.split_once(' ')).unwrap_or_default();
     assert!(its == unit && (text.parse::<f64>().unwrap() / number - 1.0).abs() < 0.006, "{shown}");
 }
+
+#[test]
+fn the_folder_of_a_job_that_hung_until_it_was_ended_says_why_it_hung() {
+    let script = "trap 'kill $p' TERM
+        FAKE_RANK=0 FAKE_SIZE=2 $RANK collective=MPI_Barrier & p=$!
+        FAKE_RANK=1 FAKE_SIZE=2 $RANK collective=MPI_Bcast & p=\"$p $!\"; wait; wait";
+    let mut run = Run::new();
+    let dir = run.dir.path().join("out");
+    run.command.args(["run", "--quiet", "--hang-after", "0.5", "--out"]).arg(&dir).args(["sh", "-c", script]);
+    let mut child = run.command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(20);
+    while !dir.join("why.json").exists() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
+    child.wait().unwrap();
+    assert!(dir.join("evidence.mpiscope").is_file());
+    let hung: Value = serde_json::from_slice(&std::fs::read(dir.join("why.json")).unwrap()).unwrap();
+    for verb in ["why", "core"] {
+        let said = Command::new(MPISCOPE).args([verb, "--json"]).arg(&dir).output().unwrap();
+        let answer: Value = serde_json::from_slice(&said.stdout).unwrap();
+        let why = if verb == "core" { &answer["why"] } else { &answer };
+        assert_eq!(why["verdict"], hung["verdict"], "{verb}");
+        assert!(text(&said.stderr).contains("hang.mpiscope"), "{verb}: {}", text(&said.stderr));
+        assert_eq!(said.status.code(), Some(1));
+    }
+    // A run that was killed has left nothing else.
+    std::fs::remove_file(dir.join("evidence.mpiscope")).unwrap();
+    let said = Command::new(MPISCOPE).args(["why", "--json"]).arg(&dir).output().unwrap();
+    let answer: Value = serde_json::from_slice(&said.stdout).unwrap();
+    assert_eq!(answer["verdict"], hung["verdict"]);
+}
+
+#[test]
+fn a_folder_of_sockets_that_is_of_no_use_ends_no_job_and_ranks_get_the_one_that_is_used() {
+    let script = "FAKE_SIZE=1 $RANK finalize; echo in $MPISCOPE_RUNTIME_DIR";
+    let mut run = Run::whole(script);
+    run.command.env("MPISCOPE_RUNTIME_DIR", "/no/such/folder");
+    let output = run.go();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("MPISCOPE_RUNTIME_DIR: /no/such/folder"),
+        "{}",
+        text(&output.stderr)
+    );
+    assert!(text(&output.stdout).contains("in /") && !text(&output.stdout).contains("/no/such"));
+    assert_eq!(run.report()["ranks"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn programs_find_the_limit_of_open_files_as_it_was() {
+    let mut run = Run::of("sh").args(&["-c", "ulimit -Sn 200; $MPISCOPE run -q sh -c 'ulimit -Sn'"]);
+    assert_eq!(text(&run.go().stdout).trim(), "200");
+}
+
+#[test]
+fn json_says_as_the_text_does_why_nobody_called_mpi() {
+    let mut run = Run::new().args(&["run", "--json", "true"]);
+    let report: Value = serde_json::from_slice(&run.go().stderr).unwrap();
+    let notes = report["notes"].to_string();
+    assert!(
+        notes.contains("no process called MPI under the layer") && notes.contains("mpiscope doctor"),
+        "{notes}"
+    );
+}
+
+#[test]
+fn where_no_more_files_may_be_open_the_report_has_those_that_fit_and_says_how_many_are_missing() {
+    let script = "for r in $(seq 0 39); do FAKE_RANK=$r FAKE_SIZE=40 FAKE_WAIT=$DIR/go $RANK finalize & done
+        sleep 1; touch $DIR/go; wait";
+    let mut run = Run::of("sh");
+    let dir = run.dir.path().to_owned();
+    run.command.args(["-c", "ulimit -n 80; exec $MPISCOPE run --out $DIR sh -c \"$SCRIPT\""]);
+    run.command.env("DIR", dir).env("SCRIPT", script);
+    let output = run.go();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let report = run.report();
+    let seen = report["ranks"].as_array().map_or(0, Vec::len);
+    assert!((4..40).contains(&seen), "{seen} ranks");
+    let notes = report["notes"].to_string();
+    assert!(notes.contains(&format!("{} processes are missing here", 40 - seen)), "{seen}: {notes}");
+}
+
+#[test]
+fn a_run_below_another_one_reports_and_the_other_one_does_not_say_that_there_is_nothing() {
+    let mut run = Run::new().args(&["run", "sh", "-c", "$MPISCOPE run sh -c 'FAKE_SIZE=1 $RANK finalize'"]);
+    let said = text(&run.go().stderr);
+    assert!(said.contains("1 rank on 1 host") && !said.contains("no process called MPI"), "{said}");
+    let mut alone = Run::new().args(&["run", "sh", "-c", "$MPISCOPE --version"]);
+    assert!(text(&alone.go().stderr).contains("no process called MPI"));
+}

@@ -85,6 +85,11 @@ struct Job {
 
 impl Job {
     fn new() -> Self {
+        Self::of("recv", "recv")
+    }
+
+    /// What rank 0 and what rank 1 does.
+    fn of(one: &str, other: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let source = dir.path().join("empty.c");
         std::fs::write(&source, "int nothing;\n").unwrap();
@@ -92,10 +97,12 @@ impl Job {
         assert!(
             Command::new("gcc").args(["-shared", "-o"]).arg(&layer).arg(&source).status().unwrap().success()
         );
-        let script = "FAKE_RANK=0 FAKE_SIZE=2 $RANK recv & a=$!; FAKE_RANK=1 FAKE_SIZE=2 $RANK recv & b=$!; \
-                      trap \"kill $a $b\" TERM; wait";
+        let script = format!(
+            "FAKE_RANK=0 FAKE_SIZE=2 $RANK {one} & a=$!; FAKE_RANK=1 FAKE_SIZE=2 $RANK {other} & b=$!; \
+             trap \"kill $a $b\" TERM; wait"
+        );
         let child = Command::new(MPISCOPE)
-            .args(["run", "-q", "--hang-after", "0", "sh", "-c", script])
+            .args(["run", "-q", "--hang-after", "0", "sh", "-c", &script])
             .env("MPISCOPE_LAYER", &layer)
             .env("RANK", Path::new(MPISCOPE).with_file_name("examples").join("fake_rank"))
             .stdout(Stdio::null())
@@ -228,6 +235,13 @@ fn once_and_json_need_no_terminal() {
     let letters: Vec<&str> =
         line["ranks"].as_array().unwrap().iter().filter_map(|r| r["letter"].as_str()).collect();
     assert_eq!(letters, ["r", "r"]);
+    let several = top(&["--for", "1"]);
+    assert!(several.matches("2 ranks on 1 host").count() > 1, "{several}");
+    let hangs = Job::of("collective=MPI_Barrier", "collective=MPI_Bcast");
+    let output = Command::new(MPISCOPE).args(["top", "--here", "--once", &hangs.name()]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("collective mismatch"), "{text}");
+    assert_eq!(output.status.code(), Some(1));
     let mut command = Command::new(MPISCOPE);
     command.args(["top", "--here", "--interval", "0.2", "--json", "--for", "60", &name]);
     let mut streaming = command.stdout(Stdio::piped()).spawn().unwrap();

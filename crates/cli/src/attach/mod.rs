@@ -12,6 +12,7 @@ use anyhow::{Result, bail};
 use debugger::Debugger;
 use mpiscope_job::RankSet;
 use mpiscope_job::jobs::acquire::{self, Acquired, Entry, Hosts, SystemHosts};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Open a debugger on ranks of a job, or run one command in all of them
@@ -24,7 +25,7 @@ use std::process::ExitCode;
 pub struct Options {
     /// Process ids, a job, or one core file; not needed if there is only one job
     #[arg(value_name = "PID|JOB")]
-    targets: Vec<String>,
+    targets: Vec<OsString>,
     /// Only these ranks (of every world), for example 0,4-31 or 0-60:4
     #[arg(long, value_name = "SET")]
     ranks: Option<RankSet>,
@@ -89,7 +90,8 @@ fn chosen(options: &Options, found: &Acquired, hosts: &SystemHosts) -> Result<Ve
             options.ranks.as_ref().is_none_or(|set| entry.rank.is_some_and(|rank| set.0.contains(&rank)));
         let world = options.world.as_ref().is_none_or(|world| entry.world.starts_with(world.as_str()));
         // Another host may have a process with the same number.
-        let this = || hosts.here(&entry.place.host) && options.targets.contains(&entry.place.pid.to_string());
+        let this =
+            || hosts.here(&entry.place.host) && options.targets.contains(&entry.place.pid.to_string().into());
         let named = !options.only || this();
         rank && world && named && !entry.gone
     };

@@ -2,6 +2,7 @@
 
 use super::batch::split;
 use super::debugger::Debugger;
+use crate::open_files;
 use crate::render::complain;
 use anyhow::{Context, Result, bail};
 use mpiscope_job::base::shell;
@@ -32,7 +33,7 @@ pub fn open(chosen: &[Entry], debugger: &Debugger, remote: Option<&Remote>) -> R
     }
     let session = format!("mpiscope-{}", std::process::id());
     for words in plan(&panes, (!inside).then_some(session.as_str())) {
-        let done = Command::new("tmux").args(&words).status();
+        let done = open_files::as_before(Command::new("tmux").args(&words)).status();
         let done = done.context(
             "tmux cannot be started, which shows several debuggers at once; install it, choose one rank by --ranks, or \
              use --batch",

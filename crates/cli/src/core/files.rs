@@ -10,6 +10,7 @@ const CORE: u16 = 4;
 
 /// Files as they are, directories by the core files in them.
 pub fn expand(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    no_documents(named)?;
     let mut files = Vec::new();
     for path in named {
         if path.is_dir() {
@@ -19,6 +20,18 @@ pub fn expand(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
         }
     }
     Ok(files)
+}
+
+/// What `mpiscope run --out` writes for other programs stands in the folder that is to be named.
+pub fn no_documents(named: &[PathBuf]) -> Result<()> {
+    let is_document = |path: &&PathBuf| path.extension().is_some_and(|end| end == "json") && path.is_file();
+    let Some(path) = named.iter().find(is_document) else { return Ok(()) };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    bail!(
+        "{}: a text for other programs; name the directory of `mpiscope run --out`, which has all that is known: {}",
+        path.display(),
+        folder.display()
+    )
 }
 
 /// Jobs have a folder for each rank, or for each host and rank; the tree of a file system is not meant.
@@ -40,7 +53,7 @@ fn in_directory(dir: &Path) -> Result<Vec<PathBuf>> {
     files.sort();
     if files.is_empty() {
         bail!(
-            "{}: no core file in it or in the folders below it; where the system writes them is in /proc/sys/kernel/core_pattern, and \
+            "{}: no evidence.mpiscope in it (`mpiscope run --out DIR` writes one), and no core file there or in the folders below it; where the system writes them is in /proc/sys/kernel/core_pattern, and \
              `ulimit -c unlimited` before the job lets it write them (`coredumpctl` has those of systemd)",
             dir.display()
         );

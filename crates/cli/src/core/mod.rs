@@ -6,9 +6,8 @@ mod requests;
 
 use crate::exit;
 use crate::render::{Screen, while_working};
-use crate::why;
+use crate::why::kept::Kept;
 use anyhow::{Result, bail};
-use mpiscope_job::jobs::evidence;
 use mpiscope_job::questions::postmortem::Postmortem;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,7 +15,8 @@ use std::process::ExitCode;
 /// Show from core files which rank died of what, in which call, and why the others could not go on
 ///
 /// Name the core files of a job, or a directory that contains them, also in one folder per rank. The program must have run
-/// under `mpiscope run`. An evidence file, which has no core files in it, gets the verdict of `mpiscope why`. Exit status: 0 nothing is wrong, 1 a rank died or waited for ever, 2 no core file could be read.
+/// under `mpiscope run`. An evidence file, which has no core files in it, gets the verdict of `mpiscope why`. Exit status: 0 nothing is
+/// wrong, 1 a rank died or waited for ever, or part of the job could not be read, 2 no core file could be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// Core files, or directories with core files; or an evidence file, or the directory of `run --out`
@@ -28,16 +28,16 @@ pub struct Options {
 }
 
 /// The evidence files that are meant, if these are all: in a folder core files come first.
-fn evidence_alone(named: &[PathBuf]) -> Option<Vec<PathBuf>> {
+fn evidence_alone(named: &[PathBuf]) -> Option<Kept> {
     match named {
-        [one] if one.is_file() || files::expand(named).is_err() => evidence::files(one),
+        [one] if one.is_file() || files::expand(named).is_err() => Kept::of(named),
         _ => None,
     }
 }
 
 /// Reads the files and shows the postmortem.
 pub fn core(options: &Options) -> Result<ExitCode> {
-    let kept = evidence_alone(&options.files).map(|files| why::kept_verdict(&files)).transpose()?;
+    let kept = evidence_alone(&options.files).map(|kept| kept.verdict()).transpose()?;
     let from_evidence = kept.is_some();
     let postmortem = match kept {
         Some((job, verdict)) => Postmortem::of_evidence(&job, verdict),

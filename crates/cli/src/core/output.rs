@@ -4,10 +4,11 @@ use super::requests;
 use crate::ps::rows;
 use crate::render::{Block, Table, age, duration, moment, or_dash, span};
 use crate::why::output as verdict;
-use mpiscope_job::RankSet;
+use mpiscope_job::Members;
 use mpiscope_job::model::rank_status::ThreadStatus;
 use mpiscope_job::questions::postmortem::{Death, FirstFailure, FrameText, Postmortem};
 use mpiscope_job::questions::why::Kind;
+use std::collections::BTreeSet;
 
 /// Messages that are shown.
 const MOST_MESSAGES: usize = 6;
@@ -54,10 +55,25 @@ fn conclusions(postmortem: &Postmortem) -> Vec<String> {
     lines
 }
 
+/// The rank that died, if it is known.
+pub fn who(death: &Death) -> Option<(usize, Option<u32>)> {
+    death.now.rank.map(|rank| (death.now.world_number, Some(rank)))
+}
+
+/// The same for sentences.
+fn whose(death: &Death) -> Members {
+    who(death).into_iter().collect()
+}
+
 fn head(postmortem: &Postmortem) -> Vec<String> {
-    let ranks: RankSet = postmortem.deaths.iter().filter_map(|d| d.now.rank).collect();
+    let ranks: Members = postmortem.deaths.iter().flat_map(who).collect();
     let files = postmortem.deaths.len();
-    let of = postmortem.size.map_or_else(String::new, |size| format!(" of {size}"));
+    let worlds: BTreeSet<usize> = postmortem.deaths.iter().map(|death| death.now.world_number).collect();
+    let of = match (worlds.len(), postmortem.size) {
+        (2.., _) => format!(" in {} worlds (shown as world.rank)", worlds.len()),
+        (_, Some(size)) => format!(" of {size}"),
+        (_, None) => String::new(),
+    };
     let mut lines = vec![format!("{}", postmortem.command)];
     lines.push(format!(
         "  {files} core file{}: {}{of}; {}; job {}",
@@ -87,7 +103,7 @@ fn first_lines(postmortem: &Postmortem, first: &FirstFailure) -> Vec<String> {
         Some(seconds) => format!("; {} before the next", duration(seconds)),
         None => String::new(),
     };
-    let rank: RankSet = death.now.rank.into_iter().collect();
+    let rank = whose(death);
     let host = if death.now.host.is_empty() { String::new() } else { format!(" on {}", death.now.host) };
     let mut lines = vec![format!("{what}: {}{host}: {}{when}", rank.named(), killed(death))];
     if let Some(place) = &death.place {
@@ -144,7 +160,7 @@ fn last_call(death: &Death) -> Option<String> {
 }
 
 /// Ranks, least and greatest age, the other cells.
-type Row = (RankSet, Option<(f64, f64)>, Vec<String>);
+type Row = (Members, Option<(f64, f64)>, Vec<String>);
 
 /// A row for every kind of end, equal ranks folded.
 fn table(postmortem: &Postmortem) -> Table {
@@ -154,10 +170,10 @@ fn table(postmortem: &Postmortem) -> Table {
     let mut folded: Vec<Row> = Vec::new();
     for death in &postmortem.deaths {
         let age = main_thread(death).and_then(|t| t.age_s);
-        let row = (death.now.rank.into_iter().collect::<RankSet>(), age.map(|a| (a, a)), cells(death));
-        match folded.iter_mut().find(|known| known.2 == row.2 && known.0.0.is_disjoint(&row.0.0)) {
-            Some(known) if !row.0.0.is_empty() => {
-                known.0.0.extend(row.0.0);
+        let row = (whose(death), age.map(|a| (a, a)), cells(death));
+        match folded.iter_mut().find(|known| known.2 == row.2 && !known.0.meets(&row.0)) {
+            Some(known) if !row.0.is_empty() => {
+                known.0.join(row.0);
                 known.1 = span(known.1, row.1);
             }
             _ => folded.push(row),
@@ -165,7 +181,7 @@ fn table(postmortem: &Postmortem) -> Table {
     }
     for (ranks, since, mut cells) in folded {
         let place = cells.pop().unwrap_or_default();
-        cells.insert(0, if ranks.0.is_empty() { "-".into() } else { ranks.to_string() });
+        cells.insert(0, if ranks.is_empty() { "-".into() } else { ranks.to_string() });
         cells.push(or_dash(since.map(age)));
         cells.push(place);
         table.push(cells);
@@ -197,7 +213,7 @@ fn cells(death: &Death) -> Vec<String> {
 fn messages(postmortem: &Postmortem) -> Vec<String> {
     let death = postmortem.first.as_ref().and_then(|first| postmortem.deaths.get(first.index));
     let Some(death) = death.filter(|death| !death.messages.is_empty()) else { return Vec::new() };
-    let rank: RankSet = death.now.rank.into_iter().collect();
+    let rank = whose(death);
     let mut lines = vec![String::new(), format!("last messages of {}, newest first:", rank.named())];
     lines.extend(death.messages.iter().take(MOST_MESSAGES).map(|message| {
         let way = if message.sent { "sent to" } else { "received from" };
@@ -214,7 +230,7 @@ fn messages(postmortem: &Postmortem) -> Vec<String> {
 fn left_out(postmortem: &Postmortem) -> Vec<String> {
     let mut lines = Vec::new();
     for death in &postmortem.deaths {
-        let rank: RankSet = death.now.rank.into_iter().collect();
+        let rank = whose(death);
         if let Some(missing) = death.missing_bytes {
             lines.push(format!(
                 "note ({}): {} is cut off, {missing} bytes are missing",
@@ -223,12 +239,12 @@ fn left_out(postmortem: &Postmortem) -> Vec<String> {
             ));
         }
     }
-    let mut notes: Vec<(&String, RankSet)> = Vec::new();
+    let mut notes: Vec<(&String, Members)> = Vec::new();
     for death in &postmortem.deaths {
         for note in &death.notes {
             match notes.iter_mut().find(|(text, _)| *text == note) {
-                Some((_, ranks)) => ranks.0.extend(death.now.rank),
-                None => notes.push((note, death.now.rank.into_iter().collect())),
+                Some((_, ranks)) => ranks.join(whose(death)),
+                None => notes.push((note, whose(death))),
             }
         }
     }

@@ -1,9 +1,10 @@
 //! What the ranks had under way: a line for each kind of request.
 
+use super::output::who;
 use crate::inspect::describe::Called;
 use crate::inspect::describe::request::What;
 use crate::render::{self, span};
-use mpiscope_job::RankSet;
+use mpiscope_job::Members;
 use mpiscope_job::questions::postmortem::{PendingRequest, Postmortem};
 
 /// Requests of one process that are shown.
@@ -12,7 +13,7 @@ const MOST_PENDING: usize = 12;
 const MOST_LINES: usize = 40;
 
 /// Ranks, least and greatest age, what it is, where it was started.
-type Alike = (RankSet, Option<(f64, f64)>, What, String);
+type Alike = (Members, Option<(f64, f64)>, What, String);
 
 /// Requests under way, those of several ranks that look alike together.
 pub fn lines(postmortem: &Postmortem) -> Vec<String> {
@@ -26,13 +27,13 @@ pub fn lines(postmortem: &Postmortem) -> Vec<String> {
             let age = request.age_s.map(|age| (age, age));
             let room = rows.len() < MOST_LINES;
             let known = rows.iter_mut().find(|row| (&row.2, &row.3) == (&what, &place));
-            match (known, death.now.rank) {
-                (Some(known), Some(rank)) if !known.0.0.is_empty() => {
-                    known.0.0.insert(rank);
+            match (known, who(death)) {
+                (Some(known), Some((world, rank))) if !known.0.is_empty() => {
+                    known.0.add(world, rank);
                     known.1 = span(known.1, age);
                 }
                 _ if room => {
-                    rows.push((death.now.rank.into_iter().collect(), age, what, place));
+                    rows.push((who(death).into_iter().collect(), age, what, place));
                 }
                 _ => hidden += 1,
             }

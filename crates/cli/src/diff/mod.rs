@@ -16,22 +16,23 @@ use crate::render::{Screen, complain, while_working};
 use anyhow::Result;
 use compare::Comparison;
 use side::Side;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Compare two runs, or several of each: what became slower, where
 ///
 /// A side is a DIR of `run --out`, an evidence file, a saved image, a running job, or several of them with commas in between.
 /// Differences of single runs may be chance; with two or more runs of each side Welch's t-test says how likely that is, corrected
-/// for the number of comparisons (Benjamini and Hochberg). Exit status: 0 B is not slower, 1 B is slower by more than chance, 2
-/// nothing could be read.
+/// for the number of comparisons (Benjamini and Hochberg). Exit status: 0 B is not slower, 1 B is slower by more than chance or
+/// part of a run could not be read, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// Before: DIR,DIR,... or files
     #[arg(value_name = "A")]
-    before: String,
+    before: OsString,
     /// After
     #[arg(value_name = "B")]
-    after: Option<String>,
+    after: Option<OsString>,
     /// Differences that chance alone would produce with a higher probability than this are called noise
     #[arg(long, value_name = "PART", default_value_t = 0.05, value_parser = part)]
     chance: f64,
@@ -63,5 +64,5 @@ pub fn diff(options: &Options) -> Result<ExitCode> {
     }
     screen.finish()?;
     a.errors.iter().chain(&b.errors).for_each(|why| complain("diff", why));
-    Ok(ExitCode::from(if found.slower { exit::PROBLEM } else { exit::FINE }))
+    Ok(exit::answer(found.slower, !a.errors.is_empty() || !b.errors.is_empty()))
 }

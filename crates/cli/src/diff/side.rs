@@ -5,7 +5,9 @@ use crate::report;
 use anyhow::{Result, bail};
 use mpiscope_job::performance::report::JobReport;
 use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Runs of one side.
@@ -20,35 +22,41 @@ pub struct Side {
 
 impl Side {
     /// Reads all runs that are named, with commas in between; a file that has a comma in its name is one.
-    pub fn read(name: &str, host_scope: HostScope) -> Result<Self> {
-        let names: Vec<&str> = if Path::new(name).exists() { vec![name] } else { name.split(',').collect() };
-        let mut side = Self { name: name.to_owned(), reports: Vec::new(), errors: Vec::new() };
-        let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+    pub fn read(name: &OsStr, host_scope: HostScope) -> Result<Self> {
+        let parts = |bytes: &[u8]| {
+            bytes.split(|byte| *byte == b',').map(|part| OsStr::from_bytes(part).to_owned()).collect()
+        };
+        let names: Vec<OsString> =
+            if Path::new(name).exists() { vec![name.to_owned()] } else { parts(name.as_bytes()) };
+        let shown = name.to_string_lossy();
+        let mut side = Self { name: shown.clone().into_owned(), reports: Vec::new(), errors: Vec::new() };
+        let names: Vec<OsString> = names.into_iter().filter(|name| !name.is_empty()).collect();
         if let Some(name) = named_twice(&names) {
-            bail!("{name} is named twice on one side: a run counts once; name each run once");
+            bail!("{} is named twice on one side: a run counts once; name each run once", name.display());
         }
         for name in names {
-            let source = report::read(&[name.to_owned()], host_scope)?;
+            let source = report::read(std::slice::from_ref(&name), host_scope)?;
             if !source.report.times {
                 bail!(
-                    "{name}: times were not recorded in it: leave MPISCOPE_RECORD unset, or add `times` to it"
+                    "{}: times were not recorded in it: leave MPISCOPE_RECORD unset, or add `times` to it",
+                    name.display()
                 );
             }
             side.errors.extend(source.errors);
             side.reports.push(source.report);
         }
         if side.reports.is_empty() {
-            bail!("{name:?} names no run");
+            bail!("{shown:?} names no run");
         }
         Ok(side)
     }
 }
 
 /// A run that is named more than once, by whichever path: it would pass for two runs that agree to the last digit.
-fn named_twice<'a>(names: &[&'a str]) -> Option<&'a str> {
+fn named_twice(names: &[OsString]) -> Option<&OsString> {
     let mut seen = HashSet::new();
-    let mut is_new = |name: &str| seen.insert(fs::canonicalize(name).unwrap_or_else(|_| name.into()));
-    names.iter().copied().find(|name| !is_new(name))
+    let mut is_new = |name: &OsStr| seen.insert(fs::canonicalize(name).unwrap_or_else(|_| name.into()));
+    names.iter().find(|name| !is_new(name))
 }
 
 #[cfg(test)]
@@ -57,8 +65,12 @@ mod tests {
 
     #[test]
     fn a_run_that_is_named_twice_is_found_by_any_of_its_paths() {
-        assert_eq!(named_twice(&["/", "/usr"]), None);
-        assert_eq!(named_twice(&["/usr", "/", "/usr/../usr"]), Some("/usr/../usr"));
-        assert_eq!(named_twice(&["job-7", "job-7"]), Some("job-7"));
+        let twice = |names: &[&str]| {
+            let names: Vec<OsString> = names.iter().map(OsString::from).collect();
+            named_twice(&names).cloned()
+        };
+        assert_eq!(twice(&["/", "/usr"]), None);
+        assert_eq!(twice(&["/usr", "/", "/usr/../usr"]), Some("/usr/../usr".into()));
+        assert_eq!(twice(&["job-7", "job-7"]), Some("job-7".into()));
     }
 }

@@ -13,6 +13,7 @@ use mpiscope_job::questions::inspected::Inspected;
 use mpiscope_job::questions::leaks::{Count, Site};
 use mpiscope_job::{Error, Members, Process, RankSet, Worlds};
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::ops::Deref;
 use std::path::Path;
 use std::time::Duration;
@@ -125,7 +126,7 @@ impl Inspection {
 }
 
 /// Looks at everything that `targets` mean.
-pub fn look(targets: &[String], wanted: &Wanted) -> Result<Inspection> {
+pub fn look(targets: &[OsString], wanted: &Wanted) -> Result<Inspection> {
     let mut found = Inspection::default();
     if targets.is_empty() {
         one(None, wanted.host_scope, &mut found)?;
@@ -159,20 +160,22 @@ pub fn look(targets: &[String], wanted: &Wanted) -> Result<Inspection> {
     Ok(found)
 }
 
-fn one(name: Option<&str>, host_scope: HostScope, found: &mut Inspection) -> Result<()> {
-    match selection::find(name)? {
+fn one(name: Option<&OsStr>, host_scope: HostScope, found: &mut Inspection) -> Result<()> {
+    match selection::find_one(name)? {
         Target::Job(mut job) => {
             let elsewhere = host_scope.join(&mut job, Duration::ZERO, false);
             found.problems.extend(elsewhere.not_seen);
-            all(&job, name, found);
+            all(&job, name.and_then(OsStr::to_str), found);
         }
         Target::Jobs(jobs) => {
             let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
             bail!("several jobs run; name one: {} (`mpiscope ps` shows them)", names.join(", "));
         }
-        Target::File(path) => {
-            if let Err(e) = file(&path, found) {
-                found.problems.push(e.to_string());
+        Target::Files(paths) => {
+            for path in paths {
+                if let Err(e) = file(&path, found) {
+                    found.problems.push(e.to_string());
+                }
             }
         }
     }

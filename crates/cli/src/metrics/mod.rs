@@ -14,6 +14,7 @@ use mpiscope_job::jobs::discover::discover;
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::jobs::live_process::Reader;
 use mpiscope_job::performance::snapshot;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -28,12 +29,12 @@ use std::time::Duration;
 pub struct Options {
     /// A job, or the process id of a rank or of its launcher; without, all jobs that run here
     #[arg(value_name = "JOB|PID")]
-    target: Option<String>,
+    target: Option<OsString>,
     /// Write this file, whole or not at all: for the textfile collector of the node exporter, which wants it to end in .prom
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// Rewrite the file at this interval
-    #[arg(long, value_name = "SECONDS", requires = "file", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", requires = "file", allow_negative_numbers = true, value_parser = seconds)]
     every: Option<f64>,
     /// Serve /metrics at this address; with a port alone, on the loopback interface. Anyone who can connect can read it
     #[arg(long, value_name = "[ADDRESS:]PORT", conflicts_with = "file", value_parser = serve::address)]
@@ -84,11 +85,11 @@ fn text(options: &Options) -> Result<(String, Vec<String>)> {
     Ok((families.text()?, errors))
 }
 
-fn jobs(target: Option<&str>) -> Result<Vec<Job>> {
+fn jobs(target: Option<&OsStr>) -> Result<Vec<Job>> {
     let Some(name) = target else { return Ok(discover()) };
-    match selection::find(Some(name))? {
+    match selection::find_one(Some(name))? {
         Target::Job(job) => Ok(vec![job]),
         Target::Jobs(jobs) => Ok(jobs),
-        Target::File(path) => bail!("{}: no such running job", path.display()),
+        Target::Files(files) => bail!("{}: no such running job", selection::shown(&files)),
     }
 }

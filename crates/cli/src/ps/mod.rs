@@ -16,10 +16,12 @@ use mpiscope_job::model::locate::Locate;
 use mpiscope_job::model::rank_status::RankStatus;
 use mpiscope_job::observation::Context;
 use mpiscope_job::questions::live::{self, Places};
-use mpiscope_job::questions::process_file::{AtDeath, ProcessFile};
+use mpiscope_job::questions::process_file::{AtDeath, OneJob, ProcessFile};
 use mpiscope_job::questions::stacks::{self, Stacks};
 use mpiscope_job::{Process, RankSet, Worlds};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -30,10 +32,10 @@ use std::time::Duration;
 /// Exit status: 0 all is well, 1 a rank is gone or has aborted, or part of the job could not be read, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`, a saved image, or a core
-    /// file; needed only if there are several jobs
+    /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`, saved images or core
+    /// files, and directories with core files; needed only if there are several jobs
     #[arg(value_name = "JOB|PID|FILE|DIR")]
-    target: Option<String>,
+    targets: Vec<OsString>,
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
@@ -88,7 +90,7 @@ pub struct JobLine {
 
 /// Shows a job, or the jobs.
 pub fn ps(options: &Options) -> Result<ExitCode> {
-    let report = match selection::find(options.target.as_deref())? {
+    let report = match selection::find(&options.targets)? {
         Target::Job(mut job) => while_working("reading the ranks", || {
             let elsewhere = options.host_scope.join(&mut job, Duration::ZERO, options.stacks);
             let mut report = look(&job);
@@ -97,7 +99,7 @@ pub fn ps(options: &Options) -> Result<ExitCode> {
             report
         }),
         Target::Jobs(jobs) => return choose(&jobs, options.json),
-        Target::File(path) => while_working("reading the file", || file(&path, options.stacks))?,
+        Target::Files(paths) => while_working("reading the files", || files(&paths, options.stacks)),
     };
     if report.ranks.is_empty() && !report.errors.is_empty() {
         bail!("{}", report.errors.join("; "));
@@ -148,15 +150,25 @@ fn look(job: &Job) -> Report {
             Err(e) => report.errors.push(e.to_string()),
         }
     }
+    settle(&mut report, &mut processes);
+    add_silent(&mut report, job, &places);
+    in_order(&mut report, &processes);
+    report
+}
+
+/// Gives each rank the name of its world.
+fn settle(report: &mut Report, processes: &mut [Process]) {
     worlds::settle(&mut processes.iter_mut().collect::<Vec<_>>());
-    for (rank, process) in report.ranks.iter_mut().zip(&processes) {
+    for (rank, process) in report.ranks.iter_mut().zip(processes) {
         rank.world.clone_from(&process.world);
     }
-    add_silent(&mut report, job, &places);
+}
+
+/// Numbers the worlds and puts the ranks in their order.
+fn in_order(report: &mut Report, processes: &[Process]) {
     let mut worlds = Worlds::of(processes.iter());
     report.ranks.iter_mut().for_each(|rank| rank.world_number = worlds.number_or_add(&rank.world));
     report.ranks.sort_by_key(|r| (r.world_number, r.rank.is_none(), r.rank, r.pid));
-    report
 }
 
 /// What a rank does; nothing of a process that has not called MPI.
@@ -199,18 +211,34 @@ fn empty(job: &str) -> Report {
     }
 }
 
-/// A saved image or a core file: the process is not there any more, but that is no problem found.
-fn file(path: &std::path::Path, stacks: bool) -> Result<Report> {
-    let kept = ProcessFile::open(path)?;
-    let mut report = empty(&kept.process.job);
-    let symbols = selection::symbols();
-    let words = stacks::Symbolizer::new();
-    let at_death = AtDeath { file: &kept, words: &words };
-    let mut status = kept.status(&*symbols, true);
-    status.outside(&kept.process, |tid| at_death.doing(tid));
-    report.ranks.push(status);
-    report.stacks = stacks.then(|| stacks::merge(&[stacks::of_file(&kept, &words, &*symbols)]));
-    Ok(report)
+/// Saved images and core files: the processes are not there any more, but that is no problem found.
+fn files(paths: &[PathBuf], wants_stacks: bool) -> Report {
+    let (symbols, words) = (selection::symbols(), stacks::Symbolizer::new());
+    let (mut report, mut processes, mut taken) = (empty(""), Vec::new(), Vec::new());
+    let mut one_job = OneJob::default();
+    for path in paths {
+        let kept = match ProcessFile::open(path) {
+            Ok(kept) => kept,
+            Err(why) => {
+                report.errors.push(why.to_string());
+                continue;
+            }
+        };
+        report.errors.extend(one_job.other(path, &kept.process));
+        let at_death = AtDeath { file: &kept, words: &words };
+        let mut status = kept.status(&*symbols, true);
+        status.outside(&kept.process, |tid| at_death.doing(tid));
+        report.ranks.push(status);
+        if wants_stacks {
+            taken.push(stacks::of_file(&kept, &words, &*symbols));
+        }
+        processes.push(kept.process);
+    }
+    report.job = processes.first().map(|process| process.job.clone()).unwrap_or_default();
+    report.stacks = wants_stacks.then(|| stacks::merge(&taken));
+    settle(&mut report, &mut processes);
+    in_order(&mut report, &processes);
+    report
 }
 
 /// Several jobs: the user must name one.

@@ -67,7 +67,7 @@ impl Terminal {
         chosen: ColourChoice,
         get: impl Fn(&str) -> Option<String>,
     ) -> Self {
-        let named = || get("COLUMNS")?.trim().parse().ok();
+        let named = || get("COLUMNS")?.trim().parse().ok().filter(|columns| *columns > 0);
         let width = columns.filter(|n| *n > 0).or_else(named).unwrap_or(DEFAULT_WIDTH).max(LEAST_WIDTH);
         let refused = get("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = get("TERM").is_none_or(|term| term == "dumb");
@@ -106,6 +106,7 @@ mod tests {
         assert_eq!(terminal(false, None, &[("COLUMNS", "100"), ("TERM", "xterm")]), (100, false));
         assert_eq!(terminal(false, None, &[("COLUMNS", "wide")]), (80, false));
         assert_eq!(terminal(true, Some(0), &[]), (80, false));
+        assert_eq!(terminal(false, None, &[("COLUMNS", "0")]), (80, false));
         assert_eq!(terminal(false, None, &[("COLUMNS", "1")]), (20, false));
     }
 

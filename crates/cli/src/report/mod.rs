@@ -18,6 +18,7 @@ use crate::host_scope::HostScope;
 use crate::render::{Block, Screen, complain, while_working};
 use anyhow::{Context, Result};
 use sections::Section;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -32,7 +33,7 @@ pub struct Options {
     /// A job, the process id of a rank or of its launcher, the DIR of `run --out`, evidence files, saved images or core
     /// files; not needed if there is only one job
     #[arg(value_name = "JOB|PID|DIR|FILE")]
-    targets: Vec<String>,
+    targets: Vec<OsString>,
     /// Only these sections, in this order; by default, those that have something to report
     #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',')]
     section: Vec<Section>,

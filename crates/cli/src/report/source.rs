@@ -1,5 +1,6 @@
 //! What a report is made of: a running job, the folder of a run, evidence files, saved images or core files.
 
+use crate::core::files::no_documents;
 use crate::host_scope::HostScope;
 use crate::run::question;
 use crate::selection::{self, Target};
@@ -9,6 +10,7 @@ use mpiscope_job::jobs::evidence::{self, Evidence};
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::performance::report::JobReport;
 use mpiscope_job::performance::report::of_job::{Ends, Looked, of_files, of_job, of_running};
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -39,7 +41,7 @@ pub enum Kind {
 }
 
 /// Reads what the user means.
-pub fn read(targets: &[String], host_scope: HostScope) -> Result<Source> {
+pub fn read(targets: &[OsString], host_scope: HostScope) -> Result<Source> {
     match find("report", targets, host_scope)? {
         Kind::Job { job, ends: None, errors } => {
             // Asked before the ranks are read: what comes after belongs to the next look.
@@ -55,22 +57,22 @@ pub fn read(targets: &[String], host_scope: HostScope) -> Result<Source> {
 }
 
 /// Finds what the user means; `verb` is what was called.
-pub fn find(verb: &str, targets: &[String], host_scope: HostScope) -> Result<Kind> {
+pub fn find(verb: &str, targets: &[OsString], host_scope: HostScope) -> Result<Kind> {
     match targets {
         [] => live(verb, None, host_scope),
-        [one] if !one.contains('/') && !Path::new(one).exists() => live(verb, Some(one), host_scope),
+        [one] if !selection::is_path(one)? => live(verb, Some(one), host_scope),
         paths => kept(&paths.iter().map(PathBuf::from).collect::<Vec<_>>()),
     }
 }
 
-fn live(verb: &str, name: Option<&str>, host_scope: HostScope) -> Result<Kind> {
-    let mut job = match selection::find(name)? {
+fn live(verb: &str, name: Option<&OsStr>, host_scope: HostScope) -> Result<Kind> {
+    let mut job = match selection::find_one(name)? {
         Target::Job(job) => job,
         Target::Jobs(jobs) => {
             let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
             bail!("{SEVERAL_HERE} mpiscope {verb} {}", names.join(" | "));
         }
-        Target::File(path) => bail!("{}: not a running job", path.display()),
+        Target::Files(files) => bail!("{}: not a running job", selection::shown(&files)),
     };
     let elsewhere = host_scope.join(&mut job, Duration::ZERO, false);
     Ok(Kind::Job { job: Box::new(job), ends: None, errors: elsewhere.not_seen })
@@ -95,6 +97,8 @@ fn some(source: Source) -> Result<Source> {
 
 /// Files of one job, and folders with such files.
 fn kept(paths: &[PathBuf]) -> Result<Kind> {
+    selection::missing(paths)?;
+    no_documents(paths)?;
     let mut files = Vec::new();
     let mut ends = Ends::default();
     for path in paths {

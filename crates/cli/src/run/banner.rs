@@ -54,8 +54,9 @@ pub fn deliver(options: &Options, job: &str, report: JobReport, mut scope: Scope
     // SAFETY: ignores a signal; the program has ended, so that nobody inherits it.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let mut written = None;
+    let document = nobody::document(&report, (scope.whole, scope.ending), &options.program);
     if let Some(dir) = &options.out {
-        match write_json(dir, &report, &scope) {
+        match write_json(dir, &document, &scope) {
             Ok(path) => written = Some(path),
             Err(e) => complain(
                 "run",
@@ -72,7 +73,7 @@ pub fn deliver(options: &Options, job: &str, report: JobReport, mut scope: Scope
         return;
     }
     let terminal = screen.as_ref().map_or_else(|| Terminal::of(&io::stderr()), Terminal::of);
-    let text = match serde_json::to_string(&report) {
+    let text = match serde_json::to_string(&*document) {
         Ok(json) if options.json => json + "\n",
         _ => lines(&report, &scope, &options.program, written.as_deref(), terminal).join("\n") + "\n",
     };
@@ -117,15 +118,17 @@ fn lines(
         head.extend(twice(report).map(Block::Line));
         head.push(totals(report).into());
     }
+    let found: Vec<Block> = findings(report).into_iter().map(Block::Problem).collect();
     let mut last: Vec<Block> = ends(report).into_iter().map(Block::Problem).collect();
     last.extend(losses(report).into_iter().map(short));
     last.extend(most_waiting(report).map(Block::Line));
     last.extend(report.sections.crowded.iter().map(|crowd| short(format!("  {crowd}"))));
-    last.extend(findings(report).into_iter().map(Block::Problem));
     last.extend(leaks(report, written).into_iter().map(short));
     last.extend(notes(report).into_iter().map(short));
     let shown = |blocks: &[Block]| blocks.iter().flat_map(|block| block.lines(terminal)).collect::<Vec<_>>();
     let mut lines = shown(&head);
+    // What was found wrong comes first, and nothing of it is left out.
+    lines.extend(shown(&found));
     let room = MOST_LINES.saturating_sub(lines.len() + usize::from(written.is_some())).max(LEAST_ENDS);
     let all = shown(&last);
     if all.len() > room {
@@ -468,5 +471,33 @@ mod tests {
         let rest = "  not freed: 12 more objects, made at 3 other places; ";
         assert_eq!(last(None), format!("{rest}`mpiscope run --out DIR` writes all"));
         assert_eq!(last(Some(Path::new("out/report.json"))), format!("{rest}all: out/report.json"));
+    }
+
+    #[test]
+    fn what_was_found_wrong_comes_before_all_that_is_left_out_for_want_of_room() {
+        let mut report = JobReport::new("./heat".into(), Vec::new());
+        let finding = |n: u32| Finding {
+            kind: Kind::NOT_FREED,
+            ranks: Members::default(),
+            line: None,
+            sentence: format!("wrong {n}"),
+        };
+        report.findings =
+            (0..3).map(|n| Finding { kind: Kind::MESSAGE_NEVER_RECEIVED, ..finding(n) }).collect();
+        report.silent = (0..40)
+            .map(|rank| Silent {
+                rank: Some(rank),
+                host: None,
+                pid: 0,
+                ending: Some(Ending::Exit(1 + rank as i32)),
+            })
+            .collect();
+        report.notes = (0..40).map(|n| (format!("note {n}"), Members::default())).collect();
+        let scope = Scope { whole: false, ending: None, ends: Vec::new(), others: Vec::new() };
+        let lines = lines(&report, &scope, &["./heat".into()], None, Terminal { width: 80, colour: false });
+        let at = |text: &str| lines.iter().position(|line| line.contains(text));
+        let (last, first_end) = (at("finding: wrong 2").unwrap(), at("rank 0: never called MPI").unwrap());
+        assert!(at("finding: wrong 0").is_some() && last < first_end, "{lines:#?}");
+        assert!(lines.last().unwrap().contains("more lines"), "{lines:#?}");
     }
 }

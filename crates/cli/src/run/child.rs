@@ -7,6 +7,7 @@ use super::hosts;
 use super::lost::Lost;
 use super::signals::{self, Event, Signals};
 use super::starter::Starter;
+use crate::open_files;
 use crate::render::complain;
 use anyhow::Result;
 use mpiscope_job::model::process::Ending;
@@ -65,7 +66,7 @@ pub fn spawn(
     };
     // SAFETY: between fork and exec the closure calls only sigprocmask, fcntl, prctl and getppid.
     unsafe { command.pre_exec(prepare) };
-    command.spawn()
+    open_files::as_before(&mut command).spawn()
 }
 
 /// Says why the program could not be started; exit status as a shell's.

@@ -6,6 +6,7 @@ use super::peers::Peer;
 use super::protocol::{self, Kind, Received};
 use super::question::Answers;
 use super::rendezvous::Turn;
+use crate::open_files;
 use mpiscope_job::JobReport;
 use mpiscope_job::jobs::evidence::ProcessEnd;
 use mpiscope_job::jobs::symbols::FileSymbols;
@@ -20,6 +21,10 @@ use std::time::{Duration, Instant};
 
 /// How long somebody who connected may take to say who he is.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// Files that are left for the report.
+const RESERVE: u64 = 32;
+/// How long nobody is let in after that failed: whoever waits would be found at once, again and again.
+const DEAF: Duration = Duration::from_millis(100);
 /// Between two looks at what memory the processes have, and a look takes at most one part of the time in so many.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 const PARTS: u32 = 100;
@@ -39,10 +44,16 @@ pub struct Collector {
     /// Whether other hosts are to send what they know.
     pub gathers: bool,
     problems: Vec<String>,
+    /// Whether another `mpiscope run` below this one reports what it starts.
+    pub inner: bool,
+    /// How many processes are missing for want of files.
+    left_out: usize,
     following: Option<Following>,
     answers: Answers,
     /// When the processes are looked at again.
     look_at: Instant,
+    /// Until when nobody can be taken in.
+    deaf: Option<Instant>,
 }
 
 impl Collector {
@@ -56,9 +67,12 @@ impl Collector {
             holds: false,
             gathers: false,
             problems: Vec::new(),
+            inner: false,
+            left_out: 0,
             following: None,
             answers: Answers::default(),
             look_at: Instant::now() + BETWEEN_LOOKS,
+            deaf: None,
         }
     }
 
@@ -113,14 +127,17 @@ impl Collector {
     /// Waits until something happens on `other` or the time is over, and takes in what the ranks have to say
     /// meanwhile. True when something happened on `other`.
     pub fn wait(&mut self, other: BorrowedFd<'_>, timeout: Option<Duration>) -> io::Result<bool> {
-        let until = self.look();
+        let deaf = self.deaf.map(|until| until.saturating_duration_since(Instant::now()));
+        let deaf = deaf.filter(|left| !left.is_zero());
+        let until = self.look().min(deaf.unwrap_or(Duration::MAX));
         let timeout = timeout.map_or(until, |timeout| timeout.min(until));
+        let heard = if deaf.is_some() { PollFlags::empty() } else { PollFlags::IN };
         let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
         let watched: Vec<usize> = (0..self.peers.len())
             .filter(|i| self.peers.get(*i).is_some_and(|p| p.watched().is_some()))
             .collect();
         let mut fds =
-            vec![PollFd::from_borrowed_fd(other, PollFlags::IN), PollFd::new(&self.listener, PollFlags::IN)];
+            vec![PollFd::from_borrowed_fd(other, PollFlags::IN), PollFd::new(&self.listener, heard)];
         fds.extend(
             self.peers.iter().filter_map(Peer::watched).map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
         );
@@ -154,7 +171,11 @@ impl Collector {
 
     /// Takes all connections that wait.
     fn accept(&mut self) {
-        while let Ok((socket, _)) = self.listener.accept() {
+        loop {
+            let socket = match self.listener.accept() {
+                Ok((socket, _)) => socket,
+                Err(why) => return self.not_accepted(&why),
+            };
             // Only this user and root can come here, and root may only ask.
             let sender = socket_peercred(&socket).ok();
             let ours = sender.is_some_and(|s| s.uid == rustix::process::geteuid());
@@ -162,6 +183,20 @@ impl Collector {
                 self.greet(socket, sender.map(|s| s.pid), ours);
             }
         }
+    }
+
+    /// Nobody waits any more; or whoever does cannot be let in now, and waits on.
+    fn not_accepted(&mut self, why: &io::Error) {
+        let nobody =
+            [io::ErrorKind::WouldBlock, io::ErrorKind::Interrupted, io::ErrorKind::ConnectionAborted];
+        if nobody.contains(&why.kind()) {
+            return;
+        }
+        if self.deaf.is_none() {
+            let limit = "`ulimit -n` before the job may raise the limit";
+            self.problems.push(format!("processes could not be let in for a while ({why}): {limit}"));
+        }
+        self.deaf = Some(Instant::now() + DEAF);
     }
 
     fn greet(&mut self, socket: UnixStream, sender: Option<rustix::process::Pid>, ours: bool) {
@@ -177,6 +212,15 @@ impl Collector {
                 return;
             }
             _ if !ours => return,
+            Received::Message(message, None) if message.kind == Kind::INNER => {
+                self.inner = true;
+                return;
+            }
+            // The report is still to be made, and takes files as well.
+            Received::Message(_, Some(_)) if open_files::nearly_all(&socket, RESERVE) => {
+                self.left_out = self.left_out.saturating_add(1);
+                return;
+            }
             Received::Message(message, Some(image)) => (message, image),
             // Who only looks whether we are here.
             Received::Closed => return,
@@ -252,6 +296,13 @@ impl Collector {
     pub fn report(&self, command: String, others: &[FromHost]) -> JobReport {
         let (mut observed, mut problems) = join::observed(others);
         problems.splice(0..0, self.problems.iter().cloned());
+        problems.extend((self.left_out > 0).then(|| {
+            let missing = match self.left_out {
+                1 => "1 process is".to_owned(),
+                some => format!("{some} processes are"),
+            };
+            format!("{missing} missing here: no more files may be open (`ulimit -n`, `ulimit -Hn`)")
+        }));
         let symbols = FileSymbols::default();
         for peer in &self.peers {
             match peer.observe(&symbols) {
@@ -281,5 +332,33 @@ impl Drop for Collector {
         if !self.left {
             let _removed = std::fs::remove_file(&self.place);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_cannot_be_let_in_waits_and_is_not_looked_at_all_the_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().join("place");
+        let listener = UnixListener::bind(&place).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let mut collector = Collector::new(listener, place.clone());
+        let (silent, _other) = UnixStream::pair().unwrap();
+        let client = UnixStream::connect(&place).unwrap();
+        drop(client);
+        for _ in 0..3 {
+            collector.not_accepted(&io::Error::from_raw_os_error(libc::EMFILE));
+        }
+        assert!(matches!(collector.problems.as_slice(), [one] if one.contains("ulimit -n")));
+        let began = Instant::now();
+        collector.wait(silent.as_fd(), Some(DEAF / 2)).unwrap();
+        assert!(began.elapsed() >= DEAF / 2, "nobody is looked at");
+        std::thread::sleep(DEAF);
+        let began = Instant::now();
+        collector.wait(silent.as_fd(), Some(10 * DEAF)).unwrap();
+        assert!(began.elapsed() < 5 * DEAF, "whoever waits is let in");
     }
 }

@@ -3,6 +3,7 @@
 use super::TraceWindow;
 use super::preload::{self, LAYER};
 use anyhow::{Result, bail};
+use mpiscope_job::runtime;
 use std::ffi::OsString;
 use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
@@ -90,6 +91,10 @@ impl Environment {
         let mut variables =
             vec![("LD_PRELOAD", self.preload.clone()), ("MPISCOPE_JOB", self.job.clone().into())];
         variables.extend(self.collector.iter().map(|name| ("MPISCOPE_COLLECTOR", name.into())));
+        // The folder that the user has named may be of no use.
+        let named = std::env::var_os(runtime::VARIABLE).filter(|name| !name.is_empty());
+        let used = self.collector.as_ref().and_then(|place| place.parent()).filter(|_| named.is_some());
+        variables.extend(used.map(|folder| (runtime::VARIABLE, folder.into())));
         variables.extend(self.uplink.iter().cloned());
         variables.extend(self.image.iter().map(|fd| ("MPISCOPE_IMAGE_FD", fd.to_string().into())));
         if std::env::var_os("MPISCOPE_ACQUIRE").is_none() {

@@ -35,6 +35,7 @@ mod starter;
 pub mod watch;
 mod wrapper;
 
+use crate::open_files;
 use crate::render::complain;
 use anyhow::{Context, Result, bail};
 use collector::Collector;
@@ -71,14 +72,14 @@ pub struct Options {
     pub debug: bool,
     /// Say why the job hangs if no rank completes a call for this long; 0 switches this off. Everything known is saved in
     /// DIR/hang.mpiscope, without --out in mpiscope-hang-JOB.mpiscope
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = hang_after)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, allow_negative_numbers = true, value_parser = hang_after)]
     pub hang_after: f64,
     /// Run this shell command when the job hangs, or is ended by a signal while it hangs, with MPISCOPE_JOB,
     /// MPISCOPE_VERDICT, MPISCOPE_VERDICT_KIND and MPISCOPE_EVIDENCE set
     #[arg(long, value_name = "COMMAND")]
     pub on_hang: Option<OsString>,
     /// End the job when one of its hosts has not answered for this long; 0 leaves that to the launcher, which may wait forever
-    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, value_parser = hang_after)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, allow_negative_numbers = true, value_parser = hang_after)]
     pub lost_after: f64,
     /// Print no report
     #[arg(long, short, conflicts_with = "json")]
@@ -167,10 +168,13 @@ pub fn run(options: &Options) -> Result<ExitCode> {
 }
 
 fn collector_of(job: &str) -> std::io::Result<Collector> {
-    let folder = rendezvous::Folder::find()?;
-    let place = folder.place(job);
-    let listener = folder.listen(&place, &folder.turn()?)?;
-    Ok(Collector::new(listener, place))
+    let (collector, unused) = rendezvous::Folder::first(|folder| {
+        let place = folder.place(job);
+        let listener = folder.listen(&place, &folder.turn()?)?;
+        Ok(Collector::new(listener, place))
+    })?;
+    unused.iter().for_each(rendezvous::say_unused);
+    Ok(collector)
 }
 
 /// 64 bits of FNV-1a.
@@ -270,7 +274,7 @@ fn gathered(
     job: &str,
 ) -> (Vec<hosts::FromHost>, Vec<String>) {
     let mut others = gather.finish();
-    let mut notes = Vec::from_iter(gather.refused());
+    let mut notes = gather.refused();
     if options.out.is_some()
         && let Ok(shared) = hosts::shared::Shared::find(options.out.as_deref(), job)
     {
@@ -281,16 +285,46 @@ fn gathered(
     (others, notes)
 }
 
+/// Tells an `mpiscope run` around this one, if there is one, that what is started here is collected and reported here.
+fn tell_the_outer() {
+    let Some(place) = std::env::var_os("MPISCOPE_COLLECTOR") else { return };
+    let message = protocol::Message { kind: protocol::Kind::INNER, words: [protocol::VERSION, 0, 0] };
+    // One that is gone, or of another version, reports what it has.
+    let _told = rendezvous::reach(Path::new(&place)).and_then(|outer| protocol::send(&outer, &message, None));
+}
+
+/// Parent of the launcher, where nothing can be collected.
+fn alone(options: &Options, job: &str, environment: &environment::Environment) -> Result<ExitCode> {
+    let signals = signals::Signals::block()?;
+    let child = match child::spawn(&options.program, environment, &signals, child::Tie::Loose) {
+        Ok(child) => child,
+        Err(e) => return Ok(child::not_started(&options.program, &e)),
+    };
+    let watch = watch::Watch::begin(job, options, None);
+    let ending = child::supervise(child, &signals, None, &|_| ())?;
+    drop(watch);
+    signals.mask().restore();
+    child::end_like(ending)
+}
+
 /// Form 1: parent of the launcher.
 fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     let job = environment::new_job();
-    let mut collector = collector_of(&job).context("the socket for the ranks cannot be opened")?;
     let mut environment = environment::Environment::new(layer, &job)?;
-    environment.collector = Some(collector.place().to_owned());
     environment.hold = options.hold || options.debug || starter::being_debugged();
     environment.check = options.check;
     environment.trace = options.trace.clone();
     environment.trace_window = options.trace_window.clone();
+    open_files::as_many_as_allowed();
+    let mut collector = match collector_of(&job) {
+        Ok(collector) => collector,
+        Err(why) => {
+            complain("run", &format!("no report: {why}; the program runs all the same"));
+            return alone(options, &job, &environment);
+        }
+    };
+    tell_the_outer();
+    environment.collector = Some(collector.place().to_owned());
     if let Some(size) = options.trace.as_ref().filter(|_| !options.quiet) {
         complain("run", &traces_need(size));
     }
@@ -315,8 +349,16 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     let (others, notes) = gather.map_or_else(Default::default, |gather| gathered(&gather, options, &job));
     let mut report = collector.report(options.command(), &others);
     report.notes.extend(notes.into_iter().map(|note| (note, Default::default())));
-    let scope = banner::Scope { whole: true, ending: Some(ending), ends: collector.ends(), others };
-    banner::deliver(options, &job, report, scope, None);
+    // What the one below has reported is not said to be nothing.
+    let reported = collector.inner && report.ranks.is_empty();
+    if reported {
+        let note = "what was started was reported by another `mpiscope run`, below this one";
+        report.notes.push((note.to_owned(), Default::default()));
+    }
+    if !reported || options.json || options.out.is_some() {
+        let scope = banner::Scope { whole: true, ending: Some(ending), ends: collector.ends(), others };
+        banner::deliver(options, &job, report, scope, None);
+    }
     signals.mask().restore();
     child::end_like(ending)
 }

@@ -1,9 +1,11 @@
 //! The report where no process called MPI: what is known of the reason, and what to try.
 
 use super::launcher;
+use mpiscope_job::Members;
 use mpiscope_job::hosts::setup;
 use mpiscope_job::model::process::Ending;
 use mpiscope_job::performance::report::JobReport;
+use std::borrow::Cow;
 use std::ffi::OsString;
 
 /// Lines below the command's; `whole` and `ending` as in [`Scope`](super::banner::Scope).
@@ -31,6 +33,21 @@ pub fn lines(
         lines.push(other_form.into());
     }
     lines
+}
+
+/// What programs read: where no process called MPI, with what people are told of the reason.
+pub fn document<'a>(
+    report: &'a JobReport,
+    seen: (bool, Option<Ending>),
+    command: &[OsString],
+) -> Cow<'a, JobReport> {
+    if !report.ranks.is_empty() {
+        return Cow::Borrowed(report);
+    }
+    let mut document = report.clone();
+    let why = lines(report, seen, command);
+    document.notes.extend(why.iter().map(|line| (line.trim().to_owned(), Members::default())));
+    Cow::Owned(document)
 }
 
 /// What can be said of the program of a command: what `mpiscope doctor` says of it.

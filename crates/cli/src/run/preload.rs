@@ -4,9 +4,8 @@
 //! through a link to its folder in the private folder of its user; the plug-ins, which the layer finds beside itself, are found through it
 //! as well. The link stays: it is the same for every job.
 
-use anyhow::{Context, Result, bail};
-use mpiscope_job::runtime;
-use rustix::process::geteuid;
+use super::rendezvous::Folder;
+use anyhow::{Context, Result};
 use std::ffi::{OsStr, OsString};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::ErrorKind;
@@ -29,9 +28,12 @@ pub fn nameable(layer: &Path) -> Result<PathBuf> {
     if can_be_named(layer) {
         return Ok(layer.to_owned());
     }
-    let user = geteuid().as_raw();
-    let named = std::env::var_os(runtime::VARIABLE).filter(|name| !name.is_empty());
-    let linked = runtime::folder(user, named.as_ref().map(Path::new)).and_then(|folder| link(layer, &folder));
+    let linked = Folder::first(|folder| {
+        let linked = link(layer, folder.path())?;
+        let itself =
+            || io::Error::new(ErrorKind::InvalidInput, format!("{} has some itself", linked.display()));
+        can_be_named(&linked).then_some(&linked).ok_or_else(itself).cloned()
+    });
     let advice = || {
         format!(
             "{}: LD_PRELOAD cannot name a path with blanks or colons, and no link to it can be made; copy {LAYER} to another place and \
@@ -39,11 +41,7 @@ pub fn nameable(layer: &Path) -> Result<PathBuf> {
             layer.display()
         )
     };
-    let linked = linked.with_context(advice)?;
-    if !can_be_named(&linked) {
-        bail!("{}, which has some itself", advice());
-    }
-    Ok(linked)
+    Ok(linked.with_context(advice)?.0)
 }
 
 fn can_be_named(path: &Path) -> bool {

@@ -10,7 +10,8 @@
 //! | `MPSP` | pid, 0, 0 | the wrapper: the program runs |
 //! | `MPSE` | 0 for exit or 1 for a signal, number, 0 | the wrapper: the program has ended |
 //!
-//! `MPSQ` (version, 0, 0) comes without an image, from who asks what has been seen of the job ([`super::question`]).
+//! `MPSQ` (version, 0, 0) comes without an image, from who asks what has been seen of the job ([`super::question`]); so does `MPSI`
+//! (version, 0, 0), from an `mpiscope run` below this one, which collects and reports what it starts itself.
 
 use rustix::io::{Errno, IoSlice, IoSliceMut};
 use rustix::net::{
@@ -38,6 +39,7 @@ impl Kind {
     pub const STARTED: Self = Self(*b"MPSP");
     pub const ENDED: Self = Self(*b"MPSE");
     pub const QUESTION: Self = Self(*b"MPSQ");
+    pub const INNER: Self = Self(*b"MPSI");
 }
 
 /// A message: its kind and three words in the byte order of the host.

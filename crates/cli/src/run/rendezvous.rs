@@ -5,6 +5,7 @@
 //! Both sides look at the other's credentials all the same. A lock in the folder lets one of many become the collector;
 //! names that collectors left behind which were killed are removed under it.
 
+use crate::render::complain;
 use mpiscope_job::runtime;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::net::sockopt::socket_peercred;
@@ -35,13 +36,32 @@ impl Drop for Turn {
 }
 
 impl Folder {
-    /// The folder that `MPISCOPE_RUNTIME_DIR` names, else the first that is this user's alone.
+    /// What comes of the first folder that is of use: the one that `MPISCOPE_RUNTIME_DIR` names, else the first that is this user's
+    /// alone. With it comes why the one that is named is not: no program is to end for that.
     ///
     /// # Errors
     /// When there is none: somebody else has taken all of them.
-    pub fn find() -> io::Result<Self> {
+    pub fn first<T>(used: impl Fn(&Self) -> io::Result<T>) -> io::Result<(T, Option<io::Error>)> {
         let named = std::env::var_os(runtime::VARIABLE).filter(|name| !name.is_empty());
-        runtime::folder(geteuid().as_raw(), named.as_ref().map(Path::new)).map(Self)
+        Self::first_of(named.as_deref().map(Path::new), used)
+    }
+
+    fn first_of<T>(
+        named: Option<&Path>,
+        used: impl Fn(&Self) -> io::Result<T>,
+    ) -> io::Result<(T, Option<io::Error>)> {
+        let user = geteuid().as_raw();
+        let of = |named| runtime::folder(user, named).map(Self).and_then(|folder| used(&folder));
+        match named.map(|named| of(Some(named))) {
+            None => Ok((of(None)?, None)),
+            Some(Ok(found)) => Ok((found, None)),
+            Some(Err(why)) => Ok((of(None)?, Some(why))),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
     }
 
     /// The place of a job on this host: the folder may be on a disk that hosts share.
@@ -70,7 +90,8 @@ impl Folder {
     /// `AddrInUse` if another collector is there.
     pub fn listen(&self, place: &Path, _turn: &Turn) -> io::Result<UnixListener> {
         self.sweep();
-        let listener = UnixListener::bind(place)?;
+        let listener = UnixListener::bind(place)
+            .map_err(|why| io::Error::new(why.kind(), format!("{}: {why}", place.display())))?;
         listener.set_nonblocking(true)?;
         Ok(listener)
     }
@@ -85,6 +106,11 @@ impl Folder {
             }
         }
     }
+}
+
+/// Says that the folder that is named is not used.
+pub fn say_unused(why: &io::Error) {
+    complain("run", &format!("{}: {why}; another folder is used", runtime::VARIABLE));
 }
 
 /// The name of the place of a job on this host.
@@ -149,5 +175,27 @@ mod tests {
         let _child = turn.0.try_clone().unwrap();
         drop(turn);
         folder.turn().unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_is_named_and_of_no_use_is_said_and_another_one_is_used() {
+        let dir = tempfile::tempdir().unwrap();
+        let listens = |folder: &Folder| {
+            let place = folder.place(&format!("named-{}", std::process::id()));
+            let listener = folder.listen(&place, &folder.turn()?)?;
+            fs::remove_file(&place)?;
+            Ok((place, listener))
+        };
+        let file = dir.path().join("file");
+        fs::write(&file, "").unwrap();
+        // Names of sockets are short.
+        for useless in [file, dir.path().join("d".repeat(100))] {
+            let ((place, _listener), why) = Folder::first_of(Some(&useless), listens).unwrap();
+            assert!(!place.starts_with(dir.path()));
+            assert!(why.unwrap().to_string().contains(useless.to_str().unwrap()));
+        }
+        let good = dir.path().join("good");
+        let ((place, _listener), why) = Folder::first_of(Some(&good), listens).unwrap();
+        assert!(place.starts_with(good) && why.is_none());
     }
 }

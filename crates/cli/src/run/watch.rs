@@ -6,10 +6,11 @@
 //! verdict.
 
 use super::{Options, evidence};
+use crate::open_files;
 use crate::render::{Screen, Terminal, complain, duration};
 use crate::why::{output, twice};
 use mpiscope_job::jobs::discover::discover;
-use mpiscope_job::jobs::evidence::hang_file;
+use mpiscope_job::jobs::evidence::{HANG, hang_file};
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::jobs::symbols::FileSymbols;
 use mpiscope_job::questions::live::{Progress, progress};
@@ -287,7 +288,7 @@ impl Reporter {
     /// Where everything that is known of a job that hangs is saved.
     fn evidence(&self) -> PathBuf {
         match &self.out {
-            Some(dir) => dir.join("hang.mpiscope"),
+            Some(dir) => dir.join(HANG),
             None => hang_file(&self.job),
         }
     }
@@ -341,7 +342,7 @@ impl Reporter {
         if let Some(file) = saved {
             shell.env("MPISCOPE_EVIDENCE", file);
         }
-        if let Err(why) = shell.status() {
+        if let Err(why) = open_files::as_before(&mut shell).status() {
             complain("run", &format!("--on-hang cannot be run: {why}"));
         }
     }

@@ -9,6 +9,7 @@ use super::rendezvous::{self, Folder};
 use super::signals::{Event, Signals};
 use super::watch::Watch;
 use super::{Options, child, ending, launcher};
+use crate::open_files;
 use crate::render::complain;
 use anyhow::{Context, Result};
 use mpiscope_job::jobs::launcher_environment::LauncherEnvironment;
@@ -157,17 +158,20 @@ fn find_or_become_collector(job: &str, options: &Options) -> io::Result<(PathBuf
     {
         return Ok((place, socket));
     }
-    let folder = Folder::find()?;
-    let place = folder.place(job);
-    let turn = folder.turn()?;
-    if let Ok(socket) = rendezvous::reach(&place) {
-        return Ok((place, socket));
-    }
-    let listener = folder.listen(&place, &turn)?;
-    // The others can connect from now on; the collector must not have the lock open.
-    drop(turn);
-    leave_behind(listener, (&place, job), &folder, options)?;
-    let socket = rendezvous::reach(&place)?;
+    let ((place, socket, is_first), unused) = Folder::first(|folder| {
+        let place = folder.place(job);
+        let turn = folder.turn()?;
+        if let Ok(socket) = rendezvous::reach(&place) {
+            return Ok((place, socket, false));
+        }
+        let listener = folder.listen(&place, &turn)?;
+        // The others can connect from now on; the collector must not have the lock open.
+        drop(turn);
+        leave_behind(listener, (&place, job), folder, options)?;
+        let socket = rendezvous::reach(&place)?;
+        Ok((place, socket, true))
+    })?;
+    unused.iter().filter(|_| is_first).for_each(rendezvous::say_unused);
     Ok((place, socket))
 }
 
@@ -207,15 +211,17 @@ fn leave_behind(
 pub fn stand_in(options: &Options) -> Result<ExitCode> {
     let job = std::env::var("MPISCOPE_JOB").context("MPISCOPE_JOB is not set: only the layer starts this")?;
     detach()?;
-    let folder = Folder::find()?;
-    let place = folder.place(&job);
-    let turn = folder.turn()?;
-    // Of several that were started at once, one is enough.
-    if rendezvous::reach(&place).is_err() {
-        let listener = folder.listen(&place, &turn)?;
-        drop(turn);
-        collect(Collector::new(listener, place), &job, &folder, options, None)?;
-    }
+    Folder::first(|folder| {
+        let place = folder.place(&job);
+        let turn = folder.turn()?;
+        // Of several that were started at once, one is enough.
+        if rendezvous::reach(&place).is_err() {
+            let listener = folder.listen(&place, &turn)?;
+            drop(turn);
+            collect(Collector::new(listener, place), &job, folder, options, None)?;
+        }
+        Ok(())
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -255,6 +261,7 @@ fn collect(
     options: &Options,
     screen: Option<File>,
 ) -> io::Result<()> {
+    open_files::as_many_as_allowed();
     let signals = Signals::block()?;
     collector.hold_the_last();
     collector.follow();

@@ -26,6 +26,7 @@ use crate::render::{Screen, complain};
 use anyhow::{Result, anyhow, bail};
 use interval::Interval;
 use sampler::Sampler;
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -34,18 +35,18 @@ use view::View;
 /// Watch a job while it runs: who computes, who waits, where the time goes
 ///
 /// Ranks are neither stopped nor slowed. Keys: s sort, r reverse, / filter, space freeze, enter one rank, ? help, q quit. Without a
-/// terminal, and with --once, prints text. Exit status: 0 all is well, 1 a rank is gone, the job hangs, or part of it
+/// terminal prints text: one interval, or with --for all of them. Exit status: 0 all is well, 1 a rank is gone, the job hangs, or part of it
 /// could not be read, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// A job, or the process id of a rank or of its launcher; not needed if there is only one job
     #[arg(value_name = "JOB|PID")]
-    target: Option<String>,
+    target: Option<OsString>,
     /// Seconds between two looks
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, allow_negative_numbers = true, value_parser = seconds)]
     interval: f64,
     /// Exit after this many seconds
-    #[arg(long = "for", value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long = "for", value_name = "SECONDS", allow_negative_numbers = true, value_parser = seconds)]
     limit: Option<f64>,
     /// Print one interval as text, and exit
     #[arg(long)]
@@ -69,13 +70,14 @@ fn seconds(text: &str) -> Result<f64, String> {
 /// Watches a job.
 pub fn top(options: &Options) -> Result<ExitCode> {
     let pause = Duration::from_secs_f64(options.interval);
-    let mut sampler = Sampler::begin(options.target.as_deref(), options.host_scope, pause)?;
+    let plain = options.once || !std::io::stdout().is_terminal();
+    let single = options.once || plain && !options.json && options.limit.is_none();
+    let mut sampler = Sampler::begin(options.target.as_deref(), options.host_scope, pause, single)?;
     let until = options.limit.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
     let mut view = View::new(sampler.job().to_owned());
-    let plain = options.once || !std::io::stdout().is_terminal();
     match (options.json, plain) {
         (true, _) => stream(&mut sampler, &mut view, options.once, until)?,
-        (false, true) => once(&mut sampler, &mut view)?,
+        (false, true) => text(&mut sampler, &mut view, until.filter(|_| !options.once))?,
         (false, false) => terminal::run(&sampler, &mut view, until)?,
     }
     let failure = sampler.failure();
@@ -91,12 +93,22 @@ pub fn top(options: &Options) -> Result<ExitCode> {
     Ok(exit::answer(view.problem(), view.partial() || failure.is_some()))
 }
 
-fn once(sampler: &mut Sampler, view: &mut View) -> Result<()> {
-    let Some(interval) = sampler.next(None) else { return Ok(()) };
-    view.take(interval);
-    let mut screen = Screen::stdout();
-    screen.page(&text::page(view))?;
-    screen.finish()
+/// One interval, or all until a moment.
+fn text(sampler: &mut Sampler, view: &mut View, until: Option<Instant>) -> Result<()> {
+    while let Some(interval) = sampler.next(until) {
+        let is_first = view.latest.is_none();
+        view.take(interval);
+        let mut screen = Screen::stdout();
+        if !is_first {
+            screen.line("")?;
+        }
+        screen.page(&text::page(view))?;
+        screen.finish()?;
+        if until.is_none() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn stream(sampler: &mut Sampler, view: &mut View, once: bool, until: Option<Instant>) -> Result<()> {

@@ -9,6 +9,8 @@ use mpiscope_job::hosts::other_hosts::SEVERAL_HERE;
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::jobs::live_process::Reader;
 use mpiscope_job::performance::snapshot::{self, JobSnapshot};
+use mpiscope_job::questions::why::Verdict;
+use std::ffi::OsStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,8 +34,13 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Finds the job and begins.
-    pub fn begin(target: Option<&str>, host_scope: HostScope, pause: Duration) -> Result<Self> {
+    /// Finds the job and begins; `single` if one interval is all that is wanted.
+    pub fn begin(
+        target: Option<&OsStr>,
+        host_scope: HostScope,
+        pause: Duration,
+        single: bool,
+    ) -> Result<Self> {
         let job = job(target)?;
         let name = job.name.clone();
         // An interval that nobody has taken yet is enough.
@@ -45,6 +52,7 @@ impl Sampler {
             again: again(&job),
             host_scope,
             pause,
+            single,
             stop: Arc::clone(&stop),
             failure: Arc::clone(&failure),
         };
@@ -95,15 +103,17 @@ impl Drop for Sampler {
     }
 }
 
-fn job(target: Option<&str>) -> Result<Job> {
-    match selection::find(target)? {
+fn job(target: Option<&OsStr>) -> Result<Job> {
+    match selection::find_one(target)? {
         Target::Job(job) if job.runs_here() => Ok(job),
         Target::Job(_) => bail!("it does not run any more: `mpiscope report` shows what was"),
         Target::Jobs(jobs) => {
             let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
             bail!("{SEVERAL_HERE} mpiscope top {}", names.join(" | "));
         }
-        Target::File(path) => bail!("{}: no such running job; `mpiscope report` shows files", path.display()),
+        Target::Files(files) => {
+            bail!("{}: no such running job; `mpiscope report` shows files", selection::shown(&files))
+        }
     }
 }
 
@@ -122,6 +132,7 @@ struct Work {
     again: String,
     host_scope: HostScope,
     pause: Duration,
+    single: bool,
     stop: Arc<AtomicBool>,
     failure: Arc<Mutex<Option<String>>>,
 }
@@ -145,8 +156,11 @@ impl Work {
             }
             let mut interval = Interval::between(&self.name, &before, &after, seconds);
             still = if interval.calls() == 0 && !interval.ranks.is_empty() { still + 1 } else { 0 };
-            if still >= STILL {
-                interval.verdict = self.ask();
+            // No other interval will tell who hangs from who computes for a moment.
+            if still >= if self.single { 1 } else { STILL } {
+                let found = self.ask();
+                interval.verdict =
+                    found.filter(|found| found.problem || !self.single).map(|found| found.verdict);
             }
             before = after;
             if sender.send(Box::new(interval)).is_err() {
@@ -166,7 +180,7 @@ impl Work {
 
     /// The job as it is now: ranks come and go. One whose processes are all gone is held by those who collect at most.
     fn find(&self) -> Option<Job> {
-        let job = selection::find(Some(&self.again)).ok()?;
+        let job = selection::find_one(Some(self.again.as_ref())).ok()?;
         match job {
             Target::Job(job) => Some(job),
             _ => None,
@@ -181,10 +195,10 @@ impl Work {
         found
     }
 
-    fn ask(&self) -> Option<String> {
+    fn ask(&self) -> Option<Verdict> {
         let mut job = self.find()?;
         let _not_seen = self.host_scope.join(&mut job, Duration::ZERO, false);
         let symbols = job.symbols();
-        why::twice(&job, APART, &*symbols).ok().map(|found| found.verdict)
+        why::twice(&job, APART, &*symbols).ok()
     }
 }

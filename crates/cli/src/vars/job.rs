@@ -9,18 +9,20 @@ use super::{Options, output};
 use crate::render::{complain, while_working};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
+use mpiscope_job::base::parallel;
 use mpiscope_job::jobs::live_process::{self, Living};
 use mpiscope_job::observation::Observation;
-use mpiscope_job::questions::process_file::ProcessFile;
+use mpiscope_job::questions::process_file::{OneJob, ProcessFile};
 use mpiscope_job::questions::variables::{LONGEST_NAME, Variables, bound};
 use mpiscope_job::questions::why::{self, Unexpected};
 use mpiscope_job::{Process, RankSet};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
-use std::{fs, thread};
 
 /// A process of the job.
 struct Rank {
@@ -57,12 +59,11 @@ fn headline(ranks: &[Rank]) -> String {
 
 /// The ranks, and whether some could not be read.
 fn ranks(options: &Options) -> Result<(Vec<Rank>, bool)> {
-    let (mut ranks, mut partial) = (Vec::new(), false);
-    match selection::find(options.target.as_deref())? {
+    let (mut ranks, mut errors) = (Vec::new(), Vec::new());
+    match selection::find(&options.targets)? {
         Target::Job(mut job) => {
             let elsewhere = options.host_scope.join(&mut job, Duration::ZERO, false);
-            partial = !elsewhere.not_seen.is_empty();
-            elsewhere.not_seen.iter().for_each(|why| complain("vars", why));
+            errors.extend(elsewhere.not_seen);
             let reader = live_process::Reader::default();
             for found in &job.images {
                 // A process that ended since has nothing to show.
@@ -70,28 +71,53 @@ fn ranks(options: &Options) -> Result<(Vec<Rank>, bool)> {
                 if read.is_err() && !found.held() {
                     continue;
                 }
-                // One that has not called MPI yet neither.
-                let Some(Living { image, process, outer_pid, .. }) = read? else { continue };
-                let variables = Variables::read(&image, &process, true)?;
-                ranks.push(Rank::new(process, variables, outer_pid.and_then(environment_of)));
+                match read.and_then(of_living) {
+                    Ok(rank) => ranks.extend(rank),
+                    Err(why) => errors.push(why.to_string()),
+                }
             }
         }
-        Target::File(path) => {
-            let ProcessFile { image, process, .. } = ProcessFile::open(&path)?;
-            let variables = Variables::read(&image, &process, false)?;
-            ranks.push(Rank::new(process, variables, None));
+        Target::Files(paths) => {
+            let mut one_job = OneJob::default();
+            for path in paths {
+                match of_file(&path) {
+                    Ok(rank) => {
+                        errors.extend(one_job.other(&path, &rank.process));
+                        ranks.push(rank);
+                    }
+                    Err(why) => errors.push(why.to_string()),
+                }
+            }
         }
         Target::Jobs(jobs) => {
             let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
             bail!("there are several jobs; name one of them: {}", names.join(", "));
         }
     }
+    if ranks.is_empty() && !errors.is_empty() {
+        bail!("{}", errors.join("; "));
+    }
     if ranks.is_empty() {
         bail!("no process of the job has called MPI yet; try again");
     }
     ranks.sort_by_key(|rank| rank.number);
     add_unexpected(&mut ranks);
-    Ok((ranks, partial))
+    errors.iter().for_each(|why| complain("vars", why));
+    Ok((ranks, !errors.is_empty()))
+}
+
+/// What there is of a process; nothing of one that has not called MPI yet.
+fn of_living(living: Option<Living>) -> Result<Option<Rank>, mpiscope_job::Error> {
+    let Some(Living { image, process, outer_pid, .. }) = living else { return Ok(None) };
+    let variables = Variables::read(&image, &process, true)?;
+    Ok(Some(Rank::new(process, variables, outer_pid.and_then(environment_of))))
+}
+
+/// What a saved image or a core file has kept.
+fn of_file(path: &Path) -> Result<Rank, mpiscope_job::Error> {
+    let ProcessFile { image, process, .. } = ProcessFile::open(path)?;
+    let variables = Variables::read(&image, &process, false)?;
+    Ok(Rank::new(process, variables, None))
 }
 
 /// Adds the variables that follow from what all processes say together. A single process of several says nothing of what the
@@ -152,21 +178,15 @@ fn helpers(ranks: &[Rank]) -> Vec<(u32, Vec<Item>)> {
         }
     }
     let groups: Vec<Vec<&Rank>> = groups.into_values().collect();
-    let at_once = thread::available_parallelism().map_or(1, usize::from);
     let mut described = Vec::new();
-    for some in groups.chunks(at_once) {
-        thread::scope(|scope| {
-            let asked: Vec<_> = some.iter().map(|group| scope.spawn(|| describe(group))).collect();
-            for (group, answer) in some.iter().zip(asked) {
-                let Ok(answer) = answer.join() else { continue };
-                match answer {
-                    Ok(items) => described.extend(group.iter().map(|rank| (rank.number, items.clone()))),
-                    Err(error) => {
-                        complain("vars", &format!("the library's own variables are not shown: {error:#}"));
-                    }
-                }
+    let answers = parallel::work(&groups, |group| describe(group));
+    for (group, answer) in groups.iter().zip(answers) {
+        match answer {
+            Ok(items) => described.extend(group.iter().map(|rank| (rank.number, items.clone()))),
+            Err(error) => {
+                complain("vars", &format!("the library's own variables are not shown: {error:#}"));
             }
-        });
+        }
     }
     described.sort_by_key(|(rank, _)| *rank);
     described

@@ -14,6 +14,7 @@ mod query;
 
 use crate::host_scope::HostScope;
 use anyhow::Result;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Show variables of the MPI tool information interface, of a running job or of an MPI library
@@ -24,11 +25,12 @@ use std::process::ExitCode;
 /// not be read, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, the process id of a rank or of its launcher, a saved image, or a core file; needed only if there are several jobs
+    /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`, saved images or core
+    /// files; needed only if there are several jobs
     #[arg(value_name = "JOB|PID|FILE|DIR")]
-    target: Option<String>,
+    targets: Vec<OsString>,
     /// An MPI library: its file (libmpi.so...), or the launcher that came with it
-    #[arg(long, value_name = "FILE|MPIRUN", conflicts_with = "target")]
+    #[arg(long, value_name = "FILE|MPIRUN", conflicts_with = "targets")]
     library: Option<String>,
     /// Only those with this text in the name or description
     #[arg(long, value_name = "TEXT")]

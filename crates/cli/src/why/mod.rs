@@ -1,5 +1,6 @@
 //! `mpiscope why`: the verdict on a job in one sentence, with the evidence and the next thing to try.
 
+pub mod kept;
 pub mod output;
 
 use crate::core::files;
@@ -8,17 +9,19 @@ use crate::host_scope::HostScope;
 use crate::render::{Screen, while_working};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
+use kept::Kept;
 use mpiscope_job::hosts::other_hosts::SEVERAL_HERE;
-use mpiscope_job::jobs::evidence::{self, Evidence};
+use mpiscope_job::jobs::evidence::Evidence;
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::model::locate::Locate;
 use mpiscope_job::observation::Observation;
 use mpiscope_job::questions::live::{Look, look, settle};
-use mpiscope_job::questions::process_file::ProcessFile;
+use mpiscope_job::questions::process_file::{OneJob, ProcessFile};
 use mpiscope_job::questions::stacks::{self, Stacks, Symbolizer, Taken};
 use mpiscope_job::questions::why::{self as question, Snapshot, Verdict, snapshot, verdict};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -34,9 +37,9 @@ pub struct Options {
     /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`, or core files and
     /// directories with core files; not needed if there is only one job
     #[arg(value_name = "JOB|PID|FILE|DIR")]
-    targets: Vec<String>,
+    targets: Vec<OsString>,
     /// Seconds between the two looks
-    #[arg(long = "for", value_name = "SECONDS", default_value_t = 1.0)]
+    #[arg(long = "for", value_name = "SECONDS", default_value_t = 1.0, allow_negative_numbers = true)]
     seconds: f64,
     /// Also show the stacks of all threads that call MPI, merged over the ranks. Each thread is stopped for less than a thousandth
     /// of a second, after both looks
@@ -95,43 +98,28 @@ fn judge(options: &Options) -> Result<Judged> {
     let pause = Duration::from_secs_f64(options.seconds);
     let (host_scope, stacks) = (options.host_scope, options.stacks);
     match options.targets.as_slice() {
-        [] => everywhere(job(None)?, pause, host_scope, stacks),
-        [one] if !is_path(one) => everywhere(job(Some(one))?, pause, host_scope, stacks),
+        [] => everywhere(job("why", None)?, pause, host_scope, stacks),
+        [one] if !selection::is_path(one)? => everywhere(job("why", Some(one))?, pause, host_scope, stacks),
         paths => of_paths(paths, stacks),
     }
 }
 
-fn of_paths(paths: &[String], stacks: bool) -> Result<Judged> {
-    if let Some(name) = paths.iter().find(|name| paths.len() > 1 && !Path::new(name).exists()) {
-        bail!(
-            "{name}: no such file or directory; several names are files of one job, a running job is named alone"
-        );
-    }
-    match evidence_files(paths) {
-        Some(files) => of_evidence(&files, stacks),
+fn of_paths(paths: &[OsString], stacks: bool) -> Result<Judged> {
+    selection::missing(paths)?;
+    match Kept::of(paths) {
+        Some(kept) => of_evidence(&kept, stacks),
         None => of_files(&paths.iter().map(PathBuf::from).collect::<Vec<_>>(), stacks),
     }
 }
 
-/// The evidence files that paths mean, if they mean nothing else: files, and folders of runs.
-fn evidence_files(paths: &[String]) -> Option<Vec<PathBuf>> {
-    let found: Option<Vec<_>> = paths.iter().map(|path| evidence::files(Path::new(path))).collect();
-    Some(found?.into_iter().flatten().collect())
-}
-
-/// A path is one with a slash, or a file or directory that is there; a job's name has neither.
-fn is_path(name: &str) -> bool {
-    name.contains('/') || PathBuf::from(name).exists()
-}
-
-fn job(name: Option<&str>) -> Result<Job> {
-    match selection::find(name)? {
+fn job(verb: &str, name: Option<&OsStr>) -> Result<Job> {
+    match selection::find_one(name)? {
         Target::Job(job) => Ok(job),
         Target::Jobs(jobs) => {
             let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
-            bail!("{SEVERAL_HERE} mpiscope why {}", names.join(" | "));
+            bail!("{SEVERAL_HERE} mpiscope {verb} {}", names.join(" | "));
         }
-        Target::File(path) => bail!("{}: not a running job", path.display()),
+        Target::Files(files) => bail!("{}: not a running job", selection::shown(&files)),
     }
 }
 
@@ -164,15 +152,15 @@ pub fn twice(job: &Job, pause: Duration, symbols: &dyn Locate) -> Result<Verdict
     compared(&before.observations, look(job, symbols), seconds, ELSEWHERE)
 }
 
-/// One look at what a user names: a job, an evidence file, core files or saved images.
-pub fn once(targets: &[String], host_scope: HostScope) -> Result<(Snapshot, Vec<String>)> {
+/// One look at what the user of a verb names: a job, an evidence file, core files or saved images.
+pub fn once(verb: &str, targets: &[OsString], host_scope: HostScope) -> Result<(Snapshot, Vec<String>)> {
     let paths = || targets.iter().map(PathBuf::from).collect::<Vec<_>>();
     let look = match targets {
-        [] => live(None, host_scope)?,
-        [one] if !is_path(one) => live(Some(one), host_scope)?,
-        _ => match evidence_files(targets) {
+        [] => live(verb, None, host_scope)?,
+        [one] if !selection::is_path(one)? => live(verb, Some(one), host_scope)?,
+        _ => match Kept::of(targets) {
             Some(files) => {
-                let Evidence { manifest, job, .. } = evidence::open_all(&files)?;
+                let Evidence { manifest, job, .. } = files.open()?;
                 let mut seen = look(&job, &*job.symbols());
                 seen.errors.extend(manifest.not_seen);
                 seen
@@ -186,25 +174,16 @@ pub fn once(targets: &[String], host_scope: HostScope) -> Result<(Snapshot, Vec<
     Ok((snapshot(&look.observations, "it was not seen"), look.errors))
 }
 
-fn live(name: Option<&str>, host_scope: HostScope) -> Result<Look> {
-    let mut job = job(name)?;
+fn live(verb: &str, name: Option<&OsStr>, host_scope: HostScope) -> Result<Look> {
+    let mut job = job(verb, name)?;
     let elsewhere = host_scope.join(&mut job, Duration::ZERO, false);
     let mut seen = look(&job, &*job.symbols());
     seen.errors.extend(elsewhere.not_seen);
     Ok(seen)
 }
 
-/// The verdict on the two looks that the evidence files of a job have kept.
-pub fn kept_verdict(files: &[PathBuf]) -> Result<(Job, Verdict)> {
-    let Evidence { manifest, job, .. } = evidence::open_all(files)?;
-    let mut after = look(&job, &*job.symbols());
-    after.errors.extend(manifest.not_seen);
-    let found = compared(&manifest.before, after, manifest.seconds, "nothing of it is in the evidence file")?;
-    Ok((job, found))
-}
-
-fn of_evidence(files: &[PathBuf], stacks: bool) -> Result<Judged> {
-    let (job, found) = kept_verdict(files)?;
+fn of_evidence(files: &Kept, stacks: bool) -> Result<Judged> {
+    let (job, found) = files.verdict()?;
     Ok(Judged { found, stacks: stacks.then(|| stacks::of_job(&job, &*job.symbols())) })
 }
 
@@ -241,10 +220,13 @@ fn stacks_of_files(paths: &[PathBuf], symbols: &dyn Locate) -> Result<Vec<Taken>
 
 /// One look at core files and saved images.
 fn kept(paths: &[PathBuf], symbols: &dyn Locate) -> Result<Look> {
-    let (mut seen, words) = (Look::default(), Symbolizer::new());
+    let (mut seen, words, mut one_job) = (Look::default(), Symbolizer::new(), OneJob::default());
     for path in files::expand(paths)? {
         match ProcessFile::open(&path) {
-            Ok(file) => seen.observations.push(file.observation(symbols, &words)),
+            Ok(file) => {
+                seen.errors.extend(one_job.other(&path, &file.process));
+                seen.observations.push(file.observation(symbols, &words));
+            }
             Err(error) => seen.errors.push(error.to_string()),
         }
     }

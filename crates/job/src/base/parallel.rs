@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, Builder};
 
 /// Hosts that are asked at once: an answer is waiting for the most part, here as there. Those of `why` look twice, a second apart, so
 /// that a thousand hosts take as many seconds as this goes into them.
@@ -23,19 +23,33 @@ pub fn work<Q: Sync, A: Send>(parts: &[Q], result: impl Fn(&Q) -> A + Sync) -> V
 }
 
 fn by<Q: Sync, A: Send>(threads: usize, questions: &[Q], answer: impl Fn(&Q) -> A + Sync) -> Vec<A> {
+    with(Builder::new, threads, questions, answer)
+}
+
+/// The thread that calls is one of them: where no others can be had, it does everything.
+fn with<Q: Sync, A: Send>(
+    builder: impl Fn() -> Builder,
+    threads: usize,
+    questions: &[Q],
+    answer: impl Fn(&Q) -> A + Sync,
+) -> Vec<A> {
     let next = AtomicUsize::new(0);
     let given: Mutex<Vec<(usize, A)>> = Mutex::new(Vec::with_capacity(questions.len()));
-    thread::scope(|scope| {
-        for _ in 0..questions.len().min(threads) {
-            scope.spawn(|| {
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(question) = questions.get(at) else { break };
-                    let answer = answer(question);
-                    given.lock().unwrap_or_else(PoisonError::into_inner).push((at, answer));
-                }
-            });
+    let work = || {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(question) = questions.get(at) else { break };
+            let answer = answer(question);
+            given.lock().unwrap_or_else(PoisonError::into_inner).push((at, answer));
         }
+    };
+    thread::scope(|scope| {
+        for _ in 1..questions.len().min(threads) {
+            if builder().spawn_scoped(scope, work).is_err() {
+                break;
+            }
+        }
+        work();
     });
     let mut given = given.into_inner().unwrap_or_else(PoisonError::into_inner);
     given.sort_unstable_by_key(|(at, _)| *at);
@@ -61,5 +75,13 @@ mod tests {
         let hosts: Vec<usize> = (0..3 * AT_ONCE).collect();
         assert_eq!(ask(&hosts, |host| *host), hosts);
         assert_eq!(work(&hosts, |host| *host), hosts);
+    }
+
+    #[test]
+    fn where_no_thread_can_be_had_the_caller_does_everything() {
+        let none = || Builder::new().stack_size(1 << 60);
+        assert!(none().spawn(|| ()).is_err());
+        let hosts: Vec<usize> = (0..10).collect();
+        assert_eq!(with(none, 4, &hosts, |host| *host), hosts);
     }
 }

@@ -1,8 +1,10 @@
 //! What a core file or a saved image has kept of a process: read once, for every view of it.
 
 mod at_death;
+mod one_job;
 
 pub use at_death::AtDeath;
+pub use one_job::OneJob;
 
 use crate::Error;
 use crate::base::clock::Moment;

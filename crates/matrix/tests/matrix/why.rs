@@ -208,6 +208,9 @@ fn says_so(subject: &Subject, library: &Library) -> Result<()> {
     let again = run::bounded(again.arg("why").arg(dir.path().join("hang.mpiscope")), LIMIT)?;
     ensure!(again.stdout.contains("deadlock: 0 -> 1 -> 0"), "{}", again.describe());
     ensure!(dir.path().join("evidence.mpiscope").exists(), "nothing was saved at the end");
+    let mut folder = Command::new(paths::mpiscope().context("no mpiscope command")?);
+    let folder = run::bounded(folder.arg("why").arg(dir.path()), LIMIT)?;
+    ensure!(folder.stdout.contains("deadlock: 0 -> 1 -> 0"), "{}", folder.describe());
     Ok(())
 }
 

@@ -31,6 +31,10 @@ const AS_LONG_AS_IT_SPEAKS: u32 = 4;
 const BUSY: &str = "it was still saving what it knows; MPISCOPE_HOST_SECONDS gives it longer";
 /// How long ranks may outlive their launcher before their hosts are asked for what there is.
 const LATE: Duration = Duration::from_secs(3);
+/// What is said if somebody was not heard.
+const UNHEARD: &str = "hosts could not be heard for a while: `ulimit -n` and `ulimit -u` limit files and threads of `mpiscope run`";
+/// How long nobody is taken in after that failed.
+const DEAF: Duration = Duration::from_millis(100);
 /// Strangers that are listened to at once.
 const MOST_STRANGERS: usize = 256;
 /// How often a clock is asked at first: the quickest answer counts.
@@ -57,6 +61,8 @@ struct Shared {
     hosts: Mutex<Vec<Known>>,
     news: Condvar,
     strangers: AtomicUsize,
+    /// Somebody came for whom there was no descriptor or no thread.
+    unheard: AtomicBool,
     refused: Mutex<Refused>,
     /// When the launcher ended.
     ended: Mutex<Option<Instant>>,
@@ -85,6 +91,23 @@ impl Shared {
             change(known);
         }
         self.news.notify_all();
+    }
+}
+
+/// One who has not proved yet that he belongs to the job, as long as it is there.
+struct Stranger(Arc<Shared>);
+
+impl Stranger {
+    /// None if there are too many.
+    fn one_more(shared: &Arc<Shared>) -> Option<Self> {
+        let stranger = Self(Arc::clone(shared));
+        (shared.strangers.fetch_add(1, Ordering::Relaxed) < MOST_STRANGERS).then_some(stranger)
+    }
+}
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        self.0.strangers.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -142,9 +165,11 @@ impl Gather {
         silent.filter(|host| host.since > SILENCE).collect()
     }
 
-    /// Who came and was refused, in a sentence.
-    pub fn refused(&self) -> Option<String> {
-        self.shared.refused.lock().unwrap_or_else(PoisonError::into_inner).said()
+    /// Who came and was refused or not heard, each in a sentence.
+    pub fn refused(&self) -> Vec<String> {
+        let refused = self.shared.refused.lock().unwrap_or_else(PoisonError::into_inner).said();
+        let unheard = self.shared.unheard.load(Ordering::Relaxed).then(|| UNHEARD.to_owned());
+        refused.into_iter().chain(unheard).collect()
     }
 
     /// The launcher has ended, and with it, soon, the job: waits for what its hosts have to say, as long as they are there, and gives it.
@@ -187,17 +212,21 @@ fn accept(listener: &TcpListener, job: &str, secret: &Secret, shared: &Arc<Share
         if shared.over.load(Ordering::Relaxed) {
             return;
         }
-        let Ok(socket) = socket else { continue };
-        if shared.strangers.fetch_add(1, Ordering::Relaxed) >= MOST_STRANGERS {
-            shared.strangers.fetch_sub(1, Ordering::Relaxed);
+        let Ok(socket) = socket else {
+            // Without a descriptor whoever waits would be found at once, again and again.
+            shared.unheard.store(true, Ordering::Relaxed);
+            thread::sleep(DEAF);
+            continue;
+        };
+        let Some(stranger) = Stranger::one_more(shared) else {
             shared.refuse(socket.peer_addr().ok().map(|peer| peer.ip()));
             continue;
-        }
+        };
         let (job, secret, all) = (job.to_owned(), secret.clone(), Arc::clone(shared));
         let hear = move || {
             let from = socket.peer_addr().ok().map(|peer| peer.ip());
             let sealed = Sealed::make(socket, &secret, Side::Gatherer);
-            all.strangers.fetch_sub(1, Ordering::Relaxed);
+            drop(stranger);
             match sealed {
                 Ok(sealed) => hear(sealed, &job, &all),
                 // Who does not know the secret gets no answer, and costs nobody anything.
@@ -205,7 +234,9 @@ fn accept(listener: &TcpListener, job: &str, secret: &Secret, shared: &Arc<Share
             }
         };
         // Without a thread the host is not heard, and missed in the report.
-        let _started = thread::Builder::new().name("host".into()).stack_size(1 << 20).spawn(hear);
+        if thread::Builder::new().name("host".into()).stack_size(1 << 20).spawn(hear).is_err() {
+            shared.unheard.store(true, Ordering::Relaxed);
+        }
     }
 }
 

@@ -59,6 +59,10 @@ impl Library {
 pub fn program(path: &Path) -> Program {
     let mut found = Program::default();
     let shown = path.display();
+    if let Some(problem) = no_file(path) {
+        found.checks.push(problem);
+        return found;
+    }
     let data = match fs::read(path) {
         Ok(data) => data,
         Err(why) => {
@@ -170,6 +174,14 @@ fn libraries(path: &Path, loader: &Path, found: &mut Program) {
     found.library = library;
 }
 
+/// Devices, pipes and folders are no programs, and some would be read for ever.
+fn no_file(path: &Path) -> Option<Check> {
+    let about = fs::metadata(path).ok().filter(|about| !about.is_file())?;
+    let what = if about.is_dir() { "a directory" } else { "a device, a pipe or a socket" };
+    let found = format!("{} is {what}", path.display());
+    Some(Check::of(NAME, Result::Problem, found, "name the file that is to be started"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,6 +190,10 @@ mod tests {
     fn what_is_not_there_is_a_problem_and_a_script_is_none() {
         let missing = program(Path::new("/no/such/program"));
         assert_eq!(missing.checks.first().map(|check| check.result), Some(Result::Problem));
+        for no_program in ["/dev/null", "/dev/zero", "/"] {
+            let found = program(Path::new(no_program));
+            assert_eq!(found.checks.first().map(|check| check.result), Some(Result::Problem), "{no_program}");
+        }
         let dir = tempfile::tempdir().unwrap();
         let script = dir.path().join("script");
         fs::write(&script, "#!/bin/sh\n").unwrap();

@@ -25,7 +25,7 @@ mod whole;
 
 pub use read::{Evidence, Kept, is_evidence, open};
 pub use symbols::{Recorder, Symbols};
-pub use whole::{files, open_all};
+pub use whole::{HANG, files, hang_in, open_all};
 
 use crate::base::clock::Moment;
 use crate::jobs::other_worlds::{Connected, Spawned};

@@ -19,7 +19,7 @@ use crate::performance::monitor::Followed;
 use crate::performance::monitor::windows::Windows;
 use crate::performance::waits::Waits;
 use crate::questions::leaks;
-use crate::questions::process_file::ProcessFile;
+use crate::questions::process_file::{OneJob, ProcessFile};
 use mpiscope_target::Symbolizer;
 use serde::Deserialize;
 use serde_json::Value;
@@ -180,9 +180,13 @@ fn with_end(found: &JobImage, seen: Observed) -> Observed {
 #[must_use]
 pub fn of_files(paths: &[PathBuf], symbols: &dyn Locate) -> Looked {
     let (mut observed, mut errors, words) = (Vec::new(), Vec::new(), Symbolizer::new());
+    let mut one_job = OneJob::default();
     for path in paths {
         match ProcessFile::open(path) {
-            Ok(file) => observed.push(kept(&file, symbols, &words)),
+            Ok(file) => {
+                errors.extend(one_job.other(path, &file.process));
+                observed.push(kept(&file, symbols, &words));
+            }
             Err(why) => errors.push(why.to_string()),
         }
     }

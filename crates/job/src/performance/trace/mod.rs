@@ -25,7 +25,7 @@ use crate::jobs::worlds::{self, Worlds};
 use crate::model::locate::Locate;
 use crate::model::process::Process;
 use crate::observation::{Observation, of_image};
-use crate::questions::process_file::ProcessFile;
+use crate::questions::process_file::{OneJob, ProcessFile};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -163,8 +163,10 @@ pub fn of_job(job: &Job) -> Looked {
 #[must_use]
 pub fn of_files(paths: &[PathBuf], symbols: &dyn Locate) -> Looked {
     let (mut seen, mut errors) = (Vec::new(), Vec::new());
+    let mut one_job = OneJob::default();
     for path in paths {
         let read = ProcessFile::open(path).map_err(|why| why.to_string()).and_then(|file| {
+            errors.extend(one_job.other(path, &file.process));
             let looked = file.look(symbols, |rank| Ok((rank::read(rank)?, rank.identities())));
             let observation = of_image(&file.image, &file.process, symbols);
             let (trace, comms) = looked.map_err(|why: mpiscope_image::Error| why.to_string())?;

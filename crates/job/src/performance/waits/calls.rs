@@ -32,6 +32,11 @@ const MOST_OPEN: usize = 64;
 const SAME_NS: u64 = 5_000_000;
 
 impl FoundOpen {
+    /// Says what places are called that were only noted.
+    pub fn put_into_words(&mut self, words: &dyn Fn(&str) -> String) {
+        self.0.values_mut().for_each(|own| put_into_words(own, words));
+    }
+
     /// One more look at the ranks of this host; `now_ns` is of `CLOCK_MONOTONIC`.
     pub fn look(&mut self, now_ns: u64, observations: &[Observation]) {
         for seen in observations {
@@ -54,6 +59,14 @@ impl FoundOpen {
                 own.pop_first();
             }
         }
+    }
+}
+
+/// Says what places are called that were only noted.
+pub fn put_into_words(own: &mut Own, words: &dyn Fn(&str) -> String) {
+    for (_, call) in own.values_mut() {
+        let place = call.place.as_ref().map(|place| words(place));
+        *call = Arc::new(Called { function: call.function.clone(), place });
     }
 }
 

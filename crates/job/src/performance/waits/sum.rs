@@ -1,6 +1,6 @@
 //! The waits of a whole run, from many looks: a collective is counted once, by its number, and so is a message ([`Stream`]).
 
-use super::calls::{Before, Calls, FoundOpen};
+use super::calls::{self, Before, Calls, FoundOpen};
 use super::chain::{Chains, Meeting, Traced};
 use super::collectives::{self, Judged};
 use super::estimate::Estimate;
@@ -263,10 +263,10 @@ impl Sum {
     #[must_use]
     pub fn finish(&self, observations: &[Observation], time: Time, words: &dyn Fn(&str) -> String) -> Waits {
         let mut all = self.clone();
-        let joined = Joined::of(observations);
-        let (calls, hosts) = (Calls::of(&joined, &mut all.before, &all.open_at_looks), Hosts::of(&joined));
         all.trace(0);
         all.put_into_words(words);
+        let joined = Joined::of(observations);
+        let (calls, hosts) = (Calls::of(&joined, &mut all.before, &all.open_at_looks), Hosts::of(&joined));
         all.look(&joined, &calls, &hosts, time.collectives, true);
         let messages = all.rest(&joined, &calls, &hosts);
         all.trace(0);
@@ -356,6 +356,9 @@ impl Sum {
         }
         self.found = all;
         self.samples.put_into_words(words);
+        // What ranks are said to have done meanwhile is taken from these.
+        self.before.values_mut().for_each(|own| calls::put_into_words(own, words));
+        self.open_at_looks.put_into_words(words);
     }
 }
 

@@ -76,8 +76,10 @@ impl Postmortem {
         for (death, observation) in deaths.iter_mut().zip(&observations) {
             death.now.world.clone_from(&observation.world);
         }
+        let worlds = why::worlds(&observations);
+        deaths.iter_mut().for_each(|death| death.now.world_number = worlds.number(&death.now.world));
         let why = why::of_files(observations, &errors);
-        deaths.sort_by_cached_key(|d| (d.now.world.clone(), d.now.rank.is_none(), d.now.rank, d.now.pid));
+        deaths.sort_by_key(|d| (d.now.world_number, d.now.rank.is_none(), d.now.rank, d.now.pid));
         let mut jobs: Vec<String> = deaths.iter().map(|d| d.job.clone()).collect();
         jobs.sort();
         jobs.dedup();
@@ -97,8 +99,11 @@ impl Postmortem {
         Self { jobs, command, library, size, why, ..Self::new(Vec::new(), Vec::new()) }
     }
 
-    /// Whether something is wrong: somebody died of a signal or aborted, or the ranks could not have gone on.
+    /// Whether something is wrong: somebody died of a signal or aborted, the ranks could not have gone on, or a part could not be read.
     pub fn problem(&self) -> bool {
-        self.why.problem || self.deaths.iter().any(|d| d.now.problem) || !self.errors.is_empty()
+        self.why.problem
+            || self.why.partial
+            || self.deaths.iter().any(|d| d.now.problem)
+            || !self.errors.is_empty()
     }
 }

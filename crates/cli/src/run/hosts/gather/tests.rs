@@ -66,7 +66,7 @@ fn a_foreign_host_is_told_nothing_and_adds_nothing_to_the_report() {
     assert_eq!(heard.iter().map(|one| one.host.as_str()).collect::<Vec<_>>(), ["n7"]);
     // One with another key, one without; the host of another job knows this key.
     let refused = "2 connections that did not prove to know the job's secret were refused, from 127.0.0.1";
-    assert_eq!(gather.refused().as_deref(), Some(refused));
+    assert_eq!(gather.refused(), [refused]);
 }
 
 #[test]
@@ -170,4 +170,16 @@ fn several_hosts_of_one_name_are_numbered_and_reached_by_their_name() {
     let shown: Vec<&str> = hosts.iter().map(|known| known.host.as_str()).collect();
     assert_eq!(shown, ["n7", "n7 (2)", "n7", "n7 (3)", "n7 (2)"]);
     assert_eq!(again::names(&hosts), ["n7"]);
+}
+
+#[test]
+fn the_place_of_a_stranger_is_free_again_also_where_there_is_no_thread_for_it() {
+    let shared = Arc::new(Shared::default());
+    let mut all: Vec<Stranger> = (0..MOST_STRANGERS).filter_map(|_| Stranger::one_more(&shared)).collect();
+    assert_eq!(all.len(), MOST_STRANGERS);
+    assert!(Stranger::one_more(&shared).is_none() && Stranger::one_more(&shared).is_none());
+    let last = all.pop();
+    let hear = move || drop(last);
+    assert!(thread::Builder::new().stack_size(1 << 60).spawn(hear).is_err());
+    assert!(Stranger::one_more(&shared).is_some());
 }

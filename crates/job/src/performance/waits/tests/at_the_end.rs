@@ -46,3 +46,27 @@ fn who_has_entered_it_and_forgotten_that_since_is_not_waited_for() {
     let inside = open_at_the_end(inside, Some(("MPI_Bcast", "heat.c:10", 100)));
     assert_eq!(lines_of(&[open_at_the_end(ahead, None), inside]), []);
 }
+
+#[test]
+fn what_ranks_did_meanwhile_has_words_for_places_that_looks_have_only_noted() {
+    let barrier = ("MPI_Barrier", None, 10, 11);
+    let inside = with_collectives(rank(0, 2), &[barrier, ("MPI_Bcast", Some(1), 100, 0)]);
+    let inside = open_at_the_end(inside, Some(("MPI_Bcast", "heat.c:20", 100)));
+    let late = || with_collectives(rank(1, 2), &[barrier]);
+    let call = |place: &str| Call {
+        function: "MPI_Recv".into(),
+        place: Some(place.into()),
+        age_s: Some(0.3),
+        ..Call::default()
+    };
+    let receives =
+        Observation { threads: vec![Thread { call: Some(call("noted")), ..Thread::default() }], ..late() };
+    let mut sum = Sum::default();
+    sum.sample(350 * MS, &[receives], &[]);
+    let last = [inside, open_at_the_end(late(), None)];
+    let found = sum.finish(&last, Time { threads: 1.0, waiting: 1.0, collectives: 1.0 }, &|text| {
+        text.replace("noted", "heat.c:99")
+    });
+    let doing: Vec<&str> = found.list.iter().map(|lost| lost.meanwhile.as_str()).collect();
+    assert_eq!(doing, ["in MPI_Recv at heat.c:99"]);
+}

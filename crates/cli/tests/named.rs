@@ -1,0 +1,181 @@
+//! What names mean: jobs, processes, files, several files; and files that cannot be read whole.
+
+mod fake_job;
+
+use fake_job::{FOUR_IN_RECV, Job, MPISCOPE, text};
+use mpiscope_job::test_image::TestImage;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// Handles of MPICH's ABI.
+const WORLD: u64 = 0x4400_0000;
+const DOUBLE: u64 = 0x4c00_080b;
+
+/// An evidence file in which the image of the second process cannot be unpacked.
+fn damaged(dir: &Path) -> PathBuf {
+    let job = Job::start(FOUR_IN_RECV, 4);
+    job.shows(|printed| printed.contains("[0-3]"));
+    let file = dir.join("damaged.mpiscope");
+    let mut save = Command::new(MPISCOPE);
+    save.args(["save", "--here", "--for", "0", &job.child.id().to_string()]).arg(&file);
+    assert!(save.output().unwrap().status.success());
+    let mut bytes = std::fs::read(&file).unwrap();
+    let name = b"process/1.image";
+    let at = bytes.windows(name.len()).position(|window| window == name).unwrap();
+    // The local head says how long what follows the name is.
+    let more = usize::from(u16::from_le_bytes([bytes[at - 2], bytes[at - 1]]));
+    bytes[at + name.len() + more + 16..][..64].fill(0xff);
+    std::fs::write(&file, bytes).unwrap();
+    file
+}
+
+#[test]
+fn what_of_a_file_cannot_be_read_is_said_by_every_verb_and_is_never_nothing_wrong() {
+    let dir = TempDir::new().unwrap();
+    let file = damaged(dir.path());
+    let file = file.to_str().unwrap();
+    for verb in ["ps", "why", "queues", "core", "report", "vars", "procs"] {
+        let output = Command::new(MPISCOPE).env("COLUMNS", "400").args([verb, file]).output().unwrap();
+        let (said, shown) = (text(&output.stderr), text(&output.stdout));
+        assert_eq!(output.status.code(), Some(1), "{verb}: {said}");
+        assert!((said + &shown).contains("process/1.image"), "{verb}: {shown}");
+        assert!(!shown.is_empty(), "{verb}");
+    }
+    let copy = dir.path().join("copy.mpiscope");
+    std::fs::copy(file, &copy).unwrap();
+    let output = Command::new(MPISCOPE).args(["diff", file]).arg(&copy).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+}
+
+/// Runs a verb in a folder.
+fn in_folder(dir: &Path, words: &[&std::ffi::OsStr]) -> (String, String, Option<i32>) {
+    let output = Command::new(MPISCOPE).env("COLUMNS", "400").current_dir(dir).args(words).output().unwrap();
+    (text(&output.stdout), text(&output.stderr), output.status.code())
+}
+
+#[test]
+fn a_number_is_a_process_and_one_that_is_a_file_too_is_said_to_be_both() {
+    let job = Job::start(FOUR_IN_RECV, 4);
+    job.shows(|printed| printed.contains("[0-3]"));
+    let (dir, id) = (TempDir::new().unwrap(), job.child.id().to_string());
+    let run = |words: &[&str]| in_folder(dir.path(), &words.iter().map(AsRef::as_ref).collect::<Vec<_>>());
+    let (printed, said, status) = run(&["save", "--here", "--for=0", &id]);
+    assert_eq!(status, Some(0), "{said}");
+    let names: Vec<String> = std::fs::read_dir(dir.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let wanted = |name: &String| name.starts_with(&format!("mpiscope-{id}-")) && name.ends_with(".mpiscope");
+    assert!(matches!(names.as_slice(), [only] if wanted(only)), "{names:?}");
+    assert!(printed.starts_with(&format!("{}: 4 ranks", names[0])), "{printed}");
+    let (_, said, status) = run(&["save", "4294967295"]);
+    assert!(status == Some(2) && said.contains("process 4294967295"), "{said}");
+    std::fs::copy(dir.path().join(&names[0]), dir.path().join(&id)).unwrap();
+    for verb in ["ps", "why", "queues", "report", "vars", "inspect"] {
+        let (_, said, status) = run(&[verb, &id]);
+        assert_eq!(status, Some(2), "{verb}");
+        assert!(
+            said.contains(&format!("{id} is a file here")) && said.contains(&format!("./{id}")),
+            "{said}"
+        );
+        assert!(!run(&[verb, &format!("./{id}")]).0.is_empty(), "{verb}");
+    }
+}
+
+#[test]
+fn what_is_saved_goes_into_pipes_and_devices_and_replaces_none() {
+    let job = Job::start(FOUR_IN_RECV, 4);
+    job.shows(|printed| printed.contains("[0-3]"));
+    let (dir, id) = (TempDir::new().unwrap(), job.child.id().to_string());
+    let save =
+        |file: &str| Command::new(MPISCOPE).args(["save", "--here", "--for=0", &id, file]).output().unwrap();
+    let saved = save("/dev/stdout");
+    assert!(saved.status.success() && saved.stdout.starts_with(b"PK"), "{}", text(&saved.stderr));
+    assert!(save("/dev/null").status.success());
+    assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+    let (file, link) = (dir.path().join("file"), dir.path().join("link"));
+    std::fs::write(&file, "").unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    assert!(save(link.to_str().unwrap()).status.success());
+    assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(std::fs::read(&file).unwrap().starts_with(b"PK"));
+}
+
+#[test]
+fn several_files_of_one_job_are_one_job_and_those_of_two_are_told_apart() {
+    let dir = TempDir::new().unwrap();
+    let image = |name: &str, job: &str, rank: u32| {
+        let sample = TestImage::new(job, rank, 2);
+        sample.enters("MPI_Recv", [WORLD, DOUBLE, 8], 1, 7);
+        std::fs::write(dir.path().join(name), sample.bytes()).unwrap();
+    };
+    image("a0", "a", 0);
+    image("a1", "a", 1);
+    image("b1", "b", 1);
+    let run = |words: &[&str]| in_folder(dir.path(), &words.iter().map(AsRef::as_ref).collect::<Vec<_>>());
+    let (printed, said, _) = run(&["ps", "a0", "a1"]);
+    assert!(printed.contains("[0-1]"), "{printed}{said}");
+    let (printed, said, status) = run(&["vars", "a0", "a1"]);
+    assert!(status == Some(0) && printed.contains("ranks [0-1] of 2"), "{printed}{said}");
+    for verb in ["ps", "vars", "why", "queues", "report"] {
+        let (printed, said, status) = run(&[verb, "a0", "b1"]);
+        assert_eq!(status, Some(1), "{verb}: {said}");
+        assert!((printed + &said).contains("b1 is of job b, a0 of job a"), "{verb}: {said}");
+    }
+}
+
+#[test]
+fn evidence_of_two_jobs_is_never_taken_for_one() {
+    let dir = TempDir::new().unwrap();
+    for name in ["one.mpiscope", "other.mpiscope"] {
+        let job = Job::start(FOUR_IN_RECV, 4);
+        job.shows(|printed| printed.contains("[0-3]"));
+        let id = job.child.id().to_string();
+        let mut save = Command::new(MPISCOPE);
+        save.args(["save", "--here", "--for=0", &id]).arg(dir.path().join(name));
+        assert!(save.output().unwrap().status.success());
+    }
+    let run = |words: &[&str]| in_folder(dir.path(), &words.iter().map(AsRef::as_ref).collect::<Vec<_>>());
+    for verb in ["ps", "why", "queues", "report", "vars", "procs"] {
+        let (_, said, status) = run(&[verb, "one.mpiscope", "other.mpiscope"]);
+        assert!(status == Some(2) && said.contains("other.mpiscope: it is of another job"), "{verb}: {said}");
+        let (_, said, status) = run(&[verb, "one.mpiscope", "one.mpiscope"]);
+        assert_ne!(status, Some(2), "{verb}: {said}");
+    }
+    std::fs::write(dir.path().join("report.json"), "{}").unwrap();
+    for verb in ["ps", "why", "queues", "report", "vars", "inspect", "core", "trace"] {
+        let (_, said, status) = run(&[verb, "report.json"]);
+        assert!(status == Some(2) && said.contains("name the directory"), "{verb}: {said}");
+    }
+}
+
+#[test]
+fn names_of_files_need_not_be_text() {
+    use std::os::unix::ffi::OsStrExt;
+    let dir = TempDir::new().unwrap();
+    let sample = TestImage::new("saved", 0, 1);
+    sample.enters("MPI_Recv", [WORLD, DOUBLE, 8], 1, 7);
+    let name = std::ffi::OsStr::from_bytes(b"image\xff");
+    std::fs::write(dir.path().join(name), sample.bytes()).unwrap();
+    for verb in ["ps", "why", "queues", "report", "vars"] {
+        let (printed, said, _) = in_folder(dir.path(), &[verb.as_ref(), name]);
+        assert!(!printed.is_empty(), "{verb}: {said}");
+    }
+}
+
+#[test]
+fn seconds_that_cannot_be_are_refused_with_those_that_can() {
+    for words in [
+        ["why", "--for"],
+        ["save", "--for"],
+        ["top", "--for"],
+        ["top", "--interval"],
+        ["run", "--hang-after"],
+    ] {
+        let output = Command::new(MPISCOPE).args(words).args(["-1", "x"]).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.contains("0") && !said.contains("tip") && said.contains("second"), "{words:?}: {said}");
+    }
+}
