@@ -8,9 +8,9 @@ use crate::host_scope::HostScope;
 use crate::render::{Screen, while_working};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
-use mpiscope_job::hosts::other_hosts::SEVERAL_HERE;
 use mpiscope_job::jobs::evidence::{self, Evidence};
 use mpiscope_job::jobs::job::Job;
+use mpiscope_job::jobs::refusal::Refusal;
 use mpiscope_job::model::locate::Locate;
 use mpiscope_job::observation::Observation;
 use mpiscope_job::questions::live::{Look, look, settle};
@@ -128,8 +128,7 @@ fn job(name: Option<&str>) -> Result<Job> {
     match selection::find(name)? {
         Target::Job(job) => Ok(job),
         Target::Jobs(jobs) => {
-            let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
-            bail!("{SEVERAL_HERE} mpiscope why {}", names.join(" | "));
+            bail!(Refusal::several(&jobs, "mpiscope why ", ""));
         }
         Target::File(path) => bail!("{}: not a running job", path.display()),
     }
