@@ -124,9 +124,7 @@ pub fn count<S: Source>(reader: &Reader<'_, S>, kind: Kind) -> Result<Count, Err
 }
 
 fn is_active(head: &Head) -> bool {
-    let flags = head.flags.get();
-    let started = flags & Flag::ACTIVE.0 != 0 && flags & (Flag::COMPLETE.0 | Flag::CANCELLED.0) == 0;
-    started && !live::is_shared(head)
+    live::is_under_way(head) && head.flags.get() & Flag::CANCELLED.0 == 0 && !live::is_shared(head)
 }
 
 /// The address behind the call that made another request in the variable of an active one; zero for none.

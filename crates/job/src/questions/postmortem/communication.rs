@@ -4,8 +4,9 @@ use crate::model::objects::Request;
 use crate::model::rank::Rank;
 use crate::questions::process_file::Dead;
 use mpiscope_image::Source;
+use mpiscope_image::derive::live;
 use mpiscope_image::layout::SectionKind;
-use mpiscope_image::objects::{Flag, Head, Life};
+use mpiscope_image::objects::Head;
 use mpiscope_image::traffic::{Entry, Traffic, UNKNOWN_SIZE};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -48,11 +49,7 @@ pub struct LastMessage {
 
 /// The requests under way, oldest first. What cannot be shown is said in `notes`.
 pub fn pending<S: Source>(rank: &Rank<'_, S>, dead: &Dead, notes: &mut Vec<String>) -> Vec<PendingRequest> {
-    let has = |head: &Head, flag: Flag| head.flags.get() & flag.0 != 0;
-    let open = |head: &Head| {
-        let known = [Life::LIVE, Life::MARKED].contains(&Life(head.life.get()));
-        known && has(head, Flag::ACTIVE) && !has(head, Flag::COMPLETE)
-    };
+    let open = |head: &Head| live::is_held(head) && live::is_under_way(head);
     let (mut found, mut further) = (Vec::new(), 0u64);
     let each = rank.objects().each::<Request>(&mut |head| open(head), &mut |request| match found.len()
         < MOST_PENDING
