@@ -1,9 +1,13 @@
-"""What cannot be answered is an error that says so. Needs no job and no MPI library."""
+"""What cannot be answered is an error that says so, and texts are kept as they are. Needs no job and no MPI library."""
 
+import ctypes
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import mpiscope
+from mpiscope import mpit
+from mpiscope.mpit import _library
 
 
 def refused(question, part, kind=mpiscope.Error):
@@ -37,6 +41,27 @@ def programs_that_are_none():
         assert mpiscope.run(["true"], out=folder).command == "true"
 
 
+def names_of_several_variables():
+    known = [("time", "TIMER"), ("queue", "LEVEL"), ("queue", "HIGHWATERMARK")]
+    table = mpit.Table(
+        lambda: len(known), lambda at: SimpleNamespace(name=known[at][0], var_class=known[at][1], index=at)
+    )
+    for _ in range(2):  # what was found is remembered
+        assert table["time"].index == 0 and table["queue", "HIGHWATERMARK"].index == 2
+        refused(lambda: table["queue"], "there are several (LEVEL, HIGHWATERMARK)", KeyError)
+        refused(lambda: table["queue", "TIMER"], "queue", KeyError)
+    assert "queue" in table and ("queue", "LEVEL") in table and ("queue", "SIZE") not in table
+    known.append(("time", "COUNTER"))
+    refused(lambda: table["time"], "there are several (TIMER, COUNTER)", KeyError)
+
+
+def texts_that_are_not_utf_8():
+    text = _library._text(ctypes.create_string_buffer(b"caf\xe9"))
+    assert text.encode("utf-8", "surrogateescape") == b"caf\xe9", text
+
+
+names_of_several_variables()
+texts_that_are_not_utf_8()
 names_of_no_job()
 programs_that_are_none()
 print("refusals: passed")

@@ -4,7 +4,8 @@
 //! never "nothing wrong", and as long as something could be read it is no failure either.
 
 use crate::render::complain;
-use std::io::ErrorKind;
+use mpiscope_job::jobs::refusal::Refusal;
+use std::io::{ErrorKind, IsTerminal};
 use std::process::ExitCode;
 
 /// Nothing wrong.
@@ -17,6 +18,22 @@ pub const COULD_NOT_READ: u8 = 2;
 /// The status of an answer.
 pub fn answer(problem: bool, partial: bool) -> ExitCode {
     ExitCode::from(if problem || partial { PROBLEM } else { FINE })
+}
+
+/// Whoever asked a host for what is `here` is told in a form of its own why it gets nothing; people read the words.
+pub fn explained<T>(here: bool, result: anyhow::Result<T>) -> anyhow::Result<T> {
+    result.inspect_err(|error| {
+        if let Some(refusal) = refusal(error).filter(|_| here && !std::io::stderr().is_terminal()) {
+            eprintln!("{}", refusal.line());
+        }
+    })
+}
+
+fn refusal(error: &anyhow::Error) -> Option<&Refusal> {
+    match error.downcast_ref::<mpiscope_job::Error>() {
+        Some(mpiscope_job::Error::Refused(refusal)) => Some(refusal),
+        _ => error.downcast_ref::<Refusal>(),
+    }
 }
 
 /// Reports what failed. A reader that went away (`mpiscope ps | head`) is no failure.

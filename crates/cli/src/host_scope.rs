@@ -16,6 +16,11 @@ pub struct HostScope {
 }
 
 impl HostScope {
+    /// Whether only this host is asked.
+    pub fn is_here(self) -> bool {
+        self.here
+    }
+
     /// Adds the job's ranks on other hosts, unless the user does not want that or the job is in a file; those look twice, `pause` apart.
     /// A file says what was not seen when it was written.
     pub fn join(self, job: &mut Job, pause: Duration, stacks: bool) -> Elsewhere {

@@ -7,7 +7,6 @@ use crate::selection::{self, Target};
 use crate::why::kept::Kept;
 use crate::{exit, silent};
 use anyhow::{Result, bail};
-use mpiscope_job::hosts::other_hosts::{NONE_HERE, SEVERAL_HERE};
 use mpiscope_job::jobs::acquire::{
     self, Acquired, Entry, Hosts, JobKey, LastStage, ProcessLocation, Scope, Start, SystemHosts, Users,
     images,
@@ -17,6 +16,7 @@ use mpiscope_job::jobs::discover::discover;
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::jobs::job_image::HeldImage;
 use mpiscope_job::jobs::other_worlds::Connected;
+use mpiscope_job::jobs::refusal::Refusal;
 use mpiscope_job::jobs::scheduler::{Allocation, SlurmId};
 use mpiscope_job::jobs::started_by::StartedBy;
 use serde::Serialize;
@@ -81,7 +81,7 @@ pub fn procs(options: &Options) -> Result<ExitCode> {
         return of_evidence(&kept, options.json);
     }
     let first = || look(&options.targets, !options.here, &options.whose);
-    let mut found = while_working("finding the processes", first)?;
+    let mut found = exit::explained(options.here, while_working("finding the processes", first))?;
     let mut watched = Watched::default();
     // Before they are shown: whoever is seen is watched.
     if options.watch {
@@ -203,7 +203,7 @@ pub fn look_by(targets: &[OsString], remote: bool, whose: &Whose) -> Result<(Acq
     }
     if found.processes.is_empty() {
         match found.problems.as_slice() {
-            [] if by_job => bail!(NONE_HERE),
+            [] if by_job => bail!(Refusal::NoneHere),
             [] => bail!("no process of a job was found; has it called MPI_Init yet?"),
             problems => bail!("{}", problems.join("; ")),
         }
@@ -270,8 +270,7 @@ fn beginning(targets: &[OsString], remote: bool) -> Result<Beginning> {
             // All processes of what a scheduler runs are meant, of which each says its world.
             Target::Jobs(jobs) if scheduled.is_some() => jobs,
             Target::Jobs(jobs) => {
-                let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
-                bail!("{SEVERAL_HERE} {}", names.join(" | "));
+                bail!(Refusal::several(&jobs, "", ""));
             }
             Target::Files(files) if files.iter().all(|file| !file.exists()) => {
                 bail!("{}: no such file; {NAME_ONE}", selection::shown(&files))

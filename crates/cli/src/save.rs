@@ -6,8 +6,9 @@ use crate::render::{self, Screen, complain, while_working};
 use crate::selection::{self, Target};
 use crate::whole_file::{self, Way};
 use anyhow::{Context, Result, bail};
-use mpiscope_job::hosts::other_hosts::{Elsewhere, SEVERAL_HERE};
+use mpiscope_job::hosts::other_hosts::Elsewhere;
 use mpiscope_job::jobs::job::Job;
+use mpiscope_job::jobs::refusal::Refusal;
 use mpiscope_job::save::{self, Saved};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -63,7 +64,7 @@ pub fn save(options: &Options) -> Result<ExitCode> {
         bail!("--for takes seconds between 0 and 86400");
     }
     let (name, target) = options.job_and_file()?;
-    let mut job = job(name)?;
+    let mut job = exit::explained(options.host_scope.is_here(), job(name))?;
     let target = target.map_or_else(|| file_of(&job), Path::to_owned);
     let pause = Duration::from_secs_f64(options.seconds);
     let is_output = target.as_os_str() == "-";
@@ -77,7 +78,8 @@ pub fn save(options: &Options) -> Result<ExitCode> {
     let saved = while_working("saving the ranks", || {
         let elsewhere = options.host_scope.join(&mut job, pause, options.stacks);
         Ok::<_, anyhow::Error>(save::save(&job, pause, options.stacks, &*job.symbols(), elsewhere, &file)?)
-    })?;
+    });
+    let saved = exit::explained(options.host_scope.is_here(), saved)?;
     let status = if saved.not_seen.is_empty() { exit::FINE } else { exit::PROBLEM };
     if folder.is_some() {
         let mut saved = File::open(&file)?;
@@ -110,8 +112,7 @@ fn job(name: Option<&OsStr>) -> Result<Job> {
         Target::Job(job) if job.runs_here() => Ok(job),
         Target::Job(_) => bail!("it is saved already: copy the file"),
         Target::Jobs(jobs) => {
-            let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
-            bail!("{SEVERAL_HERE} mpiscope save {} FILE", names.join(" | "));
+            bail!(Refusal::several(&jobs, "mpiscope save ", " FILE"));
         }
         Target::Files(files) => {
             bail!("{}: not a running job; core files and images are files already", selection::shown(&files))

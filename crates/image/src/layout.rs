@@ -1,11 +1,12 @@
 //! The records of an image, version 2, byte by byte.
 //!
 //! The same types serve the writer (as a view on the mapping) and the reader (as a copy). Every field is a
-//! word of [`crate::cell`] or plain bytes written once, so that every bit pattern is a valid value. Offsets
+//! word of [`crate::cell`] or text of such bytes, so that every bit pattern is a valid value. Offsets
 //! are asserted at compile time: change one, and [`VERSION`] must change too. What is added at the end of a record must be said
 //! of in [`Record::LEAST`](crate::Record::LEAST).
 
 use crate::cell::{Seq, W32, W64};
+pub use crate::chars::Chars;
 use std::mem::{offset_of, size_of};
 
 /// The first eight bytes of every image.
@@ -238,8 +239,8 @@ pub struct Section {
 #[repr(C)]
 #[derive(Debug)]
 pub struct Header {
-    /// [`MAGIC`].
-    pub magic: [u8; 8],
+    /// [`MAGIC`], as it lies in memory.
+    pub magic: W64,
     /// [`VERSION`].
     pub version: W32,
     /// [`BYTE_ORDER`], as the writer's processor stores it.
@@ -268,41 +269,6 @@ pub struct Header {
     _further: [W64; 32],
     /// The sections, in the order in which they were made.
     pub directory: [Section; DIRECTORY_LEN],
-}
-
-/// Fixed-length text: bytes up to the first zero.
-#[repr(transparent)]
-#[derive(Clone)]
-pub struct Chars<const N: usize>(pub [u8; N]);
-
-impl<const N: usize> Chars<N> {
-    /// Text that holds as much of `text` as fits, always ended by a zero.
-    pub fn new(text: &[u8]) -> Self {
-        let mut bytes = [0; N];
-        let room = N.saturating_sub(1);
-        for (to, from) in bytes.iter_mut().take(room).zip(text) {
-            *to = *from;
-        }
-        Self(bytes)
-    }
-
-    /// The text; what is not UTF-8 is shown byte by byte.
-    pub fn text(&self) -> std::borrow::Cow<'_, str> {
-        let end = self.0.iter().position(|b| *b == 0).unwrap_or(N);
-        crate::text(self.0.get(..end).unwrap_or_default())
-    }
-}
-
-impl<const N: usize> Default for Chars<N> {
-    fn default() -> Self {
-        Self([0; N])
-    }
-}
-
-impl<const N: usize> std::fmt::Debug for Chars<N> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?}", self.text())
-    }
 }
 
 /// Who the process is. Strings are written once, before [`State::INITIALIZED`] is.

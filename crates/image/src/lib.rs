@@ -30,6 +30,7 @@
 mod call;
 pub mod call_path;
 pub mod cell;
+mod chars;
 pub mod derive;
 pub mod faults;
 mod functions;

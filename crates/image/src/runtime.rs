@@ -6,6 +6,27 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+/// 64 bits of FNV-1a.
+#[must_use]
+pub fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// The number by which something of a host is known in the folder, which may be on a disk that hosts share.
+#[must_use]
+pub fn key(host: &[u8], what: &[u8]) -> u64 {
+    hash(&[host, b"/", what].concat())
+}
+
+/// What names of collectors' sockets end with.
+pub const COLLECTOR_SUFFIX: &str = ".collector";
+
+/// The name of the socket at which the collector of a job listens on a host.
+#[must_use]
+pub fn collector_name(host: &[u8], job: &[u8]) -> String {
+    format!("{:016x}{COLLECTOR_SUFFIX}", key(host, job))
+}
+
 /// Where folders of users may be, best first: memory that every process of the host shares, then what every host has.
 const PARENTS: [&str; 2] = ["/dev/shm", "/tmp"];
 /// Names another folder, to be made if it is not there.

@@ -93,7 +93,7 @@ impl Writer {
             writer.write_header();
         }
         header.address.set(writer.image.base as u64);
-        (header.magic == MAGIC && header.version.get() == VERSION).then_some(writer)
+        (header.magic.get() == u64::from_ne_bytes(MAGIC) && header.version.get() == VERSION).then_some(writer)
     }
 
     fn write_header(&self) {
@@ -103,8 +103,7 @@ impl Writer {
         header.pointer_size.set(size_of::<usize>() as u32);
         header.section_size.set(size_of::<Section>() as u32);
         header.len.set(HEADER_SIZE as u64);
-        // SAFETY: the first eight bytes are the magic and nobody else writes them.
-        unsafe { self.image.base.cast::<[u8; 8]>().write(MAGIC) };
+        header.magic.set(u64::from_ne_bytes(MAGIC));
         header.version.atomic().store(VERSION, Ordering::Release);
     }
 
@@ -361,7 +360,7 @@ impl Writer {
         let text = Chars::new(text.as_bytes());
         for index in 0..64 {
             let Some(note) = self.record::<Note>(SectionKind::NOTES, index) else { break };
-            if note.text.0 == text.0 {
+            if note.text == text {
                 note.count.atomic().fetch_add(1, Ordering::Relaxed);
                 return;
             }
@@ -373,14 +372,7 @@ impl Writer {
         note.seq.write(|| {
             note.ticks.set(ticks);
             note.count.set(1);
-            self.put_chars(&note.text, &text);
+            note.text.set(&text);
         });
-    }
-
-    /// Overwrites fixed-length text of a record. The caller has the record's sequence number open.
-    pub fn put_chars<const N: usize>(&self, to: &'static Chars<N>, text: &Chars<N>) {
-        // SAFETY: `to` lies in the mapping, which is writable memory shared with readers that copy bytes and
-        // check the sequence number; no Rust code holds a reference to its bytes across this store.
-        unsafe { std::ptr::from_ref(to).cast_mut().write_volatile(text.clone()) };
     }
 }

@@ -37,7 +37,7 @@ fn a_function_that_the_reader_does_not_know_is_as_the_image_describes_it() {
     let fields = Fields { peer: Some(Role::Destination), count: true, ..Fields::NONE };
     for (name, start) in [("MPI_Zsend", Start::NONE), ("MPI_Izsend", Start::NONBLOCKING)] {
         let (_, function) = writer.new_record::<FunctionRecord>(SectionKind::FUNCTIONS, 2).unwrap();
-        writer.put_chars(&function.name, &Chars::new(name.as_bytes()));
+        function.name.set(&Chars::new(name.as_bytes()));
         function.properties.set(Properties { start, ..properties }.word());
         function.fields.set(fields.word());
         function.operation.set(1);
@@ -58,7 +58,7 @@ fn in_an_image_from_before_functions_are_known_by_name() {
     let writer = memory.writer();
     for name in ["MPI_Irecv_c", "MPI_Zsend"] {
         let (_, function) = writer.new_record::<ShortFunction>(SectionKind::FUNCTIONS, 2).unwrap();
-        writer.put_chars(&function.name, &Chars::new(name.as_bytes()));
+        function.name.set(&Chars::new(name.as_bytes()));
     }
     let functions = read(&memory);
     let receive = functions.get(0).unwrap();
@@ -77,7 +77,7 @@ fn every_function_of_the_table_reads_as_it_was_written() {
     for id in FunctionId::all() {
         let (_, function) =
             writer.new_record::<FunctionRecord>(SectionKind::FUNCTIONS, mpi_abi::COUNT).unwrap();
-        writer.put_chars(&function.name, &Chars::new(id.name().as_bytes()));
+        function.name.set(&Chars::new(id.name().as_bytes()));
         let (properties, fields, base, operation) = words(id);
         function.properties.set(properties);
         function.fields.set(fields);
@@ -98,7 +98,7 @@ fn images_whose_tables_differ_are_not_taken_for_each_other() {
         let writer = memory.writer();
         for name in ["MPI_Send", "MPI_Isend"] {
             let (_, function) = writer.new_record::<FunctionRecord>(SectionKind::FUNCTIONS, 2).unwrap();
-            writer.put_chars(&function.name, &Chars::new(name.as_bytes()));
+            function.name.set(&Chars::new(name.as_bytes()));
             function
                 .properties
                 .set(Properties { class: Class::POINT_TO_POINT, ..Properties::default() }.word());

@@ -1,5 +1,6 @@
 //! What can go wrong on the way from bytes to the model.
 
+use crate::jobs::refusal::Refusal;
 use std::path::PathBuf;
 
 /// Why a process or a job cannot be looked at. The text ends with the next thing to try.
@@ -21,6 +22,9 @@ pub enum Error {
     )]
     #[allow(missing_docs)]
     NoImageInCore { path: PathBuf },
+    /// Nothing of what was asked for is here.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     /// Nothing that could be meant.
     #[error("{0}")]
     NotFound(String),

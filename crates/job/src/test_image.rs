@@ -88,8 +88,7 @@ impl TestImage {
 
     fn identify(&self, job: &str, rank: u32, size: u32) {
         let p = self.process;
-        let put =
-            |to: &'static Chars<256>, text: &str| self.writer.put_chars(to, &Chars::new(text.as_bytes()));
+        let put = |to: &'static Chars<256>, text: &str| to.set(&Chars::new(text.as_bytes()));
         p.seq.write(|| {
             p.pid.set(std::process::id());
             p.rank.set(rank);
@@ -102,8 +101,8 @@ impl TestImage {
             put(&p.host, "samplehost");
             put(&p.library, "MPICH Version: 4.0.2\n");
             put(&p.command, "./sample 1 2");
-            self.writer.put_chars(&p.world, &Chars::new(format!("world of {job}").as_bytes()));
-            self.writer.put_chars(&p.job, &Chars::new(job.as_bytes()));
+            p.world.set(&Chars::new(format!("world of {job}").as_bytes()));
+            p.job.set(&Chars::new(job.as_bytes()));
         });
         self.state(State::INITIALIZED);
     }
@@ -112,7 +111,7 @@ impl TestImage {
     pub fn becomes(&self, rank: u32, host: &str) {
         self.process.seq.write(|| {
             self.process.rank.set(rank);
-            self.writer.put_chars(&self.process.host, &Chars::new(host.as_bytes()));
+            self.process.host.set(&Chars::new(host.as_bytes()));
         });
     }
 
@@ -201,7 +200,7 @@ impl TestImage {
             comm.head.flags.set(Flag::COMMITTED.0);
             comm.size.set(size);
             comm.rank.set(self.process.rank.get());
-            self.writer.put_chars(&comm.name, &Chars::new(name.as_bytes()));
+            comm.name.set(&Chars::new(name.as_bytes()));
         });
         comm
     }
@@ -220,7 +219,7 @@ fn thread(writer: &Writer) -> &'static Thread {
     for function in mpi_abi::FunctionId::all() {
         let (_, record) =
             writer.new_record::<FunctionRecord>(SectionKind::FUNCTIONS, mpi_abi::COUNT).unwrap();
-        writer.put_chars(&record.name, &Chars::new(function.name().as_bytes()));
+        record.name.set(&Chars::new(function.name().as_bytes()));
     }
     let (_, thread) = writer.new_record::<Thread>(SectionKind::THREADS, 2).unwrap();
     thread.tid.set(std::process::id());

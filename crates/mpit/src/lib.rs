@@ -68,6 +68,7 @@ macro_rules! engine {
 }
 
 mod codes;
+mod free_list;
 mod mark;
 mod spread;
 mod state;

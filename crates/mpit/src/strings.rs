@@ -12,8 +12,8 @@
 /// assert_eq!(mpit::strings::return_string("counter", &mut buffer), 8);
 /// assert_eq!(&buffer, b"cou\0");
 /// ```
-pub fn return_string(text: &str, buffer: &mut [u8]) -> usize {
-    let bytes = text.as_bytes();
+pub fn return_string(text: impl AsRef<[u8]>, buffer: &mut [u8]) -> usize {
+    let bytes = text.as_ref();
     let copied = bytes.len().min(buffer.len().saturating_sub(1));
     for (to, from) in buffer.iter_mut().zip(bytes.iter().take(copied)) {
         *to = *from;
@@ -27,10 +27,10 @@ pub fn return_string(text: &str, buffer: &mut [u8]) -> usize {
 /// [`return_string`] with the types of C: a buffer that may be absent and a signed length.
 ///
 /// A negative length counts as 0. The length returned saturates at `i32::MAX`.
-pub fn return_c_string(text: &str, buffer: Option<&mut [u8]>) -> i32 {
+pub fn return_c_string(text: impl AsRef<[u8]>, buffer: Option<&mut [u8]>) -> i32 {
     let needed = match buffer {
         Some(buffer) => return_string(text, buffer),
-        None => text.len() + 1,
+        None => text.as_ref().len() + 1,
     };
     i32::try_from(needed).unwrap_or(i32::MAX)
 }

@@ -15,6 +15,22 @@ fn place(index: usize) -> (usize, usize) {
     ((top as usize).wrapping_sub(FIRST.ilog2() as usize), shifted ^ (1 << top))
 }
 
+/// How often a slot of any table was looked at in this thread: tests count steps, not time.
+#[cfg(test)]
+pub(crate) fn looked() -> usize {
+    LOOKS.get()
+}
+
+#[cfg(test)]
+pub(crate) fn look() {
+    LOOKS.set(LOOKS.get() + 1);
+}
+
+#[cfg(test)]
+thread_local! {
+    static LOOKS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// An append-only list. Appending is for one thread at a time (the owner's lock); reading is for all.
 pub(crate) struct AppendVec<T> {
     chunks: [OnceLock<Box<[OnceLock<T>]>>; CHUNKS],
@@ -74,6 +90,8 @@ impl<T: Default> SlotTable<T> {
 
     #[inline]
     pub(crate) fn get(&self, index: usize) -> Option<&T> {
+        #[cfg(test)]
+        look();
         let (chunk, place) = place(index);
         self.chunks.get(chunk)?.get()?.get(place)
     }

@@ -28,6 +28,7 @@ from typing import (
     List,
     Optional,
     SupportsIndex,
+    Tuple,
     TypeVar,
     Union,
     overload,
@@ -67,14 +68,23 @@ __all__ = [
 T = TypeVar("T")
 
 
+#: A name, or a name and a class such as ``COUNTER``: performance variables of different classes may share a name.
+Name = Union[str, Tuple[str, str]]
+
+
 class Table(Generic[T]):
-    """What has a number and a name, by either. It may grow while the process runs, and is asked each time."""
+    """What has a number and a name, by either. It may grow while the process runs, and is asked each time.
+
+    Where several have one name, which performance variables of different classes may, the class has to be named too:
+    ``table["name", "COUNTER"]``.
+    """
 
     def __init__(self, number: Callable[[], int], make: Callable[[int], T]):
         self._number = number
         self._make = make
-        #: Where a name was found last: nothing else is kept, since libraries add to what they have and take it back.
-        self._found: Dict[str, int] = {}
+        #: Where a name was found last, and among how many: nothing else is kept, since libraries add to what they have and
+        #: take it back.
+        self._found: Dict[Name, Tuple[int, int]] = {}
 
     def __len__(self) -> int:
         return self._number()
@@ -94,14 +104,14 @@ class Table(Generic[T]):
         return found
 
     @overload
-    def __getitem__(self, key: Union[SupportsIndex, str]) -> T: ...
+    def __getitem__(self, key: Union[SupportsIndex, Name]) -> T: ...
 
     @overload
     def __getitem__(self, key: slice) -> List[T]: ...
 
-    def __getitem__(self, key: Union[SupportsIndex, str, slice]) -> Union[T, List[T]]:
-        """One by its name or number, a negative one counts from the end; of a slice those that are there."""
-        if isinstance(key, str):
+    def __getitem__(self, key: Union[SupportsIndex, Name, slice]) -> Union[T, List[T]]:
+        """One by its name, by name and class, or number, a negative one counts from the end; of a slice those that are there."""
+        if isinstance(key, (str, tuple)):
             return self._named(key)
         total = len(self)
         if isinstance(key, slice):
@@ -112,17 +122,23 @@ class Table(Generic[T]):
             raise IndexError(f"{index}: there are {total}")
         return self._make(at)
 
-    def _named(self, name: str) -> T:
-        known = [self._found[name]] if name in self._found else []
-        for indices in (known, range(len(self))):
-            for one in self.present(indices):
-                if one.name == name:  # type: ignore[attr-defined]
-                    self._found[name] = one.index  # type: ignore[attr-defined]
-                    return one
-        raise KeyError(name)
+    def _named(self, key: Name) -> T:
+        total = len(self)
+        at, among = self._found.get(key, (0, -1))
+        for one in self.present([at] if among == total else []):
+            if _is_called(one, key):
+                return one
+        found = [one for one in self if _is_called(one, key)]
+        if not found:
+            raise KeyError(key)
+        if len(found) > 1:
+            classes = ", ".join(getattr(one, "var_class", "of no class") for one in found)
+            raise KeyError(f"{key}: there are several ({classes}); name the class too: [{key!r}, CLASS]")
+        self._found[key] = (found[0].index, total)  # type: ignore[attr-defined]
+        return found[0]
 
-    def __contains__(self, name: object) -> bool:
-        return name in self.names()
+    def __contains__(self, key: object) -> bool:
+        return any(_is_called(one, key) for one in self)
 
     def names(self) -> List[str]:
         """All names."""
@@ -131,6 +147,11 @@ class Table(Generic[T]):
     def to_pandas(self) -> Any:
         """A data frame with what is known of each. Needs pandas."""
         return pandas().DataFrame([one.to_dict() for one in self])  # type: ignore[attr-defined]
+
+
+def _is_called(one: Any, key: object) -> bool:
+    """Whether this is its name, or its name and class."""
+    return key == one.name or key == (one.name, getattr(one, "var_class", None))
 
 
 class Tool:

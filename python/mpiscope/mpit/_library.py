@@ -105,7 +105,8 @@ class Library:
 
 
 def _text(buffer: Any) -> str:
-    return str(buffer.value, "utf-8", "replace")
+    """A text of the library; what in it is not UTF-8 is kept as Python keeps it in names of files."""
+    return str(buffer.value, "utf-8", "surrogateescape")
 
 
 def _signed(value: int) -> int:

@@ -89,7 +89,7 @@ class Variable:
 
     def _value(self, buffer: Any) -> Value:
         if self._ctype is ctypes.c_char:
-            return str(buffer.value, "utf-8", "replace")
+            return str(buffer.value, "utf-8", "surrogateescape")
         return buffer[0] if len(buffer) == 1 else list(buffer)
 
     def _filled(self, count: int, value: Value) -> Any:
@@ -97,7 +97,7 @@ class Variable:
         if isinstance(value, str):
             if self._ctype is not ctypes.c_char:
                 raise TypeError(f"{self.name} is a number")
-            text = value.encode()
+            text = value.encode("utf-8", "surrogateescape")
             if len(text) >= count:
                 raise ValueError(f"{self.name} takes at most {count - 1} bytes")
             buffer.value = text
@@ -185,6 +185,10 @@ class PerformanceVariable(Variable):
         self.atomic = bool(atomic.value)
 
 
+#: A performance variable, its name, or its name and class.
+Named = Union[str, Tuple[str, str], PerformanceVariable]
+
+
 class PvarHandle:
     """A performance variable in a session. A context manager, which starts it; leaving frees it."""
 
@@ -258,12 +262,14 @@ class PvarSession:
         self._handles: List[PvarHandle] = []
         tool.library.call("MPI_T_pvar_session_create", byref(self._session))
 
-    def handle(self, variable: Union[str, PerformanceVariable], object: Any = None) -> PvarHandle:
-        """A handle of a variable, named or given, bound to an object of mpi4py if it has to be."""
-        found: PerformanceVariable = self._tool.pvars[variable] if isinstance(variable, str) else variable
-        return PvarHandle(self, found, object)
+    def handle(self, variable: Named, object: Any = None) -> PvarHandle:
+        """A handle of a variable, named (where several have the name, with the class) or given, bound to an object of
+        mpi4py if it has to be."""
+        if isinstance(variable, PerformanceVariable):
+            return PvarHandle(self, variable, object)
+        return PvarHandle(self, self._tool.pvars[variable], object)
 
-    def read(self, variable: Union[str, PerformanceVariable], object: Any = None) -> Value:
+    def read(self, variable: Named, object: Any = None) -> Value:
         """The value at this moment, of a variable that counts all the time."""
         with self.handle(variable, object) as handle:
             return handle.read()

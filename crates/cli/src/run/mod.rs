@@ -177,11 +177,6 @@ fn collector_of(job: &str) -> std::io::Result<Collector> {
     Ok(collector)
 }
 
-/// 64 bits of FNV-1a.
-fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3))
-}
-
 /// Where the program should stand, an option of this command or of a launcher was taken for it.
 fn refuse_option(program: &[OsString]) -> Result<()> {
     let Some(option) = program.first().and_then(|word| word.to_str()).filter(|word| word.starts_with('-'))

@@ -17,9 +17,6 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// What names of sockets end with.
-const SUFFIX: &str = ".collector";
-
 /// The folder of this user's collectors.
 #[derive(Debug)]
 pub struct Folder(PathBuf);
@@ -100,7 +97,7 @@ impl Folder {
     fn sweep(&self) {
         let Ok(entries) = fs::read_dir(&self.0) else { return };
         let sockets = entries.flatten().map(|entry| entry.path());
-        for path in sockets.filter(|path| path.to_string_lossy().ends_with(SUFFIX)) {
+        for path in sockets.filter(|path| path.to_string_lossy().ends_with(runtime::COLLECTOR_SUFFIX)) {
             if dead(&path) {
                 let _removed = fs::remove_file(&path);
             }
@@ -115,9 +112,7 @@ pub fn say_unused(why: &io::Error) {
 
 /// The name of the place of a job on this host.
 pub fn name(job: &str) -> String {
-    let host = rustix::system::uname();
-    let key = [host.nodename().to_bytes(), b"/", job.as_bytes()].concat();
-    format!("{:016x}{SUFFIX}", super::hash(&key))
+    runtime::collector_name(rustix::system::uname().nodename().to_bytes(), job.as_bytes())
 }
 
 /// Whether nobody listens there. One who is too busy to answer is there.

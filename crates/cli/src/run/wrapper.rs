@@ -118,7 +118,7 @@ fn job_name(place: &LauncherEnvironment) -> String {
         format!("{launcher}@{}", start_of(launcher).unwrap_or_default())
     });
     // 48 bits: short to type; two jobs of one user on one host will not meet.
-    let hash = super::hash(key.as_bytes());
+    let hash = mpiscope_job::runtime::hash(key.as_bytes());
     format!("{:012x}", (hash ^ (hash >> 48)) & 0xffff_ffff_ffff)
 }
 

@@ -10,9 +10,9 @@ use crate::render::{Screen, while_working};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use kept::Kept;
-use mpiscope_job::hosts::other_hosts::SEVERAL_HERE;
 use mpiscope_job::jobs::evidence::Evidence;
 use mpiscope_job::jobs::job::Job;
+use mpiscope_job::jobs::refusal::Refusal;
 use mpiscope_job::model::locate::Locate;
 use mpiscope_job::observation::Observation;
 use mpiscope_job::questions::live::{Look, look, settle};
@@ -116,8 +116,7 @@ fn job(verb: &str, name: Option<&OsStr>) -> Result<Job> {
     match selection::find_one(name)? {
         Target::Job(job) => Ok(job),
         Target::Jobs(jobs) => {
-            let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
-            bail!("{SEVERAL_HERE} mpiscope {verb} {}", names.join(" | "));
+            bail!(Refusal::several(&jobs, &format!("mpiscope {verb} "), ""));
         }
         Target::Files(files) => bail!("{}: not a running job", selection::shown(&files)),
     }

@@ -80,7 +80,7 @@ fn comm(sample: &TestImage, handle: u64, identity: u64) -> &'static Comm {
         comm.head.identity.set(identity);
         comm.size.set(4);
         let name = mpiscope_image::layout::Chars::new(b"solver");
-        sample.writer.put_chars(&comm.name, &name);
+        comm.name.set(&name);
     });
     comm
 }
@@ -254,7 +254,7 @@ fn lists_call_what_has_no_name_by_what_is_alike_on_all_ranks() {
         let sample = TestImage::new("look", rank, 4);
         sample.records(Recording::OBJECTS);
         let unnamed = comm(&sample, SOLVER + u64::from(rank), 0x77aa_0000_0000_0001);
-        sample.writer.put_chars(&unnamed.name, &mpiscope_image::layout::Chars::new(b""));
+        unnamed.name.set(&mpiscope_image::layout::Chars::new(b""));
         let request = receive(&sample, RECEIVE + u64::from(rank), Life::LIVE);
         request.object.set(unnamed.head.handle.get());
         sample

@@ -14,6 +14,16 @@ pub fn is_live(head: &Head) -> bool {
     Life(head.life.get()) == Life::LIVE && is_of_program(head)
 }
 
+/// Whether the program holds it, or MPI does still.
+pub fn is_held(head: &Head) -> bool {
+    [Life::LIVE, Life::MARKED].contains(&Life(head.life.get()))
+}
+
+/// Whether an operation of a request was started, and has neither completed nor been found complete.
+pub fn is_under_way(head: &Head) -> bool {
+    head.flags.get() & (Flag::ACTIVE.0 | Flag::COMPLETE.0) == Flag::ACTIVE.0
+}
+
 /// Whether one record stands for all requests with a handle that the library gives out again and again.
 pub fn is_shared(head: &Head) -> bool {
     head.flags.get() & Flag::SHARED_HANDLE.0 != 0
@@ -27,6 +37,21 @@ pub fn requests(request: &Request) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_operation_is_under_way_from_its_start_to_its_completion() {
+        let head = Head::default();
+        let under_way = |flags: u32| {
+            head.flags.set(flags);
+            is_under_way(&head)
+        };
+        assert!(!under_way(Flag::PERSISTENT.0), "not started");
+        assert!(under_way(Flag::PERSISTENT.0 | Flag::ACTIVE.0));
+        assert!(!under_way(Flag::ACTIVE.0 | Flag::COMPLETE.0));
+        assert!(!is_held(&head));
+        head.life.set(Life::MARKED.0);
+        assert!(is_held(&head) && !is_live(&head));
+    }
 
     #[test]
     fn what_is_predefined_freed_or_the_librarys_is_not_live() {

@@ -63,11 +63,11 @@ pub fn small_image() -> Vec<u8> {
         process.rank.set(3);
         process.size.set(4);
         process.abi.set(u32::from(mpi_abi::AbiKind::MPICH.0));
-        writer.put_chars(&process.host, &Chars::new(b"host"));
+        process.host.set(&Chars::new(b"host"));
     });
     for name in ["MPI_Init", "MPI_Send"] {
         let (_, function) = writer.new_record::<FunctionRecord>(SectionKind::FUNCTIONS, 2).unwrap();
-        writer.put_chars(&function.name, &Chars::new(name.as_bytes()));
+        function.name.set(&Chars::new(name.as_bytes()));
     }
     let (_, thread) = writer.new_record::<Thread>(SectionKind::THREADS, 1).unwrap();
     thread.call.seq.write(|| thread.call.begin(1));

@@ -13,15 +13,15 @@ mod missing;
 mod parts;
 mod several;
 
-pub use crate::jobs::job::NONE_HERE;
-pub use several::SEVERAL_HERE;
-
 use crate::base::parallel;
-use crate::jobs::acquire::{self, Hosts, ProcessLocation, Scope, Start, SystemHosts, Users, Whom, same_host};
+use crate::jobs::acquire::{
+    self, Error, Hosts, ProcessLocation, Scope, Start, SystemHosts, Users, Whom, same_host,
+};
 use crate::jobs::connected;
 use crate::jobs::evidence::{self, Evidence};
 use crate::jobs::job::{Job, Parts};
 use crate::jobs::job_image::JobImage;
+use crate::jobs::refusal::Refusal;
 use crate::jobs::scheduler::Allocation;
 use crate::jobs::spawned;
 use crate::observation::Observation;
@@ -83,7 +83,7 @@ fn parts_of(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -
     let answers = parallel::ask(&asked, |(host, pids)| {
         let whom = pids.first().map_or_else(|| job_name.clone(), u32::to_string);
         let bytes = remote.output(host, &words(&whom, pause, stacks), pause);
-        open(host, &bytes.map_err(|why| why.to_string())?)
+        open(host, &bytes?)
     });
     for ((host, pids), answer) in asked.iter().zip(answers) {
         match answer {
@@ -100,7 +100,7 @@ fn parts_of(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -
                 elsewhere.not_seen.extend(manifest.not_seen.iter().map(|why| format!("{host}: {why}")));
             }
             // One that was announced, where all ranks have ended.
-            Err(why) if pids.is_empty() && why.contains(NONE_HERE) => {}
+            Err(Error::Refused { refusal: Refusal::NoneHere, .. }) if pids.is_empty() => {}
             Err(why) if pids.is_empty() => failures.push(format!("{why}; its ranks are missing")),
             Err(why) => {
                 let processes =
@@ -194,8 +194,8 @@ fn size(job: &Job, files: &Arc<Files>) -> usize {
 }
 
 /// Reads what a host sent.
-fn open(host: &str, bytes: &[u8]) -> Result<Evidence, String> {
-    let fail = |why: String| format!("host {host}: {why}");
+fn open(host: &str, bytes: &[u8]) -> Result<Evidence, Error> {
+    let fail = |why: String| Error::Remote { host: host.to_owned(), why };
     let at = bytes.windows(ARCHIVE.len()).position(|window| window == ARCHIVE);
     let archive = at.and_then(|at| bytes.get(at..));
     let archive = archive.ok_or_else(|| {
@@ -222,8 +222,8 @@ mod tests {
         for bytes in [&b""[..], b"good morning\n", b"PK\x03\x04 and nothing else"] {
             assert!(open("node7", bytes).is_err());
         }
-        assert!(open("node7", b"good morning").is_err_and(|why| why.starts_with("host node7: ")));
+        assert!(open("node7", b"good morning").is_err_and(|why| why.to_string().starts_with("host node7: ")));
         let cut = open("node7", b"PK\x03\x04 and nothing else").err().unwrap();
-        assert!(cut.starts_with("host node7: what it sent cannot be read: not an"), "{cut}");
+        assert!(cut.to_string().starts_with("host node7: what it sent cannot be read: not an"), "{cut}");
     }
 }

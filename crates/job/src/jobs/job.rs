@@ -13,9 +13,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a host says on which no process of the job runs: not all hosts of an allocation need have some.
-pub const NONE_HERE: &str = "no process of the job is here";
-
 /// A job: everything of one user whose memory files have the same name, or what an evidence file holds.
 #[derive(Debug, Default)]
 pub struct Job {

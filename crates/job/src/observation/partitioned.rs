@@ -2,7 +2,7 @@
 
 use super::special::Special;
 use crate::RankSet;
-use mpiscope_image::objects::Flag;
+use mpiscope_image::derive::live;
 use mpiscope_image::traffic::{Request, RequestKind};
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +71,7 @@ pub fn of(
         return None;
     }
     let sends = kind == RequestKind::PSEND;
-    let active = request.is(Flag::ACTIVE) && !request.is(Flag::COMPLETE);
+    let active = live::is_under_way(&request.head);
     let marked = request.source.get().checked_sub(1).filter(|_| sends && active);
     let (partitions, bits) = (request.partitions.get(), request.order.get());
     Some(Partitioned {

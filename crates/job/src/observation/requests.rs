@@ -8,6 +8,7 @@ use crate::model::rank::Rank;
 use mpi_abi::ObjectKind;
 use mpiscope_image::Function;
 use mpiscope_image::Source;
+use mpiscope_image::derive::live;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Flag, Life};
 use mpiscope_image::traffic::{self, Request, RequestKind};
@@ -53,14 +54,14 @@ impl<S: Source> Reader<'_, '_, S> {
             let Ok(record) = image.get::<Request>(&table, index) else { continue };
             let request = record.value;
             let life = Life(request.head.life.get());
-            let known = life == Life::LIVE || life == Life::MARKED;
+            let known = live::is_held(&request.head);
             if known && !request.is(Flag::SHARED_HANDLE) {
                 found.partitioned.extend(partitioned::of(&request, self.special, || self.place(&request)));
             }
             if life == Life::LIVE && request.is(Flag::PERSISTENT) && !request.is(Flag::ACTIVE) {
                 self.add_not_started(&request, &mut found.not_started);
             }
-            let active = request.is(Flag::ACTIVE) && !request.is(Flag::COMPLETE);
+            let active = live::is_under_way(&request.head);
             if !known || !active || request.is(Flag::SHARED_HANDLE) {
                 continue;
             }

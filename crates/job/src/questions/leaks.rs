@@ -16,7 +16,7 @@ use std::fmt;
 
 /// Records of one kind that are looked at.
 const MOST_RECORDS: u64 = 1 << 24;
-/// Places that are told apart in one process.
+/// Places that are told apart in one process. What further ones made is counted together.
 const MOST_SITES: usize = 1 << 12;
 
 /// How many objects of a kind a process has.
@@ -124,9 +124,7 @@ pub fn count<S: Source>(reader: &Reader<'_, S>, kind: Kind) -> Result<Count, Err
 }
 
 fn is_active(head: &Head) -> bool {
-    let flags = head.flags.get();
-    let started = flags & Flag::ACTIVE.0 != 0 && flags & (Flag::COMPLETE.0 | Flag::CANCELLED.0) == 0;
-    started && !live::is_shared(head)
+    live::is_under_way(head) && head.flags.get() & Flag::CANCELLED.0 == 0 && !live::is_shared(head)
 }
 
 /// The address behind the call that made another request in the variable of an active one; zero for none.
@@ -135,6 +133,32 @@ fn overwritten_from<S: Source>(image: &Image<S>, index: u64) -> u64 {
     let read = image.get::<Request>(&table, index).ok();
     let overwritten = read.filter(|read| is_active(&read.value.head) && read.value.is(Flag::OVERWRITTEN));
     overwritten.map_or(0, |read| read.value.completed_from.get())
+}
+
+/// Kind of the objects, who made them and from where, whether they are under way, and what has overwritten them.
+type PlaceKey = (Kind, u32, u64, bool, u64);
+
+/// How many objects each place has made.
+struct Places {
+    most: usize,
+    places: BTreeMap<PlaceKey, u64>,
+    /// What places beyond the most have made, by kind and whether it is under way.
+    further: BTreeMap<(Kind, bool), u64>,
+}
+
+impl Places {
+    fn new(most: usize) -> Self {
+        Self { most, places: BTreeMap::new(), further: BTreeMap::new() }
+    }
+
+    fn add(&mut self, key: PlaceKey, objects: u64) {
+        let (kind, .., active, _) = key;
+        let count = match self.places.len() < self.most || self.places.contains_key(&key) {
+            true => self.places.entry(key).or_default(),
+            false => self.further.entry((kind, active)).or_default(),
+        };
+        *count = count.saturating_add(objects);
+    }
 }
 
 /// Places whose objects are not freed now, most objects first. At the end of a program these are leaks.
@@ -146,21 +170,26 @@ pub fn sites<S: Source>(
     process: &Process,
     locate: &dyn Locate,
 ) -> Result<Vec<Site>, Error> {
-    let mut found: BTreeMap<(Kind, u32, u64, bool, u64), u64> = BTreeMap::new();
+    let mut found = Places::new(MOST_SITES);
     for kind in Kind::ALL {
         heads(image, *kind, |index, head, n| {
             let active = *kind == Kind::Request && is_active(head);
             let lost = active && head.flags.get() & Flag::OVERWRITTEN.0 != 0;
             let over = if lost { overwritten_from(image, index) } else { 0 };
-            let key = (*kind, u32::from(head.made_by.get()), head.made_from.get(), active, over);
-            let counts = live::is_live(head) && n > 0;
-            if counts && (found.len() < MOST_SITES || found.contains_key(&key)) {
-                let entry = found.entry(key).or_default();
-                *entry = entry.saturating_add(n);
+            if live::is_live(head) && n > 0 {
+                found.add((*kind, u32::from(head.made_by.get()), head.made_from.get(), active, over), n);
             }
         })?;
     }
-    let sites = found.into_iter().map(|((kind, function, address, active, over), count)| Site {
+    let further = found.further.into_iter().map(|((kind, active), count)| Site {
+        kind,
+        function: "several functions".into(),
+        place: format!("places beyond the first {MOST_SITES}"),
+        active,
+        overwritten: None,
+        count,
+    });
+    let sites = found.places.into_iter().map(|((kind, function, address, active, over), count)| Site {
         kind,
         function: process.function((function as usize).wrapping_sub(1)),
         place: place(&process.modules, locate, address).unwrap_or_else(|| "a place that is not known".into()),
@@ -168,7 +197,7 @@ pub fn sites<S: Source>(
         overwritten: place(&process.modules, locate, over).filter(|_| over != 0),
         count,
     });
-    let mut sites: Vec<Site> = sites.collect();
+    let mut sites: Vec<Site> = sites.chain(further).collect();
     sites.sort_by_key(|site| std::cmp::Reverse(site.count));
     Ok(sites)
 }
@@ -217,6 +246,17 @@ mod tests {
         let wanted =
             ["7 info objects, MPI_X at a.c:9 (rank 0)", "4 communicators, MPI_X at a.c:1 (ranks [0,2])"];
         assert_eq!(lines, wanted);
+    }
+
+    #[test]
+    fn what_further_places_made_is_counted_and_not_left_out() {
+        let mut places = Places::new(2);
+        let key = |from| (Kind::Info, 1, from, false, 0);
+        for from in [1, 2, 3, 1, 4] {
+            places.add(key(from), 5);
+        }
+        assert_eq!(places.places.into_iter().collect::<Vec<_>>(), [(key(1), 10), (key(2), 5)]);
+        assert_eq!(places.further.into_iter().collect::<Vec<_>>(), [((Kind::Info, false), 10)]);
     }
 
     #[test]

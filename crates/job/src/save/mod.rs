@@ -8,7 +8,7 @@ mod disk;
 use self::disk::Disk;
 use crate::Error;
 use crate::base::clock::Moment;
-use crate::hosts::other_hosts::{Elsewhere, NONE_HERE};
+use crate::hosts::other_hosts::Elsewhere;
 use crate::jobs::acquire::{Entry, ProcessLocation};
 use crate::jobs::connected;
 use crate::jobs::evidence::{
@@ -18,6 +18,7 @@ use crate::jobs::evidence::{
 use crate::jobs::job::Job;
 use crate::jobs::job_image::JobImage;
 use crate::jobs::placement::Placement;
+use crate::jobs::refusal::Refusal;
 use crate::jobs::spawned;
 use crate::model::locate::Locate;
 use crate::model::objects::{FileContext, Kind, Reader};
@@ -102,8 +103,10 @@ pub fn save(
         }
     }
     if saved.processes == 0 {
-        let why = if saved.not_seen.is_empty() { NONE_HERE.into() } else { saved.not_seen.join("; ") };
-        return Err(Error::NotFound(why));
+        return Err(match saved.not_seen.is_empty() {
+            true => Refusal::NoneHere.into(),
+            false => Error::NotFound(saved.not_seen.join("; ")),
+        });
     }
     let callers: Vec<_> = job.images.iter().filter_map(JobImage::who).map(|who| who.entry).collect();
     let is_it = |entry: &Entry, host: &str, rank, pid| {

@@ -50,11 +50,17 @@ pub fn hand_over(named: &CStr, file: i32, pid: u32) -> Result<(), Refused> {
     }
 }
 
-/// Where the collector of this job listens on this host, by the rule of `run/rendezvous.rs` of `cli`.
+/// Where the collector of this job listens on this host.
 fn place_here() -> Option<Vec<u8>> {
-    let job = variable(c"MPISCOPE_JOB")?.to_bytes();
-    let name = format!("{:016x}.collector", meeting_place::key(job));
-    Some(meeting_place::folder().ok()?.join(name).as_os_str().as_bytes().to_vec())
+    let job = variable(c"MPISCOPE_JOB")?;
+    Some(
+        meeting_place::folder()
+            .ok()?
+            .join(meeting_place::collector_name(&job))
+            .as_os_str()
+            .as_bytes()
+            .to_vec(),
+    )
 }
 
 /// Sends `file` to the socket called `name`.

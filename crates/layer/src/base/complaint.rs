@@ -2,21 +2,64 @@
 #![allow(unsafe_code)]
 
 use super::{clock, image, limits};
+use mpiscope_image::runtime;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How many sentences are remembered. One beyond that may be said again and again.
+const REMEMBERED: usize = 64;
+
+/// Sentences that were said, by their hashes: async-signal-safe.
+struct Said([AtomicU64; REMEMBERED]);
+
+impl Said {
+    const fn nothing() -> Self {
+        Self([const { AtomicU64::new(0) }; REMEMBERED])
+    }
+
+    /// Whether this is the first time.
+    fn first(&self, sentence: &str) -> bool {
+        let hash = runtime::hash(sentence.as_bytes()).max(1);
+        for said in &self.0 {
+            match said.compare_exchange(0, hash, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return true,
+                Err(other) if other == hash => return false,
+                Err(_) => {}
+            }
+        }
+        true
+    }
+}
 
 /// Says something on standard error, a given sentence once; also in the image, for the report.
 pub fn complain(sentence: &str) {
-    static LAST: AtomicUsize = AtomicUsize::new(0);
+    static SAID: Said = Said::nothing();
     if let Some(writer) = image::writer() {
         writer.note(clock::now(), sentence);
     }
-    let mark = sentence.as_ptr() as usize;
-    if LAST.swap(mark, Ordering::Relaxed) != mark {
+    if SAID.first(sentence) {
         let line = format!("mpiscope: {sentence}\n");
         limits::without_signals(|| {
             // SAFETY: the bytes are ours; a short or failed write loses a message, nothing else.
             unsafe { libc::write(2, line.as_ptr().cast::<c_void>(), line.len()) }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_is_said_once_wherever_it_lies_and_whatever_was_said_between() {
+        let said = Said::nothing();
+        let sentence = |number: usize| format!("sentence {number}");
+        assert!(said.first(&sentence(1)));
+        assert!(said.first(&sentence(2)), "another one");
+        assert!(!said.first(&sentence(1)), "the same in other memory");
+        let mut place = sentence(3);
+        assert!(said.first(&place));
+        place.replace_range(9.., "4");
+        assert!(said.first(&place), "another one in the same memory");
     }
 }

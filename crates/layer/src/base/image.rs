@@ -263,7 +263,7 @@ pub fn own_pid() -> u32 {
 /// Hands the memory file to `mpiscope run`, so that it is still there when this process has been killed.
 fn send_to_collector(file: i32) {
     let Some(name) = settings::variable(c"MPISCOPE_COLLECTOR") else { return };
-    match collector::hand_over(name, file, own_pid()) {
+    match collector::hand_over(&name, file, own_pid()) {
         Ok(()) => {}
         Err(Refused::Nobody) => complain(
             "the image cannot be handed to 'mpiscope run' (does it run on this host, with the same /dev/shm or /tmp?); \

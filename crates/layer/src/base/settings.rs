@@ -4,6 +4,7 @@
 use crate::base::complaint::complain;
 use mpiscope_image::layout::Recording;
 use mpiscope_image::trace;
+use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What is recorded: bits of [`Recording`].
@@ -28,12 +29,13 @@ pub fn set_recording(bits: u32) {
     RECORDING.store(bits, Ordering::Relaxed);
 }
 
-/// The value of an environment variable, read where the C library keeps it (a program may have changed it).
-pub fn variable(name: &std::ffi::CStr) -> Option<&'static std::ffi::CStr> {
-    // SAFETY: `name` is a C string; the result is null or a string that outlives its use here (it is read at once).
+/// The value of an environment variable, read where the C library keeps it (a program may have changed it). A copy: the
+/// program may free what it has set, or write over it.
+pub fn variable(name: &CStr) -> Option<CString> {
+    // SAFETY: `name` is a C string.
     let value = unsafe { libc::getenv(name.as_ptr()) };
-    // SAFETY: not null, and a C string by the contract of getenv.
-    (!value.is_null()).then(|| unsafe { std::ffi::CStr::from_ptr(value) })
+    // SAFETY: not null, and a C string by the contract of getenv; it is read at once.
+    (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) }.to_owned())
 }
 
 /// Whether valgrind runs the program: it reports every decision that depends on memory without a value.
@@ -78,19 +80,19 @@ pub fn parse_recording(text: &str) -> Result<u32, String> {
 }
 
 /// A number that an environment variable says. Nothing if it is not set or says something else.
-pub fn number(name: &std::ffi::CStr) -> Option<usize> {
+pub fn number(name: &CStr) -> Option<usize> {
     variable(name)?.to_str().ok()?.trim().parse().ok()
 }
 
 /// The same of numbers that launchers give.
-pub fn small_number(name: &std::ffi::CStr) -> Option<u32> {
+pub fn small_number(name: &CStr) -> Option<u32> {
     u32::try_from(number(name)?).ok()
 }
 
 /// What `MPISCOPE_RECORD_`*name* says: 0 or 1. Nothing if it is not set or says something else.
 pub fn switch(name: &str) -> Option<bool> {
-    let name = std::ffi::CString::new(format!("MPISCOPE_RECORD_{name}")).ok()?;
-    match variable(&name)?.to_bytes() {
+    let name = CString::new(format!("MPISCOPE_RECORD_{name}")).ok()?;
+    match variable(&name)?.as_bytes() {
         b"0" | b"off" => Some(false),
         b"1" | b"on" => Some(true),
         _ => None,
@@ -120,6 +122,18 @@ mod tests {
         let messages = Recording::CALLS.0 | Recording::MESSAGES.0 | Recording::OBJECTS.0;
         assert_eq!(parse_recording("messages"), Ok(messages));
         assert_eq!(parse_recording("default"), Ok(DEFAULT_RECORDING));
+    }
+
+    #[test]
+    fn the_value_of_a_variable_stays_when_the_program_changes_it() {
+        let mut entry = *b"MPISCOPE_TEST_OF_SETTINGS=first\0";
+        // SAFETY: the entry is what getenv finds from here on; it is taken out below, before it is gone.
+        unsafe { libc::putenv(entry.as_mut_ptr().cast()) };
+        let value = variable(c"MPISCOPE_TEST_OF_SETTINGS");
+        entry[26..31].copy_from_slice(b"other");
+        // SAFETY: a C string.
+        unsafe { libc::unsetenv(c"MPISCOPE_TEST_OF_SETTINGS".as_ptr()) };
+        assert_eq!(value.as_deref(), Some(c"first"));
     }
 
     #[test]

@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// Whether the variable says yes.
 fn says_yes(name: &CStr) -> bool {
-    variable(name).is_some_and(|value| !value.is_empty() && value != c"0")
+    variable(name).is_some_and(|value| !value.is_empty() && value.as_c_str() != c"0")
 }
 
 /// Whether a debugger is there or announced.
@@ -33,7 +33,7 @@ pub fn acquirable() -> bool {
 /// Whether they may be announced to other worlds as well: not where only the ranks of this one were started with this library on
 /// purpose (`MPISCOPE_ACQUIRE=world`), as by `mpirun mpiscope run`.
 pub fn beyond() -> bool {
-    acquirable() && variable(c"MPISCOPE_ACQUIRE") != Some(c"world")
+    acquirable() && variable(c"MPISCOPE_ACQUIRE").as_deref() != Some(c"world")
 }
 
 /// Holds the process until a debugger lets it go, if one is there or announced.

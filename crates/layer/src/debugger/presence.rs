@@ -306,8 +306,8 @@ pub fn came() {
 
 /// The name for a spawn: parents and children have the job in common.
 pub fn of_job() -> u64 {
-    let job = crate::base::settings::variable(c"MPISCOPE_JOB").map_or(&b"?"[..], |job| job.to_bytes());
-    meeting_place::key(&[b"job ", job].concat())
+    let job = crate::base::settings::variable(c"MPISCOPE_JOB");
+    meeting_place::key(&[&b"job "[..], job.as_ref().map_or(&b"?"[..], |job| job.to_bytes())].concat())
 }
 
 /// The name for a connection.

@@ -111,7 +111,7 @@ pub fn local_size() -> Option<i32> {
 /// lets all of them inherit, by which also those know it who cannot see that process.
 fn worlds() -> Vec<Vec<u8>> {
     if let Some(name) = variable(c"PMIX_NAMESPACE").filter(|name| !name.is_empty()) {
-        return vec![name.to_bytes().to_vec()];
+        return vec![name.into_bytes()];
     }
     // SAFETY: no arguments, always succeeds.
     let launcher = launcher().unwrap_or_else(|| unsafe { libc::getppid() });

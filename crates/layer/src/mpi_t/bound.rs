@@ -113,15 +113,27 @@ pub struct Bound {
     now: AtomicPtr<Bound>,
 }
 
-/// The list of them, newest first.
-static LIST: AtomicPtr<Bound> = AtomicPtr::new(std::ptr::null_mut());
+/// How many lists of them there are.
+const LISTS: usize = 1024;
+/// They are found by their uid: each list has those whose uid leads to it, newest first.
+static BY_UID: [AtomicPtr<Bound>; LISTS] = [const { AtomicPtr::new(std::ptr::null_mut()) }; LISTS];
 static ADDING: Mutex<()> = Mutex::new(());
 
-fn list() -> impl Iterator<Item = &'static Bound> {
+fn list_of(uid: u64) -> &'static AtomicPtr<Bound> {
+    let [first, ..] = &BY_UID;
+    // The upper bits of the product: in a uid it is the lower ones that count.
+    let at = uid.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - LISTS.ilog2());
+    BY_UID.get(at as usize).unwrap_or(first)
+}
+
+/// The communicator of this uid, if anything was ever bound to it.
+pub fn of_uid(uid: u64) -> Option<&'static Bound> {
     // SAFETY: null, or leaked by `bind`.
-    let first = unsafe { LIST.load(Ordering::Acquire).as_ref() };
+    let first = unsafe { list_of(uid).load(Ordering::Acquire).as_ref() };
     // SAFETY: as above.
-    std::iter::successors(first, |bound| unsafe { bound.next.load(Ordering::Acquire).as_ref() })
+    let mut all =
+        std::iter::successors(first, |bound| unsafe { bound.next.load(Ordering::Acquire).as_ref() });
+    all.find(|bound| bound.uid == uid)
 }
 
 /// The word by which our variables know a communicator: the address of its [`Bound`].
@@ -150,7 +162,7 @@ fn bind<A: Abi>(object: u64) -> Option<&'static Bound> {
     };
     let _adding = ADDING.lock().unwrap_or_else(PoisonError::into_inner);
     let uid = comm.head.uid.get();
-    if let Some(known) = list().find(|bound| bound.uid == uid) {
+    if let Some(known) = of_uid(uid) {
         known.peers.compare_exchange(std::ptr::null_mut(), peers, Ordering::AcqRel, Ordering::Relaxed).ok();
         known.others.search();
         return Some(known);
@@ -173,10 +185,10 @@ fn bind<A: Abi>(object: u64) -> Option<&'static Bound> {
             usize::try_from(size).unwrap_or(0),
             real::is_inter::<A>(handle),
         ),
-        next: AtomicPtr::new(LIST.load(Ordering::Acquire)),
+        next: AtomicPtr::new(list_of(uid).load(Ordering::Acquire)),
         now: AtomicPtr::new(std::ptr::null_mut()),
     }));
-    LIST.store(bound, Ordering::Release);
+    list_of(uid).store(bound, Ordering::Release);
     Some(bound)
 }
 
@@ -250,19 +262,24 @@ impl Bound {
     }
 }
 
-/// The communicator of this uid, if anything was ever bound to it.
-pub fn of_uid(uid: u64) -> Option<&'static Bound> {
-    list().find(|bound| bound.uid == uid)
-}
-
 /// A thread spent `ticks` in a blocking collective on a communicator.
 #[cold]
 pub fn waited(handle: u64, ticks: u64) {
-    let live = |bound: &&Bound| {
-        let head = &bound.comm.head;
-        head.handle.get() == handle && head.uid.get() == bound.uid && head.life.get() == image::Life::LIVE.0
-    };
-    if let Some(bound) = list().find(live) {
+    if let Some(bound) = comms::COMMS.find(handle).and_then(|comm| of_uid(comm.head.uid.get())) {
         bound.waited.fetch_add(ticks, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mpiscope_image::layout::SectionKind;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn communicators_made_one_after_the_other_are_in_lists_of_their_own() {
+        let lists =
+            (0..LISTS as u64).map(|serial| list_of(image::uid(SectionKind::COMMS, serial)).as_ptr().addr());
+        assert!(lists.collect::<BTreeSet<_>>().len() > LISTS / 2);
     }
 }

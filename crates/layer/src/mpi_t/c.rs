@@ -2,8 +2,9 @@
 #![allow(unsafe_code)]
 
 use super::codes::codes;
-use super::{REGISTRY, handles};
+use super::{REGISTRY, handles, raw_text};
 use mpit::{Error, Result};
+use std::borrow::Cow;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// Exports functions under both of their names. The body gives a [`Result`]; the checks come first.
@@ -85,7 +86,7 @@ pub unsafe fn put_string(text: &str, buffer: *mut c_char, length: *mut c_int) {
         let room = usize::try_from(*length).unwrap_or(0);
         let bytes = (!buffer.is_null() && room != 0)
             .then(|| std::slice::from_raw_parts_mut(buffer.cast::<u8>(), room));
-        *length = mpit::strings::return_c_string(text, bytes);
+        *length = mpit::strings::return_c_string(raw_text::bytes(text), bytes);
     }
 }
 
@@ -94,12 +95,12 @@ pub unsafe fn put_string(text: &str, buffer: *mut c_char, length: *mut c_int) {
 /// # Safety
 ///
 /// `name` is null or a C string.
-pub unsafe fn name<'a>(name: *const c_char) -> Result<&'a str> {
+pub unsafe fn name<'a>(name: *const c_char) -> Result<Cow<'a, str>> {
     if name.is_null() {
         return Err(Error::INVALID);
     }
     // SAFETY: the caller's promise.
-    unsafe { CStr::from_ptr(name) }.to_str().map_err(|_| Error::INVALID_NAME)
+    Ok(raw_text::keep(unsafe { CStr::from_ptr(name) }.to_bytes()))
 }
 
 /// Writes the first `length` of `from` as C's `int`s.
@@ -143,4 +144,21 @@ pub unsafe fn put_enumeration(to: *mut u64, enumeration: Option<usize>) {
 pub fn enumeration(word: u64) -> Result<usize> {
     let index = handles::enumeration_of(word).ok_or(Error::INVALID_HANDLE)?;
     REGISTRY.enumeration(index).map(|_| index).map_err(|_| Error::INVALID_HANDLE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_of_the_library_is_given_to_tools_byte_by_byte_and_found_by_the_same_bytes() {
+        let (given, mut out, mut length) = (c"caf\xe9 \xff", [0 as c_char; 16], 16);
+        // SAFETY: a C string; a buffer of its length.
+        let kept = unsafe { name(given.as_ptr()) }.unwrap();
+        // SAFETY: as above.
+        unsafe { put_string(&kept, out.as_mut_ptr(), &mut length) };
+        assert_eq!(length, 7);
+        // SAFETY: what was written ends with NUL.
+        assert_eq!(unsafe { CStr::from_ptr(out.as_ptr()) }, given);
+    }
 }

@@ -52,7 +52,7 @@ c::entry_points! {
         // SAFETY: the caller's arguments.
         unsafe {
             let name = c::name(name)?;
-            c::put(cat_index, c::int(library::find(|| REGISTRY.category_index(name))?));
+            c::put(cat_index, c::int(library::find(|| REGISTRY.category_index(&name))?));
         }
         Ok(())
     }

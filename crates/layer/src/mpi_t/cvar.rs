@@ -54,7 +54,7 @@ c::entry_points! {
         // SAFETY: the caller's arguments.
         unsafe {
             let name = c::name(name)?;
-            c::put(cvar_index, c::int(library::find(|| REGISTRY.cvar_index(name))?));
+            c::put(cvar_index, c::int(library::find(|| REGISTRY.cvar_index(&name))?));
         }
         Ok(())
     }

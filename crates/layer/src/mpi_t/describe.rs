@@ -5,7 +5,7 @@
 #![allow(unsafe_code)]
 
 use super::values::shown;
-use super::{REGISTRY, builtin, library};
+use super::{REGISTRY, builtin, library, raw_text};
 use crate::base::limits;
 use mpit::{Bind, Cvar, Datatype, Enumeration, Provenance, Pvar, PvarInfo};
 use std::ffi::{c_int, c_void};
@@ -69,6 +69,8 @@ impl Line {
                     self.0.push('\\');
                     self.0.push(c);
                 }
+                // What JSON cannot say.
+                c if raw_text::byte_of(c).is_some() => self.0.push(char::REPLACEMENT_CHARACTER),
                 c if c.is_control() => _ = write!(self.0, "\\u{:04x}", c as u32),
                 c => self.0.push(c),
             }
@@ -235,5 +237,11 @@ mod tests {
     fn what_a_description_may_contain_is_escaped() {
         let line = Line::new("cvar", 3).text("desc", "a \"b\"\n\\").end();
         assert_eq!(line, "{\"kind\":\"cvar\",\"index\":3,\"desc\":\"a \\\"b\\\"\\u000a\\\\\"}\n");
+    }
+
+    #[test]
+    fn what_is_no_utf_8_does_not_make_the_line_worse_than_it_is() {
+        let line = Line::new("cvar", 3).text("desc", &raw_text::keep(b"caf\xe9")).end();
+        assert_eq!(line, "{\"kind\":\"cvar\",\"index\":3,\"desc\":\"caf\u{fffd}\"}\n");
     }
 }

@@ -116,7 +116,7 @@ c::entry_points! {
         // SAFETY: the caller's arguments.
         unsafe {
             let name = c::name(name)?;
-            c::put(event_index, c::int(library::find(|| REGISTRY.event_index(name))?));
+            c::put(event_index, c::int(library::find(|| REGISTRY.event_index(&name))?));
         }
         Ok(())
     }

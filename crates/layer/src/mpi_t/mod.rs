@@ -28,6 +28,7 @@ mod info;
 mod library;
 mod lifecycle;
 mod pvar;
+mod raw_text;
 mod recording;
 mod source;
 mod ticks;

@@ -85,7 +85,7 @@ c::entry_points! {
         // SAFETY: the caller's arguments.
         unsafe {
             let (name, class) = (c::name(name)?, codes().class_of(var_class));
-            let index = library::find(|| REGISTRY.pvar_index(name, class))?;
+            let index = library::find(|| REGISTRY.pvar_index(&name, class))?;
             c::put(pvar_index, c::int(index));
         }
         Ok(())

@@ -147,8 +147,8 @@ pub fn publish() {
         let desc = writer.text(value.desc.as_bytes());
         record.seq.write(|| {
             record.writable.set(u32::from(value.writable));
-            writer.put_chars(&record.name, &Chars::new(value.name.as_bytes()));
-            writer.put_chars(&record.environment, &Chars::new(value.env.as_bytes()));
+            record.name.set(&Chars::new(value.name.as_bytes()));
+            record.environment.set(&Chars::new(value.env.as_bytes()));
             record.desc.offset.set(desc.offset.get());
             record.desc.len.set(desc.len.get());
         });
@@ -185,7 +185,7 @@ fn put(at: usize) {
     };
     record.seq.write(|| {
         record.provenance.set(provenance.0);
-        writer.put_chars(&record.value, &Chars::new((value.text)().as_bytes()));
+        record.value.set(&Chars::new((value.text)().as_bytes()));
     });
 }
 
@@ -200,14 +200,14 @@ pub fn library_written(name: &str, value: &str) {
         record.seq.write(|| {
             record.writable.set(1);
             record.provenance.set(Provenance::WRITTEN.0);
-            writer.put_chars(&record.name, &Chars::new(name.as_bytes()));
+            record.name.set(&Chars::new(name.as_bytes()));
         });
         written.push((name.to_owned(), index));
         Some(index)
     });
     let record = index.and_then(|index| writer.record::<Variable>(SectionKind::VARIABLES, index));
     if let Some(record) = record {
-        record.seq.write(|| writer.put_chars(&record.value, &Chars::new(value.as_bytes())));
+        record.seq.write(|| record.value.set(&Chars::new(value.as_bytes())));
     }
 }
 

@@ -36,14 +36,14 @@ pub fn describe_process<A: Abi>(library: &CStr) {
         process.mpi_version.set(mpi_version());
         process.recording.set(settings::recording());
         process.main_thread.set(u64::MAX);
-        put(writer, &process.host, host().as_bytes());
-        put(writer, &process.executable, &executable());
-        put(writer, &process.command, &command());
-        put(writer, &process.library, library_version().as_bytes());
-        put(writer, &process.library_path, library.to_bytes());
-        put(writer, &process.job, image::job().as_bytes());
-        put(writer, &process.world, world().as_bytes());
-        put(writer, &process.layer, env!("CARGO_PKG_VERSION").as_bytes());
+        put(&process.host, host().as_bytes());
+        put(&process.executable, &executable());
+        put(&process.command, &command());
+        put(&process.library, library_version().as_bytes());
+        put(&process.library_path, library.to_bytes());
+        put(&process.job, image::job().as_bytes());
+        put(&process.world, world().as_bytes());
+        put(&process.layer, env!("CARGO_PKG_VERSION").as_bytes());
     });
     modules::list(writer);
     writer.header().pid.set(image::own_pid());
@@ -52,13 +52,13 @@ pub fn describe_process<A: Abi>(library: &CStr) {
 
 /// The name of the world that all its ranks agree on.
 pub fn name_world(name: &str) {
-    if let (Some(writer), Some(process)) = (image::writer(), record()) {
-        process.seq.write(|| put(writer, &process.world, name.as_bytes()));
+    if let Some(process) = record() {
+        process.seq.write(|| put(&process.world, name.as_bytes()));
     }
 }
 
-fn put<const N: usize>(writer: &Writer, to: &'static Chars<N>, text: &[u8]) {
-    writer.put_chars(to, &Chars::new(text));
+fn put<const N: usize>(to: &Chars<N>, text: &[u8]) {
+    to.set(&Chars::new(text));
 }
 
 /// Names and properties of all functions, so that a reader of another build knows what the numbers mean.
@@ -67,7 +67,7 @@ fn describe_functions(writer: &Writer) {
         let Some((_, record)) = writer.new_record::<FunctionRecord>(SectionKind::FUNCTIONS, COUNT) else {
             continue;
         };
-        writer.put_chars(&record.name, &Chars::new(id.name().as_bytes()));
+        record.name.set(&Chars::new(id.name().as_bytes()));
         let (properties, fields, base, operation) = mpiscope_image::words(id);
         record.properties.set(properties);
         record.fields.set(fields);

@@ -15,6 +15,7 @@ use mpit::Shards;
 use std::cell::{Cell, OnceCell};
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Memory of a thread that readers never see. [`Tls::local`] points to its beginning.
 #[repr(C, align(64))]
@@ -39,6 +40,8 @@ pub struct Local {
     pub trace: Cell<Option<Tracer>>,
     /// Index of the thread's record in the image; `u64::MAX` if the image had no room.
     pub index: AtomicU64,
+    /// Calls that its record had counted before it was this thread's.
+    before: Cell<u64>,
 }
 
 impl Local {
@@ -59,6 +62,7 @@ impl Local {
             (&raw mut (*local).walks).write(OnceCell::new());
             (&raw mut (*local).trace).write(Cell::default());
             (&raw mut (*local).index).write(AtomicU64::default());
+            (&raw mut (*local).before).write(Cell::default());
             place.assume_init()
         }
     }
@@ -135,6 +139,7 @@ pub fn attach(tls: &Tls) -> &'static Thread {
     let (index, thread) = take().unwrap_or_else(|| (u64::MAX, private()));
     let local: &'static Local = Box::leak(Local::new());
     local.index.store(index, Ordering::Relaxed);
+    local.before.set(thread.call.completed.get());
     local.sites.set((index != u64::MAX).then(|| sites::of_thread(index)));
     if index != u64::MAX {
         local.trace.set(trace::of_thread(index));
@@ -199,8 +204,18 @@ fn is_taken_by_me(thread: &Thread) -> bool {
     thread.tid.atomic().compare_exchange(0, u32::MAX, Ordering::Acquire, Ordering::Relaxed).is_ok()
 }
 
-/// A zero record outside of the image.
+/// Private records whose threads have ended. They keep what they have counted, which is part of [`CALLS`].
+static SPARE: Mutex<Vec<&'static Thread>> = Mutex::new(Vec::new());
+
+fn spare() -> MutexGuard<'static, Vec<&'static Thread>> {
+    SPARE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A record outside of the image: one of a thread that has ended, or a new one.
 fn private() -> &'static Thread {
+    if let Some(thread) = spare().pop() {
+        return thread;
+    }
     // SAFETY: a thread's record is words only: all zero is a valid value.
     let thread = Box::leak(unsafe { Box::<Thread>::new_zeroed().assume_init() });
     list(thread);
@@ -215,6 +230,7 @@ unsafe extern "C" fn ended(record: *mut libc::c_void) {
         sites::give_back(index(tls), sites);
     }
     events::thread_ended();
+    let before = local(tls).map_or(0, |local| local.before.get());
     tls.thread.set(std::ptr::null());
     let local = tls.local.replace(std::ptr::null());
     if !local.is_null() {
@@ -223,13 +239,16 @@ unsafe extern "C" fn ended(record: *mut libc::c_void) {
     }
     // SAFETY: `attach` stored a record that is never freed.
     let Some(thread) = (unsafe { record.cast::<Thread>().as_ref() }) else { return };
-    if let Some(writer) = image::writer() {
-        if !in_image {
-            writer.lose(Loss::CALLS, thread.call.completed.get());
-        } else if writer.header().state.get() < State::FINALIZED.0 {
-            thread.lived.add_mine(clock::now().saturating_sub(thread.attached.get()));
-            thread.tid.atomic().store(0, Ordering::Release);
+    if !in_image {
+        if let Some(writer) = image::writer() {
+            writer.lose(Loss::CALLS, thread.call.completed.get().saturating_sub(before));
         }
+        spare().push(thread);
+    } else if let Some(writer) = image::writer()
+        && writer.header().state.get() < State::FINALIZED.0
+    {
+        thread.lived.add_mine(clock::now().saturating_sub(thread.attached.get()));
+        thread.tid.atomic().store(0, Ordering::Release);
     }
 }
 
@@ -242,6 +261,16 @@ pub fn index(tls: &Tls) -> u64 {
 mod tests {
     use super::*;
     use std::cell::RefCell;
+
+    #[test]
+    fn a_private_record_is_used_again_and_a_thread_has_only_its_own_calls() {
+        let first = private();
+        first.call.completed.add_mine(7);
+        spare().push(first);
+        let again = private();
+        assert!(std::ptr::eq(first, again));
+        assert_eq!(again.call.completed.get(), 7, "what was counted stays counted");
+    }
 
     #[test]
     fn a_new_record_that_another_thread_has_taken_is_left_to_it() {

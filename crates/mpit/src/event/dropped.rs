@@ -20,15 +20,20 @@ pub(super) fn lose(registration: &Registration, source: &Source, events: u64) {
     }
     let Some(lost) = registration.lost.get(source.index) else { return };
     let more = |count: u64| Some(count.saturating_add(events).min(MAX_COUNT));
-    if lost.fetch_update(Ordering::AcqRel, Ordering::Relaxed, more) == Ok(0) {
+    if lost.fetch_update(Ordering::SeqCst, Ordering::Relaxed, more) == Ok(0) {
         source.undelivered.fetch_add(1, Ordering::AcqRel);
+    }
+    // Whoever has removed the handler meanwhile may have forgotten the losses before this one; the next handler is not
+    // to be told of it.
+    if registration.dropped_handler().is_none() {
+        take(registration, source);
     }
 }
 
 /// Takes what a registration has lost of a source.
 fn take(registration: &Registration, source: &Source) -> u64 {
     let Some(lost) = registration.lost.get(source.index) else { return 0 };
-    let count = lost.swap(0, Ordering::AcqRel);
+    let count = lost.swap(0, Ordering::SeqCst);
     if count != 0 {
         source.undelivered.fetch_sub(1, Ordering::AcqRel);
     }

@@ -13,8 +13,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Hints;
 use super::instance::{current_lane, current_safety};
-use super::types::{EventType, object_bit};
+use super::types::{EventType, Interested, object_bit};
 use crate::codes::{Bind, CbSafety, Error, Result};
+use crate::free_list::FreeLink;
 use crate::registry::Registry;
 use crate::spread::SpreadState;
 use crate::state::Pin;
@@ -137,6 +138,9 @@ pub(crate) struct Registration {
     /// Events lost, by source.
     pub(super) lost: SlotTable<AtomicU64>,
     details: Mutex<Details>,
+    free: FreeLink,
+    /// What of it is counted in the event type's interests, under whose lock alone it is touched.
+    counted: Mutex<Interested>,
 }
 
 impl Registration {
@@ -171,6 +175,25 @@ impl Registration {
     pub(super) fn dropped_handler(&self) -> Option<&DroppedHandler> {
         // SAFETY: set from a box, and dropped only when no pin is left.
         unsafe { self.dropped_handler.0.load(Ordering::SeqCst).as_ref() }
+    }
+
+    /// What it wants now.
+    fn interested(&self) -> Interested {
+        if !self.state.seems_live() || !self.has_callback() {
+            return Interested::Nothing;
+        }
+        let bits = match self.every_object.load(Ordering::Relaxed) {
+            true => u64::MAX,
+            false => object_bit(self.object.load(Ordering::Relaxed)),
+        };
+        Interested::Of { bits, in_turn: self.is_in_turn() }
+    }
+
+    /// What was counted of it, and what is to be counted instead. Under the lock of the event type's interests.
+    pub(super) fn change_of_interest(&self) -> (Interested, Interested) {
+        let now = self.interested();
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        (std::mem::replace(&mut *counted, now), now)
     }
 
     fn details(&self) -> MutexGuard<'_, Details> {
@@ -229,6 +252,8 @@ impl Registrations {
         std::iter::from_fn(move || {
             // SAFETY: null, or a slot of this registry's table, which never moves and is never unmapped.
             let slot: &'a Registration = unsafe { next.as_ref() }?;
+            #[cfg(test)]
+            crate::table::look();
             next = slot.next.load(Ordering::Acquire);
             Some(slot)
         })
@@ -236,7 +261,9 @@ impl Registrations {
 
     /// A free slot in the event type's list. Under the lock.
     fn slot(&self, event: &EventType, sources: usize) -> Option<&Registration> {
-        if let Some(slot) = self.of(event).find(|slot| slot.state.is_free()) {
+        if let Some(number) = event.free.pop(|at| self.slots.get(at).map(|slot| &slot.free)) {
+            let slot = self.slots.get(number)?;
+            debug_assert!(slot.state.is_free(), "a slot is given back after its last life has ended");
             return Some(slot);
         }
         if self.slots.len() >= MAX_SLOTS - 1 {
@@ -250,19 +277,6 @@ impl Registrations {
         slot.next.store(event.first.load(Ordering::Relaxed), Ordering::Relaxed);
         event.first.store(ptr::from_ref(slot).cast_mut(), Ordering::Release);
         Some(slot)
-    }
-
-    /// Recomputes which objects of an event type are wanted.
-    fn refresh(&self, event: &EventType) {
-        let _lock = self.lock();
-        let live = self.of(event).filter(|slot| slot.state.seems_live() && slot.has_callback());
-        let bits = live.map(|slot| match slot.every_object.load(Ordering::Relaxed) {
-            true => u64::MAX,
-            false => object_bit(slot.object.load(Ordering::Relaxed)),
-        });
-        event.wanted.store(bits.fold(0, |all, bit| all | bit), Ordering::Release);
-        let in_turn = self.of(event).any(|slot| slot.state.seems_live() && slot.is_in_turn());
-        event.in_turn.store(in_turn, Ordering::Release);
     }
 }
 
@@ -322,7 +336,15 @@ impl Registry {
     pub(super) fn finish_registration(&self, slot: &Registration, generation: u32, context: CbSafety) {
         self.forget_lost(slot);
         slot.call_free_callback(generation, context);
+        self.give_back(slot);
+    }
+
+    /// The last step: the slot is for whoever allocates next.
+    fn give_back(&self, slot: &Registration) {
         slot.state.finish();
+        if let Ok(event) = self.event(slot.event.load(Ordering::Relaxed) as usize) {
+            event.free.push(slot.number.load(Ordering::Relaxed) as usize, &slot.free);
+        }
     }
 
     /// Allocates a registration for an event type and `object`, which is ignored if the type is bound to nothing.
@@ -422,7 +444,7 @@ impl Registry {
             std::mem::take(&mut details.old_callbacks)
         };
         drop(details);
-        self.registrations.refresh(held.event()?);
+        held.event()?.refresh(held.slot);
         // Dropped last: a closure's drop may call back.
         drop(unused);
         Ok(())
@@ -525,7 +547,7 @@ impl Registry {
         if !killed {
             return Err(Error::INVALID_HANDLE);
         }
-        self.registrations.refresh(event);
+        event.refresh(held.slot);
         event.tell_interest(object, false);
         let (slot, generation, lane) = (held.slot, held.generation, held.lane);
         std::mem::forget(held);
@@ -535,7 +557,7 @@ impl Registry {
             slot.call_free_callback(generation, context);
             // Here dropping is allowed; a raiser that finishes leaves it to the next allocation.
             slot.clear();
-            slot.state.finish();
+            self.give_back(slot);
         }
         Ok(())
     }

@@ -396,6 +396,53 @@ fn losses_are_counted_only_while_there_is_a_handler() {
 }
 
 #[test]
+fn a_registration_is_not_told_what_the_one_before_it_in_its_slot_has_lost() {
+    let registry = fixture();
+    let log: Log<String> = Log::default();
+    let raise = |context| registry.raiser(1, 0).unwrap().raise(0, context, || []);
+    for name in ["a", "b"] {
+        let handle = register(registry, 1, 0, CbSafety::NONE, |_| ());
+        on_drops(registry, handle, &log, name);
+        raise(CbSafety::THREAD_SAFE);
+        registry.event_handle_free(handle, 0, None).unwrap();
+    }
+    let last = register(registry, 1, 0, CbSafety::NONE, |_| ());
+    on_drops(registry, last, &log, "c");
+    raise(CbSafety::NONE);
+    assert_eq!(registry.registrations.slots.len(), 1, "the slot was not used again");
+    assert!(log.lock().unwrap().is_empty());
+}
+
+#[test]
+fn neither_registering_nor_freeing_looks_at_all_other_registrations() {
+    const MANY: usize = 1000;
+    let registry = fixture();
+    for round in 0..3 {
+        let before = crate::table::looked();
+        let handles: Vec<_> = (0..MANY).map(|_| register(registry, 1, 0, CbSafety::NONE, |_| ())).collect();
+        handles.iter().for_each(|&handle| registry.event_handle_free(handle, 0, None).unwrap());
+        let looked = crate::table::looked() - before;
+        assert!(looked <= MANY * 16, "{looked} looks at slots in round {round}");
+        assert_eq!(registry.registrations.slots.len(), MANY, "no slot was used again");
+    }
+}
+
+#[test]
+fn an_object_is_wanted_until_the_last_registration_for_it_has_no_callback() {
+    let registry = fixture();
+    let wanted = |object| registry.event(0).unwrap().is_wanted(object);
+    let one = register(registry, 0, 7, CbSafety::NONE, |_| ());
+    let two = register(registry, 0, 7, CbSafety::THREAD_SAFE, |_| ());
+    assert!(wanted(7) && registry.event(0).unwrap().is_in_turn());
+    registry.event_register_callback(one, CbSafety::NONE, &Hints::new(), 0, None).unwrap();
+    assert!(wanted(7) && !registry.event(0).unwrap().is_in_turn());
+    registry.event_handle_free(two, 0, None).unwrap();
+    assert!(!wanted(7));
+    registry.event_handle_free(one, 0, None).unwrap();
+    assert!(!wanted(7));
+}
+
+#[test]
 fn a_count_of_losses_saturates() {
     let registry = fixture();
     let log: Log<String> = Log::default();

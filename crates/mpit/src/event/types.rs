@@ -1,11 +1,13 @@
 //! Event types: what an event tells, and who wants to hear it.
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::Hints;
 use super::registration::Registration;
 use crate::codes::{Bind, Datatype, Error, Result, Verbosity};
 use crate::enumeration::Enumeration;
+use crate::free_list::FreeList;
 use crate::registry::{Registry, index};
 
 /// Largest payload of an event in bytes.
@@ -139,6 +141,50 @@ pub struct EventType {
     pub(super) in_turn: AtomicBool,
     /// The list of slots that were ever used for registrations; null if none.
     pub(super) first: AtomicPtr<Registration>,
+    /// Those of them that no registration has.
+    pub(super) free: FreeList,
+    interests: Mutex<Interests>,
+}
+
+/// What a registration adds to what is wanted of its event type.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Interested {
+    /// Nothing: it has no callback, or is no more.
+    #[default]
+    Nothing,
+    /// It has callbacks for these objects.
+    Of {
+        /// Their bits.
+        bits: u64,
+        /// A callback need not be thread-safe.
+        in_turn: bool,
+    },
+}
+
+/// How many registrations want what.
+struct Interests {
+    every_object: usize,
+    objects: [usize; 64],
+    in_turn: usize,
+}
+
+impl Interests {
+    const NONE: Self = Self { every_object: 0, objects: [0; 64], in_turn: 0 };
+
+    fn count(&mut self, interested: Interested, change: impl Fn(&mut usize)) {
+        let Interested::Of { bits, in_turn } = interested else { return };
+        let count = match bits {
+            u64::MAX => Some(&mut self.every_object),
+            _ => self.objects.get_mut(bits.trailing_zeros() as usize),
+        };
+        count.into_iter().chain(in_turn.then_some(&mut self.in_turn)).for_each(change);
+    }
+
+    fn wanted(&self) -> u64 {
+        let bits = self.objects.iter().enumerate().filter(|(_, count)| **count != 0);
+        let objects = bits.fold(0, |all, (bit, _)| all | 1 << bit);
+        if self.every_object != 0 { u64::MAX } else { objects }
+    }
 }
 
 /// The bit of an object in [`EventType::wanted`].
@@ -170,6 +216,16 @@ impl EventType {
     #[inline]
     pub fn is_in_turn(&self) -> bool {
         self.in_turn.load(Ordering::Acquire)
+    }
+
+    /// A registration wants something else than it did.
+    pub(super) fn refresh(&self, registration: &Registration) {
+        let mut interests = self.interests.lock().unwrap_or_else(PoisonError::into_inner);
+        let (before, now) = registration.change_of_interest();
+        interests.count(before, |count| *count = count.saturating_sub(1));
+        interests.count(now, |count| *count += 1);
+        self.wanted.store(interests.wanted(), Ordering::Release);
+        self.in_turn.store(interests.in_turn != 0, Ordering::Release);
     }
 
     pub(super) fn check_object(&self, object: u64) -> Result<()> {
@@ -208,8 +264,18 @@ impl Registry {
         let name = info.name.clone();
         let _adding = self.adding();
         let index = self.events.len();
-        let (wanted, in_turn, first) = (AtomicU64::new(0), AtomicBool::new(false), AtomicPtr::default());
-        self.events.add(&name, 0, EventType { info, check, interest, index, wanted, in_turn, first })?;
+        let event = EventType {
+            info,
+            check,
+            interest,
+            index,
+            wanted: AtomicU64::new(0),
+            in_turn: AtomicBool::new(false),
+            first: AtomicPtr::default(),
+            free: FreeList::new(),
+            interests: Mutex::new(Interests::NONE),
+        };
+        self.events.add(&name, 0, event)?;
         self.changed();
         Ok(index)
     }

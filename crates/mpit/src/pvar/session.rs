@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::handle::{Body, PvarHandleData, PvarInline};
 use super::measured::Measured;
@@ -16,6 +16,28 @@ use crate::word::{PvarWord, SessionWord};
 #[derive(Default)]
 pub(crate) struct Session {
     attachment: Mutex<Option<Arc<dyn Any + Send + Sync>>>,
+    /// For freeing it, without looking at the handles of all sessions.
+    handles: Arc<Mutex<Handles>>,
+}
+
+/// Slots and generations of the handles that a session got; of those that were freed one by one some may be left.
+#[derive(Default)]
+struct Handles {
+    known: Vec<(usize, u32)>,
+    /// When `known` is as long as this, those that are no more are taken out.
+    limit: usize,
+}
+
+impl Handles {
+    const FEW: usize = 16;
+
+    fn add(&mut self, handle: (usize, u32), is_live: impl Fn(usize, u32) -> bool) {
+        if self.known.len() >= self.limit {
+            self.known.retain(|(index, generation)| is_live(*index, *generation));
+            self.limit = Self::FEW.max(2 * self.known.len());
+        }
+        self.known.push(handle);
+    }
 }
 
 impl Occupant<()> for Session {
@@ -39,11 +61,14 @@ impl Registry {
     /// [`Error::INVALID_SESSION`].
     pub fn pvar_session_free(&self, session: SessionWord) -> Result<()> {
         let pinned = self.pin_session(session)?;
+        let handles = Arc::clone(&pinned.handles);
         if !self.sessions.remove(pinned) {
             return Err(Error::INVALID_SESSION);
         }
-        for handle in self.session_handles(session) {
-            self.pvar_handles.remove(handle);
+        // Freeing runs a provider's code, which may well come back here: not under the lock.
+        let handles = std::mem::take(&mut *handles.lock().unwrap_or_else(PoisonError::into_inner));
+        for (index, generation) in handles.known {
+            let _ = self.pvar_handles.pin(index, generation).map(|handle| self.pvar_handles.remove(handle));
         }
         Ok(())
     }
@@ -114,6 +139,10 @@ impl Registry {
         let data = PvarHandleData::new(pvar, object, body(pvar, object, &pinned)?);
         let count = data.count();
         let word = self.insert_handle(session, pvar, data)?;
+        let is_live = |index, generation| {
+            self.pvar_handles.slot(index).is_some_and(|slot| slot.state.is_live(generation))
+        };
+        pinned.handles.lock().unwrap_or_else(PoisonError::into_inner).add(word, is_live);
         // A session freed in the meantime has not seen this handle.
         if let Err(error) = self.check_session(session) {
             let _ = self.pvar_handles.pin(word.0, word.1).map(|handle| self.pvar_handles.remove(handle));

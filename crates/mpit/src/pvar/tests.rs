@@ -186,6 +186,25 @@ fn a_freed_session_takes_its_handles_along() {
 }
 
 #[test]
+fn freeing_a_session_looks_at_its_own_handles_only_however_many_it_had() {
+    let registry = Registry::new();
+    let index = registry.add_pvar(counter("calls"), AtomicU64::new(0)).unwrap();
+    let other = registry.pvar_session_create().unwrap();
+    (0..1000).for_each(|_| _ = registry.pvar_handle_alloc(other, index, 0).unwrap());
+    let session = registry.pvar_session_create().unwrap();
+    for _ in 0..1000 {
+        let (handle, _) = registry.pvar_handle_alloc(session, index, 0).unwrap();
+        registry.pvar_handle_free(session, handle).unwrap();
+    }
+    registry.pvar_handle_alloc(session, index, 0).unwrap();
+    let before = crate::table::looked();
+    registry.pvar_session_free(session).unwrap();
+    let looked = crate::table::looked() - before;
+    assert!(looked <= 64, "{looked} looks at slots");
+    assert_eq!(registry.pvar_usage(), (1, 1000));
+}
+
+#[test]
 fn a_level_is_current_while_it_runs_and_stays_when_stopped() {
     let gauge = Arc::new(Gauge::new());
     gauge.set(4);

@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use crate::free_list::{FreeLink, FreeList};
 use crate::table::SlotTable;
 
 const FREE: u32 = 0;
@@ -20,6 +21,7 @@ pub(crate) struct Watcher {
     element: AtomicU32,
     object: AtomicU64,
     pub(crate) extreme: AtomicU64,
+    free: FreeLink,
 }
 
 impl Watcher {
@@ -51,6 +53,8 @@ pub struct WatchList {
     /// Threads walking over the list.
     walking: AtomicU32,
     watchers: SlotTable<Watcher>,
+    /// Watchers in the state [`FREE`] that were once used.
+    free: FreeList,
     adding: Mutex<()>,
     changed: fn(),
 }
@@ -74,6 +78,7 @@ impl WatchList {
             listening: AtomicU32::new(0),
             walking: AtomicU32::new(0),
             watchers: SlotTable::new(),
+            free: FreeList::new(),
             adding: Mutex::new(()),
         }
     }
@@ -110,16 +115,23 @@ impl WatchList {
     /// Adds a watcher that does not listen yet.
     pub(crate) fn add(&self, object: u64, element: u32) -> Option<usize> {
         let _adding = self.adding.lock().unwrap_or_else(PoisonError::into_inner);
-        // A walker may have read a freed watcher's old object just now: reuse only when nobody walks.
-        let quiet = self.walking.fetch_add(0, Ordering::AcqRel) == 0;
-        let is_free = |w: &Watcher| w.state.load(Ordering::Acquire) == FREE;
-        let reused = if quiet { self.watchers.iter().position(is_free) } else { None };
-        let at = reused.or_else(|| self.watchers.grow())?;
+        let at = self.reusable().or_else(|| self.watchers.grow())?;
         let watcher = self.watchers.get(at)?;
         watcher.object.store(object, Ordering::Relaxed);
         watcher.element.store(element, Ordering::Relaxed);
         watcher.state.store(IDLE, Ordering::Release);
         Some(at)
+    }
+
+    /// A freed watcher. Under the lock.
+    fn reusable(&self) -> Option<usize> {
+        let at = self.free.pop(|at| self.watchers.get(at).map(|watcher| &watcher.free))?;
+        // A walker may have read its old object just now: reuse only when nobody walks. Whoever begins later sees it free.
+        if self.walking.fetch_add(0, Ordering::AcqRel) == 0 {
+            return Some(at);
+        }
+        self.free.push(at, &self.watchers.get(at)?.free);
+        None
     }
 
     /// Begins to listen. Async-signal-safe, as all below.
@@ -132,19 +144,26 @@ impl WatchList {
     }
 
     pub(crate) fn ignore(&self, at: usize) {
-        self.leave(at, IDLE);
+        let _ = self.leave(at, IDLE);
     }
 
     pub(crate) fn remove(&self, at: usize) {
-        self.leave(at, FREE);
+        if self.leave(at, FREE) != FREE
+            && let Some(watcher) = self.watchers.get(at)
+        {
+            self.free.push(at, &watcher.free);
+        }
     }
 
-    fn leave(&self, at: usize, state: u32) {
-        let Some(watcher) = self.watchers.get(at) else { return };
-        if watcher.state.swap(state, Ordering::AcqRel) >= HIGH {
+    /// Gives the state that it had.
+    fn leave(&self, at: usize, state: u32) -> u32 {
+        let Some(watcher) = self.watchers.get(at) else { return FREE };
+        let before = watcher.state.swap(state, Ordering::AcqRel);
+        if before >= HIGH {
             self.listening.fetch_sub(1, Ordering::SeqCst);
             (self.changed)();
         }
+        before
     }
 }
 
@@ -187,5 +206,19 @@ mod tests {
         list.remove(at);
         assert!(!list.is_watched());
         assert_eq!(list.add(1, 0), Some(at));
+        assert_eq!(list.add(1, 0), Some(at + 1));
+    }
+
+    #[test]
+    fn adding_a_watcher_does_not_look_at_all_others() {
+        let list = WatchList::new();
+        let before = crate::table::looked();
+        for round in 0..3 {
+            let added: Vec<_> = (0..1000).map(|object| list.add(object, 0).unwrap()).collect();
+            assert!(added.iter().all(|&at| at < 1000), "round {round}: no watcher was used again");
+            added.iter().for_each(|&at| list.remove(at));
+        }
+        let looked = crate::table::looked() - before;
+        assert!(looked <= 3 * 1000 * 8, "{looked} looks at slots");
     }
 }

@@ -210,8 +210,31 @@ static int has_cycle(int index)
     return found;
 }
 
+/* How many of `total` variables or event types no category has. */
+static int outside(enum content what, int total)
+{
+    char *inside = calloc((size_t) total + 1, 1);
+    int left = total;
+    for (int i = 0, n = category_count(); i < n; i++) {
+        struct category c;
+        int *members;
+        if (query(i, &c) != MPI_SUCCESS)
+            continue;
+        members = calloc((size_t) c.counts[what] + 1, sizeof *members);
+        if (fetch(what, i, c.counts[what], members) == MPI_SUCCESS)
+            for (int k = 0; k < c.counts[what]; k++)
+                if (members[k] >= 0 && members[k] < total && !inside[members[k]]++)
+                    left--;
+        free(members);
+    }
+    free(inside);
+    return left;
+}
+
 static void check_tree(void)
 {
+    int no_cvars, no_pvars, has_layer;
+    struct pvar p;
     int cyclic = 0, subs = 0, pvars = 0, events = 0, cvars = 0;
     struct category c;
     memset(colour, 0, sizeof colour);
@@ -227,6 +250,11 @@ static void check_tree(void)
     CHECK("CA-22", subs > 0, "there is a tree of categories");
     CHECKF("CA-23", pvars > 0 && cvars > 0 && events > 0, "variables and event types are in categories",
            "%d pvars, %d cvars, %d events", pvars, cvars, events);
+    has_layer = pvar_query(0, &p) == MPI_SUCCESS && is_own(p.name);
+    no_cvars = outside(CVARS, cvar_count());
+    no_pvars = outside(PVARS, pvar_count());
+    CHECKF("CA-33", !has_layer || !(no_cvars + no_pvars), "every variable is in a category",
+           "%d cvars, %d pvars are not", no_cvars, no_pvars);
 }
 
 static struct { char name[64]; int counts[CONTENTS], first[CONTENTS][8]; } *known;

@@ -1,6 +1,6 @@
 /* Variables are bound to objects of a session, in a program that never calls MPI_Init: there is no MPI_COMM_WORLD then, and handles on it
- * are refused (Intel MPI says all the same that it is initialised). Prints FAIL and ends with 1 if that does not hold. How many
- * messages wait is not asked: ranks that never call MPI_Init do not find each other's images. */
+ * are refused (Intel MPI says all the same that it is initialised). How many messages wait is known as in any other program.
+ * Prints FAIL and ends with 1 if that does not hold. */
 #include <mpi.h>
 #include <mpiscope/mpi_t.h>
 
@@ -43,6 +43,34 @@ static long long sent(MPI_T_pvar_session in, MPI_Comm comm, int to)
     return (long long) by_peer[to];
 }
 
+/* How many of two messages from rank 0 the queue of rank 1 has before, and after they are received. */
+static int waiting(MPI_T_pvar_session in, MPI_Comm comm, int rank)
+{
+    MPI_T_pvar_handle handle;
+    int index, count, data = 0;
+    unsigned long long before = 99, after = 99;
+    if (rank == 0) {
+        for (int i = 0; i < 2; i++)
+            MPI_Send(&data, 1, MPI_INT, 1, 7, comm);
+        MPI_Barrier(comm);
+        MPI_Barrier(comm);
+        return 1;
+    }
+    MPI_Barrier(comm);
+    if (MPI_T_pvar_get_index("MPI_T_UMQ_LENGTH", MPI_T_PVAR_CLASS_LEVEL, &index) != MPI_SUCCESS
+        || MPI_T_pvar_handle_alloc(in, index, &comm, &handle, &count) != MPI_SUCCESS || count != 1)
+        return 0;
+    MPI_T_pvar_read(in, handle, &before);
+    for (int i = 0; i < 2; i++)
+        MPI_Recv(&data, 1, MPI_INT, 0, 7, comm, MPI_STATUS_IGNORE);
+    MPI_T_pvar_start(in, handle);
+    MPI_T_pvar_read(in, handle, &after);
+    MPI_T_pvar_handle_free(in, &handle);
+    /* What another rank did on a communicator that it has freed is not counted any more. */
+    MPI_Barrier(comm);
+    return before == 2 && after == 0;
+}
+
 int main(void)
 {
     int provided, world = 0, rank;
@@ -63,6 +91,8 @@ int main(void)
     MPI_Initialized(&world);
     check(world || !opens(in, MPI_COMM_WORLD, &handle), "a session has no MPI_COMM_WORLD");
     check(sent(in, comm, 1 - rank) == (rank == 0 ? 2 : 0), "a variable is bound to a communicator of a session, and has its value");
+
+    check(waiting(in, comm, rank), "it is known how many messages wait for a rank of a session");
 
     MPI_Group_free(&group);
     freed = comm;

@@ -34,10 +34,11 @@ impl Shared {
             Some(dir) => dir.join(".mpiscope-hosts"),
             None => cache()?.join("mpiscope-hosts"),
         };
-        let job = format!("{:016x}", super::super::hash(key.as_bytes()));
+        let job = format!("{:016x}", mpiscope_job::runtime::hash(key.as_bytes()));
         let folder = own(base).and_then(|base| own(base.join(job)))?;
         let here = HostIdentity::here();
-        let file = folder.join(format!("{:016x}{SUFFIX}", super::super::hash(here.key().as_bytes())));
+        let file =
+            folder.join(format!("{:016x}{SUFFIX}", mpiscope_job::runtime::hash(here.key().as_bytes())));
         Ok(Self { folder, file })
     }
 

@@ -3,10 +3,10 @@
 use super::several::Jobs;
 use super::{Elsewhere, missing, open, who_else, words};
 use crate::base::parallel;
-use crate::jobs::acquire::{Hosts, SystemHosts, Whom, same_host};
+use crate::jobs::acquire::{Error, Hosts, SystemHosts, Whom, same_host};
 use crate::jobs::evidence::Evidence;
-use crate::jobs::job::NONE_HERE;
 use crate::jobs::job::{Job, Parts};
+use crate::jobs::refusal::Refusal;
 use crate::observation::Observation;
 use crate::sources::host_identity::HostIdentity;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,7 @@ pub fn join(job: &mut Job, parts: &Parts, hosts: &SystemHosts, pause: Duration, 
     for _ in 0..MOST_ROUNDS {
         let answers = parallel::ask(&next, |host| {
             let bytes = hosts.remote().output(host, &words(&parts.name, pause, stacks), pause);
-            open(host, &bytes.map_err(|why| why.to_string())?)
+            open(host, &bytes?)
         });
         for (host, answer) in next.drain(..).zip(answers) {
             all.take_in(job, host, answer);
@@ -76,12 +76,14 @@ impl Gathering {
         new
     }
 
-    fn take_in(&mut self, job: &mut Job, host: String, answer: Result<Evidence, String>) {
+    fn take_in(&mut self, job: &mut Job, host: String, answer: Result<Evidence, Error>) {
         self.asked.insert(host.clone(), answer.is_ok());
         let Evidence { manifest, job: there, .. } = match answer {
             Ok(answer) => answer,
-            Err(why) if why.contains(NONE_HERE) => return self.ended = true,
-            Err(why) if self.jobs.add_named(&host, &why) => return,
+            Err(Error::Refused { refusal: Refusal::NoneHere, .. }) => return self.ended = true,
+            Err(Error::Refused { refusal: Refusal::SeveralHere { jobs, .. }, .. }) => {
+                return self.jobs.add_named(&host, &jobs);
+            }
             Err(why) => return self.failures.push(format!("{why}; its ranks are missing")),
         };
         // A host that has two names is asked twice, and counts once.

@@ -5,11 +5,6 @@ use crate::jobs::acquire::LastStage;
 use crate::jobs::job::Job;
 use std::collections::BTreeSet;
 
-/// What a host says on which several jobs are meant by what it was asked for; their names follow.
-pub const SEVERAL_HERE: &str = "several jobs run here; name one:";
-/// Words beside names in that line.
-const OTHER_WORDS: [&str; 4] = ["mpiscope", "save", "|", "FILE"];
-
 /// The MPI jobs that hosts know of.
 #[derive(Debug, Default)]
 pub struct Jobs(Vec<One>);
@@ -36,12 +31,9 @@ impl Jobs {
         self.join(host, &job.name, worlds, false);
     }
 
-    /// Several, as a host says that was asked for one; whether it says that.
-    pub fn add_named(&mut self, host: &str, said: &str) -> bool {
-        let Some((_, names)) = said.split_once(SEVERAL_HERE) else { return false };
-        let names = names.split_whitespace().filter(|word| !OTHER_WORDS.contains(word));
-        names.for_each(|name| self.join(host, name, BTreeSet::new(), true));
-        true
+    /// Several, as a host says that was asked for one.
+    pub fn add_named(&mut self, host: &str, names: &[String]) {
+        names.iter().for_each(|name| self.join(host, name, BTreeSet::new(), true));
     }
 
     fn join(&mut self, host: &str, name: &str, worlds: BTreeSet<String>, certain: bool) {
@@ -113,12 +105,11 @@ mod tests {
         let mut jobs = Jobs::default();
         jobs.join("n1", "a", worlds(&["w"]), false);
         jobs.join("n3", "b", worlds(&["v"]), false);
-        assert!(!jobs.add_named("n2", "no process of the job is here"));
-        assert!(jobs.add_named("n2", &format!("n2: {SEVERAL_HERE} mpiscope save a | b FILE")));
+        jobs.add_named("n2", &["a", "b"].map(str::to_owned));
         let said = "slurm:7 is several MPI jobs; name one: slurm:7:a on n1, n2, slurm:7:b on n3, n2";
         assert_eq!(jobs.several("slurm:7").as_deref(), Some(said));
         let mut jobs = Jobs::default();
-        assert!(jobs.add_named("n2", &format!("n2: {SEVERAL_HERE} mpiscope save a | b FILE")));
+        jobs.add_named("n2", &["a", "b"].map(str::to_owned));
         assert!(jobs.several("slurm:7").is_some());
     }
 }

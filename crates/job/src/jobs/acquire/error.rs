@@ -1,5 +1,6 @@
 //! Why processes cannot be acquired.
 
+use crate::jobs::refusal::Refusal;
 use std::path::PathBuf;
 
 /// Each text ends with the next thing to try.
@@ -35,6 +36,10 @@ pub enum Error {
     #[error("host {host}: {why}")]
     #[allow(missing_docs)]
     Remote { host: String, why: String },
+    /// Another host was asked, and has nothing to give.
+    #[error("host {host}: {refusal}")]
+    #[allow(missing_docs)]
+    Refused { host: String, refusal: Refusal },
     /// Another host was asked, and its time was over.
     #[error("host {host}: it did not answer within {seconds} s")]
     #[allow(missing_docs)]

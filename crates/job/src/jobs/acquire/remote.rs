@@ -4,6 +4,7 @@ use super::Error;
 use super::way::Way;
 use crate::base::quantity;
 use crate::base::time_limit::{self, MOST_BYTES, Outcome};
+use crate::jobs::refusal::Refusal;
 use crate::jobs::started_by::StartedBy;
 use serde::de::DeserializeOwned;
 use std::env;
@@ -108,6 +109,9 @@ impl Remote {
     /// What went wrong on the way to a host is mended by other means than what went wrong there.
     fn failed(&self, host: &str, why: String, outcome: &Outcome) -> Error {
         let host = host.to_owned();
+        if let Some(refusal) = Refusal::said_in(&outcome.stderr) {
+            return Error::Refused { host, refusal };
+        }
         let refused = outcome.status.and_then(|status| status.code()) == Some(NO_CONNECTION);
         match self.way.trial(&host) {
             Some(trial) if refused => Error::Unreached { host, why, trial },
@@ -247,6 +251,17 @@ mod tests {
         let launched =
             said("echo 'mpiscope: no job' >&2; echo 'srun: error: n3: task 0: Exited' >&2; exit 2");
         assert!(launched.ends_with("host n3: no job"), "{launched}");
+    }
+
+    #[test]
+    fn a_host_that_has_nothing_is_recognised_whatever_its_words_are() {
+        let script =
+            "echo 'mpiscope-refusal {\"code\":\"none-here\"}' >&2; echo 'mpiscope: nobody' >&2; exit 2";
+        let shell = ["sh", "-c", script, "{host}"].map(str::to_owned).to_vec();
+        let remote =
+            Remote { way: Way::Shell(Ok(shell)), program: "0".into(), limit: Duration::from_secs(60) };
+        let error = remote.output("n3", &[], Duration::ZERO).unwrap_err();
+        assert!(matches!(error, Error::Refused { refusal: Refusal::NoneHere, .. }), "{error}");
     }
 
     #[test]

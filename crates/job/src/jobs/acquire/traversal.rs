@@ -6,8 +6,8 @@ use super::mpi2dd::{self, Block};
 use super::{Acquired, Entry, Error, Hosts, ProcessLocation, Users, mpir};
 use crate::base::parallel;
 use crate::base::rankset::RankSet;
-use crate::jobs::job::NONE_HERE;
 use crate::jobs::other_worlds::Connected;
+use crate::jobs::refusal::Refusal;
 use mpiscope_target::{Core, Target};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -408,7 +408,7 @@ impl<'a> Walk<'a> {
             match answer {
                 Ok(found) => self.take_in(host, found),
                 // All ranks there have ended.
-                Err(error) if whom.pids.is_empty() && error.to_string().contains(NONE_HERE) => {}
+                Err(Error::Refused { refusal: Refusal::NoneHere, .. }) if whom.pids.is_empty() => {}
                 Err(error) => {
                     if matches!(error, Error::TimedOut { .. } | Error::Unreached { .. }) {
                         self.lost.insert(host.clone());

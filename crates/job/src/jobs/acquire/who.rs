@@ -2,6 +2,7 @@
 
 use super::{Entry, ProcessLocation};
 use crate::sources::image_source::open_fd;
+use mpiscope_image::derive::members;
 use mpiscope_image::layout::{Process, SectionKind, State};
 use mpiscope_image::{Image, Source};
 use std::os::fd::OwnedFd;
@@ -52,10 +53,10 @@ impl WhoIs {
         let stage = LastStage::of(image)?;
         let table = image.table::<Process>(SectionKind::PROCESS).ok()?;
         let facts = image.get::<Process>(&table, 0).ok()?.value;
-        let (rank, size) = (facts.rank.get(), facts.size.get());
+        let size = facts.size.get();
         let entry = Entry {
             world: if stage == LastStage::Starting { String::new() } else { facts.world.text().into_owned() },
-            rank: Some(rank).filter(|rank| *rank != u32::MAX && (size != 0 || *rank != 0)),
+            rank: members::own_rank(&facts),
             place: ProcessLocation { host: facts.host.text().into_owned(), pid: facts.pid.get() },
             executable: facts.executable.text().into_owned().into(),
             spawned: None,

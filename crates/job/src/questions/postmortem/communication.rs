@@ -4,8 +4,9 @@ use crate::model::objects::Request;
 use crate::model::rank::Rank;
 use crate::questions::process_file::Dead;
 use mpiscope_image::Source;
+use mpiscope_image::derive::live;
 use mpiscope_image::layout::SectionKind;
-use mpiscope_image::objects::{Flag, Head, Life};
+use mpiscope_image::objects::Head;
 use mpiscope_image::traffic::{Entry, Traffic, UNKNOWN_SIZE};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -46,21 +47,22 @@ pub struct LastMessage {
     pub seconds: f64,
 }
 
-/// The requests under way, oldest first.
-pub fn pending<S: Source>(rank: &Rank<'_, S>, dead: &Dead) -> Vec<PendingRequest> {
-    let has = |head: &Head, flag: Flag| head.flags.get() & flag.0 != 0;
-    let open = |head: &Head| {
-        let known = [Life::LIVE, Life::MARKED].contains(&Life(head.life.get()));
-        known && has(head, Flag::ACTIVE) && !has(head, Flag::COMPLETE)
-    };
-    let mut found = Vec::new();
-    let each = rank.objects().each::<Request>(&mut |head| open(head), &mut |request| {
-        if found.len() < MOST_PENDING && !request.is_with_nobody() {
-            found.push(request);
-        }
+/// The requests under way, oldest first. What cannot be shown is said in `notes`.
+pub fn pending<S: Source>(rank: &Rank<'_, S>, dead: &Dead, notes: &mut Vec<String>) -> Vec<PendingRequest> {
+    let open = |head: &Head| live::is_held(head) && live::is_under_way(head);
+    let (mut found, mut further) = (Vec::new(), 0u64);
+    let each = rank.objects().each::<Request>(&mut |head| open(head), &mut |request| match found.len()
+        < MOST_PENDING
+    {
+        _ if request.is_with_nobody() => {}
+        true => found.push(request),
+        false => further += 1,
     });
     // What a damaged table still gives is shown.
-    let _damaged = each;
+    notes.extend(each.err().map(|why| format!("not all of its requests can be read: {why}")));
+    notes.extend(
+        (further > 0).then(|| format!("{further} more requests were under way, which are not listed")),
+    );
     let began = |request: &Request| request.start.as_ref().map_or(0.0, |start| start.seconds);
     found.sort_by(|a, b| began(a).total_cmp(&began(b)));
     let process = rank.process();
@@ -71,30 +73,44 @@ pub fn pending<S: Source>(rank: &Rank<'_, S>, dead: &Dead) -> Vec<PendingRequest
     };
     found.into_iter().map(|request| PendingRequest { age_s: age(&request), request }).collect()
 }
-/// The newest messages of the ledger, newest first.
-pub fn last<S: Source>(rank: &Rank<'_, S>) -> Vec<LastMessage> {
-    read(rank).unwrap_or_default()
+
+/// The newest messages of the ledger, newest first. What cannot be shown is said in `notes`.
+pub fn last<S: Source>(rank: &Rank<'_, S>, notes: &mut Vec<String>) -> Vec<LastMessage> {
+    let (mut messages, mut lost) = (Vec::new(), 0u64);
+    if let Err(why) = read(rank, &mut messages, &mut lost) {
+        notes.push(format!("its last messages cannot be read: {why}"));
+    }
+    notes.extend((lost > 0).then(|| format!("{lost} of its last messages cannot be read")));
+    messages.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    messages
 }
 
-fn read<S: Source>(rank: &Rank<'_, S>) -> Option<Vec<LastMessage>> {
+fn read<S: Source>(
+    rank: &Rank<'_, S>,
+    messages: &mut Vec<LastMessage>,
+    lost: &mut u64,
+) -> Result<(), mpiscope_image::Error> {
     let (image, process) = (rank.image(), rank.process());
-    let totals = image.table::<Traffic>(SectionKind::TRAFFIC).ok()?;
-    let totals = image.get::<Traffic>(&totals, 0).ok()?.value;
+    let totals = image.table::<Traffic>(SectionKind::TRAFFIC)?;
+    if totals.is_empty() {
+        return Ok(());
+    }
+    let totals = image.get::<Traffic>(&totals, 0)?.value;
     let capacity = totals.ledger_capacity.get();
-    let table = image.table::<Entry>(SectionKind::LEDGER).ok()?;
+    let table = image.table::<Entry>(SectionKind::LEDGER)?;
     let comms: HashMap<u64, String> = rank.identities();
     let first = totals.ledger_first.get();
-    let mut messages = Vec::new();
     for (sent, written, ring) in
         [(true, totals.ledger_sent.get(), 0), (false, totals.ledger_received.get(), capacity)]
     {
         for back in 1..=LAST.min(written).min(capacity) {
-            let place = (written - back).checked_rem(capacity)?;
-            let index = first.checked_add(ring)?.checked_add(place)?;
-            let Ok(entry) = image.get::<Entry>(&table, index) else { continue };
-            if entry.torn {
+            let place = (written - back).checked_rem(capacity);
+            let index = place.and_then(|place| first.checked_add(ring)?.checked_add(place));
+            let entry = index.and_then(|index| image.get::<Entry>(&table, index).ok());
+            let Some(entry) = entry.filter(|entry| !entry.torn) else {
+                *lost += 1;
                 continue;
-            }
+            };
             let entry = entry.value;
             let began = process.clock.ns_at(entry.posted.get());
             messages.push(LastMessage {
@@ -108,6 +124,35 @@ fn read<S: Source>(rank: &Rank<'_, S>) -> Option<Vec<LastMessage>> {
             });
         }
     }
-    messages.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
-    Some(messages)
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Process;
+    use crate::base::clock::Moment;
+    use crate::model::locate::NoSymbols;
+    use crate::model::rank::SymbolContext;
+    use crate::sources::image_source::open_fd;
+    use crate::test_image::TestImage;
+
+    fn told(sample: &TestImage) -> Vec<String> {
+        let image = open_fd(sample.fd.try_clone().unwrap(), "sample").unwrap();
+        let process = Process::read(&image, Some(Moment::now())).unwrap();
+        let (context, mut notes) = (SymbolContext::new(&process, &NoSymbols), Vec::new());
+        assert!(last(&Rank::new(&image, &process, &context), &mut notes).is_empty());
+        notes
+    }
+
+    #[test]
+    fn messages_that_cannot_be_read_are_said_and_none_are_no_loss() {
+        let sample = TestImage::new("ledger", 0, 2);
+        assert!(told(&sample).is_empty(), "none were recorded");
+        let (_, traffic) = sample.writer.new_record::<Traffic>(SectionKind::TRAFFIC, 1).unwrap();
+        assert!(told(&sample).is_empty(), "there were none");
+        traffic.ledger_capacity.set(4);
+        traffic.ledger_sent.set(3);
+        assert_eq!(told(&sample), ["3 of its last messages cannot be read"]);
+    }
 }

@@ -97,8 +97,8 @@ impl Death {
         let (observation, pending, messages) = kept.look(symbols, |rank| {
             (
                 observe(rank, &AtDeath { file: &kept, words: symbolizer }),
-                communication::pending(rank, dead),
-                communication::last(rank),
+                communication::pending(rank, dead, &mut notes),
+                communication::last(rank, &mut notes),
             )
         });
         Ok(Self {

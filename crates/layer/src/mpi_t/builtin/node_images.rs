@@ -184,7 +184,7 @@ impl Neighbour {
         };
         let before = other.seq.get();
         fence(Ordering::Acquire);
-        let (said, rank, same) = (said(other), other.rank.get(), other.world.0 == own.world.0);
+        let (said, rank, same) = (said(other), other.rank.get(), other.world == own.world);
         fence(Ordering::Acquire);
         match said && before.is_multiple_of(2) && other.seq.get() == before {
             false => UNKNOWN,
@@ -222,7 +222,8 @@ impl Neighbour {
         let header = self.records().header();
         seals >= 0
             && seals & libc::F_SEAL_SHRINK != 0
-            && header.is_some_and(|h| h.magic == MAGIC && h.version.get() == VERSION)
+            && header
+                .is_some_and(|h| h.magic.get() == u64::from_ne_bytes(MAGIC) && h.version.get() == VERSION)
     }
 
     fn process(&self) -> Option<&'static Process> {

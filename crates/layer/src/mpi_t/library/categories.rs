@@ -1,4 +1,5 @@
-//! The library's categories, below one that holds all of them.
+//! The library's categories, below one that holds all of them, and the variables that the library has put into none
+//! (`I_MPI_STATS` of Intel MPI; those that components of Open MPI have lost): who goes through the categories finds all.
 #![allow(unsafe_code)]
 
 use super::native;
@@ -33,7 +34,8 @@ impl Known {
         pvars: &[Option<usize>],
         events: &[Option<usize>],
     ) {
-        if count > 0 && self.root.is_none() {
+        let has_any = [cvars, pvars, events].iter().any(|all| all.iter().any(Option::is_some));
+        if (count > 0 || has_any) && self.root.is_none() {
             let name = "MPI library";
             let library = process::record().map(|process| process.library.text().into_owned());
             let desc = format!("Variables of the MPI library itself: {}", library.unwrap_or_default());
@@ -47,15 +49,22 @@ impl Known {
             }
         }
         let mut inner = vec![false; described.len()];
+        let mut outside = Outside { cvars: cvars.to_vec(), pvars: pvars.to_vec(), events: events.to_vec() };
         for ((index, ours), described) in (0..).zip(&self.ours).zip(&described) {
             let (Some(ours), Some(described)) = (ours, described) else { continue };
             let [of_cvars, of_pvars, of_categories] = described.members;
-            add(*ours, members(native::category_get_cvars, index, of_cvars), cvars, Member::Cvar);
-            add(*ours, members(native::category_get_pvars, index, of_pvars), pvars, Member::Pvar);
+            let of_cvars = members(native::category_get_cvars, index, of_cvars);
+            let of_pvars = members(native::category_get_pvars, index, of_pvars);
+            forget(&mut outside.cvars, &of_cvars);
+            forget(&mut outside.pvars, &of_pvars);
+            add(*ours, of_cvars, cvars, Member::Cvar);
+            add(*ours, of_pvars, pvars, Member::Pvar);
             let mut of_events = 0;
             // SAFETY: a category of the library, a place for the answer; older libraries have no such function.
             if unsafe { native::category_get_num_events(index, &mut of_events) }.is_ok() {
-                add(*ours, members(native::category_get_events, index, of_events), events, Member::Event);
+                let of_events = members(native::category_get_events, index, of_events);
+                forget(&mut outside.events, &of_events);
+                add(*ours, of_events, events, Member::Event);
             }
             let below = members(native::category_get_categories, index, of_categories);
             for child in &below {
@@ -71,6 +80,30 @@ impl Known {
                 // A failure would be one of ours; the category is there all the same.
                 let _ = REGISTRY.add_to_category(root, Member::Category(*ours));
             }
+        }
+        outside.members().for_each(|member| _ = REGISTRY.add_to_category(root, member));
+    }
+}
+
+/// What is in no category of the library: ours, by the library's index.
+struct Outside {
+    cvars: Vec<Option<usize>>,
+    pvars: Vec<Option<usize>>,
+    events: Vec<Option<usize>>,
+}
+
+impl Outside {
+    fn members(self) -> impl Iterator<Item = Member> {
+        let cvars = self.cvars.into_iter().flatten().map(Member::Cvar);
+        let pvars = self.pvars.into_iter().flatten().map(Member::Pvar);
+        cvars.chain(pvars).chain(self.events.into_iter().flatten().map(Member::Event))
+    }
+}
+
+fn forget(outside: &mut [Option<usize>], members: &[usize]) {
+    for member in members {
+        if let Some(entry) = outside.get_mut(*member) {
+            *entry = None;
         }
     }
 }

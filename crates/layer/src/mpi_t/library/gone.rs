@@ -5,19 +5,62 @@
 //! a value is, and where it came from.
 //!
 //! Performance variables of Open MPI's components are code of the component, which runs when a handle is made, read or
-//! freed, and looks at what the component made in `MPI_Init`. So they are out of reach before and after.
+//! freed, and looks at what the component made in `MPI_Init`. So they are out of reach before and after; and those of a
+//! transport (`mtl_psm2_…` of Open MPI 4.1) for ever, if it was not selected: they look at what only a selected one makes.
 #![allow(unsafe_code)]
 
 use crate::interpose::resolver;
 use crate::mpi_t::lifecycle;
 use mpi_abi::AbiKind;
 use mpit::Provenance;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
 /// Can the library's performance variables be used now?
 pub fn pvars_usable() -> bool {
     resolver::abi() != Some(AbiKind::OPENMPI) || lifecycle::is_up()
+}
+
+/// Is this a performance variable of a transport that Open MPI has not selected?
+pub fn is_unselected(pvar: &str) -> bool {
+    if resolver::abi() != Some(AbiKind::OPENMPI) || !pvar.starts_with("mtl_") {
+        return false;
+    }
+    match selected_transport() {
+        Transport::Unknown => false,
+        Transport::None => true,
+        Transport::Named(name) => !is_of(pvar, &name),
+    }
+}
+
+enum Transport {
+    Unknown,
+    None,
+    /// As the variables of it begin: `mtl_psm2`.
+    Named(String),
+}
+
+fn is_of(pvar: &str, component: &str) -> bool {
+    pvar.strip_prefix(component).is_some_and(|rest| rest.starts_with('_'))
+}
+
+/// The transport that the library's messages go through. Its module is an object with the name of the component.
+fn selected_transport() -> Transport {
+    let Some(place) = resolver::symbol(c"ompi_mtl") else { return Transport::Unknown };
+    // SAFETY: a pointer variable of the library, which `MPI_Init` has set.
+    let module = unsafe { place.cast::<*const c_void>().read() };
+    if module.is_null() {
+        return Transport::None;
+    }
+    // SAFETY: nothing but pointers, for which zero is a value.
+    let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: any address may be asked for; a place for the answer.
+    if unsafe { libc::dladdr(module, &mut found) } == 0 || found.dli_sname.is_null() {
+        return Transport::Unknown;
+    }
+    // SAFETY: a name in the symbol table of an object that is loaded.
+    let name = unsafe { CStr::from_ptr(found.dli_sname) }.to_string_lossy();
+    name.strip_prefix("ompi_").map_or(Transport::Unknown, |name| Transport::Named(name.to_owned()))
 }
 
 /// `mca_base_var_get_value`: index, address of the value, source, file.
@@ -67,6 +110,13 @@ fn is_mapped(address: *const c_void) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_variable_of_a_transport_is_known_by_the_name_of_its_component() {
+        assert!(is_of("mtl_psm2_rx_user_bytes", "mtl_psm2"));
+        assert!(!is_of("mtl_psm2_rx_user_bytes", "mtl_psm"));
+        assert!(!is_of("mtl_psm2_rx_user_bytes", "mtl_ofi"));
+    }
 
     #[test]
     fn unmapped_memory_is_told_from_mapped() {

@@ -4,8 +4,7 @@
 //! is kept for each such variable, in a session of our own, from the first time that a tool asks for one; what it
 //! reads is a total that only grows, and each tool's handle keeps its own place in it.
 
-use super::gone;
-use super::pvar::{Handle, Session};
+use super::pvar::{Handle, Session, can_open};
 use crate::mpi_t::bound::Life;
 use mpit::{Bind, Binding, Datatype, Error, Instrument, PvarHandle, PvarSpec, Result, Unit};
 use std::ffi::c_int;
@@ -18,6 +17,7 @@ const SMALL: usize = 64;
 
 /// A total.
 pub struct Total {
+    name: String,
     index: c_int,
     datatype: Datatype,
     handle: OnceLock<Handle>,
@@ -30,9 +30,9 @@ impl Total {
     }
 
     /// The variable with this index of the library.
-    pub fn new(spec: PvarSpec, index: c_int, datatype: Datatype) -> (PvarSpec, Self) {
+    pub fn new(spec: PvarSpec, name: String, index: c_int, datatype: Datatype) -> (PvarSpec, Self) {
         let spec = if datatype == Datatype::DOUBLE { spec.unit(Unit::Scaled(1.0 / PARTS)) } else { spec };
-        (spec, Self { index, datatype, handle: OnceLock::new() })
+        (spec, Self { name, index, datatype, handle: OnceLock::new() })
     }
 
     fn open(&self) -> Option<Handle> {
@@ -56,9 +56,7 @@ impl Total {
 
 impl Instrument for Total {
     fn bind(&self, _object: u64) -> Result<Binding<'_>> {
-        if !gone::pvars_usable() {
-            return Err(Error::INVALID_HANDLE);
-        }
+        can_open(&self.name)?;
         let handle = match self.handle.get() {
             Some(handle) => handle,
             // Of two threads at once one keeps its handle, and the other's is given back.

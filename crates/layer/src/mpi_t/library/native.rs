@@ -7,6 +7,7 @@
 use crate::interpose::resolver;
 use crate::interpose::tls::Tls;
 use crate::mpi_t::codes::codes;
+use crate::mpi_t::raw_text;
 use mpit::{Error, Result};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
@@ -152,12 +153,15 @@ impl Buffer {
 
     /// The string.
     pub fn text(&self) -> String {
-        let text = CStr::from_bytes_until_nul(&self.bytes).map(CStr::to_bytes).unwrap_or_default();
-        String::from_utf8_lossy(text).into_owned()
+        raw_text::keep(self.written()).into_owned()
+    }
+
+    fn written(&self) -> &[u8] {
+        CStr::from_bytes_until_nul(&self.bytes).map(CStr::to_bytes).unwrap_or_default()
     }
 
     fn is_cut(&self) -> bool {
-        self.text().len() + 1 >= self.bytes.len()
+        self.written().len() + 1 >= self.bytes.len()
     }
 }
 

@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Appends the variable with this index of the library; gives ours.
 pub fn append(index: c_int, enumerations: &mut enumeration::Known) -> Option<usize> {
     let (mut spec, native) = describe(index).ok()?;
+    let name = native.name;
     let (datatype, widening) = handles::datatype_of(native.datatype)?;
     if datatype == Datatype::INT
         && let Some(names) = enumerations.get(native.enumeration)
@@ -29,14 +30,15 @@ pub fn append(index: c_int, enumerations: &mut enumeration::Known) -> Option<usi
     }
     let unbound = native.bind == Bind::NO_OBJECT;
     if unbound && native.cumulative && Total::can_measure(datatype) {
-        let (spec, total) = Total::new(spec, index, datatype);
+        let (spec, total) = Total::new(spec, name, index, datatype);
         return REGISTRY.add_pvar(spec.atomic(true), total).ok();
     }
     let spec = spec.atomic(native.atomic);
-    REGISTRY.add_custom_pvar(spec, Variable { bind: native.bind, index, widening, datatype }).ok()
+    REGISTRY.add_custom_pvar(spec, Variable { name, bind: native.bind, index, widening, datatype }).ok()
 }
 
 struct Native {
+    name: String,
     datatype: u64,
     enumeration: Word,
     bind: Bind,
@@ -76,7 +78,7 @@ fn describe(index: c_int) -> Result<(PvarSpec, Native)> {
     let (class, bind) = (codes.class_of(class), codes.bind_of(bind));
     // The registered datatype must be the one shown.
     let shown = handles::datatype_of(datatype).map_or(Datatype::INT, |(shown, _)| shown);
-    let spec = PvarSpec::new(name, class, shown)
+    let spec = PvarSpec::new(name.as_str(), class, shown)
         .desc(desc)
         .verbosity(codes.verbosity_of(verbosity))
         .bind(bind)
@@ -84,7 +86,7 @@ fn describe(index: c_int) -> Result<(PvarSpec, Native)> {
         .continuous(continuous != 0)
         .any_datatype();
     let cumulative = class.is_cumulative();
-    Ok((spec, Native { datatype, enumeration, bind, cumulative, atomic: atomic != 0 }))
+    Ok((spec, Native { name, datatype, enumeration, bind, cumulative, atomic: atomic != 0 }))
 }
 
 /// A session of the library, and whether a handle had to be left in it.
@@ -110,11 +112,17 @@ impl Drop for Session {
     }
 }
 
+/// Can handles of this variable be made?
+pub fn can_open(name: &str) -> Result<()> {
+    if gone::is_unselected(name) { Err(Error::INVALID_HANDLE) } else { usable() }
+}
+
 fn usable() -> Result<()> {
     if gone::pvars_usable() { Ok(()) } else { Err(Error::INVALID_HANDLE) }
 }
 
 struct Variable {
+    name: String,
     bind: Bind,
     index: c_int,
     widening: Widening,
@@ -127,7 +135,7 @@ impl PvarProvider for Variable {
         if self.widening != Widening::None {
             return Err(Error::NOT_SUPPORTED);
         }
-        usable()?;
+        can_open(&self.name)?;
         let object = bound::check(self.bind, object)?;
         let session = session.attach(Session::create)?;
         let life = Life::of(self.bind, object);

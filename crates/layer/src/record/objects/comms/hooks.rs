@@ -379,10 +379,12 @@ pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, place: *mut A::Handle) 
 
 /// `MPI_Comm_set_name`.
 pub fn set_name<A: Abi>(_: &Call<A>, result: c_int, comm: A::Handle, name: *const c_char) {
-    let Some(writer) = succeeded::<A>(result) else { return };
+    if succeeded::<A>(result).is_none() {
+        return;
+    }
     let Some(record) = find::<A>(comm) else { return };
     let name = Chars::new(c_string::text(name, 128).as_bytes());
-    record.head.seq.write(|| writer.put_chars(&record.name, &name));
+    record.head.seq.write(|| record.name.set(&name));
     facts::named(SectionKind::COMMS, &record.head);
 }
 

@@ -190,7 +190,7 @@ fn predefined(
         comm.head.identity.set(identity);
         comm.rank.set(rank.unsigned_abs());
         comm.size.set(size.unsigned_abs());
-        writer.put_chars(&comm.name, &Chars::new(name.as_bytes()));
+        comm.name.set(&Chars::new(name.as_bytes()));
     })?;
     facts::created(SectionKind::COMMS, &record.head);
     Some(record)
@@ -315,7 +315,7 @@ fn adopt<A: Abi>(comm: A::Handle) -> Option<&'static Comm> {
     let (mut name, mut len) = ([0; 1024], 0);
     if real::comm_get_name::<A>(comm, name.as_mut_ptr(), &mut len) == Some(A::SUCCESS) {
         let name = Chars::new(c_string::text(name.as_ptr(), 128).as_bytes());
-        record.head.seq.write(|| writer.put_chars(&record.name, &name));
+        record.head.seq.write(|| record.name.set(&name));
     }
     Some(record)
 }

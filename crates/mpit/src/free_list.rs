@@ -1,0 +1,109 @@
+//! Slots that may be used again: freed in any context, a signal handler's too, and taken by one allocator at a time.
+//!
+//! A stack of indices. Whoever frees a slot puts it on top; the allocator, under its lock, takes from the top. As nobody
+//! else takes, what lies below the top cannot change before the exchange that takes it.
+
+use crate::sync::{AtomicU64, Ordering};
+
+/// A slot's place in the list: which one lies below it.
+pub(crate) struct FreeLink(AtomicU64);
+
+impl Default for FreeLink {
+    fn default() -> Self {
+        Self(AtomicU64::new(NONE))
+    }
+}
+
+const NONE: u64 = 0;
+
+/// The list: index of the top plus one.
+pub(crate) struct FreeList(AtomicU64);
+
+impl FreeList {
+    /// An empty one.
+    #[cfg(not(loom))]
+    pub(crate) const fn new() -> Self {
+        Self(AtomicU64::new(NONE))
+    }
+
+    #[cfg(loom)]
+    pub(crate) fn new() -> Self {
+        Self(AtomicU64::new(NONE))
+    }
+
+    /// Puts a slot on top, which must not be in the list. Async-signal-safe.
+    pub(crate) fn push(&self, index: usize, link: &FreeLink) {
+        let mut top = self.0.load(Ordering::Relaxed);
+        loop {
+            link.0.store(top, Ordering::Relaxed);
+            let new = index as u64 + 1;
+            match self.0.compare_exchange(top, new, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(now) => top = now,
+            }
+        }
+    }
+
+    /// Takes the top. Only under the allocator's lock.
+    pub(crate) fn pop<'a>(&self, link: impl Fn(usize) -> Option<&'a FreeLink>) -> Option<usize> {
+        let mut top = self.0.load(Ordering::Acquire);
+        loop {
+            let index = usize::try_from(top.checked_sub(1)?).ok()?;
+            let below = link(index)?.0.load(Ordering::Relaxed);
+            match self.0.compare_exchange(top, below, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return Some(index),
+                Err(now) => top = now,
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_freed_last_is_used_first() {
+        let links: [FreeLink; 3] = Default::default();
+        let list = FreeList::new();
+        assert_eq!(list.pop(|at| links.get(at)), None);
+        for at in [0, 2, 1] {
+            list.push(at, &links[at]);
+        }
+        assert_eq!(list.pop(|at| links.get(at)), Some(1));
+        list.push(1, &links[1]);
+        let rest: Vec<_> = std::iter::from_fn(|| list.pop(|at| links.get(at))).collect();
+        assert_eq!(rest, [1, 2, 0]);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    #[test]
+    fn slots_freed_by_two_threads_are_each_taken_once_by_an_allocator_that_frees_as_well() {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(|| {
+            let shared = Arc::new((FreeList::new(), [(); 3].map(|()| FreeLink::default())));
+            let (list, links) = (&shared.0, &shared.1);
+            list.push(0, &links[0]);
+            let others: Vec<_> = [1, 2]
+                .map(|at| {
+                    let shared = Arc::clone(&shared);
+                    thread::spawn(move || shared.0.push(at, &shared.1[at]))
+                })
+                .into();
+            let pop = || list.pop(|at| links.get(at));
+            let first = pop().unwrap();
+            list.push(first, &links[first]);
+            others.into_iter().for_each(|other| other.join().unwrap());
+            let mut taken: Vec<_> = std::iter::from_fn(pop).collect();
+            taken.sort_unstable();
+            assert_eq!(taken, [0, 1, 2]);
+        });
+    }
+}
