@@ -2749,6 +2749,8 @@ class TraceHead(Record):
     hosts: int
     #: Lines of messages.
     messages: int
+    #: Those of them that were sent before the trace begins: their ``begin_ns`` is ``null``.
+    messages_cut: int
     #: What is to be known of the times.
     note: Optional[str]
     #: Processes.
@@ -2762,16 +2764,16 @@ class TraceHead(Record):
 class TraceMessageLine(Record):
     """A message."""
 
-    #: When it was sent.
-    begin_ns: int
+    #: When it was sent; ``null`` if that was before the trace begins.
+    begin_ns: Optional[int]
     #: Its bytes.
     bytes: int
     #: When the receiver had it; none if that is not known.
     end_ns: Optional[int]
     #: The communicator.
     object: str
-    #: When its receive was posted.
-    posted_ns: int
+    #: When its receive was posted; ``null`` if that was before the trace begins.
+    posted_ns: Optional[int]
     #: The sender.
     rank: Optional[int]
     #: Its tag.

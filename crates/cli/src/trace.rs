@@ -129,6 +129,10 @@ fn say(options: &Options, trace: &JobTrace) {
         let gone = count(trace.gone(), "older call");
         complain("trace", &format!("{gone} not in it: a larger `run --trace=SIZE` keeps more"));
     }
+    if let cut @ 1.. = trace.messages_cut() {
+        let cut = render::count(cut, "message");
+        complain("trace", &format!("{cut} sent before the trace begins: only their receives are in it"));
+    }
     if trace.ranks.iter().any(|rank| rank.messages_gone) {
         complain(
             "trace",

@@ -34,15 +34,23 @@ pub struct Message {
     pub tag: i32,
     #[allow(missing_docs)]
     pub bytes: u64,
-    /// When its send was posted.
-    pub sent_ns: u64,
-    /// When its receive was posted.
-    pub posted_ns: u64,
+    /// When its send was posted; none if that was before the trace begins.
+    pub sent_ns: Option<u64>,
+    /// When its receive was posted; none if that was before the trace begins.
+    pub posted_ns: Option<u64>,
     /// When the receiver had it; none if that is not known.
     pub received_ns: Option<u64>,
 }
 
-/// Pairs the ends of messages. The observations are of `ranks`, in the same order; `later` is what is to be added to their times.
+impl Message {
+    /// Whether it was sent before the trace begins: of its ends, only the receiver's is there.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.sent_ns.is_none()
+    }
+}
+
+/// Pairs the ends of messages. Those that were over before the trace begins are left out. The observations are of `ranks`, in the same order; `later` is what is to be added to their times.
 pub fn find(
     observations: &[Observation],
     ranks: &[RankTrace],
@@ -53,20 +61,25 @@ pub fn find(
     let place = |seen: &Observation| observations.iter().position(|one| std::ptr::eq(one, seen));
     let places: BTreeMap<_, usize> =
         joined.processes().filter_map(|(process, _, _, seen)| Some((process, place(seen)?))).collect();
-    let at = |rank: usize, ns: u64| ns.saturating_add_signed(later.get(rank).copied().unwrap_or(0));
+    // What is older than the first call that is left has no place in the trace.
+    let at = |rank: usize, ns: u64| ns.checked_add_signed(later.get(rank).copied().unwrap_or(0));
     let message = |ends: &crate::questions::why::Ends<'_>| {
         let (from, to) = (*places.get(&ends.sender)?, *places.get(&ends.receiver)?);
         let sent_ns = at(from, ends.sent.posted_ns);
         let waited = ends.received.waited.as_ref();
         // A loop that asks waits since its first poll, and the last one has the message.
         let inside = |waited: &Waited| waited.until_ns.saturating_sub(1).max(waited.from_ns);
-        let got = waited.map(|waited| at(to, inside(waited)));
+        let got = waited.and_then(|waited| at(to, inside(waited)));
+        let received_ns = waited.and_then(|waited| at(to, waited.until_ns));
+        if sent_ns.is_none() && waited.is_some() && received_ns.is_none() {
+            return None;
+        }
         let posted_ns = at(to, ends.received.posted_ns);
-        let done_ns = ends.sent.waited.as_ref().map(|waited| at(from, inside(waited)));
+        let done_ns = ends.sent.waited.as_ref().and_then(|waited| at(from, inside(waited)));
         Some(Message {
-            sent: End { rank: from, call: ranks.get(from).and_then(|rank| around(rank, sent_ns)) },
+            sent: End { rank: from, call: sent_ns.and_then(|ns| around(ranks.get(from)?, ns)) },
             received: End { rank: to, call: got.and_then(|ns| around(ranks.get(to)?, ns)) },
-            posted: ranks.get(to).and_then(|rank| around(rank, posted_ns)),
+            posted: posted_ns.and_then(|ns| around(ranks.get(to)?, ns)),
             done: done_ns.and_then(|ns| around(ranks.get(from)?, ns)),
             comm: ends.sent.comm,
             object: names.get(&ends.sent.comm).cloned().unwrap_or_default(),
@@ -74,7 +87,7 @@ pub fn find(
             bytes: ends.sent.bytes,
             sent_ns,
             posted_ns,
-            received_ns: waited.map(|waited| at(to, waited.until_ns)),
+            received_ns,
         })
     };
     joined.messages().iter().filter_map(message).collect()

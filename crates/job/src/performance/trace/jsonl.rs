@@ -38,6 +38,8 @@ struct Head<'a> {
     gone: u64,
     /// Lines of messages.
     messages: usize,
+    /// Those of them that were sent before the trace begins: their `begin_ns` is `null`.
+    messages_cut: usize,
     /// What is to be known of the times.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'a str>,
@@ -124,10 +126,10 @@ struct MessageLine<'a> {
     tag: i32,
     /// Its bytes.
     bytes: u64,
-    /// When it was sent.
-    begin_ns: u64,
-    /// When its receive was posted.
-    posted_ns: u64,
+    /// When it was sent; `null` if that was before the trace begins.
+    begin_ns: Option<u64>,
+    /// When its receive was posted; `null` if that was before the trace begins.
+    posted_ns: Option<u64>,
     /// When the receiver had it; none if that is not known.
     end_ns: Option<u64>,
 }
@@ -168,6 +170,7 @@ pub fn write(trace: &JobTrace, out: &mut dyn Write) -> io::Result<()> {
         calls: trace.calls(),
         gone: trace.gone(),
         messages: trace.messages.len(),
+        messages_cut: trace.messages_cut(),
         note: (trace.hosts > 1).then_some(CLOCKS),
     };
     line(out, &Line::Trace(head))?;

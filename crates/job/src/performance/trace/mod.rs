@@ -193,6 +193,12 @@ impl JobTrace {
         self.threads().map(|thread| thread.gone).fold(0, u64::saturating_add)
     }
 
+    /// Messages that were sent before the trace begins.
+    #[must_use]
+    pub fn messages_cut(&self) -> usize {
+        self.messages.iter().filter(|message| message.is_cut()).count()
+    }
+
     fn threads(&self) -> impl Iterator<Item = &ThreadTrace> {
         self.ranks.iter().flat_map(|rank| &rank.threads)
     }

@@ -30,8 +30,8 @@ fn trace() -> JobTrace {
         object: "MPI_COMM_WORLD".into(),
         tag: -3,
         bytes: 4,
-        sent_ns: 10,
-        posted_ns: 4,
+        sent_ns: Some(10),
+        posted_ns: Some(4),
         received_ns: Some(29),
     };
     let ranks = vec![rank(0, sends), rank(1, receives)];
@@ -62,6 +62,48 @@ fn a_message_that_a_loop_asked_for_comes_to_the_last_of_its_calls() {
     let found = arrows::find(&[seen(0, sender), seen(1, receiver)], &ranks, &[0, 0], &BTreeMap::new());
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].sent.call, found[0].received.call), (Some((0, 0)), Some((0, 2))));
+}
+
+#[test]
+fn what_is_older_than_the_trace_has_no_time_in_it() -> Result<(), Box<dyn Error>> {
+    let line = |peer, nth, [posted_ns, from_ns, until_ns]: [u64; 3]| {
+        let waited = Some(Waited { from_ns, until_ns, call: Arc::default() });
+        Line { comm: 7, peer, nth, order: u64::from(nth), posted_ns, waited, ..Line::default() }
+    };
+    let seen = |rank, ledger| Observation {
+        world: "w".into(),
+        rank: Some(rank),
+        size: Some(2),
+        pid: rank,
+        communicators: vec![Communicator { identity: 7, rank, size: 2, ..Communicator::default() }],
+        ledger: Some(Box::new(ledger)),
+        ..Observation::default()
+    };
+    let ring = |peer, lines: [[u64; 3]; 3]| Ring {
+        lines: (1..).zip(lines).map(|(nth, times)| line(peer, nth, times)).collect(),
+        ..Ring::default()
+    };
+    // The first call that is left began at 100: a message that was over before, one that came later, and one within.
+    let sender = Ledger { sent: ring(1, [[10, 10, 20], [30, 30, 40], [110, 110, 120]]), ..Ledger::default() };
+    let receiver =
+        Ledger { received: ring(0, [[5, 5, 21], [50, 100, 105], [107, 107, 121]]), ..Ledger::default() };
+    let mut trace = trace();
+    trace.ranks[0].threads[0].calls = vec![call("MPI_Send", 0, 5, 0), call("MPI_Send", 10, 20, 0)];
+    trace.ranks[1].threads[0].calls = vec![call("MPI_Wait", 0, 5, 0), call("MPI_Recv", 7, 21, 0)];
+    let seen = [seen(0, sender), seen(1, receiver)];
+    trace.messages = arrows::find(&seen, &trace.ranks, &[-100, -100], &BTreeMap::new());
+    let times: Vec<_> =
+        trace.messages.iter().map(|one| (one.sent_ns, one.posted_ns, one.received_ns)).collect();
+    assert_eq!(times, [(None, None, Some(5)), (Some(10), Some(7), Some(21))]);
+    let cut = &trace.messages[0];
+    assert_eq!((cut.sent.call, cut.done, cut.posted, cut.received.call), (None, None, None, Some((0, 0))));
+    let mut out = Vec::new();
+    jsonl::write(&trace, &mut out)?;
+    let lines = String::from_utf8(out)?;
+    let lines: Vec<serde_json::Value> = lines.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    assert_eq!((lines[0]["messages"].as_u64(), lines[0]["messages_cut"].as_u64()), (Some(2), Some(1)));
+    assert!(lines.iter().any(|line| line["event"] == "message" && line["begin_ns"].is_null()));
+    Ok(())
 }
 
 #[test]

@@ -198,9 +198,13 @@ fn messages(trace: &JobTrace, comms: &mut Communicators<'_>) -> (BTreeMap<Where,
         };
         let (of_send, of_receive) = (other(sent.call, *done), other(*posted, received.call));
         let send = Event::Send { to, comm, tag, bytes, request: of_send };
-        match sent.call {
-            Some((thread, call)) => calls.entry((sent.rank, thread, call)).or_default().begin.push(send),
-            None => loose.push((sent.rank, message.sent_ns, send)),
+        match (sent.call, message.sent_ns) {
+            (Some((thread, call)), _) => {
+                calls.entry((sent.rank, thread, call)).or_default().begin.push(send);
+            }
+            (None, Some(ns)) => loose.push((sent.rank, ns, send)),
+            // Sent before the trace begins.
+            (None, None) => {}
         }
         if let (Some(request), Some((thread, call))) = (of_send, *done) {
             calls.entry((sent.rank, thread, call)).or_default().end.push(Event::SendDone { request });

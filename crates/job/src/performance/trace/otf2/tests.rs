@@ -26,8 +26,8 @@ fn trace() -> JobTrace {
         object: "c".into(),
         tag: 4,
         bytes: 16,
-        sent_ns: 10,
-        posted_ns: 5,
+        sent_ns: Some(10),
+        posted_ns: Some(5),
         received_ns: Some(25),
     };
     let comm = Comm { name: "c".into(), members: vec![(0, 1), (1, 0)], inter: false };
@@ -74,7 +74,7 @@ fn what_has_no_call_any_more_stands_between_calls_and_who_used_a_communicator_is
     let mut trace = trace();
     trace.comms.clear();
     let message = &mut trace.messages[0];
-    (message.sent.call, message.sent_ns, message.received.call) = (None, 3, None);
+    (message.sent.call, message.sent_ns, message.received.call) = (None, Some(3), None);
     let plan = Plan::of(&trace);
     assert!(matches!(plan.locations[0].events[0], (3, Event::Send { to: 1, request: None, .. })));
     let receiver = &plan.locations[1].events;
@@ -82,6 +82,21 @@ fn what_has_no_call_any_more_stands_between_calls_and_who_used_a_communicator_is
     assert!(matches!(receiver[at - 1], (25, Event::Leave { .. })), "{receiver:?}");
     assert_eq!(plan.comms[0].1.members, [0, 1]);
     assert!(receiver.is_sorted_by_key(|(ns, _)| *ns));
+}
+
+#[test]
+fn of_a_message_that_was_sent_before_the_trace_begins_there_is_the_receive_only() {
+    let mut trace = trace();
+    let message = &mut trace.messages[0];
+    (message.sent.call, message.sent_ns, message.done) = (None, None, None);
+    let plan = Plan::of(&trace);
+    let sends = |at: usize| {
+        let events = plan.locations[at].events.iter();
+        events.filter(|(_, event)| matches!(event, Event::Send { .. })).count()
+    };
+    assert_eq!((sends(0), sends(1)), (0, 0));
+    let receives = |(_, event): &&(u64, Event)| matches!(event, Event::Receive { .. });
+    assert_eq!(plan.locations[1].events.iter().filter(receives).count(), 1);
 }
 
 #[test]
