@@ -30,7 +30,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
         }
         (shown, all) => blocks.extend(more(shown, all, "waits")),
     }
-    let seen = format!("{:.0} % of the time in calls that can wait was looked at", found.seen_share * 100.0);
+    let seen = known(found.seen_share);
     let collectives = match found.looks {
         0 | 1 => String::new(),
         looks => {
@@ -69,6 +69,17 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     }
     blocks.extend(sampled);
     blocks
+}
+
+/// How much of the time in calls that can wait these waits were found in.
+fn known(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent >= 99.5 {
+        return "100 % of the time in calls that can wait is judged".to_owned();
+    }
+    format!(
+        "only {percent:.0} % of the time in calls that can wait is judged: of the rest it is not known how much was waiting"
+    )
 }
 
 /// Waits that looks have found.
@@ -115,4 +126,16 @@ fn causes(found: &Waits) -> Vec<Block> {
     blocks.extend(more(blocks.len() - 1, large().count(), "causes"));
     blocks.push(Block::Line("  who waited for whom:".to_owned()));
     blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::known;
+
+    #[test]
+    fn a_part_of_the_time_is_said_to_be_one() {
+        assert_eq!(known(0.996), "100 % of the time in calls that can wait is judged");
+        assert!(known(0.994).starts_with("only 99 %"));
+        assert!(known(0.08).starts_with("only 8 % of the time") && known(0.08).contains("of the rest"));
+    }
 }
