@@ -1,10 +1,20 @@
 //! The frame around a hooked call: what the thread is doing, how often, how long, how much.
 #![allow(unsafe_code)]
 
+mod interrupted;
+mod look_up;
+mod word;
+
+pub use interrupted::{Interrupted, take_received};
+pub use look_up::{LookUp, count_look_up};
+pub use word::{Word, handle_word};
+
 use crate::base::{clock, settings};
 use crate::interpose::tls::Tls;
 use crate::interpose::upcalls::upcalls;
-use mpi_abi::{Abi, Flags, FunctionId, Handle};
+use interrupted::{interrupted, resume};
+use look_up::usual_thread;
+use mpi_abi::{Abi, Flags, FunctionId};
 use mpiscope_image::layout::{Call as Current, Recording, Thread};
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -324,70 +334,6 @@ fn count(thread: &Thread, function: FunctionId, since: u64, until: u64, bytes: u
     }
 }
 
-/// The frame of a function that only looks something up: no clock is read, and nothing is written down but that it was called.
-/// The thread's record still says what it was in before.
-pub struct LookUp {
-    tls: &'static Tls,
-    real: usize,
-}
-
-impl LookUp {
-    /// Opens it: raises the depth.
-    #[inline(always)]
-    pub fn open() -> Self {
-        let tls = Tls::get();
-        tls.depth.set(1);
-        Self { tls, real: tls.real() }
-    }
-
-    /// What the thread keeps at hand.
-    #[inline(always)]
-    pub fn tls(&self) -> &'static Tls {
-        self.tls
-    }
-
-    /// The thread's record, unless this is its first call or a user callback makes it.
-    #[inline(always)]
-    pub fn usual_thread(&self) -> Option<&'static Thread> {
-        usual_thread(self.tls)
-    }
-
-    /// As [`Call::real`].
-    ///
-    /// # Safety
-    ///
-    /// `F` must be the C type of the function.
-    #[inline(always)]
-    pub unsafe fn real<F: Copy>(&self) -> F {
-        const { assert!(size_of::<F>() == size_of::<usize>()) };
-        // SAFETY: the gate stored the address of the real function, and the caller states its type.
-        unsafe { std::mem::transmute_copy(&self.real) }
-    }
-
-    /// Closes it.
-    #[inline(always)]
-    pub fn close(self) {
-        // Asked for again: what is not kept over the library's function need not be saved before it.
-        Tls::get().depth.set(0);
-    }
-}
-
-/// Counts a [look-up](LookUp).
-#[inline(always)]
-pub fn count_look_up(thread: &Thread, function: FunctionId) {
-    if let Some(counter) = thread.counters.get(usize::from(function.0)) {
-        counter.count.add_mine(1);
-    }
-    thread.call.completed.add_mine(1);
-}
-
-/// The thread's record, unless this is its first call or a user callback makes it.
-#[inline(always)]
-fn usual_thread(tls: &Tls) -> Option<&'static Thread> {
-    // SAFETY: null, or a record that lives as long as the process: whoever attaches a thread stored it.
-    unsafe { tls.thread.get().as_ref() }.filter(|_| tls.nested.get() == 0)
-}
-
 /// Closes the frame of a call that [is usual](Call::is_usual) and was not timed: it still says when the call began.
 #[inline(always)]
 pub fn close_untimed(tls: &Tls, thread: &Thread, function: FunctionId, bytes: u64) {
@@ -508,102 +454,4 @@ fn begin(tls: &Tls, thread: &Thread, function: FunctionId, since: u64) {
     current.since.set(since);
     current.return_address.set(tls.return_address.get());
     current.stack_pointer.set(tls.stack_pointer.get());
-}
-
-/// How many open user callbacks keep the call that they interrupt.
-const NESTING: usize = 8;
-
-/// Calls interrupted by user callbacks, by level. The private memory of a thread begins with them.
-#[derive(Default)]
-pub struct Interrupted {
-    calls: [Current; NESTING],
-    /// Bytes of messages that came in by the call that is about to end.
-    received: Cell<u64>,
-}
-
-/// Bytes of messages that came in by the call that is about to end. For the one who counts them.
-#[inline(always)]
-pub fn take_received(tls: &Tls) -> u64 {
-    // SAFETY: as in `kept`.
-    unsafe { tls.local.get().as_ref() }.map_or(0, |private| private.received.take())
-}
-
-/// Where the call below the innermost user callback is kept.
-fn kept(tls: &Tls) -> Option<&Current> {
-    // SAFETY: null, or the beginning of the private memory, which lives until the thread has ended.
-    unsafe { tls.local.get().as_ref() }?.calls.get(tls.nested.get() as usize)
-}
-
-/// Keeps the call below the innermost user callback, if that callback is still open.
-#[cold]
-fn interrupted(tls: &Tls, thread: &Thread) {
-    if tls.stack_pointer.get() > tls.callback_stack.get() {
-        // The callback was left by longjmp or an exception: its frames are gone, we are in the program again.
-        tls.nested.set(0);
-    } else if let Some(place) = kept(tls) {
-        copy(&thread.call, place);
-    }
-}
-
-/// Puts back the call that a user callback interrupted.
-#[cold]
-fn resume(tls: &Tls, thread: &Thread) {
-    let current = &thread.call;
-    current.seq.begin();
-    current.completed.add_mine(1);
-    if let Some(place) = kept(tls) {
-        copy(place, current);
-    }
-    current.seq.end();
-}
-
-/// Copies all that describes one call; not the sequence number, not the count of completed calls.
-fn copy(from: &Current, to: &Current) {
-    to.as_in(from);
-    to.nested.set(from.nested.get());
-    to.since.set(from.since.get());
-    to.return_address.set(from.return_address.get());
-    to.stack_pointer.set(from.stack_pointer.get());
-    to.object.set(from.object.get());
-    to.datatype.set(from.datatype.get());
-    to.count.set(from.count.get());
-    to.peer.set(from.peer.get());
-    to.tag.set(from.tag.get());
-    to.request.set(from.request.get());
-    for (to, from) in to.extra.iter().zip(&from.extra) {
-        to.set(from.get());
-    }
-}
-
-/// A parameter as the 64-bit word that the image keeps.
-pub trait Word {
-    /// Integers are sign-extended, handles zero-extended.
-    fn word(self) -> u64;
-}
-
-impl Word for i32 {
-    #[inline(always)]
-    fn word(self) -> u64 {
-        i64::from(self) as u64
-    }
-}
-
-impl Word for i64 {
-    #[inline(always)]
-    fn word(self) -> u64 {
-        self as u64
-    }
-}
-
-impl Word for usize {
-    #[inline(always)]
-    fn word(self) -> u64 {
-        self as u64
-    }
-}
-
-/// A handle as the word that the image keeps.
-#[inline(always)]
-pub fn handle_word(handle: impl Handle) -> u64 {
-    handle.raw()
 }

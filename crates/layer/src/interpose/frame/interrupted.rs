@@ -1,0 +1,71 @@
+//! Calls that user callbacks interrupt, which MPI calls of the callbacks would write over.
+#![allow(unsafe_code)]
+
+use crate::interpose::tls::Tls;
+use mpiscope_image::layout::{Call as Current, Thread};
+use std::cell::Cell;
+
+/// How many open user callbacks keep the call that they interrupt.
+const NESTING: usize = 8;
+
+/// Calls interrupted by user callbacks, by level. The private memory of a thread begins with them.
+#[derive(Default)]
+pub struct Interrupted {
+    calls: [Current; NESTING],
+    /// Bytes of messages that came in by the call that is about to end.
+    pub(super) received: Cell<u64>,
+}
+
+/// Bytes of messages that came in by the call that is about to end. For the one who counts them.
+#[inline(always)]
+pub fn take_received(tls: &Tls) -> u64 {
+    // SAFETY: as in `kept`.
+    unsafe { tls.local.get().as_ref() }.map_or(0, |private| private.received.take())
+}
+
+/// Where the call below the innermost user callback is kept.
+fn kept(tls: &Tls) -> Option<&Current> {
+    // SAFETY: null, or the beginning of the private memory, which lives until the thread has ended.
+    unsafe { tls.local.get().as_ref() }?.calls.get(tls.nested.get() as usize)
+}
+
+/// Keeps the call below the innermost user callback, if that callback is still open.
+#[cold]
+pub(super) fn interrupted(tls: &Tls, thread: &Thread) {
+    if tls.stack_pointer.get() > tls.callback_stack.get() {
+        // The callback was left by longjmp or an exception: its frames are gone, we are in the program again.
+        tls.nested.set(0);
+    } else if let Some(place) = kept(tls) {
+        copy(&thread.call, place);
+    }
+}
+
+/// Puts back the call that a user callback interrupted.
+#[cold]
+pub(super) fn resume(tls: &Tls, thread: &Thread) {
+    let current = &thread.call;
+    current.seq.begin();
+    current.completed.add_mine(1);
+    if let Some(place) = kept(tls) {
+        copy(place, current);
+    }
+    current.seq.end();
+}
+
+/// Copies all that describes one call; not the sequence number, not the count of completed calls.
+fn copy(from: &Current, to: &Current) {
+    to.as_in(from);
+    to.nested.set(from.nested.get());
+    to.since.set(from.since.get());
+    to.return_address.set(from.return_address.get());
+    to.stack_pointer.set(from.stack_pointer.get());
+    to.object.set(from.object.get());
+    to.datatype.set(from.datatype.get());
+    to.count.set(from.count.get());
+    to.peer.set(from.peer.get());
+    to.tag.set(from.tag.get());
+    to.request.set(from.request.get());
+    for (to, from) in to.extra.iter().zip(&from.extra) {
+        to.set(from.get());
+    }
+}
