@@ -182,6 +182,7 @@ pub fn of_entered(
             found.kinds.push(Collective {
                 comm,
                 function: function.base.clone(),
+                large: function.name != function.base,
                 root: (rooted && root >= 0).then_some(root),
                 between: between.map(|root| Between { root, rank: 0, size: 0 }),
                 place: place(entry.from.get()),
@@ -213,6 +214,7 @@ fn collective<S: Source>(
         number: 0,
         starts: entry.starts.get(),
         function: function.base.clone(),
+        large: function.name != function.base,
         // In an intercommunicator the members of the root's group say whether they are it.
         root: (fields.peer.is_some() && root >= 0).then_some(root),
         between: comm

@@ -487,6 +487,9 @@ pub struct Collective {
     pub starts: u16,
     /// The function; a large-count variant is the same.
     pub function: String,
+    /// It was called in its large-count variant.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub large: bool,
     /// The root.
     pub root: Option<i64>,
     /// The same of one between two groups.
@@ -511,6 +514,15 @@ pub struct Collective {
     /// The line of the user's code.
     #[serde(default)]
     pub place: Option<String>,
+}
+
+impl Collective {
+    /// The function by the name that was called.
+    #[must_use]
+    pub fn called(&self) -> String {
+        let ending = if self.large { "_c" } else { "" };
+        format!("{}{ending}", self.function)
+    }
 }
 
 /// What elements a process gives to all members of a collective, and expects of all of them.

@@ -5,6 +5,7 @@ use super::efficiencies::Efficiencies;
 use super::first_end::first_end;
 use super::functions::functions;
 use super::observed::{Observed, settle};
+use super::one_by_one;
 use super::ranks::rank_report;
 use super::sections::Part;
 use crate::base::total::total;
@@ -113,6 +114,7 @@ impl JobReport {
         let nobody = std::iter::repeat_n("", report.silent.len());
         let unseen = spawned::unseen(&spawned, seen.chain(nobody));
         report.notes.extend(unseen.map(|text| (text, Members::default())));
+        report.notes.extend(one_by_one::note(&observed, &worlds));
         report
     }
 

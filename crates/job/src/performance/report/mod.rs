@@ -21,6 +21,7 @@ mod functions;
 mod join;
 mod observed;
 pub mod of_job;
+mod one_by_one;
 mod ranks;
 mod sections;
 

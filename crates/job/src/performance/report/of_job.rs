@@ -229,7 +229,7 @@ fn silent(found: &JobImage) -> Observed {
 }
 
 /// A process without anything that was seen of it.
-fn unseen(process: Process, pid: u32) -> Observed {
+pub(super) fn unseen(process: Process, pid: u32) -> Observed {
     Observed {
         process,
         launcher_rank: None,

@@ -56,9 +56,8 @@ const GIVEN_UP: u64 = RING as u64 - 8;
 /// The collectives of a process that are known with their times, by communicator and number. At the `last` look nothing is waited for.
 pub fn entered(seen: &Observation, last: bool) -> impl Iterator<Item = ((u64, u64), Taken)> {
     seen.history.iter().flat_map(move |history| {
-        let called = |kind: &Collective| {
-            Arc::new(Called { function: kind.function.clone(), place: kind.place.clone() })
-        };
+        let called =
+            |kind: &Collective| Arc::new(Called { function: kind.called(), place: kind.place.clone() });
         // Many are alike: what they are called stands once.
         let calls: Vec<Arc<Called>> = history.kinds.iter().map(called).collect();
         let completed: HashMap<u64, &Completed> =
@@ -71,12 +70,13 @@ pub fn entered(seen: &Observation, last: bool) -> impl Iterator<Item = ((u64, u6
             let root = given.root.and_then(|root| u32::try_from(root).ok());
             let between = given.between.map(|between| between.root);
             // The last one may be open when nobody looks again.
-            let here = |call: &Call| call.function == given.function && call.place == given.place;
+            let called = calls.get(kind)?;
+            let here = |call: &Call| call.function == called.function && call.place == called.place;
             let waits = is_collective_that_waits(&given.function);
             let may_be_open = waits && *until == 0 && *number == history.newest;
             let open = may_be_open && open(seen).any(|(_, call)| here(call));
             let end = seen.last.filter(|_| open).map_or(0, |last| last.ended_ns);
-            let (call, span) = (Arc::clone(calls.get(kind)?), Span { from: *from, until: end.max(*until) });
+            let (call, span) = (Arc::clone(called), Span { from: *from, until: end.max(*until) });
             let completed = completed.get(number).map(|known| {
                 let call = Called { function: known.function.clone(), place: known.place.clone() };
                 (Span { from: known.from_ns, until: known.until_ns }, Arc::new(call))
@@ -97,4 +97,40 @@ pub(super) fn open(seen: &Observation) -> impl Iterator<Item = (Span, &Call)> {
             (span.ns() > 0).then_some((span, call))
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::{History, LastLook, Thread};
+
+    #[test]
+    fn a_large_count_variant_has_its_own_name_and_is_found_among_the_open_calls() {
+        let place = Some("a.c:7".to_owned());
+        let given = Collective {
+            function: "MPI_Bcast".into(),
+            large: true,
+            place: place.clone(),
+            ..Collective::default()
+        };
+        let history = History {
+            comm: 8,
+            newest: 1,
+            entries: vec![(1, 0)],
+            kinds: vec![given],
+            times: vec![(1_000, 0)],
+            completed: Vec::new(),
+        };
+        let call = Call { function: "MPI_Bcast_c".into(), place, age_s: Some(1.0), ..Call::default() };
+        let seen = Observation {
+            history: vec![history],
+            threads: vec![Thread { call: Some(call), ..Thread::default() }],
+            last: Some(LastLook { looked_ns: 2_000_000_000, ended_ns: 3_000_000_000 }),
+            ..Observation::default()
+        };
+        let taken: Vec<_> = entered(&seen, true).map(|(_, taken)| taken).collect();
+        let [taken] = taken.as_slice() else { panic!("{}", taken.len()) };
+        assert_eq!((taken.call.function.as_str(), taken.open), ("MPI_Bcast_c", true));
+        assert_eq!(taken.span.until, 3_000_000_000);
+    }
 }

@@ -55,8 +55,9 @@ impl Collectives {
     }
 
     fn add(&mut self, made: &Collective, world: usize, rank: Option<u32>) {
+        let function = made.called();
         let same = |known: &&mut Recent| {
-            known.function == made.function && known.data == made.data && known.place == made.place
+            known.function == function && known.data == made.data && known.place == made.place
         };
         if let Some(known) = self.last.iter_mut().find(same) {
             known.count = known.count.saturating_add(1);
@@ -64,7 +65,7 @@ impl Collectives {
             return;
         }
         self.last.push(Recent {
-            function: made.function.clone(),
+            function,
             data: made.data.clone(),
             bytes: made.bytes,
             place: made.place.clone(),

@@ -6,11 +6,20 @@ use crate::jobs::worlds::Members;
 use crate::performance::report::document::Crowd;
 use std::collections::BTreeMap;
 
-/// Ranks of one host whose processors overlap, directly or through others.
+/// Ranks of one host whose processors and lives overlap, directly or through others: of programs that run one after the other under one
+/// `mpiscope run` nobody waits for a processor of the other.
 #[derive(Default)]
 struct Group {
     ranks: Members,
     cpus: RankSet,
+    alive: (u64, u64),
+}
+
+impl Group {
+    fn overlaps(&self, other: &Self) -> bool {
+        let together = self.alive.0 < other.alive.1 && other.alive.0 < self.alive.1;
+        together && !self.cpus.0.is_disjoint(&other.cpus.0)
+    }
 }
 
 /// All groups with more ranks than processors.
@@ -23,12 +32,13 @@ pub fn crowded(parts: &[Part<'_>]) -> Vec<Crowd> {
             continue;
         }
         let groups = hosts.entry(part.host).or_default();
-        let mut own = Group { ranks: [(part.world, part.rank)].into_iter().collect(), cpus };
-        let overlapping = |group: &mut Group| !group.cpus.0.is_disjoint(&own.cpus.0);
-        let others: Vec<Group> = groups.extract_if(.., overlapping).collect();
+        let ranks = [(part.world, part.rank)].into_iter().collect();
+        let mut own = Group { ranks, cpus, alive: part.alive };
+        let others: Vec<Group> = groups.extract_if(.., |group| group.overlaps(&own)).collect();
         for other in others {
             own.ranks.join(other.ranks);
             own.cpus.0.extend(other.cpus.0);
+            own.alive = (own.alive.0.min(other.alive.0), own.alive.1.max(other.alive.1));
         }
         groups.push(own);
     }
@@ -59,6 +69,9 @@ mod tests {
             ("b", "[5]"),
             ("b", "[6-9]"),
             ("b", "[9]"),
+            // One after the other.
+            ("c", "[7]"),
+            ("c", "[7]"),
         ];
         let facts: Vec<(&str, Facts)> = own.into_iter().map(|(host, cpus)| (host, facts(cpus))).collect();
         let part = |(rank, (host, facts)): (usize, &'static (&str, Facts))| Part {
@@ -66,6 +79,7 @@ mod tests {
             rank: Some(rank as u32),
             host,
             facts,
+            alive: if *host == "c" { (10 * rank as u64, 10 * rank as u64 + 10) } else { (0, u64::MAX) },
         };
         let parts: Vec<Part<'_>> = facts.leak().iter().enumerate().map(part).collect();
         let found = crowded(&parts);

@@ -14,6 +14,8 @@ pub struct Part<'a> {
     pub host: &'a str,
     /// What its records say.
     pub facts: &'a Facts,
+    /// From when to when it ran, by the clock of its host; all the time if that is not known.
+    pub alive: (u64, u64),
 }
 
 impl<'a> Part<'a> {
@@ -22,7 +24,14 @@ impl<'a> Part<'a> {
         let part = |one: &'a Observed| {
             let process = &one.process;
             let world = worlds.number(&process.world);
-            Part { world, rank: process.rank.or(one.launcher_rank), host: &process.host, facts: &one.facts }
+            let end = process.finalized_ns.or(one.ended_ns).unwrap_or(u64::MAX);
+            Part {
+                world,
+                rank: process.rank.or(one.launcher_rank),
+                host: &process.host,
+                facts: &one.facts,
+                alive: (process.begin_ns, end),
+            }
         };
         observed.iter().map(part).collect()
     }
