@@ -4,6 +4,7 @@ use super::side::Side;
 use super::stats::{corrected, mean, variance, welch};
 use crate::report::sections::name_of;
 use mpiscope_job::performance::report::JobReport;
+use mpiscope_job::performance::waits::Cause;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,6 +32,8 @@ pub struct Comparison {
     pub functions: Vec<Quantity>,
     /// Seconds at a place of the program, mean over the ranks: largest difference first.
     pub sites: Vec<Quantity>,
+    /// Seconds that others waited because of what a rank did, mean over the ranks: largest difference first.
+    pub causes: Vec<Quantity>,
     /// Seconds outside of MPI (useful) of each rank: largest difference first.
     pub ranks: Vec<Quantity>,
     /// Why sides are not alike, beside their times.
@@ -102,12 +105,14 @@ impl Comparison {
         functions.retain(|quantity| quantity.before.max(quantity.after) >= least);
         let mut sites = sites(a, b);
         sites.retain(|quantity| quantity.before.max(quantity.after) >= least);
+        let mut causes = causes(a, b);
+        causes.retain(|quantity| quantity.before.max(quantity.after) >= least);
         let mut ranks = ranks(a, b);
-        for list in [&mut whole, &mut functions, &mut sites, &mut ranks] {
+        for list in [&mut whole, &mut functions, &mut sites, &mut causes, &mut ranks] {
             let chances: Vec<Option<f64>> = list.iter().map(|quantity| quantity.chance).collect();
             list.iter_mut().zip(corrected(&chances)).for_each(|(quantity, chance)| quantity.chance = chance);
         }
-        for list in [&mut functions, &mut sites, &mut ranks] {
+        for list in [&mut functions, &mut sites, &mut causes, &mut ranks] {
             list.sort_by(|a, b| b.difference.abs().total_cmp(&a.difference.abs()));
         }
         Self {
@@ -121,6 +126,7 @@ impl Comparison {
             whole,
             functions,
             sites,
+            causes,
             ranks,
         }
     }
@@ -129,7 +135,7 @@ impl Comparison {
 impl Comparison {
     /// Whether anything that is compared is not exactly the same.
     pub fn differs(&self) -> bool {
-        let lists = [&self.whole, &self.functions, &self.sites, &self.ranks];
+        let lists = [&self.whole, &self.functions, &self.sites, &self.causes, &self.ranks];
         let mut all = lists.into_iter().flatten().chain([&self.wall]);
         !self.unlike.is_empty() || all.any(|quantity| quantity.difference != 0.0)
     }
@@ -200,6 +206,18 @@ fn sites(a: &Side, b: &Side) -> Vec<Quantity> {
     keys.into_iter()
         .map(|key| each(&format!("{} at {}", key.0, key.1), a, b, |report| inside(report, key)))
         .collect()
+}
+
+/// By who was late and what it did: the functions show who waited, and not for whom.
+fn causes(a: &Side, b: &Side) -> Vec<Quantity> {
+    let named = |cause: &Cause| format!("{}, {}", cause.culprit.named(), cause.doing);
+    let reports = || a.reports.iter().chain(&b.reports);
+    let names: BTreeSet<String> = reports().flat_map(|report| &report.waits.causes).map(named).collect();
+    let cost = |report: &JobReport, name: &str| {
+        let own = report.waits.causes.iter().filter(|cause| named(cause) == name);
+        own.map(|cause| cause.seconds).sum::<f64>() / report.ranks.len().max(1) as f64
+    };
+    names.iter().map(|name| each(name, a, b, |report| cost(report, name))).collect()
 }
 
 /// World and rank.

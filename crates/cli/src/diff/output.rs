@@ -5,6 +5,8 @@ use crate::render::{Block, Table, count, duration};
 
 /// Rows of a table at most.
 const MOST: usize = 12;
+/// What part of the time that a function takes longer somebody must have cost others to be called its cause.
+const BEGAN: f64 = 0.5;
 
 /// All of it.
 pub fn page(found: &Comparison) -> Vec<Block> {
@@ -30,6 +32,11 @@ pub fn page(found: &Comparison) -> Vec<Block> {
         page.extend(more(found.sites.len(), "places"));
     }
     page.push(Block::Line(String::new()));
+    if !found.causes.is_empty() {
+        page.push(times("  MADE OTHERS WAIT, MEAN OF RANKS", &found.causes, found.chance, false).into());
+        page.extend(more(found.causes.len(), "causes"));
+        page.push(Block::Line(String::new()));
+    }
     page.push(times("  OUTSIDE OF MPI", &found.ranks, found.chance, false).into());
     page.extend(more(found.ranks.len(), "ranks"));
     page
@@ -81,6 +88,19 @@ fn where_to(found: &Comparison) -> String {
     let Some(first) = found.functions.iter().find(|quantity| quantity.difference * sign > 0.0) else {
         return "no function differs in that direction".to_owned();
     };
+    // Who waits longer is seldom who has become slower.
+    let began = |cause: &&Quantity| cause.difference * sign >= BEGAN * first.difference * sign;
+    if first.name != OUTSIDE
+        && let Some(cause) = found.causes.iter().find(began)
+    {
+        return format!(
+            "most of it in {} ({} a rank), in waits that began with {} ({} a rank)",
+            first.name,
+            signed(first.difference),
+            cause.name,
+            signed(cause.difference)
+        );
+    }
     let place =
         if first.name == OUTSIDE { "outside of MPI".to_owned() } else { format!("in {}", first.name) };
     let rank = first
@@ -161,7 +181,9 @@ fn times(title: &str, quantities: &[Quantity], limit: f64, most: bool) -> Table 
 mod tests {
     use super::super::side::Side;
     use super::*;
-    use mpiscope_job::performance::report::JobReport;
+    use mpiscope_job::jobs::worlds::Members;
+    use mpiscope_job::performance::report::{Calls, FunctionReport, JobReport};
+    use mpiscope_job::performance::waits::Cause;
 
     fn side(wall: &[f64]) -> Side {
         let report = |wall_s: &f64| {
@@ -186,5 +208,34 @@ mod tests {
         let (near, tables) = answered(&[2.0], &[2.0001]);
         assert!(tables > 0 && near == "A and B take the same time (2.00 s to 2.00 s)", "{near}");
         assert!(answered(&[2.0], &[2.2]).0.starts_with("B is 10.0 % slower than A"));
+    }
+
+    #[test]
+    fn who_made_others_wait_is_named_where_a_function_takes_longer() {
+        let side = |waited: f64| {
+            let mut side = side(&[5.0 + waited]);
+            let report = &mut side.reports[0];
+            report.functions = vec![FunctionReport {
+                name: "MPI_Barrier".into(),
+                total: Calls { count: 1, time_s: Some(waited), ..Calls::default() },
+                min: Default::default(),
+                max: Default::default(),
+            }];
+            report.waits.causes = vec![Cause {
+                culprit: Members::from_iter([(0, Some(2))]),
+                doing: "computing after MPI_Bcast at a.c:9".into(),
+                ranks: Members::from_iter([(0, Some(0)), (0, Some(1))]),
+                seconds: 0.9 * waited,
+                share: 0.1,
+                handed_on_s: 0.0,
+            }];
+            side
+        };
+        let found = Comparison::new(&side(1.0), &side(3.0), 0.05);
+        let wanted = "most of it in MPI_Barrier (+2.00 s a rank), in waits that began with rank 2, computing after MPI_Bcast at \
+                      a.c:9 (+1.80 s a rank)";
+        assert_eq!(where_to(&found), wanted);
+        let less = Comparison::new(&side(3.0), &side(1.0), 0.05);
+        assert!(where_to(&less).contains("began with rank 2"), "{}", where_to(&less));
     }
 }
