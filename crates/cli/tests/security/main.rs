@@ -12,7 +12,7 @@ use mpiscope_testkit::trials::{self, trial};
 
 fn main() -> ExitCode {
     trials::run(vec![
-        trial!(collector::a_folder_that_somebody_else_made_first_costs_the_report_aloud_and_nothing_else, needs trials::another_user),
+        trial!(collector::a_folder_that_somebody_else_made_first_is_not_used_which_is_said_and_the_report_comes, needs trials::another_user),
         trial!(collector::one_who_listens_where_the_collector_is_looked_for_gets_nothing, needs trials::another_user),
         trial!(collector::nobody_but_the_rank_can_write_into_its_image),
         trial!(collector::a_collector_that_was_killed_is_missed_aloud),
