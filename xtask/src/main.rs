@@ -31,7 +31,7 @@ enum Verb {
     Bench(bench::Args),
     /// Check the sources: format, lints, generated files, models, other architecture, oldest Rust, dependencies
     Check(check::Args),
-    /// Make a cluster on this machine: hosts that are name spaces, with ssh and Slurm
+    /// Make a cluster on this machine: hosts that are namespaces, with ssh and Slurm
     Cluster(cluster::Args),
     /// Run a real job and look into it
     Demo(demo::Args),

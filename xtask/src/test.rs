@@ -9,7 +9,7 @@ use mpiscope_testkit::{mpi, trials};
 use crate::failures::Failures;
 use crate::{build, mpi as libraries, sanitize};
 
-/// Set where hosts may be made of name spaces.
+/// Set where hosts may be made of namespaces.
 const CLUSTER: &str = "MPISCOPE_CLUSTER";
 /// Minutes of the matrix that no other tests take.
 const LEAST: u64 = 6;

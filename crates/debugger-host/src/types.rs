@@ -96,7 +96,7 @@ fn is_rust(unit: &Unit<Reader>) -> bool {
     language == Some(AttributeValue::Language(gimli::DW_LANG_Rust))
 }
 
-/// The complete types directly below a unit or a name space.
+/// The complete types directly below a unit or a namespace.
 fn names(
     dwarf: &Dwarf<Reader>,
     unit: &Unit<Reader>,

@@ -277,7 +277,7 @@ pub struct Header {
 pub struct Process {
     /// Guards the record.
     pub seq: Seq,
-    /// Process id, in the process's own PID name space.
+    /// Process id, in the process's own PID namespace.
     pub pid: W32,
     /// The parent's process id.
     pub ppid: W32,

@@ -40,7 +40,7 @@ pub struct Peer {
     /// Ranks on this host, if the wrapper knows.
     pub local_size: Option<u32>,
     pid: u32,
-    /// The process that writes the image, as the kernel numbers it here: in a name space of its own it has another number for itself.
+    /// The process that writes the image, as the kernel numbers it here: in a namespace of its own it has another number for itself.
     writer: Option<u32>,
     ending: Option<Ending>,
     ended_ns: Option<u64>,
@@ -85,7 +85,7 @@ impl Peer {
                     peer.core = CorePlace::of(peer.pid);
                     peer.look();
                 }
-                // It is gone already, or in another name space; then its end is the end of the job.
+                // It is gone already, or in another namespace; then its end is the end of the job.
                 None => peer.ended_ns = sender.map(|_| Moment::now().monotonic_ns),
             },
             Kind::WRAPPER => {

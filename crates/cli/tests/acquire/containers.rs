@@ -1,4 +1,4 @@
-//! Ranks in name spaces of processes of their own, as containers on one host have them: each calls itself process 1.
+//! Ranks in namespaces of processes of their own, as containers on one host have them: each calls itself process 1.
 
 use crate::common::{Job, LIMIT, MPISCOPE, alone, compile, layer, libraries, prepare};
 use mpiscope_testkit::mpi::{Family, Library};
@@ -7,12 +7,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// Why no process can be put into a name space of its own here.
+/// Why no process can be put into a namespace of its own here.
 pub fn no_name_space() -> Option<String> {
     let mut command = Command::new("unshare");
     command.args(["--pid", "--fork", "--mount-proc", "true"]).stdin(Stdio::null()).stderr(Stdio::null());
     let may = command.status().is_ok_and(|status| status.success());
-    (!may).then(|| "needs name spaces of processes (unshare, root)".to_owned())
+    (!may).then(|| "needs namespaces of processes (unshare, root)".to_owned())
 }
 
 /// What a verb says of a job; `words` as JSON.
@@ -44,7 +44,7 @@ fn numbers(list: &Value) -> (Vec<u64>, Vec<u64>) {
     (pairs.into_iter().map(|(rank, _)| rank).collect(), pids)
 }
 
-/// Four ranks, two of them in name spaces of their own; under `mpiscope` with these words, if there are some.
+/// Four ranks, two of them in namespaces of their own; under `mpiscope` with these words, if there are some.
 fn launch(library: &Library, words: &[&str], program: &Path, folder: &str) -> Command {
     let mut command =
         Command::new(if words.is_empty() { library.mpirun.as_path() } else { Path::new(MPISCOPE) });

@@ -1,4 +1,4 @@
-//! Ranks on two hosts: name spaces of one machine, with nothing in common but the network and the folders.
+//! Ranks on two hosts: namespaces of one machine, with nothing in common but the network and the folders.
 
 use crate::common::{self, LIMIT, MPISCOPE, compile, folder, pairs, seen, strip};
 use mpiscope_testkit::cluster::{self, Cluster, Ended};

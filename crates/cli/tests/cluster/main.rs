@@ -1,4 +1,4 @@
-//! Jobs on several hosts: name spaces of this machine with ssh and Slurm between them, as `cargo xtask cluster run` starts it.
+//! Jobs on several hosts: namespaces of this machine with ssh and Slurm between them, as `cargo xtask cluster run` starts it.
 
 mod common;
 mod doctor;

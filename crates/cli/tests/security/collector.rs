@@ -14,7 +14,7 @@ fn no_layer(dir: &TempDir) -> PathBuf {
     layer
 }
 
-/// `mpiscope run` as the parent of the only rank of a job that a launcher with name spaces started.
+/// `mpiscope run` as the parent of the only rank of a job that a launcher with namespaces started.
 fn inner_form(dir: &TempDir, job: &str, how: &str) -> Command {
     let mut command = Command::new(MPISCOPE);
     command.arg("run").arg(stranger::example("fake_rank")).arg(how);

@@ -32,10 +32,10 @@ pub fn jobs_of_two_users_with_one_name_are_two_jobs_and_the_own_one_is_meant() {
     assert!(list.contains("USER:JOB") && full.iter().all(|name| list.contains(name)), "{list}");
 }
 
-/// A user may have name spaces of its own.
+/// A user may have namespaces of its own.
 pub fn name_spaces() -> Option<String> {
     let may = Command::new("unshare").args(["-Urm", "true"]).status().is_ok_and(|status| status.success());
-    (!may).then(|| "no name spaces for users here".to_owned())
+    (!may).then(|| "no namespaces for users here".to_owned())
 }
 
 pub fn a_pipe_named_like_an_image_makes_nobody_wait() {

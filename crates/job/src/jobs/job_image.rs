@@ -189,7 +189,7 @@ impl JobImage {
         Ok(process)
     }
 
-    /// The number of a process on its host, which for itself has the number `own`: another one, if it is in a name space of its own.
+    /// The number of a process on its host, which for itself has the number `own`: another one, if it is in a namespace of its own.
     pub fn host_pid(&self, own: u32) -> u32 {
         match self.about() {
             Some(about) => Some(about.pid).filter(|pid| *pid != 0).unwrap_or(own),

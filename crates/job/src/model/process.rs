@@ -50,7 +50,7 @@ pub struct Process {
     pub size: Option<u32>,
     /// The rank that the launcher meant it to have, if it said so. Another one than `rank` where the launcher is of another library.
     pub launcher_rank: Option<u32>,
-    /// Process id in its own name space; zero while nobody has claimed the image.
+    /// Process id in its own namespace; zero while nobody has claimed the image.
     pub pid: u32,
     /// Host, or empty.
     pub host: String,

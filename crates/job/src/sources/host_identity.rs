@@ -13,9 +13,9 @@ pub struct HostIdentity {
     pub boot: String,
     /// What was drawn when the system was installed.
     pub machine: String,
-    /// Number of the name space of its process ids: two containers on one kernel differ.
+    /// Number of the namespace of its process ids: two containers on one kernel differ.
     pub pids: String,
-    /// Number of the name space of its name.
+    /// Number of the namespace of its name.
     pub names: String,
 }
 

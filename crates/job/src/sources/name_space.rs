@@ -1,10 +1,10 @@
-//! Numbers of processes and threads in name spaces of their own, as containers have them. An image says how the process itself is
+//! Numbers of processes and threads in namespaces of their own, as containers have them. An image says how the process itself is
 //! numbered, where two of one host may have the same number; people and the kernel need that of the host.
 
 use std::collections::BTreeMap;
 use std::fs;
 
-/// The numbers of a process or thread in all name spaces that it is in, this host's first; none if it is not there.
+/// The numbers of a process or thread in all namespaces that it is in, this host's first; none if it is not there.
 fn numbers(of: &str) -> Vec<u32> {
     let status = fs::read_to_string(format!("/proc/{of}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or_default();

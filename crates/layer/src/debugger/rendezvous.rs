@@ -26,7 +26,7 @@ const SUFFIX: &str = ".world";
 /// No job needs so long to start.
 const STALE: Duration = Duration::from_secs(3600);
 
-/// The files of this world on this host: ranks in a name space of processes of their own know but one of its names.
+/// The files of this world on this host: ranks in a namespace of processes of their own know but one of its names.
 pub struct Meeting {
     places: Vec<(File, PathBuf)>,
     /// Rank that the launcher gave.
@@ -106,7 +106,7 @@ pub fn local_size() -> Option<i32> {
         .and_then(|n| i32::try_from(n).ok())
 }
 
-/// What the ranks of this world on this host have in common, and no others: the launcher's name space, or the
+/// What the ranks of this world on this host have in common, and no others: the launcher's namespace, or the
 /// launcher's process that started them (every spawned world has its own), with its start; and the connection that this one
 /// lets all of them inherit, by which also those know it who cannot see that process.
 fn worlds() -> Vec<Vec<u8>> {

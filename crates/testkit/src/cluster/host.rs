@@ -1,4 +1,4 @@
-//! One host: the first process of its name spaces, and commands inside.
+//! One host: the first process of its namespaces, and commands inside.
 
 use super::until;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub struct Host {
     pub name: String,
     /// Its address on the network of the cluster.
     pub address: String,
-    /// The process that made the name spaces: what is below it ends with it.
+    /// The process that made the namespaces: what is below it ends with it.
     keeper: u32,
     /// When that one started: its number may be another's later.
     started: String,
@@ -36,7 +36,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Makes the name spaces. Hosts have been up for different times: `clock_s` is what `CLOCK_MONOTONIC` is ahead of this machine's.
+    /// Makes the namespaces. Hosts have been up for different times: `clock_s` is what `CLOCK_MONOTONIC` is ahead of this machine's.
     pub(super) fn make(dir: &Path, name: &str, address: String, clock_s: usize) -> anyhow::Result<Self> {
         let up = dir.join(format!("{name}.up"));
         let _old = fs::remove_file(&up);

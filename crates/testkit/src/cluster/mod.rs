@@ -1,4 +1,4 @@
-//! A cluster on one machine: hosts that are name spaces, a network between them, remote shells, Slurm.
+//! A cluster on one machine: hosts that are namespaces, a network between them, remote shells, Slurm.
 //!
 //! ```text
 //! Cluster::make ──► head ─ bridge ─┬─ n1      each host: its own network, mounts, processes and name;
@@ -54,7 +54,7 @@ pub fn unavailable() -> Option<String> {
     let spaces = ["-n", "-m", "-p", "-u", "-T", "--fork", "--mount-proc"];
     let may = |command: &[&str]| quiet("unshare", &[&spaces[..], command].concat());
     if !may(&["true"]) {
-        return Some("hosts cannot be made here: needs name spaces (unshare)".to_owned());
+        return Some("hosts cannot be made here: needs namespaces (unshare)".to_owned());
     }
     let network =
         "ip link add b0 type bridge && ip link add v0 type veth peer name w0 && mount -t tmpfs tmpfs /run";

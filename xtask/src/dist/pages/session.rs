@@ -72,11 +72,11 @@ pub struct Session {
 /// Whether processes can be kept apart here.
 pub fn possible() -> Result<()> {
     let outcome = bounded(apart().arg("true"), LIMIT)?;
-    ensure!(outcome.success(), "no name space of processes can be made here: {}", outcome.stderr.trim());
+    ensure!(outcome.success(), "no namespace of processes can be made here: {}", outcome.stderr.trim());
     Ok(())
 }
 
-/// A command in a name space of its own; the command is to be added.
+/// A command in a namespace of its own; the command is to be added.
 fn apart() -> Command {
     let mut command = Command::new("unshare");
     command.args(["--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"]);

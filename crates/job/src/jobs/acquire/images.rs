@@ -14,7 +14,7 @@ pub struct ImageEntry {
     pub job: String,
     /// The user whose job it is.
     pub owner: u32,
-    /// The number that the process has for itself: in a name space of its own it is another one than that of the host, and tables have
+    /// The number that the process has for itself: in a namespace of its own it is another one than that of the host, and tables have
     /// this one.
     pub own_pid: u32,
     /// The process. Before `MPI_Init` has returned its world has no name yet.

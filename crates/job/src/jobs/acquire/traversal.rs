@@ -269,7 +269,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Other hosts that are asked by the name of the job of a process that has a name space of its own: its tables have the numbers
+    /// Other hosts that are asked by the name of the job of a process that has a namespace of its own: its tables have the numbers
     /// that processes have for themselves, which on their hosts are those of others.
     fn asked_by_name(&self, pid: Option<u32>) -> Vec<String> {
         let inside =
@@ -457,14 +457,14 @@ impl<'a> Walk<'a> {
         self.records.iter().filter(|record| self.users.has(record.owner)).cloned().collect()
     }
 
-    /// The number on this host of a rank that a table names by the number that it has for itself, in a name space of its own.
+    /// The number on this host of a rank that a table names by the number that it has for itself, in a namespace of its own.
     fn host_pid(&self, world: &str, rank: Option<u32>, pid: u32) -> u32 {
         let inside = self.records.iter().filter(|record| record.own_pid == pid);
         let mut is_it = inside.filter(|record| record.entry.world == world && record.entry.rank == rank);
         is_it.next().map_or(pid, |record| record.entry.place.pid)
     }
 
-    /// Whether only processes in other name spaces have this number: that of this host is somebody else.
+    /// Whether only processes in other namespaces have this number: that of this host is somebody else.
     fn is_inside(&self, pid: u32) -> bool {
         let inside = self.records.iter().any(|record| record.own_pid == pid);
         inside && self.records.iter().all(|record| record.entry.place.pid != pid)

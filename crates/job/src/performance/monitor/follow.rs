@@ -53,7 +53,7 @@ impl Living {
     fn of(pid: u32, inode: u64) -> Option<Self> {
         let number = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
         let ends = pidfd_open(number, PidfdFlags::empty()).ok();
-        // In another name space the number may be that of another process.
+        // In another namespace the number may be that of another process.
         maps(pid, inode).then_some(Self { pid, ends })
     }
 

@@ -14,7 +14,7 @@ pub struct Observed {
     pub process: Process,
     /// Rank that the launcher gave, for processes that never got as far as `MPI_Init`.
     pub launcher_rank: Option<u32>,
-    /// Process id in the name space of the observer.
+    /// Process id in the namespace of the observer.
     pub pid: u32,
     /// When the process ended, nanoseconds of `CLOCK_MONOTONIC`; `None` while it lives.
     pub ended_ns: Option<u64>,
