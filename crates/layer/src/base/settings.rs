@@ -126,13 +126,13 @@ mod tests {
 
     #[test]
     fn the_value_of_a_variable_stays_when_the_program_changes_it() {
-        let mut entry = *b"MPISCOPE_TEST_OF_SETTINGS=first\0";
+        let mut entry = *b"TEST_OF_SETTINGS=first\0";
         // SAFETY: the entry is what getenv finds from here on; it is taken out below, before it is gone.
         unsafe { libc::putenv(entry.as_mut_ptr().cast()) };
-        let value = variable(c"MPISCOPE_TEST_OF_SETTINGS");
+        let value = variable(c"TEST_OF_SETTINGS");
         entry[26..31].copy_from_slice(b"other");
         // SAFETY: a C string.
-        unsafe { libc::unsetenv(c"MPISCOPE_TEST_OF_SETTINGS".as_ptr()) };
+        unsafe { libc::unsetenv(c"TEST_OF_SETTINGS".as_ptr()) };
         assert_eq!(value.as_deref(), Some(c"first"));
     }
 
