@@ -126,11 +126,12 @@ mod tests {
 
     #[test]
     fn the_value_of_a_variable_stays_when_the_program_changes_it() {
+        const NAME: usize = "TEST_OF_SETTINGS=".len();
         let mut entry = *b"TEST_OF_SETTINGS=first\0";
         // SAFETY: the entry is what getenv finds from here on; it is taken out below, before it is gone.
         unsafe { libc::putenv(entry.as_mut_ptr().cast()) };
         let value = variable(c"TEST_OF_SETTINGS");
-        entry[26..31].copy_from_slice(b"other");
+        entry[NAME..NAME + 5].copy_from_slice(b"other");
         // SAFETY: a C string.
         unsafe { libc::unsetenv(c"TEST_OF_SETTINGS".as_ptr()) };
         assert_eq!(value.as_deref(), Some(c"first"));
