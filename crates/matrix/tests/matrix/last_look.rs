@@ -177,7 +177,9 @@ fn killed_and_noticed_late(subject: &Subject, library: &Library) -> Result<()> {
     ensure!(pids.len() == 2 && !launcher.is_empty(), "{pids:?} {launcher:?}");
     let send = |pids: &[i64], signal| -> Result<()> {
         for pid in pids {
-            kill_process(Pid::from_raw(i32::try_from(*pid)?).context("no process")?, signal)?;
+            let pid = Pid::from_raw(i32::try_from(*pid)?).context("no process")?;
+            // The end of one may have been the end of the other.
+            ensure!(matches!(kill_process(pid, signal), Ok(()) | Err(rustix::io::Errno::SRCH)), "{pid:?}");
         }
         Ok(())
     };
