@@ -444,6 +444,8 @@ class Diff(Record):
 
     after: DiffRuns
     before: DiffRuns
+    #: Seconds that others waited because of what a rank did, mean over the ranks: largest difference first.
+    causes: Rows[DiffQuantity]
     #: What is called noise: see ``--chance``.
     chance: float
     #: Seconds in a function and outside of MPI, mean over the ranks: largest difference first.
@@ -2993,7 +2995,7 @@ CorePendingRequest._classes = {"completion": CoreWhen, "created": CoreCallSite, 
 CoreProblem._classes = {"culprits": CoreCulprit}
 CoreThreadStatus._classes = {"call": CoreCallStatus, "last_call": CoreCallStatus}
 CoreVerdict._classes = {"also": CoreProblem, "culprits": CoreCulprit, "evidence": CoreEvidence}
-Diff._classes = {"after": DiffRuns, "before": DiffRuns, "functions": DiffQuantity, "ranks": DiffQuantity, "sites": DiffQuantity, "wall": DiffQuantity, "whole": DiffQuantity}
+Diff._classes = {"after": DiffRuns, "before": DiffRuns, "causes": DiffQuantity, "functions": DiffQuantity, "ranks": DiffQuantity, "sites": DiffQuantity, "wall": DiffQuantity, "whole": DiffQuantity}
 Inspect._classes = {"alike": InspectAlikeForm, "leaks": InspectLeak, "ranks": InspectRank, "shared": InspectSharedForm}
 InspectAlikeForm._classes = {"merged": InspectMerged}
 InspectArguments._classes = {"datatypes": InspectReference}
