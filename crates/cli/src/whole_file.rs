@@ -19,7 +19,9 @@ impl Way {
     /// The way to a path. A link stays, and what it leads to is meant.
     pub fn to(path: &Path) -> Self {
         let file = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let opened = ["/dev", "/proc"].iter().any(|system| path.starts_with(system));
+        // What a process has open already; files in `/dev/shm` are files like others.
+        let opened = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"];
+        let opened = opened.iter().any(|place| path.starts_with(place));
         match fs::metadata(path) {
             Ok(about) if opened || !(about.is_file() || about.is_dir()) => Self::Into(path.to_owned()),
             _ => Self::Whole(file),
@@ -91,5 +93,7 @@ mod tests {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&file).unwrap(), b"new");
         assert_eq!(Way::to(Path::new("/dev/stdout")), Way::Into("/dev/stdout".into()));
+        let shared = tempfile::NamedTempFile::new_in("/dev/shm").unwrap();
+        assert_eq!(Way::to(shared.path()), Way::Whole(shared.path().to_owned()), "is replaced, not added to");
     }
 }

@@ -38,13 +38,15 @@ fn trace() -> JobTrace {
     JobTrace { ranks, messages: vec![message], comms: BTreeMap::new(), start_unix_ns: 1, hosts: 2 }
 }
 
-#[test]
-fn a_message_that_a_loop_asked_for_comes_to_the_last_of_its_calls() {
-    let line = |peer, [posted_ns, from_ns, until_ns]: [u64; 3]| {
-        let waited = Some(Waited { from_ns, until_ns, call: Arc::default() });
-        Line { comm: 7, peer, nth: 1, order: 1, posted_ns, waited, ..Line::default() }
-    };
-    let seen = |rank, ledger| Observation {
+/// The `nth` message of or to a peer.
+fn line(peer: u32, nth: u32, [posted_ns, from_ns, until_ns]: [u64; 3]) -> Line {
+    let waited = Some(Waited { from_ns, until_ns, call: Arc::default() });
+    Line { comm: 7, peer, nth, order: u64::from(nth), posted_ns, waited, ..Line::default() }
+}
+
+/// One of two ranks, with its messages.
+fn seen(rank: u32, ledger: Ledger) -> Observation {
+    Observation {
         world: "w".into(),
         rank: Some(rank),
         size: Some(2),
@@ -52,10 +54,14 @@ fn a_message_that_a_loop_asked_for_comes_to_the_last_of_its_calls() {
         communicators: vec![Communicator { identity: 7, rank, size: 2, ..Communicator::default() }],
         ledger: Some(Box::new(ledger)),
         ..Observation::default()
-    };
+    }
+}
+
+#[test]
+fn a_message_that_a_loop_asked_for_comes_to_the_last_of_its_calls() {
     let ring = |line| Ring { lines: vec![line], ..Ring::default() };
-    let sender = Ledger { sent: ring(line(1, [10, 10, 20])), ..Ledger::default() };
-    let receiver = Ledger { received: ring(line(0, [1, 5, 13])), ..Ledger::default() };
+    let sender = Ledger { sent: ring(line(1, 1, [10, 10, 20])), ..Ledger::default() };
+    let receiver = Ledger { received: ring(line(0, 1, [1, 5, 13])), ..Ledger::default() };
     let mut ranks = trace().ranks;
     ranks[1].threads[0].calls =
         [(5, 6), (7, 8), (11, 13), (14, 15)].map(|(a, b)| call("MPI_Test", a, b, 0)).into();
@@ -66,19 +72,6 @@ fn a_message_that_a_loop_asked_for_comes_to_the_last_of_its_calls() {
 
 #[test]
 fn what_is_older_than_the_trace_has_no_time_in_it() -> Result<(), Box<dyn Error>> {
-    let line = |peer, nth, [posted_ns, from_ns, until_ns]: [u64; 3]| {
-        let waited = Some(Waited { from_ns, until_ns, call: Arc::default() });
-        Line { comm: 7, peer, nth, order: u64::from(nth), posted_ns, waited, ..Line::default() }
-    };
-    let seen = |rank, ledger| Observation {
-        world: "w".into(),
-        rank: Some(rank),
-        size: Some(2),
-        pid: rank,
-        communicators: vec![Communicator { identity: 7, rank, size: 2, ..Communicator::default() }],
-        ledger: Some(Box::new(ledger)),
-        ..Observation::default()
-    };
     let ring = |peer, lines: [[u64; 3]; 3]| Ring {
         lines: (1..).zip(lines).map(|(nth, times)| line(peer, nth, times)).collect(),
         ..Ring::default()

@@ -321,9 +321,9 @@ impl<'a> Words<'a> {
 
     /// `ranks [1-3]: computing after …`; of those that do several things
     /// `ranks [1-3] (rank 2: stopped by a signal …; ranks [1,3]: computing …)`.
-    pub fn doing(&self, who: &[ProcessIndex]) -> String {
-        let all = self.ranks(who.iter().copied());
-        match self.doings(who).as_slice() {
+    pub fn doing(&self, doings: &[Vec<ProcessIndex>]) -> String {
+        let all = self.ranks(doings.iter().flatten().copied());
+        match doings {
             [] => all,
             [one] => {
                 let count = self.members(one.iter().copied()).len();

@@ -132,7 +132,7 @@ impl Case<'_> {
             "{} {} for {}{meanwhile}",
             ranks(&waiting),
             verb(&waiting, "waits", "wait"),
-            self.words.doing(&culprits)
+            self.words.doing(&by_doing)
         );
         let unseen = self.process(first).is_some_and(|p| matches!(p.condition, Condition::Unseen(_)));
         let next = match kind {
@@ -178,13 +178,15 @@ impl Case<'_> {
             .filter(|(_, process)| !process.is_gone() && !is_waiting(process))
             .map(|(index, _)| index)
             .collect();
-        let Some(first) = free.first().copied().filter(|_| kind != Kind::FILE) else {
+        let free = self.words.doings(&free);
+        let first = free.iter().flatten().next();
+        let Some(first) = first.copied().filter(|_| kind != Kind::FILE) else {
             return Some(Reason::new(kind, verdict, "see the line of the call").blaming(self.culprit(index)));
         };
         let verdict = format!("{verdict}; {}", self.words.doing(&free));
         let next = format!("look at what those ranks do: {}", self.attach(first));
         let mut reason = Reason::new(Kind::SLOW, verdict, &next);
-        reason.culprits.extend(free.into_iter().take(MOST_LINKS).map(|rank| self.culprit(rank)));
+        reason.culprits.extend(free.into_iter().flatten().take(MOST_LINKS).map(|rank| self.culprit(rank)));
         Some(reason)
     }
 }
