@@ -6,10 +6,9 @@ use crate::render::{self, Screen, complain, while_working};
 use crate::selection::{self, Target};
 use crate::whole_file::{self, Way};
 use anyhow::{Context, Result, bail};
-use mpiscope_job::hosts::other_hosts::Elsewhere;
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::jobs::refusal::Refusal;
-use mpiscope_job::save::{self, Saved};
+use mpiscope_job::save;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
@@ -100,11 +99,6 @@ pub fn save(options: &Options) -> Result<ExitCode> {
     screen.finish()?;
     saved.not_seen.iter().for_each(|why| complain("save", why));
     Ok(ExitCode::from(status))
-}
-
-/// Writes what is here of a job to a file.
-pub fn write(job: &Job, pause: Duration, stacks: bool, file: &Path) -> Result<Saved> {
-    Ok(save::save(job, pause, stacks, &*job.symbols(), Elsewhere::default(), file)?)
 }
 
 fn job(name: Option<&OsStr>) -> Result<Job> {

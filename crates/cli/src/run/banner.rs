@@ -49,7 +49,7 @@ pub struct Scope {
 
 /// Writes `report.json` and an evidence file, and prints the report, on `screen` if that works, else on standard error. A failure is
 /// reported; it never changes the program's status.
-pub fn deliver(options: &Options, job: &str, report: JobReport, mut scope: Scope, screen: Option<File>) {
+pub fn deliver(options: &Options, job: &str, report: JobReport, scope: Scope, screen: Option<File>) {
     // Beyond `ulimit -f` a write is to fail, not to end us: the program's status is still to be passed on.
     // SAFETY: ignores a signal; the program has ended, so that nobody inherits it.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
@@ -67,7 +67,7 @@ pub fn deliver(options: &Options, job: &str, report: JobReport, mut scope: Scope
     if let Some(dir) = options.out.as_ref().filter(|_| !report.ranks.is_empty()) {
         // The images are here until we end, those of ranks that are dead too.
         let file = dir.join(file_name(&report, &scope, "evidence", "mpiscope"));
-        evidence::keep_all(job, &scope.ends, std::mem::take(&mut scope.others), &file);
+        evidence::keep_all(job, &scope.ends, &scope.others, &file);
     }
     if options.quiet {
         return;

@@ -84,7 +84,7 @@ fn kept(
 ) -> Result<(), String> {
     let folder = tempfile::tempdir().map_err(|why| why.to_string())?;
     let file = folder.path().join("evidence");
-    let saved = evidence::keep_all(job, &collector.ends(), Vec::new(), &file);
+    let saved = evidence::keep_all(job, &collector.ends(), &[], &file);
     match saved && evidence::add(&collector.seen(), &file) {
         true => used(&file),
         false => Err("nothing can be saved".to_owned()),

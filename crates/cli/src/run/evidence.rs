@@ -3,30 +3,32 @@
 use super::follow::Seen;
 use super::hosts::{FromHost, join};
 use crate::render::complain;
-use crate::save;
+use mpiscope_job::hosts::other_hosts::Elsewhere;
 use mpiscope_job::jobs::discover::discover;
 use mpiscope_job::jobs::evidence::ProcessEnd;
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::jobs::symbols::FileSymbols;
+use mpiscope_job::save;
 use std::path::Path;
 use std::time::Duration;
 
-/// Writes the ranks of this host to an evidence file. A failure is reported; whether the file is there now is the answer.
-pub fn keep(job: &str, file: &Path) -> bool {
-    here(job, &[]).is_some_and(|found| write(&found, Duration::ZERO, false, file))
+/// Writes the ranks of this host to an evidence file: two looks so far apart, and the stacks if they are wanted. A failure is
+/// reported; whether the file is there now is the answer.
+pub fn keep(job: &str, apart: Duration, stacks: bool, file: &Path) -> bool {
+    here(job, &[]).is_some_and(|found| write(&found, apart, stacks, Elsewhere::default(), file))
 }
 
 /// Writes those of this host that have ended `ends` say how, and those of other hosts.
-pub fn keep_all(job: &str, ends: &[(u64, ProcessEnd)], others: Vec<FromHost>, file: &Path) -> bool {
+pub fn keep_all(job: &str, ends: &[(u64, ProcessEnd)], others: &[FromHost], file: &Path) -> bool {
     let all = join::job(job, here(job, ends), others);
-    !all.images.is_empty() && write(&all, Duration::ZERO, false, file)
+    !all.images.is_empty() && write(&all, Duration::ZERO, false, Elsewhere::default(), file)
 }
 
 /// Adds what was seen of the ranks while they ran to such a file.
 pub fn add(seen: &Seen, file: &Path) -> bool {
     let mut followed = seen.now();
     followed.put_into_words(&FileSymbols::default());
-    let added = mpiscope_job::save::add(file, &followed);
+    let added = save::add(file, &followed);
     if let Err(why) = &added {
         complain("run", &format!("what was seen of the ranks while they ran cannot be sent: {why}"));
     }
@@ -43,15 +45,15 @@ fn here(job: &str, ends: &[(u64, ProcessEnd)]) -> Option<Job> {
     Some(found)
 }
 
-/// The same of a job as it was found: two looks so far apart, and the stacks if they are wanted.
-pub fn write(found: &Job, apart: Duration, stacks: bool, file: &Path) -> bool {
-    match save::write(found, apart, stacks, file) {
+/// The same of a job as it was found, with what was seen on other hosts.
+pub fn write(found: &Job, apart: Duration, stacks: bool, elsewhere: Elsewhere, file: &Path) -> bool {
+    match save::save(found, apart, stacks, &*found.symbols(), elsewhere, file) {
         Ok(saved) => {
             saved.not_seen.iter().for_each(|why| complain("run", &format!("{}: {why}", file.display())));
             true
         }
         Err(why) => {
-            complain("run", &format!("what is known of the ranks cannot be saved: {why:#}"));
+            complain("run", &format!("what is known of the ranks cannot be saved: {why}"));
             false
         }
     }

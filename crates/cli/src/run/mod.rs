@@ -42,6 +42,7 @@ use collector::Collector;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use watch::{Scope, Watch};
 
 /// Run a program or a whole job under the layer and report what it did
 ///
@@ -295,7 +296,7 @@ fn alone(options: &Options, job: &str, environment: &environment::Environment) -
         Ok(child) => child,
         Err(e) => return Ok(child::not_started(&options.program, &e)),
     };
-    let watch = watch::Watch::begin(job, options, None);
+    let watch = Watch::begin(job, options, None, Scope::Here);
     let ending = child::supervise(child, &signals, None, &|_| ())?;
     drop(watch);
     signals.mask().restore();
@@ -333,15 +334,16 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
         Ok(child) => child,
         Err(e) => return Ok(child::not_started(&options.program, &e)),
     };
-    let watch = watch::Watch::begin(&job, options, None);
+    let scope = gather.as_ref().map_or(Scope::Here, |gather| Scope::Heard(gather.hosts()));
+    let watch = Watch::begin(&job, options, None, scope);
     let mut lost = lost::Lost::new(gather.as_ref(), options.lost_after);
     let whole = Some((&mut collector, &mut starter, &mut lost));
     let ending = child::supervise(child, &signals, whole, &|sent| {
         if sent { watch.look_back() } else { watch.last_look() }
     })?;
-    drop(watch);
     collector.settle();
     let (others, notes) = gather.map_or_else(Default::default, |gather| gathered(&gather, options, &job));
+    watch.look_back_on(&others);
     let mut report = collector.report(options.command(), &others);
     report.notes.extend(notes.into_iter().map(|note| (note, Default::default())));
     // What the one below has reported is not said to be nothing.

@@ -7,7 +7,7 @@ use super::hosts::uplink::{self, Uplink};
 use super::protocol::{self, Kind, Message, VERSION};
 use super::rendezvous::{self, Folder};
 use super::signals::{Event, Signals};
-use super::watch::Watch;
+use super::watch::{Scope, Watch};
 use super::{Options, child, ending, launcher};
 use crate::open_files;
 use crate::render::complain;
@@ -23,6 +23,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// Size of a new image: its header.
@@ -266,12 +267,14 @@ fn collect(
     collector.hold_the_last();
     collector.follow();
     let up = Uplink::begin(job, collector.seen());
-    let watch = Watch::begin(job, options, screen.as_ref().and_then(|screen| screen.try_clone().ok()));
+    let scope = up.as_ref().map_or_else(|| Scope::Asked(Mutex::default()), |up| Scope::Told(up.told()));
+    let watch = Watch::begin(job, options, screen.as_ref().and_then(|screen| screen.try_clone().ok()), scope);
     let mut quiet_since = Instant::now();
     loop {
         let (came, _, expected) = collector.wrappers();
         let here = collector.running();
         up.iter().for_each(|up| up.ranks(collector.launcher_ranks()));
+        watch.ranks(collector.launcher_ranks());
         let late = if expected.is_some() || collector.peers().is_empty() { LATE } else { LATE_UNKNOWN };
         let complete = came > 0 && expected.is_some_and(|n| came >= n);
         if here {

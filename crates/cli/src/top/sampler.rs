@@ -196,8 +196,7 @@ impl Work {
 
     fn ask(&self) -> Option<Verdict> {
         let mut job = self.find()?;
-        let _not_seen = self.host_scope.join(&mut job, Duration::ZERO, false);
-        let symbols = job.symbols();
-        why::twice(&job, APART, &*symbols).ok()
+        let join = |job: &mut Job| self.host_scope.join(job, APART, false);
+        Some(why::twice(&mut job, APART, join).ok()?.0)
     }
 }

@@ -10,6 +10,7 @@ use crate::render::{Screen, while_working};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use kept::Kept;
+use mpiscope_job::hosts::other_hosts::Elsewhere;
 use mpiscope_job::jobs::evidence::Evidence;
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::jobs::refusal::Refusal;
@@ -125,30 +126,33 @@ fn job(verb: &str, name: Option<&OsStr>) -> Result<Job> {
 /// Two looks at a job on all its hosts, and what follows from them. Other hosts are asked once, also for their stacks; those
 /// here are taken after both looks.
 fn everywhere(mut job: Job, pause: Duration, host_scope: HostScope, stacks: bool) -> Result<Judged> {
-    let began = Instant::now();
-    let mut before = look(&job, &*job.symbols()).observations;
-    // Other hosts look twice, while this one waits.
-    let elsewhere = host_scope.join(&mut job, pause, stacks);
-    before.extend(elsewhere.before);
-    settle(&mut before);
-    thread::sleep(pause.saturating_sub(began.elapsed()));
-    let seconds = began.elapsed().as_secs_f64();
-    let mut after = look(&job, &*job.symbols());
-    after.errors.extend(elsewhere.not_seen);
-    let found = compared(&before, after, seconds, ELSEWHERE)?;
+    let (found, _) = twice(&mut job, pause, |job| host_scope.join(job, pause, stacks))?;
     Ok(Judged { found, stacks: stacks.then(|| stacks::of_job(&job, &*job.symbols())) })
 }
 
-/// Two looks at what of a job is here; one at a job that is looked at as it was.
-pub fn twice(job: &Job, pause: Duration, symbols: &dyn Locate) -> Result<Verdict> {
+/// Two looks at what of a job is here, between which `join` adds what other hosts see that look twice as well; one at a job that is
+/// looked at as it was.
+pub fn twice(
+    job: &mut Job,
+    pause: Duration,
+    join: impl FnOnce(&mut Job) -> Elsewhere,
+) -> Result<(Verdict, Elsewhere)> {
     let began = Instant::now();
-    let before = look(job, symbols);
+    let before = look(job, &*job.symbols());
     if let Some(stood) = job.stood {
-        return compared(&before.observations.clone(), before, stood.as_secs_f64(), ELSEWHERE);
+        let found = compared(&before.observations.clone(), before, stood.as_secs_f64(), ELSEWHERE)?;
+        return Ok((found, Elsewhere::default()));
     }
+    let mut before = before.observations;
+    // Other hosts look twice, while this one waits.
+    let elsewhere = join(job);
+    before.extend(elsewhere.before.iter().cloned());
+    settle(&mut before);
     thread::sleep(pause.saturating_sub(began.elapsed()));
     let seconds = began.elapsed().as_secs_f64();
-    compared(&before.observations, look(job, symbols), seconds, ELSEWHERE)
+    let mut after = look(job, &*job.symbols());
+    after.errors.extend(elsewhere.not_seen.iter().cloned());
+    Ok((compared(&before, after, seconds, ELSEWHERE)?, elsewhere))
 }
 
 /// One look at what the user of a verb names: a job, an evidence file, core files or saved images.

@@ -2,7 +2,7 @@
 
 use crate::jobs::acquire::{Entry, ProcessLocation};
 use crate::jobs::evidence::Symbols;
-use crate::jobs::job_image::JobImage;
+use crate::jobs::job_image::{ImageId, JobImage};
 use crate::jobs::other_worlds::{Connected, Spawned};
 use crate::jobs::scheduler::SlurmId;
 use crate::jobs::silent::Silent;
@@ -53,13 +53,14 @@ pub struct Job {
 pub struct Known(usize, BTreeSet<(String, Option<u32>, ProcessLocation)>);
 
 impl Job {
-    /// Has it looked at as it was before somebody began to end it: nothing had happened for so long, and the processes with these
-    /// memory files lived. What would take two looks takes one.
+    /// Has it looked at as it was before somebody began to end it: nothing had happened for so long, and the processes of
+    /// these images lived. What would take two looks takes one.
     #[must_use]
-    pub fn as_it_was(mut self, stood: Duration, lived: &BTreeSet<u64>) -> Self {
+    pub fn as_it_was(mut self, stood: Duration, lived: &BTreeSet<ImageId>) -> Self {
         self.stood = Some(stood);
         for image in &mut self.images {
-            image.lived = image.inode().is_some_and(|inode| lived.contains(&inode));
+            let id = image.who().and_then(|who| image.id(&who.entry.place.host));
+            image.lived = id.is_some_and(|id| lived.contains(&id));
         }
         self
     }
@@ -70,6 +71,23 @@ impl Job {
             Some(kept) => Box::new(Arc::clone(kept)),
             None if self.elsewhere.is_empty() => Box::new(FileSymbols::default()),
             None => Box::new(SeveralHosts { kept: self.elsewhere.clone(), files: FileSymbols::default() }),
+        }
+    }
+
+    /// The same processes once more, to be taken in elsewhere: what they have in memory or in a file is not copied.
+    #[must_use]
+    pub fn part(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            owner: self.owner,
+            images: self.images.clone(),
+            silent: self.silent.clone(),
+            not_seen: self.not_seen.clone(),
+            symbols: self.symbols.clone(),
+            elsewhere: self.elsewhere.clone(),
+            spawned: self.spawned.clone(),
+            connected: self.connected.clone(),
+            ..Self::default()
         }
     }
 

@@ -13,6 +13,7 @@ use crate::sources::image_source::{Bytes, open_fd, sealed};
 use crate::sources::name_space;
 use mpiscope_image::{Image, Source};
 use mpiscope_target::{Files, Live, procfs};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -23,7 +24,7 @@ use std::sync::Arc;
 pub(crate) const LINK: &str = "/memfd:mpiscope:";
 
 /// An image that some process holds, or that was kept with what was known of its process.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct JobImage {
     /// The processes that hold it, and where each can be opened.
     pub holders: Vec<(u32, PathBuf)>,
@@ -34,11 +35,20 @@ pub struct JobImage {
     bytes: Holds,
 }
 
+/// What tells an image from those of all other processes, also when its process has ended.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ImageId {
+    /// The host, as its process calls it.
+    pub host: String,
+    /// The number of its memory file there.
+    pub inode: u64,
+}
+
 /// Where the bytes of an image are.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Holds {
     Memory(MemoryFile),
-    Evidence(Box<Kept>),
+    Evidence(Arc<Kept>),
 }
 
 /// What tells a memory file from all others, and whose it is.
@@ -78,7 +88,7 @@ impl JobImage {
     pub fn kept(kept: Kept) -> Self {
         let end = kept.about.end.clone();
         let holders = vec![(kept.about.pid, PathBuf::new())];
-        Self { holders, end, lived: false, bytes: Holds::Evidence(Box::new(kept)) }
+        Self { holders, end, lived: false, bytes: Holds::Evidence(Arc::new(kept)) }
     }
 
     /// What only the host knew of the process, if it is in an evidence file.
@@ -97,12 +107,17 @@ impl JobImage {
         }
     }
 
-    /// The number of its memory file, if it is one.
+    /// The number of its memory file on its host; of one that was kept by an older version none.
     pub fn inode(&self) -> Option<u64> {
         match &self.bytes {
             Holds::Memory(file) => Some(file.inode),
-            Holds::Evidence(_) => None,
+            Holds::Evidence(kept) => kept.about.inode,
         }
+    }
+
+    /// What tells it from all others, if its process calls its host so.
+    pub(crate) fn id(&self, host: &str) -> Option<ImageId> {
+        Some(ImageId { host: host.to_owned(), inode: self.inode()? })
     }
 
     /// Whether some process still holds the image.

@@ -4,7 +4,7 @@ use super::earlier::{Earlier, PAUSES, has};
 use crate::jobs::acquire::ProcessLocation;
 use crate::jobs::evidence::{About, Symbols};
 use crate::jobs::job::Job;
-use crate::jobs::job_image::JobImage;
+use crate::jobs::job_image::{ImageId, JobImage};
 use crate::jobs::parallel_images::each_image;
 use crate::jobs::silent::{self, Silent};
 use crate::jobs::worlds::{self, Member};
@@ -18,6 +18,7 @@ use crate::questions::stacks::asleep::{Asleep, Asleeps, awaits_signals};
 use mpiscope_image::Source;
 use mpiscope_image::layout::State;
 use mpiscope_target::{Files, Live, Symbolizer, procfs};
+use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -34,13 +35,22 @@ pub struct Look {
     pub errors: Vec<String>,
 }
 
-/// How far the processes of a job on this host are.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// How far the processes of a job are, or those of it that are on one host.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     /// How many calls they have completed, without those of loops that only ask. The number has no meaning but that it changes.
     pub calls: u64,
-    /// Those that have not ended, by the numbers of their memory files.
-    pub living: BTreeSet<u64>,
+    /// Those that have not ended.
+    pub living: BTreeSet<ImageId>,
+}
+
+impl Progress {
+    /// That of these processes and of others.
+    #[must_use]
+    pub fn and(mut self, mut other: Self) -> Self {
+        self.living.append(&mut other.living);
+        Self { calls: self.calls.wrapping_add(other.calls), ..self }
+    }
 }
 
 /// How far they are now; `None` while no image can be read.
@@ -48,13 +58,10 @@ pub fn progress(job: &Job) -> Option<Progress> {
     let of_one = |found: &JobImage| {
         let process = Process::read(&found.open().ok()?, None).ok()?;
         let calls = process.threads.iter().map(|thread| u64::from(process.steps(thread)));
-        let living = found.inode().filter(|_| found.alive(process.pid));
+        let living = found.alive(found.host_pid(process.pid)).then(|| found.id(&process.host)).flatten();
         Some(Progress { calls: calls.fold(0, u64::wrapping_add), living: living.into_iter().collect() })
     };
-    job.images.iter().filter_map(of_one).reduce(|mut all, mut one| {
-        all.living.append(&mut one.living);
-        Progress { calls: all.calls.wrapping_add(one.calls), ..all }
-    })
+    job.images.iter().filter_map(of_one).reduce(Progress::and)
 }
 
 /// Looks at all processes of a job on this host.
@@ -147,7 +154,7 @@ fn one(found: &JobImage, symbols: &dyn Locate, places: &Places) -> Result<Observ
     let context = SymbolContext::new(&process, symbols);
     let rank = Rank::new(&image, &process, &context);
     if let Some(about) = found.about() {
-        return Ok(observe_kept(&rank, about));
+        return Ok(observe_kept(&rank, about, found.alive(process.pid)));
     }
     Ok(observe(&rank, &System::of(found, &process, places)))
 }
@@ -170,8 +177,8 @@ pub fn silent_ranks(job: &Job, places: &Places, has_called: impl Fn(&str, u32, u
 }
 
 /// Observes a process that an evidence file has kept.
-pub fn observe_kept<S: Source>(rank: &Rank<'_, S>, about: &About) -> Observation {
-    let ended = (!about.alive).then(|| gone(rank.process()));
+pub fn observe_kept<S: Source>(rank: &Rank<'_, S>, about: &About, alive: bool) -> Observation {
+    let ended = (!alive).then(|| gone(rank.process()));
     observe(rank, &Earlier { about, process: rank.process(), ended })
 }
 

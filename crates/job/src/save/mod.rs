@@ -214,6 +214,7 @@ impl Copied {
             placement: placement(found, &seen),
             pid: found.outer_pid(seen.pid).unwrap_or(seen.pid),
             host: seen.host.clone(),
+            inode: found.inode(),
             silent: false,
             alive,
             moment,
@@ -241,8 +242,22 @@ fn silent(found: &JobImage) -> About {
     let (doing, at, callers) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let alive = found.end.as_ref().is_none_or(|end| end.ended_ns.is_none());
     let (moment, stacks, end) = (Moment::now(), BTreeMap::new(), found.end.clone());
-    let tids = BTreeMap::new();
-    About { pid, host, silent: true, alive, moment, doing, at, stacks, callers, tids, end, placement: None }
+    let (tids, inode) = (BTreeMap::new(), found.inode());
+    About {
+        pid,
+        host,
+        inode,
+        silent: true,
+        alive,
+        moment,
+        doing,
+        at,
+        stacks,
+        callers,
+        tids,
+        end,
+        placement: None,
+    }
 }
 
 /// All bytes of an image that somebody may be writing to.
@@ -265,7 +280,7 @@ fn ask(copied: &Copied, recorder: &Recorder<'_>) -> Result<(), mpiscope_image::E
     let context = SymbolContext::new(process, recorder);
     let rank = Rank::new(image, process, &context);
     let _status = RankStatus::new(&rank, copied.about.alive);
-    let _observation = live::observe_kept(&rank, &copied.about);
+    let _observation = live::observe_kept(&rank, &copied.about, copied.about.alive);
     // A table that is damaged is so in the file as well.
     let _sites = sites::of_rank(&rank);
     let files = FileContext::new(process, recorder);

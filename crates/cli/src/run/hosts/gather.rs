@@ -1,15 +1,20 @@
 //! The side that reports: hears the hosts of the job while it runs, takes their evidence when it ends.
 
 mod again;
+mod looks;
 mod refused;
+
+pub use looks::Hosts;
 
 use super::message::{self, LONGEST_EVIDENCE, Message};
 use super::sealed::{HANDSHAKE, Sealed, Secret, Side};
 use super::{FromHost, PLACE, SECRET, SILENT, patience};
+use looks::{Asked, Seen};
 use mpiscope_job::base::clock::Moment;
 use mpiscope_job::base::clock_offset::{HostClock, Offset};
 use mpiscope_job::jobs::announced::{self, Announcement};
 use mpiscope_job::jobs::evidence::{self, Evidence};
+use mpiscope_job::questions::live::Progress;
 use refused::Refused;
 use std::ffi::OsString;
 use std::fs::File;
@@ -52,6 +57,10 @@ struct Known {
     ranks: Vec<u32>,
     heard: Instant,
     clock: HostClock,
+    /// How far its ranks are.
+    progress: Option<Progress>,
+    /// What it saw when it was asked last.
+    seen: Option<Seen>,
     /// What it sent when that is here, or why it is not.
     outcome: Option<Result<Evidence, String>>,
 }
@@ -64,6 +73,8 @@ struct Shared {
     /// Somebody came for whom there was no descriptor or no thread.
     unheard: AtomicBool,
     refused: Mutex<Refused>,
+    /// What hosts are to look for.
+    asked: Mutex<Asked>,
     /// When the launcher ended.
     ended: Mutex<Option<Instant>>,
     over: AtomicBool,
@@ -81,6 +92,25 @@ impl Shared {
         ended.is_some_and(|ended| ended.elapsed() > LATE)
     }
 
+    /// The answer to a host that is there.
+    fn next(&self, turn: &mut Turn) -> Message {
+        if self.is_late() {
+            return Message::Now;
+        }
+        let wanted = self.wanted();
+        if turn.looks || wanted.number == turn.number {
+            return Message::Go;
+        }
+        *turn = Turn { number: wanted.number, looks: true };
+        let milliseconds = u64::try_from(wanted.pause.as_millis()).unwrap_or(u64::MAX);
+        Message::Look { milliseconds, stacks: wanted.stacks }
+    }
+
+    /// What hosts are to look for now.
+    fn wanted(&self) -> Asked {
+        *self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn refuse(&self, from: Option<IpAddr>) {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).add(from);
     }
@@ -92,6 +122,12 @@ impl Shared {
         }
         self.news.notify_all();
     }
+}
+
+/// What a host has been asked to look for last, and whether it still does.
+struct Turn {
+    number: u64,
+    looks: bool,
 }
 
 /// One who has not proved yet that he belongs to the job, as long as it is there.
@@ -151,6 +187,11 @@ impl Gather {
         [(PLACE, place.into()), (SECRET, self.secret.text().into())]
     }
 
+    /// The hosts, to be looked at while their ranks run.
+    pub fn hosts(&self) -> Hosts {
+        Hosts(Arc::clone(&self.shared))
+    }
+
     /// The hosts that are lost as far as anybody knows.
     pub fn silent(&self) -> Vec<Silent> {
         let hosts = self.shared.hosts();
@@ -199,12 +240,14 @@ impl Gather {
 }
 
 fn given(known: Known) -> FromHost {
-    let evidence = match known.outcome {
-        Some(outcome) => outcome,
-        None if known.heard.elapsed() <= SPEAKS => Err(BUSY.to_owned()),
-        None => Err(SILENT.to_owned()),
-    };
+    let why = busy_or_silent(&known);
+    let evidence = known.outcome.unwrap_or(Err(why));
     FromHost { host: known.host, ranks: known.ranks, clock: Some(known.clock), evidence }
+}
+
+/// Why there is nothing of a host that has not said why.
+fn busy_or_silent(known: &Known) -> String {
+    if known.heard.elapsed() <= SPEAKS { BUSY.to_owned() } else { SILENT.to_owned() }
 }
 
 fn accept(listener: &TcpListener, job: &str, secret: &Secret, shared: &Arc<Shared>) {
@@ -277,6 +320,8 @@ fn greet(host: &mut Sealed, job: &str, shared: &Shared) -> io::Result<usize> {
         ranks: Vec::new(),
         heard: Instant::now(),
         clock,
+        progress: None,
+        seen: None,
         outcome: None,
     });
     // Whoever looks at the job from here finds its hosts by that.
@@ -299,22 +344,31 @@ fn ask(host: &mut Sealed) -> io::Result<(u64, Offset)> {
 /// Until the evidence is here.
 fn listen(host: &mut Sealed, at: usize, shared: &Shared) -> io::Result<NamedTempFile> {
     host.patience(SILENCE)?;
-    let mut asked = Instant::now();
+    let mut timed = Instant::now();
+    // What others were asked for before it came is not asked of it.
+    let mut turn = Turn { number: shared.wanted().number, looks: false };
     let mut tells = again::Tells::default();
     loop {
         match message::receive(host) {
             Ok(Message::Alive(ranks)) => {
                 shared.change(at, |known| known.ranks = ranks);
-                if asked.elapsed() > ASKED_AGAIN {
+                if timed.elapsed() > ASKED_AGAIN {
                     let (theirs, offset) = ask(host)?;
                     shared.change(at, |known| known.clock.add(theirs, offset));
-                    asked = Instant::now();
+                    timed = Instant::now();
                 }
                 let news = tells.news(&shared.hosts());
                 if let Some(names) = news {
                     message::send(host, &Message::Hosts(names))?;
                 }
-                message::send(host, if shared.is_late() { &Message::Now } else { &Message::Go })?;
+                message::send(host, &shared.next(&mut turn))?;
+            }
+            Ok(Message::Progress(now)) => shared.change(at, |known| known.progress = Some(now)),
+            Ok(Message::Seen(len)) if len <= LONGEST_EVIDENCE => {
+                let seen = saw(host, len, at, shared)?;
+                turn.looks = false;
+                shared.change(at, |known| known.seen = Some(Seen { number: turn.number, evidence: seen }));
+                message::send(host, &Message::Taken)?;
             }
             Ok(Message::Evidence(len)) if len <= LONGEST_EVIDENCE => return take(host, len, at, shared),
             Ok(other) => return Err(message::unexpected(&other)),
@@ -328,6 +382,15 @@ fn listen(host: &mut Sealed, at: usize, shared: &Shared) -> io::Result<NamedTemp
             Err(why) => return Err(why),
         }
     }
+}
+
+/// What a host sees that was asked to look.
+fn saw(host: &mut Sealed, len: u64, at: usize, shared: &Shared) -> io::Result<Result<Evidence, String>> {
+    if len == 0 {
+        return Ok(Err("no rank of it could be looked at".to_owned()));
+    }
+    let file = take(host, len, at, shared)?;
+    Ok(evidence::open(file.path()).map_err(|why| why.to_string()))
 }
 
 fn reason(why: &io::Error) -> String {

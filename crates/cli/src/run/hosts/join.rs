@@ -4,6 +4,7 @@ use super::FromHost;
 use mpiscope_job::base::clock::Moment;
 use mpiscope_job::base::clock_offset::{HostClock, Offset};
 use mpiscope_job::base::parallel;
+use mpiscope_job::hosts::other_hosts::Elsewhere;
 use mpiscope_job::jobs::evidence::Evidence;
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::jobs::live_process::Reader;
@@ -122,12 +123,29 @@ pub fn missing(report: &JobReport, others: &[FromHost]) -> Option<String> {
     (!ranks.0.is_empty()).then(|| format!("ranks {ranks} missing: nobody has sent them"))
 }
 
+/// Adds what hosts see that were asked to look while their ranks run.
+pub fn elsewhere(job: &mut Job, parts: Vec<FromHost>) -> Elsewhere {
+    let mut all = Elsewhere::default();
+    for part in parts {
+        match part.evidence {
+            Ok(Evidence { manifest, job: there, .. }) => {
+                job.owner = there.owner;
+                job.take_in(there, |_| true);
+                all.before.extend(manifest.before);
+                all.not_seen.extend(manifest.not_seen.iter().map(|why| format!("{}: {why}", part.host)));
+            }
+            Err(ref why) => all.not_seen.push(lost(&part, why)),
+        }
+    }
+    all
+}
+
 /// All of the job as one: `here`, if there is something, and the parts of others.
-pub fn job(name: &str, here: Option<Job>, others: Vec<FromHost>) -> Job {
+pub fn job(name: &str, here: Option<Job>, others: &[FromHost]) -> Job {
     let mut job = here.unwrap_or_else(|| Job { name: name.to_owned(), ..Job::default() });
-    for evidence in others.into_iter().filter_map(|other| other.evidence.ok()) {
+    for evidence in others.iter().filter_map(|other| other.evidence.as_ref().ok()) {
         job.owner = evidence.job.owner;
-        job.take_in(evidence.job, |_| true);
+        job.take_in(evidence.job.part(), |_| true);
     }
     job
 }

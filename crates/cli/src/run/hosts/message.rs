@@ -1,6 +1,7 @@
 //! What a host and the one who gathers say to each other: a length, a line of JSON; after `Evidence` the file itself.
 
 use super::sealed::Sealed;
+use mpiscope_job::questions::live::Progress;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
 
@@ -42,9 +43,20 @@ pub enum Message {
     Go,
     /// Gatherer: the launcher has ended; send what there is.
     Now,
+    /// Gatherer: look twice, so many milliseconds apart, and send what you see.
+    Look {
+        /// How far apart.
+        milliseconds: u64,
+        /// Whether the stacks are wanted: each thread is stopped for a moment.
+        stacks: bool,
+    },
     /// Host, now and then: it is there, and has seen these ranks.
     Alive(Vec<u32>),
-    /// Host: a file of so many bytes follows.
+    /// Host, before that: how far its ranks are, if that is not what it said last.
+    Progress(Progress),
+    /// Host: what it saw follows, a file of so many bytes; none if there was nothing.
+    Seen(u64),
+    /// Host: the last file, of so many bytes, follows.
     Evidence(u64),
     /// Gatherer: all is here.
     Taken,

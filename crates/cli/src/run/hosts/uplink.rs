@@ -8,12 +8,14 @@ use super::{PLACE, SECRET, patience};
 use mpiscope_job::base::clock::Moment;
 use mpiscope_job::jobs::announced::{self, Announcement};
 use mpiscope_job::jobs::scheduler::SlurmId;
+use mpiscope_job::questions::live::Progress;
 use std::env;
 use std::fs::File;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -38,7 +40,33 @@ enum News {
 /// The connection, which a thread of its own keeps.
 pub struct Uplink {
     news: Sender<News>,
+    told: Told,
     thread: JoinHandle<io::Result<()>>,
+}
+
+/// What the one who gathers is told of the ranks here, who then watches them.
+#[derive(Clone, Default)]
+pub struct Told(Arc<Mutex<(bool, Option<Progress>)>>);
+
+impl Told {
+    fn state(&self) -> MutexGuard<'_, (bool, Option<Progress>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// They are so far. False if that reaches nobody now.
+    pub fn progress(&self, now: Option<Progress>) -> bool {
+        let mut state = self.state();
+        state.1 = now;
+        state.0
+    }
+
+    fn connected(&self, is: bool) {
+        self.state().0 = is;
+    }
+
+    fn now(&self) -> Option<Progress> {
+        self.state().1.clone()
+    }
 }
 
 impl Uplink {
@@ -47,10 +75,20 @@ impl Uplink {
         let place = env::var(PLACE).ok()?;
         let secret = Secret::parse(&env::var(SECRET).ok()?)?;
         let (news, hears) = channel();
-        let job = job.to_owned();
-        let work = move || keep(&place, &secret, &job, &seen, &hears);
+        let (job, told) = (job.to_owned(), Told::default());
+        let tells = told.clone();
+        let work = move || {
+            let ended = keep(&place, &secret, &job, (&seen, &tells), &hears);
+            tells.connected(false);
+            ended
+        };
         let thread = thread::Builder::new().name("uplink".into()).spawn(work).ok()?;
-        Some(Self { news, thread })
+        Some(Self { news, told, thread })
+    }
+
+    /// Where to say how far the ranks here are.
+    pub fn told(&self) -> Told {
+        self.told.clone()
     }
 
     /// These ranks are here.
@@ -91,8 +129,15 @@ fn connect(place: &str, secret: &Secret) -> io::Result<Sealed> {
 }
 
 /// Keeps the connection, and makes another one when it is lost: networks come back, and the ranks here may run for long.
-fn keep(place: &str, secret: &Secret, job: &str, seen: &Seen, news: &Receiver<News>) -> io::Result<()> {
-    let mut line = Line { others: Others { job, announced: None }, seen, news, ranks: Vec::new() };
+fn keep(
+    place: &str,
+    secret: &Secret,
+    job: &str,
+    (seen, told): (&Seen, &Told),
+    news: &Receiver<News>,
+) -> io::Result<()> {
+    let others = Others { job, announced: None };
+    let mut line = Line { others, seen, told, said: None, news, ranks: Vec::new() };
     // Where no connection is possible at first, none is later.
     let mut up = line.begin(place, secret)?;
     loop {
@@ -102,6 +147,7 @@ fn keep(place: &str, secret: &Secret, job: &str, seen: &Seen, news: &Receiver<Ne
             Err(why) if is_answer(&why) => return Err(why),
             Err(why) => why,
         };
+        told.connected(false);
         up = loop {
             match news.recv_timeout(AGAIN) {
                 Ok(News::Ranks(now)) => line.ranks = now,
@@ -130,6 +176,9 @@ fn is_answer(why: &io::Error) -> bool {
 struct Line<'a> {
     others: Others<'a>,
     seen: &'a Seen,
+    told: &'a Told,
+    /// How far the ranks were, as was said last.
+    said: Option<Progress>,
     news: &'a Receiver<News>,
     ranks: Vec<u32>,
 }
@@ -143,6 +192,8 @@ impl Line<'_> {
             other => return Err(message::unexpected(&other)),
         }
         up.patience(patience())?;
+        self.said = None;
+        self.told.connected(true);
         Ok(up)
     }
 
@@ -155,15 +206,71 @@ impl Line<'_> {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("nothing to send")),
             }
+            self.say_progress(up)?;
             message::send(up, &Message::Alive(self.ranks.clone()))?;
             match answer(up, &mut self.others)? {
                 Message::Go => {}
-                Message::Now => {
-                    return send_now(up, &mut self.others, self.seen, &self.ranks).map(|()| None);
+                Message::Look { milliseconds, stacks } => {
+                    self.look(up, Duration::from_millis(milliseconds), stacks)?;
                 }
+                Message::Now => return self.send_now(up).map(|()| None),
                 other => return Err(message::unexpected(&other)),
             }
         }
+    }
+
+    fn say_progress(&mut self, up: &mut Sealed) -> io::Result<()> {
+        let now = self.told.now();
+        if let Some(now) = now.filter(|now| self.said.as_ref() != Some(now)) {
+            message::send(up, &Message::Progress(now.clone()))?;
+            self.said = Some(now);
+        }
+        Ok(())
+    }
+
+    /// Looks at the ranks here, which may hang, and sends what is seen.
+    fn look(&mut self, up: &mut Sealed, pause: Duration, stacks: bool) -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("evidence");
+        let job = self.others.job;
+        let seen = self.saving(up, || evidence::keep(job, pause, stacks, &file))?;
+        if seen {
+            return deliver(up, &file, Message::Seen);
+        }
+        message::send(up, &Message::Seen(0))?;
+        taken(up)
+    }
+
+    /// Ranks here outlive their launcher: what is known of them at this moment.
+    fn send_now(&mut self, up: &mut Sealed) -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("evidence");
+        let (job, seen) = (self.others.job, self.seen);
+        let save = || evidence::keep(job, Duration::ZERO, false, &file) && evidence::add(seen, &file);
+        match self.saving(up, save)? {
+            true => send(up, &file),
+            false => Err(io::Error::other("nothing can be saved")),
+        }
+    }
+
+    /// Saves something, which may take longer than a host may be silent.
+    fn saving(&mut self, up: &mut Sealed, save: impl FnOnce() -> bool + Send) -> io::Result<bool> {
+        let (done, over) = channel();
+        thread::scope(|scope| {
+            scope.spawn(move || done.send(save()));
+            loop {
+                match over.recv_timeout(BEAT) {
+                    Ok(saved) => return Ok(saved),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return Ok(false),
+                }
+                message::send(up, &Message::Alive(self.ranks.clone()))?;
+                match answer(up, &mut self.others)? {
+                    Message::Go | Message::Now | Message::Look { .. } => {}
+                    other => return Err(message::unexpected(&other)),
+                }
+            }
+        })
     }
 }
 
@@ -186,40 +293,24 @@ fn answer(up: &mut Sealed, others: &mut Others<'_>) -> io::Result<Message> {
     }
 }
 
+/// Sends the last file.
 fn send(up: &mut Sealed, evidence: &Path) -> io::Result<()> {
+    deliver(up, evidence, Message::Evidence)
+}
+
+fn deliver(up: &mut Sealed, evidence: &Path, announced: impl Fn(u64) -> Message) -> io::Result<()> {
     let mut file = File::open(evidence)?;
     let len = file.metadata()?.len();
-    message::send(up, &Message::Evidence(len))?;
+    message::send(up, &announced(len))?;
     io::copy(&mut io::Read::take(&mut file, len), up)?;
+    taken(up)
+}
+
+fn taken(up: &mut Sealed) -> io::Result<()> {
     match message::receive(up)? {
         Message::Taken => Ok(()),
         other => Err(message::unexpected(&other)),
     }
-}
-
-/// Ranks here outlive their launcher: what is known of them at this moment. Saving it may take longer than a host may be silent.
-fn send_now(up: &mut Sealed, others: &mut Others<'_>, seen: &Seen, ranks: &[u32]) -> io::Result<()> {
-    let folder = tempfile::tempdir()?;
-    let file = folder.path().join("evidence");
-    let (done, over) = channel();
-    let job = others.job;
-    let saved = thread::scope(|scope| {
-        let save = || evidence::keep(job, &file) && evidence::add(seen, &file);
-        scope.spawn(move || done.send(save()));
-        loop {
-            match over.recv_timeout(BEAT) {
-                Ok(saved) => return Ok(saved),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ok(false),
-            }
-            message::send(up, &Message::Alive(ranks.to_vec()))?;
-            match answer(up, others)? {
-                Message::Go | Message::Now => {}
-                other => return Err(message::unexpected(&other)),
-            }
-        }
-    })?;
-    if saved { send(up, &file) } else { Err(io::Error::other("nothing can be saved")) }
 }
 
 /// This host, as the one who gathers is to know it.

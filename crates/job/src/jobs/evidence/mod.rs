@@ -121,6 +121,9 @@ pub struct About {
     /// The host; empty in older files.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub host: String,
+    /// The number of its image's memory file there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inode: Option<u64>,
     /// It had not touched its image.
     pub silent: bool,
     /// Whether it was there.

@@ -39,6 +39,13 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// The same once more; the file is open once.
+    #[must_use]
+    pub fn part(&self) -> Self {
+        let (archive, path) = (Arc::clone(&self.archive), Arc::clone(&self.path));
+        Self { manifest: self.manifest.clone(), job: self.job.part(), archive, path }
+    }
+
     /// What was seen of the job while it ran ([`Followed`](crate::performance::monitor::Followed)): only in what one host sends to
     /// another.
     ///

@@ -1,0 +1,86 @@
+//! Looking at the hosts while their ranks run: how far these are, and what each host sees when it is asked to look twice.
+
+use super::{Known, SILENCE, Shared, busy_or_silent};
+use crate::run::hosts::FromHost;
+use mpiscope_job::jobs::evidence::Evidence;
+use mpiscope_job::questions::live::Progress;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What hosts are asked to look for, and by which number their answers are known.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Asked {
+    pub number: u64,
+    pub pause: Duration,
+    pub stacks: bool,
+}
+
+/// What a host saw when it was asked last.
+pub struct Seen {
+    pub number: u64,
+    pub evidence: Result<Evidence, String>,
+}
+
+/// The hosts of a job, as those hear of them who gather.
+#[derive(Clone)]
+pub struct Hosts(pub(super) Arc<Shared>);
+
+impl Hosts {
+    /// How far the ranks of all hosts are, as those have said last; nothing before one has.
+    pub fn progress(&self) -> Option<Progress> {
+        let hosts = self.0.hosts();
+        let of_one = |known: &Known| {
+            let ended = matches!(known.outcome, Some(Ok(_)));
+            let said = known.progress.clone()?;
+            // Who has sent the last file has no rank that lives.
+            Some(if ended { Progress { living: Default::default(), ..said } } else { said })
+        };
+        latest(&hosts).filter_map(of_one).reduce(Progress::and)
+    }
+
+    /// Has all hosts look twice, `pause` apart, and gives what each one sees, or why that is not there. A host whose ranks have
+    /// ended has sent what is to be known of them. Waits no longer than `limit` beyond the pause.
+    pub fn look(&self, pause: Duration, stacks: bool, limit: Duration) -> Vec<FromHost> {
+        let until = Instant::now() + pause + limit;
+        let number = self.ask(pause, stacks);
+        let mut hosts = self.0.hosts();
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let awaited = |known: &Known| {
+                let seen = known.seen.as_ref().is_some_and(|seen| seen.number == number);
+                known.outcome.is_none() && !seen && known.heard.elapsed() <= SILENCE
+            };
+            if left.is_zero() || !latest(&hosts).any(awaited) {
+                break;
+            }
+            let wait = left.min(Duration::from_millis(200));
+            hosts = self.0.news.wait_timeout(hosts, wait).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        latest(&hosts).map(|known| given(known, number)).collect()
+    }
+
+    fn ask(&self, pause: Duration, stacks: bool) -> u64 {
+        let mut asked = self.0.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        *asked = Asked { number: asked.number + 1, pause, stacks };
+        asked.number
+    }
+}
+
+/// The connections that stand for hosts: of a host that came again the last one, and those before by which it sent all it knew.
+fn latest(hosts: &[Known]) -> impl Iterator<Item = &Known> {
+    let again = |at: usize, id: &str| hosts.iter().skip(at + 1).any(|later| later.id == id);
+    let counts =
+        move |(at, known): &(usize, &Known)| matches!(known.outcome, Some(Ok(_))) || !again(*at, &known.id);
+    hosts.iter().enumerate().filter(counts).map(|(_, known)| known)
+}
+
+fn given(known: &Known, number: u64) -> FromHost {
+    let seen = known.seen.as_ref().filter(|seen| seen.number == number);
+    let evidence = match (&known.outcome, seen) {
+        (Some(Ok(last)), _) => Ok(last.part()),
+        (_, Some(Seen { evidence: Ok(seen), .. })) => Ok(seen.part()),
+        (Some(Err(why)), _) | (_, Some(Seen { evidence: Err(why), .. })) => Err(why.clone()),
+        (None, None) => Err(busy_or_silent(known)),
+    };
+    FromHost { host: known.host.clone(), ranks: known.ranks.clone(), clock: Some(known.clock), evidence }
+}

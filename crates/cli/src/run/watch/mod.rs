@@ -1,0 +1,152 @@
+//! The watcher: says by itself when a job hangs, in the log of the job that hangs.
+//!
+//! It reads images from outside and costs the ranks nothing. As long as any rank completes a call that is no polling, nothing
+//! is looked at any closer. When none has for `--hang-after` seconds, [`why`](crate::why) is asked; only a verdict that is
+//! a problem is said, once, and again only if it changes. A job that computes, sleeps, reads files or is slow gets no such
+//! verdict.
+//!
+//! There is a watcher on every host, and one of them speaks ([`Scope`]):
+//!
+//! ```text
+//! mpiscope run mpirun -hosts n1,n2 ./app     the hosts say how far their ranks are; the one who has started the job asks them to look
+//! mpirun -hosts n1,n2 mpiscope run ./app     the host of rank 0 asks the others, as `mpiscope why` does
+//! ```
+
+mod reading;
+mod reporter;
+mod scope;
+
+pub use scope::Scope;
+
+use super::Options;
+use super::hosts::FromHost;
+use crate::render::duration;
+use mpiscope_job::questions::live::Progress;
+use reading::Reading;
+use reporter::Reporter;
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Between the two looks of a verdict.
+const APART: Duration = Duration::from_secs(1);
+/// Between two readings of how far the ranks are, at most and at least.
+const READINGS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+/// Between two readings that cost next to nothing: of a job that somebody ends it is then known that it stood still for a second.
+const OFTEN: Duration = Duration::from_millis(400);
+/// How much longer than a reading the pause after it is.
+const SPARING: u32 = 200;
+
+/// Watches a job until it is dropped.
+pub struct Watch {
+    reporter: Arc<Reporter>,
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// Begins to watch, unless `--hang-after 0` forbids it.
+    pub fn begin(job: &str, options: &Options, screen: Option<File>, scope: Scope) -> Self {
+        let after = Duration::try_from_secs_f64(options.hang_after).unwrap_or_default();
+        let reporter = Arc::new(Reporter::new(job, options, screen, scope));
+        let mut watch = Self { reporter, stop: None, thread: None };
+        if options.hang_after > 0.0 {
+            let (stop, stopped) = channel();
+            let reporter = Arc::clone(&watch.reporter);
+            let work = move || follow(&reporter, after, &stopped);
+            watch.thread = thread::Builder::new().name("watch".into()).spawn(work).ok();
+            watch.stop = Some(stop);
+        }
+        watch
+    }
+
+    /// The launcher has given these ranks to the processes of this host.
+    pub fn ranks(&self, now: Vec<u32>) {
+        self.reporter.scope.ranks(now);
+    }
+
+    /// The job is about to be ended by a signal: says what is wrong with it, if anything is.
+    pub fn last_look(&self) {
+        if self.stop.is_some() {
+            self.reporter.ends();
+            self.reporter.last_look();
+        }
+    }
+
+    /// The terminal has sent a signal to the job, which may end at any moment: says what was wrong with it, if it had not moved for a
+    /// while.
+    pub fn look_back(&self) {
+        if self.stop.is_some() {
+            self.reporter.ends();
+            self.reporter.look_back();
+        }
+    }
+
+    /// The job has ended, and these are the last words of its hosts: says what was wrong with it, if it was ended by signals and had
+    /// not moved for a while.
+    pub fn look_back_on(mut self, others: &[FromHost]) {
+        let watches = self.stop.is_some();
+        self.stop();
+        if watches {
+            self.reporter.look_back_on(others);
+        }
+    }
+
+    fn stop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // A watcher that panicked has said so.
+            let _ended = thread.join();
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// How long nothing is read after a reading that took so long.
+fn pause_after(reading: Duration, hang_after: Duration) -> Duration {
+    let longest = (hang_after / 8).clamp(READINGS.0, READINGS.1);
+    (reading * SPARING).clamp(OFTEN.min(longest), longest)
+}
+
+/// Looks closer whenever nothing has happened for long.
+fn follow(reporter: &Reporter, after: Duration, stopped: &Receiver<()>) {
+    let mut pause = pause_after(Duration::ZERO, after);
+    // For how long they stood still when they were looked at.
+    let mut looked = Duration::ZERO;
+    while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+        let began = Instant::now();
+        let now: Option<Progress> = reporter.progress();
+        let speaks = reporter.scope.speaks(now.as_ref());
+        pause = pause_after(began.elapsed(), after);
+        let still = reporter.note(now).map_or(Duration::ZERO, |since: Instant| since.elapsed());
+        if still < looked {
+            looked = Duration::ZERO;
+        }
+        if speaks && still >= after && still >= looked.mul_f64(reporter.scope.sparing()) {
+            looked = still;
+            let when = format!("no rank has completed an MPI call for {}", duration(still.as_secs_f64()));
+            reporter.look(APART, &when);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_costs_little_is_read_often_and_no_reading_takes_more_than_a_hundredth_of_the_time() {
+        let pause = |reading, after| pause_after(Duration::from_millis(reading), Duration::from_secs(after));
+        assert_eq!(pause(0, 60), OFTEN);
+        assert_eq!(pause(10, 60), Duration::from_secs(2));
+        assert_eq!(pause(400, 60), READINGS.1);
+        assert_eq!(pause(0, 1), Duration::from_millis(125), "as short as asked for");
+    }
+}

@@ -1,0 +1,106 @@
+//! How far the ranks of a job are, and since when.
+
+use mpiscope_job::jobs::job_image::ImageId;
+use mpiscope_job::questions::live::Progress;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+/// Who ended so shortly before somebody began to end the job was ended with it.
+const TOGETHER: Duration = Duration::from_secs(2);
+
+/// What is not certain is not said before nothing has happened for this long, and for so many times as long as was asked for.
+const PATIENCE: (Duration, u32) = (Duration::from_secs(10), 3);
+/// Nor before that has lasted so many times as long as any silence that ended by itself.
+const LONGER: u32 = 4;
+
+/// How far the ranks of a job are, and since when.
+#[derive(Clone)]
+pub struct Reading {
+    pub since: Instant,
+    pub progress: Progress,
+    /// The longest time before in which nothing happened.
+    longest: Duration,
+    /// Who has ended, and when that was seen.
+    ended: BTreeMap<ImageId, Instant>,
+}
+
+impl Reading {
+    /// The next one after `before`.
+    pub fn after(before: Option<Self>, progress: Progress) -> Self {
+        let now = Instant::now();
+        let Some(before) = before else {
+            return Self { since: now, progress, longest: Duration::ZERO, ended: BTreeMap::new() };
+        };
+        let mut ended = before.ended;
+        let gone = before.progress.living.difference(&progress.living);
+        ended.extend(gone.map(|process| (process.clone(), now)));
+        let (since, longest) = match progress.calls == before.progress.calls {
+            true => (before.since, before.longest),
+            false => (now, before.longest.max(now - before.since)),
+        };
+        Self { since, progress, longest, ended }
+    }
+
+    /// Who lived until somebody began to end the job, at that time.
+    pub fn lived(&self, end: Instant) -> BTreeSet<ImageId> {
+        let together = self.ended.iter().filter(|(_, seen)| **seen + TOGETHER > end);
+        self.progress.living.iter().chain(together.map(|(process, _)| process)).cloned().collect()
+    }
+
+    /// When those began to end who have ended last: one after the other, and none long after the one before.
+    pub fn last_end(&self) -> Instant {
+        let mut seen: Vec<Instant> = self.ended.values().copied().collect();
+        seen.sort_unstable();
+        let Some(last) = seen.pop() else { return Instant::now() };
+        let together = |later: Instant, seen: &Instant| later.saturating_duration_since(*seen) < TOGETHER;
+        seen.iter()
+            .rev()
+            .fold((last, true), |(first, goes_on), seen| match goes_on && together(first, seen) {
+                true => (*seen, true),
+                false => (first, false),
+            })
+            .0
+    }
+
+    /// For how long nothing must have happened before something is said that is not certain.
+    pub fn patience(&self, after: Duration) -> Duration {
+        let (least, times) = PATIENCE;
+        least.max(after * times).max(self.longest * LONGER)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(inode: u64) -> ImageId {
+        ImageId { host: "n1".to_owned(), inode }
+    }
+
+    fn progress(calls: u64, living: &[u64]) -> Progress {
+        Progress { calls, living: living.iter().copied().map(id).collect() }
+    }
+
+    #[test]
+    fn who_has_just_ended_lived_and_who_ended_earlier_did_not() {
+        let first = Reading::after(None, progress(7, &[1, 2, 3]));
+        let since = first.since;
+        let mut second = Reading::after(Some(first), progress(7, &[1, 3]));
+        second.ended.insert(id(2), Instant::now() - 2 * TOGETHER);
+        let third = Reading::after(Some(second), progress(7, &[3]));
+        assert_eq!(third.lived(Instant::now()), [id(1), id(3)].into());
+        assert_eq!(third.since, since, "nobody has gone on");
+        let fourth = Reading::after(Some(third), progress(8, &[3]));
+        assert!(fourth.since > since);
+    }
+
+    #[test]
+    fn ranks_that_end_one_by_one_are_one_end_and_who_ended_long_before_is_none_of_them() {
+        let mut all = Reading::after(None, progress(7, &[]));
+        let ago = |ms: u64| Instant::now() - Duration::from_millis(ms);
+        all.ended = [(id(1), ago(500)), (id(2), ago(2000)), (id(3), ago(3500)), (id(4), ago(9000))].into();
+        let end = all.last_end();
+        assert!(end < ago(3400) && end > ago(4000), "{:?}", end.elapsed());
+        assert_eq!(all.lived(end), [id(1), id(2), id(3)].into());
+    }
+}
