@@ -35,8 +35,8 @@ pub fn add(seen: &Seen, file: &Path) -> bool {
     added.is_ok()
 }
 
-/// The job, as far as it is on this host.
-fn here(job: &str, ends: &[(u64, ProcessEnd)]) -> Option<Job> {
+/// The job, as far as it is on this host; of its processes that have ended `ends` say how.
+pub fn here(job: &str, ends: &[(u64, ProcessEnd)]) -> Option<Job> {
     let mut found = discover().into_iter().find(|found| found.name == job)?;
     for image in &mut found.images {
         let end = ends.iter().find(|(inode, _)| image.inode() == Some(*inode));

@@ -343,7 +343,7 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     })?;
     collector.settle();
     let (others, notes) = gather.map_or_else(Default::default, |gather| gathered(&gather, options, &job));
-    watch.look_back_on(&others);
+    watch.look_back_on(&collector.ends(), &others);
     let mut report = collector.report(options.command(), &others);
     report.notes.extend(notes.into_iter().map(|note| (note, Default::default())));
     // What the one below has reported is not said to be nothing.

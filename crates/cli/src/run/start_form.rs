@@ -1,9 +1,8 @@
 //! Which of the two forms of `mpiscope run` this is: started by a launcher as one of the ranks, or starting the job?
 
-use super::launcher;
+use super::launcher::command::launcher_at;
 use mpiscope_job::jobs::launcher_environment::{LauncherEnvironment, place};
 use std::ffi::OsString;
-use std::path::Path;
 
 /// StartForm of `mpiscope run`.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,10 +15,9 @@ pub enum StartForm {
 
 /// Looks at the program to start and at our environment.
 pub fn detect(program: &[OsString]) -> StartForm {
-    let launcher =
-        program.first().map(Path::new).and_then(Path::file_name).is_some_and(launcher::starts_jobs);
+    let launcher = launcher_at(program);
     match place(|name| std::env::var(name).ok()) {
-        Some(place) if !launcher => StartForm::Rank(place),
+        Some(place) if launcher.is_none() => StartForm::Rank(place),
         _ => StartForm::Whole,
     }
 }

@@ -2,6 +2,7 @@
 
 mod common;
 mod doctor;
+mod hangs;
 mod live;
 mod reach;
 mod reports;
@@ -41,6 +42,10 @@ fn main() -> ExitCode {
         trial!(spawned::a_world_that_is_spawned_to_a_host_without_earlier_ranks_is_in_all_views_and_in_the_report_or_missed_aloud, needs asked_for, cluster::no_ssh, trials::the_layer),
         trial!(spawned::a_world_that_is_spawned_under_slurm_is_in_all_views_and_in_the_report, needs asked_for, cluster::no_slurm, trials::the_layer),
         trial!(strangers::another_user_of_the_hosts_sees_nothing_of_a_job_reads_no_secret_and_adds_nothing_to_the_report, needs asked_for, cluster::no_ssh, trials::the_layer),
+        trial!(hangs::a_job_that_hangs_on_many_hosts_is_judged_as_a_whole_by_one_of_them, needs asked_for, cluster::no_ssh, trials::the_layer),
+        trial!(hangs::a_job_of_slurm_that_hangs_is_judged_as_a_whole_in_both_forms_and_when_it_is_cancelled, needs asked_for, cluster::no_slurm, trials::the_layer),
+        trial!(hangs::who_ends_a_job_that_hangs_on_many_hosts_is_told_why_it_hung, needs asked_for, cluster::no_ssh, trials::the_layer),
+        trial!(hangs::a_job_on_many_hosts_that_waits_for_one_that_computes_is_not_said_to_hang, needs asked_for, cluster::no_ssh, trials::the_layer),
         trial!(doctor::doctor_names_the_ranks_of_a_host_without_the_layer_and_of_one_that_is_down, needs asked_for, cluster::no_ssh, trials::the_layer),
     ];
     all.extend(trials::missing_libraries());

@@ -53,15 +53,15 @@ pub struct Job {
 pub struct Known(usize, BTreeSet<(String, Option<u32>, ProcessLocation)>);
 
 impl Job {
-    /// Has it looked at as it was before somebody began to end it: nothing had happened for so long, and the processes of
-    /// these images lived. What would take two looks takes one.
+    /// Has it looked at as it was before somebody began to end it: the processes of these images lived. `stood` says for how long
+    /// nothing had happened, of the job with these processes; what would take two looks takes one then.
     #[must_use]
-    pub fn as_it_was(mut self, stood: Duration, lived: &BTreeSet<ImageId>) -> Self {
-        self.stood = Some(stood);
+    pub fn as_it_was(mut self, lived: &BTreeSet<ImageId>, stood: impl Fn(&Self) -> Option<Duration>) -> Self {
         for image in &mut self.images {
             let id = image.who().and_then(|who| image.id(&who.entry.place.host));
             image.lived = id.is_some_and(|id| lived.contains(&id));
         }
+        self.stood = stood(&self);
         self
     }
 

@@ -64,6 +64,20 @@ pub fn progress(job: &Job) -> Option<Progress> {
     job.images.iter().filter_map(of_one).reduce(Progress::and)
 }
 
+/// For how long none of its processes that [lived](Job::as_it_was) has begun or completed a call, without those of loops that only
+/// ask: until now, or until it ended.
+pub fn stood(job: &Job) -> Option<Duration> {
+    let of_one = |found: &JobImage| {
+        let moment = found.moment();
+        let process = Process::read(&found.open().ok()?, Some(moment)).ok()?;
+        let last = process.threads.iter().map(|thread| process.asking_since(thread).unwrap_or(thread.since));
+        let last_ns = last.filter(|ticks| *ticks != 0).map(|ticks| process.clock.ns_at(ticks)).max()?;
+        let ended_ns = found.end.as_ref().and_then(|end| end.ended_ns).unwrap_or(moment.monotonic_ns);
+        Some(Duration::from_nanos(ended_ns.saturating_sub(last_ns)))
+    };
+    job.images.iter().filter(|image| image.lived).filter_map(of_one).min()
+}
+
 /// Looks at all processes of a job on this host.
 pub fn look(job: &Job, symbols: &dyn Locate) -> Look {
     let places = &Places::default();

@@ -1,9 +1,8 @@
 //! A launcher's command for several hosts, with `mpiscope run` before the program: then there is a parent of every rank on
 //! every host, and a collector on each host.
 
-use crate::run::launcher::command::{is_program, kind, program_at};
+use crate::run::launcher::command::{is_program, kind, launcher_at, program_at};
 use crate::run::launcher::options::Kind;
-use crate::run::launcher::starts_jobs;
 use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -48,14 +47,16 @@ pub enum Plan {
 /// Looks at the command and at our environment. `before` is what is put before the program, `variables` what the launcher is to
 /// pass on.
 pub fn plan(command: &[OsString], before: &[OsString], variables: &[String]) -> Plan {
-    let Some((program, words)) = command.split_first() else { return Plan::Here };
+    let Some(at) = launcher_at(command) else { return Plan::Here };
+    let (starters, launcher) = command.split_at(at);
+    let Some((program, words)) = launcher.split_first() else { return Plan::Here };
     let name = Path::new(program).file_name().unwrap_or_default();
-    if !starts_jobs(name) || !several_hosts(name, words, |name| env::var(name).ok()) {
+    if !several_hosts(name, words, |name| env::var(name).ok()) {
         return Plan::Here;
     }
     let Some(kind) = kind(program, name) else { return Plan::Unclear };
     match wrapped(kind, words, before, variables, &is_program) {
-        Some(words) => Plan::Wrapped(std::iter::once(program.clone()).chain(words).collect()),
+        Some(words) => Plan::Wrapped([starters, std::slice::from_ref(program), words.as_slice()].concat()),
         None => Plan::Unclear,
     }
 }
@@ -157,6 +158,14 @@ mod tests {
             Some("--host a:2,b --mca btl tcp,self -x A M run ./app")
         );
         assert_eq!(put(Kind::Slurm, "-n 2 mpiscope run ./app").as_deref(), Some("-n 2 mpiscope run ./app"));
+    }
+
+    #[test]
+    fn what_stands_before_the_launcher_stays_there() {
+        let before = ["M".into(), "run".into()];
+        let found = plan(&words("timeout -k 5 60 srun -n 2 sh -c x"), &before, &[]);
+        assert_eq!(found, Plan::Wrapped(words("timeout -k 5 60 srun -n 2 M run sh -c x")));
+        assert_eq!(plan(&words("timeout 60 sh -c srun"), &before, &[]), Plan::Here);
     }
 
     #[test]

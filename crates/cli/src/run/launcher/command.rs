@@ -8,6 +8,27 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+/// Programs that start what stands behind them, before a launcher as before anything else.
+const STARTERS: [&str; 12] = [
+    "env", "ionice", "nice", "nohup", "numactl", "setsid", "stdbuf", "strace", "taskset", "time", "timeout",
+    "unbuffer",
+];
+
+/// Where in a command the launcher is: at its beginning, or behind programs that start others.
+pub fn launcher_at(command: &[OsString]) -> Option<usize> {
+    let is = |word: &OsString, known: &dyn Fn(&OsStr) -> bool| Path::new(word).file_name().is_some_and(known);
+    let starter = |word: &OsString| is(word, &|name| STARTERS.iter().any(|starter| name == *starter));
+    // Behind a starter there may be its options; any other program is what it starts.
+    let options = |word: &OsString| starter(word) || !is_program(word);
+    let first = command.first()?;
+    let at = if starter(first) {
+        command.iter().position(|word| is(word, &starts_jobs) || !options(word))?
+    } else {
+        0
+    };
+    is(command.get(at)?, &starts_jobs).then_some(at)
+}
+
 /// Which launcher this is, if its options are known. `name` is the program without its folder.
 pub fn kind(program: &OsStr, name: &OsStr) -> Option<Kind> {
     if name == "srun" {
@@ -35,15 +56,15 @@ pub fn program_at(kind: Kind, words: &[OsString]) -> Option<usize> {
     None
 }
 
-/// The launcher with its arguments, and the program with its. Without a launcher the first is empty, without a program the second.
+/// The launcher with its arguments, and the program with its, without what stands before the launcher. Without a launcher the first is
+/// empty, without a program the second.
 ///
 /// Good enough to look at the program. What is to start something else in its place asks [`program_at`], which never guesses.
 pub fn split(command: &[OsString]) -> (&[OsString], &[OsString]) {
-    let Some((first, words)) = command.split_first() else { return (&[], &[]) };
+    let behind = launcher_at(command).and_then(|at| command.get(at..));
+    let Some((first, words)) = behind.and_then(<[_]>::split_first) else { return (&[], command) };
+    let command = behind.unwrap_or_default();
     let name = Path::new(first).file_name().unwrap_or_default();
-    if !starts_jobs(name) {
-        return (&[], command);
-    }
     let known = kind(first, name).and_then(|kind| program_at(kind, words));
     split_at(command, words, known, &is_program)
 }
@@ -122,6 +143,18 @@ mod tests {
         let words = ["./app".into(), "-n".into()];
         assert_eq!(split(&words), (&[][..], &words[..]));
         assert_eq!(split(&[]), (&[][..], &[][..]));
+    }
+
+    #[test]
+    fn a_launcher_may_stand_behind_programs_that_start_others_and_its_name_may_be_an_argument() {
+        let at = |line: &str| launcher_at(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(at("mpirun -n 2 ./app"), Some(0));
+        assert_eq!(at("/usr/bin/timeout -k 5 60 /opt/bin/mpirun -n 2 ./app"), Some(4));
+        assert_eq!(at("env A=b nice srun ./app"), Some(3));
+        assert_eq!((at("./app mpirun"), at("timeout 5 ./app"), at("")), (None, None, None));
+        assert_eq!(at("timeout 5 sh -c mpirun"), None);
+        let words: Vec<OsString> = "timeout 9 mpirun -n 2 sh -c x".split(' ').map(OsString::from).collect();
+        assert_eq!(split(&words), (&words[2..5], &words[5..]));
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub use scope::Scope;
 use super::Options;
 use super::hosts::FromHost;
 use crate::render::duration;
+use mpiscope_job::jobs::evidence::ProcessEnd;
 use mpiscope_job::questions::live::Progress;
 use reading::Reading;
 use reporter::Reporter;
@@ -84,13 +85,13 @@ impl Watch {
         }
     }
 
-    /// The job has ended, and these are the last words of its hosts: says what was wrong with it, if it was ended by signals and had
-    /// not moved for a while.
-    pub fn look_back_on(mut self, others: &[FromHost]) {
+    /// The job has ended, and these are the ends of its processes here and the last words of its other hosts: says what was wrong with
+    /// it, if it was ended by signals and had not moved for a while.
+    pub fn look_back_on(mut self, ends: &[(u64, ProcessEnd)], others: &[FromHost]) {
         let watches = self.stop.is_some();
         self.stop();
         if watches {
-            self.reporter.look_back_on(others);
+            self.reporter.look_back_on(ends, others);
         }
     }
 

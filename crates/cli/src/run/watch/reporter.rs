@@ -8,10 +8,10 @@ use crate::run::{Options, evidence, signals};
 use crate::why::{output, twice};
 use mpiscope_job::hosts::other_hosts::Elsewhere;
 use mpiscope_job::jobs::discover::discover;
-use mpiscope_job::jobs::evidence::{HANG, hang_file};
+use mpiscope_job::jobs::evidence::{HANG, ProcessEnd, hang_file};
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::model::process::Ending;
-use mpiscope_job::questions::live::{Progress, progress};
+use mpiscope_job::questions::live::{Progress, stood};
 use mpiscope_job::questions::why::{Kind, Verdict};
 use std::ffi::OsString;
 use std::fs::File;
@@ -49,7 +49,7 @@ pub struct Reporter {
 /// A verdict, and what there is to save with it.
 struct Found {
     verdict: Verdict,
-    /// The job if it is looked at as it was; one that runs is looked at again.
+    /// The job if it ends; one that runs is looked at again.
     job: Option<Job>,
     /// What other hosts saw.
     elsewhere: Elsewhere,
@@ -123,7 +123,7 @@ impl Reporter {
         }
     }
 
-    /// The same, if nobody has gone on since this reading, whether he lives yet or not. Ranks of other hosts are looked back on when
+    /// The same of a job of which this was read last, whether its ranks live yet or not. Those of other hosts are looked back on when
     /// these have sent what they know.
     fn look_back_to(&self, before: &Reading) {
         if !self.scope.ends_elsewhere()
@@ -133,27 +133,24 @@ impl Reporter {
         }
     }
 
-    /// The same of a job of several hosts that has ended, if signals have ended it.
-    pub fn look_back_on(&self, others: &[FromHost]) {
+    /// The same of a job of several hosts that has ended, if signals have ended it. `ends` says how those of this host did.
+    pub fn look_back_on(&self, ends: &[(u64, ProcessEnd)], others: &[FromHost]) {
         let Some(before) = self.reading().filter(|_| self.scope.ends_elsewhere()) else { return };
         let end = before.last_end();
         let began = self.began_to_end(end);
         if began.is_some() || ended_by_signals(others) {
-            let job = join::job(&self.job, self.job(), others);
+            let job = join::job(&self.job, evidence::here(&self.job, ends), others);
             self.tell(self.as_it_was(job, &before, began.unwrap_or(end)), BEFORE_THE_END);
         }
     }
 
-    /// The verdict on a job as it was at its end, if nobody has gone on since this reading.
+    /// The verdict on a job as it was at its end, if nobody had gone on for a while then. What was read last may be of earlier: it says
+    /// who lived, and the images for how long they stood still.
     fn as_it_was(&self, job: Job, before: &Reading, end: Instant) -> Option<Found> {
-        let stood = end.saturating_duration_since(before.since);
-        let still = progress(&job).is_some_and(|now| now.calls == before.progress.calls);
-        if stood < APART_AT_THE_END || !still {
-            return None;
-        }
-        let mut job = job.as_it_was(stood, &before.lived(end));
-        let (verdict, elsewhere) = twice(&mut job, stood, |_| Elsewhere::default()).ok()?;
-        Some(Found { verdict, job: Some(job), elsewhere, apart: stood })
+        let mut job = job.as_it_was(&before.lived(end), stood);
+        let apart = job.stood.filter(|stood| *stood >= APART_AT_THE_END)?;
+        let (verdict, elsewhere) = twice(&mut job, apart, |_| Elsewhere::default()).ok()?;
+        Some(Found { verdict, job: Some(job), elsewhere, apart })
     }
 
     /// The verdict on a job that runs. `ends` says that somebody is about to end it.
@@ -161,7 +158,9 @@ impl Reporter {
         let mut job = self.here();
         let join = |job: &mut Job| self.scope.join(job, (apart, false), ends);
         let (verdict, elsewhere) = twice(&mut job, apart, join).ok()?;
-        Some(Found { verdict, job: None, elsewhere, apart })
+        // Nobody may be there to be looked at again.
+        let job = ends.then_some(job);
+        Some(Found { verdict, job, elsewhere, apart })
     }
 
     /// What of the job is on this host, even if that is nothing.
@@ -188,9 +187,8 @@ impl Reporter {
         self.say(verdict, when);
         self.keep(verdict);
         let file = self.file();
-        let ends = when == BEFORE_THE_END;
         let verdict = found.verdict.clone();
-        let saved = self.save(found, ends, &file);
+        let saved = self.save(found, &file);
         if saved {
             self.say_saved(&file);
         }
@@ -199,13 +197,13 @@ impl Reporter {
 
     /// Saves everything that is known of the job. Nobody is slowed by a short stop of ranks that nobody can release, so that their
     /// stacks are saved as well.
-    fn save(&self, found: Found, ends: bool, file: &Path) -> bool {
+    fn save(&self, found: Found, file: &Path) -> bool {
         let Found { job, elsewhere, apart, .. } = found;
         match job {
             Some(job) => evidence::write(&job, apart, true, elsewhere, file),
             None => {
                 let mut job = self.here();
-                let now = self.scope.join(&mut job, (Duration::ZERO, true), ends);
+                let now = self.scope.join(&mut job, (Duration::ZERO, true), false);
                 let elsewhere = Elsewhere { before: elsewhere.before, ..now };
                 evidence::write(&job, apart, true, elsewhere, file)
             }

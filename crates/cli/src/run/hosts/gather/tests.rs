@@ -2,6 +2,7 @@ use super::super::message::Identity;
 use super::*;
 use mpiscope_job::hosts::other_hosts::Elsewhere;
 use mpiscope_job::jobs::discover::discover;
+use mpiscope_job::jobs::job_image::ImageId;
 use mpiscope_job::model::locate::NoSymbols;
 use mpiscope_job::save;
 use mpiscope_job::test_image::TestImage;
@@ -91,13 +92,18 @@ fn lost(gather: &Gather, count: usize) {
     }
 }
 
-/// Sends what is known of a job that runs here.
+/// Sends what is known of a job that runs here, for the last time.
 fn sends(host: &mut Sealed, job: &str) {
+    sends_as(host, job, Message::Evidence);
+}
+
+/// The same, announced so.
+fn sends_as(host: &mut Sealed, job: &str, announced: fn(u64) -> Message) {
     let file = NamedTempFile::new().unwrap();
     let found = discover().into_iter().find(|found| found.name == job).unwrap();
     save::save(&found, Duration::ZERO, false, &NoSymbols, Elsewhere::default(), file.path()).unwrap();
     let bytes = std::fs::read(file.path()).unwrap();
-    message::send(host, &Message::Evidence(bytes.len() as u64)).unwrap();
+    message::send(host, &announced(bytes.len() as u64)).unwrap();
     host.write_all(&bytes).unwrap();
     assert_eq!(message::receive(host).unwrap(), Message::Taken);
 }
@@ -147,6 +153,69 @@ fn a_host_that_speaks_is_waited_for_longer_and_one_that_does_not_is_not() {
     });
     assert_eq!(missing(&heard), [("n8", &[8][..])]);
     assert_eq!(heard.len(), 2);
+}
+
+/// Says that a host is there until it is asked to look.
+fn is_asked(host: &mut Sealed) -> Message {
+    loop {
+        message::send(host, &Message::Alive(vec![7])).unwrap();
+        loop {
+            match message::receive(host).unwrap() {
+                Message::Go => break,
+                Message::Hosts(_) => {}
+                Message::Time => {
+                    message::send(host, &Message::Clock(Moment::now().monotonic_ns)).unwrap();
+                }
+                other => return other,
+            }
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn hosts_are_asked_to_look_and_who_does_not_is_missing_while_who_has_ended_has_said_all() {
+    let job = "gather-looks";
+    let gather = Gather::begin(job).unwrap();
+    let _rank = TestImage::new(job, 7, 9);
+    let host = |name| comes(&gather, &gather.secret, job, (name, name), &[7]).unwrap();
+    let (mut looks, mut ended, _silent) = (host("n7"), host("n8"), host("n9"));
+    sends(&mut ended, job);
+    let hosts = gather.hosts();
+    thread::scope(|scope| {
+        let seen = scope.spawn(|| hosts.look(Duration::from_millis(1500), true, Duration::from_secs(5)));
+        assert_eq!(is_asked(&mut looks), Message::Look { milliseconds: 1500, stacks: true });
+        sends_as(&mut looks, job, Message::Seen);
+        let seen = seen.join().unwrap();
+        let who: Vec<_> = seen.iter().map(|one| (one.host.as_str(), one.evidence.is_ok())).collect();
+        assert_eq!(who, [("n7", true), ("n8", true), ("n9", false)]);
+        // What it saw then is no answer to the next question.
+        let seen = hosts.look(Duration::ZERO, false, Duration::from_millis(50));
+        assert_eq!(seen.iter().filter(|one| one.evidence.is_ok()).count(), 1, "only the one that has ended");
+        assert_eq!(is_asked(&mut looks), Message::Look { milliseconds: 0, stacks: false });
+    });
+}
+
+#[test]
+fn how_far_all_hosts_are_is_what_each_has_said_last_and_nobody_lives_where_all_has_been_sent() {
+    let job = "gather-progress";
+    let gather = Gather::begin(job).unwrap();
+    let _rank = TestImage::new(job, 7, 9);
+    let mut hosts = ["n7", "n8"].map(|name| comes(&gather, &gather.secret, job, (name, name), &[7]).unwrap());
+    assert_eq!(gather.hosts().progress(), None);
+    let mut says = |at: usize, calls: u64, living: &[u64]| {
+        let id = |inode: &u64| ImageId { host: format!("n{}", 7 + at), inode: *inode };
+        let progress = Progress { calls, living: living.iter().map(id).collect() };
+        message::send(&mut hosts[at], &Message::Progress(progress)).unwrap();
+        message::send(&mut hosts[at], &Message::Alive(vec![7])).unwrap();
+        while message::receive(&mut hosts[at]).unwrap() != Message::Go {}
+        gather.hosts().progress().map(|all| (all.calls, all.living.len())).unwrap()
+    };
+    assert_eq!(says(0, 5, &[1, 2]), (5, 2));
+    assert_eq!(says(1, 3, &[1]), (8, 3), "two hosts may have images of the same number");
+    assert_eq!(says(0, 6, &[2]), (9, 2));
+    sends(&mut hosts[0], job);
+    assert_eq!(gather.hosts().progress().map(|all| (all.calls, all.living.len())), Some((9, 1)));
 }
 
 #[test]

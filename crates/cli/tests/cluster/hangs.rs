@@ -1,0 +1,188 @@
+//! A job that hangs on many hosts: one verdict of all of it, by one of them.
+
+use crate::common::{Hosts, Job, LIMIT, MPISCOPE, alone, compile, launcher, libraries, one, reaches, srun};
+use mpiscope_testkit::mpi::Library;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How a launcher may end that has lost its ranks.
+const PATIENCE: Duration = Duration::from_secs(5);
+const RING: &str = "deadlock: 0 -> 5 -> 4 -> 3 -> 2 -> 1 -> 0";
+
+/// Six ranks on three hosts, in a folder of their own.
+struct Hanging<'a> {
+    hosts: &'a Hosts,
+    library: &'a Library,
+    folder: PathBuf,
+    job: Job,
+}
+
+impl<'a> Hanging<'a> {
+    /// `mpiscope run` with these options, before the launcher or before the program.
+    fn start(
+        (hosts, library): (&'a Hosts, &'a Library),
+        name: &str,
+        (options, before): (&str, bool),
+        launcher: &[String],
+        scenario: &str,
+    ) -> Self {
+        let folder = hosts.dir.path().join(format!("{name}-{}", library.name));
+        std::fs::create_dir(&folder).unwrap();
+        let program = compile(library, "hang", hosts.dir.path()).display().to_string();
+        let run = format!("{MPISCOPE} run {options} --out {}", folder.join("out").display());
+        let run: Vec<String> = run.split(' ').map(str::to_owned).collect();
+        let (first, then) = if before { (run.as_slice(), launcher) } else { (launcher, run.as_slice()) };
+        let words = [first, then, &[program, scenario.to_owned()]].concat();
+        let (word, others) = words.split_first().unwrap();
+        let mut command = hosts.on("login", word, library);
+        let job = Job::start(command.args(others).current_dir(&folder), &folder.join("said"));
+        Self { hosts, library, folder, job }
+    }
+
+    fn out(&self) -> PathBuf {
+        self.folder.join("out")
+    }
+
+    /// Waits until the verdict is there with what belongs to it.
+    fn is_judged(&self) {
+        reaches(&self.out().join("why.json"), &self.folder.join("said"));
+        reaches(&self.out().join("hang.mpiscope"), &self.folder.join("said"));
+    }
+
+    /// Ends the job; what was said of it.
+    fn end(mut self) -> String {
+        self.job.is_ended(PATIENCE, LIMIT);
+        self.said()
+    }
+
+    fn said(&self) -> String {
+        std::fs::read_to_string(self.folder.join("said")).unwrap()
+    }
+
+    /// What `why` says of what was saved.
+    fn saved(&self) -> (Value, String) {
+        let mut why = self.hosts.on("login", MPISCOPE, self.library);
+        let outcome = self.hosts.run(why.args(["why", "--json"]).arg(self.out().join("hang.mpiscope")));
+        (serde_json::from_str(&outcome.stdout).unwrap_or_default(), outcome.describe())
+    }
+}
+
+/// All ranks are in the verdict, and the file says the same.
+fn is_whole(hanging: &Hanging<'_>) {
+    let (saved, all) = hanging.saved();
+    let verdict = saved["verdict"].as_str().unwrap_or_default().to_owned();
+    assert!(verdict.starts_with(RING), "{all}");
+    assert_eq!((&saved["kind"], &saved["partial"]), (&"deadlock".into(), &false.into()), "{all}");
+    let said: Value =
+        serde_json::from_slice(&std::fs::read(hanging.out().join("why.json")).unwrap()).unwrap();
+    assert_eq!(said["verdict"], saved["verdict"], "{all}");
+}
+
+/// The verdict is there once, whoever might have said it.
+fn is_said_once(said: &str) {
+    assert_eq!(said.matches("deadlock: ").count(), 1, "{said}");
+    assert!(said.contains(RING), "{said}");
+}
+
+pub fn a_job_that_hangs_on_many_hosts_is_judged_as_a_whole_by_one_of_them() {
+    let _turn = alone();
+    let hosts = Hosts::new(false);
+    let judge = |library: &Library, name, before| {
+        let parts = (&hosts, library);
+        let hanging =
+            Hanging::start(parts, name, ("--hang-after 2", before), &launcher(library), "ring_of_receives");
+        hanging.is_judged();
+        is_whole(&hanging);
+        is_said_once(&hanging.end());
+    };
+    libraries().iter().for_each(|library| judge(library, "before", true));
+    judge(&one(), "after", false);
+}
+
+pub fn a_job_of_slurm_that_hangs_is_judged_as_a_whole_in_both_forms_and_when_it_is_cancelled() {
+    let _turn = alone();
+    let (hosts, library) = (Hosts::new(true), one());
+    for (name, before) in [("slurm-before", true), ("slurm-after", false)] {
+        let options = ("--hang-after 2", before);
+        let hanging = Hanging::start((&hosts, &library), name, options, &srun(), "ring_of_receives");
+        hanging.is_judged();
+        is_whole(&hanging);
+        is_said_once(&cancelled(hanging));
+    }
+    let options = ("--hang-after 60", true);
+    let hanging = Hanging::start((&hosts, &library), "cancelled", options, &srun(), "ring_of_receives");
+    hangs_unsaid(&hanging);
+    let out = hanging.out();
+    let said = cancelled(hanging);
+    is_said_once(&said);
+    assert!(said.contains("before the end: deadlock"), "{said}");
+    assert!(out.join("hang.mpiscope").is_file(), "{said}");
+}
+
+pub fn who_ends_a_job_that_hangs_on_many_hosts_is_told_why_it_hung() {
+    let _turn = alone();
+    let (hosts, library) = (Hosts::new(false), one());
+    let options = ("--hang-after 60", true);
+    let parts = (&hosts, &library);
+    let hanging = Hanging::start(parts, "ended", options, &launcher(&library), "ring_of_receives");
+    hangs_unsaid(&hanging);
+    let out = hanging.out();
+    let said = hanging.end();
+    is_said_once(&said);
+    assert!(said.contains("before the end: deadlock"), "{said}");
+    assert!(out.join("hang.mpiscope").is_file(), "{said}");
+}
+
+pub fn a_job_on_many_hosts_that_waits_for_one_that_computes_is_not_said_to_hang() {
+    let _turn = alone();
+    let (hosts, library) = (Hosts::new(false), one());
+    for (name, before) in [("slow-before", true), ("slow-after", false)] {
+        let options = ("--hang-after 1", before);
+        let slow = Hanging::start((&hosts, &library), name, options, &launcher(&library), "one_computes");
+        hangs_unsaid(&slow);
+        std::thread::sleep(Duration::from_secs(6));
+        let out = slow.out();
+        let said = slow.end();
+        assert!(!out.join("why.json").exists() && !out.join("hang.mpiscope").exists(), "{said}");
+        assert!(!said.contains("no rank has completed") && !said.contains("before the end"), "{said}");
+    }
+}
+
+/// Waits until `why` on a host sees all ranks wait.
+fn hangs_unsaid(hanging: &Hanging<'_>) {
+    let until = Instant::now() + LIMIT;
+    loop {
+        let mut ps = hanging.hosts.on("n1", MPISCOPE, hanging.library);
+        let outcome = hanging.hosts.run(ps.args(["ps", "--json"]));
+        let seen: Value = serde_json::from_str(&outcome.stdout).unwrap_or_default();
+        let long = |thread: &Value| thread["age_s"].as_f64().is_some_and(|age| age > 0.5);
+        let waits = |rank: &&Value| rank["threads"][0]["call"].is_object() && long(&rank["threads"][0]);
+        let ranks = seen["ranks"].as_array().map_or(0, |ranks| ranks.iter().filter(waits).count());
+        if ranks >= 5 {
+            // Readings of how far they are come a second apart.
+            return std::thread::sleep(Duration::from_secs(3));
+        }
+        assert!(Instant::now() < until, "{}\n{}", outcome.describe(), hanging.said());
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// Has Slurm end the job.
+fn cancelled(mut hanging: Hanging<'_>) -> String {
+    let squeue = |hosts: &Hosts, library: &Library| {
+        hosts.run(hosts.on("login", "squeue", library).args(["--noheader", "--format", "%i"])).stdout
+    };
+    let jobs = squeue(hanging.hosts, hanging.library);
+    let mut scancel = hanging.hosts.on("login", "scancel", hanging.library);
+    let outcome = hanging.hosts.run(scancel.args(jobs.split_whitespace()));
+    assert!(outcome.success(), "{}", outcome.describe());
+    hanging.job.ends(LIMIT);
+    report_is_there(&hanging.out(), &hanging);
+    hanging.said()
+}
+
+/// In the second form the report may come after the launcher has ended.
+fn report_is_there(out: &Path, hanging: &Hanging<'_>) {
+    reaches(&out.join("report.json"), &hanging.folder.join("said"));
+}
