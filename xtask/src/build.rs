@@ -40,6 +40,11 @@ pub fn tests() -> Command {
     command
 }
 
+/// Has Rust's standard library for other processors there.
+pub fn add_target(target: &str) -> Result<()> {
+    run(Command::new("rustup").args(["--quiet", "target", "add", target]))
+}
+
 /// Runs a command to its end, with our standard output.
 ///
 /// # Errors

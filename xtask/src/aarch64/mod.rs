@@ -109,6 +109,7 @@ fn not_emulated(program: &Program) -> Option<&'static str> {
 
 /// The layer for AArch64, with the command.
 fn compile() -> Result<Tested> {
+    build::add_target(system::TARGET)?;
     let mut cargo = build::cargo();
     cargo.args([
         "build",

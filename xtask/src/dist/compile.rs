@@ -118,7 +118,7 @@ pub fn run(how: How, target: &Path) -> Result<Built> {
         if !old {
             command.env(linker, format!("{}-linux-gnu-gcc", how.architecture.name()));
         }
-        build::run(Command::new("rustup").args(["--quiet", "target", "add", &name]))?;
+        build::add_target(&name)?;
     }
     build::run(&mut command)?;
     let folder = target.join(name).join("dist");

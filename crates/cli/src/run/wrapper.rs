@@ -23,7 +23,6 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// Size of a new image: its header.
@@ -267,7 +266,7 @@ fn collect(
     collector.hold_the_last();
     collector.follow();
     let up = Uplink::begin(job, collector.seen());
-    let scope = up.as_ref().map_or_else(|| Scope::Asked(Mutex::default()), |up| Scope::Told(up.told()));
+    let scope = Scope::part(up.as_ref().map(Uplink::told));
     let watch = Watch::begin(job, options, screen.as_ref().and_then(|screen| screen.try_clone().ok()), scope);
     let mut quiet_since = Instant::now();
     loop {

@@ -19,11 +19,14 @@ pub enum Scope {
     Here,
     /// Those of all hosts: these say how far their ranks are, and look when they are asked.
     Heard(Hosts),
-    /// Those of this host, for the one who hears the hosts; only if nobody hears this one it speaks for itself.
-    Told(Told),
-    /// Those of this host, of which these are the ranks. If rank 0 is one of them, the other hosts are asked when nothing happens here,
-    /// as `mpiscope why` does; else the host of rank 0 speaks.
-    Asked(Mutex<Vec<u32>>),
+    /// Those of this host.
+    Part {
+        /// Who hears the hosts and speaks for them, if somebody does.
+        told: Option<Told>,
+        /// If nobody does and rank 0 is among these ranks of this host, the other hosts are asked when nothing happens here, as
+        /// `mpiscope why` does; else the host of rank 0 speaks.
+        ranks: Mutex<Vec<u32>>,
+    },
 }
 
 impl Scope {
@@ -39,21 +42,24 @@ impl Scope {
         }
     }
 
+    /// The ranks of one host.
+    pub fn part(told: Option<Told>) -> Self {
+        Self::Part { told, ranks: Mutex::default() }
+    }
+
     /// Whether it is for this process to say what is wrong. Whoever else does is told how far the ranks are.
     pub fn speaks(&self, progress: Option<&Progress>) -> bool {
-        match self {
-            Self::Here | Self::Heard(_) => true,
-            Self::Told(told) => !told.progress(progress.cloned()),
-            Self::Asked(ranks) => {
-                let ranks = ranks.lock().unwrap_or_else(PoisonError::into_inner);
-                ranks.is_empty() || ranks.contains(&0)
-            }
+        let Self::Part { told, ranks } = self else { return true };
+        if told.as_ref().is_some_and(|told| told.progress(progress.cloned())) {
+            return false;
         }
+        let ranks = ranks.lock().unwrap_or_else(PoisonError::into_inner);
+        ranks.is_empty() || ranks.contains(&0)
     }
 
     /// The launcher has given these ranks to the processes here.
     pub fn ranks(&self, now: Vec<u32>) {
-        if let Self::Asked(ranks) = self {
+        if let Self::Part { ranks, .. } = self {
             *ranks.lock().unwrap_or_else(PoisonError::into_inner) = now;
         }
     }
@@ -62,8 +68,8 @@ impl Scope {
     /// the time.
     pub fn sparing(&self) -> f64 {
         match self {
-            Self::Here | Self::Told(_) => 1.0,
-            Self::Heard(_) | Self::Asked(_) => 1.5,
+            Self::Here => 1.0,
+            Self::Heard(_) | Self::Part { .. } => 1.5,
         }
     }
 
@@ -80,7 +86,7 @@ impl Scope {
                 let limit = if ends { patience().min(AT_THE_END) } else { patience() };
                 join::elsewhere(job, hosts.look(pause, stacks, limit))
             }
-            Self::Asked(_) if !ends => {
+            Self::Part { .. } if !ends => {
                 other_hosts::join(job, &host_scope::system().started_by(job.started_by()), pause, stacks)
             }
             _ => Elsewhere::default(),
