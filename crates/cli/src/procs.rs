@@ -1,10 +1,10 @@
 //! `mpiscope procs`: all processes of a job and of the jobs connected with it, found from any one of them.
 
+use crate::evidence_files::EvidenceFiles;
 use crate::host_scope::system;
 use crate::render::{Screen, Table, complain, or_dash, while_working};
 use crate::run::ended;
 use crate::selection::{self, Target};
-use crate::why::kept::Kept;
 use crate::{exit, silent};
 use anyhow::{Result, bail};
 use mpiscope_job::jobs::acquire::{
@@ -76,7 +76,7 @@ pub struct Report<'a> {
 /// Lists the processes.
 pub fn procs(options: &Options) -> Result<ExitCode> {
     if let Some(kept) =
-        Some(&options.targets).filter(|targets| !targets.is_empty()).and_then(|all| Kept::of(all))
+        Some(&options.targets).filter(|targets| !targets.is_empty()).and_then(|all| EvidenceFiles::of(all))
     {
         return of_evidence(&kept, options.json);
     }
@@ -106,7 +106,7 @@ pub fn procs(options: &Options) -> Result<ExitCode> {
 }
 
 /// Lists the processes that evidence files have kept, as they were then.
-fn of_evidence(files: &Kept, json: bool) -> Result<ExitCode> {
+fn of_evidence(files: &EvidenceFiles, json: bool) -> Result<ExitCode> {
     let kept = files.open()?;
     let mut found = images::of_kept(&kept.job);
     found.problems.extend(kept.manifest.not_seen);

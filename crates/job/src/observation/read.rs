@@ -106,13 +106,10 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
     observation
 }
 
-/// `MPI_THREAD_SERIALIZED`: from this level on other threads than the main one may call MPI.
-pub(super) const SERIALIZED: u32 = 2;
-
 /// Threads that have never called MPI and may come to: of a process all of whose known threads wait, which may not wait for ever then.
 fn others(process: &Process, threads: &[Thread], context: &dyn Context) -> Vec<Thread> {
     let waits = |thread: &Thread| thread.ended || thread.call.is_some() || thread.doing == AWAITS_THREAD;
-    if process.thread_level < SERIALIZED || process.finalized() || !threads.iter().all(waits) {
+    if !process.other_threads_may_call() || process.finalized() || !threads.iter().all(waits) {
         return Vec::new();
     }
     let seen = |tid| Thread { doing: context.doing(tid), at: context.at(tid), ..Thread::default() };
