@@ -18,7 +18,9 @@ use mpiscope_job::jobs::job_image::HeldImage;
 use mpiscope_job::jobs::other_worlds::Connected;
 use mpiscope_job::jobs::refusal::Refusal;
 use mpiscope_job::jobs::scheduler::{Allocation, SlurmId};
+use mpiscope_job::jobs::silent::job_of;
 use mpiscope_job::jobs::started_by::StartedBy;
+use mpiscope_job::sources::procfs;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -177,7 +179,7 @@ impl Watched {
 
 /// Also if nobody has waited for it yet.
 fn has_ended(pid: u32) -> bool {
-    !Path::new(&format!("/proc/{pid}")).exists() || ended::of_zombie(pid).is_some()
+    !procfs::exists(pid) || ended::of_zombie(pid).is_some()
 }
 
 /// Acquires from what the user named.
@@ -259,7 +261,7 @@ fn beginning(targets: &[OsString], remote: bool) -> Result<Beginning> {
     let pids: Vec<u32> = pids.iter().filter_map(number).collect();
     let mut started_by = StartedBy::of_processes(pids.iter().copied());
     let mut jobs: BTreeMap<JobKey, BTreeSet<String>> =
-        pids.iter().filter_map(|pid| silent::job_of(*pid)).map(|job| (job, BTreeSet::new())).collect();
+        pids.iter().filter_map(|pid| job_of(*pid)).map(|job| (job, BTreeSet::new())).collect();
     let mut owner = Users::default();
     let scheduled = |name: &OsString| name.to_str().and_then(SlurmId::parse);
     let named = names.into_iter().map(|name| (scheduled(name), selection::find_one(Some(name))));

@@ -7,3 +7,5 @@ pub mod image_source;
 pub(crate) mod name_space;
 pub mod process_tree;
 pub(crate) mod unwind;
+
+pub use mpiscope_target::procfs;

@@ -127,7 +127,7 @@ impl Hosts for SystemHosts {
 
     fn open(&self, pid: u32, executable: &Path) -> Result<Box<dyn Target>, Error> {
         let live = Live::open_among(pid, self.files.clone())?;
-        if procfs::status(pid)?.has_ended() {
+        if procfs::stat(pid)?.has_ended() {
             return Err(mpiscope_target::Error::NoProcess { pid }.into());
         }
         let now = live.executable().unwrap_or_default();
