@@ -2,10 +2,10 @@
 #![allow(unsafe_code)]
 
 use super::lifecycle;
-use crate::base::image;
+use crate::base::image_memory;
 use crate::interpose::upcalls::{Upcalls, put_in};
 use crate::mpi_t;
-use crate::record::{call_path, objects, process, threads, traffic};
+use crate::record::{call_path, process, start, threads, traffic};
 use mpi_abi::{Abi, AbiKind, FunctionId, Mpich, OpenMpi, Standard};
 use std::ffi::CStr;
 
@@ -96,9 +96,8 @@ struct Found<'a>(&'a CStr);
 
 impl ForAbi for Found<'_> {
     fn run<A: Abi>(self) {
-        threads::start();
-        objects::start::<A>();
-        if image::start() {
+        start::found::<A>();
+        if image_memory::start() {
             process::describe_process::<A>(self.0);
         }
         mpi_t::values::publish();

@@ -5,7 +5,8 @@
 //! gives out again is not taken for it.
 #![allow(unsafe_code)]
 
-use super::{handles, handles::with_abi, lifecycle, recording};
+use super::other_ranks::OtherRanks;
+use super::{handles, handles::with_abi, program, recording};
 use crate::base::image as record;
 use crate::interpose::real;
 use crate::record::objects::table::{Object, Table};
@@ -28,9 +29,9 @@ pub fn check(bind: Bind, object: u64) -> Result<u64> {
     if bind == Bind::NO_OBJECT {
         return Ok(0);
     }
-    let known = match lifecycle::program_level() {
+    let known = match program::level() {
         Some(_) => is_known(bind, object),
-        None => lifecycle::sessions_only() && !is_predefined(object) && head(bind, object).is_some(),
+        None => program::sessions_only() && !is_predefined(object) && head(bind, object).is_some(),
     };
     if known { Ok(object) } else { Err(Error::INVALID_HANDLE) }
 }
@@ -106,7 +107,7 @@ pub struct Bound {
     /// Ticks spent in blocking collectives, counted while somebody wants it.
     pub waited: AtomicU64,
     /// What is known of the other ranks.
-    pub others: super::builtin::Others,
+    pub others: OtherRanks,
     next: AtomicPtr<Bound>,
     /// What has taken its place, if it was made while `MPI_Init` had not returned to us: another tool's wrapper of
     /// `MPI_Init` may run inside of ours.
@@ -180,11 +181,7 @@ fn bind<A: Abi>(object: u64) -> Option<&'static Bound> {
         size: usize::try_from(size).unwrap_or(0),
         peers: AtomicPtr::new(peers),
         waited: AtomicU64::new(0),
-        others: super::builtin::Others::find(
-            comm,
-            usize::try_from(size).unwrap_or(0),
-            real::is_inter::<A>(handle),
-        ),
+        others: OtherRanks::find(comm, usize::try_from(size).unwrap_or(0), real::is_inter::<A>(handle)),
         next: AtomicPtr::new(list_of(uid).load(Ordering::Acquire)),
         now: AtomicPtr::new(std::ptr::null_mut()),
     }));

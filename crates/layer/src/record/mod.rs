@@ -13,6 +13,7 @@ pub mod process;
 pub mod python_call_site;
 pub mod sites;
 pub mod stack_frames;
+pub mod start;
 pub mod threads;
 pub mod trace;
 pub mod traffic;

@@ -3,7 +3,7 @@
 
 use crate::base::{clock, image};
 use crate::events;
-use crate::interpose::frame::Interrupted;
+use crate::interpose::interrupted::Interrupted;
 use crate::interpose::tls::Tls;
 use crate::record::call_path;
 use crate::record::observe;

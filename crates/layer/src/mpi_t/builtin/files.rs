@@ -1,8 +1,8 @@
 //! Variables that are bound to a file: what this process read and wrote in it.
 
-use super::categories::Categories;
 use super::kept::{self, List, Subject};
 use crate::base::topic::Topic;
+use crate::mpi_t::own_categories::Categories;
 use crate::record::objects::files::FILES;
 use crate::record::objects::table::Table;
 use mpiscope_image::derive::bound;

@@ -1,8 +1,8 @@
 //! Variables that are bound to a window: what this process did through it.
 
-use super::categories::Categories;
 use super::kept::{self, List, Subject};
 use crate::base::topic::Topic;
+use crate::mpi_t::own_categories::Categories;
 use crate::record::objects::table::Table;
 use crate::record::objects::windows::WINDOWS;
 use mpiscope_image::derive::bound;
