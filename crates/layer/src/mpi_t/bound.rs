@@ -9,8 +9,9 @@ use super::other_ranks::OtherRanks;
 use super::{handles, handles::with_abi, program, recording};
 use crate::base::image as record;
 use crate::interpose::real;
+use crate::record::objects::comms;
 use crate::record::objects::table::{Object, Table};
-use crate::record::objects::{self, comms};
+use crate::record::objects::tables;
 use crate::record::traffic;
 use mpi_abi::{Abi, AbiKind, Handle, Mpich, OpenMpi, Standard};
 use mpiscope_image::Writer;
@@ -62,15 +63,15 @@ fn head(bind: Bind, object: u64) -> Option<&'static image::Head> {
         table.find(object).map(Object::head)
     }
     match bind {
-        Bind::MPI_COMM => of(&comms::COMMS, object),
-        Bind::MPI_DATATYPE => of(&objects::datatypes::DATATYPES, object),
-        Bind::MPI_ERRHANDLER => of(&objects::errhandlers::ERRHANDLERS, object),
-        Bind::MPI_FILE => of(&objects::files::FILES, object),
-        Bind::MPI_GROUP => of(&objects::groups::GROUPS, object),
-        Bind::MPI_OP => of(&objects::ops::OPS, object),
-        Bind::MPI_WIN => of(&objects::windows::WINDOWS, object),
-        Bind::MPI_INFO => of(&objects::infos::INFOS, object),
-        Bind::MPI_SESSION => of(&objects::sessions::SESSIONS, object),
+        Bind::MPI_COMM => of(&tables::COMMS, object),
+        Bind::MPI_DATATYPE => of(&tables::DATATYPES, object),
+        Bind::MPI_ERRHANDLER => of(&tables::ERRHANDLERS, object),
+        Bind::MPI_FILE => of(&tables::FILES, object),
+        Bind::MPI_GROUP => of(&tables::GROUPS, object),
+        Bind::MPI_OP => of(&tables::OPS, object),
+        Bind::MPI_WIN => of(&tables::WINDOWS, object),
+        Bind::MPI_INFO => of(&tables::INFOS, object),
+        Bind::MPI_SESSION => of(&tables::SESSIONS, object),
         _ => None,
     }
 }
@@ -220,7 +221,7 @@ impl Bound {
             return Ok(now);
         }
         let handle = self.handle;
-        if !is_predefined(handle) || comms::COMMS.find(handle).is_none() {
+        if !is_predefined(handle) || tables::COMMS.find(handle).is_none() {
             return Err(Error::INVALID_HANDLE);
         }
         let now = with_abi!(bind(handle)).ok_or(Error::INVALID_HANDLE)?;
@@ -262,7 +263,7 @@ impl Bound {
 /// A thread spent `ticks` in a blocking collective on a communicator.
 #[cold]
 pub fn waited(handle: u64, ticks: u64) {
-    if let Some(bound) = comms::COMMS.find(handle).and_then(|comm| of_uid(comm.head.uid.get())) {
+    if let Some(bound) = tables::COMMS.find(handle).and_then(|comm| of_uid(comm.head.uid.get())) {
         bound.waited.fetch_add(ticks, Ordering::Relaxed);
     }
 }

@@ -5,6 +5,7 @@ use crate::interpose::real;
 use crate::interpose::tls::Tls;
 use crate::record::counts::Counts;
 use crate::record::objects::datatypes::{self, built_in};
+use crate::record::objects::tables;
 use crate::record::objects::{comms, recorder};
 use crate::record::threads;
 use mpi_abi::{Abi, Handle};
@@ -121,7 +122,7 @@ pub mod outlined {
 /// is asked about a handle only if it is known to be a datatype's.
 #[inline(always)]
 pub fn noted_elements<A: Abi>(count: u64, datatype: u64) -> u64 {
-    let known = built_in::is_built_in::<A>(datatype) || datatypes::DATATYPES.find(datatype).is_some();
+    let known = built_in::is_built_in::<A>(datatype) || tables::DATATYPES.find(datatype).is_some();
     if known { elements::<A>(count.cast_signed(), A::Handle::from_raw(datatype)) } else { 0 }
 }
 

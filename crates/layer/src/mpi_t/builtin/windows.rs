@@ -4,7 +4,7 @@ use super::kept::{self, List, Subject};
 use crate::base::topic::Topic;
 use crate::mpi_t::own_categories::Categories;
 use crate::record::objects::table::Table;
-use crate::record::objects::windows::WINDOWS;
+use crate::record::objects::tables::WINDOWS;
 use mpiscope_image::derive::bound;
 use mpiscope_image::objects::Window;
 use mpit::{Bind, Registry};

@@ -36,6 +36,7 @@ pub mod pin;
 pub mod predefined;
 pub mod sessions;
 pub mod table;
+pub mod tables;
 pub mod windows;
 
 use crate::base::{image, settings};

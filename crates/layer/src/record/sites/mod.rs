@@ -16,7 +16,8 @@ use crate::interpose::frame::{self, LookUp};
 use crate::interpose::tls::Tls;
 use crate::record::fortran_call_site::{self, bindings};
 use crate::record::objects::lock::Guarded;
-use crate::record::objects::{comms, files, handle_changes, table::Object, windows};
+use crate::record::objects::tables;
+use crate::record::objects::{handle_changes, table::Object};
 use crate::record::{threads, trace};
 use mpi_abi::{FunctionId, ObjectKind};
 use mpiscope_image::layout::{Loss, MAX_FUNCTIONS, SectionKind, Thread};
@@ -289,9 +290,9 @@ fn find_again(
 fn uid_of(place: &Place) -> u64 {
     let uid = |head: Option<&mpiscope_image::objects::Head>| head.map_or(0, |head| head.uid.get());
     match ObjectKind(kind_of(place.function).wrapping_sub(1)) {
-        ObjectKind::COMM => uid(comms::COMMS.find(place.handle).map(Object::head)),
-        ObjectKind::WIN => uid(windows::WINDOWS.find(place.handle).map(Object::head)),
-        ObjectKind::FILE => uid(files::FILES.find(place.handle).map(Object::head)),
+        ObjectKind::COMM => uid(tables::COMMS.find(place.handle).map(Object::head)),
+        ObjectKind::WIN => uid(tables::WINDOWS.find(place.handle).map(Object::head)),
+        ObjectKind::FILE => uid(tables::FILES.find(place.handle).map(Object::head)),
         _ => 0,
     }
 }

@@ -15,7 +15,7 @@ use crate::events;
 use crate::events::types::WatermarkPassed;
 use crate::interpose::frame::Call;
 use crate::record::fortran_call_site;
-use crate::record::objects::comms::COMMS;
+use crate::record::objects::tables::COMMS;
 use crate::record::observe::{self, Collective};
 use mpi_abi::{Abi, FunctionId};
 use mpiscope_image::W64;
