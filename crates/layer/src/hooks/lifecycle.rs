@@ -6,7 +6,8 @@ use crate::debugger;
 use crate::interpose::frame::Call;
 use crate::interpose::real;
 use crate::interpose::tls::Tls;
-use crate::record::{modules, observe, process, python_call_site, threads, trace};
+use crate::record::local;
+use crate::record::{modules, observe, process, python_call_site, trace};
 use mpi_abi::{Abi, f};
 use mpiscope_image::Writer;
 use mpiscope_image::layout::State;
@@ -42,7 +43,7 @@ fn entered<A: Abi>(call: &Call<A>) {
     if let Some(process) = process::record() {
         process.seq.write(|| {
             process.init_enter.set(begun);
-            process.main_thread.set(threads::index(Tls::get()));
+            process.main_thread.set(local::index(Tls::get()));
         });
     }
 }

@@ -1,13 +1,14 @@
 //! Recording begins: when the MPI library was found, and when the process can communicate.
 
 use crate::base::settings;
+use crate::record::attach;
 use crate::record::objects::{self, comms, datatypes, lock, predefined, recorder, table, windows};
-use crate::record::{call_path, fortran_call_site, python_call_site, sites, threads, trace};
+use crate::record::{call_path, fortran_call_site, python_call_site, sites, trace};
 use mpi_abi::Abi;
 
 /// The MPI library was found: learns what it has, where bindings of other languages lie, and reads the settings.
 pub fn found<A: Abi>() {
-    threads::start();
+    attach::start();
     objects::learn_null_handles::<A>();
     fortran_call_site::bindings::start();
     python_call_site::start();

@@ -8,17 +8,18 @@
 //! What a request moved counts for the place that started it, when it is known.
 #![allow(unsafe_code)]
 
-mod index;
+pub mod index;
 mod starts;
 
 use crate::base::{image, settings};
 use crate::interpose::frame::{self, LookUp};
 use crate::interpose::tls::Tls;
 use crate::record::fortran_call_site::{self, bindings};
+use crate::record::local::{self, Local};
 use crate::record::objects::lock::Guarded;
 use crate::record::objects::tables;
 use crate::record::objects::{handle_changes, table::Object};
-use crate::record::{threads, trace};
+use crate::record::trace;
 use mpi_abi::{FunctionId, ObjectKind};
 use mpiscope_image::layout::{Loss, MAX_FUNCTIONS, SectionKind, Thread};
 use mpiscope_image::sites::{SEVERAL, Site, duration_class};
@@ -117,7 +118,7 @@ pub extern "C" fn count_look_up_rarely(tls: &'static Tls, function: FunctionId, 
 /// The record of a place, if it is near and no Fortran binding can be what made the call.
 #[inline(always)]
 fn near(tls: &'static Tls, place: &Place) -> Option<(&'static Site, &'static Near)> {
-    let local = threads::local(tls)?;
+    let local = local::of(tls)?;
     let index = local.sites.get().filter(|_| !bindings::exist())?;
     if local.handles.get() == handle_changes::count() { index.near(place) } else { None }
 }
@@ -253,7 +254,7 @@ fn kind_of(function: FunctionId) -> u8 {
 
 #[inline(always)]
 fn find(tls: &'static Tls, place: Place) -> Option<&'static Site> {
-    let local = threads::local(tls)?;
+    let local = local::of(tls)?;
     let index = local.sites.get()?;
     if local.handles.get() == handle_changes::count()
         && let Some((site, _)) = index.near(&place)
@@ -268,7 +269,7 @@ fn find(tls: &'static Tls, place: Place) -> Option<&'static Site> {
 #[inline(never)]
 fn find_again(
     tls: &'static Tls,
-    local: &threads::Local,
+    local: &Local,
     index: &'static Index,
     place: &Place,
 ) -> Option<&'static Site> {
@@ -278,7 +279,7 @@ fn find_again(
     }
     let object = index.told_apart(place, uid_of(place));
     let site = index.far(place, object).or_else(|| {
-        let site = make(threads::index(tls), place, object)?;
+        let site = make(local::index(tls), place, object)?;
         index.know(place, object, site);
         Some(site)
     })?;

@@ -3,9 +3,9 @@
 //! All hooks of this module come through here, with the state held: here counters, histograms and the ledger
 //! are written, and from here events are raised.
 
+use super::channel::Channel;
 use super::ledger::{self, Data, Line};
 use super::levels::{self, Level};
-use super::lines::Channel;
 use super::orphans;
 use super::peers::peer;
 use super::polling;

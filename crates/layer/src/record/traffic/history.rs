@@ -4,7 +4,8 @@
 //! none. When the record of the communicator is used again, the ring is kept for another one. Windows and files get theirs with the
 //! first collective call on them. There are at most [`MOST`] rings; what comes beyond them has no history.
 
-use super::lines::{self, Channel};
+use super::channel::Channel;
+use super::lines;
 use super::polling;
 use super::state::State;
 use crate::interpose::frame::Call;

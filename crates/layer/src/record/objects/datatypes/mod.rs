@@ -26,8 +26,8 @@ use super::table::Object;
 use super::{Site, arena, ask, attributes, facts, free, output, succeeded};
 use crate::base::c_string;
 use crate::interpose::frame::Call;
-use crate::record::bytes;
 use crate::record::objects::tables::{self, DATATYPES};
+use crate::record::size_cache;
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{BOUND_UNKNOWN, Combiner, Datatype, Flag, Head, Life, SIZE_UNKNOWN};
@@ -193,7 +193,7 @@ pub fn before_free<A: Abi>(call: &Call<A>, datatype: &mut *mut A::Handle) {
     free::before(call, &DATATYPES, output(*datatype));
     if call.stash.get() == 0 {
         // Without a record its size is remembered by its handle.
-        bytes::forget_sizes();
+        size_cache::forget();
     }
 }
 
