@@ -7,16 +7,16 @@ use crate::run::ended;
 use crate::selection::{self, Target};
 use crate::{exit, silent};
 use anyhow::{Result, bail};
+use mpiscope_job::base::refusal::Refusal;
 use mpiscope_job::jobs::acquire::{
     self, Acquired, Entry, Hosts, JobKey, LastStage, ProcessLocation, Scope, Start, SystemHosts, Users,
     images,
 };
 use mpiscope_job::jobs::connected;
 use mpiscope_job::jobs::discover::discover;
-use mpiscope_job::jobs::job::Job;
+use mpiscope_job::jobs::job::{self, Job};
 use mpiscope_job::jobs::job_image::HeldImage;
 use mpiscope_job::jobs::other_worlds::Connected;
-use mpiscope_job::jobs::refusal::Refusal;
 use mpiscope_job::jobs::scheduler::{Allocation, SlurmId};
 use mpiscope_job::jobs::silent::job_of;
 use mpiscope_job::jobs::started_by::StartedBy;
@@ -272,7 +272,7 @@ fn beginning(targets: &[OsString], remote: bool) -> Result<Beginning> {
             // All processes of what a scheduler runs are meant, of which each says its world.
             Target::Jobs(jobs) if scheduled.is_some() => jobs,
             Target::Jobs(jobs) => {
-                bail!(Refusal::several(&jobs, "", ""));
+                bail!(Refusal::several(job::names(&jobs), "", ""));
             }
             Target::Files(files) if files.iter().all(|file| !file.exists()) => {
                 bail!("{}: no such file; {NAME_ONE}", selection::shown(&files))

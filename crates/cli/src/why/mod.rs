@@ -12,9 +12,9 @@ use crate::render::{Screen, while_working};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use compare::{compared, nothing};
+use mpiscope_job::base::refusal::Refusal;
 use mpiscope_job::jobs::evidence::Evidence;
-use mpiscope_job::jobs::job::Job;
-use mpiscope_job::jobs::refusal::Refusal;
+use mpiscope_job::jobs::job::{Job, names};
 use mpiscope_job::model::locate::Locate;
 use mpiscope_job::questions::live::{Look, look, settle};
 use mpiscope_job::questions::process_file::{OneJob, ProcessFile};
@@ -117,7 +117,7 @@ fn job(verb: &str, name: Option<&OsStr>) -> Result<Job> {
     match selection::find_one(name)? {
         Target::Job(job) => Ok(job),
         Target::Jobs(jobs) => {
-            bail!(Refusal::several(&jobs, &format!("mpiscope {verb} "), ""));
+            bail!(Refusal::several(names(&jobs), &format!("mpiscope {verb} "), ""));
         }
         Target::Files(files) => bail!("{}: not a running job", selection::shown(&files)),
     }

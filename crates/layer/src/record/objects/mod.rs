@@ -4,6 +4,7 @@
 //! | module | has |
 //! | --- | --- |
 //! | [`table`], [`index`] | handle to record, life of a record, tombstones |
+//! | [`tables`] | the table of each kind |
 //! | [`arena`] | arrays and names that records refer to |
 //! | [`facts`] | the one place that every change of an object goes through |
 //! | [`comms`] … | the hooks of a kind |
