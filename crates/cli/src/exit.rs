@@ -4,7 +4,7 @@
 //! never "nothing wrong", and as long as something could be read it is no failure either.
 
 use crate::render::complain;
-use mpiscope_job::jobs::refusal::Refusal;
+use mpiscope_job::base::refusal::Refusal;
 use std::io::{ErrorKind, IsTerminal};
 use std::process::ExitCode;
 

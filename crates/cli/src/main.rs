@@ -11,6 +11,7 @@ mod diff;
 mod doctor;
 #[cfg(test)]
 mod documented;
+mod evidence_files;
 mod exit;
 mod gdb_script;
 mod help;

@@ -1,24 +1,26 @@
 //! `mpiscope procs`: all processes of a job and of the jobs connected with it, found from any one of them.
 
+use crate::evidence_files::EvidenceFiles;
 use crate::host_scope::system;
 use crate::render::{Screen, Table, complain, or_dash, while_working};
 use crate::run::ended;
 use crate::selection::{self, Target};
-use crate::why::kept::Kept;
 use crate::{exit, silent};
 use anyhow::{Result, bail};
+use mpiscope_job::base::refusal::Refusal;
 use mpiscope_job::jobs::acquire::{
     self, Acquired, Entry, Hosts, JobKey, LastStage, ProcessLocation, Scope, Start, SystemHosts, Users,
     images,
 };
 use mpiscope_job::jobs::connected;
 use mpiscope_job::jobs::discover::discover;
-use mpiscope_job::jobs::job::Job;
+use mpiscope_job::jobs::job::{self, Job};
 use mpiscope_job::jobs::job_image::HeldImage;
 use mpiscope_job::jobs::other_worlds::Connected;
-use mpiscope_job::jobs::refusal::Refusal;
 use mpiscope_job::jobs::scheduler::{Allocation, SlurmId};
+use mpiscope_job::jobs::silent::job_of;
 use mpiscope_job::jobs::started_by::StartedBy;
+use mpiscope_job::sources::procfs;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -76,7 +78,7 @@ pub struct Report<'a> {
 /// Lists the processes.
 pub fn procs(options: &Options) -> Result<ExitCode> {
     if let Some(kept) =
-        Some(&options.targets).filter(|targets| !targets.is_empty()).and_then(|all| Kept::of(all))
+        Some(&options.targets).filter(|targets| !targets.is_empty()).and_then(|all| EvidenceFiles::of(all))
     {
         return of_evidence(&kept, options.json);
     }
@@ -106,7 +108,7 @@ pub fn procs(options: &Options) -> Result<ExitCode> {
 }
 
 /// Lists the processes that evidence files have kept, as they were then.
-fn of_evidence(files: &Kept, json: bool) -> Result<ExitCode> {
+fn of_evidence(files: &EvidenceFiles, json: bool) -> Result<ExitCode> {
     let kept = files.open()?;
     let mut found = images::of_kept(&kept.job);
     found.problems.extend(kept.manifest.not_seen);
@@ -177,7 +179,7 @@ impl Watched {
 
 /// Also if nobody has waited for it yet.
 fn has_ended(pid: u32) -> bool {
-    !Path::new(&format!("/proc/{pid}")).exists() || ended::of_zombie(pid).is_some()
+    !procfs::exists(pid) || ended::of_zombie(pid).is_some()
 }
 
 /// Acquires from what the user named.
@@ -259,7 +261,7 @@ fn beginning(targets: &[OsString], remote: bool) -> Result<Beginning> {
     let pids: Vec<u32> = pids.iter().filter_map(number).collect();
     let mut started_by = StartedBy::of_processes(pids.iter().copied());
     let mut jobs: BTreeMap<JobKey, BTreeSet<String>> =
-        pids.iter().filter_map(|pid| silent::job_of(*pid)).map(|job| (job, BTreeSet::new())).collect();
+        pids.iter().filter_map(|pid| job_of(*pid)).map(|job| (job, BTreeSet::new())).collect();
     let mut owner = Users::default();
     let scheduled = |name: &OsString| name.to_str().and_then(SlurmId::parse);
     let named = names.into_iter().map(|name| (scheduled(name), selection::find_one(Some(name))));
@@ -270,7 +272,7 @@ fn beginning(targets: &[OsString], remote: bool) -> Result<Beginning> {
             // All processes of what a scheduler runs are meant, of which each says its world.
             Target::Jobs(jobs) if scheduled.is_some() => jobs,
             Target::Jobs(jobs) => {
-                bail!(Refusal::several(&jobs, "", ""));
+                bail!(Refusal::several(job::names(&jobs), "", ""));
             }
             Target::Files(files) if files.iter().all(|file| !file.exists()) => {
                 bail!("{}: no such file; {NAME_ONE}", selection::shown(&files))

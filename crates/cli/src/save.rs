@@ -6,8 +6,8 @@ use crate::render::{self, Screen, complain, while_working};
 use crate::selection::{self, Target};
 use crate::whole_file::{self, Way};
 use anyhow::{Context, Result, bail};
-use mpiscope_job::jobs::job::Job;
-use mpiscope_job::jobs::refusal::Refusal;
+use mpiscope_job::base::refusal::Refusal;
+use mpiscope_job::jobs::job::{Job, names};
 use mpiscope_job::save;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -106,7 +106,7 @@ fn job(name: Option<&OsStr>) -> Result<Job> {
         Target::Job(job) if job.runs_here() => Ok(job),
         Target::Job(_) => bail!("it is saved already: copy the file"),
         Target::Jobs(jobs) => {
-            bail!(Refusal::several(&jobs, "mpiscope save ", " FILE"));
+            bail!(Refusal::several(names(&jobs), "mpiscope save ", " FILE"));
         }
         Target::Files(files) => {
             bail!("{}: not a running job; core files and images are files already", selection::shown(&files))

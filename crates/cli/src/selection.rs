@@ -1,7 +1,7 @@
 //! What the user means: a job, a process, a file, or the only job there is.
 
 use crate::core::files;
-use crate::why::kept::Kept;
+use crate::evidence_files::EvidenceFiles;
 use anyhow::{Result, anyhow, bail};
 use mpiscope_job::jobs::announced;
 use mpiscope_job::jobs::discover::discover;
@@ -89,7 +89,7 @@ pub fn missing<P: AsRef<Path>>(paths: &[P]) -> Result<()> {
 
 fn kept(paths: &[OsString]) -> Result<Target> {
     missing(paths)?;
-    if let Some(kept) = Kept::of(paths) {
+    if let Some(kept) = EvidenceFiles::of(paths) {
         return Ok(Target::Job(kept.open()?.job));
     }
     Ok(Target::Files(files::expand(&paths.iter().map(PathBuf::from).collect::<Vec<_>>())?))

@@ -1,10 +1,8 @@
 //! Ranks that have not called MPI, in the list of a job's processes.
 
 use mpiscope_job::jobs::acquire::{Acquired, Entry, ImageEntry, JobKey, images};
-use mpiscope_job::jobs::silent::{Silent, environment, ranks};
+use mpiscope_job::jobs::silent::{Silent, job_of, ranks};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 
 /// Adds those of the jobs of the processes that were found, and of the named ones, to the list. Processes of `host` are those of
 /// this host.
@@ -41,11 +39,4 @@ fn list(found: &mut Acquired, silent: Silent, here: impl Fn(&str) -> bool) {
         return;
     }
     found.processes.push(images::silent(&silent));
-}
-
-/// The job that a process was started in under `mpiscope run`.
-pub fn job_of(pid: u32) -> Option<JobKey> {
-    let owner = fs::metadata(format!("/proc/{pid}")).ok()?.uid();
-    let environment = environment(pid)?;
-    Some((owner, String::from_utf8_lossy(environment.get(&b"MPISCOPE_JOB"[..])?).into_owned()))
 }

@@ -10,7 +10,6 @@ use mpiscope_debug_interfaces::mqs::{
 };
 use serde_json::{Value, json};
 
-use crate::memory;
 use crate::process::{BASIC, IMAGE, PROCESS, Process};
 use crate::render;
 
@@ -319,13 +318,4 @@ unsafe fn names(map: *const NameMap) -> Value {
         names.insert(name, json!(format!("{:#x}", entry.map_handle)));
     }
     Value::Object(names)
-}
-
-/// Gives back a block of an answer.
-///
-/// # Safety
-/// Null, or a block that the plug-in handed out, for the last time.
-pub(crate) unsafe fn give_back<T>(block: *mut T) {
-    // SAFETY: the contract of this function.
-    unsafe { memory::free(block.cast()) };
 }

@@ -111,6 +111,15 @@ pub unsafe extern "C" fn errorstring(_: c_int) -> *mut c_char {
     c"error of the debugger".as_ptr().cast_mut()
 }
 
+/// Gives back a block of an answer.
+///
+/// # Safety
+/// Null, or a block that the plug-in handed out, for the last time.
+pub(crate) unsafe fn give_back<T>(block: *mut T) {
+    // SAFETY: the contract of this function.
+    unsafe { free(block.cast()) };
+}
+
 unsafe extern "C" {
     #[link_name = "malloc"]
     fn libc_malloc(size: usize) -> *mut c_void;

@@ -10,7 +10,7 @@ use mpiscope_debug_interfaces::handles::{
 use mpiscope_job::model::objects::Kind;
 use serde_json::{Map, Value, json};
 
-use crate::handles::give_back;
+use crate::memory::give_back;
 use crate::queues::chars;
 
 /// Shows a structure and frees it.

@@ -41,6 +41,7 @@ pub mod mapped;
 pub mod mixture;
 pub mod objects;
 mod read;
+mod records;
 pub mod runtime;
 pub mod signature;
 pub mod sites;

@@ -1,16 +1,10 @@
 //! Reading an image: from bytes that may be old, foreign, broken, or changing while we look.
 #![allow(unsafe_code)]
 
-use crate::history::Entered;
 use crate::layout::{
-    BYTE_ORDER, Call, Counter, FunctionRecord, HEADER_SIZE, Header, MAGIC, Module, Note, OLDEST_VERSION,
-    Process, Section, SectionKind, Text, Thread, ThreadHead, VERSION, Words,
+    BYTE_ORDER, Call, HEADER_SIZE, Header, MAGIC, OLDEST_VERSION, SectionKind, Text, ThreadHead, VERSION,
+    Words,
 };
-use crate::objects::{
-    Attribute, Comm, Datatype, Errhandler, File, Group, Head, Info, Keyval, Op, Session, Window,
-};
-use crate::sites::Site;
-use crate::traffic::{Entry, Message, Peer, Recent, Request, Traffic};
 use std::mem::{MaybeUninit, offset_of, size_of};
 use std::sync::atomic::{Ordering, fence};
 
@@ -121,84 +115,6 @@ pub unsafe trait Record: Sized {
     /// Bytes that the record had when its kind was first written: fields that were added behind them since read as zero in
     /// an image from before.
     const LEAST: usize = size_of::<Self>();
-}
-
-macro_rules! records {
-    ($($sequenced:literal $($record:ty),*;)*) => {
-        $($(
-            // SAFETY: repr(C), words and bytes only; the sequence number comes first where stated.
-            unsafe impl Record for $record { const SEQUENCED: bool = $sequenced; }
-        )*)*
-    };
-}
-
-records! {
-    true Module, Note, Call, Head;
-    true Group, Op, Errhandler, Info, Session, Keyval, Attribute;
-    true Request, Message, crate::variables::Variable;
-    false Header, Section, Counter, ThreadHead, crate::cell::W64;
-    false Peer, Traffic, Recent, crate::faults::Fault;
-    false crate::trace::Ring, crate::trace::Called, crate::call_path::CallPath;
-}
-
-// SAFETY: as all of the above.
-unsafe impl Record for Thread {
-    const SEQUENCED: bool = false;
-    const LEAST: usize = offset_of!(Thread, waited);
-}
-
-// SAFETY: as all of the above.
-unsafe impl Record for Site {
-    const SEQUENCED: bool = false;
-    const LEAST: usize = offset_of!(Site, covered);
-}
-
-// SAFETY: as all of the above.
-unsafe impl Record for Process {
-    const SEQUENCED: bool = true;
-    const LEAST: usize = offset_of!(Process, layer);
-}
-
-// SAFETY: as all of the above.
-unsafe impl Record for FunctionRecord {
-    const SEQUENCED: bool = false;
-    const LEAST: usize = offset_of!(FunctionRecord, properties);
-}
-
-// SAFETY: as all of the above.
-unsafe impl Record for Comm {
-    const SEQUENCED: bool = true;
-    const LEAST: usize = offset_of!(Comm, restarts);
-}
-
-// SAFETY: as all of the above.
-unsafe impl Record for Datatype {
-    const SEQUENCED: bool = true;
-    const LEAST: usize = offset_of!(Datatype, signature);
-}
-
-// SAFETY: as all of the above.
-unsafe impl Record for Entry {
-    const SEQUENCED: bool = true;
-    const LEAST: usize = offset_of!(Entry, from);
-}
-
-// SAFETY: as all of the above.
-unsafe impl Record for Entered {
-    const SEQUENCED: bool = false;
-    const LEAST: usize = offset_of!(Entered, entered);
-}
-
-// SAFETY: as all of the above.
-unsafe impl Record for File {
-    const SEQUENCED: bool = true;
-    const LEAST: usize = offset_of!(File, reads);
-}
-
-// SAFETY: as all of the above.
-unsafe impl Record for Window {
-    const SEQUENCED: bool = true;
-    const LEAST: usize = offset_of!(Window, collectives);
 }
 
 /// A copy of a record.

@@ -1,6 +1,6 @@
 //! What can go wrong on the way from bytes to the model.
 
-use crate::jobs::refusal::Refusal;
+use crate::base::refusal::Refusal;
 use std::path::PathBuf;
 
 /// Why a process or a job cannot be looked at. The text ends with the next thing to try.

@@ -35,4 +35,5 @@ pub use model::process::{Ending, Process};
 /// Where the processes of one user on a host meet.
 pub use mpiscope_image::runtime;
 pub use performance::report::{JobReport, RankReport};
-pub use sources::image_source::{Bytes, open_file};
+pub use sources::image_file::open_file;
+pub use sources::image_source::Bytes;

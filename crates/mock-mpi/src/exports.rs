@@ -18,6 +18,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::engine::{COMPLETED, Engine, Message, NULL, Receive};
+use crate::export::export;
 use crate::tools;
 
 const SUCCESS: c_int = 0;
@@ -128,22 +129,6 @@ unsafe fn reduce(from: *const c_void, to: *mut c_void, count: c_int, datatype: c
     }
     SUCCESS
 }
-
-/// Defines `MPI_X` and `PMPI_X` with one body.
-macro_rules! export {
-    ($($mpi:literal $pmpi:literal fn $name:ident($($argument:ident: $kind:ty),*) $body:block)*) => {$(
-        #[unsafe(export_name = $pmpi)]
-        unsafe extern "C" fn $name($($argument: $kind),*) -> c_int $body
-
-        const _: () = {
-            #[unsafe(export_name = $mpi)]
-            unsafe extern "C" fn twin($($argument: $kind),*) -> c_int {
-                unsafe { $name($($argument),*) }
-            }
-        };
-    )*};
-}
-pub(crate) use export;
 
 /// What the header of MPICH calls `MPI_DUP_FN`: by it the ABI is known.
 #[unsafe(export_name = "MPIR_Dup_fn")]

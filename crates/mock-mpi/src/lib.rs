@@ -8,5 +8,6 @@
 //! for real libraries (a handle is no identity) holds here. Like an MPICH that was built with them, it has events (`tools`).
 
 mod engine;
+mod export;
 mod exports;
 mod tools;

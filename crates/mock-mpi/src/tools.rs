@@ -7,6 +7,7 @@
 // As in `exports`: the contracts of the standard are the one reason for every block.
 #![allow(clippy::undocumented_unsafe_blocks)]
 
+use crate::export::export;
 use std::env;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::process;
@@ -110,7 +111,7 @@ fn with(handle: usize, change: impl FnOnce(&mut Registration)) -> c_int {
     }
 }
 
-crate::exports::export! {
+export! {
     "MPI_T_init_thread" "PMPI_T_init_thread" fn init_thread(required: c_int, provided: *mut c_int) {
         unsafe { put(provided, required) };
         SUCCESS

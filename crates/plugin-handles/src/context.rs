@@ -10,7 +10,7 @@ use mpiscope_job::model::objects::{Missing, Reader, TargetContext};
 use mpiscope_plugin_support::{Allocations, ImageMemory, NoMemory, Unavailable, View, caught};
 use mpiscope_target::Target;
 
-use crate::lifecycle::{KeptForImage, KeptForProcess};
+use crate::kept::{KeptForImage, KeptForProcess};
 
 /// What the debugger passes to every query.
 #[derive(Clone, Copy)]
@@ -77,6 +77,13 @@ impl Context {
         let process = if self.process.is_null() { kept.process } else { self.process };
         // SAFETY: the debugger's pointers and tables, which it keeps as long as the process is shown.
         unsafe { View::new(image, of_image, process, kept.of_process) }.ok_or(Code(code::OUT_OF_RANGE))
+    }
+
+    /// Length of names for the process.
+    pub fn name_length(&self) -> usize {
+        // SAFETY: what the plug-in put and the debugger passes back; null before `init_per_process`.
+        let kept = unsafe { self.process_info.cast::<KeptForProcess>().as_ref() };
+        kept.map_or(128, |kept| kept.name_length)
     }
 
     /// Looks at the process as it is now.

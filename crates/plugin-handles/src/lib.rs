@@ -25,6 +25,7 @@ mod calls;
 mod context;
 mod convert;
 mod extended;
+mod kept;
 mod lifecycle;
 mod names;
 mod published;

@@ -12,7 +12,8 @@ use mpiscope_debug_interfaces::mqs::{
 use mpiscope_job::model::objects::Kind;
 use mpiscope_plugin_support::{self as plugin, View};
 
-use crate::context::{Code, Context, guarded, look_through};
+use crate::context::{Code, guarded, look_through};
+use crate::kept::{KeptForImage, KeptForProcess};
 use crate::names::Map;
 use crate::{extended, published};
 
@@ -56,28 +57,6 @@ pub static mpidbg_object_name_length: AtomicI32 = AtomicI32::new(0);
 /// Kinds that have a query function in the extended interface: bit `1 << kind`.
 #[unsafe(no_mangle)]
 pub static mpidbg_extended_kinds: AtomicU32 = AtomicU32::new(extended::KINDS);
-
-/// What is kept for an executable image.
-pub struct KeptForImage {
-    pub(crate) callbacks: *const ImageCallbacks,
-}
-
-/// What is kept for a process. Nothing that is read from it: it may have run on at the next question.
-pub struct KeptForProcess {
-    pub(crate) image: *mut MqsImage,
-    pub(crate) process: *mut MqsProcess,
-    pub(crate) of_image: *const ImageCallbacks,
-    pub(crate) of_process: *const ProcessCallbacks,
-    pub(crate) name_length: usize,
-    maps: BTreeMap<Kind, Map>,
-    no_map: Map,
-}
-
-impl KeptForProcess {
-    fn map(&self, kind: Option<Kind>) -> *mut NameMap {
-        kind.and_then(|kind| self.maps.get(&kind)).unwrap_or(&self.no_map).pointer()
-    }
-}
 
 /// Takes the debugger's basic callbacks: called once, first.
 #[unsafe(no_mangle)]
@@ -233,13 +212,6 @@ pub unsafe extern "C" fn mpidbg_process_object_name_length(info: *mut ProcessInf
     // SAFETY: the contract of this function.
     let kept = unsafe { info.cast::<KeptForProcess>().as_ref() };
     kept.map_or(0, |kept| kept.name_length as c_int)
-}
-
-/// Length of names for the process of a query.
-pub fn name_length(context: &Context) -> usize {
-    // SAFETY: what the plug-in put and the debugger passes back; null before `init_per_process`.
-    let kept = unsafe { context.process_info.cast::<KeptForProcess>().as_ref() };
-    kept.map_or(128, |kept| kept.name_length)
 }
 
 /// What is needed of a process whose image may not be there yet.

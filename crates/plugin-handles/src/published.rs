@@ -16,7 +16,6 @@ use mpiscope_plugin_support::{Allocations, chars};
 
 use crate::answer::{count, ranks, signed};
 use crate::context::{Code, Context, Seen, is_over};
-use crate::lifecycle::name_length;
 use crate::status::read_status;
 
 /// Fills a part of a structure.
@@ -77,7 +76,7 @@ pub unsafe extern "C" fn mpidbg_comm_query(
     let context = Context { image, image_info, process, process_info };
     // SAFETY: the contract of this function; the length of names decides the structure.
     unsafe {
-        if name_length(&context) == 64 {
+        if context.name_length() == 64 {
             context.answer(info.cast::<*mut CommInfo<64>>(), |reader, _, blocks| comm(reader, c_comm, blocks))
         } else {
             context
@@ -287,7 +286,7 @@ pub unsafe extern "C" fn mpidbg_errhandler_query(
     let context = Context { image, image_info, process, process_info };
     // SAFETY: the contract of this function; the length of names decides the structure.
     unsafe {
-        if name_length(&context) == 64 {
+        if context.name_length() == 64 {
             let info = info.cast::<*mut ErrhandlerInfo<64>>();
             context.answer(info, |reader, _, blocks| errhandler(reader, c_errhandler, blocks))
         } else {

@@ -20,6 +20,7 @@ mod error;
 mod in_memory;
 mod live;
 mod maps;
+mod modules;
 mod own_process;
 mod permission;
 mod process_memory;

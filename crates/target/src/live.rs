@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::elf::{self, CodeFile, Mapped};
 use crate::maps::{self, Mapping};
+use crate::modules;
 use crate::process_memory::{self, Refusal};
 use crate::{ByteOrder, Error, Module, Result, Target, permission, procfs};
 
@@ -63,11 +64,11 @@ impl Live {
     /// # Errors
     /// As [`Live::open`].
     pub fn open_among(pid: u32, files: Arc<Files>) -> Result<Self> {
-        let started = procfs::status(pid)?.start_ticks;
+        let started = procfs::stat(pid)?.start_ticks;
         let maps = read_maps(pid)?;
         let executable = procfs::executable(pid).ok();
         // A process between exit and wait has no memory; a kernel thread never had any.
-        let groups = maps::group(&maps);
+        let groups = modules::group(&maps);
         let own = |group: &&Vec<Mapping>| group.first().map(|first| &first.path) == executable.as_ref();
         let group = groups.iter().find(own).or(groups.first()).and_then(|group| group.first());
         let header_at = group.ok_or(Error::NoProcess { pid })?.start;
@@ -79,19 +80,20 @@ impl Live {
 
     /// Whether this is still the process that was opened, and not another with its number.
     pub fn is_alive(&self) -> bool {
-        procfs::status(self.pid).is_ok_and(|status| status.start_ticks == self.started && !status.has_ended())
+        procfs::stat(self.pid).is_ok_and(|stat| stat.start_ticks == self.started && !stat.has_ended())
     }
 }
 
 /// The modules of a process: needs the right to look into `/proc`, which is less than the right to read its memory.
-pub(crate) fn modules(pid: u32) -> Result<Vec<Module>> {
+#[cfg(test)]
+pub(crate) fn modules_of(pid: u32) -> Result<Vec<Module>> {
     modules_among(pid, &Files::default())
 }
 
 fn modules_among(pid: u32, files: &Files) -> Result<Vec<Module>> {
     let maps = read_maps(pid)?;
     let executable = procfs::executable(pid).ok();
-    Ok(maps::modules(&maps, executable.as_deref(), |mapping| files.of(pid, mapping)))
+    Ok(modules::modules(&maps, executable.as_deref(), |mapping| files.of(pid, mapping)))
 }
 
 fn read_maps(pid: u32) -> Result<Vec<Mapping>> {
@@ -148,8 +150,8 @@ impl Target for Live {
     fn symbol(&self, name: &str) -> Result<Option<u64>> {
         let maps = read_maps(self.pid)?;
         let open = |mapping: &Mapping| self.files.of(self.pid, mapping);
-        let modules = maps::modules(&maps, self.executable.as_deref(), open);
-        maps::symbol(&modules, name, |module| {
+        let modules = modules::modules(&maps, self.executable.as_deref(), open);
+        modules::symbol(&modules, name, |module| {
             let first = maps.iter().find(|mapping| mapping.start == module.start);
             first.map_or_else(|| CodeFile::open(&module.path), open)
         })

@@ -10,7 +10,7 @@ impl Sleeper {
         // The number exists before the program does: wait, within limits, until the child is what was asked for.
         for _ in 0..1000 {
             let name = procfs::executable(child.id()).unwrap_or_default();
-            let linked = modules(child.id()).map_or(0, |modules| modules.len()) >= 3;
+            let linked = modules_of(child.id()).map_or(0, |modules| modules.len()) >= 3;
             // It sleeps when the dynamic linker has done all of its work.
             let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
             if linked && stat.contains(") S ") && name != std::env::current_exe().unwrap() {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use crate::elf::CodeFile;
 use crate::process_memory::{self, Refusal};
-use crate::{ByteOrder, Error, Module, Result, Target, maps};
+use crate::{ByteOrder, Error, Module, Result, Target, modules};
 
 /// Our own process, read as if it were another: a bad address is an error, and memory that another thread frees meanwhile
 /// is no danger. Modules come from the dynamic linker, so this works without `/proc` as well.
@@ -43,7 +43,7 @@ impl Target for OwnProcess {
     }
 
     fn symbol(&self, name: &str) -> Result<Option<u64>> {
-        maps::symbol(&self.modules()?, name, |module| CodeFile::open(&module.path))
+        modules::symbol(&self.modules()?, name, |module| CodeFile::open(&module.path))
     }
 
     fn pid(&self) -> Option<u32> {
@@ -122,7 +122,7 @@ mod tests {
             of.sort();
             of
         };
-        let kernel = crate::procfs::modules(std::process::id()).unwrap();
+        let kernel = crate::live::modules_of(std::process::id()).unwrap();
         assert!(modules.len() >= 3);
         for (ours, theirs) in code(&modules).iter().zip(code(&kernel)) {
             assert_eq!(ours.0, theirs.0, "{}", ours.1.display());

@@ -2,7 +2,8 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use crate::{Error, procfs};
+use crate::Error;
+use crate::procfs::status_lines::StatusLines;
 
 /// What a look at `/proc` says about a refused process.
 #[derive(Debug, Clone, Copy, Default)]
@@ -17,12 +18,14 @@ struct Facts {
 
 /// The error for a process that may not be read, or that has ended meanwhile.
 pub fn refused(pid: u32) -> Error {
-    let Ok(status) = procfs::status(pid) else { return Error::NoProcess { pid } };
+    let Some(owner) = StatusLines::of(pid).ok().and_then(|lines| lines.user()) else {
+        return Error::NoProcess { pid };
+    };
     let reader = std::fs::metadata("/proc/self").map(|data| data.uid());
     let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok();
     let namespace = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/user")).ok();
     let facts = Facts {
-        users: reader.ok().map(|reader| (reader, status.user)),
+        users: reader.ok().map(|reader| (reader, owner)),
         scope: scope.and_then(|text| text.trim().parse().ok()),
         same_namespace: namespace("self") == namespace(&pid.to_string()),
     };

@@ -15,7 +15,7 @@ fn main() -> ExitCode {
 }
 
 fn is_root() -> bool {
-    procfs::status(std::process::id()).unwrap().user == 0
+    procfs::user(std::process::id()).unwrap() == 0
 }
 
 /// This program, run by somebody else.

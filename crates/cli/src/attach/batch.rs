@@ -8,6 +8,7 @@ use crate::render::{Screen, complain};
 use anyhow::{Context, Result, bail};
 use mpiscope_job::jobs::acquire::{Entry, Hosts, Remote};
 use mpiscope_job::jobs::live_process::may_read;
+use mpiscope_job::sources::procfs;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -161,9 +162,7 @@ fn one(pid: u32, debugger: &Debugger, command: &str) -> Result<String> {
 
 /// The process that traces another.
 fn tracer(pid: u32) -> Option<u32> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("TracerPid:"))?;
-    line.trim().parse().ok().filter(|tracer| *tracer != 0)
+    procfs::status_lines(pid).ok()?.tracer()
 }
 
 /// What a debugger that has ended said.

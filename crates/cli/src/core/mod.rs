@@ -4,9 +4,10 @@ pub mod files;
 mod output;
 mod requests;
 
+use crate::evidence_files::EvidenceFiles;
 use crate::exit;
 use crate::render::{Screen, while_working};
-use crate::why::kept::Kept;
+use crate::why::evidence;
 use anyhow::{Result, bail};
 use mpiscope_job::questions::postmortem::Postmortem;
 use std::path::PathBuf;
@@ -28,16 +29,16 @@ pub struct Options {
 }
 
 /// The evidence files that are meant, if these are all: in a folder core files come first.
-fn evidence_alone(named: &[PathBuf]) -> Option<Kept> {
+fn evidence_alone(named: &[PathBuf]) -> Option<EvidenceFiles> {
     match named {
-        [one] if one.is_file() || files::expand(named).is_err() => Kept::of(named),
+        [one] if one.is_file() || files::expand(named).is_err() => EvidenceFiles::of(named),
         _ => None,
     }
 }
 
 /// Reads the files and shows the postmortem.
 pub fn core(options: &Options) -> Result<ExitCode> {
-    let kept = evidence_alone(&options.files).map(|kept| kept.verdict()).transpose()?;
+    let kept = evidence_alone(&options.files).map(|kept| evidence::verdict(&kept)).transpose()?;
     let from_evidence = kept.is_some();
     let postmortem = match kept {
         Some((job, verdict)) => Postmortem::of_evidence(&job, verdict),

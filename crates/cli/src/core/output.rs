@@ -55,18 +55,13 @@ fn conclusions(postmortem: &Postmortem) -> Vec<String> {
     lines
 }
 
-/// The rank that died, if it is known.
-pub fn who(death: &Death) -> Option<(usize, Option<u32>)> {
-    death.now.rank.map(|rank| (death.now.world_number, Some(rank)))
-}
-
-/// The same for sentences.
+/// The rank that died, for sentences.
 fn whose(death: &Death) -> Members {
-    who(death).into_iter().collect()
+    death.rank().into_iter().collect()
 }
 
 fn head(postmortem: &Postmortem) -> Vec<String> {
-    let ranks: Members = postmortem.deaths.iter().flat_map(who).collect();
+    let ranks: Members = postmortem.deaths.iter().flat_map(Death::rank).collect();
     let files = postmortem.deaths.len();
     let worlds: BTreeSet<usize> = postmortem.deaths.iter().map(|death| death.now.world_number).collect();
     let of = match (worlds.len(), postmortem.size) {

@@ -1,6 +1,5 @@
 //! What the ranks had under way: a line for each kind of request.
 
-use super::output::who;
 use crate::inspect::describe::Called;
 use crate::inspect::describe::request::What;
 use crate::render::{self, span};
@@ -27,13 +26,13 @@ pub fn lines(postmortem: &Postmortem) -> Vec<String> {
             let age = request.age_s.map(|age| (age, age));
             let room = rows.len() < MOST_LINES;
             let known = rows.iter_mut().find(|row| (&row.2, &row.3) == (&what, &place));
-            match (known, who(death)) {
+            match (known, death.rank()) {
                 (Some(known), Some((world, rank))) if !known.0.is_empty() => {
                     known.0.add(world, rank);
                     known.1 = span(known.1, age);
                 }
                 _ if room => {
-                    rows.push((who(death).into_iter().collect(), age, what, place));
+                    rows.push((death.rank().into_iter().collect(), age, what, place));
                 }
                 _ => hidden += 1,
             }

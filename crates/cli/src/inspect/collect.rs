@@ -116,7 +116,7 @@ impl Inspection {
         choose: &mut dyn FnMut(&Outline<'_>) -> bool,
         each: &mut dyn FnMut(Shown),
     ) -> Result<(), Error> {
-        look.look(&self.symbols, |reader, _| {
+        look.look(&self.symbols, |reader| {
             let context = describe::Context { reader, process: &look.process };
             reader.visit_standing(kind, freed, choose, &mut |object| {
                 each(Shown { summary: context.summary(&object), facts: Vec::new(), object });
@@ -239,8 +239,8 @@ fn fill(look: &mut Look, wanted: &Wanted, symbols: &FileSymbols) -> Result<(), E
     }
     let Some(text) = &wanted.handle else { return Ok(()) };
     let process = &look.inspected.process;
-    let (objects, why) = look.inspected.look(symbols, |reader, around| {
-        let (objects, why) = by_handle::find(reader, around, wanted.kind, text, wanted.fortran);
+    let (objects, why) = look.inspected.look(symbols, |reader| {
+        let (objects, why) = by_handle::find(reader, wanted.kind, text, wanted.fortran);
         let context = describe::Context { reader, process };
         let shown =
             |object| Shown { summary: context.summary(&object), facts: context.facts(&object), object };

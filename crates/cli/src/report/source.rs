@@ -5,9 +5,9 @@ use crate::host_scope::HostScope;
 use crate::run::question;
 use crate::selection::{self, Target};
 use anyhow::{Context, Result, bail};
+use mpiscope_job::base::refusal::Refusal;
 use mpiscope_job::jobs::evidence::{self, Evidence};
-use mpiscope_job::jobs::job::Job;
-use mpiscope_job::jobs::refusal::Refusal;
+use mpiscope_job::jobs::job::{Job, names};
 use mpiscope_job::performance::report::JobReport;
 use mpiscope_job::performance::report::of_job::{Ends, Looked, of_files, of_job, of_running};
 use std::ffi::{OsStr, OsString};
@@ -69,7 +69,7 @@ fn live(verb: &str, name: Option<&OsStr>, host_scope: HostScope) -> Result<Kind>
     let mut job = match selection::find_one(name)? {
         Target::Job(job) => job,
         Target::Jobs(jobs) => {
-            bail!(Refusal::several(&jobs, &format!("mpiscope {verb} "), ""));
+            bail!(Refusal::several(names(&jobs), &format!("mpiscope {verb} "), ""));
         }
         Target::Files(files) => bail!("{}: not a running job", selection::shown(&files)),
     };

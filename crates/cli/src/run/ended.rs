@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use mpiscope_job::model::process::Ending;
+use mpiscope_job::sources::procfs;
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
@@ -34,11 +35,8 @@ pub fn of_descriptor(pidfd: impl AsFd) -> Option<Ending> {
 
 /// How a process ended that its parent has not waited for yet.
 pub fn of_zombie(pid: u32) -> Option<Ending> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may hold anything; the state is the first word behind it, the exit code the last of all.
-    let mut words = stat.rsplit_once(')')?.1.split_whitespace();
-    words.next().filter(|state| *state == "Z")?;
-    Some(of_status(words.last()?.parse().ok()?))
+    let stat = procfs::stat(pid).ok().filter(|stat| stat.state == 'Z')?;
+    stat.wait_status.map(of_status)
 }
 
 fn of_status(status: i32) -> Ending {

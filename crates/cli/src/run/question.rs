@@ -8,6 +8,7 @@ use super::protocol::{self, Kind, Message, VERSION};
 use super::rendezvous;
 use mpiscope_job::jobs::job::Job;
 use mpiscope_job::performance::monitor::Followed;
+use mpiscope_job::sources::procfs::{self, Environment};
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use std::io::{self, BufWriter, Read, Write};
@@ -75,14 +76,12 @@ fn place(job: &Job) -> Option<PathBuf> {
 }
 
 fn place_known_to(pid: u32) -> Option<PathBuf> {
-    let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
-    of_environment(&environment)
+    of_environment(&procfs::environment(pid).ok()?)
 }
 
-fn of_environment(environment: &[u8]) -> Option<PathBuf> {
-    let mut variables = environment.split(|byte| *byte == 0);
-    let place = variables.find_map(|variable| variable.strip_prefix(b"MPISCOPE_COLLECTOR="))?;
-    std::str::from_utf8(place).ok().filter(|place| place.starts_with('/')).map(PathBuf::from)
+fn of_environment(environment: &Environment) -> Option<PathBuf> {
+    let place = environment.get("MPISCOPE_COLLECTOR")?.to_str()?;
+    Some(place).filter(|place| place.starts_with('/')).map(PathBuf::from)
 }
 
 fn read(place: &Path, owner: u32) -> io::Result<Followed> {
@@ -208,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_place_is_what_the_rank_was_told_and_begins_at_the_root() {
-        let of = |text: &str| of_environment(text.as_bytes());
+        let of = |text: &str| of_environment(&Environment::new(text.as_bytes().to_vec()));
         assert_eq!(of("A=1\0MPISCOPE_COLLECTOR=/x/y.collector\0"), Some("/x/y.collector".into()));
         assert_eq!((of("A=1\0"), of("MPISCOPE_COLLECTOR=y\0"), of("")), (None, None, None));
     }

@@ -14,6 +14,7 @@ use crate::render::complain;
 use anyhow::{Context, Result};
 use mpiscope_job::jobs::launcher_environment::LauncherEnvironment;
 use mpiscope_job::model::process::Ending;
+use mpiscope_job::sources::procfs;
 use rustix::fs::{MemfdFlags, Mode, SealFlags, fchmod, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::io::{FdFlags, fcntl_getfd};
 use std::cell::Cell;
@@ -115,7 +116,8 @@ fn job_of_outer() -> Option<String> {
 fn job_name(place: &LauncherEnvironment) -> String {
     let key = place.job.clone().unwrap_or_else(|| {
         let launcher = place.pmi_fd.and_then(launcher_at).unwrap_or_else(std::os::unix::process::parent_id);
-        format!("{launcher}@{}", start_of(launcher).unwrap_or_default())
+        let started = procfs::stat(launcher).map(|stat| stat.start_ticks.to_string());
+        format!("{launcher}@{}", started.unwrap_or_default())
     });
     // 48 bits: short to type; two jobs of one user on one host will not meet.
     let hash = mpiscope_job::runtime::hash(key.as_bytes());
@@ -131,13 +133,6 @@ fn launcher_at(fd: RawFd) -> Option<u32> {
     let socket = unsafe { BorrowedFd::borrow_raw(fd) };
     let peer = rustix::net::sockopt::socket_peercred(socket).ok()?;
     u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
-}
-
-/// When a process started, in the kernel's ticks since boot: field 22 of its stat.
-fn start_of(pid: u32) -> Option<String> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The command is in parentheses and may hold anything; what follows has no parentheses.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(19).map(str::to_owned)
 }
 
 fn new_image(job: &str) -> io::Result<OwnedFd> {

@@ -5,9 +5,9 @@ use crate::host_scope::HostScope;
 use crate::selection::{self, Target};
 use crate::why;
 use anyhow::{Result, bail};
-use mpiscope_job::jobs::job::Job;
+use mpiscope_job::base::refusal::Refusal;
+use mpiscope_job::jobs::job::{Job, names};
 use mpiscope_job::jobs::live_process::Reader;
-use mpiscope_job::jobs::refusal::Refusal;
 use mpiscope_job::performance::snapshot::{self, JobSnapshot};
 use mpiscope_job::questions::why::Verdict;
 use std::ffi::OsStr;
@@ -108,7 +108,7 @@ fn job(target: Option<&OsStr>) -> Result<Job> {
         Target::Job(job) if job.runs_here() => Ok(job),
         Target::Job(_) => bail!("it does not run any more: `mpiscope report` shows what was"),
         Target::Jobs(jobs) => {
-            bail!(Refusal::several(&jobs, "mpiscope top ", ""));
+            bail!(Refusal::several(names(&jobs), "mpiscope top ", ""));
         }
         Target::Files(files) => {
             bail!("{}: no such running job; `mpiscope report` shows files", selection::shown(&files))

@@ -15,11 +15,11 @@ use mpiscope_job::observation::Observation;
 use mpiscope_job::questions::process_file::{OneJob, ProcessFile};
 use mpiscope_job::questions::variables::{LONGEST_NAME, Variables, bound};
 use mpiscope_job::questions::why::{self, Unexpected};
+use mpiscope_job::sources::procfs;
 use mpiscope_job::{Process, RankSet};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -159,13 +159,8 @@ impl Rank {
 
 /// The environment that a living process was started in.
 fn environment_of(pid: u32) -> Option<Environment> {
-    let bytes = fs::read(format!("/proc/{pid}/environ")).ok()?;
-    let words = bytes.split(|byte| *byte == 0).filter_map(|word| {
-        let equals = word.iter().position(|byte| *byte == b'=')?;
-        let (name, value) = (word.get(..equals)?, word.get(equals + 1..)?);
-        Some((OsString::from_vec(name.to_vec()), OsString::from_vec(value.to_vec())))
-    });
-    Some(words.collect())
+    let environment = procfs::environment(pid).ok()?;
+    Some(environment.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
 /// What the helpers found for each rank, as many at once as there are processors. A failure is reported and costs what

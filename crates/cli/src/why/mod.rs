@@ -1,25 +1,26 @@
 //! `mpiscope why`: the verdict on a job in one sentence, with the evidence and the next thing to try.
 
-pub mod kept;
+mod compare;
+pub mod evidence;
 pub mod output;
 
 use crate::core::files;
+use crate::evidence_files::EvidenceFiles;
 use crate::exit;
 use crate::host_scope::HostScope;
 use crate::render::{Screen, while_working};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
-use kept::Kept;
+use compare::{compared, nothing};
+use mpiscope_job::base::refusal::Refusal;
 use mpiscope_job::hosts::other_hosts::Elsewhere;
 use mpiscope_job::jobs::evidence::Evidence;
-use mpiscope_job::jobs::job::Job;
-use mpiscope_job::jobs::refusal::Refusal;
+use mpiscope_job::jobs::job::{Job, names};
 use mpiscope_job::model::locate::Locate;
-use mpiscope_job::observation::Observation;
 use mpiscope_job::questions::live::{Look, look, settle};
 use mpiscope_job::questions::process_file::{OneJob, ProcessFile};
 use mpiscope_job::questions::stacks::{self, Stacks, Symbolizer, Taken};
-use mpiscope_job::questions::why::{self as question, Snapshot, Verdict, snapshot, verdict};
+use mpiscope_job::questions::why::{self as question, Snapshot, Verdict, snapshot};
 use serde::Serialize;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -107,7 +108,7 @@ fn judge(options: &Options) -> Result<Judged> {
 
 fn of_paths(paths: &[OsString], stacks: bool) -> Result<Judged> {
     selection::missing(paths)?;
-    match Kept::of(paths) {
+    match EvidenceFiles::of(paths) {
         Some(kept) => of_evidence(&kept, stacks),
         None => of_files(&paths.iter().map(PathBuf::from).collect::<Vec<_>>(), stacks),
     }
@@ -117,7 +118,7 @@ fn job(verb: &str, name: Option<&OsStr>) -> Result<Job> {
     match selection::find_one(name)? {
         Target::Job(job) => Ok(job),
         Target::Jobs(jobs) => {
-            bail!(Refusal::several(&jobs, &format!("mpiscope {verb} "), ""));
+            bail!(Refusal::several(names(&jobs), &format!("mpiscope {verb} "), ""));
         }
         Target::Files(files) => bail!("{}: not a running job", selection::shown(&files)),
     }
@@ -161,7 +162,7 @@ pub fn once(verb: &str, targets: &[OsString], host_scope: HostScope) -> Result<(
     let look = match targets {
         [] => live(verb, None, host_scope)?,
         [one] if !selection::is_path(one)? => live(verb, Some(one), host_scope)?,
-        _ => match Kept::of(targets) {
+        _ => match EvidenceFiles::of(targets) {
             Some(files) => {
                 let Evidence { manifest, job, .. } = files.open()?;
                 let mut seen = look(&job, &*job.symbols());
@@ -185,23 +186,9 @@ fn live(verb: &str, name: Option<&OsStr>, host_scope: HostScope) -> Result<Look>
     Ok(seen)
 }
 
-fn of_evidence(files: &Kept, stacks: bool) -> Result<Judged> {
-    let (job, found) = files.verdict()?;
+fn of_evidence(files: &EvidenceFiles, stacks: bool) -> Result<Judged> {
+    let (job, found) = evidence::verdict(files)?;
     Ok(Judged { found, stacks: stacks.then(|| stacks::of_job(&job, &*job.symbols())) })
-}
-
-/// What follows from two looks; `unseen` says why a rank may not have been seen.
-fn compared(before: &[Observation], after: Look, seconds: f64, unseen: &str) -> Result<Verdict> {
-    if after.observations.is_empty() {
-        bail!("{}", nothing(&after));
-    }
-    let mut found = verdict(&snapshot(before, unseen), &snapshot(&after.observations, unseen), seconds);
-    found.could_not_read(after.errors);
-    Ok(found)
-}
-
-fn nothing(look: &Look) -> String {
-    if look.errors.is_empty() { "the job has ended".to_owned() } else { look.errors.join("; ") }
 }
 
 /// The verdict on what core files and saved images have kept.

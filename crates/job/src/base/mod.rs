@@ -3,11 +3,13 @@
 pub mod call_fields;
 pub mod clock;
 pub mod clock_offset;
+pub(crate) mod host_name;
 pub mod identity;
 pub mod modules;
 pub mod parallel;
 pub mod quantity;
 pub mod rankset;
+pub mod refusal;
 pub mod shell;
 pub mod time_limit;
 pub mod total;

@@ -13,15 +13,14 @@ mod missing;
 mod parts;
 mod several;
 
+use crate::base::host_name::same_host;
 use crate::base::parallel;
-use crate::jobs::acquire::{
-    self, Error, Hosts, ProcessLocation, Scope, Start, SystemHosts, Users, Whom, same_host,
-};
+use crate::base::refusal::Refusal;
+use crate::jobs::acquire::{self, Error, Hosts, ProcessLocation, Scope, Start, SystemHosts, Users, Whom};
 use crate::jobs::connected;
 use crate::jobs::evidence::{self, Evidence};
 use crate::jobs::job::{Job, Parts};
 use crate::jobs::job_image::JobImage;
-use crate::jobs::refusal::Refusal;
 use crate::jobs::scheduler::Allocation;
 use crate::jobs::spawned;
 use crate::observation::Observation;

@@ -3,10 +3,11 @@
 use crate::jobs::job::{Job, Parts, Starter};
 use crate::jobs::scheduler::SlurmId;
 use crate::runtime;
+use mpiscope_target::procfs;
+use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -37,14 +38,9 @@ impl Drop for Announcement {
     }
 }
 
-/// Whom this process belongs to.
-fn user() -> u32 {
-    fs::metadata("/proc/self").map_or(u32::MAX, |about| about.uid())
-}
-
 fn folder() -> io::Result<PathBuf> {
     let named = std::env::var_os(runtime::VARIABLE).filter(|name| !name.is_empty());
-    runtime::folder(user(), named.as_ref().map(Path::new))
+    runtime::folder(geteuid().as_raw(), named.as_ref().map(Path::new))
 }
 
 /// Says that this process has started a job on these hosts.
@@ -98,15 +94,14 @@ fn all_in(folder: &Path) -> Vec<Job> {
         let slurm = one.slurm.and_then(|id| SlurmId::parse(&id));
         let starter = Some(Starter { pid: one.pid, slurm });
         let parts = Parts { hosts: one.hosts, name: one.job.clone(), slurm: None, starter };
-        Job { name: one.job, owner: user(), parts: Some(parts), ..Job::default() }
+        Job { name: one.job, owner: geteuid().as_raw(), parts: Some(parts), ..Job::default() }
     };
     named.filter_map(read).filter(lives).map(job).collect()
 }
 
 /// When a process began, in the kernel's ticks since boot.
 fn began(pid: u32) -> Option<String> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(19).map(str::to_owned)
+    Some(procfs::stat(pid).ok()?.start_ticks.to_string())
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@
 
 use crate::jobs::job::Job;
 use crate::jobs::job_image::{JobImage, LINK, MemoryFile};
+use mpiscope_target::procfs;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 /// All jobs that this user may see, by user and name.
@@ -31,24 +31,21 @@ pub fn discover() -> Vec<Job> {
 }
 
 fn processes() -> Vec<u32> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let mut pids: Vec<u32> = entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok()).collect();
+    let mut pids = procfs::list().unwrap_or_default();
     pids.sort_unstable();
     pids
 }
 
 /// Images that a process holds and whose owner it is: job, where to open it, which file. Processes of others show nothing.
 fn images_of(pid: u32) -> Vec<(String, PathBuf, MemoryFile)> {
-    let folder = PathBuf::from(format!("/proc/{pid}"));
-    let (Ok(process), Ok(entries)) = (fs::metadata(&folder), fs::read_dir(folder.join("fd"))) else {
-        return Vec::new();
-    };
+    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else { return Vec::new() };
+    let Ok(user) = procfs::user(pid) else { return Vec::new() };
     let image = |entry: fs::DirEntry| {
         let path = entry.path();
         let link = fs::read_link(&path).ok()?;
         let name = link.as_os_str().as_bytes().strip_prefix(LINK.as_bytes())?;
         let job = String::from_utf8_lossy(name.strip_suffix(b" (deleted)").unwrap_or(name)).into_owned();
-        let file = MemoryFile::of(&fs::metadata(&path).ok()?).filter(|file| file.owner == process.uid())?;
+        let file = MemoryFile::of(&fs::metadata(&path).ok()?).filter(|file| file.owner == user)?;
         // Another file may have got the number in between.
         (fs::read_link(&path).ok()? == link).then_some((job, path, file))
     };

@@ -52,6 +52,11 @@ pub struct Job {
 #[derive(Debug, Default)]
 pub struct Known(usize, BTreeSet<(String, Option<u32>, ProcessLocation)>);
 
+/// What jobs are called.
+pub fn names(jobs: &[Job]) -> impl Iterator<Item = &str> {
+    jobs.iter().map(|job| job.name.as_str())
+}
+
 impl Job {
     /// Has it looked at as it was before somebody began to end it: the processes of these images lived. `stood` says for how long
     /// nothing had happened, of the job with these processes; what would take two looks takes one then.

@@ -14,7 +14,6 @@ pub mod merge;
 pub mod other_worlds;
 pub mod parallel_images;
 pub mod placement;
-pub mod refusal;
 pub mod scheduler;
 pub mod silent;
 pub mod spawned;

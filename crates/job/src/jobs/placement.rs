@@ -1,6 +1,7 @@
 //! Where a process runs and what memory it has: what only the system of its host knows.
 
 use crate::base::rankset::RankSet;
+use mpiscope_target::procfs::{self, StatusLines};
 use serde::{Deserialize, Serialize};
 use std::fs;
 
@@ -27,34 +28,30 @@ pub struct Placement {
 
 /// Variables that give programs the graphics processors are theirs.
 const GPUS: [&str; 4] =
-    ["CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=", "ZE_AFFINITY_MASK="];
+    ["CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"];
 
 impl Placement {
     /// Of a process of this host; nothing if it is not there.
     #[must_use]
     pub fn of(pid: u32) -> Option<Self> {
-        let read = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).ok();
-        let mut placement = Self::from_status(&read("status")?)?;
-        placement.last_cpu = read("stat").and_then(|stat| last_cpu(&stat));
+        let mut placement = Self::from_status(&procfs::status_lines(pid).ok()?)?;
+        placement.last_cpu = procfs::stat(pid).ok().and_then(|stat| stat.last_cpu);
         placement.online =
             set(&fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default()).0.len() as u32;
         placement.nodes = nodes(&placement.allowed()).to_string();
-        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        let words = environment.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+        let environment = procfs::environment(pid).unwrap_or_default();
+        let chosen = environment.iter().filter(|(name, _)| GPUS.iter().any(|gpus| name == gpus));
         placement.gpus =
-            words.filter(|word| GPUS.iter().any(|name| word.starts_with(name))).map(Into::into).collect();
+            chosen.map(|(name, value)| format!("{}={}", name.display(), value.display())).collect();
         Some(placement)
     }
 
     /// Of a process that has ended the kernel says nothing of its memory.
-    fn from_status(status: &str) -> Option<Self> {
-        let value = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-        let bytes =
-            |name: &str| value(name)?.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024);
+    fn from_status(status: &StatusLines) -> Option<Self> {
         Some(Self {
-            resident: bytes("VmRSS:")?,
-            peak: bytes("VmHWM:")?,
-            cpus: set(value("Cpus_allowed_list:").unwrap_or_default()).to_string(),
+            resident: status.bytes("VmRSS")?,
+            peak: status.bytes("VmHWM")?,
+            cpus: set(status.get("Cpus_allowed_list").unwrap_or_default()).to_string(),
             ..Self::default()
         })
     }
@@ -78,11 +75,6 @@ pub fn resident(pid: u32) -> Option<u64> {
 /// A list as the kernel writes it.
 fn set(list: &str) -> RankSet {
     list.trim().parse().unwrap_or_default()
-}
-
-/// The last processor stands in field 39; the name in parentheses may hold anything.
-fn last_cpu(stat: &str) -> Option<u32> {
-    stat.rsplit_once(')')?.1.split_whitespace().nth(36)?.parse().ok()
 }
 
 /// The NUMA nodes that have one of these processors.
@@ -110,12 +102,5 @@ mod tests {
         let later = Placement::of(std::process::id()).unwrap();
         assert!((1..=2 * later.peak).contains(&bytes), "{bytes} {later:?}");
         assert_eq!((Placement::of(u32::MAX), resident(u32::MAX)), (None, None));
-    }
-
-    #[test]
-    fn a_name_with_parentheses_does_not_move_the_fields() {
-        let fields: Vec<String> = (3..=52).map(|field| field.to_string()).collect();
-        assert_eq!(last_cpu(&format!("7 (a) b (c) {}", fields.join(" "))), Some(39));
-        assert_eq!(last_cpu("7 (a"), None);
     }
 }

@@ -4,8 +4,8 @@ mod allocation;
 
 pub use allocation::{Allocation, Steps};
 
+use mpiscope_target::procfs;
 use std::env;
-use std::fs;
 
 /// A job of Slurm, or one of its steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,16 +44,8 @@ impl SlurmId {
     /// That of a process, as its environment says.
     #[must_use]
     pub fn of_process(pid: u32) -> Option<Self> {
-        let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
-        Self::of(|name| {
-            let is_it = |entry: &[u8]| {
-                entry
-                    .strip_prefix(name.as_bytes())
-                    .and_then(|rest| rest.strip_prefix(b"="))
-                    .map(<[u8]>::to_vec)
-            };
-            String::from_utf8(environment.split(|b| *b == 0).find_map(is_it)?).ok()
-        })
+        let environment = procfs::environment(pid).ok()?;
+        Self::of(|name| environment.get(name)?.to_str().map(str::to_owned))
     }
 
     fn of(get: impl Fn(&str) -> Option<String>) -> Option<Self> {

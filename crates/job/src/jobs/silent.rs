@@ -1,14 +1,16 @@
 //! Ranks of a job on this host that have not called MPI: nothing of theirs is recorded, so they are found by the environment
 //! that the launcher and `mpiscope run` gave them. Evidence files keep what was seen of them.
 
-use crate::jobs::acquire::ProcessLocation;
+use crate::jobs::acquire::{JobKey, ProcessLocation};
 use crate::jobs::launcher_environment;
 use mpiscope_target::procfs;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+
+/// The variable that has the name of the job.
+const JOB: &str = "MPISCOPE_JOB";
 
 /// Such a rank.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +38,7 @@ impl Silent {
     }
 
     fn of(rank: u32, pid: u32, host: &str) -> Self {
-        let executable = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+        let executable = procfs::executable(pid).unwrap_or_default();
         Self { rank, pid, host: host.to_owned(), executable, doing: String::new(), at: None }
     }
 }
@@ -45,7 +47,7 @@ impl Silent {
 #[must_use]
 pub fn ranks(owner: u32, job: &str, has_called: impl Fn(u32, u32) -> bool) -> Vec<Silent> {
     let mut found: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for pid in processes(owner) {
+    for pid in procfs::list_of(owner).unwrap_or_default() {
         if let Some(rank) = rank_in(job, pid) {
             found.entry(rank).or_default().push(pid);
         }
@@ -55,23 +57,10 @@ pub fn ranks(owner: u32, job: &str, has_called: impl Fn(u32, u32) -> bool) -> Ve
     found.iter().filter_map(|(rank, pids)| Some(Silent::of(*rank, innermost(pids)?, &host))).collect()
 }
 
-/// Processes of a user.
-fn processes(owner: u32) -> Vec<u32> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let of_user = |entry: &fs::DirEntry| entry.metadata().is_ok_and(|about| about.uid() == owner);
-    let entries = entries.flatten().filter(of_user);
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
-}
-
-/// The environment that a process was started with.
+/// The job that a process was started in under `mpiscope run`: its user and name.
 #[must_use]
-pub fn environment(pid: u32) -> Option<HashMap<Vec<u8>, Vec<u8>>> {
-    let bytes = fs::read(format!("/proc/{pid}/environ")).ok()?;
-    let words = bytes.split(|byte| *byte == 0).filter_map(|word| {
-        let equals = word.iter().position(|byte| *byte == b'=')?;
-        Some((word.get(..equals)?.to_vec(), word.get(equals + 1..)?.to_vec()))
-    });
-    Some(words.collect())
+pub fn job_of(pid: u32) -> Option<JobKey> {
+    Some((procfs::user(pid).ok()?, procfs::environment(pid).ok()?.text(JOB)?))
 }
 
 /// The process that an image was made for which nobody has written to: wrapper and collector hold it as well.
@@ -89,18 +78,16 @@ fn has_layer(pid: u32) -> bool {
 
 /// The rank that a process of the job was started as. Only one that the layer is in counts.
 fn rank_in(job: &str, pid: u32) -> Option<u32> {
-    let environment = environment(pid)?;
-    if environment.get(&b"MPISCOPE_JOB"[..])? != job.as_bytes() {
+    let environment = procfs::environment(pid).ok()?;
+    if environment.get(JOB)? != job {
         return None;
     }
-    let get = |name: &str| Some(String::from_utf8_lossy(environment.get(name.as_bytes())?).into_owned());
-    let rank = launcher_environment::place(get)?.rank?;
+    let rank = launcher_environment::place(|name| environment.text(name))?.rank?;
     has_layer(pid).then_some(rank)
 }
 
 /// Of a shell and the program that it started, both of which have the rank's environment, the program.
 fn innermost(pids: &[u32]) -> Option<u32> {
-    let parents: HashSet<u32> =
-        pids.iter().filter_map(|pid| Some(procfs::status(*pid).ok()?.parent)).collect();
+    let parents: HashSet<u32> = pids.iter().filter_map(|pid| Some(procfs::stat(*pid).ok()?.parent)).collect();
     pids.iter().copied().rfind(|pid| !parents.contains(pid))
 }

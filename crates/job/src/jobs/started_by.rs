@@ -11,7 +11,6 @@ use crate::jobs::scheduler::SlurmId;
 use crate::sources::process_tree::Families;
 use mpiscope_target::procfs;
 use rustix::process::geteuid;
-use std::fs;
 
 /// Longer chains of parents are not believed.
 const MOST_PARENTS: usize = 16;
@@ -59,7 +58,7 @@ impl StartedBy {
 
 /// A process and its parents, nearest first.
 fn line_of(pid: u32) -> impl Iterator<Item = u32> {
-    let parent = |pid: &u32| procfs::status(*pid).ok().map(|status| status.parent).filter(|pid| *pid > 1);
+    let parent = |pid: &u32| procfs::stat(*pid).ok().map(|stat| stat.parent).filter(|pid| *pid > 1);
     std::iter::successors(Some(pid), parent).take(MOST_PARENTS)
 }
 
@@ -67,10 +66,7 @@ fn line_of(pid: u32) -> impl Iterator<Item = u32> {
 /// its name.
 fn process(pid: u32) -> Option<reach::Started> {
     procfs::user(pid).ok().filter(|user| *user == geteuid().as_raw())?;
-    let strings = |what: &str| {
-        let bytes = fs::read(format!("/proc/{pid}/{what}")).unwrap_or_default();
-        let all = bytes.split(|b| *b == 0).filter(|one| !one.is_empty());
-        all.map(|one| String::from_utf8_lossy(one).into_owned()).collect::<Vec<_>>()
-    };
-    Some(reach::Started { words: strings("cmdline"), environment: strings("environ") })
+    let words = procfs::command_line(pid).unwrap_or_default().into_iter().filter(|word| !word.is_empty());
+    let words = words.map(|word| word.to_string_lossy().into_owned()).collect();
+    Some(reach::Started { words, environment: procfs::environment(pid).unwrap_or_default() })
 }

@@ -275,6 +275,12 @@ impl Process {
         self.state != State::UNCLAIMED && self.pid != 0
     }
 
+    /// Whether other threads than the main one may call MPI.
+    pub fn other_threads_may_call(&self) -> bool {
+        const MPI_THREAD_SERIALIZED: u32 = 2;
+        self.thread_level >= MPI_THREAD_SERIALIZED
+    }
+
     /// Whether `MPI_Finalize` has returned.
     pub fn finalized(&self) -> bool {
         self.state == State::FINALIZED

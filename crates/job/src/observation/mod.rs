@@ -6,6 +6,7 @@
 mod calls;
 mod collective_objects;
 pub(crate) mod communicators;
+mod context;
 mod envelopes;
 pub mod faults;
 pub mod history;
@@ -18,13 +19,14 @@ mod requests;
 mod special;
 pub mod windows;
 
+pub use context::Context;
 pub use faults::Fault;
 pub use history::History;
 pub use ledger::Ledger;
 pub use locks::Locks;
 pub use message_calls::MessageCalls;
 pub use partitioned::Partitioned;
-pub use read::{Context, observe, of_image, of_messages};
+pub use read::{observe, of_image, of_messages};
 pub use windows::Window;
 
 use serde::{Deserialize, Serialize};

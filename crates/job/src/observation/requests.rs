@@ -1,7 +1,6 @@
 //! The requests of a process that are under way, as what they need to complete.
 
 use super::communicators::Communicators;
-use super::read::SERIALIZED;
 use super::special::Special;
 use super::{Action, Collective, Message, Need, NotStarted, Partitioned, Receive, history, partitioned};
 use crate::model::rank::Rank;
@@ -191,7 +190,7 @@ impl<S: Source> Reader<'_, '_, S> {
     fn generalized(&self, request: &Request) -> Need {
         let at = self.place(request).map_or_else(String::new, |at| format!(" at {at}"));
         let what = format!("call MPI_Grequest_complete for the request that it made{at}");
-        if self.rank.process().thread_level < SERIALIZED {
+        if !self.rank.process().other_threads_may_call() {
             return Need::Own { what, kind: Action::Request };
         }
         Need::Outside { what: format!("its program to {what}"), kind: Action::Unknown }

@@ -8,11 +8,12 @@ use crate::jobs::live_process::{self, Living};
 use crate::jobs::symbols::FileSymbols;
 use crate::model::locate::Locate;
 use crate::model::objects::memory::{FilesAndMemory, Memory};
-use crate::model::objects::{FileContext, Kind, ProcessContext, Reader};
+use crate::model::objects::{FileContext, Kind, Reader};
 use crate::model::process::Process;
 use crate::questions::leaks::{self, Count, Site};
 use crate::sources::core;
-use crate::sources::image_source::{Bytes, open_file};
+use crate::sources::image_file::open_file;
+use crate::sources::image_source::Bytes;
 use mpiscope_image::Image;
 use mpiscope_image::layout::{self, Recording, SectionKind, State};
 use mpiscope_target::Core;
@@ -84,12 +85,12 @@ impl Inspected {
     pub fn look<T>(
         &self,
         symbols: &FileSymbols,
-        look: impl FnOnce(&Reader<'_, Bytes>, &dyn ProcessContext) -> T,
+        look: impl FnOnce(&Reader<'_, Bytes>) -> T,
     ) -> Result<T, Error> {
         let files = FileContext::new(&self.process, self.words(symbols));
         let context = FilesAndMemory { files, memory: &self.memory };
         let reader = Reader::new(&self.image, &context)?;
-        Ok(look(&reader, &context))
+        Ok(look(&reader))
     }
 
     fn words<'a>(&'a self, symbols: &'a FileSymbols) -> &'a dyn Locate {
@@ -105,7 +106,7 @@ impl Inspected {
     /// When a table is damaged.
     pub fn counts(&self, symbols: &FileSymbols) -> Result<BTreeMap<Kind, Count>, Error> {
         let count = |reader: &Reader<'_, Bytes>, kind: Kind| Ok((kind, leaks::count(reader, kind)?));
-        self.look(symbols, |reader, _| Kind::ALL.iter().map(|kind| count(reader, *kind)).collect())?
+        self.look(symbols, |reader| Kind::ALL.iter().map(|kind| count(reader, *kind)).collect())?
     }
 
     /// Places that made what is not freed.

@@ -17,12 +17,11 @@ use crate::observation::{Observation, Stage, Thread};
 use crate::questions::stacks::asleep::{Asleep, Asleeps, awaits_signals};
 use mpiscope_image::Source;
 use mpiscope_image::layout::State;
-use mpiscope_target::{Files, Live, Symbolizer, procfs};
+use mpiscope_target::procfs::{self, Stat, StatusLines};
+use mpiscope_target::{Files, Live, Symbolizer};
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Display;
-use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -264,9 +263,8 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
 const PATIENCE: u32 = 8;
 
 /// How often a thread has gone to sleep of its own accord.
-fn gave_up_the_processor(task: &str) -> Option<u64> {
-    let status = fs::read_to_string(format!("{task}/status")).ok()?;
-    status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?.trim().parse().ok()
+fn gave_up_the_processor(pid: u32, tid: u32) -> Option<u64> {
+    StatusLines::of_thread(pid, tid).ok()?.get("voluntary_ctxt_switches")?.parse().ok()
 }
 
 /// What this host's kernel says of a process.
@@ -284,22 +282,16 @@ impl<'a> System<'a> {
         Self { pid, ended, process, places }
     }
 
-    fn task(&self, tid: impl Display) -> String {
+    fn task(&self, tid: u32) -> String {
         format!("/proc/{}/task/{tid}", self.pid)
-    }
-
-    /// The threads of the process; none if they cannot be listed.
-    fn tasks(&self) -> Option<impl Iterator<Item = u32>> {
-        let tasks = fs::read_dir(self.task("")).ok()?;
-        Some(tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok()))
     }
 
     /// Where the threads of the process sleep, and whether signals may wake them.
     fn asleeps(&self) -> Asleeps {
-        let threads = self.tasks().into_iter().flatten();
-        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap_or_default();
+        let threads = procfs::threads(self.pid).unwrap_or_default();
+        let status = procfs::status_lines(self.pid).unwrap_or_default();
         Asleeps {
-            threads: threads.map(|tid| (tid, Asleep::of(&self.task(tid)))).collect(),
+            threads: threads.into_iter().map(|tid| (tid, Asleep::of(&self.task(tid)))).collect(),
             signals: awaits_signals(&status),
         }
     }
@@ -312,22 +304,14 @@ impl<'a> System<'a> {
     }
 }
 
-/// What the kernel says of a thread: a letter.
-fn state(task: &str) -> Option<char> {
-    // Behind the name, which may hold anything, blanks and brackets too.
-    let stat = fs::read_to_string(format!("{task}/stat")).ok()?;
-    stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
-}
-
 impl Context for System<'_> {
     fn doing(&self, tid: u32) -> String {
-        let task = self.task(tid);
-        let text = match state(&task) {
+        let text = match Stat::of_thread(self.pid, tid).ok().map(|stat| stat.state) {
             Some('R') => "computing",
             Some('D') => "waiting for a device or file system",
             Some('T') => "stopped by a signal",
             Some('t') => "stopped by a debugger",
-            Some('S') => return self.sleeping(&task),
+            Some('S') => return self.sleeping(&self.task(tid)),
             _ => "",
         };
         text.to_owned()
@@ -355,12 +339,13 @@ impl Context for System<'_> {
         let task = self.task(tid);
         let now = || Asleep::of(&task).is_some_and(|asleep| asleep.pauses());
         let patience = &self.places.patience;
-        let Some(before) = gave_up_the_processor(&task).filter(|_| !now() && patience.get() > 0) else {
+        let Some(before) = gave_up_the_processor(self.pid, tid).filter(|_| !now() && patience.get() > 0)
+        else {
             return now();
         };
         let later = (0..LOOKS).any(|_| {
             std::thread::sleep(BETWEEN_LOOKS);
-            now() || gave_up_the_processor(&task).is_some_and(|times| times >= before + 2)
+            now() || gave_up_the_processor(self.pid, tid).is_some_and(|times| times >= before + 2)
         });
         if !later {
             patience.set(patience.get() - 1);
@@ -369,11 +354,11 @@ impl Context for System<'_> {
     }
 
     fn others(&self) -> Vec<u32> {
-        let threads: Vec<u32> = self.tasks().into_iter().flatten().collect();
+        let threads = procfs::threads(self.pid).unwrap_or_default();
         let strange = threads.iter().copied().filter(|tid| !has(self.process, *tid));
         // Who waits for a thread is woken by one, and who serves connections is a library's.
         let waits = |asleep: Asleep| asleep.waits_for_a_thread(&threads) || asleep.serves();
-        strange.filter(|tid| !Asleep::of(&self.task(tid)).is_some_and(waits)).collect()
+        strange.filter(|tid| !Asleep::of(&self.task(*tid)).is_some_and(waits)).collect()
     }
 
     fn ended(&self) -> Option<String> {

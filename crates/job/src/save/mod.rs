@@ -8,6 +8,7 @@ mod disk;
 use self::disk::Disk;
 use crate::Error;
 use crate::base::clock::Moment;
+use crate::base::refusal::Refusal;
 use crate::hosts::other_hosts::Elsewhere;
 use crate::jobs::acquire::{Entry, ProcessLocation};
 use crate::jobs::connected;
@@ -18,7 +19,6 @@ use crate::jobs::evidence::{
 use crate::jobs::job::Job;
 use crate::jobs::job_image::JobImage;
 use crate::jobs::placement::Placement;
-use crate::jobs::refusal::Refusal;
 use crate::jobs::spawned;
 use crate::model::locate::Locate;
 use crate::model::objects::{FileContext, Kind, Reader};

@@ -9,8 +9,7 @@ use crate::Error;
 use mpiscope_image::{Image, Source};
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::Path;
+use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// The bytes of an image, wherever they are.
@@ -32,33 +31,13 @@ pub(crate) fn sealed(file: &impl AsRawFd) -> bool {
     seals >= 0 && seals & libc::F_SEAL_SHRINK != 0
 }
 
-/// An image in a file: saved as it was, or inside a core file.
-pub fn open_file(path: &Path) -> Result<Image<Bytes>, Error> {
-    let fail = |why: std::io::Error| Error::File { path: path.to_owned(), why: why.to_string() };
-    // A pipe would make us wait.
-    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path);
-    let file = file.map_err(fail)?;
-    if !file.metadata().map_err(fail)?.is_file() {
-        return Err(Error::File {
-            path: path.to_owned(),
-            why: "not a file: name an image or a core file".into(),
-        });
-    }
-    let mut magic = [0; 4];
-    if file.read_exact_at(&mut magic, 0).is_ok() && magic == *b"\x7fELF" {
-        return crate::sources::core::open(path);
-    }
-    let bytes: Bytes = Box::new(Plain::new(file));
-    Image::open(bytes).map_err(|why| Error::Image { what: path.display().to_string(), why })
-}
-
 /// A file that is read piece by piece.
-struct Plain {
+pub(super) struct Plain {
     file: File,
 }
 
 impl Plain {
-    fn new(file: File) -> Self {
+    pub fn new(file: File) -> Self {
         Self { file }
     }
 }

@@ -14,7 +14,7 @@ impl Families {
     #[must_use]
     pub fn now() -> Self {
         let pids = procfs::list().unwrap_or_default();
-        Self::of(pids.into_iter().filter_map(|pid| Some((pid, procfs::status(pid).ok()?.parent))))
+        Self::of(pids.into_iter().filter_map(|pid| Some((pid, procfs::stat(pid).ok()?.parent))))
     }
 
     /// From processes and their parents.

@@ -6,6 +6,8 @@ pub mod collector;
 pub mod companion;
 pub mod complaint;
 pub mod image;
+pub mod image_memory;
+pub mod job;
 pub mod limits;
 pub mod meeting_place;
 pub mod own_memory;

@@ -3,7 +3,7 @@
 
 use crate::base::image;
 use crate::base::meeting_place::hash;
-use crate::record::process;
+use crate::record::{modules, process};
 use std::mem::size_of;
 
 /// Marks a descriptor, and its version.
@@ -42,7 +42,7 @@ impl ProcessDescriptor {
             executable: [0; 4000],
         };
         fill(&mut descriptor.host, process::host().as_bytes());
-        fill(&mut descriptor.executable, &process::executable());
+        fill(&mut descriptor.executable, &modules::executable());
         descriptor
     }
 

@@ -2,17 +2,18 @@
 #![allow(unsafe_code)]
 
 use super::lifecycle;
-use crate::base::image;
+use crate::base::image_memory;
 use crate::interpose::upcalls::{Upcalls, put_in};
 use crate::mpi_t;
-use crate::record::{call_path, objects, process, threads, traffic};
+use crate::record::attach;
+use crate::record::{call_path, process, start, traffic};
 use mpi_abi::{Abi, AbiKind, FunctionId, Mpich, OpenMpi, Standard};
 use std::ffi::CStr;
 
 static UPCALLS: Upcalls = Upcalls {
     hooks: |abi, say| with_abi(abi, Hooks(say)),
     found: |abi, library| with_abi(abi, Found(library)),
-    attach: threads::attach,
+    attach: attach::attach,
     has_bindings: call_path::exist,
     caller: call_path::of,
     forked: traffic::state::reconsider,
@@ -96,9 +97,8 @@ struct Found<'a>(&'a CStr);
 
 impl ForAbi for Found<'_> {
     fn run<A: Abi>(self) {
-        threads::start();
-        objects::start::<A>();
-        if image::start() {
+        start::found::<A>();
+        if image_memory::start() {
             process::describe_process::<A>(self.0);
         }
         mpi_t::values::publish();

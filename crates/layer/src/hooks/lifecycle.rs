@@ -1,12 +1,13 @@
 //! Beginning and end: `MPI_Init`, `MPI_Session_init`, `MPI_Finalize`, `MPI_Session_finalize`, `MPI_Abort`, `MPI_Pcontrol`.
 #![allow(unsafe_code)]
 
-use crate::base::{clock, image};
+use crate::base::{clock, image, image_memory};
 use crate::debugger;
 use crate::interpose::frame::Call;
 use crate::interpose::real;
 use crate::interpose::tls::Tls;
-use crate::record::{modules, observe, process, python_call_site, threads, trace};
+use crate::record::local;
+use crate::record::{modules, observe, process, python_call_site, trace};
 use mpi_abi::{Abi, f};
 use mpiscope_image::Writer;
 use mpiscope_image::layout::State;
@@ -42,7 +43,7 @@ fn entered<A: Abi>(call: &Call<A>) {
     if let Some(process) = process::record() {
         process.seq.write(|| {
             process.init_enter.set(begun);
-            process.main_thread.set(threads::index(Tls::get()));
+            process.main_thread.set(local::index(Tls::get()));
         });
     }
 }
@@ -95,7 +96,7 @@ pub fn after_session_finalize<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::
     }
     let left = SESSIONS.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| n.checked_sub(1));
     if left == Ok(1) && !WORLD.load(Ordering::Acquire) {
-        image::tell_if_full();
+        image_memory::tell_if_full();
         after_finalize(call, result);
     }
 }
@@ -124,7 +125,7 @@ fn initialized<A: Abi>(result: c_int) {
         }
         process.thread_level.set(levels.iter().position(|l| *l == level).unwrap_or(0) as u32);
     });
-    crate::record::objects::initialized::<A>();
+    crate::record::start::initialized::<A>();
     debugger::announce(rank);
 }
 
@@ -147,7 +148,7 @@ fn started(fill: impl FnOnce()) {
 pub fn before_finalize<A: Abi>(_: &Call<A>) {
     let (Some(writer), Some(process)) = (image::writer(), process::record()) else { return };
     let begun = clock::now();
-    image::tell_if_full();
+    image_memory::tell_if_full();
     modules::list(writer);
     python_call_site::start();
     process.seq.write(|| process.finalize_enter.set(begun));

@@ -10,7 +10,8 @@
 use crate::base::image;
 use crate::interpose::arch;
 use crate::interpose::frame::Call;
-use crate::interpose::resolver::{Slots, linked_in, name_of, object_of, symbol};
+use crate::interpose::resolver::{linked_in, name_of, object_of, symbol};
+use crate::interpose::slots::Slots;
 use mpi_abi::Abi;
 use mpiscope_image::layout::Loss;
 use std::ffi::{c_int, c_void};

@@ -1,7 +1,7 @@
 //! The library's functions, called by this library itself (always inside a call, so at depth 1).
 #![allow(unsafe_code)]
 
-use crate::interpose::resolver::REAL;
+use crate::interpose::slots::REAL;
 use mpi_abi::{Abi, FunctionId, Handle, f};
 use std::ffi::{c_char, c_int};
 

@@ -4,8 +4,8 @@
 //! `thread_local!` cannot give on a stable compiler; `arch` defines the memory and the access.
 #![allow(unsafe_code)]
 
-use crate::interpose::frame::Interrupted;
-use crate::interpose::resolver::{REAL, SLOTS};
+use crate::interpose::interrupted::Interrupted;
+use crate::interpose::slots::{REAL, SLOTS};
 use mpi_abi::FunctionId;
 use mpiscope_image::layout::Thread;
 use std::cell::Cell;

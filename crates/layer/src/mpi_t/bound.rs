@@ -5,11 +5,13 @@
 //! gives out again is not taken for it.
 #![allow(unsafe_code)]
 
-use super::{handles, handles::with_abi, lifecycle, recording};
+use super::other_ranks::OtherRanks;
+use super::{handles, handles::with_abi, program, recording};
 use crate::base::image as record;
 use crate::interpose::real;
+use crate::record::objects::comms;
 use crate::record::objects::table::{Object, Table};
-use crate::record::objects::{self, comms};
+use crate::record::objects::tables;
 use crate::record::traffic;
 use mpi_abi::{Abi, AbiKind, Handle, Mpich, OpenMpi, Standard};
 use mpiscope_image::Writer;
@@ -28,9 +30,9 @@ pub fn check(bind: Bind, object: u64) -> Result<u64> {
     if bind == Bind::NO_OBJECT {
         return Ok(0);
     }
-    let known = match lifecycle::program_level() {
+    let known = match program::level() {
         Some(_) => is_known(bind, object),
-        None => lifecycle::sessions_only() && !is_predefined(object) && head(bind, object).is_some(),
+        None => program::sessions_only() && !is_predefined(object) && head(bind, object).is_some(),
     };
     if known { Ok(object) } else { Err(Error::INVALID_HANDLE) }
 }
@@ -61,15 +63,15 @@ fn head(bind: Bind, object: u64) -> Option<&'static image::Head> {
         table.find(object).map(Object::head)
     }
     match bind {
-        Bind::MPI_COMM => of(&comms::COMMS, object),
-        Bind::MPI_DATATYPE => of(&objects::datatypes::DATATYPES, object),
-        Bind::MPI_ERRHANDLER => of(&objects::errhandlers::ERRHANDLERS, object),
-        Bind::MPI_FILE => of(&objects::files::FILES, object),
-        Bind::MPI_GROUP => of(&objects::groups::GROUPS, object),
-        Bind::MPI_OP => of(&objects::ops::OPS, object),
-        Bind::MPI_WIN => of(&objects::windows::WINDOWS, object),
-        Bind::MPI_INFO => of(&objects::infos::INFOS, object),
-        Bind::MPI_SESSION => of(&objects::sessions::SESSIONS, object),
+        Bind::MPI_COMM => of(&tables::COMMS, object),
+        Bind::MPI_DATATYPE => of(&tables::DATATYPES, object),
+        Bind::MPI_ERRHANDLER => of(&tables::ERRHANDLERS, object),
+        Bind::MPI_FILE => of(&tables::FILES, object),
+        Bind::MPI_GROUP => of(&tables::GROUPS, object),
+        Bind::MPI_OP => of(&tables::OPS, object),
+        Bind::MPI_WIN => of(&tables::WINDOWS, object),
+        Bind::MPI_INFO => of(&tables::INFOS, object),
+        Bind::MPI_SESSION => of(&tables::SESSIONS, object),
         _ => None,
     }
 }
@@ -106,7 +108,7 @@ pub struct Bound {
     /// Ticks spent in blocking collectives, counted while somebody wants it.
     pub waited: AtomicU64,
     /// What is known of the other ranks.
-    pub others: super::builtin::Others,
+    pub others: OtherRanks,
     next: AtomicPtr<Bound>,
     /// What has taken its place, if it was made while `MPI_Init` had not returned to us: another tool's wrapper of
     /// `MPI_Init` may run inside of ours.
@@ -180,11 +182,7 @@ fn bind<A: Abi>(object: u64) -> Option<&'static Bound> {
         size: usize::try_from(size).unwrap_or(0),
         peers: AtomicPtr::new(peers),
         waited: AtomicU64::new(0),
-        others: super::builtin::Others::find(
-            comm,
-            usize::try_from(size).unwrap_or(0),
-            real::is_inter::<A>(handle),
-        ),
+        others: OtherRanks::find(comm, usize::try_from(size).unwrap_or(0), real::is_inter::<A>(handle)),
         next: AtomicPtr::new(list_of(uid).load(Ordering::Acquire)),
         now: AtomicPtr::new(std::ptr::null_mut()),
     }));
@@ -223,7 +221,7 @@ impl Bound {
             return Ok(now);
         }
         let handle = self.handle;
-        if !is_predefined(handle) || comms::COMMS.find(handle).is_none() {
+        if !is_predefined(handle) || tables::COMMS.find(handle).is_none() {
             return Err(Error::INVALID_HANDLE);
         }
         let now = with_abi!(bind(handle)).ok_or(Error::INVALID_HANDLE)?;
@@ -265,7 +263,7 @@ impl Bound {
 /// A thread spent `ticks` in a blocking collective on a communicator.
 #[cold]
 pub fn waited(handle: u64, ticks: u64) {
-    if let Some(bound) = comms::COMMS.find(handle).and_then(|comm| of_uid(comm.head.uid.get())) {
+    if let Some(bound) = tables::COMMS.find(handle).and_then(|comm| of_uid(comm.head.uid.get())) {
         bound.waited.fetch_add(ticks, Ordering::Relaxed);
     }
 }

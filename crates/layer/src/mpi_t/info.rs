@@ -5,7 +5,7 @@
 #![allow(unsafe_code)]
 
 use super::handles::{self, with_abi};
-use super::lifecycle;
+use super::program;
 use crate::interpose::real;
 use crate::interpose::tls::Tls;
 use crate::record::process;
@@ -16,7 +16,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 /// Can info objects be used now?
 fn usable() -> bool {
     let version = process::record().map_or(0, |process| process.mpi_version.get() >> 16);
-    version >= 4 || lifecycle::is_up()
+    version >= 4 || program::is_up()
 }
 
 fn null() -> u64 {

@@ -6,11 +6,10 @@
 #![allow(unsafe_code)]
 
 use super::codes::codes;
-use super::{REGISTRY, builtin, c, handles, library};
-use crate::record::objects::sessions;
-use mpi_abi::{Abi, AbiKind, Mpich, OpenMpi, Standard};
+use super::{REGISTRY, builtin, c, events, handles, library};
 use mpit::{Error, Result};
 use std::ffi::c_int;
+use std::sync::Once;
 
 /// Every entry point is safe to call from several threads whatever was asked for. So the highest level is granted, always:
 /// a call that only counts up, nested in another, gives the same answer.
@@ -26,49 +25,19 @@ unsafe fn init(required: c_int, provided: *mut c_int) -> Result<()> {
         return Err(Error::CANNOT_INIT);
     }
     handles::all_handles();
-    builtin::publish();
+    publish();
     library::started();
     REGISTRY.init();
     Ok(())
 }
 
-/// The thread level of MPI while it is initialised, counted from 0.
-pub fn program_level() -> Option<usize> {
-    fn level<A: Abi>() -> Option<usize> {
-        let (mut begun, mut over, mut level) = (0, 0, A::THREAD_SINGLE);
-        crate::interpose::real::initialized::<A>(&mut begun)?;
-        crate::interpose::real::finalized::<A>(&mut over)?;
-        if begun == 0 || over != 0 {
-            return None;
-        }
-        crate::interpose::real::query_thread::<A>(&mut level)?;
-        codes().thread_level(level)
-    }
-    match crate::interpose::resolver::abi()? {
-        AbiKind::MPICH => level::<Mpich>(),
-        AbiKind::OPENMPI => level::<OpenMpi>(),
-        _ => level::<Standard>(),
-    }
-}
-
-/// Whether MPI is up by way of sessions alone: there is no `MPI_COMM_WORLD`, but there may be objects.
-pub fn sessions_only() -> bool {
-    fn begun<A: Abi>() -> bool {
-        let mut begun = 0;
-        crate::interpose::real::initialized::<A>(&mut begun).is_none() || begun != 0
-    }
-    let begun = match crate::interpose::resolver::abi() {
-        None => return false,
-        Some(AbiKind::MPICH) => begun::<Mpich>(),
-        Some(AbiKind::OPENMPI) => begun::<OpenMpi>(),
-        Some(_) => begun::<Standard>(),
-    };
-    !begun && sessions::is_one_open()
-}
-
-/// Whether MPI is up, in one way or the other.
-pub fn is_up() -> bool {
-    program_level().is_some() || sessions_only()
+/// Publishes everything of our own, once.
+fn publish() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let categories = builtin::publish();
+        events::publish(&categories);
+    });
 }
 
 /// `MPI_T_init_thread`.

@@ -4,7 +4,7 @@
 //! own are written when a tool has written them: what they are at the start is known outside.
 
 use super::{events, recording};
-use crate::base::{image, settings};
+use crate::base::{image, job, settings};
 use crate::interpose::arch;
 use crate::record::objects::table;
 use crate::record::traffic::ledger;
@@ -118,7 +118,7 @@ pub const VALUES: [Value; 12] = [
         env: "MPISCOPE_JOB",
         writable: false,
         desc: "Name of the job under which mpiscope finds the process",
-        text: image::job,
+        text: job::name,
     },
 ];
 

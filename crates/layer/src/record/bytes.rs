@@ -4,35 +4,12 @@
 use crate::interpose::real;
 use crate::interpose::tls::Tls;
 use crate::record::counts::Counts;
+use crate::record::local;
 use crate::record::objects::datatypes::{self, built_in};
+use crate::record::objects::tables;
 use crate::record::objects::{comms, recorder};
-use crate::record::threads;
 use mpi_abi::{Abi, Handle};
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Raised when a datatype is freed: its handle may come back with another size.
-static EPOCH: AtomicU64 = AtomicU64::new(1);
-
-/// How many sizes a thread remembers.
-const SLOTS: usize = 64;
-
-/// Sizes of the datatypes that this thread used last, by handle.
-pub struct SizeCache {
-    epoch: AtomicU64,
-    slots: [(AtomicU64, AtomicU64); SLOTS],
-}
-
-impl Default for SizeCache {
-    fn default() -> Self {
-        Self { epoch: AtomicU64::new(0), slots: [const { (AtomicU64::new(0), AtomicU64::new(0)) }; SLOTS] }
-    }
-}
-
-/// A datatype without a record is freed: forgets all sizes, in every thread. The size of one that has a record lies there.
-pub fn forget_sizes() {
-    EPOCH.fetch_add(1, Ordering::Relaxed);
-}
 
 /// Size in bytes of a datatype, 0 if it has none.
 #[inline(always)]
@@ -53,23 +30,8 @@ fn unknown<A: Abi>(datatype: A::Handle, raw: u64) -> u64 {
 
 #[inline]
 fn remembered<A: Abi>(datatype: A::Handle, raw: u64) -> u64 {
-    let Some(cache) = threads::local(Tls::get()).map(|l| &l.sizes) else { return ask::<A>(datatype) };
-    let epoch = EPOCH.load(Ordering::Relaxed);
-    if cache.epoch.load(Ordering::Relaxed) != epoch {
-        for (handle, _) in &cache.slots {
-            handle.store(0, Ordering::Relaxed);
-        }
-        cache.epoch.store(epoch, Ordering::Relaxed);
-    }
-    let place = (raw >> 4 ^ raw >> 10 ^ raw) as usize % SLOTS;
-    let Some((handle, size)) = cache.slots.get(place) else { return 0 };
-    if handle.load(Ordering::Relaxed) == raw {
-        return size.load(Ordering::Relaxed);
-    }
-    let found = ask::<A>(datatype);
-    size.store(found, Ordering::Relaxed);
-    handle.store(raw, Ordering::Relaxed);
-    found
+    let Some(local) = local::of(Tls::get()) else { return ask::<A>(datatype) };
+    local.sizes.find(raw, || ask::<A>(datatype))
 }
 
 /// Asks the library. Null and invalid handles are not asked about: some libraries abort.
@@ -121,7 +83,7 @@ pub mod outlined {
 /// is asked about a handle only if it is known to be a datatype's.
 #[inline(always)]
 pub fn noted_elements<A: Abi>(count: u64, datatype: u64) -> u64 {
-    let known = built_in::is_built_in::<A>(datatype) || datatypes::DATATYPES.find(datatype).is_some();
+    let known = built_in::is_built_in::<A>(datatype) || tables::DATATYPES.find(datatype).is_some();
     if known { elements::<A>(count.cast_signed(), A::Handle::from_raw(datatype)) } else { 0 }
 }
 

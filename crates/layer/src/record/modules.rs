@@ -26,7 +26,7 @@ pub fn visit(mut visitor: Visitor<'_>) {
             // SAFETY: null or a C string of the dynamic linker.
             let name =
                 (!info.dlpi_name.is_null()).then(|| unsafe { CStr::from_ptr(info.dlpi_name) }.to_bytes());
-            let path = name.filter(|n| !n.is_empty()).map_or_else(super::process::executable, <[u8]>::to_vec);
+            let path = name.filter(|n| !n.is_empty()).map_or_else(executable, <[u8]>::to_vec);
             let start = info.dlpi_addr + code.p_vaddr;
             visitor(info.dlpi_addr, start..start + code.p_memsz, &path);
         }
@@ -34,6 +34,12 @@ pub fn visit(mut visitor: Visitor<'_>) {
     }
     // SAFETY: `show` has the right type and gets the visitor.
     unsafe { libc::dl_iterate_phdr(Some(show), (&raw mut visitor).cast()) };
+}
+
+/// Path of the executable.
+pub fn executable() -> Vec<u8> {
+    use std::os::unix::ffi::OsStringExt;
+    std::fs::read_link("/proc/self/exe").map_or_else(|_| Vec::new(), |path| path.into_os_string().into_vec())
 }
 
 /// Enters a file, unless it is there.

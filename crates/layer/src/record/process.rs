@@ -1,7 +1,7 @@
 //! Who the process is: the image's tables that are written once.
 #![allow(unsafe_code)]
 
-use crate::base::{image, settings};
+use crate::base::{image, job, settings};
 use crate::interpose::resolver::symbol;
 use crate::record::modules;
 use mpi_abi::{Abi, COUNT, FunctionId};
@@ -37,11 +37,11 @@ pub fn describe_process<A: Abi>(library: &CStr) {
         process.recording.set(settings::recording());
         process.main_thread.set(u64::MAX);
         put(&process.host, host().as_bytes());
-        put(&process.executable, &executable());
+        put(&process.executable, &modules::executable());
         put(&process.command, &command());
         put(&process.library, library_version().as_bytes());
         put(&process.library_path, library.to_bytes());
-        put(&process.job, image::job().as_bytes());
+        put(&process.job, job::name().as_bytes());
         put(&process.world, world().as_bytes());
         put(&process.layer, env!("CARGO_PKG_VERSION").as_bytes());
     });
@@ -84,12 +84,6 @@ pub fn host() -> String {
     CStr::from_bytes_until_nul(&name).map_or_else(|_| String::new(), |n| n.to_string_lossy().into_owned())
 }
 
-/// Path of the executable.
-pub fn executable() -> Vec<u8> {
-    use std::os::unix::ffi::OsStringExt;
-    std::fs::read_link("/proc/self/exe").map_or_else(|_| Vec::new(), |path| path.into_os_string().into_vec())
-}
-
 fn command() -> Vec<u8> {
     let mut bytes = std::fs::read("/proc/self/cmdline").unwrap_or_default();
     while bytes.last() == Some(&0) {
@@ -104,7 +98,7 @@ pub fn world() -> String {
     match settings::variable(c"PMIX_NAMESPACE") {
         Some(name) => name.to_string_lossy().into_owned(),
         // SAFETY: no arguments, always succeeds.
-        None => format!("{}/{}", image::job(), unsafe { libc::getppid() }),
+        None => format!("{}/{}", job::name(), unsafe { libc::getppid() }),
     }
 }
 

@@ -6,7 +6,8 @@
 
 use crate::base::{clock, complaint::complain, image, settings};
 use crate::interpose::tls::Tls;
-use crate::record::threads;
+use crate::record::local;
+use crate::record::tracer::Tracer;
 use libc::c_int;
 use mpi_abi::{Flags, FunctionId};
 use mpiscope_image::layout::{Clock, Loss, SectionKind, Thread};
@@ -27,13 +28,6 @@ static TICK: AtomicU64 = AtomicU64::new(0);
 static KNOWN: AtomicU64 = AtomicU64::new(0);
 /// Fewer calls than this in a ring are not worth it.
 const LEAST: u64 = 64;
-
-/// The ring of a thread.
-#[derive(Clone, Copy)]
-pub struct Tracer {
-    ring: &'static Ring,
-    calls: &'static [Called],
-}
 
 /// Learns whether a trace is wanted. Called when the library was found.
 pub fn start() {
@@ -149,7 +143,7 @@ pub fn write(
     bytes: u64,
     (from, object): (u64, u64),
 ) {
-    let Some(tracer) = threads::local(tls).and_then(|local| local.trace.get()) else { return };
+    let Some(tracer) = local::of(tls).and_then(|local| local.trace.get()) else { return };
     if since == 0 || function.properties().flags.has(Flags::LOOKUP) {
         return;
     }

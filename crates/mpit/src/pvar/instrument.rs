@@ -118,6 +118,12 @@ impl<T: Instrument> Instrument for &'static T {
     }
 }
 
+impl Instrument for Shards {
+    fn bind(&self, _object: u64) -> Result<Binding<'_>> {
+        Ok(Binding::shards(self))
+    }
+}
+
 impl Instrument for AtomicU64 {
     fn bind(&self, _object: u64) -> Result<Binding<'_>> {
         Ok(Binding::cell(self))

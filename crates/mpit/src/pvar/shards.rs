@@ -4,8 +4,6 @@
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-use super::{Binding, Instrument};
-use crate::codes::Result;
 
 /// Parts that a total can have.
 const MOST: usize = 4096;
@@ -74,12 +72,6 @@ impl Shards {
 fn value(part: &AtomicPtr<AtomicU64>) -> u64 {
     // SAFETY: null, or a part that `add` was lent for ever.
     unsafe { part.load(Ordering::Acquire).as_ref() }.map_or(0, |part| part.load(Ordering::Acquire))
-}
-
-impl Instrument for Shards {
-    fn bind(&self, _object: u64) -> Result<Binding<'_>> {
-        Ok(Binding::shards(self))
-    }
 }
 
 #[cfg(test)]

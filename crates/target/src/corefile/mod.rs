@@ -4,6 +4,7 @@
 //! programs and libraries) is read from those files, if they are still the same by build id. A file that was cut off,
 //! as when the disk was full or a limit was set, is read as far as it goes.
 
+mod fields;
 mod notes;
 mod parse;
 mod threads;
@@ -15,8 +16,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::elf::{self, CodeFile, Mapped};
-use crate::maps::{self, Mapping};
-use crate::{ByteOrder, Error, Module, Result, Target};
+use crate::maps::Mapping;
+use crate::{ByteOrder, Error, Module, Result, Target, modules};
 
 pub use notes::{Crash, ProcessInfo, Sender};
 pub use threads::Thread;
@@ -276,7 +277,7 @@ impl Target for Core {
         let modules = self.modules.get_or_init(|| {
             let mut mappings = self.notes.mappings.clone();
             mappings.iter_mut().for_each(|mapping| mapping.executable = self.is_code(mapping));
-            maps::modules(&mappings, self.executable_path(), |mapping| {
+            modules::modules(&mappings, self.executable_path(), |mapping| {
                 CodeFile::new(self.open_mapping(mapping)?)
             })
         });
@@ -284,7 +285,7 @@ impl Target for Core {
     }
 
     fn symbol(&self, name: &str) -> Result<Option<u64>> {
-        maps::symbol(&self.modules()?, name, |module| {
+        modules::symbol(&self.modules()?, name, |module| {
             let mapping = self.mapping_at(module.start);
             mapping.map_or_else(
                 || CodeFile::open(&module.path),

@@ -10,7 +10,8 @@ use object::read::ReadCache;
 use object::read::elf::{FileHeader, ProgramHeader};
 
 use super::Segment;
-use super::notes::{Kind, Notes};
+use super::fields::Kind;
+use super::notes::Notes;
 use crate::{ByteOrder, Error, Result, elf};
 
 /// The kernel's limit on mappings is far below.

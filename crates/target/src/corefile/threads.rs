@@ -2,7 +2,7 @@
 
 use object::elf::{EM_386, EM_AARCH64, EM_ARM, EM_LOONGARCH, EM_PPC, EM_PPC64, EM_RISCV, EM_S390, EM_X86_64};
 
-use super::notes::Fields;
+use super::fields::Fields;
 
 /// A thread as it was when the process died.
 #[derive(Debug, Clone, PartialEq, Eq)]

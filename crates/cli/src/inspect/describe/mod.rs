@@ -9,6 +9,7 @@ macro_rules! continued {
     ($text:literal, "", $($values:tt)*) => { field("", &format!($text, $($values)*)) };
 }
 
+mod called;
 mod communicator;
 mod datatype;
 mod error_handler;
@@ -23,10 +24,12 @@ mod summary;
 mod type_map;
 mod window;
 
+pub use called::Called;
+use called::Name;
 pub use fact::Fact;
 use fact::{field, when};
-pub use summary::{Called, Summary};
-use summary::{Name, What};
+pub use summary::Summary;
+use summary::What;
 
 use mpiscope_job::jobs::symbols::function_at;
 use mpiscope_job::model::objects::{

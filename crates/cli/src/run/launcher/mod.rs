@@ -9,6 +9,7 @@
 pub mod command;
 pub mod options;
 
+use mpiscope_job::sources::procfs;
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
@@ -53,28 +54,18 @@ pub fn standard_error() -> Option<File> {
     let mut pid = std::os::unix::process::parent_id();
     let mut found = None;
     for _ in 0..MOST_PARENTS {
-        let Some((name, parent)) = name_and_parent(pid) else { break };
-        if is_between(&name) {
+        let Ok(stat) = procfs::stat(pid) else { break };
+        if is_between(&stat.name) {
             found = Some(pid);
         } else if found.is_some() {
             break;
         }
-        pid = parent;
+        pid = stat.parent;
     }
     // A file is written at its end, whatever others write; a terminal does not become ours.
     let mut options = OpenOptions::new();
     options.append(true).custom_flags(libc::O_NOCTTY);
     options.open(format!("/proc/{}/fd/2", found?)).ok()
-}
-
-/// Name and parent of a process.
-fn name_and_parent(pid: u32) -> Option<(String, u32)> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name is in parentheses and may hold anything; what follows has no parentheses.
-    let (before, after) = stat.rsplit_once(')')?;
-    let (_, name) = before.split_once('(')?;
-    let parent = after.split_whitespace().nth(1)?.parse().ok()?;
-    Some((name.to_owned(), parent))
 }
 
 #[cfg(test)]
@@ -86,12 +77,5 @@ mod tests {
         assert!(starts_jobs(OsStr::new("mpiexec.openmpi")) && !starts_jobs(OsStr::new("prted")));
         assert!(is_between("hydra_bstrap_pr") && is_between("mpirun.openmpi") && is_between("prted"));
         assert!(!is_between("bash") && !is_between("mpi"));
-    }
-
-    #[test]
-    fn the_kernel_tells_our_own_name_and_parent() {
-        let (name, parent) = name_and_parent(std::process::id()).unwrap();
-        assert!(!name.is_empty());
-        assert_eq!(parent, std::os::unix::process::parent_id());
     }
 }

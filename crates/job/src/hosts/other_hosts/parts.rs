@@ -2,11 +2,12 @@
 
 use super::several::Jobs;
 use super::{Elsewhere, missing, open, who_else, words};
+use crate::base::host_name::same_host;
 use crate::base::parallel;
-use crate::jobs::acquire::{Error, Hosts, SystemHosts, Whom, same_host};
+use crate::base::refusal::Refusal;
+use crate::jobs::acquire::{Error, Hosts, SystemHosts, Whom};
 use crate::jobs::evidence::Evidence;
 use crate::jobs::job::{Job, Parts};
-use crate::jobs::refusal::Refusal;
 use crate::observation::Observation;
 use crate::sources::host_identity::HostIdentity;
 use std::collections::{BTreeMap, BTreeSet};

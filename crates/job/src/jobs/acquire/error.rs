@@ -1,6 +1,6 @@
 //! Why processes cannot be acquired.
 
-use crate::jobs::refusal::Refusal;
+use crate::base::refusal::Refusal;
 use std::path::PathBuf;
 
 /// Each text ends with the next thing to try.

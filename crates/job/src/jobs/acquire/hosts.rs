@@ -1,14 +1,15 @@
 //! The processes of this host, and the command that asks other hosts.
 
 use super::images::{self, ImageEntry};
+use super::model::JobKey;
 use super::remote::Remote;
 use super::{Acquired, Error, Users};
+use crate::base::host_name::same_host;
 use crate::jobs::announced;
 use crate::jobs::started_by::StartedBy;
 use crate::sources::process_tree::Families;
 use mpiscope_target::{Files, Live, Target, procfs};
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -32,9 +33,6 @@ pub trait Hosts {
     /// What another host knows of the processes of these users.
     fn ask(&self, host: &str, whom: &Whom, users: &Users) -> Result<Acquired, Error>;
 }
-
-/// A job: whose it is, and its name.
-pub type JobKey = (u32, String);
 
 /// From where another host is to look.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -101,17 +99,6 @@ impl SystemHosts {
     }
 }
 
-/// Two names of one host: equal, or one is the other with its domain.
-pub(crate) fn same_host(one: &str, other: &str) -> bool {
-    let with_domain = |long: &str, short: &str| {
-        !short.is_empty() && long.len() > short.len() && long.as_bytes().get(short.len()) == Some(&b'.')
-            && long.get(..short.len()).is_some_and(|head| head.eq_ignore_ascii_case(short))
-            // Addresses have dots, too, and names may be of digits.
-            && long.parse::<IpAddr>().is_err()
-    };
-    one.eq_ignore_ascii_case(other) || with_domain(one, other) || with_domain(other, one)
-}
-
 impl Hosts for SystemHosts {
     fn host(&self) -> String {
         self.host.clone()
@@ -127,7 +114,7 @@ impl Hosts for SystemHosts {
 
     fn open(&self, pid: u32, executable: &Path) -> Result<Box<dyn Target>, Error> {
         let live = Live::open_among(pid, self.files.clone())?;
-        if procfs::status(pid)?.has_ended() {
+        if procfs::stat(pid)?.has_ended() {
             return Err(mpiscope_target::Error::NoProcess { pid }.into());
         }
         let now = live.executable().unwrap_or_default();
@@ -166,17 +153,5 @@ impl Hosts for SystemHosts {
         }
         words.extend(whom.words());
         self.remote.run(host, &words, Duration::ZERO)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_host_is_the_same_with_and_without_its_domain_but_an_address_is_not_a_prefix() {
-        assert!(same_host("node7", "NODE7") && same_host("node7.site.org", "node7"));
-        assert!(same_host("1234.site.org", "1234") && same_host("7", "7.cluster"));
-        assert!(!same_host("node7", "node70") && !same_host("10.0.0.1", "10") && !same_host("", "a"));
     }
 }

@@ -33,10 +33,9 @@ mod who;
 pub use mpiscope_debug_interfaces as layouts;
 
 pub use error::Error;
-pub(crate) use hosts::same_host;
-pub use hosts::{Hosts, JobKey, SystemHosts, Whom};
+pub use hosts::{Hosts, SystemHosts, Whom};
 pub use images::ImageEntry;
-pub use model::{Acquired, Entry, ProcessLocation, Spawned};
+pub use model::{Acquired, Entry, JobKey, ProcessLocation, Spawned};
 pub use release::release;
 pub use remote::{Remote, host_limit};
 pub use traversal::{Scope, Start, acquire};

@@ -3,8 +3,8 @@
 use super::Error;
 use super::way::Way;
 use crate::base::quantity;
+use crate::base::refusal::Refusal;
 use crate::base::time_limit::{self, MOST_BYTES, Outcome};
-use crate::jobs::refusal::Refusal;
 use crate::jobs::started_by::StartedBy;
 use serde::de::DeserializeOwned;
 use std::env;

@@ -1,13 +1,15 @@
 //! Following tables from process to process until nothing new appears.
 
-use super::hosts::{JobKey, Whom, same_host};
+use super::hosts::Whom;
 use super::images::{self, ImageEntry};
+use super::model::JobKey;
 use super::mpi2dd::{self, Block};
 use super::{Acquired, Entry, Error, Hosts, ProcessLocation, Users, mpir};
+use crate::base::host_name::same_host;
 use crate::base::parallel;
 use crate::base::rankset::RankSet;
+use crate::base::refusal::Refusal;
 use crate::jobs::other_worlds::Connected;
-use crate::jobs::refusal::Refusal;
 use mpiscope_target::{Core, Target};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};

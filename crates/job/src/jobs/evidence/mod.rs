@@ -18,12 +18,14 @@
 //! Opened, a file is a [`Job`](crate::jobs::job::Job) like one that runs: every command reads it by the code that reads living
 //! processes, and nothing is computed another time.
 
+mod kept;
 mod read;
 mod symbols;
 mod unpacked;
 mod whole;
 
-pub use read::{Evidence, Kept, is_evidence, open};
+pub use kept::Kept;
+pub use read::{Evidence, is_evidence, open};
 pub use symbols::{Recorder, Symbols};
 pub use whole::{HANG, files, hang_in, open_all};
 

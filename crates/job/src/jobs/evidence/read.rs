@@ -1,32 +1,23 @@
 //! Opening an evidence file. Nothing in it is believed: sizes are bounded, and what is damaged is named.
 
-use super::unpacked::Unpacked;
-use super::{
-    About, FOLLOWED, LONGEST_IMAGE, MANIFEST, Manifest, SCHEMA, SYMBOLS, Symbols, about_name, image_name,
-};
+use super::kept::{Archive, Kept, damaged, too_long};
+use super::{About, FOLLOWED, MANIFEST, Manifest, SCHEMA, SYMBOLS, Symbols, about_name};
 use crate::Error;
-use crate::jobs::acquire::WhoIs;
 use crate::jobs::job::Job;
 use crate::jobs::job_image::JobImage;
-use crate::sources::image_source::Bytes;
-use mpiscope_image::{Error as ImageError, Image, Source};
 use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use zip::ZipArchive;
 
 /// A description longer than this, unpacked, is not believed.
 const LONGEST_TEXT: u64 = 1 << 30;
-/// Where in an image who the process is may end: it is among what is written first, before or behind the table of functions.
-const BEGINNINGS: [u64; 3] = [16 << 10, 64 << 10, 256 << 10];
 /// How many bytes one byte of an archive can stand for.
 const MOST_PACKED: u64 = 1032;
 /// Processes that are believed.
 const MOST_PROCESSES: usize = 1 << 22;
-
-type Archive = ZipArchive<BufReader<File>>;
 
 /// An evidence file.
 pub struct Evidence {
@@ -54,74 +45,6 @@ impl Evidence {
     pub fn followed<T: DeserializeOwned>(&self) -> Result<Option<T>, Error> {
         let mut archive = self.archive.lock().unwrap_or_else(PoisonError::into_inner);
         archive.index_for_name(FOLLOWED).map(|_| text(&mut archive, &self.path, FOLLOWED)).transpose()
-    }
-}
-
-/// A process in an evidence file.
-pub struct Kept {
-    archive: Arc<Mutex<Archive>>,
-    path: Arc<Path>,
-    number: usize,
-    /// What only its host knew.
-    pub about: About,
-    /// Words for addresses, those of all processes.
-    pub symbols: Arc<Symbols>,
-    /// Once somebody has asked.
-    who: OnceLock<Option<WhoIs>>,
-}
-
-impl std::fmt::Debug for Kept {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "process {} of {}", self.number, self.path.display())
-    }
-}
-
-impl Kept {
-    /// Its image.
-    ///
-    /// # Errors
-    /// When it is damaged, or there is none because the process had not touched it.
-    pub fn open(&self) -> Result<Image<Bytes>, Error> {
-        let what = || format!("{}: {}", self.path.display(), image_name(self.number));
-        if self.about.silent {
-            return Err(Error::Image { what: what(), why: ImageError::NotAnImage });
-        }
-        let mut archive = self.archive.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes = unpacked(&mut archive, &self.path, &image_name(self.number))?;
-        Image::open(Box::new(bytes) as Bytes).map_err(|why| Error::Image { what: what(), why })
-    }
-
-    /// Whose image it is: that stands in its beginning, so that not all of it need be unpacked.
-    #[must_use]
-    pub fn who(&self) -> Option<&WhoIs> {
-        let whole = || WhoIs::of(&self.open().ok()?);
-        self.who.get_or_init(|| self.by_beginning().or_else(whole)).as_ref()
-    }
-
-    fn by_beginning(&self) -> Option<WhoIs> {
-        let mut archive = self.archive.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut entry = archive.by_name(&image_name(self.number)).ok()?;
-        let (len, mut bytes) = (entry.size(), Vec::new());
-        BEGINNINGS.into_iter().find_map(|more| {
-            (&mut entry).take(more - bytes.len() as u64).read_to_end(&mut bytes).ok()?;
-            WhoIs::of(&Image::open(Beginning { bytes: &bytes, len }).ok()?)
-        })
-    }
-}
-
-/// The beginning of an image; the rest cannot be read.
-struct Beginning<'a> {
-    bytes: &'a [u8],
-    len: u64,
-}
-
-impl Source for Beginning<'_> {
-    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), String> {
-        Source::read(self.bytes, offset, buf)
-    }
-
-    fn len(&self) -> u64 {
-        self.len
     }
 }
 
@@ -177,10 +100,6 @@ pub fn open(path: &Path) -> Result<Evidence, Error> {
     Ok(Evidence { manifest, job, archive, path: shared })
 }
 
-fn damaged(path: &Path, why: &str) -> Error {
-    Error::File { path: PathBuf::from(path), why: format!("not an evidence file that can be read: {why}") }
-}
-
 fn text<T: DeserializeOwned>(archive: &mut Archive, path: &Path, name: &str) -> Result<T, Error> {
     let fail = |why: String| damaged(path, &format!("{name}: {why}"));
     let entry = archive.by_name(name).map_err(|why| fail(why.to_string()))?;
@@ -192,16 +111,4 @@ fn text<T: DeserializeOwned>(archive: &mut Archive, path: &Path, name: &str) -> 
         return Err(fail(too_long(LONGEST_TEXT)));
     }
     serde_json::from_slice(&bytes).map_err(|why| fail(why.to_string()))
-}
-
-/// An image. What its head says of its length is not believed.
-fn unpacked(archive: &mut Archive, path: &Path, name: &str) -> Result<Unpacked, Error> {
-    let fail = |why: String| damaged(path, &format!("{name}: {why}"));
-    let entry = archive.by_name(name).map_err(|why| fail(why.to_string()))?;
-    let bytes = Unpacked::of(entry, LONGEST_IMAGE).map_err(|why| fail(why.to_string()))?;
-    bytes.ok_or_else(|| fail(too_long(LONGEST_IMAGE)))
-}
-
-fn too_long(longest: u64) -> String {
-    format!("longer than {longest} bytes")
 }

@@ -1,8 +1,8 @@
 //! What Slurm says of a job, and the commands that run something beside it on one of its hosts.
 
 use super::SlurmId;
+use crate::base::host_name::same_host;
 use crate::base::time_limit;
-use crate::jobs::acquire::same_host;
 use std::env;
 use std::process::Command;
 use std::sync::OnceLock;

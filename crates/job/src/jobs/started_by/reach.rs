@@ -1,6 +1,7 @@
 //! How a launcher reaches hosts, from what it and its daemons were started with.
 
 use crate::base::shell;
+use mpiscope_target::procfs::Environment;
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +18,7 @@ pub enum Reach {
 #[derive(Debug, Default)]
 pub struct Started {
     pub words: Vec<String>,
-    pub environment: Vec<String>,
+    pub environment: Environment,
 }
 
 /// Programs whose options are understood: launchers, and what they start on each host.
@@ -77,11 +78,8 @@ fn of_words(words: &[String]) -> Option<Option<Reach>> {
     (kind.is_some() || exec.is_some()).then(|| of_hydra(kind, exec, program.parent()))
 }
 
-fn of_environment(environment: &[String]) -> Option<Reach> {
-    let get = |name: &str| {
-        let value = environment.iter().find_map(|entry| entry.strip_prefix(name)?.strip_prefix('='));
-        value.filter(|value| !value.is_empty()).map(str::to_owned)
-    };
+fn of_environment(environment: &Environment) -> Option<Reach> {
+    let get = |name: &str| environment.text(name).filter(|value| !value.is_empty());
     let of = |prefix: &&str| AGENTS.iter().find_map(|name| get(&format!("{prefix}{name}")));
     if let Some(agent) = AGENT_PREFIXES.iter().find_map(of) {
         return of_agents(&agent);
@@ -134,7 +132,7 @@ mod tests {
     use super::*;
 
     fn started(words: &str, environment: &[&str]) -> Started {
-        let environment = environment.iter().map(|one| (*one).to_owned()).collect();
+        let environment = Environment::new(environment.join("\0").into_bytes());
         Started { words: words.split(' ').map(str::to_owned).collect(), environment }
     }
 

@@ -1,8 +1,9 @@
 //! Attributes and their keys.
 
+use super::build::Build;
 use super::common::Common;
 use super::kind::{Hex, Kind};
-use super::reader::{Build, Reader};
+use super::reader::Reader;
 use mpi_abi::constant;
 use mpiscope_image::Source;
 use mpiscope_image::layout::SectionKind;

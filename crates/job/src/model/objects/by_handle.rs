@@ -1,9 +1,11 @@
 //! What the user means by a handle.
 
-use super::fortran::{FortranTables, numbered_when_asked};
-use super::{Kind, Lifetime, Object, ProcessContext, Reader};
+use super::fortran::numbered_when_asked;
+use super::{File, Kind, Lifetime, Object, Reader};
 use crate::base::identity::Prefix;
+use mpi_abi::AbiKind;
 use mpiscope_image::Source;
+use mpiscope_image::objects::{Head, Life};
 
 /// A number in base 10 or 16. Negative ones are C `int`s or Fortran `INTEGER`s.
 pub fn number(text: &str) -> Option<i128> {
@@ -56,10 +58,41 @@ fn keys(number: i128) -> Vec<u64> {
     keys
 }
 
+impl<S: Source> Reader<'_, S> {
+    /// The C handles that a Fortran handle may stand for, the likelier first. Whether there is such an object is another
+    /// question.
+    pub fn fortran_to_c(&self, kind: Kind, fortran: i32) -> Vec<u64> {
+        let mut handles = self.fortran.to_c(kind, fortran);
+        if self.abi() == AbiKind::STANDARD
+            && let Ok(index) = self.index(kind)
+        {
+            let alive = index.entries.iter().filter(|entry| entry.life != Life::FREED.0);
+            let same = alive.filter(|entry| self.fortran.index_of(kind, entry.handle) == Some(fortran));
+            handles.extend(same.map(|entry| entry.handle));
+        }
+        if numbered_when_asked(self.abi(), kind) {
+            handles.extend(self.files_numbered(fortran));
+        }
+        handles
+    }
+
+    /// Files with a number that the library was asked for.
+    fn files_numbered(&self, fortran: i32) -> Vec<u64> {
+        let mut handles = Vec::new();
+        let alive = |head: &Head| head.life.get() != Life::FREED.0;
+        // What cannot be read has no number.
+        let _ = self.each::<File>(&mut |head| alive(head), &mut |file| {
+            if file.common.fortran == Some(fortran) {
+                handles.push(file.common.handle.0);
+            }
+        });
+        handles
+    }
+}
+
 /// The objects of a process that `text` may mean: by handle, by Fortran's handle, by identity, or by name.
 pub fn find<S: Source>(
     reader: &Reader<'_, S>,
-    around: &dyn ProcessContext,
     kind: Option<Kind>,
     text: &str,
     fortran: bool,
@@ -69,7 +102,6 @@ pub fn find<S: Source>(
         return (living(identical(reader, &kinds, &identity)), None);
     }
     let Some(number) = number(text) else { return (named(reader, &kinds, text.trim_matches('"')), None) };
-    let tables = FortranTables::new(reader.abi(), around);
     let (mut found, mut why) = (Vec::new(), None);
     for kind in kinds {
         let values = match (fortran, i32::try_from(number)) {
@@ -79,7 +111,7 @@ pub fn find<S: Source>(
             (true, Err(_)) => Vec::new(),
         };
         if fortran && values.is_empty() {
-            why = Some(match tables.knows(kind) {
+            why = Some(match reader.fortran_is_known(kind) {
                 true if numbered_when_asked(reader.abi(), kind) => format!(
                     "{number} is no Fortran handle that this library has given to an open {kind}; it gives one when it is first asked"
                 ),

@@ -1,13 +1,15 @@
 //! Communicators.
 
 use super::attributes::{self, Attribute};
+use super::build::Build;
 use super::common::Common;
 use super::kind::Kind;
-use super::open_calls::{self, OpenCall};
-use super::reader::{Build, Reader};
+use super::links::error_handler_in_force;
+use super::open_calls::OpenCall;
+use super::reader::Reader;
 use super::reference::Reference;
 use mpiscope_image::Source;
-use mpiscope_image::objects::{self, Comm, Flag, Head, Topology as Code};
+use mpiscope_image::objects::{Comm, Flag, Head, Topology as Code};
 use serde::Serialize;
 use std::mem::offset_of;
 
@@ -130,7 +132,7 @@ impl Build for Communicator {
             attributes: attributes::of(reader, uid),
             groups: reader.referring(Kind::Group, offset_of!(Head, parent), uid),
             requests: reader.referring(Kind::Request, offset_of!(Head, parent), uid),
-            calls: open_calls::about(reader, Kind::Communicator, common.handle),
+            calls: reader.calls_about(Kind::Communicator, common.handle.0),
             windows: reader.referring(Kind::Window, offset_of!(Head, parent), uid),
             files: reader.referring(Kind::File, offset_of!(Head, parent), uid),
             common,
@@ -146,7 +148,7 @@ fn unseen<S: Source>(reader: &Reader<'_, S>, common: Common) -> Communicator {
         Some("MPI_COMM_SELF") => (Some(0), 1, world.rank.map(|rank| vec![i64::from(rank)])),
         _ => (None, 0, None),
     };
-    let calls = open_calls::about(reader, Kind::Communicator, common.handle);
+    let calls = reader.calls_about(Kind::Communicator, common.handle.0);
     Communicator {
         common,
         inter: false,
@@ -173,29 +175,9 @@ fn unseen<S: Source>(reader: &Reader<'_, S>, common: Common) -> Communicator {
 
 /// The error handler in force: attached to it, else what it inherited, else what MPI starts with.
 fn errhandler<S: Source>(reader: &Reader<'_, S>, record: &Comm) -> Option<Reference> {
-    let in_force = in_force(reader, record);
+    let in_force = error_handler_in_force(reader, record);
     let inherited = in_force.and_then(|(handle, uid)| reader.attached(Kind::Errhandler, handle, uid));
     inherited.or_else(|| reader.known(Kind::Errhandler, "MPI_ERRORS_ARE_FATAL"))
-}
-
-/// Handle and uid of the error handler attached to it, or to the nearest ancestor that has one.
-pub(super) fn in_force<S: Source>(reader: &Reader<'_, S>, record: &Comm) -> Option<(u64, u64)> {
-    const LONGEST_LINE: usize = 64;
-    let own = |record: &Comm| {
-        Some((record.errhandler.get(), record.errhandler_uid.get())).filter(|own| *own != (0, 0))
-    };
-    let mut found = own(record);
-    let mut parent = record.head.parent.get();
-    for _ in 0..LONGEST_LINE {
-        if found.is_some() || objects::kind_of(parent) != Kind::Communicator.section() {
-            break;
-        }
-        let entry = reader.entry_of(parent).ok()??;
-        let next = reader.record::<Comm>(Kind::Communicator, entry.index).ok()?.value;
-        found = own(&next);
-        parent = next.head.parent.get();
-    }
-    found
 }
 
 /// Members as ranks of the world. `array` is empty if they are the world itself.

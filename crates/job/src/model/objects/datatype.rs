@@ -1,11 +1,13 @@
 //! Datatypes: how they were made, and of what.
 
 use super::attributes::{self, Attribute};
+use super::build::Build;
 use super::common::Common;
 use super::datatype_tree::Tree;
 use super::kind::Kind;
-use super::open_calls::{self, OpenCall};
-use super::reader::{Build, Reader};
+use super::links::parts_of_structure;
+use super::open_calls::OpenCall;
+use super::reader::Reader;
 use super::reference::Reference;
 use super::request;
 use super::typemap::TypeMap;
@@ -127,9 +129,16 @@ impl Build for Datatype {
             attributes: attributes::of(reader, common.uid),
             used_by: used_by(reader, &common),
             requests: requests(reader, &common),
-            calls: open_calls::about(reader, Kind::Datatype, common.handle),
+            calls: reader.calls_about(Kind::Datatype, common.handle.0),
             common,
         }
+    }
+}
+
+impl<S: Source> Reader<'_, S> {
+    /// Bytes of so many of a datatype, by its handle, and its uid if it is not built in; nothing if the datatype is not known.
+    pub fn bytes_of(&self, count: u64, datatype: u64, uid: u64) -> Option<u64> {
+        size_of(self, datatype, uid)?.checked_mul(count)
     }
 }
 
@@ -167,16 +176,6 @@ fn used_by<S: Source>(reader: &Reader<'_, S>, common: &Common) -> Vec<Reference>
     };
     found.extend(structures.into_iter().take(MOST_STRUCTURES).filter(|structure| uses(structure).is_some()));
     found
-}
-
-/// Uids of the types that a structure was made from.
-pub(super) fn parts_of_structure<S: Source>(
-    reader: &Reader<'_, S>,
-    record: &objects::Datatype,
-) -> Option<Vec<u64>> {
-    let n = usize::try_from(record.args.first()?.get()).ok()?;
-    let words = reader.words(&record.array);
-    Some(words.get(n.checked_mul(3)?..n.checked_mul(4)?)?.to_vec())
 }
 
 fn requests<S: Source>(reader: &Reader<'_, S>, common: &Common) -> Vec<Reference> {

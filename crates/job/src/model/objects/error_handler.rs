@@ -1,8 +1,9 @@
 //! Error handlers.
 
+use super::build::Build;
 use super::common::Common;
 use super::kind::{Hex, Kind};
-use super::reader::{Build, Reader};
+use super::reader::Reader;
 use super::reference::Reference;
 use super::users;
 use mpiscope_image::Source;

@@ -1,10 +1,11 @@
 //! Files.
 
+use super::build::Build;
 use super::common::{Common, Lifetime};
 use super::fortran;
 use super::kind::Kind;
-use super::open_calls::{self, OpenCall};
-use super::reader::{Build, Reader};
+use super::open_calls::OpenCall;
+use super::reader::Reader;
 use super::reference::Reference;
 use super::request;
 use mpi_abi::constant;
@@ -154,7 +155,7 @@ impl Build for File {
                 .attached(Kind::Errhandler, record.errhandler.get(), record.errhandler_uid.get())
                 .or_else(|| reader.known(Kind::Errhandler, "MPI_ERRORS_RETURN")),
             requests: request::of_kind(reader, common.handle, RequestKind::is_file),
-            calls: open_calls::about(reader, Kind::File, common.handle),
+            calls: reader.calls_about(Kind::File, common.handle.0),
             common,
         }
     }

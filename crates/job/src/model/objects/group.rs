@@ -1,9 +1,10 @@
 //! Groups.
 
+use super::build::Build;
 use super::common::Common;
 use super::communicator;
 use super::kind::Kind;
-use super::reader::{Build, Reader};
+use super::reader::Reader;
 use super::reference::Reference;
 use mpiscope_image::Source;
 use mpiscope_image::objects::{self, Head};

@@ -13,9 +13,10 @@
 //!
 //! What is held holds on in turn: a datatype that only a request still uses keeps the types that it was made from.
 
+use super::common::Lifetime;
 use super::kind::Kind;
+use super::links::{error_handler_in_force, has_datatype, parts_of_structure, reduction};
 use super::reader::Reader;
-use super::{communicator, datatype, request};
 use mpiscope_image::layout::{SectionKind, State};
 use mpiscope_image::objects::{self, Attribute, Combiner, Comm, Flag, Head, Life, kind_of};
 use mpiscope_image::traffic::Request;
@@ -23,13 +24,30 @@ use mpiscope_image::{Record, Source};
 use std::collections::{HashMap, HashSet};
 
 /// Uids of objects that something else holds.
-pub type Held = HashSet<u64>;
+type Held = HashSet<u64>;
 
 /// A freed object's handle leads here: when it was made, when it was freed, its uid.
 type Former = HashMap<u64, Vec<(u64, u64, u64)>>;
 
+impl<S: Source> Reader<'_, S> {
+    /// How an object stands. Freed is what nothing else holds.
+    pub fn standing(&self, head: &Head) -> Lifetime {
+        match Life(head.life.get()) {
+            Life::MARKED => Lifetime::Marked,
+            Life::FREED if may_be_held(head) && self.is_held(head.uid.get()) => Lifetime::Marked,
+            Life::FREED => Lifetime::Freed,
+            _ => Lifetime::Live,
+        }
+    }
+
+    /// Whether something else of the process needs the object with this uid.
+    pub(super) fn is_held(&self, uid: u64) -> bool {
+        self.held.get_or_init(|| held(self)).contains(&uid)
+    }
+}
+
 /// Everything that another object of the process holds, whether it was freed or not.
-pub fn of<S: Source>(reader: &Reader<'_, S>) -> Held {
+fn held<S: Source>(reader: &Reader<'_, S>) -> Held {
     let mut held = Held::new();
     // Nothing outlives MPI.
     if matches!(reader.state(), State::FINALIZED | State::ABORTED) {
@@ -62,10 +80,10 @@ fn by_requests<S: Source>(reader: &Reader<'_, S>, held: &mut Held) {
             return;
         }
         held.insert(record.head.parent.get());
-        if request::has_datatype(reader, record) {
+        if has_datatype(reader, record) {
             held.insert(record.datatype_uid.get());
         }
-        let operation = request::reduction(reader, record).and_then(|handle| operations.get(&handle));
+        let operation = reduction(reader, record).and_then(|handle| operations.get(&handle));
         let made = record.head.made_at.get();
         let then = operation.into_iter().flatten().filter(|(from, to, _)| (*from..=*to).contains(&made));
         held.extend(then.map(|(.., uid)| *uid));
@@ -117,14 +135,14 @@ fn made_from<S: Source>(reader: &Reader<'_, S>, record: &objects::Datatype) -> V
     if record.combiner.get() != Combiner::STRUCT.0 {
         return vec![record.head.parent.get()];
     }
-    datatype::parts_of_structure(reader, record).unwrap_or_default()
+    parts_of_structure(reader, record).unwrap_or_default()
 }
 
 fn error_handlers<S: Source>(reader: &Reader<'_, S>, held: &mut Held) {
     let mut in_force = Vec::new();
     each::<Comm, _>(reader, SectionKind::COMMS, |comm, lives| {
         if lives || held.contains(&comm.head.uid.get()) {
-            in_force.extend(communicator::in_force(reader, comm).map(|(_, uid)| uid));
+            in_force.extend(error_handler_in_force(reader, comm).map(|(_, uid)| uid));
         }
     });
     each::<objects::Window, _>(reader, SectionKind::WINDOWS, |window, lives| {
@@ -143,7 +161,7 @@ fn by_attributes<S: Source>(reader: &Reader<'_, S>, held: &mut Held) {
 }
 
 /// Whether MPI may hold a freed object of this kind.
-pub fn may_hold(head: &Head) -> bool {
+fn may_be_held(head: &Head) -> bool {
     let kinds = [Kind::Communicator, Kind::Datatype, Kind::Op, Kind::Errhandler, Kind::Keyval];
     kinds.iter().any(|kind| kind.section() == kind_of(head.uid.get()))
 }

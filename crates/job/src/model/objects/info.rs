@@ -1,8 +1,9 @@
 //! Info objects.
 
+use super::build::Build;
 use super::common::Common;
 use super::kind::Kind;
-use super::reader::{Build, Reader};
+use super::reader::Reader;
 use super::reference::Reference;
 use super::users;
 use mpiscope_image::Source;

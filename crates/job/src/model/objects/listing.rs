@@ -1,8 +1,9 @@
 //! Objects of any kind, and all of a process.
 
+use super::build::Missing;
 use super::common::{Common, Lifetime};
 use super::kind::Kind;
-use super::reader::{Missing, Reader};
+use super::reader::Reader;
 use super::{
     Communicator, Datatype, Errhandler, File, Group, Info, Keyval, Message, Op, Request, Session, Window,
 };

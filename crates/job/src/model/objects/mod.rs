@@ -13,7 +13,9 @@
 //! Nothing that is read is trusted: arrays, texts, depths and numbers of steps are bounded.
 
 pub mod attributes;
+mod build;
 pub mod by_handle;
+mod comm_facts;
 pub mod common;
 pub mod communicator;
 pub mod datatype;
@@ -25,6 +27,7 @@ mod group;
 mod in_use;
 mod info;
 pub mod kind;
+mod links;
 mod listing;
 pub mod memory;
 mod open_calls;
@@ -34,6 +37,7 @@ pub mod predefined;
 pub mod process_context;
 pub mod reader;
 mod reference;
+mod references;
 pub mod request;
 mod scan;
 mod session;
@@ -42,6 +46,8 @@ mod users;
 pub mod window;
 
 pub use attributes::{Attribute, Keyval};
+pub use build::{Build, Missing};
+pub use comm_facts::CommFacts;
 pub use common::{CallSite, Common, Lifetime};
 pub(crate) use communicator::topology_of;
 pub use communicator::{Communicator, Topology};
@@ -56,8 +62,8 @@ pub use open_calls::OpenCall;
 pub use operation::Op;
 pub use pending::{Pending, Queue};
 pub use process_context::{FileContext, ImageOnly, ProcessContext, TargetContext};
-pub use reader::{Build, Missing, Reader, World};
-pub use reference::{CommFacts, Reference};
+pub use reader::{Reader, World};
+pub use reference::Reference;
 pub use request::{Message, Request};
 pub use session::Session;
 pub use typemap::TypeMap;

@@ -1,11 +1,11 @@
 //! Calls that threads are in, as the objects that they are about have them.
 
 use super::kind::{Hex, Kind};
-use super::reader::Reader;
+use super::process_context::ProcessContext;
 use crate::model::fortran_frames::is_same;
 use mpi_abi::Fields;
-use mpiscope_image::Source;
 use mpiscope_image::layout::{Call, SectionKind, Thread};
+use mpiscope_image::{Error, Functions, Image, Source};
 use serde::Serialize;
 
 /// Threads that are looked at.
@@ -30,50 +30,41 @@ pub struct OpenCall {
 
 /// A call with what its fields mean.
 pub(super) struct Open {
-    tid: u32,
-    function: String,
+    pub tid: u32,
+    pub function: String,
+    pub call: Call,
     fields: Fields,
-    call: Call,
+}
+
+impl Open {
+    /// Whether the call is about an object, or uses it.
+    pub fn is_about(&self, kind: Kind, handle: u64) -> bool {
+        let Self { fields, call, .. } = self;
+        let [.., operation, _] = &call.extra;
+        let object = fields.object.is_some() && fields.object == kind.object_kind();
+        (object && call.object.get() == handle)
+            || (kind == Kind::Datatype && fields.datatype && call.datatype.get() == handle)
+            || (kind == Kind::Op && fields.op && operation.get() == handle)
+    }
 }
 
 /// All calls that threads are in.
-pub(super) fn calls<S: Source>(reader: &Reader<'_, S>) -> Vec<Open> {
-    let Ok(threads) = reader.image().table::<Thread>(SectionKind::THREADS) else { return Vec::new() };
+pub(super) fn calls<S: Source>(
+    image: &Image<S>,
+    functions: &Functions,
+    around: &dyn ProcessContext,
+) -> Result<Vec<Open>, Error> {
+    let threads = image.table::<Thread>(SectionKind::THREADS)?;
     let open = (0..threads.len().min(MOST_THREADS)).filter_map(|index| {
-        let call = reader.image().call(&threads, index).ok().filter(|call| !call.torn)?.value;
-        let facts = reader.facts(call.open()? + 1)?;
-        let (function, fields) = (facts.name.clone(), facts.fields);
-        if let Some(caller) = reader.around.caller(&call)
-            && reader.image().call(&threads, index).is_ok_and(|later| is_same(&call, &later.value))
+        let call = image.call(&threads, index).ok().filter(|call| !call.torn)?.value;
+        let function = functions.get(call.open()?)?;
+        if let Some(caller) = around.caller(&call)
+            && image.call(&threads, index).is_ok_and(|later| is_same(&call, &later.value))
         {
             call.return_address.set(caller);
         }
-        let tid = reader.image().get::<Thread>(&threads, index).ok()?.value.tid.get();
-        Some(Open { tid, function, fields, call })
+        let tid = image.get::<Thread>(&threads, index).ok()?.value.tid.get();
+        Some(Open { tid, function: function.name.clone(), fields: function.fields, call })
     });
-    open.collect()
-}
-
-/// The calls that are about an object, or use it.
-pub(super) fn about<S: Source>(reader: &Reader<'_, S>, kind: Kind, handle: Hex) -> Vec<OpenCall> {
-    let about = |open: &&Open| {
-        let Open { fields, call, .. } = open;
-        let [.., operation, _] = &call.extra;
-        let object = fields.object.is_some() && fields.object == kind.object_kind();
-        (object && call.object.get() == handle.0)
-            || (kind == Kind::Datatype && fields.datatype && call.datatype.get() == handle.0)
-            || (kind == Kind::Op && fields.op && operation.get() == handle.0)
-    };
-    let calls = reader.open_calls();
-    let shown = calls.iter().filter(about).map(|open| {
-        let from = open.call.return_address.get();
-        OpenCall {
-            tid: open.tid,
-            function: open.function.clone(),
-            address: reader.code(from),
-            place: reader.around.place(from),
-            seconds: reader.seconds(open.call.since.get()),
-        }
-    });
-    shown.collect()
+    Ok(open.collect())
 }

@@ -1,9 +1,10 @@
 //! Reduction operations.
 
+use super::build::Build;
 use super::common::Common;
 use super::kind::{Hex, Kind};
-use super::open_calls::{self, OpenCall};
-use super::reader::{Build, Reader};
+use super::open_calls::OpenCall;
+use super::reader::Reader;
 use super::reference::Reference;
 use super::request;
 use mpiscope_image::Source;
@@ -54,7 +55,7 @@ impl Build for Op {
             commutative,
             fortran_function: common.has(Flag::FORTRAN),
             requests: request::with_operation(reader, common.handle),
-            calls: open_calls::about(reader, Kind::Op, common.handle),
+            calls: reader.calls_about(Kind::Op, common.handle.0),
             common,
         }
     }

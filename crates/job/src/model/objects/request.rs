@@ -1,10 +1,11 @@
 //! Requests and matched messages.
 
+use super::build::Build;
 use super::common::{CallSite, Common, Lifetime};
 use super::kind::{Hex, Kind};
-use super::reader::{Build, Reader};
+use super::links::{has_datatype, kind_of, reduction, significant};
+use super::reader::Reader;
 use super::reference::Reference;
-use crate::base::call_fields::of_request;
 use mpi_abi::{Fields, Role, constant};
 use mpiscope_image::objects::{Flag, Head};
 use mpiscope_image::traffic::{self, RequestKind, UNKNOWN_SIZE};
@@ -149,7 +150,7 @@ impl Build for Request {
         let empty = traffic::Request::default();
         let seen = record.is_some();
         let record = record.unwrap_or(&empty);
-        let code = RequestKind(record.kind.get());
+        let code = kind_of(record);
         let message = code.is_point_to_point();
         let complete = common.has(Flag::COMPLETE) || !seen;
         let persistent = common.has(Flag::PERSISTENT);
@@ -162,7 +163,7 @@ impl Build for Request {
         let receives = code.receives() && complete && seen && !shared && !nobody;
         let of = |applies: bool, word: &W64| if applies { word.get() } else { 0 };
         let several = shared && record.starts.get() > 1;
-        let has = if several { Fields::default() } else { significant(reader, code, record) };
+        let has = if several { Fields::default() } else { significant(reader, record) };
         Self {
             operation: code.name(),
             code: code.0,
@@ -200,20 +201,8 @@ impl Build for Request {
     }
 }
 
-/// Which fields mean something.
-fn significant<S: Source>(reader: &Reader<'_, S>, code: RequestKind, record: &traffic::Request) -> Fields {
-    of_request(code, reader.facts(record.head.made_by.get().into()))
-}
-
 fn datatype<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request) -> Option<Reference> {
     reader.attached(Kind::Datatype, record.datatype.get(), record.datatype_uid.get())
-}
-
-/// The handle of its operation, if the function that made it has one.
-pub(super) fn reduction<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request) -> Option<u64> {
-    let code = RequestKind(record.kind.get());
-    let may = matches!(code, RequestKind::COLLECTIVE | RequestKind::RMA);
-    (may && significant(reader, code, record).op).then(|| record.entry.get())
 }
 
 /// Requests of some kinds that name a communicator, file or window by its handle.
@@ -224,11 +213,6 @@ pub(super) fn of_kind<S: Source>(
 ) -> Vec<Reference> {
     let named = reader.referring(Kind::Request, offset_of!(traffic::Request, object), handle.0);
     named.into_iter().filter(|found| record(reader, found).is_some_and(|r| is_one(kind_of(&r)))).collect()
-}
-
-/// Whether a request has a datatype: the field may be another request's.
-pub(super) fn has_datatype<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request) -> bool {
-    significant(reader, kind_of(record), record).datatype
 }
 
 /// Those of some requests that really have a datatype.
@@ -249,10 +233,6 @@ pub(super) fn with_operation<S: Source>(reader: &Reader<'_, S>, handle: Hex) -> 
 fn record<S: Source>(reader: &Reader<'_, S>, of: &Reference) -> Option<traffic::Request> {
     let entry = reader.entry_of(of.uid).ok().flatten()?;
     Some(reader.record::<traffic::Request>(Kind::Request, entry.index).ok()?.value)
-}
-
-fn kind_of(record: &traffic::Request) -> RequestKind {
-    RequestKind(record.kind.get())
 }
 
 /// The call that started it last. Only a persistent request has a field of its own for that.

@@ -1,8 +1,9 @@
 //! Sessions.
 
+use super::build::Build;
 use super::common::Common;
 use super::kind::Kind;
-use super::reader::{Build, Reader};
+use super::reader::Reader;
 use super::reference::Reference;
 use mpiscope_image::Source;
 use mpiscope_image::objects::{self, Head};

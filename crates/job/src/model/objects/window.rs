@@ -1,10 +1,11 @@
 //! Windows: memory, epochs, one-sided operations.
 
 use super::attributes::{self, Attribute};
+use super::build::Build;
 use super::common::{CallSite, Common};
 use super::kind::{Hex, Kind};
-use super::open_calls::{self, OpenCall};
-use super::reader::{Build, Reader};
+use super::open_calls::OpenCall;
+use super::reader::Reader;
 use super::reference::Reference;
 use super::request;
 use mpiscope_image::Source;
@@ -156,7 +157,7 @@ impl Build for Window {
                 .or_else(|| reader.known(Kind::Errhandler, "MPI_ERRORS_ARE_FATAL")),
             attributes: attributes::of(reader, common.uid),
             requests: request::of_kind(reader, common.handle, |kind| kind == RequestKind::RMA),
-            calls: open_calls::about(reader, Kind::Window, common.handle),
+            calls: reader.calls_about(Kind::Window, common.handle.0),
             common,
         }
     }

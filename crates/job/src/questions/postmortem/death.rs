@@ -70,6 +70,12 @@ pub struct FrameText {
 }
 
 impl Death {
+    /// The number of its world and its rank there, if it is known.
+    #[must_use]
+    pub fn rank(&self) -> Option<(usize, Option<u32>)> {
+        self.now.rank.map(|rank| (self.now.world_number, Some(rank)))
+    }
+
     /// Reads a core file.
     ///
     /// # Errors

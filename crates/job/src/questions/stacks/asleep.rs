@@ -8,6 +8,7 @@ use super::vdso::vdso;
 use crate::model::process::Process;
 use crate::observation::AWAITS_THREAD;
 use crate::sources::core::walk_from;
+use mpiscope_target::procfs::StatusLines;
 use mpiscope_target::{Files, Live, Symbolizer, Target, Thread};
 use std::fs;
 use std::sync::Arc;
@@ -172,7 +173,7 @@ impl Asleeps {
 
 /// Whether a process handles signals that come without a fault of its own and that no MPI library or interpreter handles as a rule, by
 /// the words of the kernel about it.
-pub fn awaits_signals(status: &str) -> bool {
+pub fn awaits_signals(status: &StatusLines) -> bool {
     // Faults, `SIGHUP` (UCX), `SIGINT` (Python), `SIGUSR1` (MPICH), and those of the C library, `SIGCANCEL` and `SIGSETXID`.
     const OF_LIBRARIES: [i32; 14] = [
         libc::SIGHUP,
@@ -191,8 +192,7 @@ pub fn awaits_signals(status: &str) -> bool {
         33,
     ];
     let known = OF_LIBRARIES.iter().fold(0, |mask, signal| mask | 1_u64 << (signal - 1));
-    let handled = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-    handled.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_none_or(|mask| mask & !known != 0)
+    status.handled_signals().is_none_or(|mask| mask & !known != 0)
 }
 
 /// Registers in `user_regs_struct`, and the places of some: stack pointer, instruction, the number of the system call, what it
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_handler_of_the_programs_own_may_wake_a_thread() {
-        let handles = |mask: &str| awaits_signals(&format!("Name:\tx\nSigCgt:\t{mask}\nThreads:\t2\n"));
+        let handles = |mask: &str| awaits_signals(&StatusLines::new(format!("SigCgt:\t{mask}\n").as_bytes()));
         // Those of MPICH with UCX, Open MPI, Python and none.
         for mask in ["00000001000006c9", "00000001000004e0", "0000000000000002", "0000000000000000"] {
             assert!(!handles(mask), "{mask}");
@@ -268,7 +268,7 @@ mod tests {
         for signal in [libc::SIGALRM, libc::SIGUSR2, libc::SIGTERM, libc::SIGCHLD, libc::SIGRTMIN()] {
             assert!(handles(&format!("{:016x}", 1_u64 << (signal - 1))), "{signal}");
         }
-        assert!(awaits_signals("Name:\tx\n"), "not known");
+        assert!(awaits_signals(&StatusLines::default()), "not known");
     }
 
     #[cfg(target_arch = "x86_64")]

@@ -38,6 +38,7 @@ use crate::observation::Context;
 use crate::questions::live::{self, Places};
 use crate::questions::process_file::{AtDeath, ProcessFile};
 use crate::sources::core::walk_from;
+use mpiscope_target::procfs;
 use mpiscope_target::{Live, Target};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -186,12 +187,9 @@ fn known(
 
 /// Why a thread could not be stopped, for people.
 fn refusal(pid: u32, why: &std::io::Error) -> String {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:")).map(str::trim);
+    let tracer = procfs::status_lines(pid).ok().and_then(|status| status.tracer());
     match (why.kind(), tracer) {
-        (_, Some(tracer)) if tracer != "0" => {
-            format!("process {tracer} traces it already, as a debugger does")
-        }
+        (_, Some(tracer)) => format!("process {tracer} traces it already, as a debugger does"),
         (std::io::ErrorKind::PermissionDenied, _) => match live_process::may_read(pid) {
             Err(why) => why.to_string(),
             Ok(()) => "the system does not allow it to be traced".to_owned(),

@@ -117,8 +117,8 @@ mod tests {
 
     fn until(pid: u32, states: &str) {
         let end = Instant::now() + Duration::from_secs(20);
-        while !states.contains(procfs::status(pid).unwrap().state) {
-            assert!(Instant::now() < end, "it is {}", procfs::status(pid).unwrap().state);
+        while !states.contains(procfs::stat(pid).unwrap().state) {
+            assert!(Instant::now() < end, "it is {}", procfs::stat(pid).unwrap().state);
             std::thread::yield_now();
         }
     }

@@ -4,7 +4,7 @@
 //! carry no argument. `x9` carries the slot number from the stub to the gate and the resolver.
 #![allow(unsafe_code)]
 
-use crate::interpose::resolver::{HOOK, REAL};
+use crate::interpose::slots::{HOOK, REAL};
 use crate::interpose::tls::offset;
 use std::arch::{asm, global_asm, naked_asm};
 

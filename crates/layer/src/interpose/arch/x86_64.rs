@@ -5,7 +5,7 @@
 //! has an entry of its own.) `r11` carries the slot number from the stub to the gate and the resolver.
 #![allow(unsafe_code)]
 
-use crate::interpose::resolver::{HOOK, REAL};
+use crate::interpose::slots::{HOOK, REAL};
 use crate::interpose::tls::offset;
 use std::arch::{asm, global_asm, naked_asm};
 

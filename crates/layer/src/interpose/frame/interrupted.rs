@@ -3,18 +3,6 @@
 
 use crate::interpose::tls::Tls;
 use mpiscope_image::layout::{Call as Current, Thread};
-use std::cell::Cell;
-
-/// How many open user callbacks keep the call that they interrupt.
-const NESTING: usize = 8;
-
-/// Calls interrupted by user callbacks, by level. The private memory of a thread begins with them.
-#[derive(Default)]
-pub struct Interrupted {
-    calls: [Current; NESTING],
-    /// Bytes of messages that came in by the call that is about to end.
-    pub(super) received: Cell<u64>,
-}
 
 /// Bytes of messages that came in by the call that is about to end. For the one who counts them.
 #[inline(always)]

@@ -1,8 +1,7 @@
 //! Calls: how many, how long, and of which function.
 
-use super::categories::Categories;
-use super::publish_one;
 use crate::base::topic::Topic;
+use crate::mpi_t::own_categories::{Categories, publish_one};
 use crate::mpi_t::recording::Interest;
 use crate::mpi_t::ticks;
 use crate::record::{sites, threads};
@@ -129,9 +128,6 @@ fn bytes(thread: &Thread) -> u64 {
     thread.counters.iter().take(COUNT).map(|counter| counter.bytes.get()).fold(0, u64::wrapping_add)
 }
 
-/// The enumeration of all functions, in the order of the arrays; and what stands for none.
-pub const NO_FUNCTION: i32 = -1;
-
 fn counter(name: &str, desc: &str) -> PvarSpec {
     PvarSpec::new(name, PvarClass::COUNTER, Datatype::UNSIGNED_LONG_LONG).desc(desc)
 }
@@ -150,7 +146,7 @@ fn publish_call(categories: &Categories, added: Result<usize>) {
 pub fn publish(registry: &Registry, categories: &mut Categories) {
     let names = Enumeration::new("mpiscope_function")
         .items(FUNCTIONS.iter().map(|function| function.name))
-        .item(NO_FUNCTION, "none");
+        .item(super::process::NO_FUNCTION, "none");
     let names = publish_one("the functions' names", registry.add_enumeration(names));
     let add = |added: Result<usize>| publish_call(categories, added);
     add(registry.add_pvar(

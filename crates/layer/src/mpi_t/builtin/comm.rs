@@ -1,9 +1,8 @@
 //! Variables that are bound to a communicator: what was exchanged with each of its ranks, and collectives.
 
-use super::categories::Categories;
-use super::publish_one;
 use crate::base::topic::Topic;
 use crate::mpi_t::bound::{self, Bound};
+use crate::mpi_t::own_categories::{Categories, publish_one};
 use crate::mpi_t::recording::Interest;
 use crate::mpi_t::ticks;
 use crate::record::traffic::collectives::{WaitListener, listen_to_waits};

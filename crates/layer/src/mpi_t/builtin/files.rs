@@ -1,10 +1,10 @@
 //! Variables that are bound to a file: what this process read and wrote in it.
 
-use super::categories::Categories;
 use super::kept::{self, List, Subject};
 use crate::base::topic::Topic;
-use crate::record::objects::files::FILES;
+use crate::mpi_t::own_categories::Categories;
 use crate::record::objects::table::Table;
+use crate::record::objects::tables::FILES;
 use mpiscope_image::derive::bound;
 use mpiscope_image::objects::File;
 use mpit::{Bind, Registry};

@@ -5,9 +5,8 @@
 //! afterwards the handle is invalid.
 #![allow(unsafe_code)]
 
-use super::categories::Categories;
-use super::publish_one;
 use crate::base::topic::Topic;
+use crate::mpi_t::own_categories::{Categories, publish_one};
 use crate::mpi_t::recording::Interest;
 use crate::mpi_t::{bound, ticks};
 use crate::record::objects::table::{Object, Table};

@@ -1,8 +1,7 @@
 //! What is pending in the process, over all communicators: requests and receives, with watermarks.
 
-use super::categories::Categories;
-use super::publish_one;
 use crate::base::topic::Topic;
+use crate::mpi_t::own_categories::{Categories, publish_one};
 use crate::mpi_t::recording::Interest;
 use crate::record::traffic;
 use crate::record::traffic::levels::{self, Level};

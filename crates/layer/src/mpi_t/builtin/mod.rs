@@ -1,14 +1,11 @@
 //! What this library publishes itself: the same on every MPI library, with fixed indices, before anything else.
 
 mod calls;
-mod categories;
 mod comm;
 mod files;
 mod kept;
 mod levels;
-mod node_images;
 pub mod objects;
-mod others;
 mod posted;
 mod process;
 mod queue;
@@ -17,14 +14,10 @@ mod text;
 mod totals;
 mod windows;
 
-pub use categories::Categories;
-pub use node_images::Sent;
-pub use others::Others;
-
+use super::own_categories::Categories;
 use super::{REGISTRY, bound};
 use mpiscope_image::objects::{File, Window};
 use mpit::Bind;
-use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How many performance variables are ours.
@@ -48,38 +41,24 @@ pub fn token(bind: Bind, handle: u64) -> mpit::Result<u64> {
     }
 }
 
-/// Adds an entry; a failure is a mistake in this module and costs that entry only.
-pub fn publish_one<T>(what: &str, added: mpit::Result<T>) -> Option<T> {
-    match added {
-        Ok(index) => Some(index),
-        Err(error) => {
-            crate::base::complaint::complain(&format!("the tool interface lacks {what}: {error}"));
-            None
-        }
-    }
-}
-
-/// Publishes everything, once.
-pub fn publish() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let mut categories = Categories::new();
-        settings::publish(&REGISTRY, &categories);
-        // Single values first, then what is bound to an object, then arrays: there are tools that print all elements of
-        // every variable up to the first that wants an object.
-        calls::publish(&REGISTRY, &mut categories);
-        process::publish(&REGISTRY, &mut categories);
-        levels::publish(&REGISTRY, &mut categories);
-        totals::publish(&REGISTRY, &mut categories);
-        calls::publish_important(&REGISTRY, &mut categories);
-        queue::publish(&REGISTRY, &mut categories);
-        comm::publish(&REGISTRY, &mut categories);
-        windows::publish(&REGISTRY, &mut categories);
-        files::publish(&REGISTRY, &mut categories);
-        objects::publish(&REGISTRY, &mut categories);
-        calls::publish_arrays(&REGISTRY, &mut categories);
-        totals::publish_arrays(&REGISTRY, &mut categories);
-        super::events::publish(&categories);
-        PVARS.store(REGISTRY.pvar_count(), Ordering::Release);
-    });
+/// Publishes all variables; gives the categories that they are in.
+pub fn publish() -> Categories {
+    let mut categories = Categories::new();
+    settings::publish(&REGISTRY, &categories);
+    // Single values first, then what is bound to an object, then arrays: there are tools that print all elements of
+    // every variable up to the first that wants an object.
+    calls::publish(&REGISTRY, &mut categories);
+    process::publish(&REGISTRY, &mut categories);
+    levels::publish(&REGISTRY, &mut categories);
+    totals::publish(&REGISTRY, &mut categories);
+    calls::publish_important(&REGISTRY, &mut categories);
+    queue::publish(&REGISTRY, &mut categories);
+    comm::publish(&REGISTRY, &mut categories);
+    windows::publish(&REGISTRY, &mut categories);
+    files::publish(&REGISTRY, &mut categories);
+    objects::publish(&REGISTRY, &mut categories);
+    calls::publish_arrays(&REGISTRY, &mut categories);
+    totals::publish_arrays(&REGISTRY, &mut categories);
+    PVARS.store(REGISTRY.pvar_count(), Ordering::Release);
+    categories
 }

@@ -1,8 +1,7 @@
 //! MPI objects: how many exist of each kind.
 
-use super::categories::Categories;
-use super::publish_one;
 use crate::base::topic::Topic;
+use crate::mpi_t::own_categories::{Categories, publish_one};
 use crate::mpi_t::recording::Interest;
 use crate::record::objects::live;
 use mpi_abi::ObjectKind;

@@ -1,11 +1,9 @@
 //! The process: what it is doing, how much of its time is MPI's.
 
-use super::calls::NO_FUNCTION;
-use super::categories::Categories;
-use super::publish_one;
 use super::text::Text;
 use crate::base::topic::Topic;
 use crate::base::{clock, image};
+use crate::mpi_t::own_categories::{Categories, publish_one};
 use crate::mpi_t::recording::Interest;
 use crate::record::traffic::polling;
 use crate::record::{process, threads};
@@ -16,6 +14,9 @@ use mpit::{
     Binding, Datatype, Enumeration, Instrument, Member, PvarClass, PvarSpec, Registry, Result, Unit,
     Verbosity,
 };
+
+/// What stands for no function in the enumeration of all of them.
+pub const NO_FUNCTION: i32 = -1;
 
 /// A current value, computed when it is read.
 pub struct Current {

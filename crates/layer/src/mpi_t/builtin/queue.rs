@@ -4,10 +4,9 @@
 //! what both sides recorded: messages that the others have sent to this rank, less those that it has received, less
 //! those for which a receive is posted, or that a probe has matched (`mpiscope_image::derive::unexpected`).
 
-use super::categories::Categories;
-use super::publish_one;
 use crate::base::topic::Topic;
 use crate::mpi_t::bound::Bound;
+use crate::mpi_t::own_categories::{Categories, publish_one};
 use crate::mpi_t::recording::Interest;
 use crate::record::traffic::{self, state::State};
 use mpiscope_image::derive::bound::UNEXPECTED;
@@ -45,7 +44,7 @@ fn length(bound: &Bound) -> u64 {
 fn waiting(bound: &Bound, state: &'static State, rank: usize, posted: &mut Posted) -> u64 {
     let Some(mine) = bound.peer(rank) else { return 0 };
     let own = rank == bound.rank && !bound.others.is_remote();
-    let theirs = if own { Some(mine) } else { bound.others.peer(rank, bound) };
+    let theirs = if own { Some(mine) } else { bound.others.peer(rank, bound.identity(), bound.rank) };
     let Some(theirs) = theirs else { return 0 };
     // What was received is read first: a message that arrives meanwhile is not counted below zero.
     let (received, tags) = (mine.received.get(), mine.received_tags.get());
@@ -60,7 +59,7 @@ fn waiting(bound: &Bound, state: &'static State, rank: usize, posted: &mut Poste
         if own {
             messages.find(sum, state.recently_sent.tags(&state.totals.envelopes_sent, identity, rank), got);
         } else {
-            messages.find(sum, bound.others.sent_tags(rank as usize, bound), got);
+            messages.find(sum, bound.others.sent_tags(rank as usize, bound.identity(), bound.rank), got);
         }
     }
     posted.take_from(rank, &mut messages);

@@ -1,10 +1,9 @@
 //! Our control variables: what is recorded, how much is kept.
 
-use super::categories::Categories;
-use super::publish_one;
 use crate::base::topic::Topic;
-use crate::base::{image, settings};
+use crate::base::{job, settings};
 use crate::interpose::arch;
+use crate::mpi_t::own_categories::{Categories, publish_one};
 use crate::mpi_t::values::{self, is_set};
 use crate::mpi_t::{events, recording};
 use crate::record::objects::table;
@@ -197,11 +196,11 @@ fn constants(registry: &Registry, categories: &Categories) {
     }
     .add(registry, Datatype::INT, slots, None);
     let desc = "Name of the job under which mpiscope finds the process";
-    let job = Setting::new(Datatype::CHAR, SettingValue::Text(image::job()));
+    let job = Setting::new(Datatype::CHAR, SettingValue::Text(job::name()));
     NewCvar { scope: Scope::READONLY, ..NewCvar::new("mpiscope_job", "MPISCOPE_JOB", desc, categories) }.add(
         registry,
         Datatype::CHAR,
         job,
-        is_set("MPISCOPE_JOB").then(image::job),
+        is_set("MPISCOPE_JOB").then(job::name),
     );
 }

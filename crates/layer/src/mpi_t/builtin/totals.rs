@@ -1,9 +1,8 @@
 //! The totals that are words of the image: [`TOTALS`] describes them, a variable each.
 
-use super::categories::Categories;
-use super::publish_one;
 use crate::base::image;
 use crate::base::topic::Topic;
+use crate::mpi_t::own_categories::{Categories, publish_one};
 use crate::mpi_t::recording::Interest;
 use crate::record::traffic;
 use mpiscope_image::derive::totals::{Elements, Records, Subject, TOTALS, Total};

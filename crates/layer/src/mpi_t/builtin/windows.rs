@@ -1,10 +1,10 @@
 //! Variables that are bound to a window: what this process did through it.
 
-use super::categories::Categories;
 use super::kept::{self, List, Subject};
 use crate::base::topic::Topic;
+use crate::mpi_t::own_categories::Categories;
 use crate::record::objects::table::Table;
-use crate::record::objects::windows::WINDOWS;
+use crate::record::objects::tables::WINDOWS;
 use mpiscope_image::derive::bound;
 use mpiscope_image::objects::Window;
 use mpit::{Bind, Registry};

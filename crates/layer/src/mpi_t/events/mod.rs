@@ -30,7 +30,7 @@ pub mod queue;
 mod senders;
 mod sources;
 
-use super::builtin::{Categories, publish_one};
+use super::own_categories::{Categories, publish_one};
 use super::{REGISTRY, bound, recording};
 use crate::events::types::{EVENT_TYPES, EventDescription};
 use crate::events::{self, EventKind, Payload, Received, Sink};

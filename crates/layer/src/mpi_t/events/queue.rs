@@ -6,6 +6,7 @@ use crate::base::{clock, image};
 use crate::events::{EventKind, Payload};
 use crate::interpose::tls::Tls;
 use crate::mpi_t::REGISTRY;
+use crate::record::local;
 use crate::record::process;
 use crate::record::threads;
 use mpiscope_image::layout::State;
@@ -148,7 +149,7 @@ pub fn add(kind: EventKind, object: u64, at: u64, payload: &Payload) {
 /// The event counts as dropped for all who would have heard it.
 #[cold]
 fn lose(tls: &Tls, queue: &Queue, event: Occurrence) {
-    let Some((source, _)) = sources::of(threads::index(tls), 0) else { return };
+    let Some((source, _)) = sources::of(local::index(tls), 0) else { return };
     for (wanted, object) in types_of(event.kind, event.object) {
         REGISTRY.raiser_of(wanted, source).lose_in(queue.frames(), object, event.origin, 1);
     }
@@ -248,7 +249,7 @@ fn in_turn(tls: &Tls, queue: &Queue, nested: u32, running: &[State], delivery: i
     if queue.delivering.replace(true) {
         return;
     }
-    let thread = threads::index(tls);
+    let thread = local::index(tls);
     let alone = threads::count() < 2 || !is_multiple();
     delivery(&mut Stage { queue, thread, alone, context: context(nested, running), turn: None });
     queue.delivering.set(false);

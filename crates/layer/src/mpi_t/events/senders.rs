@@ -6,7 +6,7 @@
 use crate::events::types::{ReceiveLate, ReceiveUnexpected};
 use crate::events::{self, Received, Sides};
 use crate::mpi_t::bound;
-use crate::mpi_t::builtin::Sent;
+use crate::mpi_t::node_images::Sent;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 

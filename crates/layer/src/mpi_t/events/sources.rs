@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::base::clock;
-use crate::mpi_t::builtin::publish_one;
+use crate::mpi_t::own_categories::publish_one;
 use crate::mpi_t::{REGISTRY, ticks};
 use mpit::SourceOrder;
 use mpit::event::{Source, SourceSpec};

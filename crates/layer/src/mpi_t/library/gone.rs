@@ -10,7 +10,7 @@
 #![allow(unsafe_code)]
 
 use crate::interpose::resolver;
-use crate::mpi_t::lifecycle;
+use crate::mpi_t::program;
 use mpi_abi::AbiKind;
 use mpit::Provenance;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 
 /// Can the library's performance variables be used now?
 pub fn pvars_usable() -> bool {
-    resolver::abi() != Some(AbiKind::OPENMPI) || lifecycle::is_up()
+    resolver::abi() != Some(AbiKind::OPENMPI) || program::is_up()
 }
 
 /// Is this a performance variable of a transport that Open MPI has not selected?

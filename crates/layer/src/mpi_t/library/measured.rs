@@ -4,7 +4,7 @@
 //! is kept for each such variable, in a session of our own, from the first time that a tool asks for one; what it
 //! reads is a total that only grows, and each tool's handle keeps its own place in it.
 
-use super::pvar::{Handle, Session, can_open};
+use super::pvar_handle::{Handle, Session, can_open};
 use crate::mpi_t::bound::Life;
 use mpit::{Bind, Binding, Datatype, Error, Instrument, PvarHandle, PvarSpec, Result, Unit};
 use std::ffi::c_int;

@@ -14,10 +14,11 @@ mod gone;
 mod measured;
 mod native;
 mod pvar;
+mod pvar_handle;
 
 pub use gone::pvars_usable;
 
-use super::lifecycle;
+use super::program;
 use crate::interpose::real;
 use crate::mpi_t::codes::codes;
 use mpi_abi::{Abi, AbiKind, Mpich, OpenMpi, Standard};
@@ -72,7 +73,7 @@ pub fn started() {
 fn level() -> c_int {
     let multiple = codes().threads.len() - 1;
     let level = match crate::interpose::resolver::abi() {
-        Some(AbiKind::OPENMPI) => lifecycle::program_level().unwrap_or(0),
+        Some(AbiKind::OPENMPI) => program::level().unwrap_or(0),
         _ => multiple,
     };
     codes().threads.get(level).map_or(0, |level| *level as c_int)
@@ -107,7 +108,7 @@ fn append(known: &mut Known) {
         events: native::number(native::event_get_num),
         categories: native::number(native::category_get_num),
         update: native::number(native::category_changed),
-        initialized: lifecycle::is_up(),
+        initialized: program::is_up(),
     };
     if now == known.seen {
         return;

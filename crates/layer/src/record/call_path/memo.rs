@@ -4,7 +4,6 @@
 //! if the call is at the same place with the same stack pointer, and all of those words are as they were, so is what was found. They can
 //! be compared side by side.
 
-use super::{Followed, Start};
 use crate::record::stack_frames::frame::{Base, Frame, FramePointer, Registers};
 use std::cell::RefCell;
 
@@ -12,6 +11,26 @@ use std::cell::RefCell;
 const ROOM: usize = 64;
 /// Words of the longest walk that is kept.
 const WORDS: usize = 32;
+
+/// The place where a walk up the stack begins.
+#[derive(Clone, Copy)]
+pub struct Start {
+    /// The address behind the call of MPI.
+    pub site: u64,
+    /// The registers there.
+    pub registers: Registers,
+}
+
+/// What a walk has found.
+#[derive(Default)]
+pub struct Followed {
+    /// Where MPI was called, beyond Fortran's bindings.
+    pub site: u64,
+    /// Where the user's code called the library of that place, if it did.
+    pub caller: Option<u64>,
+    /// What it has read.
+    pub read: Read,
+}
 
 /// The walks of a thread.
 pub struct Memo([RefCell<Walk>; ROOM]);

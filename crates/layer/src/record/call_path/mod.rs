@@ -15,16 +15,17 @@
 //! call of MPI into a process without one is not followed.
 #![allow(unsafe_code)]
 
-mod memo;
+pub mod memo;
 mod pairs;
 
 use crate::interpose::exports;
 use crate::interpose::tls::Tls;
+use crate::record::local;
 use crate::record::stack_frames::frame::Registers;
 use crate::record::stack_frames::owner::Owner;
 use crate::record::stack_frames::{bounds, kept};
-use crate::record::{fortran_call_site, modules, python_call_site, threads};
-pub use memo::Memo;
+use crate::record::{fortran_call_site, modules, python_call_site};
+use memo::{Followed, Start};
 use mpi_abi::binding;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -77,7 +78,7 @@ pub fn of(tls: &Tls, from: u64, pointer: u64) -> u64 {
     }
     let start =
         Start { site: from, registers: Registers { stack: tls.stack_pointer.get(), pointer: Some(pointer) } };
-    let memo = threads::local(tls).map(|local| &local.walks);
+    let memo = local::of(tls).map(|local| &local.walks);
     memo.and_then(|memo| memo.get()?.find(&start)).unwrap_or_else(|| {
         let followed = follow(tls, &start);
         let found = match followed.caller {
@@ -89,25 +90,6 @@ pub fn of(tls: &Tls, from: u64, pointer: u64) -> u64 {
         }
         found
     })
-}
-
-/// The place where a walk up the stack begins.
-#[derive(Clone, Copy)]
-pub struct Start {
-    /// The address behind the call of MPI.
-    site: u64,
-    /// The registers there.
-    registers: Registers,
-}
-
-/// What a walk has found.
-#[derive(Default)]
-pub struct Followed {
-    /// Where MPI was called, beyond Fortran's bindings.
-    site: u64,
-    /// Where the user's code called the library of that place, if it did.
-    caller: Option<u64>,
-    read: memo::Read,
 }
 
 #[cold]

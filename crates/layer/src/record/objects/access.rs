@@ -3,9 +3,10 @@
 //! What the program asked for is counted, when the library said that it succeeded: a split collective at its begin, a
 //! nonblocking call at its start. How much of it was there is in a status that the program need not take.
 
-use super::{files, succeeded};
+use super::succeeded;
 use crate::interpose::frame::Call;
 use crate::record::bytes;
+use crate::record::objects::tables;
 use mpi_abi::Abi;
 use mpiscope_image::W64;
 use mpiscope_image::objects::File;
@@ -20,7 +21,7 @@ fn add(word: &W64, amount: u64) {
 /// The file's record, if the call succeeded, with the time of the call added.
 fn spent<A: Abi>(call: &Call<A>, result: c_int, file: usize) -> Option<&'static File> {
     succeeded::<A>(result)?;
-    let record = files::find(file)?;
+    let record = tables::file(file)?;
     if call.since != 0 {
         add(&record.ticks, call.returned().wrapping_sub(call.since));
     }

@@ -7,21 +7,17 @@
 //! Memory: 120 bytes a keyval, 136 an attribute, and an index entry each.
 #![allow(unsafe_code)]
 
-use super::table::{Object, Table};
-use super::{Site, ask, comms, datatypes, facts, free, hash, language, recorder, succeeded, windows};
+use super::table::Object;
+use super::{Site, ask, facts, free, hash, language, recorder, succeeded};
 use crate::base::own_memory;
 use crate::interpose::callbacks::target;
 use crate::interpose::frame::Call;
+use crate::record::objects::tables::{self, ATTRIBUTES, KEYVALS};
 use mpi_abi::{Abi, Handle};
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Attribute, AttributeForm, Flag, Head, Keyval, keyval_handle};
 use mpiscope_image::{W64, Writer};
 use std::ffi::{c_int, c_void};
-
-/// All keyvals.
-pub static KEYVALS: Table<Keyval> = Table::new(SectionKind::KEYVALS, 16);
-/// All attributes.
-pub static ATTRIBUTES: Table<Attribute> = Table::new(SectionKind::ATTRIBUTES, 16);
 
 impl Object for Keyval {
     fn head(&self) -> &Head {
@@ -224,9 +220,9 @@ macro_rules! kinds {
 }
 
 kinds! {
-    comm_set comm_delete comm_keyval comm_before_free comm_after_free COMMS comms::find::<A>;
-    type_set type_delete type_keyval type_before_free type_after_free DATATYPES datatypes::find::<A>;
-    win_set win_delete win_keyval win_before_free win_after_free WINDOWS windows::find::<A>;
+    comm_set comm_delete comm_keyval comm_before_free comm_after_free COMMS tables::comm::<A>;
+    type_set type_delete type_keyval type_before_free type_after_free DATATYPES tables::datatype::<A>;
+    win_set win_delete win_keyval win_before_free win_after_free WINDOWS tables::window::<A>;
 }
 
 fn create_keyval<A: Abi>(
@@ -276,9 +272,9 @@ fn enter(
 pub fn given(kind: SectionKind, object: u64, value: (c_int, u64, AttributeForm), site: Site) {
     let Some(writer) = recorder() else { return };
     let owner: Option<Owner> = match kind {
-        SectionKind::COMMS => comms::COMMS.find(object).map(|r| (&r.attributes, &r.head)),
-        SectionKind::DATATYPES => datatypes::DATATYPES.find(object).map(|r| (&r.attributes, &r.head)),
-        SectionKind::WINDOWS => windows::WINDOWS.find(object).map(|r| (&r.attributes, &r.head)),
+        SectionKind::COMMS => tables::COMMS.find(object).map(|r| (&r.attributes, &r.head)),
+        SectionKind::DATATYPES => tables::DATATYPES.find(object).map(|r| (&r.attributes, &r.head)),
+        SectionKind::WINDOWS => tables::WINDOWS.find(object).map(|r| (&r.attributes, &r.head)),
         _ => None,
     };
     if let Some(owner) = owner {

@@ -2,8 +2,9 @@
 //! (MPI 5.0, sections "Window Creation" and "File Manipulation" to "Data Access"), so whoever has not reached a number is waited
 //! for; when they came and left is kept as of those on communicators. The number stands in `extra[3]` of the call's record while a thread is in it.
 
-use super::{files, output, recorder, windows};
+use super::{output, recorder};
 use crate::interpose::frame::Call;
+use crate::record::objects::tables;
 use crate::record::traffic::{history, scratch};
 use libc::c_int;
 use mpi_abi::Abi;
@@ -13,24 +14,24 @@ use std::sync::atomic::Ordering;
 /// A thread enters a collective call on a window.
 #[inline(never)]
 pub fn on_window<A: Abi>(call: &Call<A>, win: A::Handle) {
-    number(call, windows::find::<A>(win).map(|record| (&record.collectives, &record.history)));
+    number(call, tables::window::<A>(win).map(|record| (&record.collectives, &record.history)));
 }
 
 /// The same for a function that gets the place of the handle.
 pub fn on_window_at<A: Abi>(call: &Call<A>, win: *mut A::Handle) {
-    let record = output(win).and_then(|win| windows::WINDOWS.find(win));
+    let record = output(win).and_then(|win| tables::WINDOWS.find(win));
     number(call, record.map(|record| (&record.collectives, &record.history)));
 }
 
 /// A thread enters a collective call on a file.
 #[inline(never)]
 pub fn on_file<A: Abi>(call: &Call<A>, file: usize) {
-    number(call, files::find(file).map(|record| (&record.collectives, &record.history)));
+    number(call, tables::file(file).map(|record| (&record.collectives, &record.history)));
 }
 
 /// The same for a function that gets the place of the handle.
 pub fn on_file_at<A: Abi>(call: &Call<A>, file: *mut usize) {
-    let record = output(file).and_then(|file| files::FILES.find(file));
+    let record = output(file).and_then(|file| tables::FILES.find(file));
     number(call, record.map(|record| (&record.collectives, &record.history)));
 }
 

@@ -3,21 +3,16 @@
 //! Memory: 128 bytes and an index entry.
 #![allow(unsafe_code)]
 
-use super::table::{Object, Table};
-use super::{
-    Site, arena, comms, facts, files, free, is_null, language, new_handle, output, recorder, sessions,
-    succeeded, windows,
-};
+use super::table::Object;
+use super::{Site, arena, facts, free, is_null, language, new_handle, output, recorder, succeeded};
 use crate::interpose::callbacks::target;
 use crate::interpose::frame::Call;
+use crate::record::objects::tables::{self, ERRHANDLERS};
 use mpi_abi::{Abi, Handle, ObjectKind, f};
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Errhandler, ErrhandlerKind, Flag, Head};
 use mpiscope_image::{W32, W64, Writer};
 use std::ffi::{c_int, c_void};
-
-/// All error handlers.
-pub static ERRHANDLERS: Table<Errhandler> = Table::new(SectionKind::ERRHANDLERS, 16);
 
 impl Object for Errhandler {
     fn head(&self) -> &Head {
@@ -115,25 +110,25 @@ fn got<A: Abi>(call: &Call<A>, result: c_int, place: *const A::Handle, uid: u64,
 
 /// `MPI_Comm_get_errhandler`, `MPI_Errhandler_get`.
 pub fn comm_get<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, place: *mut A::Handle) {
-    let uid = comms::find::<A>(comm).map_or(0, |c| c.errhandler_uid.get());
+    let uid = tables::comm::<A>(comm).map_or(0, |c| c.errhandler_uid.get());
     got(call, result, place, uid, ErrhandlerKind::COMM);
 }
 
 /// `MPI_Win_get_errhandler`.
 pub fn win_get<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle, place: *mut A::Handle) {
-    let uid = windows::find::<A>(win).map_or(0, |w| w.errhandler_uid.get());
+    let uid = tables::window::<A>(win).map_or(0, |w| w.errhandler_uid.get());
     got(call, result, place, uid, ErrhandlerKind::WINDOW);
 }
 
 /// `MPI_File_get_errhandler`.
 pub fn file_get<A: Abi>(call: &Call<A>, result: c_int, file: usize, place: *mut A::Handle) {
-    let uid = files::find(file).map_or(0, |f| f.errhandler_uid.get());
+    let uid = tables::file(file).map_or(0, |f| f.errhandler_uid.get());
     got(call, result, place, uid, ErrhandlerKind::FILE);
 }
 
 /// `MPI_Session_get_errhandler`.
 pub fn session_get<A: Abi>(call: &Call<A>, result: c_int, session: A::Handle, place: *mut A::Handle) {
-    let uid = sessions::find::<A>(session).map_or(0, |s| s.errhandler_uid.get());
+    let uid = tables::session::<A>(session).map_or(0, |s| s.errhandler_uid.get());
     got(call, result, place, uid, ErrhandlerKind::SESSION);
 }
 
@@ -157,25 +152,25 @@ fn attached<A: Abi>(
 
 /// `MPI_Comm_set_errhandler`, `MPI_Errhandler_set`.
 pub fn comm_set<A: Abi>(_: &Call<A>, result: c_int, comm: A::Handle, errhandler: A::Handle) {
-    let record = comms::find::<A>(comm).map(|c| (&c.head, &c.errhandler, &c.errhandler_uid));
+    let record = tables::comm::<A>(comm).map(|c| (&c.head, &c.errhandler, &c.errhandler_uid));
     attached::<A>(result, SectionKind::COMMS, record, errhandler);
 }
 
 /// `MPI_Win_set_errhandler`.
 pub fn win_set<A: Abi>(_: &Call<A>, result: c_int, win: A::Handle, errhandler: A::Handle) {
-    let record = windows::find::<A>(win).map(|w| (&w.head, &w.errhandler, &w.errhandler_uid));
+    let record = tables::window::<A>(win).map(|w| (&w.head, &w.errhandler, &w.errhandler_uid));
     attached::<A>(result, SectionKind::WINDOWS, record, errhandler);
 }
 
 /// `MPI_File_set_errhandler`.
 pub fn file_set<A: Abi>(_: &Call<A>, result: c_int, file: usize, errhandler: A::Handle) {
-    let record = files::find(file).map(|f| (&f.head, &f.errhandler, &f.errhandler_uid));
+    let record = tables::file(file).map(|f| (&f.head, &f.errhandler, &f.errhandler_uid));
     attached::<A>(result, SectionKind::FILES, record, errhandler);
 }
 
 /// `MPI_Session_set_errhandler`.
 pub fn session_set<A: Abi>(_: &Call<A>, result: c_int, session: A::Handle, errhandler: A::Handle) {
-    let record = sessions::find::<A>(session).map(|s| (&s.head, &s.errhandler, &s.errhandler_uid));
+    let record = tables::session::<A>(session).map(|s| (&s.head, &s.errhandler, &s.errhandler_uid));
     attached::<A>(result, SectionKind::SESSIONS, record, errhandler);
 }
 

@@ -1,18 +1,16 @@
 //! Files. Memory: 296 bytes, an index entry, the name, four kilobytes with the first collective call.
 
-use super::table::{Object, Table};
-use super::{Site, arena, comms, datatypes, facts, free, infos, new_handle, output, recorder, succeeded};
+use super::table::Object;
+use super::{Site, arena, comms, facts, free, infos, new_handle, output, recorder, succeeded};
 use crate::base::c_string;
 use crate::interpose::frame::Call;
+use crate::record::objects::tables::{self, FILES};
 use crate::record::traffic::history;
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::Writer;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{File, Head};
 use std::ffi::{c_char, c_int};
-
-/// All files.
-pub static FILES: Table<File> = Table::new(SectionKind::FILES, 16);
 
 impl Object for File {
     const HAS_SITES: bool = true;
@@ -29,15 +27,9 @@ impl Object for File {
     }
 }
 
-/// The record of a file.
-#[inline(always)]
-pub fn find(file: usize) -> Option<&'static File> {
-    FILES.find(file as u64)
-}
-
 /// The library said which number stands for a file in Fortran.
 pub fn numbered(file: usize, number: c_int) {
-    let Some(record) = recorder().and_then(|_| find(file)) else { return };
+    let Some(record) = recorder().and_then(|_| tables::file(file)) else { return };
     let number = number.cast_unsigned();
     if record.fortran_known.get() != 0 && record.fortran.get() == number {
         return;
@@ -60,7 +52,7 @@ pub fn open<A: Abi>(
     info: A::Handle,
     file: *mut usize,
 ) {
-    let parent = comms::find::<A>(comm);
+    let parent = tables::comm::<A>(comm);
     let identity = comms::next_name_on(parent, SectionKind::FILES);
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(raw) = new_handle(ObjectKind::FILE, file) else { return };
@@ -89,9 +81,9 @@ pub fn set_view<A: Abi>(
     info: A::Handle,
 ) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(record) = find(file) else { return };
+    let Some(record) = tables::file(file) else { return };
     let datarep = c_string::text(datarep, 256);
-    let uid = |datatype| datatypes::find::<A>(datatype).map_or(0, |d| d.head.uid.get());
+    let uid = |datatype| tables::datatype::<A>(datatype).map_or(0, |d| d.head.uid.get());
     record.head.seq.write(|| {
         record.disp.set(disp as u64);
         record.etype.set(etype.raw());
@@ -110,7 +102,7 @@ pub fn set_view<A: Abi>(
 /// `MPI_File_set_info`.
 pub fn set_info<A: Abi>(_: &Call<A>, result: c_int, file: usize, info: A::Handle) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(record) = find(file) else { return };
+    let Some(record) = tables::file(file) else { return };
     record.head.seq.write(|| {
         infos::given(writer, info.raw(), (&record.info, &record.info_uid), &record.hints);
     });
@@ -122,7 +114,7 @@ pub fn set_atomicity<A: Abi>(_: &Call<A>, result: c_int, file: usize, flag: c_in
     if succeeded::<A>(result).is_none() {
         return;
     }
-    if let Some(record) = find(file) {
+    if let Some(record) = tables::file(file) {
         record.head.seq.write(|| record.atomicity.set(u32::from(flag != 0)));
         facts::attached(SectionKind::FILES, &record.head);
     }

@@ -6,19 +6,17 @@
 //! Memory: 152 bytes, an index entry, and 8 bytes for each member unless they are those of the world or of the
 //! communicator.
 
-use super::table::{Object, Table};
-use super::{Site, arena, ask, comms, facts, files, free, new_handle, output, sessions, succeeded, windows};
+use super::table::Object;
+use super::{Site, arena, ask, comms, facts, free, new_handle, output, succeeded};
 use crate::base::c_string;
 use crate::interpose::frame::Call;
 use crate::interpose::real;
+use crate::record::objects::tables::{self, GROUPS};
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::layout::{SectionKind, Words};
 use mpiscope_image::objects::{Comm, Flag, Group, Head};
 use mpiscope_image::{W32, Writer};
 use std::ffi::{c_char, c_int};
-
-/// All groups.
-pub static GROUPS: Table<Group> = Table::new(SectionKind::GROUPS, 64);
 
 impl Object for Group {
     fn head(&self) -> &Head {
@@ -33,12 +31,6 @@ impl Object for Group {
     fn handles(&self) -> Option<&W32> {
         Some(&self.handles)
     }
-}
-
-/// The record of a group.
-#[inline(always)]
-pub fn find<A: Abi>(group: A::Handle) -> Option<&'static Group> {
-    GROUPS.find(group.raw())
 }
 
 /// Enters a predefined group: `MPI_GROUP_EMPTY`.
@@ -124,13 +116,13 @@ fn of_comm<A: Abi>(
 /// `MPI_Comm_group`.
 pub fn comm_group<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, place: *mut A::Handle) {
     let part = |comm: &'static Comm| (comm.rank.get(), comm.size.get(), &comm.members);
-    of_comm(call, result, place, comms::find::<A>(comm), part);
+    of_comm(call, result, place, tables::comm::<A>(comm), part);
 }
 
 /// `MPI_Comm_remote_group`.
 pub fn comm_remote_group<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, place: *mut A::Handle) {
     let part = |comm: &'static Comm| (u32::MAX, comm.remote_size.get(), &comm.remote);
-    of_comm(call, result, place, comms::find::<A>(comm), part);
+    of_comm(call, result, place, tables::comm::<A>(comm), part);
 }
 
 /// Of what is not known nothing is entered: a library may make a group of something that is none, and crash when it is asked who
@@ -144,12 +136,12 @@ fn from<A: Abi>(call: &Call<A>, result: c_int, place: *const A::Handle, parent: 
 
 /// `MPI_Win_get_group`.
 pub fn win_group<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle, place: *mut A::Handle) {
-    from(call, result, place, windows::find::<A>(win).map(|w| &w.head));
+    from(call, result, place, tables::window::<A>(win).map(|w| &w.head));
 }
 
 /// `MPI_File_get_group`.
 pub fn file_group<A: Abi>(call: &Call<A>, result: c_int, file: usize, place: *mut A::Handle) {
-    from(call, result, place, files::find(file).map(|f| &f.head));
+    from(call, result, place, tables::file(file).map(|f| &f.head));
 }
 
 /// `MPI_Group_from_session_pset`.
@@ -160,7 +152,7 @@ pub fn from_pset<A: Abi>(
     name: *const c_char,
     place: *mut A::Handle,
 ) {
-    let Some(parent) = sessions::find::<A>(session) else { return };
+    let Some(parent) = tables::session::<A>(session) else { return };
     let name = c_string::text(name, 1024);
     let Some((writer, group)) = fresh::<A>(result, place) else { return };
     let known = Known::ask::<A>(group);
@@ -179,7 +171,7 @@ pub fn part<A: Abi>(
     _: *const c_int,
     place: *mut A::Handle,
 ) {
-    from(call, result, place, find::<A>(group).map(|g| &g.head));
+    from(call, result, place, tables::group::<A>(group).map(|g| &g.head));
 }
 
 /// `MPI_Group_union`, `MPI_Group_intersection`, `MPI_Group_difference`.
@@ -190,7 +182,7 @@ pub fn of_two<A: Abi>(
     second: A::Handle,
     place: *mut A::Handle,
 ) {
-    let (Some(parent), Some(other)) = (find::<A>(first), find::<A>(second)) else { return };
+    let (Some(parent), Some(other)) = (tables::group::<A>(first), tables::group::<A>(second)) else { return };
     let (parent, other) = (parent.head.uid.get(), other.head.uid.get());
     let Some((writer, group)) = fresh::<A>(result, place) else { return };
     let known = Known::ask::<A>(group);

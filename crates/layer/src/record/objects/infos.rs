@@ -5,18 +5,17 @@
 //!
 //! Memory: 144 bytes, an index entry, and the pairs.
 
-use super::table::{Object, Table};
-use super::{Site, arena, ask, comms, facts, files, free, new_handle, output, sessions, succeeded, windows};
+use super::table::Object;
+use super::{Site, arena, ask, comms, facts, free, new_handle, output, succeeded};
 use crate::base::c_string;
 use crate::interpose::frame::Call;
+use crate::record::objects::tables::{self, INFOS};
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::layout::{Loss, SectionKind, Text};
 use mpiscope_image::objects::{Flag, Head, Info, pairs};
 use mpiscope_image::{W64, Writer};
 use std::ffi::{c_char, c_int};
 
-/// All infos.
-pub static INFOS: Table<Info> = Table::new(SectionKind::INFOS, 32);
 /// Most bytes of the pairs of one info.
 const MOST: usize = 1 << 16;
 /// Longest value that is looked at.
@@ -201,22 +200,22 @@ pub fn hardware<A: Abi>(call: &Call<A>, result: c_int, info: *mut A::Handle) {
 
 /// `MPI_Comm_get_info`.
 pub fn comm_get<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, info: *mut A::Handle) {
-    got(call, result, info, comms::find::<A>(comm).map_or(0, |c| c.head.uid.get()));
+    got(call, result, info, tables::comm::<A>(comm).map_or(0, |c| c.head.uid.get()));
 }
 
 /// `MPI_Win_get_info`.
 pub fn win_get<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle, info: *mut A::Handle) {
-    got(call, result, info, windows::find::<A>(win).map_or(0, |w| w.head.uid.get()));
+    got(call, result, info, tables::window::<A>(win).map_or(0, |w| w.head.uid.get()));
 }
 
 /// `MPI_File_get_info`.
 pub fn file_get<A: Abi>(call: &Call<A>, result: c_int, file: usize, info: *mut A::Handle) {
-    got(call, result, info, files::find(file).map_or(0, |f| f.head.uid.get()));
+    got(call, result, info, tables::file(file).map_or(0, |f| f.head.uid.get()));
 }
 
 /// `MPI_Session_get_info`.
 pub fn session_get<A: Abi>(call: &Call<A>, result: c_int, session: A::Handle, info: *mut A::Handle) {
-    got(call, result, info, sessions::find::<A>(session).map_or(0, |s| s.head.uid.get()));
+    got(call, result, info, tables::session::<A>(session).map_or(0, |s| s.head.uid.get()));
 }
 
 /// `MPI_Session_get_pset_info`.

@@ -4,6 +4,7 @@
 //! | module | has |
 //! | --- | --- |
 //! | [`table`], [`index`] | handle to record, life of a record, tombstones |
+//! | [`tables`] | the table of each kind |
 //! | [`arena`] | arrays and names that records refer to |
 //! | [`facts`] | the one place that every change of an object goes through |
 //! | [`comms`] … | the hooks of a kind |
@@ -24,6 +25,7 @@ pub mod facts;
 pub mod files;
 pub mod free;
 pub mod groups;
+pub mod handle_changes;
 pub mod hash;
 pub mod index;
 pub mod infos;
@@ -35,13 +37,13 @@ pub mod pin;
 pub mod predefined;
 pub mod sessions;
 pub mod table;
+pub mod tables;
 pub mod windows;
 
 use crate::base::{image, settings};
 use crate::interpose::frame::{Call, handle_word};
 use crate::interpose::real;
 use crate::record::fortran_call_site;
-use crate::record::{call_path, python_call_site, sites, trace};
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::Writer;
 use mpiscope_image::layout::Recording;
@@ -119,32 +121,12 @@ pub fn new_handle<H: Handle>(kind: ObjectKind, place: *const H) -> Option<u64> {
     output(place).filter(|raw| !is_null(kind, *raw))
 }
 
-/// The process can communicate: enters what is there from the beginning.
-pub fn initialized<A: Abi>() {
-    if let Some(writer) = recorder() {
-        comms::initialized::<A>(writer);
-        predefined::enter::<A>(writer);
-    }
-}
-
-/// Learns the null handles and where bindings of other languages lie, and reads the settings. Called when the library was found.
-pub fn start<A: Abi>() {
+/// Asks the library for its null handles. Called when it was found.
+pub fn learn_null_handles<A: Abi>() {
     let names = ObjectKind::ALL.iter().filter_map(|kind| Some((*kind, kind.null()?)));
     for (kind, name) in names {
         if let (Some(null), Some(raw)) = (NULLS.get(usize::from(kind.0)), real::predefined_raw::<A>(name)) {
             null.store(raw, Ordering::Relaxed);
         }
     }
-    fortran_call_site::bindings::start();
-    python_call_site::start();
-    call_path::start();
-    sites::start();
-    trace::start();
-    datatypes::built_in::start::<A>();
-    lock::start();
-    windows::start::<A>();
-    if let Some(count) = settings::number(c"MPISCOPE_TOMBSTONES") {
-        table::keep_tombstones(count);
-    }
-    comms::start::<A>();
 }

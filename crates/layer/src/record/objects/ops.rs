@@ -1,18 +1,16 @@
 //! Reduction operations. Memory: 120 bytes and an index entry.
 
-use super::table::{Object, Table};
+use super::table::Object;
 use super::{Site, arena, facts, free, language, new_handle, output, succeeded};
 use crate::interpose::callbacks::target;
 use crate::interpose::frame::Call;
+use crate::record::objects::tables::OPS;
 use mpi_abi::{Abi, ObjectKind};
 use mpiscope_image::Writer;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Flag, Head, Op};
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// All operations.
-pub static OPS: Table<Op> = Table::new(SectionKind::OPS, 32);
 
 impl Object for Op {
     fn head(&self) -> &Head {

@@ -4,8 +4,8 @@
 //! call a function on every processor.
 #![allow(unsafe_code)]
 
-use super::{attributes, comms, datatypes, errhandlers, files, groups, infos, ops, sessions, windows};
 use crate::base::image;
+use crate::record::objects::tables;
 use mpiscope_image::layout::SectionKind;
 use std::ffi::c_int;
 
@@ -29,17 +29,17 @@ pub extern "C" fn mpiscope_release(kind: c_int, handle: u64) -> c_int {
 fn change(kind: c_int, handle: u64, pinned: bool) -> c_int {
     let Some(writer) = image::writer() else { return 2 };
     let done = match SectionKind(kind.unsigned_abs()) {
-        SectionKind::COMMS => comms::COMMS.pin(writer, handle, pinned),
-        SectionKind::GROUPS => groups::GROUPS.pin(writer, handle, pinned),
-        SectionKind::DATATYPES => datatypes::DATATYPES.pin(writer, handle, pinned),
-        SectionKind::OPS => ops::OPS.pin(writer, handle, pinned),
-        SectionKind::ERRHANDLERS => errhandlers::ERRHANDLERS.pin(writer, handle, pinned),
-        SectionKind::INFOS => infos::INFOS.pin(writer, handle, pinned),
-        SectionKind::FILES => files::FILES.pin(writer, handle, pinned),
-        SectionKind::WINDOWS => windows::WINDOWS.pin(writer, handle, pinned),
-        SectionKind::SESSIONS => sessions::SESSIONS.pin(writer, handle, pinned),
-        SectionKind::KEYVALS => attributes::KEYVALS.pin(writer, handle, pinned),
-        SectionKind::ATTRIBUTES => attributes::ATTRIBUTES.pin(writer, handle, pinned),
+        SectionKind::COMMS => tables::COMMS.pin(writer, handle, pinned),
+        SectionKind::GROUPS => tables::GROUPS.pin(writer, handle, pinned),
+        SectionKind::DATATYPES => tables::DATATYPES.pin(writer, handle, pinned),
+        SectionKind::OPS => tables::OPS.pin(writer, handle, pinned),
+        SectionKind::ERRHANDLERS => tables::ERRHANDLERS.pin(writer, handle, pinned),
+        SectionKind::INFOS => tables::INFOS.pin(writer, handle, pinned),
+        SectionKind::FILES => tables::FILES.pin(writer, handle, pinned),
+        SectionKind::WINDOWS => tables::WINDOWS.pin(writer, handle, pinned),
+        SectionKind::SESSIONS => tables::SESSIONS.pin(writer, handle, pinned),
+        SectionKind::KEYVALS => tables::KEYVALS.pin(writer, handle, pinned),
+        SectionKind::ATTRIBUTES => tables::ATTRIBUTES.pin(writer, handle, pinned),
         _ => return 2,
     };
     match done {

@@ -1,16 +1,14 @@
 //! Sessions. Memory: 128 bytes and an index entry.
 
-use super::table::{Object, Table};
+use super::table::Object;
 use super::{Site, arena, errhandlers, facts, free, infos, new_handle, output, succeeded};
 use crate::interpose::frame::Call;
+use crate::record::objects::tables::SESSIONS;
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::Writer;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Head, Session};
 use std::ffi::c_int;
-
-/// All sessions.
-pub static SESSIONS: Table<Session> = Table::new(SectionKind::SESSIONS, 4);
 
 impl Object for Session {
     fn head(&self) -> &Head {
@@ -20,12 +18,6 @@ impl Object for Session {
     fn scrap(&'static self, writer: &'static Writer, _: &mut dyn FnMut(&'static Self)) {
         arena::release_text(writer, &self.hints);
     }
-}
-
-/// The record of a session.
-#[inline(always)]
-pub fn find<A: Abi>(session: A::Handle) -> Option<&'static Session> {
-    SESSIONS.find(session.raw())
 }
 
 /// Any session that is open.

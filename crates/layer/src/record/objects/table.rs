@@ -32,7 +32,7 @@
 
 use super::Site;
 use crate::interpose::arch;
-use crate::record::sites;
+use crate::record::objects::handle_changes;
 use mpiscope_image::layout::{Loss, SectionKind};
 use mpiscope_image::objects::{Flag, Head, Life, uid};
 use mpiscope_image::{Record, W32, W64, Writer};
@@ -265,7 +265,7 @@ impl<T: Object> Table<T> {
         let Some(former) = self.slots().and_then(|slots| slots.put(handle, record)) else { return };
         // Somebody is inside the call that frees it and will retire it. Otherwise its end was not seen.
         if T::HAS_SITES {
-            sites::handle_gone();
+            handle_changes::note();
         }
         if former.head().life.get() == Life::LIVE.0 {
             self.bury(writer, locked, former, Site { function: 0, ..site });
@@ -359,7 +359,7 @@ impl<T: Object> Table<T> {
             return;
         }
         if T::HAS_SITES {
-            sites::handle_gone();
+            handle_changes::note();
         }
         let handle = record.head().handle.get();
         if let Some(slots) = self.slots() {

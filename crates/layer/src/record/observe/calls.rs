@@ -10,7 +10,8 @@ use crate::events::{self, Event};
 use crate::interpose::frame::{Call, LookUp, OpenedLookUp};
 use crate::interpose::real;
 use crate::interpose::tls::Tls;
-use crate::record::objects::{files, table::Object, windows};
+use crate::record::objects::table::Object;
+use crate::record::objects::tables;
 use crate::record::sites;
 use crate::record::traffic::faults;
 use mpi_abi::{Abi, FunctionId, Moves, f};
@@ -200,7 +201,7 @@ fn about_subject<A: Abi>(call: &Call<A>, bytes: u64) {
     let noted = &call.thread().call;
     match function.properties().moves {
         Moves::READ => {
-            if let Some(file) = files::FILES.find(noted.object.get()) {
+            if let Some(file) = tables::FILES.find(noted.object.get()) {
                 let object = file.head().uid.get();
                 events::raise(object, at, || FileRead {
                     function: number(function),
@@ -211,7 +212,7 @@ fn about_subject<A: Abi>(call: &Call<A>, bytes: u64) {
             }
         }
         Moves::WRITE => {
-            if let Some(file) = files::FILES.find(noted.object.get()) {
+            if let Some(file) = tables::FILES.find(noted.object.get()) {
                 let object = file.head().uid.get();
                 events::raise(object, at, || FileWritten {
                     function: number(function),
@@ -222,7 +223,7 @@ fn about_subject<A: Abi>(call: &Call<A>, bytes: u64) {
             }
         }
         Moves::PUT | Moves::GET | Moves::FETCH => {
-            if let Some(win) = windows::WINDOWS.find(noted.object.get()) {
+            if let Some(win) = tables::WINDOWS.find(noted.object.get()) {
                 let object = win.head().uid.get();
                 events::raise(object, at, || RmaOperation {
                     function: number(function),

@@ -10,7 +10,7 @@ use crate::events::types::{
 use crate::events::{self, Received, Sides};
 use crate::interpose::resolver;
 use crate::record::objects::arena;
-use crate::record::objects::comms::COMMS;
+use crate::record::objects::tables::COMMS;
 use crate::record::traffic::facts::{Envelope, Operation};
 use mpi_abi::{AbiKind, FunctionId, Role};
 use mpiscope_image::derive::members;

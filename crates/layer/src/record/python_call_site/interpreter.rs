@@ -4,8 +4,8 @@
 use super::memory::OwnMemory;
 use crate::base::{clock, image};
 use crate::interpose::tls::Tls;
+use crate::record::local;
 use crate::record::modules;
-use crate::record::threads;
 use mpi_abi::binding;
 use mpiscope_python_frames::layout::Identity;
 use mpiscope_python_frames::{Frames, Layout, Memory, minor};
@@ -106,7 +106,7 @@ pub fn of_thread(tls: &Tls) -> Option<(OwnMemory, Frames)> {
         return None;
     }
     let frames = Frames { layout: interpreter.layout, state };
-    let local = threads::local(tls);
+    let local = local::of(tls);
     if local.is_some_and(|local| local.python.get() == state) {
         return Some((OwnMemory { trusted: true }, frames));
     }

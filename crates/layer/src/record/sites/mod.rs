@@ -2,26 +2,28 @@
 //!
 //! A call is counted when its frame is closed, for the place and the object that it was made with. A thread finds the record by
 //! its own [`index`]: nothing is shared, locked or asked of the library. The object is known by its handle, which may come to
-//! mean another one: whenever an object is freed, [`handle_gone`] has the threads look their places up again, by what does not
+//! mean another one: whenever an object is freed ([`handle_changes`]), the threads look their places up again, by what does not
 //! change.
 //!
 //! What a request moved counts for the place that started it, when it is known.
 #![allow(unsafe_code)]
 
-mod index;
+pub mod index;
 mod starts;
 
 use crate::base::{image, settings};
 use crate::interpose::frame::{self, LookUp};
 use crate::interpose::tls::Tls;
 use crate::record::fortran_call_site::{self, bindings};
+use crate::record::local::{self, Local};
 use crate::record::objects::lock::Guarded;
-use crate::record::objects::{comms, files, table::Object, windows};
-use crate::record::{threads, trace};
+use crate::record::objects::tables;
+use crate::record::objects::{handle_changes, table::Object};
+use crate::record::trace;
 use mpi_abi::{FunctionId, ObjectKind};
 use mpiscope_image::layout::{Loss, MAX_FUNCTIONS, SectionKind, Thread};
 use mpiscope_image::sites::{SEVERAL, Site, duration_class};
-use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 pub use index::Index;
 use index::{Near, Place};
@@ -33,8 +35,6 @@ const DEFAULT: usize = 10_000;
 const FIRST: usize = 64;
 /// How many more records may be made.
 static LEFT: AtomicUsize = AtomicUsize::new(0);
-/// Changes whenever a handle may mean another object than before.
-static HANDLES: AtomicU64 = AtomicU64::new(0);
 /// Kind of the object that makes places of a function differ, plus one; zero for none.
 static OBJECTS: [AtomicU8; MAX_FUNCTIONS] = [const { AtomicU8::new(0) }; MAX_FUNCTIONS];
 /// Indices of threads that have ended, with the number of the record that both belong to.
@@ -50,12 +50,6 @@ pub fn start() {
         }
     }
     LEFT.store(settings::number(c"MPISCOPE_SITES").unwrap_or(DEFAULT), Ordering::Relaxed);
-}
-
-/// An object was freed: its handle may be given to another one.
-#[inline(always)]
-pub fn handle_gone() {
-    HANDLES.fetch_add(1, Ordering::Relaxed);
 }
 
 /// The index of a thread that has just got this record: of the former thread with it, else a new one.
@@ -124,9 +118,9 @@ pub extern "C" fn count_look_up_rarely(tls: &'static Tls, function: FunctionId, 
 /// The record of a place, if it is near and no Fortran binding can be what made the call.
 #[inline(always)]
 fn near(tls: &'static Tls, place: &Place) -> Option<(&'static Site, &'static Near)> {
-    let local = threads::local(tls)?;
+    let local = local::of(tls)?;
     let index = local.sites.get().filter(|_| !bindings::exist())?;
-    if local.handles.get() == HANDLES.load(Ordering::Relaxed) { index.near(place) } else { None }
+    if local.handles.get() == handle_changes::count() { index.near(place) } else { None }
 }
 
 /// The record of the place in the program behind `place`, which may be one in a Fortran binding.
@@ -260,9 +254,9 @@ fn kind_of(function: FunctionId) -> u8 {
 
 #[inline(always)]
 fn find(tls: &'static Tls, place: Place) -> Option<&'static Site> {
-    let local = threads::local(tls)?;
+    let local = local::of(tls)?;
     let index = local.sites.get()?;
-    if local.handles.get() == HANDLES.load(Ordering::Relaxed)
+    if local.handles.get() == handle_changes::count()
         && let Some((site, _)) = index.near(&place)
     {
         return Some(site);
@@ -275,17 +269,17 @@ fn find(tls: &'static Tls, place: Place) -> Option<&'static Site> {
 #[inline(never)]
 fn find_again(
     tls: &'static Tls,
-    local: &threads::Local,
+    local: &Local,
     index: &'static Index,
     place: &Place,
 ) -> Option<&'static Site> {
-    let handles = HANDLES.load(Ordering::Relaxed);
+    let handles = handle_changes::count();
     if local.handles.replace(handles) != handles {
         index.forget();
     }
     let object = index.told_apart(place, uid_of(place));
     let site = index.far(place, object).or_else(|| {
-        let site = make(threads::index(tls), place, object)?;
+        let site = make(local::index(tls), place, object)?;
         index.know(place, object, site);
         Some(site)
     })?;
@@ -297,9 +291,9 @@ fn find_again(
 fn uid_of(place: &Place) -> u64 {
     let uid = |head: Option<&mpiscope_image::objects::Head>| head.map_or(0, |head| head.uid.get());
     match ObjectKind(kind_of(place.function).wrapping_sub(1)) {
-        ObjectKind::COMM => uid(comms::COMMS.find(place.handle).map(Object::head)),
-        ObjectKind::WIN => uid(windows::WINDOWS.find(place.handle).map(Object::head)),
-        ObjectKind::FILE => uid(files::FILES.find(place.handle).map(Object::head)),
+        ObjectKind::COMM => uid(tables::COMMS.find(place.handle).map(Object::head)),
+        ObjectKind::WIN => uid(tables::WINDOWS.find(place.handle).map(Object::head)),
+        ObjectKind::FILE => uid(tables::FILES.find(place.handle).map(Object::head)),
         _ => 0,
     }
 }

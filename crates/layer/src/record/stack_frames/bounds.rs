@@ -1,7 +1,7 @@
 //! Where the stack of a thread ends.
 
 use crate::interpose::tls::Tls;
-use crate::record::threads;
+use crate::record::local;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr::null_mut;
@@ -9,7 +9,7 @@ use std::ptr::null_mut;
 /// The end of the stack on which a thread is, `stack` being its stack pointer; nothing while it runs on another one, as coroutines do.
 #[inline]
 pub fn end(tls: &Tls, stack: u64) -> Option<u64> {
-    let bounds = match threads::local(tls) {
+    let bounds = match local::of(tls) {
         Some(local) if local.stack.get().1 != 0 => local.stack.get(),
         local => {
             let bounds = ask();

@@ -13,7 +13,7 @@ use super::requests::{self, New};
 use super::scratch::{self, Scratch};
 use super::state::{self, Held, State, Step, hold};
 use crate::interpose::frame::Call;
-use crate::record::objects::comms::COMMS;
+use crate::record::objects::tables::COMMS;
 use crate::record::observe::{self, Collective};
 use mpi_abi::{Abi, FunctionId, Handle};
 use mpiscope_image::layout::Thread;

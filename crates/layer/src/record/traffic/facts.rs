@@ -3,9 +3,9 @@
 //! All hooks of this module come through here, with the state held: here counters, histograms and the ledger
 //! are written, and from here events are raised.
 
+use super::channel::Channel;
 use super::ledger::{self, Data, Line};
 use super::levels::{self, Level};
-use super::lines::Channel;
 use super::orphans;
 use super::peers::peer;
 use super::polling;
@@ -15,7 +15,7 @@ use crate::events;
 use crate::events::types::WatermarkPassed;
 use crate::interpose::frame::Call;
 use crate::record::fortran_call_site;
-use crate::record::objects::comms::COMMS;
+use crate::record::objects::tables::COMMS;
 use crate::record::observe::{self, Collective};
 use mpi_abi::{Abi, FunctionId};
 use mpiscope_image::W64;

@@ -4,14 +4,15 @@
 //! none. When the record of the communicator is used again, the ring is kept for another one. Windows and files get theirs with the
 //! first collective call on them. There are at most [`MOST`] rings; what comes beyond them has no history.
 
-use super::lines::{self, Channel};
+use super::channel::Channel;
+use super::lines;
 use super::polling;
 use super::state::State;
 use crate::interpose::frame::Call;
 use crate::record::fortran_call_site;
-use crate::record::objects::comms::COMMS;
 use crate::record::objects::datatypes;
 use crate::record::objects::lock::Guarded;
+use crate::record::objects::tables::COMMS;
 use mpi_abi::{Abi, FunctionId, Handle, Moves, f};
 use mpiscope_image::history::{Entered, RING, SIZE_UNKNOWN};
 use mpiscope_image::layout::SectionKind;

@@ -5,6 +5,7 @@ use super::probed::Probe;
 use super::state::State;
 use crate::base::settings;
 use crate::record::objects::datatypes;
+use crate::record::objects::tables;
 use crate::record::trace;
 use mpi_abi::Abi;
 use mpiscope_image::W64;
@@ -138,7 +139,7 @@ impl Ring {
                 .flags
                 .set(line.flags | if line.probed.is_some() { EntryFlag::WAITED_IN_PROBE.0 } else { 0 });
             let (from, count, datatype) = (line.data.from, line.data.count, line.data.datatype);
-            let signed = datatypes::DATATYPES.find(datatype);
+            let signed = tables::DATATYPES.find(datatype);
             entry.from.set(from);
             entry.count.set(count);
             entry.datatype.set(datatype);

@@ -1,4 +1,5 @@
 //! Communicators as the hooks of messages need them: a few words, found by handle in a nanosecond.
+use super::channel::Channel;
 use super::state::State;
 use super::{history, peers};
 use mpi_abi::{Abi, Handle};
@@ -25,19 +26,6 @@ struct Line {
     comm: Cell<Option<&'static Comm>>,
     peers: Cell<u64>,
     history: Cell<u64>,
-}
-
-/// What a message needs to know of its communicator. All zero: nothing is known of it.
-#[derive(Clone, Copy, Default)]
-pub struct Channel {
-    /// See `Head::uid`.
-    pub uid: u64,
-    /// See `Head::identity`.
-    pub identity: u64,
-    /// Where its [`Peer`] records begin, from the start of the image; zero for none.
-    pub peers: u64,
-    /// The record.
-    pub comm: Option<&'static Comm>,
 }
 
 /// Looks a communicator up, for a message: with room for what is counted of its peers.

@@ -31,6 +31,7 @@
 //! ([`state::reconsider`]), and the hooks that cost most are compiled once more for it ([`state::with`]).
 
 pub mod blocking;
+pub mod channel;
 pub mod collectives;
 pub mod completion;
 pub mod facts;
@@ -48,6 +49,7 @@ pub mod probes;
 pub mod recent;
 pub mod requests;
 pub mod scratch;
+pub mod scratch_memory;
 pub mod state;
 pub mod status;
 pub mod table;

@@ -92,7 +92,7 @@ fn place(held: &State, index: u64) -> Option<u64> {
     held.writer.record::<Peer>(SectionKind::PEERS, index).map(|first| held.writer.offset_of(first))
 }
 
-/// The record of one rank. `peers` is [`Channel::peers`](super::lines::Channel::peers); nothing for `MPI_PROC_NULL` and the like.
+/// The record of one rank. `peers` is [`Channel::peers`](super::channel::Channel::peers); nothing for `MPI_PROC_NULL` and the like.
 #[inline(always)]
 pub fn peer(held: &State, peers: u64, rank: i32) -> Option<&'static Peer> {
     if peers == 0 {

@@ -11,8 +11,7 @@ use mpi_abi::{Abi, f};
 use mpiscope_image::traffic::Traffic;
 use std::ffi::{c_int, c_void};
 
-/// Large enough and aligned for the status of every ABI.
-pub type Memory = [u64; 6];
+pub use super::scratch_memory::StatusMemory as Memory;
 
 /// Words of 32 bits in the largest status.
 const WORDS: usize = 8;

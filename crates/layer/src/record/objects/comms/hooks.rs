@@ -2,12 +2,13 @@
 #![allow(unsafe_code)]
 
 use super::members::{Members, common_name, distinction};
-use super::{COMMS, Origin, PARENTS_NAME, enter, enter_copy, find, name_by_key, next_name, topology};
+use super::{Origin, PARENTS_NAME, enter, enter_copy, name_by_key, next_name, topology};
 use crate::base::c_string;
 use crate::interpose::frame::Call;
 use crate::interpose::real;
+use crate::record::objects::tables::{self, COMMS};
 use crate::record::objects::{
-    Site, attributes, errhandlers, facts, free, groups, hash, infos, new_handle, output, recorder, succeeded,
+    Site, attributes, errhandlers, facts, free, hash, infos, new_handle, output, recorder, succeeded,
 };
 use crate::record::process;
 use mpi_abi::{Abi, Handle, ObjectKind};
@@ -25,7 +26,7 @@ fn made<A: Abi>(place: *const A::Handle) -> Option<A::Handle> {
 /// `MPI_Comm_dup`.
 pub fn dup<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, new: *mut A::Handle) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let parent = find::<A>(comm);
+    let parent = tables::comm::<A>(comm);
     let name = next_name(call, parent);
     copied(writer, call, parent, name, new);
 }
@@ -66,7 +67,7 @@ pub fn dup_with_info<A: Abi>(
     new: *mut A::Handle,
 ) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let parent = find::<A>(comm);
+    let parent = tables::comm::<A>(comm);
     let name = next_name(call, parent);
     if let Some(record) = copied(writer, call, parent, name, new) {
         given_info(record, info.raw());
@@ -138,7 +139,7 @@ fn derived<A: Abi>(
 ) -> Option<&'static Comm> {
     let writer = succeeded::<A>(result)?;
     let from = parent;
-    let parent = find::<A>(parent);
+    let parent = tables::comm::<A>(parent);
     // Also counted by those who get no communicator.
     let name = next_name(call, parent);
     let handle = made::<A>(new)?;
@@ -162,14 +163,14 @@ pub fn create<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, group: A::
         derived(call, result, comm, 0, new);
     } else {
         // Its members count it all the same.
-        next_name(call, find::<A>(comm));
+        next_name(call, tables::comm::<A>(comm));
     }
 }
 
 /// Whether this is a group. Of what is made of something else nothing is entered: a library may make a communicator of what is no
 /// group, and crash when it is asked who is in it.
 fn is_group<A: Abi>(group: A::Handle) -> bool {
-    groups::find::<A>(group).is_some()
+    tables::group::<A>(group).is_some()
 }
 
 /// `MPI_Comm_split`.
@@ -202,7 +203,7 @@ pub fn split_type<A: Abi>(
 /// `MPI_Intercomm_merge`.
 pub fn merge<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, _: c_int, new: *mut A::Handle) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let parent = find::<A>(comm);
+    let parent = tables::comm::<A>(comm);
     let name = next_name(call, parent);
     if let Some(handle) = made::<A>(new) {
         enter::<A>(writer, Site::of(call), handle, &Origin::of(parent), |_| name);
@@ -240,7 +241,7 @@ pub fn create_group<A: Abi>(
 ) {
     let Some(writer) = succeeded::<A>(result).filter(|_| is_group::<A>(group)) else { return };
     let Some(handle) = made::<A>(new) else { return };
-    let parent = find::<A>(comm);
+    let parent = tables::comm::<A>(comm);
     let origin = Origin { colour: tag, ..Origin::of(parent) };
     enter::<A>(writer, Site::of(call), handle, &origin, |members| {
         let Some(parent) = parent.filter(|parent| parent.head.identity.get() != 0) else { return 0 };
@@ -313,7 +314,7 @@ pub fn intercomm_create<A: Abi>(
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(handle) = made::<A>(new) else { return };
     // The peer communicator counts at the leader only.
-    let origin = Origin { parent: find::<A>(local), other: find::<A>(peer), colour: tag };
+    let origin = Origin { parent: tables::comm::<A>(local), other: tables::comm::<A>(peer), colour: tag };
     enter::<A>(writer, Site::of(call), handle, &origin, |members| {
         let function = u64::from(call.function().0);
         members
@@ -338,7 +339,7 @@ pub fn intercomm_create_from_groups<A: Abi>(
 /// another world.
 pub fn connect<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, new: *mut A::Handle) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let parent = find::<A>(comm);
+    let parent = tables::comm::<A>(comm);
     let name = next_name(call, parent);
     let Some(handle) = made::<A>(new) else { return };
     enter::<A>(writer, Site::of(call), handle, &Origin::of(parent), |_| name);
@@ -358,7 +359,7 @@ pub fn join<A: Abi>(call: &Call<A>, result: c_int, _: c_int, new: *mut A::Handle
 pub fn get_parent<A: Abi>(call: &Call<A>, result: c_int, parent: *mut A::Handle) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(handle) = made::<A>(parent) else { return };
-    if find::<A>(handle).is_none() {
+    if tables::comm::<A>(handle).is_none() {
         let theirs = PARENTS_NAME.load(Ordering::Relaxed);
         let name = if theirs != 0 { theirs } else { hash::mix(world_name(), 3) };
         enter::<A>(writer, Site::of(call), handle, &Origin::of(None), |_| name);
@@ -382,7 +383,7 @@ pub fn set_name<A: Abi>(_: &Call<A>, result: c_int, comm: A::Handle, name: *cons
     if succeeded::<A>(result).is_none() {
         return;
     }
-    let Some(record) = find::<A>(comm) else { return };
+    let Some(record) = tables::comm::<A>(comm) else { return };
     let name = Chars::new(c_string::text(name, 128).as_bytes());
     record.head.seq.write(|| record.name.set(&name));
     facts::named(SectionKind::COMMS, &record.head);
@@ -393,7 +394,7 @@ pub fn set_info<A: Abi>(_: &Call<A>, result: c_int, comm: A::Handle, info: A::Ha
     if succeeded::<A>(result).is_none() {
         return;
     }
-    let Some(record) = find::<A>(comm) else { return };
+    let Some(record) = tables::comm::<A>(comm) else { return };
     given_info(record, info.raw());
     facts::attached(SectionKind::COMMS, &record.head);
 }

@@ -34,11 +34,12 @@ mod topology;
 pub use hooks::*;
 pub use members::{store_ranks, world_ranks};
 
-use super::table::{Object, Table};
+use super::table::Object;
 use super::{Site, arena, facts, hash};
 use crate::base::c_string;
 use crate::interpose::frame::Call;
 use crate::interpose::real;
+use crate::record::objects::tables::{self, COMMS};
 use crate::record::process;
 use crate::record::traffic::{history, peers};
 use members::Members;
@@ -50,8 +51,6 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// All communicators.
-pub static COMMS: Table<Comm> = Table::new(SectionKind::COMMS, 64);
 /// Whether `MPI_COMM_WORLD` may be used: a program of sessions only may not have it.
 static WORLD_IS_THERE: AtomicBool = AtomicBool::new(false);
 /// How many ranks the world has.
@@ -76,12 +75,12 @@ impl Object for Comm {
 
 /// What this process's side calls a communicator; zero for nothing.
 pub fn name_of<A: Abi>(comm: A::Handle) -> u64 {
-    find::<A>(comm).map_or(0, |comm| comm.head.identity.get())
+    tables::comm::<A>(comm).map_or(0, |comm| comm.head.identity.get())
 }
 
 /// The name of the other side becomes ours, if there is one. Only before the program has used the communicator.
 pub fn rename<A: Abi>(comm: A::Handle, name: u64) {
-    if let Some(comm) = find::<A>(comm).filter(|_| name != 0) {
+    if let Some(comm) = tables::comm::<A>(comm).filter(|_| name != 0) {
         comm.head.seq.write(|| comm.head.identity.set(name));
     }
 }
@@ -96,7 +95,7 @@ pub fn parents_call_it(name: u64) {
 
 /// Whether all members are known to be of this process's world.
 pub fn is_of_this_world<A: Abi>(comm: A::Handle) -> bool {
-    find::<A>(comm).zip(super::recorder()).is_some_and(|(comm, writer)| {
+    tables::comm::<A>(comm).zip(super::recorder()).is_some_and(|(comm, writer)| {
         let inter = comm.head.flags.get() & Flag::INTER.0 != 0;
         !inter && !members::reaches_beyond(writer, comm)
     })
@@ -107,31 +106,25 @@ pub fn world_is_there() -> bool {
     WORLD_IS_THERE.load(Ordering::Relaxed)
 }
 
-/// The record of a communicator: no lock, no allocation, about 2 ns.
-#[inline(always)]
-pub fn find<A: Abi>(comm: A::Handle) -> Option<&'static Comm> {
-    COMMS.find(comm.raw())
-}
-
 /// The same; a communicator whose making was not seen is looked up in the library and entered. Only for handles that are known to
 /// be communicators: a library may crash when it is asked about what is none.
 #[inline]
 pub fn find_or_adopt<A: Abi>(comm: A::Handle) -> Option<&'static Comm> {
-    find::<A>(comm).or_else(|| adopt::<A>(comm))
+    tables::comm::<A>(comm).or_else(|| adopt::<A>(comm))
 }
 
 /// The same for what the program passes for a communicator: only predefined ones are adopted. (Within `MPI_Init`, tools may use the world
 /// before it is entered.)
 #[inline]
 pub fn find_passed<A: Abi>(comm: A::Handle) -> Option<&'static Comm> {
-    find::<A>(comm).or_else(|| if is_predefined(comm.raw()) { adopt::<A>(comm) } else { None })
+    tables::comm::<A>(comm).or_else(|| if is_predefined(comm.raw()) { adopt::<A>(comm) } else { None })
 }
 
 /// Whether the library may be asked about what the program passed to a call that succeeded. Where objects are not recorded, the library's
 /// word has to do.
 #[inline]
 pub fn may_ask_about<A: Abi>(comm: A::Handle) -> bool {
-    find::<A>(comm).is_some() || is_predefined(comm.raw()) || super::recorder().is_none()
+    tables::comm::<A>(comm).is_some() || is_predefined(comm.raw()) || super::recorder().is_none()
 }
 
 /// `MPI_COMM_WORLD` and `MPI_COMM_SELF`.

@@ -1,9 +1,10 @@
 //! The functions that make datatypes. A function and its `_c` variant share a hook.
 #![allow(unsafe_code)]
 
-use super::{DATATYPES, bounds, fill, find, made_from};
+use super::{bounds, fill, made_from};
 use crate::interpose::frame::Call;
 use crate::record::counts::{Count, Counts};
+use crate::record::objects::tables::{self, DATATYPES};
 use crate::record::objects::{Site, arena, ask, attributes, facts, new_handle, output, succeeded};
 use mpi_abi::{Abi, Handle, ObjectKind};
 
@@ -31,7 +32,7 @@ fn made<A: Abi>(
 ) -> Option<&'static Datatype> {
     let writer = succeeded::<A>(result)?;
     let raw = new_handle(ObjectKind::DATATYPE, new)?;
-    let record_of_old = find::<A>(old);
+    let record_of_old = tables::datatype::<A>(old);
     let record = DATATYPES.insert(writer, raw, Site::of(call), |record| {
         fill(record, combiner, args.map(|a| a as u64));
         made_from(writer, record, old.raw(), record_of_old);
@@ -52,7 +53,7 @@ fn made_with<A: Abi>(
 ) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(raw) = new_handle(ObjectKind::DATATYPE, new) else { return };
-    let record_of_old = find::<A>(old);
+    let record_of_old = tables::datatype::<A>(old);
     let record = DATATYPES.insert(writer, raw, Site::of(call), |record| {
         fill(record, combiner, args.map(|a| a as u64));
         made_from(writer, record, old.raw(), record_of_old);
@@ -66,7 +67,7 @@ fn made_with<A: Abi>(
 /// `MPI_Type_dup`.
 pub fn dup<A: Abi>(call: &Call<A>, result: c_int, old: A::Handle, new: *mut A::Handle) {
     let Some(record) = made(call, result, old, new, Combiner::DUP, [0; 4]) else { return };
-    let Some(parent) = find::<A>(old) else { return };
+    let Some(parent) = tables::datatype::<A>(old) else { return };
     record.head.seq.write(|| {
         record.head.flags.set(parent.head.flags.get() & Flag::COMMITTED.0);
         record.lb.set(parent.lb.get());
@@ -204,7 +205,7 @@ pub fn structure<A: Abi>(
         column(1).zip(array(displacements, n)).for_each(|(to, from)| to.set(from));
         for (((old, handle), uid), at) in old.zip(column(2)).zip(column(3)).zip(column(4)) {
             handle.set(old.raw());
-            let found = find::<A>(old);
+            let found = tables::datatype::<A>(old);
             uid.set(found.map_or(0, |f| f.head.uid.get()));
             at.set(found.map_or(0, |f| writer.offset_of(f)));
             if let Some(found) = found {

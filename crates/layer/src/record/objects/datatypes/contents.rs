@@ -1,9 +1,10 @@
 //! `MPI_Type_get_contents` gives the program handles of the old types, each to be freed once more.
 #![allow(unsafe_code)]
 
-use super::{DATATYPES, fill, find, made_from};
+use super::{fill, made_from};
 use crate::interpose::frame::Call;
 use crate::record::counts::Count;
+use crate::record::objects::tables::{self, DATATYPES};
 use crate::record::objects::{Site, arena, facts, succeeded};
 use mpi_abi::{Abi, Handle};
 use mpiscope_image::Writer;
@@ -20,7 +21,7 @@ pub fn get_contents<A: Abi>(
     types: *const A::Handle,
 ) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(record) = find::<A>(datatype) else { return };
+    let Some(record) = tables::datatype::<A>(datatype) else { return };
     let olds = old_types(writer, record);
     if types.is_null() || room.count() < olds.len() as i64 {
         return;

@@ -22,19 +22,17 @@ pub use constructors::*;
 pub use contents::*;
 pub use signature::signed;
 
-use super::table::{Object, Table};
+use super::table::Object;
 use super::{Site, arena, ask, attributes, facts, free, output, succeeded};
 use crate::base::c_string;
 use crate::interpose::frame::Call;
-use crate::record::bytes;
+use crate::record::objects::tables::{self, DATATYPES};
+use crate::record::size_cache;
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{BOUND_UNKNOWN, Combiner, Datatype, Flag, Head, Life, SIZE_UNKNOWN};
 use mpiscope_image::{W32, Writer};
 use std::ffi::{c_char, c_int};
-
-/// All datatypes.
-pub static DATATYPES: Table<Datatype> = Table::new(SectionKind::DATATYPES, 256);
 
 impl Object for Datatype {
     fn head(&self) -> &Head {
@@ -75,16 +73,10 @@ fn drop_user(writer: &'static Writer, at: u64, release: &mut dyn FnMut(&'static 
     }
 }
 
-/// The record of a datatype: no lock, no allocation.
-#[inline(always)]
-pub fn find<A: Abi>(datatype: A::Handle) -> Option<&'static Datatype> {
-    DATATYPES.find(datatype.raw())
-}
-
 /// The size in bytes of a datatype that has a record; asked for once.
 #[inline(always)]
 pub fn size_of<A: Abi>(datatype: A::Handle) -> Option<u64> {
-    let record = find::<A>(datatype)?;
+    let record = tables::datatype::<A>(datatype)?;
     let size = record.size.get();
     if size == SIZE_UNKNOWN { ask_size::<A>(datatype, record) } else { Some(size) }
 }
@@ -201,7 +193,7 @@ pub fn before_free<A: Abi>(call: &Call<A>, datatype: &mut *mut A::Handle) {
     free::before(call, &DATATYPES, output(*datatype));
     if call.stash.get() == 0 {
         // Without a record its size is remembered by its handle.
-        bytes::forget_sizes();
+        size_cache::forget();
     }
 }
 
@@ -221,7 +213,7 @@ pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, place: *mut A::Handle) 
 /// `MPI_Type_set_name`.
 pub fn set_name<A: Abi>(_: &Call<A>, result: c_int, datatype: A::Handle, name: *const c_char) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(record) = find::<A>(datatype) else { return };
+    let Some(record) = tables::datatype::<A>(datatype) else { return };
     let name = c_string::text(name, 128);
     record.head.seq.write(|| {
         arena::release_text(writer, &record.name);

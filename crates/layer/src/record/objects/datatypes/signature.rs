@@ -4,8 +4,9 @@
 //! say. Only a
 //! structure lists its types.
 
-use super::{DATATYPES, Datatype, size_of};
+use super::{Datatype, size_of};
 use crate::record::objects::arena;
+use crate::record::objects::tables::DATATYPES;
 use mpi_abi::{Abi, Element, Handle, PREDEFINED};
 use mpiscope_image::objects::Combiner;
 use mpiscope_image::signature::Signature;

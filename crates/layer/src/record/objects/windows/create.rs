@@ -1,9 +1,9 @@
 //! The functions that make windows, and those that attach memory to dynamic ones.
 #![allow(unsafe_code)]
 
-use super::{WINDOWS, find};
 use crate::interpose::frame::Call;
 use crate::record::counts::Count;
+use crate::record::objects::tables::{self, WINDOWS};
 use crate::record::objects::{Site, arena, ask, comms, facts, infos, new_handle, succeeded};
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::layout::SectionKind;
@@ -26,7 +26,7 @@ fn made<A: Abi>(
     comm: A::Handle,
     win: *const A::Handle,
 ) {
-    let parent = comms::find::<A>(comm);
+    let parent = tables::comm::<A>(comm);
     let identity = comms::next_name_on(parent, SectionKind::WINDOWS);
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(raw) = new_handle(ObjectKind::WIN, win) else { return };
@@ -128,7 +128,7 @@ pub fn create_dynamic<A: Abi>(
 /// `MPI_Win_attach`.
 pub fn attach<A: Abi>(_: &Call<A>, result: c_int, win: A::Handle, base: *const c_void, size: i64) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(record) = find::<A>(win) else { return };
+    let Some(record) = tables::window::<A>(win) else { return };
     WINDOWS.locked(|| {
         record.head.seq.write(|| {
             arena::push(writer, &record.attached, base.addr() as u64);
@@ -141,7 +141,7 @@ pub fn attach<A: Abi>(_: &Call<A>, result: c_int, win: A::Handle, base: *const c
 /// `MPI_Win_detach`.
 pub fn detach<A: Abi>(_: &Call<A>, result: c_int, win: A::Handle, base: *const c_void) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(record) = find::<A>(win) else { return };
+    let Some(record) = tables::window::<A>(win) else { return };
     WINDOWS.locked(|| {
         let pairs = arena::get(writer, &record.attached);
         let base = base.addr() as u64;

@@ -12,19 +12,17 @@ pub use create::*;
 pub use operations::*;
 pub use sync::*;
 
-use super::table::{Object, Table};
+use super::table::Object;
 use super::{Site, arena, attributes, facts, free, infos, output, succeeded};
 use crate::base::c_string;
 use crate::interpose::frame::Call;
+use crate::record::objects::tables::{self, WINDOWS};
 use crate::record::traffic::history;
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::Writer;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Head, Window};
 use std::ffi::{c_char, c_int};
-
-/// All windows.
-pub static WINDOWS: Table<Window> = Table::new(SectionKind::WINDOWS, 16);
 
 impl Object for Window {
     const HAS_SITES: bool = true;
@@ -44,16 +42,10 @@ impl Object for Window {
     }
 }
 
-/// The record of a window.
-#[inline(always)]
-pub fn find<A: Abi>(win: A::Handle) -> Option<&'static Window> {
-    WINDOWS.find(win.raw())
-}
-
 /// `MPI_Win_set_name`.
 pub fn set_name<A: Abi>(_: &Call<A>, result: c_int, win: A::Handle, name: *const c_char) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(record) = find::<A>(win) else { return };
+    let Some(record) = tables::window::<A>(win) else { return };
     let name = c_string::text(name, 128);
     record.head.seq.write(|| {
         arena::release_text(writer, &record.name);
@@ -65,7 +57,7 @@ pub fn set_name<A: Abi>(_: &Call<A>, result: c_int, win: A::Handle, name: *const
 /// `MPI_Win_set_info`.
 pub fn set_info<A: Abi>(_: &Call<A>, result: c_int, win: A::Handle, info: A::Handle) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(record) = find::<A>(win) else { return };
+    let Some(record) = tables::window::<A>(win) else { return };
     record.head.seq.write(|| {
         infos::given(writer, info.raw(), (&record.info, &record.info_uid), &record.hints);
     });

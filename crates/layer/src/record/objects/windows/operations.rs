@@ -1,8 +1,8 @@
 //! One-sided operations: how many, and how many are not known to be complete.
 
-use super::{WINDOWS, find};
 use crate::interpose::frame::{Call, handle_word};
-use crate::record::objects::{arena, comms, ops, succeeded};
+use crate::record::objects::tables::{self, WINDOWS};
+use crate::record::objects::{arena, ops, succeeded};
 use mpi_abi::Abi;
 use mpiscope_image::objects::Window;
 use mpiscope_image::{W64, Writer};
@@ -15,7 +15,7 @@ const MOST_TARGETS: u32 = 4096;
 #[inline(always)]
 fn operation<A: Abi>(result: c_int, win: A::Handle, rank: c_int, count: impl FnOnce(&Window) -> &W64) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(record) = find::<A>(win) else { return };
+    let Some(record) = tables::window::<A>(win) else { return };
     // No operation, nothing to complete.
     let Ok(target) = usize::try_from(rank) else { return };
     count(record).atomic().fetch_add(1, Ordering::Relaxed);
@@ -30,7 +30,7 @@ fn operation<A: Abi>(result: c_int, win: A::Handle, rank: c_int, count: impl FnO
 
 #[cold]
 fn make_targets(writer: &'static Writer, record: &'static Window) {
-    let size = comms::COMMS.find(record.comm.get()).map_or(0, |comm| comm.size.get());
+    let size = tables::COMMS.find(record.comm.get()).map_or(0, |comm| comm.size.get());
     if size <= MOST_TARGETS {
         WINDOWS.locked(|| {
             if record.targets.offset.get() == 0 {

@@ -1,9 +1,10 @@
 //! Synchronisation: which epochs are open.
 #![allow(unsafe_code)]
 
-use super::{WINDOWS, find, locks};
+use super::locks;
 use crate::interpose::frame::Call;
-use crate::record::objects::{Site, arena, facts, groups, recorder, succeeded};
+use crate::record::objects::tables::{self, WINDOWS};
+use crate::record::objects::{Site, arena, facts, recorder, succeeded};
 use mpi_abi::Abi;
 use mpiscope_image::Writer;
 use mpiscope_image::objects::{Epoch, LOCK_EXCLUSIVE, LOCK_OF_ALL, Window};
@@ -27,7 +28,7 @@ fn synchronised<A: Abi>(
     change: impl FnOnce(&'static Writer, &'static Window),
 ) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(record) = find::<A>(win) else { return };
+    let Some(record) = tables::window::<A>(win) else { return };
     let site = Site::of(call);
     let mut open = 0;
     // Threads may lock different targets at a time.
@@ -75,7 +76,7 @@ pub fn fence<A: Abi>(call: &Call<A>, result: c_int, assert: c_int, win: A::Handl
 pub fn before_begin<A: Abi>(call: &Call<A>, group: A::Handle, win: A::Handle) {
     asked(call, win, |writer, record| {
         arena::release_words(writer, &record.start_members);
-        let group = groups::find::<A>(group);
+        let group = tables::group::<A>(group);
         record.start_group.set(group.map_or(0, |g| g.head.uid.get()));
         if let Some(group) = group {
             arena::share(writer, &group.members, &record.start_members);
@@ -97,7 +98,7 @@ pub fn begin<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle) {
 
 /// Changes the record of a window before a call, or after one that failed.
 fn asked<A: Abi>(_: &Call<A>, win: A::Handle, change: impl FnOnce(&'static Writer, &'static Window)) {
-    let (Some(writer), Some(record)) = (recorder(), find::<A>(win)) else { return };
+    let (Some(writer), Some(record)) = (recorder(), tables::window::<A>(win)) else { return };
     WINDOWS.locked(|| record.head.seq.write(|| change(writer, record)));
 }
 
@@ -114,7 +115,7 @@ pub fn complete<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle) {
 pub fn post<A: Abi>(call: &Call<A>, result: c_int, group: A::Handle, _: c_int, win: A::Handle) {
     synchronised(call, result, win, (Epoch::POST.0, Epoch::FENCE.0), |writer, record| {
         arena::release_words(writer, &record.post_members);
-        let group = groups::find::<A>(group);
+        let group = tables::group::<A>(group);
         record.post_group.set(group.map_or(0, |g| g.head.uid.get()));
         if let Some(group) = group {
             arena::share(writer, &group.members, &record.post_members);
@@ -162,7 +163,7 @@ pub fn unlock<A: Abi>(call: &Call<A>, result: c_int, rank: c_int, win: A::Handle
         }
         target_complete(writer, record, rank);
     });
-    if let (Some(_), Some(record)) = (succeeded::<A>(result), find::<A>(win)) {
+    if let (Some(_), Some(record)) = (succeeded::<A>(result), tables::window::<A>(win)) {
         facts::epoch_closed(&record.head, Epoch::LOCK.0);
     }
 }
@@ -185,13 +186,13 @@ pub fn unlock_all<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle) {
 /// `MPI_Win_flush`: completes, but opens and closes nothing.
 pub fn flush<A: Abi>(_: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(record) = find::<A>(win) else { return };
+    let Some(record) = tables::window::<A>(win) else { return };
     WINDOWS.locked(|| target_complete(writer, record, rank));
 }
 
 /// `MPI_Win_flush_all`.
 pub fn flush_all<A: Abi>(_: &Call<A>, result: c_int, win: A::Handle) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(record) = find::<A>(win) else { return };
+    let Some(record) = tables::window::<A>(win) else { return };
     WINDOWS.locked(|| all_complete(writer, record));
 }

@@ -1,7 +1,6 @@
 //! Why a host has nothing to give of a job that it was asked for, in a form that the one who asked recognises, whatever the
 //! words for people are.
 
-use crate::jobs::job::Job;
 use serde::{Deserialize, Serialize};
 
 /// What the line on standard error begins with that says it.
@@ -31,8 +30,8 @@ pub enum Refusal {
 impl Refusal {
     /// These jobs run here, of which one may be named between these words of a command.
     #[must_use]
-    pub fn several(jobs: &[Job], before: &str, after: &str) -> Self {
-        let jobs = jobs.iter().map(|job| job.name.clone()).collect();
+    pub fn several<'a>(jobs: impl Iterator<Item = &'a str>, before: &str, after: &str) -> Self {
+        let jobs = jobs.map(str::to_owned).collect();
         Self::SeveralHere { jobs, before: before.to_owned(), after: after.to_owned() }
     }
 
@@ -57,8 +56,7 @@ mod tests {
 
     #[test]
     fn a_refusal_is_recognised_by_its_code_among_whatever_else_was_said() {
-        let named = |name: &str| Job { name: name.into(), ..Job::default() };
-        let several = Refusal::several(&[named("a"), named("b")], "mpiscope save ", " FILE");
+        let several = Refusal::several(["a", "b"].into_iter(), "mpiscope save ", " FILE");
         let words = "several jobs run here; name one: mpiscope save a | b FILE";
         assert_eq!(several.to_string(), words);
         for refusal in [Refusal::NoneHere, several] {

@@ -3,7 +3,6 @@
 
 use super::node_images::{self, Neighbour, Sent};
 use crate::base::image;
-use crate::mpi_t::bound::Bound;
 use crate::record::objects::arena;
 use crate::record::process;
 use mpiscope_image::Writer;
@@ -51,12 +50,12 @@ impl Other {
 }
 
 /// The other ranks of a communicator, by rank.
-pub struct Others {
+pub struct OtherRanks {
     others: Vec<Other>,
     inter: bool,
 }
 
-impl Others {
+impl OtherRanks {
     /// Looks for the images of all ranks of a communicator: `size` of the group that is talked to, the remote one of an
     /// intercommunicator.
     pub fn find(comm: &Comm, size: usize, inter: bool) -> Self {
@@ -86,22 +85,21 @@ impl Others {
         self.others.get(rank)?.image()?.find_sent(message)
     }
 
-    /// See [`Neighbour::sent_tags`]: of what `rank` has sent to us.
-    pub fn sent_tags(&self, rank: usize, bound: &Bound) -> impl Iterator<Item = u32> {
-        let image = self.others.get(rank).and_then(Other::image);
-        let (identity, own) = (bound.identity(), bound.rank as u32);
+    /// See [`Neighbour::sent_tags`]: of what `rank` has sent to the rank `own` of the communicator with this identity.
+    pub fn sent_tags(&self, rank: usize, identity: u64, own: usize) -> impl Iterator<Item = u32> {
+        let (image, own) = (self.others.get(rank).and_then(Other::image), own as u32);
         image.into_iter().flat_map(move |image| image.sent_tags(identity, own))
     }
 
-    /// What `rank` recorded of us.
-    pub fn peer(&self, rank: usize, bound: &Bound) -> Option<&'static Peer> {
+    /// What `rank` recorded of the rank `own` of the communicator with this identity.
+    pub fn peer(&self, rank: usize, identity: u64, own: usize) -> Option<&'static Peer> {
         let other = self.others.get(rank)?;
         let known = other.peer.load(Ordering::Acquire);
         if !known.is_null() {
             // SAFETY: found below, in a mapping that is never taken down and does not shrink.
             return Some(unsafe { &*known });
         }
-        let found = other.image()?.peer(bound.identity(), bound.rank)?;
+        let found = other.image()?.peer(identity, own)?;
         other.peer.store(std::ptr::from_ref(found).cast_mut(), Ordering::Release);
         Some(found)
     }

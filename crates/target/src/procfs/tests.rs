@@ -7,26 +7,21 @@ use std::os::unix::fs::FileExt;
 #[test]
 fn our_own_facts_are_those_that_the_library_knows() {
     let pid = std::process::id();
-    let own = status(pid).unwrap();
+    let own = stat(pid).unwrap();
     assert_eq!(own.parent, std::os::unix::process::parent_id());
-    assert_eq!(own.namespace_pids.first(), Some(&pid));
+    assert_eq!(status_lines(pid).unwrap().namespace_pids().first(), Some(&pid));
     assert!(!own.has_ended() && own.start_ticks > 0);
-    assert!(list_own().unwrap().contains(&pid));
+    // SAFETY: no arguments, always succeeds.
+    let user = unsafe { libc::geteuid() };
+    assert!(list_of(user).unwrap().contains(&pid));
+    assert!(!list_of(user.wrapping_add(1)).unwrap().contains(&pid));
     assert_eq!(command_line(pid).unwrap(), std::env::args_os().collect::<Vec<_>>());
     assert_eq!(executable(pid).unwrap(), std::env::current_exe().unwrap());
+    assert!(threads(pid).unwrap().contains(&pid));
     assert!(in_namespace_of_reader(pid, "pid").unwrap());
     assert!(!hostname().unwrap().is_empty());
-}
-
-#[test]
-fn a_name_with_brackets_and_blanks_does_not_shift_the_fields() {
-    let stat = "7 (a) R (b c) S 3 7 7 0 -1 4194560 1 0 0 0 1 2 0 0 20 0 1 0 12345 99 1";
-    let parsed = parse(stat, "Name:\tx\nUid:\t1\t2\t3\t4\nNSpid:\t7\t1\n").unwrap();
-    assert_eq!((parsed.name.as_str(), parsed.state, parsed.parent), ("a) R (b c", 'S', 3));
-    assert_eq!((parsed.start_ticks, parsed.user), (12345, 2));
-    assert_eq!(parsed.namespace_pids, [7, 1]);
-    assert_eq!(parsed.started_after_boot(), Duration::from_millis(123_450));
-    assert_eq!(parse("7 (a S 3", "Uid:\t1\t2"), None);
+    let started_with = environment(pid).unwrap();
+    assert_eq!(started_with.get("PATH"), std::env::var_os("PATH").as_deref());
 }
 
 #[test]
@@ -53,7 +48,11 @@ fn a_memfd_is_found_by_the_prefix_of_its_name_and_opened_from_outside() {
 fn a_process_that_does_not_exist_is_said_to_be_none() {
     // Linux gives no number above 2^22.
     let pid = 1 << 23;
-    assert!(matches!(status(pid), Err(Error::NoProcess { .. })));
+    assert!(matches!(stat(pid), Err(Error::NoProcess { .. })));
+    assert!(matches!(status_lines(pid), Err(Error::NoProcess { .. })));
+    assert!(matches!(user(pid), Err(Error::NoProcess { .. })));
+    assert!(matches!(environment(pid), Err(Error::NoProcess { .. })));
+    assert!(!exists(pid) && exists(std::process::id()));
     assert!(matches!(memfds(pid, ""), Err(Error::NoProcess { .. })));
     assert!(matches!(open_fd(pid, 0), Err(Error::NoProcess { .. })));
     assert!(matches!(command_line(pid), Err(Error::NoProcess { .. })));

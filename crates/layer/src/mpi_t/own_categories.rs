@@ -1,6 +1,6 @@
 //! The tree of our categories.
 
-use super::publish_one;
+use crate::base::complaint::complain;
 use crate::base::topic::Topic;
 use crate::mpi_t::REGISTRY;
 use mpit::Member;
@@ -28,6 +28,17 @@ impl Categories {
     pub fn add(&self, topic: Topic, member: Member) {
         if let Some(Some(category)) = self.0.get(topic as usize) {
             publish_one("a member of a category", REGISTRY.add_to_category(*category, member));
+        }
+    }
+}
+
+/// Adds an entry; a failure is a mistake of ours and costs that entry only.
+pub fn publish_one<T>(what: &str, added: mpit::Result<T>) -> Option<T> {
+    match added {
+        Ok(index) => Some(index),
+        Err(error) => {
+            complain(&format!("the tool interface lacks {what}: {error}"));
+            None
         }
     }
 }

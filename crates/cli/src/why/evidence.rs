@@ -1,0 +1,40 @@
+//! The verdict on what evidence files have kept of a job.
+
+use super::compare::compared;
+use crate::evidence_files::EvidenceFiles;
+use crate::render::complain;
+use anyhow::Result;
+use mpiscope_job::jobs::evidence::{self, Evidence};
+use mpiscope_job::jobs::job::Job;
+use mpiscope_job::questions::live::look;
+use mpiscope_job::questions::why::{Kind, Verdict};
+
+/// The verdict on the two looks that they have kept. Of a job that hung until somebody ended it, the end shows no more than that
+/// its ranks are gone: what was saved before says why.
+pub fn verdict(files: &EvidenceFiles) -> Result<(Job, Verdict)> {
+    let end = files.open()?;
+    let same = |hang: &Evidence| (&hang.job.name, hang.job.owner) == (&end.job.name, end.job.owner);
+    let hang = files.hang.as_ref().and_then(|file| Some((file, evidence::open(file).ok().filter(same)?)));
+    let (job, found) = judged(end)?;
+    match hang {
+        Some((file, hang)) if found.kind == Kind::RANK_GONE => {
+            complain(
+                "why",
+                &format!("the job hung before it was ended: this is of then, from {}", file.display()),
+            );
+            judged(hang)
+        }
+        Some((file, _)) => {
+            complain("why", &format!("the job stood still before its end: mpiscope why {}", file.display()));
+            Ok((job, found))
+        }
+        None => Ok((job, found)),
+    }
+}
+
+fn judged(Evidence { manifest, job, .. }: Evidence) -> Result<(Job, Verdict)> {
+    let mut after = look(&job, &*job.symbols());
+    after.errors.extend(manifest.not_seen);
+    let found = compared(&manifest.before, after, manifest.seconds, "nothing of it is in the evidence file")?;
+    Ok((job, found))
+}

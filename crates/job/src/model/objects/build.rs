@@ -1,0 +1,210 @@
+//! Records become models: found by handle or uid, or one after the other.
+
+use super::common::{Common, Lifetime, marks};
+use super::kind::{Hex, Kind};
+use super::reader::Reader;
+use mpiscope_image::layout::State;
+use mpiscope_image::objects::{Flag, Head, Life, kind_of};
+use mpiscope_image::{Error, Record, Snapshot, Source};
+use std::mem::offset_of;
+
+/// A record whose handle changes under our eyes is looked up again this often.
+const TRIES: u32 = 3;
+
+/// Why there is no object to show.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Missing {
+    /// No object of any kind has this handle.
+    #[error(
+        "no {kind} has the handle {handle}: it was never made, or freed so long ago that its record was reused"
+    )]
+    #[allow(missing_docs)]
+    NotFound { kind: Kind, handle: Hex },
+    /// The handle is one of another kind.
+    #[error("{handle} is no {kind}; it is the handle of a {found}")]
+    #[allow(missing_docs)]
+    OtherKind { kind: Kind, handle: Hex, found: Kind },
+    /// The process has no objects yet.
+    #[error("the process has not been through MPI_Init yet: there are no objects")]
+    BeforeInit,
+    /// The process does not record objects.
+    #[error("the process does not record objects: run it with MPISCOPE_RECORD including objects")]
+    NotRecorded,
+    /// The image cannot be read.
+    #[error(transparent)]
+    Image(#[from] Error),
+}
+
+/// A model of one kind of objects, made from its records.
+pub trait Build: Sized {
+    /// The record in the image.
+    type Record: Record;
+    /// The kind.
+    const KIND: Kind;
+
+    /// The first field of the record.
+    fn head(record: &Self::Record) -> &Head;
+
+    /// The name that the program gave, or that the record has of a predefined object.
+    fn name<S: Source>(_reader: &Reader<'_, S>, _record: &Self::Record) -> Option<String> {
+        None
+    }
+
+    /// Its handle in Fortran, for a kind whose records keep it.
+    fn fortran(_record: &Self::Record) -> Option<i32> {
+        None
+    }
+
+    /// The model. A predefined object that was never seen has no record.
+    fn build<S: Source>(reader: &Reader<'_, S>, common: Common, record: Option<&Self::Record>) -> Self;
+}
+
+impl<S: Source> Reader<'_, S> {
+    /// The object that this handle stands for: the living one, else the one freed last.
+    pub fn get<B: Build>(&self, handle: u64) -> Result<B, Missing> {
+        for _ in 0..TRIES {
+            let Some(entry) = self.index(B::KIND)?.by_handle(handle) else { break };
+            let record = self.record::<B::Record>(B::KIND, entry.index)?;
+            let head = B::head(&record.value);
+            if head.handle.get() == handle
+                && head.life.get() != Life::EMPTY.0
+                && let Some(object) = self.made::<B>(record)
+            {
+                return Ok(object);
+            }
+            self.forget(B::KIND);
+        }
+        if let Some(known) = self.predefined.find(B::KIND, handle) {
+            let mut common = Common::unseen(B::KIND, handle, known.name);
+            common.fortran = self.fortran.index_of(B::KIND, handle);
+            return Ok(B::build(self, common, None));
+        }
+        Err(self.missing(B::KIND, handle))
+    }
+
+    /// The object with this uid, if it is of the right kind and its record is there.
+    pub fn by_uid<B: Build>(&self, uid: u64) -> Result<Option<B>, Error> {
+        let Some(entry) = self.entry_of(uid)?.filter(|_| kind_of(uid) == B::KIND.section()) else {
+            return Ok(None);
+        };
+        let record = self.record::<B::Record>(B::KIND, entry.index)?;
+        Ok(if B::head(&record.value).uid.get() == uid { self.made::<B>(record) } else { None })
+    }
+
+    /// All objects of a kind that have a record, in order of their records; also freed ones.
+    pub fn all<B: Build>(&self) -> Result<Vec<B>, Error> {
+        let mut objects = Vec::new();
+        self.each::<B>(&mut |_| true, &mut |object| objects.push(object))?;
+        Ok(objects)
+    }
+
+    /// Hands on one object after the other, in order of their records, so that a million need no more memory than one.
+    /// Those whose head is not chosen are not built, which is most of the work.
+    pub fn each<B: Build>(
+        &self,
+        choose: &mut dyn FnMut(&Head) -> bool,
+        each: &mut dyn FnMut(B),
+    ) -> Result<(), Error> {
+        let index = self.index(B::KIND)?;
+        for entry in &index.entries {
+            for _ in 0..TRIES {
+                let record = self.record::<B::Record>(B::KIND, entry.index)?;
+                let head = B::head(&record.value);
+                if head.life.get() == Life::EMPTY.0 || !choose(head) {
+                    break;
+                }
+                if let Some(object) = self.made::<B>(record) {
+                    each(object);
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How many records of a kind there are: alive or marked, and freed.
+    pub fn count(&self, kind: Kind) -> Result<(usize, usize), Error> {
+        let index = self.index(kind)?;
+        let freed = index.entries.iter().filter(|entry| entry.life == Life::FREED.0).count();
+        Ok((index.entries.len() - freed, freed))
+    }
+
+    /// The model of a record. What the record refers to, names and arrays, is read after the record, and may have come to
+    /// belong to another object by then: so the record must be the same afterwards. `None`: it has become another's, or
+    /// nobody's.
+    fn made<B: Build>(&self, mut record: Snapshot<B::Record>) -> Option<B> {
+        for _ in 0..TRIES {
+            let object = B::build(self, self.common::<B>(&record), Some(&record.value));
+            let again = self.record::<B::Record>(B::KIND, record.index).ok()?;
+            let (before, after) = (B::head(&record.value), B::head(&again.value));
+            if before.seq.get() == after.seq.get() {
+                return Some(object);
+            }
+            if before.uid.get() != after.uid.get() || after.life.get() == Life::EMPTY.0 {
+                return None;
+            }
+            record = again;
+        }
+        record.torn = true;
+        Some(B::build(self, self.common::<B>(&record), Some(&record.value)))
+    }
+
+    fn common<B: Build>(&self, record: &Snapshot<B::Record>) -> Common {
+        let head = B::head(&record.value);
+        let handle = head.handle.get();
+        let pinned = if head.pinned.get() != 0 { Flag::PINNED.0 } else { 0 };
+        let flags = head.flags.get() | pinned;
+        let known = self.predefined.name(B::KIND, handle);
+        let given = B::name(self, &record.value).filter(|name| !name.is_empty());
+        let predefined = known.is_some() || flags & Flag::PREDEFINED.0 != 0;
+        let standing = self.standing(head);
+        let usable = head.life.get() != Life::FREED.0;
+        // The record of a live request may still have the freeing of the one that was there before.
+        let freed = matches!(standing, Lifetime::Marked | Lifetime::Freed);
+        Common {
+            kind: B::KIND,
+            handle: Hex(handle),
+            name: given.or(known.map(str::to_owned)),
+            predefined,
+            standing,
+            fortran: usable
+                .then(|| B::fortran(&record.value).or_else(|| self.fortran.index_of(B::KIND, handle)))
+                .flatten(),
+            uid: head.uid.get(),
+            identity: Hex(head.identity.get()),
+            parent: self.reference(head.parent.get()),
+            created: self.call_site(head.made_by.get().into(), head.made_at.get(), head.made_from.get()),
+            freed: freed
+                .then(|| self.call_site(head.freed_by.get(), head.freed_at.get(), head.freed_from.get()))
+                .flatten(),
+            pin_at: (!predefined).then(|| self.pin_at(B::KIND, record.offset)).flatten(),
+            flags,
+            marks: marks(flags),
+            torn: record.torn,
+        }
+    }
+
+    /// Where [`Head::pinned`] of a record lies in the process, for kinds whose freed objects stay in their records.
+    fn pin_at(&self, kind: Kind, record: u64) -> Option<Hex> {
+        let reused_at_once = matches!(kind, Kind::Request | Kind::Message);
+        (!reused_at_once && self.address() != 0)
+            .then(|| Hex(self.address().wrapping_add(record).wrapping_add(offset_of!(Head, pinned) as u64)))
+    }
+
+    /// Why a handle leads nowhere.
+    fn missing(&self, kind: Kind, handle: u64) -> Missing {
+        let handle_ = Hex(handle);
+        for other in Kind::ALL.iter().copied().filter(|other| *other != kind) {
+            let lives = self.index(other).ok().and_then(|index| index.by_handle(handle));
+            let lives = lives.is_some_and(|entry| entry.life != Life::FREED.0);
+            if lives || self.predefined.find(other, handle).is_some() {
+                return Missing::OtherKind { kind, handle: handle_, found: other };
+            }
+        }
+        if self.state().0 < State::INITIALIZED.0 {
+            return Missing::BeforeInit;
+        }
+        Missing::NotFound { kind, handle: handle_ }
+    }
+}

@@ -1,0 +1,103 @@
+//! References from records to other objects, both ways.
+
+use super::kind::{Hex, Kind};
+use super::reader::Reader;
+use super::reference::Reference;
+use super::scan::{Entry, Field};
+use mpiscope_image::layout::Text;
+use mpiscope_image::objects::{self, Comm, Life, kind_of};
+use mpiscope_image::{Error, Record, Source};
+
+impl<S: Source> Reader<'_, S> {
+    /// The object with this uid, as others refer to it.
+    pub fn reference(&self, uid: u64) -> Option<Reference> {
+        let kind = Kind::of_section(kind_of(uid))?;
+        let entry = self.entry_of(uid).ok().flatten()?;
+        Some(self.refer(kind, entry.handle, uid))
+    }
+
+    /// An object that a record names by handle and uid; none for the handle zero without a uid.
+    pub(super) fn attached(&self, kind: Kind, handle: u64, uid: u64) -> Option<Reference> {
+        if uid != 0 {
+            return self.reference(uid).or(Some(Reference::unknown(kind, handle, uid)));
+        }
+        if handle == 0 {
+            return None;
+        }
+        // Named by its handle alone: the one that lives has it.
+        let entry = self.index(kind).ok().and_then(|index| index.by_handle(handle));
+        let alive = entry.filter(|entry| entry.life != Life::FREED.0);
+        Some(self.refer(kind, handle, alive.map_or(0, |entry| entry.uid)))
+    }
+
+    /// A predefined object by its name.
+    pub(super) fn known(&self, kind: Kind, name: &str) -> Option<Reference> {
+        let handle = self.predefined.value(mpi_abi::predefined::by_name(name)?)?;
+        self.attached(kind, handle, 0)
+    }
+
+    /// All objects of a kind as others refer to them, also freed ones.
+    pub fn all_references(&self, kind: Kind) -> Result<Vec<Reference>, Error> {
+        let index = self.index(kind)?;
+        Ok(index.entries.iter().map(|entry| self.refer(kind, entry.handle, entry.uid)).collect())
+    }
+
+    /// Living objects of a kind whose record has `wanted` at this place.
+    pub(super) fn referring(&self, kind: Kind, field: usize, wanted: u64) -> Vec<Reference> {
+        self.having(kind, (kind.section(), field, 8), wanted)
+    }
+
+    /// The same for a field of half a word.
+    pub(super) fn referring_half(&self, kind: Kind, field: usize, wanted: u32) -> Vec<Reference> {
+        self.having(kind, (kind.section(), field, 4), u64::from(wanted))
+    }
+
+    fn having(&self, kind: Kind, field: Field, wanted: u64) -> Vec<Reference> {
+        let alive = self.entries_by(field, wanted).into_iter().filter(|entry| entry.life != Life::FREED.0);
+        alive.map(|entry| self.refer(kind, entry.handle, entry.uid)).collect()
+    }
+
+    /// The object of a kind with this handle, as others refer to it.
+    pub fn refer_to(&self, kind: Kind, handle: u64) -> Reference {
+        let entry = self.index(kind).ok().and_then(|index| index.by_handle(handle));
+        self.refer_by(kind, handle, entry)
+    }
+
+    pub(super) fn refer(&self, kind: Kind, handle: u64, uid: u64) -> Reference {
+        let entry = self.entry_of(uid).ok().flatten();
+        Reference { uid, ..self.refer_by(kind, handle, entry) }
+    }
+
+    fn refer_by(&self, kind: Kind, handle: u64, entry: Option<Entry>) -> Reference {
+        let predefined = self.predefined().name(kind, handle);
+        let (given, size) = entry.map_or((None, None), |entry| self.given(kind, entry.index));
+        Reference {
+            identity: Hex(entry.map_or(0, |entry| entry.identity)),
+            name: predefined.map(str::to_owned).or(given.filter(|name| !name.is_empty())),
+            predefined: predefined.is_some() || entry.is_some_and(|entry| entry.predefined),
+            size,
+            ..Reference::unknown(kind, handle, entry.map_or(0, |entry| entry.uid))
+        }
+    }
+
+    /// The name that the program gave, and the size of a communicator.
+    fn given(&self, kind: Kind, index: u64) -> (Option<String>, Option<u32>) {
+        match kind {
+            Kind::Communicator => {
+                let record = self.record::<Comm>(kind, index).ok();
+                let record = record.as_ref().map(|record| &record.value);
+                (record.map(|comm| comm.name.text().into_owned()), record.map(|comm| comm.size.get()))
+            }
+            Kind::Datatype => (self.name_of(kind, index, |of: &objects::Datatype| &of.name), None),
+            Kind::Window => (self.name_of(kind, index, |of: &objects::Window| &of.name), None),
+            // The process set of a session's group.
+            Kind::Group => (self.name_of(kind, index, |of: &objects::Group| &of.name), None),
+            Kind::File => (self.name_of(kind, index, |of: &objects::File| &of.name), None),
+            _ => (None, None),
+        }
+    }
+
+    fn name_of<T: Record>(&self, kind: Kind, index: u64, name: impl Fn(&T) -> &Text) -> Option<String> {
+        self.text(name(&self.record::<T>(kind, index).ok()?.value))
+    }
+}

@@ -1,0 +1,238 @@
+//! Making and mapping the image of this process.
+//!
+//! The memory file comes from `mpiscope run` (inherited, `MPISCOPE_IMAGE_FD`) or is made here. A large range of
+//! addresses is reserved at once, and the file is mapped into it piece by piece: offsets and pointers never move,
+//! and a core file holds no more than what is used.
+#![allow(unsafe_code)]
+
+use crate::base::collector::{self, Refused};
+use crate::base::complaint::complain;
+use crate::base::image::{self, own_pid};
+use crate::base::{job, limits, settings};
+use mpiscope_image::layout::{HEADER_SIZE, Header};
+use mpiscope_image::{Grow, NewImage, Writer};
+use std::ffi::{CString, c_void};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
+
+/// Sizes of the reserved range of addresses to try, largest first.
+const RESERVE: [usize; 5] = [64 << 30, 4 << 30, 256 << 20, 32 << 20, 8 << 20];
+
+/// The mapping behind the image.
+struct Mapping {
+    file: AtomicI32,
+    /// The memory file's inode number: the descriptor's number may mean another file by now.
+    inode: AtomicU64,
+    base: AtomicUsize,
+    mapped: AtomicUsize,
+    /// Whether [`Grow::grow`] ever failed.
+    refused: AtomicBool,
+}
+
+static MAPPING: Mapping = Mapping {
+    file: AtomicI32::new(-1),
+    inode: AtomicU64::new(0),
+    base: AtomicUsize::new(0),
+    mapped: AtomicUsize::new(0),
+    refused: AtomicBool::new(false),
+};
+
+impl Grow for Mapping {
+    fn grow(&self, len: usize) -> bool {
+        let grown = len <= self.mapped.load(Ordering::Relaxed) || self.map_more(len);
+        if !grown {
+            // The image is locked: the sentence has to wait.
+            self.refused.store(true, Ordering::Relaxed);
+        }
+        grown
+    }
+}
+
+impl Mapping {
+    /// Makes the file `len` bytes long and maps what is new.
+    fn map_more(&self, len: usize) -> bool {
+        let mapped = self.mapped.load(Ordering::Relaxed);
+        let file = self.file.load(Ordering::Relaxed);
+        // A program that closes all descriptors may have opened a file of its own under this number.
+        if inode(file) != Some(self.inode.load(Ordering::Relaxed)) {
+            return false;
+        }
+        // SAFETY: our file; the new range lies behind the mapped part, inside the range reserved for it.
+        unsafe {
+            if limits::without_signals(|| libc::ftruncate(file, len as libc::off_t)) != 0 {
+                return false;
+            }
+            let at = self.base.load(Ordering::Relaxed) + mapped;
+            let piece = libc::mmap(
+                at as *mut c_void,
+                len - mapped,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_FIXED,
+                file,
+                mapped as libc::off_t,
+            );
+            if piece == libc::MAP_FAILED {
+                return false;
+            }
+        }
+        self.mapped.store(len, Ordering::Relaxed);
+        true
+    }
+}
+
+/// Says once that the image could not become longer.
+pub fn tell_if_full() {
+    if MAPPING.refused.swap(false, Ordering::Relaxed) {
+        complain(
+            "the image could not become longer (has the program closed all descriptors, or is memory limited?); \
+             what came after is missing",
+        );
+    }
+}
+
+/// Number of an open file's inode.
+fn inode(file: i32) -> Option<u64> {
+    // SAFETY: all zero is a valid `stat`; the call checks the descriptor itself.
+    unsafe {
+        let mut about: libc::stat = std::mem::zeroed();
+        (libc::fstat(file, &mut about) == 0).then_some(about.st_ino)
+    }
+}
+
+/// Makes the image. False if that failed: the process then runs as without us.
+pub fn start() -> bool {
+    let Some(file) = inherited().or_else(create) else {
+        complain("no memory file can be made for the image; nothing will be recorded");
+        return false;
+    };
+    let Some(reserved) = reserve() else {
+        complain("no range of addresses can be had for the image; nothing will be recorded");
+        return false;
+    };
+    let file = out_of_the_way(file);
+    MAPPING.file.store(file, Ordering::Relaxed);
+    MAPPING.inode.store(inode(file).unwrap_or(0), Ordering::Relaxed);
+    if !MAPPING.grow(1 << 16) {
+        complain("the image cannot be mapped; nothing will be recorded");
+        return false;
+    }
+    let base = MAPPING.base.load(Ordering::Relaxed) as *mut u8;
+    let new = NewImage { base, reserved, accessible: 1 << 16, grow: &MAPPING };
+    // SAFETY: the range was just mapped, is never unmapped, and only this writer uses it.
+    let Some(writer) = (unsafe { Writer::new(new) }) else { return false };
+    let made = image::put_in_place(writer, base as usize);
+    send_to_collector(file);
+    made
+}
+
+/// Address range for the whole life of the process, without memory and left out of core files.
+fn reserve() -> Option<usize> {
+    let most = limits::spare_addresses();
+    for size in RESERVE.into_iter().filter(|size| *size <= most) {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a fresh mapping without access rights.
+        let range = unsafe { libc::mmap(std::ptr::null_mut(), size, libc::PROT_NONE, flags, -1, 0) };
+        if range != libc::MAP_FAILED {
+            // gdb writes ranges without access rights into core files too, unless they are marked. What is mapped
+            // over the range later has a mark of its own, and is dumped.
+            // SAFETY: the mapping that was just made.
+            unsafe { libc::madvise(range, size, libc::MADV_DONTDUMP) };
+            MAPPING.base.store(range as usize, Ordering::Relaxed);
+            return Some(size);
+        }
+    }
+    None
+}
+
+/// The memory file that `mpiscope run` made, unless another process has claimed it.
+fn inherited() -> Option<i32> {
+    let file: i32 = settings::variable(c"MPISCOPE_IMAGE_FD")?.to_str().ok()?.parse().ok()?;
+    // The number may mean a file of the program's by now, which must not be touched.
+    let link = std::fs::read_link(format!("/proc/self/fd/{file}")).ok()?;
+    if !link.as_os_str().as_encoded_bytes().starts_with(b"/memfd:mpiscope:") {
+        return None;
+    }
+    // SAFETY: all zero is a valid `stat`; the call checks the descriptor itself.
+    let usable = unsafe {
+        let mut about: libc::stat = std::mem::zeroed();
+        libc::fstat(file, &mut about) == 0 && about.st_size >= HEADER_SIZE as libc::off_t
+    };
+    if !usable {
+        return None;
+    }
+    // SAFETY: a shared mapping of the first page, taken down below.
+    let page = unsafe {
+        let rights = libc::PROT_READ | libc::PROT_WRITE;
+        libc::mmap(std::ptr::null_mut(), HEADER_SIZE, rights, libc::MAP_SHARED, file, 0)
+    };
+    if page == libc::MAP_FAILED {
+        return None;
+    }
+    // SAFETY: a header's worth of words, just mapped.
+    let header = unsafe { &*page.cast::<Header>() };
+    let claimed =
+        header.pid.atomic().compare_exchange(0, own_pid(), Ordering::AcqRel, Ordering::Relaxed).is_ok();
+    // SAFETY: the mapping made above; the descriptor is ours now and must not reach children.
+    unsafe {
+        libc::munmap(page, HEADER_SIZE);
+        if claimed {
+            libc::fcntl(file, libc::F_SETFD, libc::FD_CLOEXEC);
+            seal(file);
+        }
+    }
+    claimed.then_some(file)
+}
+
+/// Seals the image against shrinking, so that readers, other ranks among them, may map it without fear of a fault; and
+/// keeps other users out, who may open a memory file as any other if a descriptor of it reaches them.
+fn seal(file: i32) {
+    // SAFETY: system calls on our own file.
+    unsafe {
+        libc::fcntl(file, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK);
+        libc::fchmod(file, 0o600);
+    }
+}
+
+fn create() -> Option<i32> {
+    let name = CString::new(format!("mpiscope:{}", job::name())).ok()?;
+    // SAFETY: `name` is a C string.
+    let file = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
+    if file < 0 {
+        return None;
+    }
+    seal(file);
+    Some(file)
+}
+
+/// The same file under a high number: programs close low ones that they did not open, and some count on the number that
+/// the next file will have.
+fn out_of_the_way(file: i32) -> i32 {
+    /// What `ulimit -n` nearly everywhere allows at least; the kernel's table grows with the highest number in use.
+    const HIGH: libc::rlim_t = 1023;
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the limit is ours to be filled; both descriptors are ours.
+    unsafe {
+        libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
+        let least = limit.rlim_cur.saturating_sub(1).min(HIGH) as libc::c_int;
+        let high = libc::fcntl(file, libc::F_DUPFD_CLOEXEC, least);
+        if high < 0 {
+            return file;
+        }
+        libc::close(file);
+        high
+    }
+}
+
+/// Hands the memory file to `mpiscope run`, so that it is still there when this process has been killed.
+fn send_to_collector(file: i32) {
+    let Some(name) = settings::variable(c"MPISCOPE_COLLECTOR") else { return };
+    match collector::hand_over(&name, file, own_pid()) {
+        Ok(()) => {}
+        Err(Refused::Nobody) => complain(
+            "the image cannot be handed to 'mpiscope run' (does it run on this host, with the same /dev/shm or /tmp?); \
+             the report will lack this process",
+        ),
+        Err(Refused::Stranger) => complain(
+            "the image is not handed over: another user listens where 'mpiscope run' should; the report will lack this process",
+        ),
+    }
+}

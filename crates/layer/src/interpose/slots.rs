@@ -1,0 +1,57 @@
+//! The slots, two for each function, and the tables of addresses that are numbered like them.
+#![allow(unsafe_code)]
+
+use mpi_abi::COUNT;
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How many slots there are: two for each function, `MPI_X` and `PMPI_X`.
+pub const SLOTS: usize = 2 * COUNT;
+
+/// A table of code addresses that assembly reads.
+#[repr(transparent)]
+pub struct Slots<const N: usize>(UnsafeCell<[usize; N]>);
+
+// SAFETY: all accesses from Rust go through `load` and `store`, which are atomic.
+unsafe impl<const N: usize> Sync for Slots<N> {}
+
+impl<const N: usize> Slots<N> {
+    /// A table of zeros.
+    pub const fn new() -> Self {
+        Self(UnsafeCell::new([0; N]))
+    }
+
+    fn cell(&self, index: usize) -> Option<&AtomicUsize> {
+        // SAFETY: in bounds (checked), aligned, and only ever accessed atomically from Rust.
+        (index < N).then(|| unsafe { &*self.0.get().cast::<AtomicUsize>().add(index) })
+    }
+
+    /// What is in a slot; 0 beyond the end.
+    #[inline(always)]
+    pub fn load(&self, index: usize) -> usize {
+        self.cell(index).map_or(0, |c| c.load(Ordering::Acquire))
+    }
+
+    /// What is in a slot that is there.
+    ///
+    /// # Safety
+    ///
+    /// `index` is less than `N`.
+    #[inline(always)]
+    pub unsafe fn load_within(&self, index: usize) -> usize {
+        // SAFETY: as in `cell`; in bounds by the caller's promise.
+        unsafe { &*self.0.get().cast::<AtomicUsize>().add(index) }.load(Ordering::Acquire)
+    }
+
+    /// Changes a slot.
+    pub fn store(&self, index: usize, value: usize) {
+        if let Some(cell) = self.cell(index) {
+            cell.store(value, Ordering::Release);
+        }
+    }
+}
+
+/// The real functions, by slot.
+pub static REAL: Slots<SLOTS> = Slots::new();
+/// The hooks of the ABI, by function.
+pub static HOOK: Slots<COUNT> = Slots::new();

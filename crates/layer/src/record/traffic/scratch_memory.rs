@@ -1,0 +1,106 @@
+//! The memory behind [`scratch`](super::scratch).
+
+use super::channel::Channel;
+use mpiscope_image::history::Entered;
+use mpiscope_image::traffic::{Message, Request};
+use std::cell::UnsafeCell;
+use std::ops::Deref;
+
+/// Large enough and aligned for the status of every ABI.
+pub type StatusMemory = [u64; 6];
+
+/// Levels of nesting that are followed.
+const LEVELS: usize = 4;
+
+/// A request that a call was given: its handle may be gone when the call returns.
+#[derive(Clone, Copy)]
+pub enum Item {
+    /// To be looked up after the call, by its handle; zero if there is nothing to look up.
+    Handle(u64),
+    /// The record, looked up before the call, and its uid then.
+    Record(&'static Request, u64),
+}
+
+impl Default for Item {
+    fn default() -> Self {
+        Self::Handle(0)
+    }
+}
+
+/// The requests of a call: memory that only grows, and how much of it is used.
+#[derive(Default)]
+pub struct Items {
+    memory: Vec<Item>,
+    used: usize,
+}
+
+impl Items {
+    /// Room for as many, to be written over: what stands there is left of earlier calls.
+    #[inline(always)]
+    pub fn fresh(&mut self, count: usize) -> &mut [Item] {
+        if count > self.memory.len() {
+            self.grow(count);
+        }
+        self.used = count;
+        self.memory.get_mut(..count).unwrap_or_default()
+    }
+
+    #[cold]
+    fn grow(&mut self, count: usize) {
+        self.memory.resize(count, Item::default());
+    }
+
+    /// None are left.
+    #[inline(always)]
+    pub fn clear(&mut self) {
+        self.used = 0;
+    }
+}
+
+impl Deref for Items {
+    type Target = [Item];
+
+    #[inline(always)]
+    fn deref(&self) -> &[Item] {
+        self.memory.get(..self.used).unwrap_or_default()
+    }
+}
+
+/// One level.
+#[derive(Default)]
+pub struct Scratch {
+    /// The request of a call that has one.
+    pub single: Item,
+    /// That is none: `MPI_Test` says at once that it is complete.
+    pub tests_nothing: bool,
+    /// Requests of a call that looks all of them up before.
+    pub items: Items,
+    /// Requests of a call that looks up afterwards which of them are complete: their handles.
+    pub handles: Vec<u64>,
+    /// Statuses that were lent to the call.
+    pub statuses: Vec<u64>,
+    /// A single status.
+    pub status: StatusMemory,
+    /// The send of a blocking call: its entry in the ring plus one, and whether it was counted at all.
+    pub entry: u64,
+    #[allow(missing_docs)]
+    pub sending: bool,
+    #[allow(missing_docs)]
+    pub send_bytes: u64,
+    /// The receive of a blocking call: place among the receives posted; zero for none.
+    pub order: u64,
+    /// The communicator of a blocking call.
+    pub channel: Channel,
+    /// The message of a matched receive.
+    pub message: Option<&'static Message>,
+    /// The record of a collective call on a window or file.
+    pub entered: Option<&'static Entered>,
+    /// Number of the operation of a blocking call or a collective.
+    pub operation: u64,
+    /// Which call of the thread that is: both halves of a send and receive are one operation.
+    pub(super) begun: u64,
+}
+
+/// The scratches of a thread.
+#[derive(Default)]
+pub struct Stack(pub(super) [UnsafeCell<Scratch>; LEVELS]);

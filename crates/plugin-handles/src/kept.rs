@@ -1,0 +1,32 @@
+//! What is kept between the questions of a debugger.
+
+use std::collections::BTreeMap;
+
+use mpiscope_debug_interfaces::handles::NameMap;
+use mpiscope_debug_interfaces::mqs::{ImageCallbacks, MqsImage, MqsProcess, ProcessCallbacks};
+use mpiscope_job::model::objects::Kind;
+
+use crate::names::Map;
+
+/// What is kept for an executable image.
+pub struct KeptForImage {
+    pub(crate) callbacks: *const ImageCallbacks,
+}
+
+/// What is kept for a process. Nothing that is read from it: it may have run on at the next question.
+pub struct KeptForProcess {
+    pub(crate) image: *mut MqsImage,
+    pub(crate) process: *mut MqsProcess,
+    pub(crate) of_image: *const ImageCallbacks,
+    pub(crate) of_process: *const ProcessCallbacks,
+    pub(crate) name_length: usize,
+    pub(crate) maps: BTreeMap<Kind, Map>,
+    pub(crate) no_map: Map,
+}
+
+impl KeptForProcess {
+    /// The name map of a kind of objects.
+    pub(crate) fn map(&self, kind: Option<Kind>) -> *mut NameMap {
+        kind.and_then(|kind| self.maps.get(&kind)).unwrap_or(&self.no_map).pointer()
+    }
+}

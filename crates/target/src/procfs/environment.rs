@@ -1,0 +1,56 @@
+//! The environment that a process was started with.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+/// The variables as the kernel shows them. What the process has changed since is not seen; a program may also have written
+/// something else there.
+#[derive(Debug, Clone, Default)]
+pub struct Environment(Vec<u8>);
+
+impl Environment {
+    /// From the bytes of `/proc/PID/environ`.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
+    /// Name and value of each variable, in order. Words without a name or without an equals sign are left out.
+    pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.0.split(|byte| *byte == 0).filter_map(|word| {
+            let equals = word.iter().position(|byte| *byte == b'=').filter(|at| *at > 0)?;
+            Some((OsStr::from_bytes(word.get(..equals)?), OsStr::from_bytes(word.get(equals + 1..)?)))
+        })
+    }
+
+    /// The value of a variable: of the first one with this name, as `getenv` has it.
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        self.iter().find_map(|(known, value)| (known == name).then_some(value))
+    }
+
+    /// The same as text; bytes that are none are replaced.
+    pub fn text(&self, name: &str) -> Option<String> {
+        self.get(name).map(|value| value.to_string_lossy().into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_is_found_by_its_whole_name_and_the_first_one_counts() {
+        let environment = Environment::new(b"ABC=1\0AB=x=y\0AB=2\0EMPTY=\0".to_vec());
+        assert_eq!(environment.text("AB").as_deref(), Some("x=y"));
+        assert_eq!(environment.text("EMPTY").as_deref(), Some(""));
+        assert_eq!((environment.get("A"), environment.get("")), (None, None));
+    }
+
+    #[test]
+    fn what_is_no_variable_is_left_out() {
+        let environment = Environment::new(b"\0\0=x\0NOTHING\0A=\xff\0B=cut".to_vec());
+        let names: Vec<_> = environment.iter().map(|(name, _)| name.to_str().unwrap()).collect();
+        assert_eq!(names, ["A", "B"]);
+        assert_eq!(environment.text("A").as_deref(), Some("\u{fffd}"));
+        assert_eq!(Environment::default().iter().count(), 0);
+    }
+}

@@ -1,0 +1,301 @@
+//! No files of a crate know each other in a circle: each can be read, and tested, with those alone that stand below it.
+//!
+//! What is looked at are the paths in the code of a file that begin with `crate::` or `super::`. A module and the files of its own
+//! folder tell one thing together: how it names them is not looked at, but how they name it is. A name that a module only hands on
+//! (`pub use`) is taken for one of the file that has it. Unit tests, and tables that are generated, may name everything.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use mpiscope_testkit::paths;
+
+/// Circles that are known; none may come, and none may grow. In the layer, the state that all hooks of messages share has the types
+/// of what each of them keeps in it; in `mpit`, the registry has those of what each part of the interface registers; of `why`,
+/// messages are joined and compared by one another's types.
+const KNOWN: [(&str, &[&str]); 3] = [
+    ("job", &["questions::why::join::compared", "questions::why::join::joined"]),
+    (
+        "layer",
+        &[
+            "record::bytes",
+            "record::objects::comms",
+            "record::observe::messages",
+            "record::traffic::collectives",
+            "record::traffic::facts",
+            "record::traffic::faults",
+            "record::traffic::history",
+            "record::traffic::ledger",
+            "record::traffic::levels",
+            "record::traffic::lines",
+            "record::traffic::orphans",
+            "record::traffic::peers",
+            "record::traffic::polling",
+            "record::traffic::probed",
+            "record::traffic::requests",
+            "record::traffic::requests::create",
+            "record::traffic::scratch",
+            "record::traffic::state",
+            "record::traffic::status",
+        ],
+    ),
+    (
+        "mpit",
+        &[
+            "cvar",
+            "cvar::handle",
+            "event::instance",
+            "event::registration",
+            "event::source",
+            "event::types",
+            "pvar",
+            "pvar::handle",
+            "pvar::measured",
+            "pvar::session",
+            "registry",
+        ],
+    ),
+];
+
+/// A file's module: `["record", "threads"]`; nothing for the root of the crate.
+type Module = Vec<String>;
+
+/// The files of a crate with what they name.
+#[derive(Default)]
+struct Files(BTreeMap<Module, File>);
+
+#[derive(Default)]
+struct File {
+    /// Paths from the root of the crate.
+    named: BTreeSet<Module>,
+    /// Names that it hands on, with their paths from the root.
+    handed_on: BTreeMap<String, Module>,
+}
+
+impl Files {
+    fn of(source: &Path) -> Self {
+        let mut files = Self::default();
+        files.read(source, &[]);
+        files
+    }
+
+    fn read(&mut self, folder: &Path, module: &[String]) {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            let below: Module = module.iter().cloned().chain([name.clone()]).collect();
+            if path.is_dir() && !["tests", "generated"].contains(&name.as_str()) {
+                self.read(&path, &below);
+            } else if path.extension().is_some_and(|extension| extension == "rs") && name != "tests" {
+                let is_of_folder = ["mod", "lib", "main"].contains(&name.as_str());
+                let module = if is_of_folder { module.to_vec() } else { below };
+                let code = fs::read_to_string(&path).expect("a source file");
+                self.0.insert(module.clone(), File::of(&code, &module));
+            }
+        }
+    }
+
+    /// The file that a path leads to: the longest module that it begins with, or the one from which that has the name.
+    fn owner(&self, path: &[String]) -> Option<&Module> {
+        let length = (0..=path.len()).rev().find(|length| self.0.contains_key(&path[..*length]))?;
+        let (module, file) = self.0.get_key_value(&path[..length])?;
+        let handed_on = path.get(length).and_then(|name| file.handed_on.get(name));
+        // A name may be handed on by several modules, each nearer to where it is.
+        handed_on.filter(|further| *further != path).and_then(|further| self.owner(further)).or(Some(module))
+    }
+
+    /// Which files each file knows.
+    fn known(&self) -> BTreeMap<&Module, BTreeSet<&Module>> {
+        let of = |(module, file): (_, &'_ File)| {
+            let owners = file.named.iter().filter_map(|path| self.owner(path));
+            (module, owners.filter(|owner| *owner != module).collect())
+        };
+        self.0.iter().map(of).collect()
+    }
+
+    /// Every circle: the files from each of which all others of it can be reached.
+    fn circles(&self) -> Vec<BTreeSet<&Module>> {
+        let known = self.known();
+        let reached: BTreeMap<_, _> = known.keys().map(|from| (*from, reached(&known, from))).collect();
+        let mut circles: Vec<BTreeSet<&Module>> = Vec::new();
+        for (module, all) in &reached {
+            if all.contains(module) && !circles.iter().any(|circle| circle.contains(module)) {
+                let back = |other: &&&Module| reached[**other].contains(module);
+                circles.push(all.iter().filter(back).copied().collect());
+            }
+        }
+        circles
+    }
+}
+
+fn reached<'a>(known: &BTreeMap<&'a Module, BTreeSet<&'a Module>>, from: &Module) -> BTreeSet<&'a Module> {
+    let (mut found, mut next) = (BTreeSet::new(), known[from].clone());
+    while let Some(one) = next.pop_first() {
+        if found.insert(one) {
+            next.extend(&known[one]);
+        }
+    }
+    found
+}
+
+impl File {
+    fn of(code: &str, module: &[String]) -> Self {
+        let code = code.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        let lines = code.lines().map(|line| line.split_once("//").map_or(line, |(code, _)| code));
+        let code = lines.collect::<Vec<_>>().join("\n");
+        let mut file = Self::default();
+        for statement in statements(&code) {
+            file.handed_on.extend(handed_on(statement, module));
+        }
+        // What is only handed on is not known.
+        let own = statements(&code)
+            .filter(|statement| is_handed_on(statement))
+            .fold(code.clone(), |code, statement| code.replace(statement, ""));
+        for root in ["crate::", "super::"] {
+            for (at, _) in own.match_indices(root) {
+                let part_of_a_longer_path = own[..at].ends_with("::");
+                if !part_of_a_longer_path {
+                    file.named
+                        .extend(paths_in(&own[at..]).into_iter().filter_map(|path| absolute(&path, module)));
+                }
+            }
+        }
+        file
+    }
+}
+
+/// The statements that begin with `use`, with what stands before that on their line, up to the semicolon.
+fn statements(code: &str) -> impl Iterator<Item = &str> {
+    code.match_indices("use ").filter_map(|(at, _)| {
+        let begin = code[..at].rfind('\n').map_or(0, |end| end + 1);
+        let before = code[begin..at].trim();
+        let end = at + code[at..].find(';')?;
+        (before.is_empty() || before.starts_with("pub")).then(|| &code[begin..end])
+    })
+}
+
+fn is_handed_on(statement: &str) -> bool {
+    statement.trim_start().starts_with("pub")
+}
+
+/// The names that a `pub use` hands on.
+fn handed_on(statement: &str, module: &[String]) -> Vec<(String, Module)> {
+    let Some((_, tree)) = statement.split_once("use ").filter(|_| is_handed_on(statement)) else {
+        return Vec::new();
+    };
+    let paths = paths_in(tree).into_iter().filter_map(|path| absolute(&path, module));
+    paths.filter_map(|path| Some((path.last()?.clone(), path))).collect()
+}
+
+/// The paths of a tree such as `a::{b, c::{self, d as e}}`, which the text begins with.
+fn paths_in(text: &str) -> Vec<Module> {
+    let is_of_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    let end = text.find(|c| !is_of_path(c)).unwrap_or(text.len());
+    let (head, rest) = text.split_at(end);
+    let head: Module = head.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect();
+    let Some(group) = rest.strip_prefix('{') else { return vec![head] };
+    let (mut level, mut begin, mut parts) = (0usize, 0, Vec::new());
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => level += 1,
+            '}' if level > 0 => level -= 1,
+            ',' | '}' if level == 0 => {
+                parts.push(group[begin..at].trim());
+                begin = at + 1;
+                if c == '}' {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    let below = parts.into_iter().filter(|part| !part.is_empty()).flat_map(paths_in);
+    below
+        .map(|path| head.iter().cloned().chain(path.into_iter().filter(|part| part != "self")).collect())
+        .collect()
+}
+
+/// A path from the root of the crate; nothing for one into another crate.
+fn absolute(path: &[String], module: &[String]) -> Option<Module> {
+    let ups = path.iter().take_while(|part| *part == "super").count();
+    let (base, rest) = match path.first()?.as_str() {
+        "crate" => (&[][..], &path[1..]),
+        "self" => (module, &path[1..]),
+        "super" => (&module[..module.len().checked_sub(ups)?], &path[ups..]),
+        // Only in what is handed on: a module's own child, or another crate, which no file is found for.
+        _ => (module, path),
+    };
+    Some(base.iter().chain(rest).cloned().collect())
+}
+
+/// What ties a circle: `a -> b` for each of its files that knows another one of it.
+fn ties(files: &Files, circle: &BTreeSet<&Module>) -> Vec<String> {
+    let known = files.known();
+    let of = |from: &&Module| {
+        let from = from.to_owned();
+        known[from]
+            .intersection(circle)
+            .map(move |to| format!("  {} -> {}", from.join("::"), to.join("::")))
+            .collect::<Vec<_>>()
+    };
+    circle.iter().flat_map(of).collect()
+}
+
+#[test]
+fn no_files_of_a_crate_know_each_other_in_a_circle() {
+    let known = |name: &str, circle: &BTreeSet<&Module>| {
+        let files: BTreeSet<String> = circle.iter().map(|file| file.join("::")).collect();
+        KNOWN
+            .iter()
+            .position(|(of, known)| *of == name && known.iter().copied().eq(files.iter().map(String::as_str)))
+    };
+    let (mut new, mut seen) = (Vec::new(), BTreeSet::new());
+    for entry in fs::read_dir(paths::workspace().join("crates")).expect("the crates") {
+        let folder = entry.expect("an entry").path();
+        if !folder.join("src").is_dir() {
+            continue;
+        }
+        let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
+        let files = Files::of(&folder.join("src"));
+        for circle in files.circles() {
+            match known(&name, &circle) {
+                Some(place) => drop(seen.insert(place)),
+                None => new.push(format!("{name}:\n{}", ties(&files, &circle).join("\n"))),
+            }
+        }
+    }
+    assert!(new.is_empty(), "files in circles: move down what they share\n{}", new.join("\n"));
+    let gone: Vec<_> =
+        (0..KNOWN.len()).filter(|place| !seen.contains(place)).map(|place| KNOWN[place]).collect();
+    assert!(
+        gone.is_empty(),
+        "no longer circles, or smaller ones: keep the list of the known true: {gone:#?}"
+    );
+}
+
+#[test]
+fn a_circle_is_found_also_through_a_name_that_a_module_hands_on() {
+    let file = |module: &str, code: &str| {
+        let module: Module = module.split("::").map(str::to_owned).collect();
+        (module.clone(), File::of(code, &module))
+    };
+    let circles = |files: &[(&str, &str)]| {
+        let files = Files(files.iter().map(|(module, code)| file(module, code)).collect());
+        files
+            .circles()
+            .iter()
+            .map(|circle| circle.iter().map(|file| file.join("::")).collect())
+            .collect::<Vec<Vec<_>>>()
+    };
+    let (handing, user) = (("a", "mod b;\npub use b::{X, Y};\n"), ("a::b", "use crate::c::{self, d};\n"));
+    assert_eq!(circles(&[handing, user, ("c", "use crate::a::{Y};\n")]), [["a::b", "c"]]);
+    assert!(circles(&[handing, user, ("c", "use crate::a::Z; // crate::a::b\n")]).is_empty());
+    assert_eq!(circles(&[("a", "fn f() { super::b::g() }"), ("b", "use crate::a;\n")]), [["a", "b"]]);
+    assert!(
+        circles(&[
+            ("a", "use crate::b;\n#[cfg(test)]\nmod tests {"),
+            ("b", "#[cfg(test)]\nmod tests { crate::a }")
+        ])
+        .is_empty()
+    );
+}
