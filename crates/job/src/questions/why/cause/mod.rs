@@ -9,6 +9,7 @@ mod nobody;
 mod not_started;
 mod ongoing;
 mod polling;
+mod probed;
 mod ring;
 mod several;
 mod stuck;

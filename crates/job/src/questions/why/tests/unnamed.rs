@@ -32,6 +32,37 @@ fn a_message_that_a_probe_has_taken_meets_no_other_receive() {
 }
 
 #[test]
+fn a_message_that_a_probe_keeps_while_its_sender_waits_is_never_received() {
+    let mut scene = Scene::of(3);
+    scene.send(1, 0, 3).collective(0, "MPI_Barrier", 1).collective(2, "MPI_Barrier", 1);
+    assert_eq!(look(&scene).kind, Kind::DEADLOCK);
+    let place = Some("probe.c:4".into());
+    scene.process(0).posted.push(Receive { matched: true, place, ..receive(Peer::One(1), 3) });
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_RECEIVED);
+    let wanted = "rank 0 took it with MPI_Mprobe at probe.c:4, did not receive it with MPI_Mrecv, and is in MPI_Barrier";
+    assert!(said.verdict.contains(wanted), "{}", said.verdict);
+    assert_eq!(said.culprits[0].ranks.to_string(), "0");
+    // What it waits for may be the one behind it.
+    scene.sent(1, 0, 3);
+    assert_eq!(look(&scene).kind, Kind::DEADLOCK);
+}
+
+#[test]
+fn what_is_wanted_of_any_rank_was_never_sent_if_all_others_are_in_finalize() {
+    let mut scene = Scene::of(3);
+    scene.receive(0, Peer::Any, 3).finalize(1).collective(2, "MPI_Barrier", 1);
+    assert_eq!(look(&scene).kind, Kind::COLLECTIVE_NOT_ENTERED);
+    scene.finalize(2);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
+    let wanted = "rank 0 waits for a message from any rank with tag 3 on WORLD that was never sent, and nobody is left who could: \
+                  ranks [1-2]: in MPI_Finalize";
+    assert!(said.verdict.starts_with(wanted), "{}", said.verdict);
+    assert_eq!(said.culprits.len(), 2);
+}
+
+#[test]
 fn what_another_receive_has_got_is_not_called_never_sent() {
     let mut scene = Scene::of(3);
     scene.sent(2, 0, 4).collective(1, "MPI_Barrier", 1).collective(2, "MPI_Barrier", 1);
