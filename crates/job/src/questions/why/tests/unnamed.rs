@@ -3,7 +3,7 @@
 use super::look;
 use crate::questions::why::Kind;
 use crate::questions::why::scene::{Scene, WORLD, message, receive};
-use crate::questions::why::snapshot::{Idle, Match, Peer, Receive, Thread};
+use crate::questions::why::snapshot::{Failed, Idle, Match, Peer, Receive, Thread};
 use crate::questions::why::{Need, Wait};
 
 #[test]
@@ -60,6 +60,29 @@ fn what_is_wanted_of_any_rank_was_never_sent_if_all_others_are_in_finalize() {
                   ranks [1-2]: in MPI_Finalize";
     assert!(said.verdict.starts_with(wanted), "{}", said.verdict);
     assert_eq!(said.culprits.len(), 2);
+}
+
+#[test]
+fn a_call_that_failed_before_its_rank_got_stuck_is_a_line_of_the_evidence() {
+    let mut scene = Scene::of(3);
+    let failed = |place: &str| Failed {
+        function: "MPI_Bsend".into(),
+        place: Some(place.into()),
+        error: "MPI_ERR_BUFFER".into(),
+    };
+    scene.process(0).failed.push(failed("a.c:7"));
+    scene.process(2).failed.push(failed("b.c:8"));
+    let failures = |scene: &Scene| -> Vec<String> {
+        let lines = look(scene).evidence.into_iter().filter(|line| line.what.contains("returned"));
+        lines.map(|line| format!("{}: {}", line.ranks, line.what)).collect()
+    };
+    assert!(failures(&scene).is_empty(), "nobody is stuck");
+    scene.receive(1, Peer::One(0), 7).collective(0, "MPI_Barrier", 1);
+    assert_eq!(
+        failures(&scene),
+        ["0: MPI_Bsend at a.c:7 returned MPI_ERR_BUFFER, and the program went on"],
+        "rank 2 goes on"
+    );
 }
 
 #[test]
