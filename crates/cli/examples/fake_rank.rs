@@ -71,6 +71,14 @@ fn end(how: &str, sample: &TestImage) {
             sample.enters_collective(name, (0x8400_0001, comm), 1, 0);
             std::thread::sleep(Duration::from_secs(30));
         }
+        // Completes calls as long as anybody may look.
+        ("works", _) => {
+            for _ in 0..600 {
+                sample.enters("MPI_Recv", [WORLD, DOUBLE, 100], -2, 7);
+                sample.leaves();
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
         ("kill", signal) => {
             sample.enters("MPI_Recv", [WORLD, DOUBLE, 100], -2, 7);
             std::thread::sleep(Duration::from_millis(50));

@@ -349,6 +349,27 @@ fn a_launcher_around_says_how_each_rank_ended_and_who_was_first() {
 }
 
 #[test]
+fn ranks_that_can_never_go_on_are_told_of_while_others_work() {
+    let script = "trap 'kill $p' TERM
+        FAKE_RANK=0 FAKE_SIZE=3 $RANK collective=MPI_Barrier & p=$!
+        FAKE_RANK=1 FAKE_SIZE=3 $RANK collective=MPI_Bcast & p=\"$p $!\"
+        FAKE_RANK=2 FAKE_SIZE=3 $RANK works & p=\"$p $!\"; wait; wait";
+    let mut run = Run::new();
+    let dir = run.dir.path().join("out");
+    run.command.args(["run", "--quiet", "--hang-after", "0.5", "--out"]).arg(&dir).args(["sh", "-c", script]);
+    let child = run.command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(20);
+    while !dir.join("hang.mpiscope").exists() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
+    let said =
+        text(&child.wait_with_output().unwrap().stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("mpiscope: ranks [0-1] have completed no MPI call for "), "{said}");
+    assert!(said.contains("s, and can do so no more: collective mismatch (function)"), "{said}");
+}
+
+#[test]
 fn the_folder_of_a_job_that_hung_until_it_was_ended_says_why_it_hung() {
     let script = "trap 'kill $p' TERM
         FAKE_RANK=0 FAKE_SIZE=2 $RANK collective=MPI_Barrier & p=$!

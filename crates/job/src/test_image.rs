@@ -180,6 +180,7 @@ impl TestImage {
         let function = call.open().unwrap();
         call.seq.write(|| {
             call.end(function);
+            call.completed.set(call.completed.get() + 1);
             call.since.set(Moment::now().monotonic_ns);
         });
     }

@@ -42,9 +42,53 @@ pub fn is_of_the_system(path: &str) -> bool {
     OF_THE_SYSTEM.iter().any(|begins| name.starts_with(begins))
 }
 
+/// What the names of libraries begin with by which MPI libraries communicate: UCX, libfabric, verbs, libevent, the plug-ins of Open MPI, …
+const TRANSPORTS: [&str; 14] = [
+    "libuc",
+    "libfabric",
+    "libibverbs",
+    "librdmacm",
+    "libmlx",
+    "libpsm",
+    "libefa",
+    "libevent",
+    "libprrte",
+    "mca_",
+    "libhcoll",
+    "libsharp",
+    "libcuda",
+    "libhsa",
+];
+
+/// Whether threads of an MPI library may be in a library with this path, by its name: one that every program has, of MPI, or one by which
+/// MPI libraries communicate.
+#[must_use]
+pub fn serves_mpi(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    // The providers of libfabric end alike.
+    is_of_the_system(path)
+        || TRANSPORTS.iter().any(|begins| name.starts_with(begins))
+        || name.ends_with("-fi.so")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{is_fortran, is_of_the_system, is_python};
+    use super::{is_fortran, is_of_the_system, is_python, serves_mpi};
+
+    #[test]
+    fn a_library_of_the_program_is_none_by_which_mpi_communicates() {
+        for name in [
+            "/usr/lib/libucs.so.0",
+            "/opt/ompi/mca_btl_tcp.so",
+            "libevent_core-2.1.so.7",
+            "/opt/prov/libtcp-fi.so",
+        ] {
+            assert!(serves_mpi(name), "{name}");
+        }
+        for name in ["/usr/lib/libzmq.so.5", "/home/u/solver", "/home/libucs/solver", "/usr/bin/python3.11"] {
+            assert!(!serves_mpi(name), "{name}");
+        }
+    }
 
     #[test]
     fn what_every_program_has_is_of_the_system_and_what_calls_mpi_for_it_is_not() {

@@ -1,5 +1,6 @@
 /* More programs that hang, each in its own way: see hang.c, whose comments have the same form. */
 #include "hang.h"
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -186,6 +187,24 @@ static void a_thread_calls_later(void)
     pthread_create(&thread, NULL, sends_late, NULL);
     int value;
     MPI_Recv(&value, 1, MPI_INT, 1 - rank, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: a_thread_calls_later */
+    pthread_join(thread, NULL);
+}
+
+static void *takes_requests(void *unused)
+{
+    (void)unused;
+    poll(NULL, 0, 60000); /* stands for a socket */
+    send(1 - rank, 2, MPI_COMM_WORLD);
+    return NULL;
+}
+
+/* scenario a_thread_takes_requests 2 slow says sleeping in the system call poll in takes_requests at hang_more.c: */
+static void a_thread_takes_requests(void)
+{
+    /* As threads of the library do, which never call MPI. */
+    pthread_t thread;
+    pthread_create(&thread, NULL, takes_requests, NULL);
+    receive(1 - rank, 2, MPI_COMM_WORLD); /* here: a_thread_takes_requests */
     pthread_join(thread, NULL);
 }
 
@@ -435,7 +454,8 @@ SCENARIOS(
     S(matched_probe_for_nothing), S(wildcard_and_named), S(receive_against_allreduce),
     S(intercommunicator_receives), S(intercommunicator_barrier_missing), S(threads_that_wait_for_each_other),
     S(main_waits_for_a_thread), S(polling_with_pauses), S(waitall_lacks_one_of_two), S(one_reads_from_a_pipe),
-    S(another_thread_computes), S(a_thread_calls_later), S(thousands_of_messages_then_another_tag), S(issend_never_received),
+    S(another_thread_computes), S(a_thread_calls_later), S(a_thread_takes_requests),
+    S(thousands_of_messages_then_another_tag), S(issend_never_received),
     S(replaced_with_another_tag), S(different_roots), S(gatherv_against_scatterv), S(alltoallw_not_entered),
     S(duplicate_not_entered), S(file_not_opened_by_all), S(write_not_entered), S(file_closed_by_some),
     S(fence_not_entered), S(exposure_never_ended), S(access_never_granted), S(testall_for_nothing),

@@ -91,5 +91,30 @@ static void nobody_accepts(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* scenario probed_and_kept 3 message-never-received culprit 0 says rank 0 took it with MPI_Mprobe at hang_sides.c: */
+static void probed_and_kept(void)
+{
+    int value = 0, there = 0;
+    MPI_Message message;
+    if (rank == 1)
+        MPI_Ssend(&value, 1, MPI_INT, 0, 3, MPI_COMM_WORLD);
+    if (rank == 0)
+        while (!there)
+            MPI_Improbe(1, 3, MPI_COMM_WORLD, &there, &message, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* scenario one_result_of_anybody_too_many 3 message-never-sent culprit 1 says and nobody is left who could: ranks [1-2] */
+static void one_result_of_anybody_too_many(void)
+{
+    int value = rank;
+    if (rank > 0)
+        MPI_Send(&value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    else
+        for (int i = 0; i < size; i++)
+            MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 SCENARIOS(S(nobody_is_root), S(both_are_root), S(root_of_a_group_that_knows_none), S(between_groups),
-          S(buffer_detached_too_early), S(neighbours_of_one_side), S(nobody_accepts))
+          S(buffer_detached_too_early), S(neighbours_of_one_side), S(nobody_accepts), S(probed_and_kept),
+          S(one_result_of_anybody_too_many))

@@ -37,6 +37,6 @@ impl Context for Earlier<'_> {
 }
 
 /// A thread has called MPI.
-pub(super) fn has(process: &Process, tid: u32) -> bool {
+pub(in crate::questions) fn has(process: &Process, tid: u32) -> bool {
     process.threads.iter().any(|thread| thread.tid == tid)
 }

@@ -298,7 +298,9 @@ impl<'a> System<'a> {
 
     /// What a thread does that sleeps.
     fn sleeping(&self, task: &str) -> String {
-        let only_mpi_could_wake = |asleep: &Asleep| self.asleeps().only_mpi_could_wake(self.process, asleep);
+        let serves_mpi = |_, asleep: &Asleep| asleep.serves_mpi(self.pid, &self.places.files);
+        let only_mpi_could_wake =
+            |asleep: &Asleep| self.asleeps().only_mpi_could_wake(self.process, asleep, serves_mpi);
         let said = |asleep: Asleep| asleep.said(only_mpi_could_wake);
         Asleep::of(task).map_or_else(|| "sleeping".to_owned(), said)
     }
@@ -356,8 +358,9 @@ impl Context for System<'_> {
     fn others(&self) -> Vec<u32> {
         let threads = procfs::threads(self.pid).unwrap_or_default();
         let strange = threads.iter().copied().filter(|tid| !has(self.process, *tid));
-        // Who waits for a thread is woken by one, and who serves connections is a library's.
-        let waits = |asleep: Asleep| asleep.waits_for_a_thread(&threads) || asleep.serves();
+        // Who waits for a thread is woken by one, and who serves connections of MPI is the library's.
+        let serves_mpi = |asleep: &Asleep| asleep.serves_mpi(self.pid, &self.places.files);
+        let waits = |asleep: Asleep| asleep.waits_for_a_thread(&threads) || serves_mpi(&asleep);
         strange.filter(|tid| !Asleep::of(&self.task(*tid)).is_some_and(waits)).collect()
     }
 

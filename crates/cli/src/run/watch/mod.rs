@@ -1,9 +1,9 @@
 //! The watcher: says by itself when a job hangs, in the log of the job that hangs.
 //!
-//! It reads images from outside and costs the ranks nothing. As long as any rank completes a call that is no polling, nothing
-//! is looked at any closer. When none has for `--hang-after` seconds, [`why`](crate::why) is asked; only a verdict that is
-//! a problem is said, once, and again only if it changes. A job that computes, sleeps, reads files or is slow gets no such
-//! verdict.
+//! It reads images from outside and costs the ranks nothing. When no rank has completed a call that is no polling for `--hang-after`
+//! seconds, [`why`](crate::why) is asked; only a verdict that is a problem is said, once, and again only if it changes. A job that
+//! computes, sleeps, reads files or is slow gets no such verdict. While ranks do complete calls, it is asked as seldom as that whether
+//! some of them can never go on ([`Partly`]).
 //!
 //! There is a watcher on every host, and one of them speaks ([`Scope`]):
 //!
@@ -12,6 +12,7 @@
 //! mpirun -hosts n1,n2 mpiscope run ./app     the host of rank 0 asks the others, as `mpiscope why` does
 //! ```
 
+mod partly;
 mod reading;
 mod reporter;
 mod scope;
@@ -23,6 +24,7 @@ use super::hosts::FromHost;
 use crate::render::duration;
 use mpiscope_job::jobs::evidence::ProcessEnd;
 use mpiscope_job::questions::live::Progress;
+use partly::Partly;
 use reading::Reading;
 use reporter::Reporter;
 use std::fs::File;
@@ -121,6 +123,7 @@ fn follow(reporter: &Reporter, after: Duration, stopped: &Receiver<()>) {
     let mut pause = pause_after(Duration::ZERO, after);
     // For how long they stood still when they were looked at.
     let mut looked = Duration::ZERO;
+    let mut partly = Partly::new(after);
     while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
         let began = Instant::now();
         let now: Option<Progress> = reporter.progress();
@@ -134,6 +137,8 @@ fn follow(reporter: &Reporter, after: Duration, stopped: &Receiver<()>) {
             looked = still;
             let when = format!("no rank has completed an MPI call for {}", duration(still.as_secs_f64()));
             reporter.look(APART, &when);
+        } else if speaks && reporter.scope.is_here() {
+            partly.look(reporter);
         }
     }
 }

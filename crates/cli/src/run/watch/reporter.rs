@@ -47,8 +47,8 @@ pub struct Reporter {
 }
 
 /// A verdict, and what there is to save with it.
-struct Found {
-    verdict: Verdict,
+pub struct Found {
+    pub verdict: Verdict,
     /// The job if it ends; one that runs is looked at again.
     job: Option<Job>,
     /// What other hosts saw.
@@ -154,7 +154,7 @@ impl Reporter {
     }
 
     /// The verdict on a job that runs. `ends` says that somebody is about to end it.
-    fn twice(&self, apart: Duration, ends: bool) -> Option<Found> {
+    pub fn twice(&self, apart: Duration, ends: bool) -> Option<Found> {
         let mut job = self.here();
         let join = |job: &mut Job| self.scope.join(job, (apart, false), ends);
         let (verdict, elsewhere) = twice(&mut job, apart, join).ok()?;
@@ -168,7 +168,7 @@ impl Reporter {
         self.job().unwrap_or_else(|| Job { name: self.job.clone(), ..Job::default() })
     }
 
-    fn tell(&self, found: Option<Found>, when: &str) {
+    pub fn tell(&self, found: Option<Found>, when: &str) {
         let Some(found) = found else { return };
         let verdict = &found.verdict;
         // A server that waits for clients may do so for long, and ranks that have ended without anybody waiting for them do

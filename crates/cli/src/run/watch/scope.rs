@@ -64,6 +64,15 @@ impl Scope {
         }
     }
 
+    /// Whether all ranks are on this host.
+    pub fn is_here(&self) -> bool {
+        match self {
+            Self::Here => true,
+            Self::Heard(hosts) => hosts.progress().is_none(),
+            Self::Part { .. } => false,
+        }
+    }
+
     /// How much longer than when they were looked at last they must stand still, to be looked at again: other hosts are not asked all
     /// the time.
     pub fn sparing(&self) -> f64 {

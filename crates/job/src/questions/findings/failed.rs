@@ -2,8 +2,7 @@
 
 use super::{Finding, Kind, Whose};
 use crate::jobs::worlds::Members;
-use crate::observation::Observation;
-use crate::observation::faults;
+use crate::observation::{Fault, Observation, faults};
 use std::collections::BTreeMap;
 
 /// Error classes that say that the program gave something wrong, or called at a wrong moment. A correct program may meet the others: a
@@ -44,12 +43,18 @@ const WRONG_USE: [&str; 33] = [
     "MPI_ERR_WIN",
 ];
 
+/// The class of the error that a call returned, if that says that the program gave something wrong, or called at a wrong moment.
+pub fn wrong_use(fault: &Fault) -> Option<&str> {
+    let error = fault.error.as_deref().filter(|_| fault.kind == faults::Kind::Failed);
+    error.filter(|error| WRONG_USE.contains(error))
+}
+
 /// One finding for each line and error class.
 pub(super) fn calls(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
     let mut found: BTreeMap<(&str, Option<&str>, &str), (Members, u64)> = BTreeMap::new();
     for seen in observations {
-        for fault in seen.faults.iter().filter(|fault| fault.kind == faults::Kind::Failed) {
-            if let Some(error) = fault.error.as_deref().filter(|error| WRONG_USE.contains(error)) {
+        for fault in &seen.faults {
+            if let Some(error) = wrong_use(fault) {
                 let line = (fault.function.as_str(), fault.place.as_deref(), error);
                 let (ranks, times) = found.entry(line).or_default();
                 ranks.join(whose.who(seen));
@@ -77,7 +82,6 @@ pub(super) fn calls(observations: &[Observation], whose: &Whose) -> Vec<Finding>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observation::faults::Fault;
 
     fn rank(rank: u32, error: &str, times: u64) -> Observation {
         let fault = Fault {

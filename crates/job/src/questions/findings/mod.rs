@@ -35,6 +35,7 @@ use crate::jobs::worlds::{Members, Worlds};
 use crate::model::objects::Kind as Object;
 use crate::observation::{Observation, Stage};
 use crate::questions::leaks::Leak;
+pub(in crate::questions) use failed::wrong_use;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

@@ -5,7 +5,8 @@ use super::{Dead, ProcessFile};
 use crate::model::process::Process;
 use crate::model::python;
 use crate::observation::Context;
-use crate::questions::stacks::asleep::{Asleep, Asleeps};
+use crate::questions::earlier::has;
+use crate::questions::stacks::asleep::{self, Asleep, Asleeps};
 use crate::questions::stacks::frames::innermost;
 use crate::sources::core::walk;
 use mpiscope_target::{Symbolizer, Target, Thread};
@@ -30,8 +31,18 @@ impl AtDeath<'_> {
     fn only_mpi_could_wake(&self, dead: &Dead, asleep: &Asleep) -> bool {
         let threads = dead.core.threads().iter();
         let threads = threads.map(|thread| (thread.tid, Asleep::at_death(thread))).collect();
-        Asleeps { threads, signals: false }.only_mpi_could_wake(&self.file.process, asleep)
+        let serves_mpi = |tid, asleep: &Asleep| {
+            let thread = dead.core.threads().iter().find(|thread| thread.tid == tid);
+            thread.is_some_and(|thread| serves_mpi(dead, asleep, thread))
+        };
+        Asleeps { threads, signals: false }.only_mpi_could_wake(&self.file.process, asleep, serves_mpi)
     }
+}
+
+/// It serves connections of MPI, and nothing of the program has asked it to.
+fn serves_mpi(dead: &Dead, asleep: &Asleep, thread: &Thread) -> bool {
+    let of_mpi = || asleep::serves_mpi(&walk(&dead.core, &dead.modules, thread).frames, &dead.modules);
+    asleep.serves() && of_mpi()
 }
 
 /// Nothing moves any more, and the kernel cannot be asked.
@@ -63,6 +74,19 @@ impl Context for AtDeath<'_> {
         self.thread(tid)
             .and_then(|(_, thread)| Asleep::at_death(thread))
             .is_some_and(|asleep| asleep.pauses())
+    }
+
+    fn others(&self) -> Vec<u32> {
+        let Some(dead) = &self.file.dead else { return Vec::new() };
+        let numbers: Vec<u32> = dead.core.threads().iter().map(|thread| thread.tid).collect();
+        let strange = dead.core.threads().iter().filter(|thread| !has(&self.file.process, thread.tid));
+        // Of one that was struck in no system call it is not known that it could do anything.
+        let could_act = |thread: &&Thread| {
+            Asleep::at_death(thread).is_some_and(|asleep| {
+                !asleep.waits_for_a_thread(&numbers) && !serves_mpi(dead, &asleep, thread)
+            }) || Asleep::computed(thread)
+        };
+        strange.filter(could_act).map(|thread| thread.tid).collect()
     }
 
     fn ended(&self) -> Option<String> {

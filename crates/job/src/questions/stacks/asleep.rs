@@ -7,9 +7,10 @@ use super::restarted;
 use super::vdso::vdso;
 use crate::model::process::Process;
 use crate::observation::AWAITS_THREAD;
-use crate::sources::core::walk_from;
+use crate::sources::core::{Frame, walk_from};
+use mpi_abi::binding;
 use mpiscope_target::procfs::StatusLines;
-use mpiscope_target::{Files, Live, Symbolizer, Target, Thread};
+use mpiscope_target::{Files, Live, Module, Symbolizer, Target, Thread};
 use std::fs;
 use std::sync::Arc;
 
@@ -94,7 +95,8 @@ impl Asleep {
         self.arguments.get(1).is_some_and(|operation| operation & 0xff == WAIT_BITSET_PRIVATE)
     }
 
-    /// It waits for events from outside, as threads of libraries do that serve connections.
+    /// It waits for events from outside, as threads of MPI libraries do that serve connections. So may threads of the program: see
+    /// [`serves_mpi`].
     #[must_use]
     pub fn serves(&self) -> bool {
         use syscalls::Sysno;
@@ -121,10 +123,22 @@ impl Asleep {
         files: &Arc<Files>,
         words: &Symbolizer,
     ) -> Option<String> {
+        let (live, modules, frames) = self.frames(pid, files)?;
+        innermost(&frames, &modules, words, process, live.executable().as_deref())
+    }
+
+    /// It serves connections, and nothing of the program has asked it to.
+    #[must_use]
+    pub fn serves_mpi(&self, pid: u32, files: &Arc<Files>) -> bool {
+        let of_mpi = |(_, modules, frames): (Live, Vec<Module>, Vec<Frame>)| serves_mpi(&frames, &modules);
+        self.serves() && self.frames(pid, files).is_none_or(of_mpi)
+    }
+
+    fn frames(&self, pid: u32, files: &Arc<Files>) -> Option<(Live, Vec<Module>, Vec<Frame>)> {
         let live = Live::open_among(pid, Arc::clone(files)).ok()?;
         let modules = live.modules().ok()?;
         let walked = walk_from(&live, vdso(pid), &modules, self.pc, &self.registers());
-        innermost(&walked.frames, &modules, words, process, live.executable().as_deref())
+        Some((live, modules, walked.frames))
     }
 
     /// In the order of the machine's `user_regs_struct`.
@@ -156,19 +170,36 @@ pub struct Asleeps {
 
 impl Asleeps {
     /// Whether one that sleeps so waits for another thread, and only one that is inside of MPI could wake it: all others that are not
-    /// wait as well, or serve connections.
+    /// wait as well, or are threads of the library that serve connections, as `serves_mpi` says.
     #[must_use]
-    pub fn only_mpi_could_wake(&self, process: &Process, asleep: &Asleep) -> bool {
+    pub fn only_mpi_could_wake(
+        &self,
+        process: &Process,
+        asleep: &Asleep,
+        serves_mpi: impl Fn(u32, &Asleep) -> bool,
+    ) -> bool {
         let numbers: Vec<u32> = self.threads.iter().map(|(tid, _)| *tid).collect();
         let is_inside =
             |tid: u32| process.threads.iter().any(|thread| thread.call.is_some() && thread.tid == tid);
-        let waits = |asleep: &Asleep| asleep.waits_for_a_thread(&numbers) || asleep.serves();
+        let waits =
+            |tid: u32, asleep: &Asleep| asleep.waits_for_a_thread(&numbers) || serves_mpi(tid, asleep);
         let (inside, outside): (Vec<_>, Vec<_>) = self.threads.iter().partition(|(tid, _)| is_inside(*tid));
         asleep.waits_for_a_thread(&numbers)
             && !(self.signals && asleep.may_be_woken_by_signals())
             && !inside.is_empty()
-            && outside.iter().all(|(_, asleep)| asleep.as_ref().is_some_and(waits))
+            && outside.iter().all(|(tid, asleep)| asleep.as_ref().is_some_and(|asleep| waits(*tid, asleep)))
     }
+}
+
+/// Whether all frames of a thread that serves connections are of libraries that do so for MPI. Where the stack could not be followed to
+/// its end, the innermost frames decide.
+#[must_use]
+pub fn serves_mpi(frames: &[Frame], modules: &[Module]) -> bool {
+    let module = |frame: &Frame| {
+        let at = frame.pc.saturating_sub(u64::from(frame.returns));
+        modules.iter().find(|module| module.contains(at))
+    };
+    frames.iter().filter_map(module).all(|module| binding::serves_mpi(&module.path.to_string_lossy()))
 }
 
 /// Whether a process handles signals that come without a fault of its own and that no MPI library or interpreter handles as a rule, by
@@ -290,6 +321,25 @@ mod tests {
         assert!(Asleep::computed(&thread(-1, 7)) && !Asleep::computed(&thread(sleep, 0)));
         let foreign = Thread { registers: vec![0; COUNT + 1], ..thread(-1, 7) };
         assert!(!Asleep::computed(&foreign) && Asleep::at_death(&foreign).is_none());
+    }
+
+    #[test]
+    fn who_waits_for_events_in_code_of_the_program_does_not_serve_mpi() {
+        let module = |path: &str, start: u64| {
+            let end = start + 0x1000;
+            Module { path: path.into(), bias: start, start, end, executable: start..end }
+        };
+        let modules = [
+            module("/lib/libc.so.6", 0x1000),
+            module("/lib/libucs.so.0", 0x2000),
+            module("/home/u/app", 0x3000),
+        ];
+        let stack = |pcs: &[u64]| -> Vec<Frame> {
+            pcs.iter().enumerate().map(|(at, pc)| Frame { pc: *pc, returns: at > 0 }).collect()
+        };
+        assert!(serves_mpi(&stack(&[0x1100, 0x2100, 0x1200]), &modules));
+        assert!(serves_mpi(&stack(&[0x1100]), &modules), "where the stack cannot be followed");
+        assert!(!serves_mpi(&stack(&[0x1100, 0x3100, 0x1200]), &modules));
     }
 
     #[test]

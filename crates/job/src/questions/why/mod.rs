@@ -32,6 +32,7 @@ mod cause;
 pub(super) mod collectives;
 mod cycle;
 mod evidence;
+mod failed;
 mod files;
 mod join;
 mod leftover;

@@ -40,6 +40,7 @@ impl Scene {
             freed: Vec::new(),
             not_started: NotStarted::default(),
             messaging: None,
+            failed: Vec::new(),
             lost: false,
         };
         let communicators = vec![Communicator { name, members: (0..size).collect() }];

@@ -83,8 +83,21 @@ pub struct Process {
     pub not_started: NotStarted,
     /// If it waits in a collective: what it has sent and received.
     pub messaging: Option<Box<Messaging>>,
+    /// Calls of it that returned an error which says that the program gave something wrong.
+    pub failed: Vec<Failed>,
     /// Records of its messages were lost: more may have been sent than [`sent`](Self::sent) says.
     pub lost: bool,
+}
+
+/// A call that failed, after which the program went on.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Failed {
+    /// The function.
+    pub function: Arc<str>,
+    /// Line of the user's code, if known.
+    pub place: Option<Arc<str>>,
+    /// The class of the error.
+    pub error: Arc<str>,
 }
 
 /// Persistent messages that a process has requests for and has not started.

@@ -9,12 +9,14 @@ mod nobody;
 mod not_started;
 mod ongoing;
 mod polling;
+mod probed;
 mod ring;
 mod several;
 mod stuck;
 
 use super::blocked::{blocked, blocked_in};
 use super::evidence::evidence;
+use super::failed::failed;
 use super::leftover::leftover;
 use super::messages::Pairs;
 use super::progress;
@@ -109,6 +111,7 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
     });
     let mut seen = evidence(second, &found);
     seen.extend(leftover(&case.words, case.pairs(), &found, &reason.verdict));
+    seen.extend(failed(&case.words, second, &found));
     Verdict {
         schema: SCHEMA,
         verdict: reason.verdict,

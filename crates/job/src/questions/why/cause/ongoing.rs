@@ -104,11 +104,15 @@ impl Case<'_> {
             awaited
         };
         let culprits = awaited(&waiting, &is_waiting);
-        // Who only polls waits too: the one that it polls for holds up all of them.
+        // Who only polls waits too: the one that it polls for holds up all of them, or is all that there is to tell.
+        let only_asks = |index: &ProcessIndex| !acts(index) && self.process(*index).is_some_and(is_asking);
         let asks = |index: &ProcessIndex| idle(index) || self.process(*index).is_some_and(is_asking);
-        let asking: Vec<ProcessIndex> = all().filter(asks).collect();
+        let (asking, also) = match waiting.is_empty() {
+            true => (all().filter(only_asks).collect::<Vec<_>>(), true),
+            false => (all().filter(asks).collect(), culprits.iter().any(asks)),
+        };
         let further = awaited(&asking, &|process| is_waiting(process) || is_asking(process));
-        let (waiting, culprits) = match culprits.iter().any(asks) && !further.is_empty() {
+        let (waiting, culprits) = match also && !further.is_empty() {
             true => (asking, further),
             false => (waiting, culprits),
         };

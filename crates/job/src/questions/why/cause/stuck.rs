@@ -88,35 +88,6 @@ impl Case<'_> {
         receives.iter().copied().filter(|(index, _)| counts(*index)).collect()
     }
 
-    /// A stuck receive that fits a message which a probe has taken out of the queue: only `MPI_Mrecv` can have that.
-    fn taken_by_probe(&self, found: &Blocked) -> Option<Reason> {
-        let fits = |(receiver, receive): (ProcessIndex, &Receive)| {
-            let left = self.pairs().left(receiver).iter();
-            let mut taken = left.filter(|(_, message)| self.pairs().is_matched(message));
-            let (sender, message) = taken.find(|(sender, message)| receive.matches.fits(*sender, message))?;
-            Some((receiver, receive.matches, *sender, *message))
-        };
-        let (receiver, wanted, sender, message) = self.receives(found).find_map(fits)?;
-        let probe = self
-            .process(receiver)?
-            .posted
-            .iter()
-            .find(|one| one.matched && one.matches.fits(sender, message));
-        let at =
-            probe.and_then(|probe| probe.place.as_ref()).map_or_else(String::new, |at| format!(" at {at}"));
-        let verdict = format!(
-            "rank {} waits for {}; what rank {} sent it was taken by MPI_Mprobe{at}, and can be received only with MPI_Mrecv",
-            self.words.rank(receiver),
-            self.words.message(&wanted),
-            self.words.rank(sender),
-        );
-        let next = "receive what MPI_Mprobe or MPI_Improbe has found with MPI_Mrecv or MPI_Imrecv";
-        let mut reason =
-            Reason::new(Kind::MESSAGE_NEVER_RECEIVED, verdict, next).blaming(self.culprit(receiver));
-        reason.cycle = cycle::cycle(self.snapshot, found);
-        Some(reason)
-    }
-
     /// A stuck receive, and a message that differs from what it wants in one thing.
     pub(super) fn near_miss(&self, found: &Blocked, most: u8) -> Option<Reason> {
         let receives: Vec<(ProcessIndex, &Receive)> = self.receives(found).collect();
@@ -210,6 +181,9 @@ impl Case<'_> {
     ) -> Option<Reason> {
         let rank = self.words.rank(stuck);
         let (kind, culprits, verdict) = match need {
+            Need::Message(receive) if receive.matches.from == Peer::Any => {
+                self.nobody_sends(stuck, receive, over)?
+            }
             Need::Message(receive) => {
                 let Peer::One(from) = receive.matches.from else { return None };
                 if !over(from) {
@@ -255,8 +229,30 @@ impl Case<'_> {
         }
         let next = "look for the branch of the program in which that rank leaves earlier than the others";
         let mut reason = Reason::new(kind, verdict, next);
-        reason.culprits.extend(culprits.into_iter().map(|culprit| self.culprit(culprit)));
+        reason.culprits.extend(culprits.into_iter().take(MOST_LINKS).map(|culprit| self.culprit(culprit)));
         Some(reason)
+    }
+
+    /// A receive from any rank, and all the others are in `MPI_Finalize`, or past it.
+    fn nobody_sends(
+        &self,
+        stuck: ProcessIndex,
+        receive: &Receive,
+        over: &dyn Fn(ProcessIndex) -> bool,
+    ) -> Option<(Kind, Vec<ProcessIndex>, String)> {
+        let comm = self.snapshot.communicators.get(receive.matches.comm as usize)?;
+        let others: Vec<ProcessIndex> = comm.members.iter().copied().filter(|one| *one != stuck).collect();
+        let gone = |one: ProcessIndex| self.process(one).is_some_and(Process::is_gone);
+        if !others.iter().all(|other| over(*other) || gone(*other)) {
+            return None;
+        }
+        let verdict = format!(
+            "rank {} waits for {} that was never sent, and nobody is left who could: {}",
+            self.words.rank(stuck),
+            self.words.message(&receive.matches),
+            self.words.each_doing(&self.words.doings(&others)),
+        );
+        Some((Kind::MESSAGE_NEVER_SENT, others, verdict))
     }
 
     /// Where the same process had posted a receive of just this before, that has got its message and is none of what its calls wait for.

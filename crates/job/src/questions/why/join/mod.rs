@@ -10,6 +10,7 @@ mod buffered;
 mod communicators;
 pub mod compared;
 mod epochs;
+mod failed;
 mod joined;
 mod locks;
 mod meetings;
@@ -219,6 +220,7 @@ impl<'a> Joiner<'a> {
                 posted: Vec::new(),
                 not_started: NotStarted::default(),
                 messaging: None,
+                failed: Vec::new(),
                 lost: false,
             };
         };
@@ -244,6 +246,7 @@ impl<'a> Joiner<'a> {
             posted: self.posted(seen),
             not_started: self.not_started(seen),
             messaging: messaging::of(self, seen),
+            failed: failed::of(seen),
             lost: false,
         }
     }

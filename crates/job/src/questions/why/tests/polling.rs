@@ -52,6 +52,18 @@ fn loops_that_may_send_by_the_clock_are_no_problem_before_they_are_much_longer_t
 }
 
 #[test]
+fn who_is_asked_for_by_all_who_are_in_mpi_is_named() {
+    let mut scene = Scene::of(3);
+    (1..3).for_each(|rank| asks(&mut scene, rank, Peer::One(0), (9.0, 0.0)));
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::SLOW);
+    assert!(said.verdict.starts_with("ranks [1-2] wait for rank 0: computing"), "{}", said.verdict);
+    // Of anybody: who does not ask himself.
+    (1..3).for_each(|rank| asks(&mut scene, rank, Peer::Any, (9.0, 0.0)));
+    assert!(look(&scene).verdict.starts_with("ranks [1-2] wait for rank 0: computing"));
+}
+
+#[test]
 fn who_can_no_longer_enter_a_collective_is_blamed_and_not_who_polls_for_it() {
     let mut scene = Scene::of(3);
     for rank in 0..2 {

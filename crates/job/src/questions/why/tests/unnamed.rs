@@ -3,7 +3,7 @@
 use super::look;
 use crate::questions::why::Kind;
 use crate::questions::why::scene::{Scene, WORLD, message, receive};
-use crate::questions::why::snapshot::{Idle, Match, Peer, Receive, Thread};
+use crate::questions::why::snapshot::{Failed, Idle, Match, Peer, Receive, Thread};
 use crate::questions::why::{Need, Wait};
 
 #[test]
@@ -29,6 +29,60 @@ fn a_message_that_a_probe_has_taken_meets_no_other_receive() {
     assert_eq!(said.kind, Kind::MESSAGE_NEVER_RECEIVED);
     assert!(said.verdict.contains("was taken by MPI_Mprobe at probe.c:4"), "{}", said.verdict);
     assert_eq!(said.culprits[0].ranks.to_string(), "0");
+}
+
+#[test]
+fn a_message_that_a_probe_keeps_while_its_sender_waits_is_never_received() {
+    let mut scene = Scene::of(3);
+    scene.send(1, 0, 3).collective(0, "MPI_Barrier", 1).collective(2, "MPI_Barrier", 1);
+    assert_eq!(look(&scene).kind, Kind::DEADLOCK);
+    let place = Some("probe.c:4".into());
+    scene.process(0).posted.push(Receive { matched: true, place, ..receive(Peer::One(1), 3) });
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_RECEIVED);
+    let wanted = "rank 0 took it with MPI_Mprobe at probe.c:4, did not receive it with MPI_Mrecv, and is in MPI_Barrier";
+    assert!(said.verdict.contains(wanted), "{}", said.verdict);
+    assert_eq!(said.culprits[0].ranks.to_string(), "0");
+    // What it waits for may be the one behind it.
+    scene.sent(1, 0, 3);
+    assert_eq!(look(&scene).kind, Kind::DEADLOCK);
+}
+
+#[test]
+fn what_is_wanted_of_any_rank_was_never_sent_if_all_others_are_in_finalize() {
+    let mut scene = Scene::of(3);
+    scene.receive(0, Peer::Any, 3).finalize(1).collective(2, "MPI_Barrier", 1);
+    assert_eq!(look(&scene).kind, Kind::COLLECTIVE_NOT_ENTERED);
+    scene.finalize(2);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
+    let wanted = "rank 0 waits for a message from any rank with tag 3 on WORLD that was never sent, and nobody is left who could: \
+                  ranks [1-2]: in MPI_Finalize";
+    assert!(said.verdict.starts_with(wanted), "{}", said.verdict);
+    assert_eq!(said.culprits.len(), 2);
+}
+
+#[test]
+fn a_call_that_failed_before_its_rank_got_stuck_is_a_line_of_the_evidence() {
+    let mut scene = Scene::of(3);
+    let failed = |place: &str| Failed {
+        function: "MPI_Bsend".into(),
+        place: Some(place.into()),
+        error: "MPI_ERR_BUFFER".into(),
+    };
+    scene.process(0).failed.push(failed("a.c:7"));
+    scene.process(2).failed.push(failed("b.c:8"));
+    let failures = |scene: &Scene| -> Vec<String> {
+        let lines = look(scene).evidence.into_iter().filter(|line| line.what.contains("returned"));
+        lines.map(|line| format!("{}: {}", line.ranks, line.what)).collect()
+    };
+    assert!(failures(&scene).is_empty(), "nobody is stuck");
+    scene.receive(1, Peer::One(0), 7).collective(0, "MPI_Barrier", 1);
+    assert_eq!(
+        failures(&scene),
+        ["0: MPI_Bsend at a.c:7 returned MPI_ERR_BUFFER, and the program went on"],
+        "rank 2 goes on"
+    );
 }
 
 #[test]

@@ -1,0 +1,40 @@
+//! Calls of stuck or ended processes that returned an error, after which the program went on.
+
+use super::blocked::Blocked;
+use super::snapshot::{Failed, Process, ProcessIndex, Snapshot};
+use super::verdict::Evidence;
+use super::words::Words;
+use std::collections::BTreeMap;
+
+/// Lines.
+const MOST_LINES: usize = 4;
+
+/// One line for each place and error, those of the most processes first.
+pub fn failed(words: &Words<'_>, snapshot: &Snapshot, blocked: &Blocked) -> Vec<Evidence> {
+    if blocked.stuck().next().is_none() {
+        return Vec::new();
+    }
+    let mut lines: BTreeMap<&Failed, Vec<ProcessIndex>> = BTreeMap::new();
+    let is_stuck = |index: ProcessIndex| blocked.stuck.get(index as usize).copied().unwrap_or(false);
+    let of_these = |(index, process): &(ProcessIndex, &Process)| is_stuck(*index) || process.is_gone();
+    for (index, process) in (0..).zip(&snapshot.processes).filter(of_these) {
+        for failed in &process.failed {
+            lines.entry(failed).or_default().push(index);
+        }
+    }
+    let mut lines: Vec<_> = lines.into_iter().collect();
+    lines.sort_by_key(|(_, of)| usize::MAX - of.len());
+    lines.truncate(MOST_LINES);
+    let said = |(failed, of): (&Failed, Vec<ProcessIndex>)| {
+        let at = failed.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
+        Evidence {
+            ranks: words.members(of),
+            what: format!("{}{at} returned {}, and the program went on", failed.function, failed.error),
+            function: Some(failed.function.to_string()),
+            place: failed.place.as_deref().map(str::to_owned),
+            since_s: None,
+            stuck: true,
+        }
+    };
+    lines.into_iter().map(said).collect()
+}
