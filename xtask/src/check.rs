@@ -1,8 +1,8 @@
 //! `cargo xtask check`: what can be said of the sources without running a job.
 //!
 //! Formatting, lints, generated files, the lock-free parts under loom's model checker, fuzz targets, the oldest Rust
-//! that the manifests promise together with the other architecture, licences and sources of dependencies. What a machine cannot do is reported as
-//! skipped, with the reason and what would mend it.
+//! that the manifests promise together with the other architecture, licences and sources of dependencies. What a machine cannot do
+//! is reported as skipped, with the reason and what would mend it.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;

@@ -1,7 +1,7 @@
 //! Exit status, and how a failure is reported.
 //!
-//! All verbs that read jobs have one rule: an answer that lacks a part, because a host, a process or a file of it could not be read, is
-//! never "nothing wrong", and as long as something could be read it is no failure either.
+//! All verbs that read jobs have one rule: an answer that lacks a part, because a host, a process or a file of it could not be
+//! read, is never "nothing wrong", and as long as something could be read it is no failure either.
 
 use crate::render::complain;
 use mpiscope_job::base::refusal::Refusal;

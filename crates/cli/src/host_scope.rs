@@ -21,8 +21,8 @@ impl HostScope {
         self.here
     }
 
-    /// Adds the job's ranks on other hosts, unless the user does not want that or the job is in a file; those look twice, `pause` apart.
-    /// A file says what was not seen when it was written.
+    /// Adds the job's ranks on other hosts, unless the user does not want that or the job is in a file; those look twice, `pause`
+    /// apart. A file says what was not seen when it was written.
     pub fn join(self, job: &mut Job, pause: Duration, stacks: bool) -> Elsewhere {
         if self.here || !job.runs_here() {
             return Elsewhere { not_seen: job.not_seen.clone(), ..Elsewhere::default() };

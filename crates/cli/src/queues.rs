@@ -17,8 +17,8 @@ use std::process::ExitCode;
 /// not be read, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`, or core files and directories with core files;
-    /// not needed if there is only one job
+    /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`, or core files and
+    /// directories with core files; not needed if there is only one job
     #[arg(value_name = "JOB|PID|FILE|DIR")]
     targets: Vec<OsString>,
     /// Show every entry, however many there are

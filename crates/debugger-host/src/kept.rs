@@ -1,5 +1,5 @@
-//! A process in an evidence file: its image, and where the predefined objects of its library were, which is all that the plug-ins of
-//! this project read.
+//! A process in an evidence file: its image, and where the predefined objects of its library were, which is all that the plug-ins
+//! of this project read.
 
 use std::collections::BTreeMap;
 use std::path::Path;

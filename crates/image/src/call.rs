@@ -10,8 +10,8 @@ use crate::layout::Call;
 const ENDED: u32 = 1 << 31;
 
 impl Call {
-    /// A number that differs, but for chance, where two calls are made at other places or with other arguments; `first` is the first
-    /// request of an array. Its low bits are the function's, see [`Several`](crate::derive::polling::Several).
+    /// A number that differs, but for chance, where two calls are made at other places or with other arguments; `first` is the
+    /// first request of an array. Its low bits are the function's, see [`Several`](crate::derive::polling::Several).
     #[inline(always)]
     pub fn asks_for(&self, first: u64) -> u64 {
         let [one, two, ..] = &self.extra;

@@ -44,7 +44,8 @@ pub const fn index(address: u64) -> Option<u64> {
     }
 }
 
-/// The address of code that an address of a call is or stands for: behind the call of MPI. Zero for a path that the image does not have.
+/// The address of code that an address of a call is or stands for: behind the call of MPI. Zero for a path that the image does not
+/// have.
 pub fn code<S: Source>(image: &Image<S>, address: u64) -> u64 {
     let Some(index) = index(address) else { return address };
     let path = image

@@ -1,7 +1,7 @@
 //! What calls were seen to do wrong.
 //!
-//! Written on the way of errors only: a ring of the last [`RING`] faults of a process, made with the first of them. A place of the program
-//! that does the same again and again has one record, which is of the last time.
+//! Written on the way of errors only: a ring of the last [`RING`] faults of a process, made with the first of them. A place of the
+//! program that does the same again and again has one record, which is of the last time.
 
 use crate::cell::{W32, W64};
 use crate::layout::{SectionKind, codes};

@@ -51,13 +51,13 @@ pub struct Entered {
     pub entered: W64,
     /// When the call returned, in ticks; zero while it has not, and for one that only starts the operation.
     pub left: W64,
-    /// Bytes that this process gives to all members, itself included, plus one; zero if that is not known, or the same of all. This and
-    /// what follows is zero in images from before.
+    /// Bytes that this process gives to all members, itself included, plus one; zero if that is not known, or the same of all. This
+    /// and what follows is zero in images from before.
     pub gives: W64,
     /// Bytes that it expects of all members, itself included, plus one.
     pub expects: W64,
-    /// One that only starts the operation: when the call began by which the program learnt that it is complete, in ticks; zero while it
-    /// has not, and for persistent ones. This and what follows is zero in images from before.
+    /// One that only starts the operation: when the call began by which the program learnt that it is complete, in ticks; zero
+    /// while it has not, and for persistent ones. This and what follows is zero in images from before.
     pub waited: W64,
     /// When that call returned.
     pub completed: W64,
@@ -65,8 +65,8 @@ pub struct Entered {
     pub waited_from: W64,
     /// Its function's number plus one.
     pub waited_in: W16,
-    /// Of the elements that [`gives`](Self::gives) and [`expects`](Self::expects) are of, [`Mixture::less`] plus one; zero if they are not
-    /// known. This and what follows is zero in images from before.
+    /// Of the elements that [`gives`](Self::gives) and [`expects`](Self::expects) are of, [`Mixture::less`] plus one; zero if they
+    /// are not known. This and what follows is zero in images from before.
     pub difference: W16,
     /// What is given, if it is elements of one kind: see [`Mixture::stored`].
     pub gives_kind: W16,
@@ -107,8 +107,8 @@ impl Entered {
         of_type.repeated(self.count.get())
     }
 
-    /// Bytes that this process gives to all members and expects of all of them, itself included, where it may give to one what another
-    /// does not expect.
+    /// Bytes that this process gives to all members and expects of all of them, itself included, where it may give to one what
+    /// another does not expect.
     #[must_use]
     pub fn totals(&self) -> Option<(u64, u64)> {
         Some((self.gives.get().checked_sub(1)?, self.expects.get().checked_sub(1)?))
@@ -123,8 +123,8 @@ impl Entered {
         self.difference.set(gives.less(expects) + 1);
     }
 
-    /// What kinds of elements it gives to all members and expects of all of them, where it may name others than another member does;
-    /// nothing if they are not known, or agree with everything.
+    /// What kinds of elements it gives to all members and expects of all of them, where it may name others than another member
+    /// does; nothing if they are not known, or agree with everything.
     #[must_use]
     pub fn element_kinds(&self) -> Option<ElementKinds> {
         let difference = self.difference.get().checked_sub(1)?;

@@ -321,13 +321,13 @@ pub struct Process {
     pub job: Chars<64>,
     /// Version of the layer that writes the image.
     pub layer: Chars<64>,
-    /// How often the program called `MPI_Pcontrol` with a level of 2 or more: it marks its iterations so. This and what follows is zero in
-    /// images from before.
+    /// How often the program called `MPI_Pcontrol` with a level of 2 or more: it marks its iterations so. This and what follows is
+    /// zero in images from before.
     pub marks: W64,
     /// When it did so last, in ticks.
     pub marked_at: W64,
-    /// The [rank that the launcher meant](crate::launcher::rank) the process to have, plus one; zero if it gave none. It may differ from
-    /// `rank`: a launcher of another library makes each process a world of its own.
+    /// The [rank that the launcher meant](crate::launcher::rank) the process to have, plus one; zero if it gave none. It may differ
+    /// from `rank`: a launcher of another library makes each process a world of its own.
     pub launcher_rank: W64,
 }
 
@@ -377,8 +377,8 @@ pub const fn source_line(address: u64) -> Option<u64> {
     if address < SOURCES { None } else { Some(address % SOURCE_SIZE) }
 }
 
-/// A file mapped executable into the process, or a source file whose lines are the addresses ([`source_line`]): programs of languages
-/// that have no code of the machine call from lines.
+/// A file mapped executable into the process, or a source file whose lines are the addresses ([`source_line`]): programs of
+/// languages that have no code of the machine call from lines.
 #[repr(C)]
 #[derive(Debug, Clone)]
 pub struct Module {
@@ -533,8 +533,8 @@ pub struct Thread {
     pub longest_run: W64,
     /// What the latest poll asked for, as a number that differs where that does.
     pub asked: W64,
-    /// The address of the program behind a poll of the present run that has asked for the same as its latest, where the function may have
-    /// been called by a binding; zero in images from before.
+    /// The address of the program behind a poll of the present run that has asked for the same as its latest, where the function
+    /// may have been called by a binding; zero in images from before.
     pub polled_from: W64,
 }
 

@@ -1,8 +1,8 @@
 //! What a member of a collective gives to all members together, or expects of all: basic elements, in no order.
 //!
-//! Where every member may name counts and datatypes of its own (`MPI_Alltoallw`), nobody's sequence of elements is anybody else's, but
-//! all together give the elements that all together expect. A sum of a number for each kind of element shows it: the sums of two
-//! mixtures differ, but for one case in 65521, where the mixtures do.
+//! Where every member may name counts and datatypes of its own (`MPI_Alltoallw`), nobody's sequence of elements is anybody else's,
+//! but all together give the elements that all together expect. A sum of a number for each kind of element shows it: the sums of
+//! two mixtures differ, but for one case in 65521, where the mixtures do.
 
 use mpi_abi::Element;
 

@@ -83,7 +83,8 @@ fn private(folder: PathBuf, user: u32) -> io::Result<PathBuf> {
     }
 }
 
-/// What was made before may lie in a file system that is read-only here, as containers have it: there its mode cannot be set either.
+/// What was made before may lie in a file system that is read-only here, as containers have it: there its mode cannot be set
+/// either.
 fn writable(folder: PathBuf, about: &fs::Metadata) -> io::Result<PathBuf> {
     match fs::set_permissions(&folder, about.permissions()) {
         Err(why) if why.kind() == io::ErrorKind::ReadOnlyFilesystem => {

@@ -1,7 +1,7 @@
 //! Type signatures as numbers: the sequence of basic elements that a datatype holds.
 //!
-//! Two ends of a transfer must name the same sequence, which `2 x {int, int}` and `4 x int` are. The hash is a polynomial over the prime
-//! field of 2^61 - 1, so that the hash of two sequences one behind the other follows from theirs, and that of a sequence
+//! Two ends of a transfer must name the same sequence, which `2 x {int, int}` and `4 x int` are. The hash is a polynomial over the
+//! prime field of 2^61 - 1, so that the hash of two sequences one behind the other follows from theirs, and that of a sequence
 //! repeated a billion times costs thirty steps. What matches anything (`MPI_BYTE`, `MPI_PACKED`), or is not known, has no hash and
 //! agrees with everything.
 

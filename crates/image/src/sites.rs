@@ -54,8 +54,8 @@ pub struct Site {
     pub estimated: W64,
 }
 
-/// The time of `calls` that were not timed, since the one behind them took `ticks`, and all until then `before`: as much as that one
-/// each. A single call that took very long says little of others: it adds no more than a quarter of what was known, or a
+/// The time of `calls` that were not timed, since the one behind them took `ticks`, and all until then `before`: as much as that
+/// one each. A single call that took very long says little of others: it adds no more than a quarter of what was known, or a
 /// [short](SHORT) time for each.
 #[must_use]
 pub fn estimate(calls: u64, ticks: u64, before: u64) -> u64 {

@@ -81,8 +81,8 @@ pub fn size(text: &str) -> Option<u64> {
     }
 }
 
-/// Reads from when until when calls are kept, as `MPISCOPE_TRACE_WINDOW` says it: two numbers of milliseconds with a comma between them, of
-/// which the second may be left out. In nanoseconds; nothing for anything else.
+/// Reads from when until when calls are kept, as `MPISCOPE_TRACE_WINDOW` says it: two numbers of milliseconds with a comma between
+/// them, of which the second may be left out. In nanoseconds; nothing for anything else.
 #[must_use]
 pub fn window(text: &str) -> Option<Range<u64>> {
     let (from, until) = text.split_once(',')?;

@@ -10,8 +10,8 @@
 //! the [`observation`] of one process, [`jobs`] of processes, their parts on other [`hosts`], and on top the [`questions`], the
 //! [`performance`] and what [`save`]s all of it. Everything is `serde`, so `--json` is the model itself.
 //!
-//! Nothing here stops, slows or changes a process, but for [`stacks`](questions::stacks), which stops threads for a moment; and nothing trusts what it reads: counts are bounded, and
-//! what cannot be read is an [`Error`] with the next thing to try.
+//! Nothing here stops, slows or changes a process, but for [`stacks`](questions::stacks), which stops threads for a moment; and
+//! nothing trusts what it reads: counts are bounded, and what cannot be read is an [`Error`] with the next thing to try.
 
 pub mod base;
 mod error;

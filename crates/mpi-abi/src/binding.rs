@@ -10,7 +10,8 @@ pub fn is_fortran(path: &str) -> bool {
     name.starts_with("lib") && name.contains("mpi") && BINDINGS.iter().any(|part| name.contains(part))
 }
 
-/// Whether a library with this path is Python's binding of MPI: the extension module of mpi4py, of which a wheel has one for each ABI.
+/// Whether a library with this path is Python's binding of MPI: the extension module of mpi4py, of which a wheel has one for each
+/// ABI.
 #[must_use]
 pub fn is_python(path: &str) -> bool {
     let mut parts = path.rsplit('/');
@@ -35,7 +36,8 @@ const OF_THE_SYSTEM: [&str; 13] = [
     "linux-vdso",
 ];
 
-/// Whether a library with this path is one that every program has, or of MPI: what a thread does there, somebody else has asked for.
+/// Whether a library with this path is one that every program has, or of MPI: what a thread does there, somebody else has asked
+/// for.
 #[must_use]
 pub fn is_of_the_system(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);

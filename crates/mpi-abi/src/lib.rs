@@ -26,8 +26,9 @@
 //! # Where it comes from
 //!
 //! `spec/functions.tsv` from the machine-readable description of MPI 5.0, `spec/constants.tsv` from the libraries' headers,
-//! `spec/properties.tsv`, `spec/predefined.tsv`, `spec/kinds.tsv` and `spec/extra.tsv` by hand. `cargo xtask gen` makes `src/generated` from them. The
-//! tests compile programs against the headers, and read the symbols of the libraries, that are on the machine.
+//! `spec/properties.tsv`, `spec/predefined.tsv`, `spec/kinds.tsv` and `spec/extra.tsv` by hand. `cargo xtask gen` makes
+//! `src/generated` from them. The tests compile programs against the headers, and read the symbols of the libraries, that are on
+//! the machine.
 //!
 //! The crate has no dependencies, does not allocate, and never panics.
 

@@ -12,8 +12,8 @@ use crate::codes::{Error, Result};
 #[derive(Default, Debug)]
 pub struct Lifecycle {
     count: AtomicU64,
-    /// Held from no user to the first, and from the last one until what users had is freed: a user that comes meanwhile must not lose
-    /// what it makes.
+    /// Held from no user to the first, and from the last one until what users had is freed: a user that comes meanwhile must not
+    /// lose what it makes.
     turning: Mutex<()>,
 }
 
@@ -32,8 +32,8 @@ impl Lifecycle {
         self.count.fetch_add(1, Ordering::AcqRel) == 0
     }
 
-    /// One user less. Returns `true` if this was the last, when `free` has freed what users had: whoever initialises meanwhile waits for
-    /// it. `free` must not come here again.
+    /// One user less. Returns `true` if this was the last, when `free` has freed what users had: whoever initialises meanwhile
+    /// waits for it. `free` must not come here again.
     ///
     /// # Errors
     /// [`Error::NOT_INITIALIZED`] if there is none.

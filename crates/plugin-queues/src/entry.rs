@@ -328,7 +328,8 @@ pub unsafe extern "C" fn mqs_next_operation(
     })
 }
 
-/// How often a collective was entered on the communicator that the iterator stands at, and whether a thread is inside. An extension that some debuggers look for.
+/// How often a collective was entered on the communicator that the iterator stands at, and whether a thread is inside. An extension
+/// that some debuggers look for.
 ///
 /// # Safety
 /// The debugger's process; `count` and `active` are null or may be written.

@@ -1,7 +1,7 @@
 //! The frames of a Python program, read from memory: its own process's, that of another one, or a core file's.
 //!
-//! Python's frames are on no stack of the machine. CPython keeps them as structures of its own, which are laid out differently in each
-//! version; nothing else of the interpreter is needed, neither its symbols nor its debug information.
+//! Python's frames are on no stack of the machine. CPython keeps them as structures of its own, which are laid out differently in
+//! each version; nothing else of the interpreter is needed, neither its symbols nor its debug information.
 //!
 //! | module | has |
 //! | --- | --- |

@@ -69,8 +69,8 @@ fn tail(text: &str) -> String {
     lines[lines.len().saturating_sub(60)..].join("\n")
 }
 
-/// Copies a program that is started afterwards. Another process does it: one that other threads of a test start at this moment would
-/// hold our own copy open for writing, and then it cannot be started.
+/// Copies a program that is started afterwards. Another process does it: one that other threads of a test start at this moment
+/// would hold our own copy open for writing, and then it cannot be started.
 ///
 /// # Errors
 /// When it cannot be copied.

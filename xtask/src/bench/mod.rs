@@ -44,7 +44,8 @@ type Group = fn(&Library, &std::path::Path) -> Result<Vec<Case>>;
 /// What to measure.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Groups to run (calls, layer, objects, tool, events, instructions, waits, discover; `tools`, `why` and `hosts` by themselves); all others when none is named.
+    /// Groups to run (calls, layer, objects, tool, events, instructions, waits, discover; `tools`, `why` and `hosts` by
+    /// themselves); all others when none is named.
     groups: Vec<String>,
     /// Another libmpiscope.so, whose instructions per call stand beside those of this one.
     #[arg(long)]

@@ -1,5 +1,5 @@
-//! What programs cost bare, under mpiscope, and under other tools that are installed, in turn: EZTrace writes a trace of all calls. Programs
-//! are a ping-pong, an all-to-all, and the HPC Challenge benchmark as a whole where it is installed.
+//! What programs cost bare, under mpiscope, and under other tools that are installed, in turn: EZTrace writes a trace of all calls.
+//! Programs are a ping-pong, an all-to-all, and the HPC Challenge benchmark as a whole where it is installed.
 
 use std::ffi::OsString;
 use std::fs;

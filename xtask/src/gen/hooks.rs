@@ -16,8 +16,8 @@ const HEAD: &str = "\
 // bytes: empty, or COUNT * DATATYPE [* peers(comm) | * neighbors(comm)], COUNT being an argument or the number 1,
 //        or vector(COUNTS, DATATYPE, peers|members|neighbors(comm)), or vector_w(COUNTS, DATATYPES, ...), the sum over all,
 //        or own(COUNTS, DATATYPE, comm), that of this rank;
-//        in_place(BUFFER, BYTES) or BYTES: the first if BUFFER is MPI_IN_PLACE, since counts and datatypes on its side mean nothing then;
-//        unless_in_place(BUFFER, COUNT * DATATYPE): nothing moves then.
+//        in_place(BUFFER, BYTES) or BYTES: the first if BUFFER is MPI_IN_PLACE, since counts and datatypes on its side mean nothing
+//        then; unless_in_place(BUFFER, COUNT * DATATYPE): nothing moves then.
 
 ";
 

@@ -46,8 +46,8 @@ fn note(row: &Row) -> Vec<Note> {
     note
 }
 
-/// The second object of a call that is collective over others than the members of the first: the group, or the communicator by which
-/// the leaders of two groups find each other.
+/// The second object of a call that is collective over others than the members of the first: the group, or the communicator by
+/// which the leaders of two groups find each other.
 fn other(row: &Row) -> Option<&Param> {
     let group = |p: &Param| p.kind == "GROUP" && p.is_value();
     let on_comm = row.find(|p| p.kind == "COMMUNICATOR" && p.direction == "in").is_some();

@@ -7,8 +7,8 @@
 //!
 //! A function may have hooks of several files. They run in the order of the numbers that stand in the files, in a row of
 //! their own: `order`, tab, number. Hooks of one file stand in one row, in the order in which they run. What contradicts
-//! itself is refused: two rows of a file, or two files with one number, with hooks for one function; two values for a field that can
-//! have one.
+//! itself is refused: two rows of a file, or two files with one number, with hooks for one function; two values for a field that
+//! can have one.
 
 use std::path::Path;
 

@@ -159,8 +159,8 @@ fn paths(text: &str) -> Vec<&str> {
     text.split(top).filter(|path| !path.trim().is_empty()).collect()
 }
 
-/// The text in pieces: identifiers, and what is between them; with each, whether it may be the name of a parameter, which is neither
-/// part of a path, nor a method, nor a field of a note.
+/// The text in pieces: identifiers, and what is between them; with each, whether it may be the name of a parameter, which is
+/// neither part of a path, nor a method, nor a field of a note.
 fn words(text: &str) -> impl Iterator<Item = (&str, bool)> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut rest = text;

@@ -104,7 +104,8 @@ fn script() -> Vec<String> {
 const MARK: &str = "--mpiscope--";
 const MARK_GDB: &str = "echo --mpiscope--\\n";
 
-/// What follows the line that is the mark. For gdb it is printed by a command of its own; lldb repeats each command before its answer.
+/// What follows the line that is the mark. For gdb it is printed by a command of its own; lldb repeats each command before its
+/// answer.
 fn after_mark<'a>(printed: &'a str, mark: &str) -> Option<&'a str> {
     let at = printed.lines().position(|line| line.trim_end() == mark)?;
     let lines = printed.split_inclusive('\n').take(at + 1).map(str::len).sum();

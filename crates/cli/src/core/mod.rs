@@ -16,8 +16,8 @@ use std::process::ExitCode;
 /// Show from core files which rank died of what, in which call, and why the others could not go on
 ///
 /// Name the core files of a job, or a directory that contains them, also in one folder per rank. The program must have run
-/// under `mpiscope run`. An evidence file, which has no core files in it, gets the verdict of `mpiscope why`. Exit status: 0 nothing is
-/// wrong, 1 a rank died or waited for ever, or part of the job could not be read, 2 no core file could be read.
+/// under `mpiscope run`. An evidence file, which has no core files in it, gets the verdict of `mpiscope why`. Exit status: 0
+/// nothing is wrong, 1 a rank died or waited for ever, or part of the job could not be read, 2 no core file could be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// Core files, or directories with core files; or an evidence file, or the directory of `run --out`

@@ -218,6 +218,9 @@ fn messages(postmortem: &Postmortem) -> Vec<String> {
         let bytes = message.bytes.map_or_else(|| "size unknown".to_owned(), |bytes| format!("{bytes} bytes"));
         format!("  {} after the start: {way} {peer} tag {tag}{comm}, {bytes}{open}", moment(message.seconds))
     }));
+    if let Some(rest) = death.messages.len().checked_sub(MOST_MESSAGES).filter(|rest| *rest > 0) {
+        lines.push(format!("  ... and {rest} more: --json has all"));
+    }
     lines
 }
 

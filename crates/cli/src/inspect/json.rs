@@ -1,4 +1,4 @@
-//! `mpiscope inspect --json`: the schema is `mpiscope.inspect/3`; objects are those of `mpiscope.objects/1`.
+//! `mpiscope inspect --json`: the schema is `mpiscope.inspect/3`.
 
 use super::collect::{Inspection, Look, Shown, Wanted};
 use super::counts;

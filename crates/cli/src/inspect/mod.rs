@@ -34,8 +34,8 @@ use std::process::ExitCode;
 /// (--leaks: something was not freed) or part of the job could not be read, 2 nothing could be read, or there is no such object.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, the process id of its launcher or of a rank (which is shown alone), an evidence file, the directory of `run --out`, saved
-    /// images or core files; needed only if there are several jobs
+    /// A job, the process id of its launcher or of a rank (which is shown alone), an evidence file, the directory of `run --out`,
+    /// saved images or core files; needed only if there are several jobs
     #[arg(value_name = "JOB|PID|FILE|DIR")]
     target: Vec<OsString>,
     #[arg(long, value_parser = kind, help = format!("Only this kind: {}", kinds()))]

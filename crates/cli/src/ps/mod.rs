@@ -39,8 +39,8 @@ pub struct Options {
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
-    /// Also show the stacks of all threads that call MPI, merged over the ranks of this host. Each thread is stopped for less than a
-    /// thousandth of a second
+    /// Also show the stacks of all threads that call MPI, merged over the ranks of this host. Each thread is stopped for less than
+    /// a thousandth of a second
     #[arg(long)]
     stacks: bool,
     #[command(flatten)]

@@ -75,9 +75,9 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// The lines, head first. If the table is too wide, columns that have nothing to say are left out; if that is not enough, the widest
-    /// ones are made narrower and their cells take several lines. Before a word would be cut, the last column stands below each row.
-    /// A table that no width is enough for becomes a list.
+    /// The lines, head first. If the table is too wide, columns that have nothing to say are left out; if that is not enough, the
+    /// widest ones are made narrower and their cells take several lines. Before a word would be cut, the last column stands below
+    /// each row. A table that no width is enough for becomes a list.
     #[must_use]
     pub fn lines(&self, width: usize) -> Vec<String> {
         let all: Vec<usize> = (0..self.head.len()).collect();

@@ -10,7 +10,7 @@ use mpiscope_job::performance::report::{Exchange, SizeClass};
 use std::collections::BTreeMap;
 
 /// Ranks that have a row of their own.
-const MOST_ROWS: usize = 64;
+pub const MOST_ROWS: usize = 64;
 /// Width of what has a scale.
 const WIDTH: f64 = 560.0;
 /// Room for names on the left.
@@ -47,9 +47,15 @@ pub fn shares(report: &JobReport) -> Option<Markup> {
             }
             figcaption {
                 span .key .useful {} " outside of MPI  " span .key .polling {} " polling  " span .key .mpi {} " in MPI; the width is the wall time"
+                (first_of(report.ranks.len()))
             }
         }
     })
+}
+
+/// Says that a figure shows only the first of so many ranks, if it does.
+pub fn first_of(ranks: usize) -> String {
+    if ranks > MOST_ROWS { format!("; the first {MOST_ROWS} of {ranks} ranks") } else { String::new() }
 }
 
 /// Who sends how much to whom.

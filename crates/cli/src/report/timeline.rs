@@ -1,13 +1,12 @@
-//! The timeline of the page: a row for each rank, a cell for each window, darker the more of the rank's time was in MPI. The table behind
-//! it, with all windows, is for those who cannot see it.
+//! The timeline of the page: a row for each rank, a cell for each window, darker the more of the rank's time was in MPI. The table
+//! behind it, with all windows, is for those who cannot see it.
 
+use super::figures::{MOST_ROWS, first_of};
 use super::sections::windows::share;
 use crate::render::duration;
 use maud::{Markup, html};
 use mpiscope_job::performance::monitor::windows::{Window, Windows};
 
-/// Ranks that have a row of their own.
-const MOST_ROWS: usize = 64;
 /// Width of all windows.
 const WIDTH: f64 = 640.0;
 /// Room for names on the left.
@@ -42,7 +41,7 @@ pub fn timeline(windows: &Windows) -> Option<Markup> {
                 text x=(LEFT) y=(number(height + 14.0)) { "0 s" }
                 text x=(LEFT + WIDTH) y=(number(height + 14.0)) text-anchor="end" { (duration(whole)) }
             }
-            figcaption { "Share of each rank's time in MPI, in windows of " (duration(windows.seconds)) "; full colour: all of it" }
+            figcaption { "Share of each rank's time in MPI, in windows of " (duration(windows.seconds)) "; full colour: all of it" (first_of(windows.ranks.len())) }
         }
         details {
             summary { "All " (count) " windows as a table" }
@@ -112,6 +111,9 @@ mod tests {
             "{page}"
         );
         assert!(page.contains("rank &lt;1&gt;, from 1.00 s: 25.0 % in MPI"), "{page}");
+        assert!(!page.contains("the first"), "{page}");
+        let many = Windows { ranks: (0..65).map(|rank| rank.to_string()).collect(), ..windows };
+        assert!(timeline(&many).unwrap().into_string().contains("the first 64 of 65 ranks"));
         assert!(timeline(&Windows::default()).is_none());
     }
 }

@@ -219,8 +219,8 @@ impl Span {
         self.share(self.thread_s - self.mpi_s - self.polling_s)
     }
 
-    /// Useful time in an interval. The looks at one rank are not as far apart as those at another one, and that is no imbalance: only of
-    /// a rank that has ended its own time counts.
+    /// Useful time in an interval. The looks at one rank are not as far apart as those at another one, and that is no imbalance:
+    /// only of a rank that has ended its own time counts.
     fn useful_s(&self, wall_s: f64, ended: bool) -> f64 {
         self.useful_share() * if ended { self.wall_s } else { wall_s }
     }

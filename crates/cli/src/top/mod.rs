@@ -35,8 +35,8 @@ use view::View;
 /// Watch a job while it runs: who computes, who waits, where the time goes
 ///
 /// Ranks are neither stopped nor slowed. Keys: s sort, r reverse, / filter, space freeze, enter one rank, ? help, q quit. Without a
-/// terminal prints text: one interval, or with --for all of them. Exit status: 0 all is well, 1 a rank is gone, the job hangs, or part of it
-/// could not be read, 2 nothing could be read.
+/// terminal prints text: one interval, or with --for all of them. Exit status: 0 all is well, 1 a rank is gone, the job hangs, or
+/// part of it could not be read, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// A job, or the process id of a rank or of its launcher; not needed if there is only one job

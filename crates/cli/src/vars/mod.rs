@@ -2,7 +2,8 @@
 //!
 //! Of an MPI library: everything that a tool would find in it under the layer, asked by a helper process ([`library`],
 //! [`query`], [`helper`]). Of a running job ([`job`]): the same, asked by a helper in the environment of each rank, and over it
-//! what stands in the images of the ranks: our variables, also those of single objects, and those of the library that a tool has written.
+//! what stands in the images of the ranks: our variables, also those of single objects, and those of the library that a tool has
+//! written.
 
 mod helper;
 mod item;
@@ -21,8 +22,8 @@ use std::process::ExitCode;
 ///
 /// Control and performance variables, event types and enumerations, mpiscope's own and the library's, with the values that can
 /// be read without an object, and where these come from. For a job, also on which ranks they differ; no rank is stopped or
-/// slowed. For a library, as a program started here would find them. Exit status: 0 all is well, 1 a variable or part of the job could
-/// not be read, 2 nothing could be read.
+/// slowed. For a library, as a program started here would find them. Exit status: 0 all is well, 1 a variable or part of the job
+/// could not be read, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`, saved images or core

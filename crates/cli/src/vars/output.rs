@@ -39,7 +39,8 @@ const SHOWN_OBJECTS: usize = 4;
 /// The most elements of an array that are shown; JSON has them all.
 const SHOWN: usize = 8;
 
-/// What the user asked for of all this. Of a job there is its name, and a headline; it is `partial` if some of it could not be read.
+/// What the user asked for of all this. Of a job there is its name, and a headline; it is `partial` if some of it could not be
+/// read.
 pub fn show(
     options: &Options,
     job: Option<(&str, String)>,

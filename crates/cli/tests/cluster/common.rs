@@ -128,7 +128,8 @@ impl Drop for Hosts {
     }
 }
 
-/// The libraries whose launcher can start ranks on other hosts: with `MPISCOPE_EVERY_SIZE` all of them, else the newest of each family.
+/// The libraries whose launcher can start ranks on other hosts: with `MPISCOPE_EVERY_SIZE` all of them, else the newest of each
+/// family.
 pub fn libraries() -> Vec<Library> {
     let all = trials::survey().0.iter().filter(|library| !library.name.ends_with("-abi"));
     let mut all: Vec<Library> = all.cloned().collect();

@@ -29,7 +29,8 @@ fn silent(ps: &Value) -> Option<Vec<(u64, String)>> {
     six.then(|| said.map(|(_, place)| place).collect())
 }
 
-/// Asks until `right` is satisfied. A rank runs before its host has told the others of it, so at first there may be no job to be seen.
+/// Asks until `right` is satisfied. A rank runs before its host has told the others of it, so at first there may be no job to be
+/// seen.
 fn until(what: &str, ask: impl Fn() -> Result<Value, String>, right: impl Fn(&Value) -> bool) {
     let end = Instant::now() + Duration::from_secs(30);
     loop {

@@ -8,8 +8,8 @@
 //!   [timed](super::timed) lie outside.
 //! * Its **polling time** lies outside of calls (see [`polling`](super::polling)).
 //! * A **share** is time of one sort over thread time: of one thread, of all threads of a rank, or of all ranks. It is never
-//!   above 1, and the shares of all functions add up to the share of MPI, unless callbacks of the program made calls inside of calls:
-//!   those of both functions count such time.
+//!   above 1, and the shares of all functions add up to the share of MPI, unless callbacks of the program made calls inside of
+//!   calls: those of both functions count such time.
 //! * **Useful** is what is neither MPI nor polling: the rank's wall time times that share.
 
 use super::ThreadView;

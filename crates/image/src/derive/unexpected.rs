@@ -10,11 +10,11 @@
 //! receive, oldest first, takes the oldest message that it fits ([`Posted::take_from`]). Between senders the order is not
 //! known. A message that a probe has matched was taken like any other: whoever has it is a receive of its sender and tag.
 //!
-//! All memory is arrays of fixed size, on the stack of a signal handler perhaps, which may be as small as a page or two: 256 messages of
-//! one sender, 256 receives. They are filled where they stand.
+//! All memory is arrays of fixed size, on the stack of a signal handler perhaps, which may be as small as a page or two: 256
+//! messages of one sender, 256 receives. They are filled where they stand.
 //!
-//! Some libraries do not say what a send and receive in one has got ([`Comm::untold`](crate::objects::Comm::untold)). Then how many messages are left is
-//! certain only over all senders, and which ones is not known ([`Outstanding::unknown`]).
+//! Some libraries do not say what a send and receive in one has got ([`Comm::untold`](crate::objects::Comm::untold)). Then how many
+//! messages are left is certain only over all senders, and which ones is not known ([`Outstanding::unknown`]).
 
 /// How many messages have not been received on a communicator, of `missing` that its peers' records lack altogether; `untold` is
 /// [`Comm::untold`](crate::objects::Comm::untold).
@@ -38,8 +38,8 @@ pub struct Outstanding {
 }
 
 impl Outstanding {
-    /// Finds which ones they are, of [`unknown`](Self::unknown) messages whose tags add up to `sum`. `sent` and `received` are the tags
-    /// of the messages between the two, newest first, as far as they are remembered.
+    /// Finds which ones they are, of [`unknown`](Self::unknown) messages whose tags add up to `sum`. `sent` and `received` are the
+    /// tags of the messages between the two, newest first, as far as they are remembered.
     pub fn find<R: Iterator<Item = u32>>(
         &mut self,
         sum: u64,

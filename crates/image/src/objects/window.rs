@@ -108,13 +108,13 @@ pub struct Window {
     pub hints: Text,
     /// Collective calls on it that this process has entered.
     pub collectives: W64,
-    /// Its last [`LOCK_RING`] locks of a window's memory, [`LockEpoch`] by [`LockEpoch`]: the one with number `n` is at `n % LOCK_RING`. This
-    /// and what follows is zero in images from before, and where times are not recorded.
+    /// Its last [`LOCK_RING`] locks of a window's memory, [`LockEpoch`] by [`LockEpoch`]: the one with number `n` is at `n %
+    /// LOCK_RING`. This and what follows is zero in images from before, and where times are not recorded.
     pub lock_epochs: Words,
     /// How many there were.
     pub locked: W64,
-    /// Index of the first of its [`RING`](crate::history::RING) [`Entered`](crate::history::Entered) records, plus one: its last collective
-    /// calls. Zero if there were none, and in images from before.
+    /// Index of the first of its [`RING`](crate::history::RING) [`Entered`](crate::history::Entered) records, plus one: its last
+    /// collective calls. Zero if there were none, and in images from before.
     pub history: W64,
 }
 
@@ -147,7 +147,8 @@ pub struct LockEpoch {
 }
 
 impl LockEpoch {
-    /// The locks in the words of [`Window::lock_epochs`], in no order. Read again afterwards, the first word of each must be the same.
+    /// The locks in the words of [`Window::lock_epochs`], in no order. Read again afterwards, the first word of each must be the
+    /// same.
     pub fn all(words: &[u64]) -> impl Iterator<Item = Self> + '_ {
         words.chunks_exact(LOCK_WORDS).filter_map(|words| match *words {
             [number, target, asked, granted, from, releasing, released, released_from] if number != 0 => {

@@ -102,7 +102,8 @@ impl TickClock {
     }
 
     /// A clock for all images of this host, from two moments some time apart: what is converted by it is compared without the
-    /// errors that the clocks of single images have, and always gives the same. `counts`: ticks are those of the processor's counter.
+    /// errors that the clocks of single images have, and always gives the same. `counts`: ticks are those of the processor's
+    /// counter.
     pub fn of_host(first: Moment, second: Moment, counts: bool) -> Self {
         let ticks = second.counter.saturating_sub(first.counter);
         let ns = second.monotonic_ns.saturating_sub(first.monotonic_ns);

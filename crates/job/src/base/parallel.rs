@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Builder};
 
-/// Hosts that are asked at once: an answer is waiting for the most part, here as there. Those of `why` look twice, a second apart, so
-/// that a thousand hosts take as many seconds as this goes into them.
+/// Hosts that are asked at once: an answer is waiting for the most part, here as there. Those of `why` look twice, a second apart,
+/// so that a thousand hosts take as many seconds as this goes into them.
 pub const AT_ONCE: usize = 512;
 
 /// Asks about each of these; one that takes long delays the others only when so many of them do.

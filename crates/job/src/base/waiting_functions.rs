@@ -2,8 +2,8 @@
 
 use mpi_abi::{Class, Flags, FunctionId, Partners, Properties, f};
 
-/// Whether calls of a function can wait for other ranks in a way that is looked at: messages, collectives and locks, but for the beginning
-/// and the end of the program.
+/// Whether calls of a function can wait for other ranks in a way that is looked at: messages, collectives and locks, but for the
+/// beginning and the end of the program.
 #[must_use]
 pub fn can_wait(function: &str) -> bool {
     can_wait_for_messages(function) || is_collective_that_waits(function) || can_wait_for_locks(function)
@@ -36,8 +36,8 @@ pub fn can_wait_for_messages(function: &str) -> bool {
     properties.is_some_and(|p| kinds.contains(&p.waits) && p.class != Class::ENVIRONMENT)
 }
 
-/// Whether looks at the ranks are what finds the waits in calls of a function, or in a loop of such that ask; `recorded`: messages are
-/// recorded one by one. Collectives on intercommunicators are found so too.
+/// Whether looks at the ranks are what finds the waits in calls of a function, or in a loop of such that ask; `recorded`: messages
+/// are recorded one by one. Collectives on intercommunicators are found so too.
 #[must_use]
 pub fn is_looked_at(function: &str, recorded: bool) -> bool {
     let Some(waits) = FunctionId::from_name(function).map(that_waits) else { return false };

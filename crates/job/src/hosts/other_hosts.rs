@@ -53,7 +53,8 @@ impl Elsewhere {
     }
 }
 
-/// Adds the ranks of other hosts to a job that runs here, with their stacks if these are wanted. Each host looks twice, `pause` apart.
+/// Adds the ranks of other hosts to a job that runs here, with their stacks if these are wanted. Each host looks twice, `pause`
+/// apart.
 pub fn join(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -> Elsewhere {
     let own = spawned::of_job(job);
     job.spawned.extend(own);

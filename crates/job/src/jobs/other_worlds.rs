@@ -1,4 +1,5 @@
-//! Other worlds that the process of an image has started, or that it is connected with: each by the intercommunicator that leads there.
+//! Other worlds that the process of an image has started, or that it is connected with: each by the intercommunicator that leads
+//! there.
 
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Comm, Flag, Life};

@@ -8,8 +8,8 @@ use crate::jobs::job_image::JobImage;
 /// So many images are looked at by one thread before it takes others: those of one host lie in one file.
 const AT_A_TIME: usize = 8;
 
-/// What is seen of each image, in their order. An image that was `kept` brings its own words for addresses: those of other hosts say
-/// nothing of it. The others are of processes here.
+/// What is seen of each image, in their order. An image that was `kept` brings its own words for addresses: those of other hosts
+/// say nothing of it. The others are of processes here.
 pub fn each_image<A: Send>(
     job: &Job,
     kept: impl Fn(&JobImage, &Symbols) -> A + Sync,

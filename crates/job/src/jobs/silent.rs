@@ -43,7 +43,8 @@ impl Silent {
     }
 }
 
-/// The ranks of a user's job on this host that have not called MPI. `has_called` says of a rank, with one of its processes, whether it has.
+/// The ranks of a user's job on this host that have not called MPI. `has_called` says of a rank, with one of its processes, whether
+/// it has.
 #[must_use]
 pub fn ranks(owner: u32, job: &str, has_called: impl Fn(u32, u32) -> bool) -> Vec<Silent> {
     let mut found: BTreeMap<u32, Vec<u32>> = BTreeMap::new();

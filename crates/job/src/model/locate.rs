@@ -36,8 +36,8 @@ impl Locate for NoSymbols {
     fn exports(&self, _: &ModuleFacts, _: &mut dyn FnMut(&str, u64)) {}
 }
 
-/// Where the program called from: a source line, or a function and offset, or at worst module and offset. Programs in Python call from
-/// lines, which need no symbols; for a call that a library makes, it is followed by where the user's code called the library.
+/// Where the program called from: a source line, or a function and offset, or at worst module and offset. Programs in Python call
+/// from lines, which need no symbols; for a call that a library makes, it is followed by where the user's code called the library.
 pub fn place(modules: &Modules, locate: &dyn Locate, return_address: u64) -> Option<String> {
     modules.words(return_address, |address| place_of_one(modules, locate, address))
 }

@@ -48,7 +48,8 @@ pub struct Process {
     pub rank: Option<u32>,
     /// Size of `MPI_COMM_WORLD`, if known.
     pub size: Option<u32>,
-    /// The rank that the launcher meant it to have, if it said so. Another one than `rank` where the launcher is of another library.
+    /// The rank that the launcher meant it to have, if it said so. Another one than `rank` where the launcher is of another
+    /// library.
     pub launcher_rank: Option<u32>,
     /// Process id in its own namespace; zero while nobody has claimed the image.
     pub pid: u32,
@@ -347,8 +348,8 @@ impl Process {
         thread.view().polling.asking_since(|function| self.class(function).flags.has(Flags::POLLING))
     }
 
-    /// How many calls a thread has completed, without those of a loop that it is in and that only asks, cut off to 32 bits: while this
-    /// stands still, the thread goes round in that loop or stands still.
+    /// How many calls a thread has completed, without those of a loop that it is in and that only asks, cut off to 32 bits: while
+    /// this stands still, the thread goes round in that loop or stands still.
     pub fn steps(&self, thread: &ThreadFacts) -> u32 {
         thread.view().polling.steps(|function| self.class(function).flags.has(Flags::POLLING))
     }

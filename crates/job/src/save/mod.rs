@@ -86,15 +86,42 @@ pub fn save(
     let mut archive = Archive::new(file.as_file()).map_err(fail)?;
     let mut saved = Saved { not_seen: elsewhere.not_seen, ..Saved::default() };
     let places = Places::default();
+    copy_processes(job, stacks, &places, &recorder, &mut saved, |number, copied| {
+        archive.add(number, copied, &recorder).map_err(fail)
+    })?;
+    if saved.processes == 0 {
+        return Err(match saved.not_seen.is_empty() {
+            true => Refusal::NoneHere.into(),
+            false => Error::NotFound(saved.not_seen.join("; ")),
+        });
+    }
+    let manifest = manifest(job, &places, before, seconds, &saved);
+    archive.text(SYMBOLS, &recorder.into_symbols()).map_err(fail)?;
+    archive.text(MANIFEST, &manifest).map_err(fail)?;
+    archive.finish().map_err(fail)?;
+    saved.bytes = file.as_file().metadata().map_err(fail)?.len();
+    file.persist(path).map_err(|why| fail(why.error))?;
+    Ok(saved)
+}
+
+/// Hands on what each process of the job is copied to, with its number.
+fn copy_processes(
+    job: &Job,
+    stacks: bool,
+    places: &Places,
+    recorder: &Recorder<'_>,
+    saved: &mut Saved,
+    mut keep: impl FnMut(usize, &Copied) -> Result<(), Error>,
+) -> Result<(), Error> {
     // Nobody is stopped who is being ended.
     let taken = |found: &JobImage, process: &Process| match stacks && job.stood.is_none() {
-        true => stacks::of_process(found, process, &places, &recorder),
+        true => stacks::of_process(found, process, places, recorder),
         false => Vec::new(),
     };
     for found in &job.images {
-        match Copied::of(found, &places, &taken) {
+        match Copied::of(found, places, &taken) {
             Ok(copied) => {
-                archive.add(saved.processes, &copied, &recorder).map_err(fail)?;
+                keep(saved.processes, &copied)?;
                 saved.processes += 1;
             }
             // It ended since the list was made.
@@ -102,19 +129,18 @@ pub fn save(
             Err(why) => saved.not_seen.push(why.to_string()),
         }
     }
-    if saved.processes == 0 {
-        return Err(match saved.not_seen.is_empty() {
-            true => Refusal::NoneHere.into(),
-            false => Error::NotFound(saved.not_seen.join("; ")),
-        });
-    }
+    Ok(())
+}
+
+/// What the file says of the job as a whole.
+fn manifest(job: &Job, places: &Places, before: Vec<Observation>, seconds: f64, saved: &Saved) -> Manifest {
     let callers: Vec<_> = job.images.iter().filter_map(JobImage::who).map(|who| who.entry).collect();
     let is_it = |entry: &Entry, host: &str, rank, pid| {
         entry.rank == Some(rank) || (entry.place.pid == pid && entry.place.host == host)
     };
     let has_called = |host: &str, rank, pid| callers.iter().any(|entry| is_it(entry, host, rank, pid));
-    let manifest = Manifest {
-        silent: live::silent_ranks(job, &places, has_called),
+    Manifest {
+        silent: live::silent_ranks(job, places, has_called),
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         job: job.name.clone(),
@@ -127,13 +153,7 @@ pub fn save(
         spawned: spawned::of_job(job).into_iter().chain(job.spawned.iter().cloned()).collect(),
         connected: connected::of_job(job).into_iter().chain(job.connected.iter().cloned()).collect(),
         not_seen: saved.not_seen.clone(),
-    };
-    archive.text(SYMBOLS, &recorder.into_symbols()).map_err(fail)?;
-    archive.text(MANIFEST, &manifest).map_err(fail)?;
-    archive.finish().map_err(fail)?;
-    saved.bytes = file.as_file().metadata().map_err(fail)?.len();
-    file.persist(path).map_err(|why| fail(why.error))?;
-    Ok(saved)
+    }
 }
 
 /// Adds to a file what was seen of the processes while they ran.

@@ -29,8 +29,8 @@ pub enum Refused {
 const STARTS: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Hands `file` to the collector of the job: the one that is named; else, in a process that was spawned to another host, the one that
-/// collects there; else one that is started.
+/// Hands `file` to the collector of the job: the one that is named; else, in a process that was spawned to another host, the one
+/// that collects there; else one that is started.
 pub fn hand_over(named: &CStr, file: i32, pid: u32) -> Result<(), Refused> {
     let sent = send(named.to_bytes(), file, pid);
     if sent != Err(Refused::Nobody) {

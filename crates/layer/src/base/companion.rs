@@ -67,9 +67,9 @@ fn run(words: &[CString]) -> bool {
     };
     let flags = libc::CLONE_VM | libc::CLONE_VFORK;
     let mut status = 0;
-    // SAFETY: the sets are filled before use. No handler of the program may run in processes that share its memory: all signals wait.
-    // The stacks and the plan live until both processes have left this memory, since `CLONE_VFORK` stops this thread until then.
-    // The process is waited for by its number. `errno` is what it was.
+    // SAFETY: the sets are filled before use. No handler of the program may run in processes that share its memory: all signals
+    // wait. The stacks and the plan live until both processes have left this memory, since `CLONE_VFORK` stops this thread until
+    // then. The process is waited for by its number. `errno` is what it was.
     let started = unsafe {
         let errno = *libc::__errno_location();
         let (mut all, mut before): (libc::sigset_t, libc::sigset_t) =

@@ -7,8 +7,8 @@ use std::ptr;
 /// Does something that writes to a file. Where that would go beyond the process's limit (`ulimit -f`) or into a pipe that
 /// nobody reads, it fails as any other write: the signal, which would end the program, is taken away.
 pub fn without_signals<R>(write: impl FnOnce() -> R) -> R {
-    // SAFETY: all sets are ours; the mask is this thread's and is put back; the kernel sends both signals to the thread that writes,
-    // and one that was pending before is left alone.
+    // SAFETY: all sets are ours; the mask is this thread's and is put back; the kernel sends both signals to the thread that
+    // writes, and one that was pending before is left alone.
     unsafe {
         let (mut deadly, mut before, mut pending): (libc::sigset_t, libc::sigset_t, libc::sigset_t) =
             (zeroed(), zeroed(), zeroed());

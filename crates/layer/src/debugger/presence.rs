@@ -15,9 +15,9 @@
 //! ```
 //!
 //! Both know what its name begins with: for a spawn it follows from that of the job, for a connection from the port, for a join
-//! from the addresses of the socket. The rest is the offering thread's own. Sides on different hosts do not find each other this way,
-//! and then nothing is sent. Nor does anybody wait then: the library's call returns on one side when the other is in its own, and
-//! has left its mark if it is on this host.
+//! from the addresses of the socket. The rest is the offering thread's own. Sides on different hosts do not find each other this
+//! way, and then nothing is sent. Nor does anybody wait then: the library's call returns on one side when the other is in its own,
+//! and has left its mark if it is on this host.
 #![allow(unsafe_code)]
 
 use crate::base::complaint::complain;
@@ -291,8 +291,8 @@ pub fn offered() -> Option<Offer> {
     OFFERS.take()
 }
 
-/// Before a call that may make the other side of an offer under this key: says that we come. Every `MPI_Init` is such a call, so that
-/// a folder which cannot be had is left for those who need it to say.
+/// Before a call that may make the other side of an offer under this key: says that we come. Every `MPI_Init` is such a call, so
+/// that a folder which cannot be had is left for those who need it to say.
 pub fn come(key: u64) {
     if let Some(mark) = meeting_place::folder().ok().and_then(|folder| Coming::new(&folder, key)) {
         MARKS.put(mark);

@@ -1,9 +1,10 @@
 //! How the ranks of one host find each other without a message: a file in shared memory.
 //!
 //! Before `MPI_Init` every rank writes its [`ProcessDescriptor`] at the place of its rank into a file that all ranks of the world
-//! on this host name alike, in the [folder](meeting_place::folder) of their user: nobody else can take the name first. No rank leaves `MPI_Init` before all have entered it (all libraries exchange addresses in
-//! it), so that after it the file is complete. Then the name is removed: it exists only while the job starts. What jobs
-//! leave behind that are killed at that moment, a later job removes.
+//! on this host name alike, in the [folder](meeting_place::folder) of their user: nobody else can take the name first. No rank
+//! leaves `MPI_Init` before all have entered it (all libraries exchange addresses in it), so that after it the file is complete.
+//! Then the name is removed: it exists only while the job starts. What jobs leave behind that are killed at that moment, a later
+//! job removes.
 #![allow(unsafe_code)]
 
 use super::process_descriptor::{self, ProcessDescriptor};
@@ -120,7 +121,8 @@ fn worlds() -> Vec<Vec<u8>> {
     by_process.into_iter().chain(inherited()).collect()
 }
 
-/// The connection of Hydra's proxy, MPICH's or Intel's, that every rank below it has open. Its number in the kernel is the same for all.
+/// The connection of Hydra's proxy, MPICH's or Intel's, that every rank below it has open. Its number in the kernel is the same for
+/// all.
 fn inherited() -> Option<Vec<u8>> {
     let names = [c"HYDI_CONTROL_FD", c"HYDRA_BSTRAP_UPSTREAM_FD"];
     let descriptor = number(&names)?;

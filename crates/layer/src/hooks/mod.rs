@@ -1,7 +1,8 @@
 //! The hooks: what happens around each function, one generic function each.
 //!
-//! `generated/hooks.rs` has an invocation of `hook!` for every function, of `rare_hook!` for those that are called seldom or take long. The overlays `hooks/*.tsv` name functions of
-//! this crate to run `before` (they may change the arguments) and `after` (they see the result).
+//! `generated/hooks.rs` has an invocation of `hook!` for every function, of `rare_hook!` for those that are called seldom or take
+//! long. The overlays `hooks/*.tsv` name functions of this crate to run `before` (they may change the arguments) and `after` (they
+//! see the result).
 //!
 //! Functions whose hooks would be alike share one: a function and its large-count variant, and others that do the same with
 //! their arguments. Which function was called is known from the gate, and how wide its counts are from its number. What such a hook
@@ -246,8 +247,8 @@ macro_rules! object {
 }
 
 /// The hook of a function that only looks something up. Clock readings would be most of what it costs. It is counted before the
-/// library does it: then nothing but its result has to be kept. What programs call often and the usual case are in line; all else goes
-/// on to a function with the same arguments, so that none has to be saved.
+/// library does it: then nothing but its result has to be kept. What programs call often and the usual case are in line; all else
+/// goes on to a function with the same arguments, so that none has to be saved.
 /// It is shared: it gets pointers that it has no use for without their type.
 macro_rules! look_up_hook {
     (

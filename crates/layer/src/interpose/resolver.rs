@@ -262,8 +262,8 @@ fn detect_abi() -> Option<AbiKind> {
         call_version(get, &mut version);
     }
     if version[0] <= 0 {
-        // Its header has this as MPI_DUP_FN, so every library of the ABI has it. Others are left alone: handles of theirs need not fit
-        // into an `int` (MPItrampoline, HPE MPT).
+        // Its header has this as MPI_DUP_FN, so every library of the ABI has it. Others are left alone: handles of theirs need not
+        // fit into an `int` (MPItrampoline, HPE MPT).
         return symbol(c"MPIR_Dup_fn").map(|_| AbiKind::MPICH);
     }
     // Drafts of the standard ABI report version 1.0 too, but have other constants.

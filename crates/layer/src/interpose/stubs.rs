@@ -1,6 +1,7 @@
 //! The exported functions, and the list of them.
 //!
-//! `generated/stubs.rs` is one invocation of `stubs!`; it is read here twice, with two meanings of that macro (and a third in `hooks`).
+//! `generated/stubs.rs` is one invocation of `stubs!`; it is read here twice, with two meanings of that macro (and a third in
+//! `hooks`).
 #![allow(unsafe_code)]
 
 use mpi_abi::FunctionId;

@@ -65,8 +65,8 @@ pub(super) fn take() -> Option<Found> {
     take_of(|| (0..).map_while(record), new)
 }
 
-/// One of the records that there are, or a new one. A new one may be taken by another thread before its maker can, since it looks like
-/// one of a thread that has ended: then its maker looks on.
+/// One of the records that there are, or a new one. A new one may be taken by another thread before its maker can, since it looks
+/// like one of a thread that has ended: then its maker looks on.
 fn take_of<R: Iterator<Item = Found>>(
     records: impl Fn() -> R,
     new: impl Fn() -> Option<Found>,

@@ -75,8 +75,8 @@ fn wanted(since: u64, until: u64) -> bool {
     ended >= from_ns && began < until_ns
 }
 
-/// Nanoseconds since the clock was started. How long a tick is gets measured again whenever twice as many have passed as the last time:
-/// so it is exact to twice the error of one measurement, and measured seldom.
+/// Nanoseconds since the clock was started. How long a tick is gets measured again whenever twice as many have passed as the last
+/// time: so it is exact to twice the error of one measurement, and measured seldom.
 fn ns(clock: &Clock, ticks: u64) -> u64 {
     let since_start = ticks.saturating_sub(clock.start_ticks.get());
     if since_start >= KNOWN.load(Ordering::Acquire) {

@@ -105,8 +105,8 @@ pub struct Function {
     pub line: Option<u32>,
 }
 
-/// The functions that an address is in, the innermost first: where the call stands, then those that it is inlined into, each with the
-/// line of the call of the one before.
+/// The functions that an address is in, the innermost first: where the call stands, then those that it is inlined into, each with
+/// the line of the call of the one before.
 pub fn functions(lines: &Lines, address: u64) -> impl Iterator<Item = Function> {
     let mut frames = lines.find_frames(address).skip_all_loads().ok();
     std::iter::from_fn(move || {

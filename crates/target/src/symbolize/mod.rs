@@ -113,8 +113,8 @@ impl Symbolizer {
         self.locate_first(module, address_in_file, 1).pop().unwrap_or(Location::bare(module, address_in_file))
     }
 
-    /// The same in all functions that the instruction is in: the innermost first, then those that it was inlined into, each at the call of
-    /// the one before. At least one.
+    /// The same in all functions that the instruction is in: the innermost first, then those that it was inlined into, each at the
+    /// call of the one before. At least one.
     pub fn locate_inlined(&self, module: &Path, address_in_file: u64) -> Vec<Location> {
         self.locate_first(module, address_in_file, MAX_INLINED)
     }

@@ -36,7 +36,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// Makes the namespaces. Hosts have been up for different times: `clock_s` is what `CLOCK_MONOTONIC` is ahead of this machine's.
+    /// Makes the namespaces. Hosts have been up for different times: `clock_s` is what `CLOCK_MONOTONIC` is ahead of this
+    /// machine's.
     pub(super) fn make(dir: &Path, name: &str, address: String, clock_s: usize) -> anyhow::Result<Self> {
         let up = dir.join(format!("{name}.up"));
         let _old = fs::remove_file(&up);

@@ -71,6 +71,12 @@ pub fn field(label: &str, value: &str) -> Fact {
     Fact { key: Key::Label(label.to_owned()), value: Value::Text(value.to_owned()), here: false }
 }
 
+/// How many of a list are left out of which `most` are shown.
+pub fn left_out(all: usize, most: usize, what: &str) -> Option<Fact> {
+    let rest = all.checked_sub(most).filter(|rest| *rest > 0)?;
+    Some(field("", &format!("and {rest} more {what}")))
+}
+
 /// A moment. Of several processes it becomes a span.
 pub fn when(label: &str, seconds: f64) -> Fact {
     let ms = (seconds.max(0.0) * 1e3).round() as u64;
@@ -84,4 +90,15 @@ fn moment(ms: u64) -> String {
 /// From the first moment to the last.
 pub fn span(first: u64, last: u64) -> String {
     format!("{:.3} to {}", first as f64 / 1e3, moment(last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_of_a_list_is_counted() {
+        assert_eq!((left_out(0, 12, "calls"), left_out(12, 12, "calls")), (None, None));
+        assert!(left_out(15, 12, "calls").is_some_and(|fact| fact.text().ends_with("and 3 more calls")));
+    }
 }

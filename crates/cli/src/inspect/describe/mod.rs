@@ -27,7 +27,7 @@ mod window;
 pub use called::Called;
 use called::Name;
 pub use fact::Fact;
-use fact::{field, when};
+use fact::{field, left_out, when};
 pub use summary::Summary;
 use summary::What;
 
@@ -204,6 +204,7 @@ impl Context<'_> {
             let place = self.place(call.place.as_ref(), call.address);
             lines.push(field("in a call", &format!("{}{place}, thread {}", call.function, call.tid)));
         }
+        lines.extend(left_out(calls.len(), MOST_REFERENCES, "calls"));
     }
 
     /// Adds lines about an info that was given, and what was in it then.
@@ -212,6 +213,7 @@ impl Context<'_> {
         for (key, value) in hints.iter().take(MOST_REFERENCES) {
             lines.push(field("  given then", &format!("{key} = {value}")));
         }
+        lines.extend(left_out(hints.len(), MOST_REFERENCES, "pairs"));
     }
 
     fn attributes(&self, lines: &mut Vec<Fact>, attributes: &[Attribute]) {
@@ -220,6 +222,7 @@ impl Context<'_> {
             let copied = if attribute.copied { " (copied)" } else { "" };
             lines.push(field("attribute", &format!("{key} = {}{copied}", attribute.value)));
         }
+        lines.extend(left_out(attributes.len(), MOST_REFERENCES, "attributes"));
     }
 
     /// An attribute's key: a number says little, the place where it was made more.

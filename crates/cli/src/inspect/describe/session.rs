@@ -21,7 +21,8 @@ impl Summary {
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} made from it", count(self.groups, "group"))?;
-        self.hints.iter().take(MOST_PAIRS).try_for_each(|(key, value)| write!(f, ", {key}={value}"))
+        self.hints.iter().take(MOST_PAIRS).try_for_each(|(key, value)| write!(f, ", {key}={value}"))?;
+        f.write_str(if self.hints.len() > MOST_PAIRS { ", ..." } else { "" })
     }
 }
 

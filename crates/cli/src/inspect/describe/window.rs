@@ -1,7 +1,7 @@
 //! Windows and files.
 
 use super::communicator::order;
-use super::{Called, Context, Fact, field, when};
+use super::{Called, Context, Fact, field, left_out, when};
 use mpiscope_job::model::objects::{Access, File, Window};
 use std::fmt;
 
@@ -54,15 +54,14 @@ pub fn text(context: &Context<'_>, window: &Window, lines: &mut Vec<Fact>) {
     for (address, len) in window.attached.iter().take(MOST) {
         lines.push(field("attached", &format!("{len} bytes at {address}")));
     }
+    lines.extend(left_out(window.attached.len(), MOST, "pieces of memory"));
     let epochs = if window.epochs.is_empty() { "none open".to_owned() } else { window.epochs.join(", ") };
     lines.push(field("epochs", &epochs));
     for lock in window.locks.iter().take(MOST) {
         let kind = if lock.exclusive { "exclusive" } else { "shared" };
         lines.push(field("lock held", &format!("{kind}, on rank {} of the communicator", lock.target)));
     }
-    if window.locks.len() > MOST {
-        lines.push(field("", &format!("and {} more locks", window.locks.len() - MOST)));
-    }
+    lines.extend(left_out(window.locks.len(), MOST, "locks"));
     if let Some(group) = &window.start_group {
         lines.push(field("started to", &format!("ranks of the world {}", order(group))));
     }
@@ -79,16 +78,11 @@ pub fn text(context: &Context<'_>, window: &Window, lines: &mut Vec<Fact>) {
         done.puts, done.gets, done.accumulates, done.pending
     );
     lines.push(field("operations", &text));
-    let targets: Vec<String> = done
-        .pending_by_target
-        .iter()
-        .enumerate()
-        .filter(|(_, n)| **n > 0)
-        .take(MOST)
-        .map(|(target, n)| format!("{n} to {target}"))
-        .collect();
+    let pending = || done.pending_by_target.iter().enumerate().filter(|(_, n)| **n > 0);
+    let targets: Vec<String> = pending().take(MOST).map(|(target, n)| format!("{n} to {target}")).collect();
     if !targets.is_empty() {
         lines.push(field("", &targets.join(", ")));
+        lines.extend(left_out(pending().count(), MOST, "targets"));
     }
     context.given(lines, window.info.as_ref(), &window.hints);
     context.one(lines, "error handler", window.errhandler.as_ref());

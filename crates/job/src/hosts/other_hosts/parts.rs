@@ -107,7 +107,8 @@ impl Gathering {
         (self.failures.is_empty() && !self.ended).then(|| missing::ranks(job))?
     }
 
-    /// Who has started the job learns of its hosts one after the other, and some ranks know of all: hosts that have not been asked, and that have ranks of the job as those say that have answered, or who has started it by now.
+    /// Who has started the job learns of its hosts one after the other, and some ranks know of all: hosts that have not been asked,
+    /// and that have ranks of the job as those say that have answered, or who has started it by now.
     fn unknown(&self, job: &Job, parts: &Parts, hosts: &SystemHosts) -> Vec<String> {
         let mut named: BTreeSet<String> =
             hosts.announced(&(job.owner, parts.name.clone())).into_iter().collect();

@@ -14,8 +14,8 @@ pub struct ImageEntry {
     pub job: String,
     /// The user whose job it is.
     pub owner: u32,
-    /// The number that the process has for itself: in a namespace of its own it is another one than that of the host, and tables have
-    /// this one.
+    /// The number that the process has for itself: in a namespace of its own it is another one than that of the host, and tables
+    /// have this one.
     pub own_pid: u32,
     /// The process. Before `MPI_Init` has returned its world has no name yet.
     pub entry: Entry,

@@ -368,8 +368,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The hosts that have ranks of the jobs that were found or asked for: not every rank stands in a table, and what is on one host
-    /// may not know of another.
+    /// The hosts that have ranks of the jobs that were found or asked for: not every rank stands in a table, and what is on one
+    /// host may not know of another.
     fn look_for_jobs(&mut self) {
         let mut jobs = self.jobs.clone();
         let found = self.records.iter().filter(|record| {

@@ -64,8 +64,8 @@ pub fn open_all(files: &[PathBuf]) -> Result<Evidence, Error> {
     Ok(whole)
 }
 
-/// That a part is of another job: one with another name, none of whose processes is of the same world, as those of a job are that was
-/// started on each host by itself, and that is not connected with it.
+/// That a part is of another job: one with another name, none of whose processes is of the same world, as those of a job are that
+/// was started on each host by itself, and that is not connected with it.
 fn stranger(whole: &Evidence, part: &Evidence) -> Option<String> {
     let (one, other) = (&whole.job, &part.job);
     let worlds = |job: &Job| -> BTreeSet<String> {

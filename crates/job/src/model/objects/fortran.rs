@@ -2,8 +2,9 @@
 //!
 //! In MPICH's ABI and in the standard ABI the integer is the C handle, `MPI_File` excepted: that is an address in C, and its
 //! number stands in a table of ROMIO's own, which gives one when it is first asked. So the record of a file keeps what others
-//! were given, and a file that nobody asked for has no handle in Fortran. Open MPI keeps a table per kind, an `opal_pointer_array_t`, whose symbol is exported. Its layout is no
-//! promise, so it is recognised by its content: the array at whose known places the predefined handles stand.
+//! were given, and a file that nobody asked for has no handle in Fortran. Open MPI keeps a table per kind, an
+//! `opal_pointer_array_t`, whose symbol is exported. Its layout is no promise, so it is recognised by its content: the array at
+//! whose known places the predefined handles stand.
 
 use super::kind::Kind;
 use super::predefined::PredefinedHandles;

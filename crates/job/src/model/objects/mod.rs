@@ -2,7 +2,6 @@
 //!
 //! ```text
 //! Image + ProcessContext ──► Reader ──► get(handle), by_uid, all  ──► Communicator, Datatype, Request, …
-//!                                └──► Listing (JSON, "mpiscope.objects/1")
 //! ```
 //!
 //! A [`Reader`] is one look: it indexes a kind when that is first needed and verifies what it shows. A handle leads to the
@@ -28,8 +27,8 @@ mod in_use;
 mod info;
 pub mod kind;
 mod links;
-mod listing;
 pub mod memory;
+mod object;
 mod open_calls;
 mod operation;
 pub mod pending;
@@ -57,7 +56,7 @@ pub use file::{Access, File};
 pub use group::Group;
 pub use info::Info;
 pub use kind::{Hex, Kind};
-pub use listing::{Listing, Object, Outline, SCHEMA};
+pub use object::{Object, Outline};
 pub use open_calls::OpenCall;
 pub use operation::Op;
 pub use pending::{Pending, Queue};

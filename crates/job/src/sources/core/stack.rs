@@ -1,4 +1,5 @@
-//! The stack of a thread that is dead or stands still, by the unwind tables that every program and library carries, stripped or not.
+//! The stack of a thread that is dead or stands still, by the unwind tables that every program and library carries, stripped or
+//! not.
 //!
 //! Walks through signal handlers: a library that catches `SIGSEGV`, prints something and raises it again (UCX does)
 //! leaves the first fault further up the stack, and [`Stack::fault`] is that one.
@@ -69,8 +70,8 @@ pub fn walk(core: &Core, modules: &[Module], thread: &Thread) -> Stack {
     walk_from(core, core.auxiliary(AT_VDSO), modules, pc, &thread.registers)
 }
 
-/// Walks a stack from the instruction `pc` with these registers, in the order of the machine's `user_regs_struct`; `vdso` is where the
-/// kernel's own library lies.
+/// Walks a stack from the instruction `pc` with these registers, in the order of the machine's `user_regs_struct`; `vdso` is where
+/// the kernel's own library lies.
 pub fn walk_from(
     target: &dyn Target,
     vdso: Option<u64>,

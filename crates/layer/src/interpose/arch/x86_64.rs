@@ -143,8 +143,8 @@ pub fn mprotect(start: usize, len: usize, rights: i32) -> bool {
     result == 0
 }
 
-/// Where a slot points that has a hook: straight on to the library inside a call, to the hook outside. `between` is done on the way to
-/// the hook, and keeps `r11` and the arguments.
+/// Where a slot points that has a hook: straight on to the library inside a call, to the hook outside. `between` is done on the way
+/// to the hook, and keeps `r11` and the arguments.
 ///
 /// The depth is raised before anything is stored: a signal handler may call MPI between any two instructions here, and must not
 /// change which function the hook finds.

@@ -29,9 +29,9 @@
 //! # What is there
 //!
 //! A name is there if the MPI library, or another object that was there at the start behind us, defines it: a
-//! program may bring a stand-in for what its library lacks. The MPI library is the first object with `PMPI_Init` that is no library of this project, the program
-//! itself if there is no other: with an MPI library linked in whose `MPI_*` were made local, it takes these from us and has `PMPI_*`.
-//! `MPI_T_*` are the exception: they are implemented here, and are there with every MPI library.
+//! program may bring a stand-in for what its library lacks. The MPI library is the first object with `PMPI_Init` that is no library
+//! of this project, the program itself if there is no other: with an MPI library linked in whose `MPI_*` were made local, it takes
+//! these from us and has `PMPI_*`. `MPI_T_*` are the exception: they are implemented here, and are there with every MPI library.
 //!
 //! # What may be done here
 //!
@@ -114,7 +114,8 @@ pub fn library() -> Option<CString> {
     found
 }
 
-/// Whether a library that calls MPI is there, in C or Fortran, apart from the MPI library; `counts` says by its path whether it is meant.
+/// Whether a library that calls MPI is there, in C or Fortran, apart from the MPI library; `counts` says by its path whether it is
+/// meant.
 pub fn callers(counts: impl Fn(&CStr) -> bool) -> bool {
     let mut found = false;
     while_nothing_is_loaded(&mut || {

@@ -103,8 +103,8 @@ impl Symbols<'_> {
         }
     }
 
-    /// From now on `on_load` is called when an object is relocated; or else nobody finds the symbol for it. Only before other threads
-    /// exist.
+    /// From now on `on_load` is called when an object is relocated; or else nobody finds the symbol for it. Only before other
+    /// threads exist.
     pub fn watch(&self, wanted: bool, on_load: unsafe extern "C" fn() -> usize) {
         let watched = Name::new(WATCHED.as_ptr());
         for symbol in self.0.0.defined() {

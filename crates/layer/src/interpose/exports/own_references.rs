@@ -6,8 +6,9 @@
 //! the definition in the library that we were linked with, in the version that our reference states.
 //!
 //! Left as they are: what binds to an object in front of us other than the program (it was preloaded, to be called instead of
-//! the C library), what sanitizers replace, the functions that hand out memory (all of a process must come from one), data (which the program
-//! may have a copy of), and indirect functions (`memcpy`, `strlen`: a program that has its own is called by its compiler, too).
+//! the C library), what sanitizers replace, the functions that hand out memory (all of a process must come from one), data (which
+//! the program may have a copy of), and indirect functions (`memcpy`, `strlen`: a program that has its own is called by its
+//! compiler, too).
 
 use super::elf::{self, Name, Object, Relocation};
 use super::own::Own;

@@ -1,5 +1,5 @@
-//! What may be done with memory, changed without the C library: its `mprotect` may be somebody else's, and where a linker has put our
-//! own relocations first (LLVM's and Zig's on AArch64) none of its functions can be called yet.
+//! What may be done with memory, changed without the C library: its `mprotect` may be somebody else's, and where a linker has put
+//! our own relocations first (LLVM's and Zig's on AArch64) none of its functions can be called yet.
 
 use crate::interpose::arch;
 

@@ -61,7 +61,7 @@ pub fn write_sealed(object: &Object, place: *mut usize, value: usize) {
 
 /// Writes a place that can be written.
 pub fn write(place: *mut usize, value: usize) {
-    // SAFETY: the place is the dynamic linker's to fill, and can be written now; who calls through it meanwhile reads one address or
-    // the other.
+    // SAFETY: the place is the dynamic linker's to fill, and can be written now; who calls through it meanwhile reads one address
+    // or the other.
     unsafe { place.write_unaligned(value) };
 }

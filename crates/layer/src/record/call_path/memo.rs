@@ -1,8 +1,8 @@
 //! Walks up the stack that a thread has made, so that the same walk need not be made again.
 //!
-//! A walk is a chain of loads, each of which waits for the one before. But what it finds depends on nothing than the words that it reads:
-//! if the call is at the same place with the same stack pointer, and all of those words are as they were, so is what was found. They can
-//! be compared side by side.
+//! A walk is a chain of loads, each of which waits for the one before. But what it finds depends on nothing than the words that it
+//! reads: if the call is at the same place with the same stack pointer, and all of those words are as they were, so is what was
+//! found. They can be compared side by side.
 
 use crate::record::stack_frames::frame::{Base, Frame, FramePointer, Registers};
 use std::cell::RefCell;

@@ -1,18 +1,18 @@
 //! The user's line for a call that a library makes for the program.
 //!
-//! A program may call MPI by way of a library: PETSc, HDF5, one of its own. Then the place of the call is one in the library, and what
-//! the user looks for is the line that called the library. The frames between lie on the stack where the *gate* saw it; they are followed
-//! ([`stack_frames`](crate::record::stack_frames)) up to the first one of the user's code: in the executable, or in a library that is
-//! not in the same directory as the one that calls MPI (of what is installed together, one part is no user of the other). Both places
-//! become one: see [`mpiscope_image::call_path`].
+//! A program may call MPI by way of a library: PETSc, HDF5, one of its own. Then the place of the call is one in the library, and
+//! what the user looks for is the line that called the library. The frames between lie on the stack where the *gate* saw it; they
+//! are followed ([`stack_frames`](crate::record::stack_frames)) up to the first one of the user's code: in the executable, or in a
+//! library that is not in the same directory as the one that calls MPI (of what is installed together, one part is no user of the
+//! other). Both places become one: see [`mpiscope_image::call_path`].
 //!
-//! Where calls come from Python, its line is the user's; where they come from Python's binding of MPI, that line alone is the place.
-//! Frames of Fortran bindings are the library's of MPI, and passed over.
+//! Where calls come from Python, its line is the user's; where they come from Python's binding of MPI, that line alone is the
+//! place. Frames of Fortran bindings are the library's of MPI, and passed over.
 //!
 //! What was found once is found again by comparing the words that it depends on ([`memo`]).
 //!
-//! The gate asks in processes with such a library alone ([`exist`]); all others pay nothing. A library that is loaded after the first
-//! call of MPI into a process without one is not followed.
+//! The gate asks in processes with such a library alone ([`exist`]); all others pay nothing. A library that is loaded after the
+//! first call of MPI into a process without one is not followed.
 #![allow(unsafe_code)]
 
 pub mod memo;

@@ -6,8 +6,8 @@
 //! once and for all.
 //!
 //! [`bindings`] knows where the Fortran bindings of this process lie; [`stack_frames`](crate::record::stack_frames) has the frames. A frame that is not understood, or
-//! a word that is no address of code: then the address in the binding is what is recorded. Bindings call each other (`mpi_f08` that of
-//! `mpif.h`), so this is done again while the address is one of a binding.
+//! a word that is no address of code: then the address in the binding is what is recorded. Bindings call each other (`mpi_f08` that
+//! of `mpif.h`), so this is done again while the address is one of a binding.
 //!
 //! For a program without a Fortran binding all of this is one load and one comparison.
 #![allow(unsafe_code)]

@@ -65,7 +65,8 @@ impl Behind {
 
 /// Where the program stands that called one of these functions, as if it had called `function`; nothing inside of a call.
 ///
-/// Only for functions that are exported with [`export_marked`](crate::interpose::arch::export_marked), before anything else is called.
+/// Only for functions that are exported with [`export_marked`](crate::interpose::arch::export_marked), before anything else is
+/// called.
 fn site(function: FunctionId) -> Option<Site> {
     let tls = Tls::get();
     if tls.depth.get() != 0 {

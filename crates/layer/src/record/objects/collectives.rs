@@ -1,6 +1,7 @@
 //! Collective calls on windows and files get numbers, as those on communicators do: all members make them in the same order
 //! (MPI 5.0, sections "Window Creation" and "File Manipulation" to "Data Access"), so whoever has not reached a number is waited
-//! for; when they came and left is kept as of those on communicators. The number stands in `extra[3]` of the call's record while a thread is in it.
+//! for; when they came and left is kept as of those on communicators. The number stands in `extra[3]` of the call's record while a
+//! thread is in it.
 
 use super::{output, recorder};
 use crate::interpose::frame::Call;

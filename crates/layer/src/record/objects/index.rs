@@ -68,8 +68,8 @@ impl<T: 'static> Slots<T> {
         (self.used.load(Ordering::Relaxed) + 1) * 2 <= self.mask + 1
     }
 
-    /// Where the search begins. Objects are mostly used in the order in which they were made, so handles that follow each other, and
-    /// addresses in one piece of memory, have neighbouring places: with very many of them each place by itself would have to
+    /// Where the search begins. Objects are mostly used in the order in which they were made, so handles that follow each other,
+    /// and addresses in one piece of memory, have neighbouring places: with very many of them each place by itself would have to
     /// come from memory.
     #[inline(always)]
     fn home(&self, key: u64) -> usize {

@@ -4,8 +4,8 @@
 //! thread. So that thread takes the lock with plain stores: it raises the flag, and looks whether it is still alone.
 //! When a second thread makes its first call, it says so ([`attached`]) and has the kernel put a memory barrier on
 //! every processor that runs the process (`membarrier`). So either the first thread saw that it is no longer
-//! alone, or its raised flag is seen by the second. From then on both exchange. A third thread that comes while the second waits for the
-//! kernel asks for a barrier of its own.
+//! alone, or its raised flag is seen by the second. From then on both exchange. A third thread that comes while the second waits
+//! for the kernel asks for a barrier of its own.
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, compiler_fence};
 
 /// Whether more than one thread may be calling. True until the kernel has promised the barrier.
 static SEVERAL: AtomicBool = AtomicBool::new(true);
-/// Whether the barrier is behind everybody, or nobody needs it. Only then may a thread go on without having asked for it: another one
-/// that has just said that there are several may still be waiting for its own.
+/// Whether the barrier is behind everybody, or nobody needs it. Only then may a thread go on without having asked for it: another
+/// one that has just said that there are several may still be waiting for its own.
 static FENCED: AtomicBool = AtomicBool::new(true);
 /// Threads that have called so far.
 static THREADS: AtomicU32 = AtomicU32::new(0);

@@ -17,9 +17,9 @@
 //!     └────────────── oldest tombstone, when there are more than MPISCOPE_TOMBSTONES ──────┘
 //! ```
 //!
-//! A freed object stays in its record as a tombstone, oldest first out. A tombstone that another object still needs ([`Object::held`]) is
-//! left alone, and one that is pinned: a debugger writes [`Head::pinned`] in the stopped process, which needs no call there, or
-//! calls [`Table::pin`].
+//! A freed object stays in its record as a tombstone, oldest first out. A tombstone that another object still needs
+//! ([`Object::held`]) is left alone, and one that is pinned: a debugger writes [`Head::pinned`] in the stopped process, which needs
+//! no call there, or calls [`Table::pin`].
 //!
 //! The library may give a handle to another thread before the call that freed it has returned in ours: an insert
 //! that finds its handle in use takes it over, and the former object is retired by whoever frees it, or at once

@@ -40,8 +40,8 @@ pub fn call_started<A: Abi>(call: &Call<A>) {
     }
 }
 
-/// All that is to be known of the call stands in its record, which this closes: [`call_started`] out of line, for a call that is made
-/// seldom or takes long.
+/// All that is to be known of the call stands in its record, which this closes: [`call_started`] out of line, for a call that is
+/// made seldom or takes long.
 #[inline(never)]
 pub extern "C" fn started_rare(thread: &'static Thread, function: FunctionId, since: u64) {
     thread.call.seq.end();

@@ -2,8 +2,8 @@
 //!
 //! All calls of a Python program return into one library, mpi4py's, so that its own lines are what tells them apart. They are on
 //! no stack of the machine: the interpreter has frames of its own. The thread that makes the call is the one whose frames are
-//! looked at ([`mpiscope_python_frames`]), and while it is in the call it cannot change them; nothing of Python is called, since the binding has given up the
-//! interpreter's lock before it calls MPI.
+//! looked at ([`mpiscope_python_frames`]), and while it is in the call it cannot change them; nothing of Python is called, since
+//! the binding has given up the interpreter's lock before it calls MPI.
 //!
 //! | module | has |
 //! | --- | --- |
@@ -11,9 +11,9 @@
 //! | [`memory`] | how they are read |
 //! | [`sources`] | the address that stands for a line: see [`mpiscope_image::layout::source_line`] |
 //!
-//! The *gate* asks in processes with an interpreter alone; all others pay nothing. What is learned of an instruction is kept, so that
-//! the usual call costs a few loads. Everything that is read for the first time is read through the kernel: an interpreter that
-//! is built otherwise than it says costs its lines, never the program.
+//! The *gate* asks in processes with an interpreter alone; all others pay nothing. What is learned of an instruction is kept, so
+//! that the usual call costs a few loads. Everything that is read for the first time is read through the kernel: an interpreter
+//! that is built otherwise than it says costs its lines, never the program.
 #![allow(unsafe_code)]
 
 mod interpreter;

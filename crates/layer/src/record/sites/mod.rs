@@ -66,8 +66,8 @@ pub fn give_back(record: u64, index: &'static Index) {
     RETURNED.with(|returned| returned.push((record, index)));
 }
 
-/// A call of a program has ended, with all that its hooks do done: counts it for its place and closes the frame. What is not as usual is left to functions that this
-/// one ends with, so that it has nothing to save.
+/// A call of a program has ended, with all that its hooks do done: counts it for its place and closes the frame. What is not as
+/// usual is left to functions that this one ends with, so that it has nothing to save.
 #[inline(never)]
 pub extern "C" fn close(
     tls: &'static Tls,

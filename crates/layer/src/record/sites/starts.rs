@@ -1,8 +1,8 @@
 //! Calls that start a message and do not block. They are short, and a reading of the clock is a good part of what they take: where
 //! that is so, the end of one call in sixteen is read, and the time of the others is [estimated](estimate) from that.
 //!
-//! The first calls of a place are timed one by one, and so are all where they turn out to be long: then a reading is little beside them,
-//! and what blocks is known exactly. Whatever adds up times gets an estimate at the same moment: the place, the function, the
+//! The first calls of a place are timed one by one, and so are all where they turn out to be long: then a reading is little beside
+//! them, and what blocks is known exactly. Whatever adds up times gets an estimate at the same moment: the place, the function, the
 //! thread. All calls read the clock when they begin, so that a thread that does not come back from one is seen in it.
 
 use super::index::Near;

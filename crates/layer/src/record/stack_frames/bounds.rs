@@ -6,7 +6,8 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr::null_mut;
 
-/// The end of the stack on which a thread is, `stack` being its stack pointer; nothing while it runs on another one, as coroutines do.
+/// The end of the stack on which a thread is, `stack` being its stack pointer; nothing while it runs on another one, as coroutines
+/// do.
 #[inline]
 pub fn end(tls: &Tls, stack: u64) -> Option<u64> {
     let bounds = match local::of(tls) {
@@ -25,8 +26,8 @@ pub fn end(tls: &Tls, stack: u64) -> Option<u64> {
 fn ask() -> Range<u64> {
     let mut attributes = MaybeUninit::uninit();
     let (mut start, mut size) = (null_mut(), 0);
-    // SAFETY: the thread is this one; the attributes are filled by the first call, read by the second, and given up by the third. errno
-    // belongs to the program.
+    // SAFETY: the thread is this one; the attributes are filled by the first call, read by the second, and given up by the third.
+    // errno belongs to the program.
     let known = unsafe {
         let errno = *libc::__errno_location();
         let known = libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) == 0;

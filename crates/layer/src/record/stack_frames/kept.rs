@@ -1,5 +1,5 @@
-//! What is known about the frames behind return addresses, kept: a program has a few dozen of them in a binding, and some thousands in
-//! large libraries.
+//! What is known about the frames behind return addresses, kept: a program has a few dozen of them in a binding, and some thousands
+//! in large libraries.
 
 use super::frame::Frame;
 use super::owner::{self, Owner};

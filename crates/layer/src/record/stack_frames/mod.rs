@@ -1,7 +1,8 @@
 //! Frames of the machine's stack, one at a time: from a call to the call that brought the program there.
 //!
-//! Compilers write a table of how the frame of each function lies on the stack at each of its instructions. For one return address the
-//! answer never changes, so it is asked once and kept: whoever looks from a call to its callers pays a few loads for each frame.
+//! Compilers write a table of how the frame of each function lies on the stack at each of its instructions. For one return address
+//! the answer never changes, so it is asked once and kept: whoever looks from a call to its callers pays a few loads for each
+//! frame.
 //!
 //! | module | has |
 //! | --- | --- |
@@ -12,8 +13,8 @@
 //! | [`bounds`] | where the stack of a thread ends |
 //! | [`code`] | whether an address can be one of code |
 //!
-//! Nothing is unwound: no code of the program is run, and of its memory only words of the stack are read. A frame whose end has to be
-//! computed, a table that is missing or says more than is understood here: then nothing is known of what is above.
+//! Nothing is unwound: no code of the program is run, and of its memory only words of the stack are read. A frame whose end has to
+//! be computed, a table that is missing or says more than is understood here: then nothing is known of what is above.
 #![allow(unsafe_code)]
 
 pub mod bounds;

@@ -113,15 +113,15 @@ pub fn find_or_adopt<A: Abi>(comm: A::Handle) -> Option<&'static Comm> {
     tables::comm::<A>(comm).or_else(|| adopt::<A>(comm))
 }
 
-/// The same for what the program passes for a communicator: only predefined ones are adopted. (Within `MPI_Init`, tools may use the world
-/// before it is entered.)
+/// The same for what the program passes for a communicator: only predefined ones are adopted. (Within `MPI_Init`, tools may use the
+/// world before it is entered.)
 #[inline]
 pub fn find_passed<A: Abi>(comm: A::Handle) -> Option<&'static Comm> {
     tables::comm::<A>(comm).or_else(|| if is_predefined(comm.raw()) { adopt::<A>(comm) } else { None })
 }
 
-/// Whether the library may be asked about what the program passed to a call that succeeded. Where objects are not recorded, the library's
-/// word has to do.
+/// Whether the library may be asked about what the program passed to a call that succeeded. Where objects are not recorded, the
+/// library's word has to do.
 #[inline]
 pub fn may_ask_about<A: Abi>(comm: A::Handle) -> bool {
     tables::comm::<A>(comm).is_some() || is_predefined(comm.raw()) || super::recorder().is_none()

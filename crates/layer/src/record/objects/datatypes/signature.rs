@@ -1,7 +1,7 @@
 //! The type signature of a datatype, computed when a call first needs it.
 //!
-//! Whatever is made from one old type holds its elements again and again, in whatever layout: as often as the constructor or the sizes
-//! say. Only a
+//! Whatever is made from one old type holds its elements again and again, in whatever layout: as often as the constructor or the
+//! sizes say. Only a
 //! structure lists its types.
 
 use super::{Datatype, size_of};

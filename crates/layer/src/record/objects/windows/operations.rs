@@ -55,8 +55,8 @@ pub fn accumulate<A: Abi>(_: &Call<A>, result: c_int, rank: c_int, win: A::Handl
     operation::<A>(result, win, rank, |window| &window.accumulates);
 }
 
-/// `MPI_Fetch_and_op`, `MPI_Get_accumulate`, `MPI_Rget_accumulate`: what is fetched comes in, and as much goes out unless nothing is
-/// combined.
+/// `MPI_Fetch_and_op`, `MPI_Get_accumulate`, `MPI_Rget_accumulate`: what is fetched comes in, and as much goes out unless nothing
+/// is combined.
 pub fn fetched<A: Abi>(call: &Call<A>, result: c_int, op: A::Handle) {
     came_in(call, result, !ops::is_no_op(handle_word(op)));
 }

@@ -1,4 +1,4 @@
-//! Objects of any kind, and all of a process.
+//! Objects of any kind.
 
 use super::build::Missing;
 use super::common::{Common, Lifetime};
@@ -10,10 +10,6 @@ use super::{
 use mpiscope_image::objects::{Flag, Head};
 use mpiscope_image::{Error, Source};
 use serde::Serialize;
-use std::collections::BTreeMap;
-
-/// Name and version of the JSON form. A field that is added does not change it; one that changes its meaning does.
-pub const SCHEMA: &str = "mpiscope.objects/1";
 
 macro_rules! objects {
     ($($name:ident $number:literal $kind:ident $section:ident $word:literal $noun:literal $c_type:literal;)*) => {
@@ -105,30 +101,5 @@ impl<'a> Outline<'a> {
     fn of(head: &'a Head) -> Self {
         let predefined = head.flags.get() & Flag::PREDEFINED.0 != 0 || head.made_by.get() == 0;
         Self { head, identity: head.identity.get(), predefined }
-    }
-}
-
-/// All objects of a process, by kind.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Listing {
-    /// [`SCHEMA`].
-    pub schema: &'static str,
-    /// Rank in `MPI_COMM_WORLD`.
-    pub rank: Option<u32>,
-    /// The ABI of the library.
-    pub abi: &'static str,
-    /// By the name of the kind.
-    pub objects: BTreeMap<&'static str, Vec<Object>>,
-}
-
-impl Listing {
-    /// Everything of these kinds.
-    pub fn read<S: Source>(reader: &Reader<'_, S>, kinds: &[Kind]) -> Result<Self, Error> {
-        let mut objects = BTreeMap::new();
-        for kind in kinds {
-            objects.insert(kind.name(), reader.objects(*kind)?);
-        }
-        Ok(Self { schema: SCHEMA, rank: reader.world().rank, abi: reader.abi().name(), objects })
     }
 }
