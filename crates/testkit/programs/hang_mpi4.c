@@ -32,6 +32,19 @@ static void persistent_barrier_missing(void)
     MPI_Barrier(MPI_COMM_SELF);
 }
 
+/* scenario started_in_another_order 3 deadlock says crossed collectives: rank 0 is in MPI_Wait at hang_mpi4.c: */
+static void started_in_another_order(void)
+{
+    MPI_Request requests[2];
+    MPI_Allreduce_init(values, values + 32, 32, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
+    MPI_Bcast_init(values, 32, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
+    for (int i = 0; i < 2; i++) {
+        MPI_Request *request = &requests[rank == 1 ? 1 - i : i];
+        MPI_Start(request);
+        MPI_Wait(request, MPI_STATUS_IGNORE); /* here: started_in_another_order */
+    }
+}
+
 /* scenario session_receives 2 deadlock says 0 -> 1 -> 0 */
 static void session_receives(void)
 {
@@ -137,6 +150,6 @@ static void texts_that_differ(void)
 }
 
 SCENARIOS(
-    S(partition_never_ready), S(persistent_barrier_missing), S(session_receives), S(both_halves_of_isendrecv),
-    S(own_partitions_not_ready), S(partitioned_send_not_started), S(polling_for_a_partition),
-    S(made_in_another_order), S(not_made_from_the_group), S(texts_that_differ))
+    S(partition_never_ready), S(persistent_barrier_missing), S(started_in_another_order), S(session_receives),
+    S(both_halves_of_isendrecv), S(own_partitions_not_ready), S(partitioned_send_not_started),
+    S(polling_for_a_partition), S(made_in_another_order), S(not_made_from_the_group), S(texts_that_differ))

@@ -45,7 +45,7 @@ impl Links {
                 "compare the order of sends and receives on these ranks, or use non-blocking calls"
             }
             (false, false, true, false) => {
-                "enter the collectives of different communicators in the same order on all ranks, and leave none out"
+                "enter the collectives of different communicators, and start persistent ones, in the same order on all ranks, and leave none out"
             }
             (_, _, true, false) => {
                 "compare what these ranks do before the collective: a message is missing there, or one of them enters it too early"
@@ -120,7 +120,8 @@ impl Case<'_> {
         Some(format!("rank {who} is {inside}, waiting for {}", self.words.need(need)))
     }
 
-    /// Of a ring of collectives on several communicators which members are in what; none if anything else is waited for in it.
+    /// Of a ring of collectives on several communicators, or of persistent ones on one, which members are in what; none if anything else
+    /// is waited for in it.
     fn crossed(&self, ring: &[ProcessIndex]) -> Option<String> {
         let mut inside: Vec<(&Collective, Vec<ProcessIndex>)> = Vec::new();
         for (from, to) in ring.iter().zip(ring.iter().cycle().skip(1)) {
@@ -139,7 +140,8 @@ impl Case<'_> {
             }
         }
         let (first, _) = inside.first()?;
-        if inside.iter().all(|(collective, _)| collective.comm == first.comm) {
+        let number = |collective: &Collective| (collective.comm, collectives::parts(collective.number).0);
+        if inside.iter().all(|(collective, _)| number(collective) == number(first)) {
             return None;
         }
         let more = inside.len().saturating_sub(MOST_LINKS);

@@ -196,3 +196,22 @@ fn of_what_a_call_waits_for_only_what_is_missing_is_counted() {
     let two = all(&mut scene, 2);
     assert!(two.ends_with("on WORLD and 1 more"), "{two}");
 }
+
+#[test]
+fn persistent_collectives_of_one_communicator_that_are_started_in_another_order_are_crossed() {
+    let mut scene = Scene::of(2);
+    let made = |function: &str| Signature { function: function.into(), ..Signature::default() };
+    let (reduce, bcast) = ("MPI_Allreduce_init", "MPI_Bcast_init");
+    for (rank, reduces, bcasts) in [(0, 2, 1), (1, 1, 2)] {
+        scene.left(rank, numbered(1, reduces), made(reduce)).left(rank, numbered(2, bcasts), made(bcast));
+    }
+    scene.collective(0, reduce, numbered(1, 2)).collective(1, bcast, numbered(2, 2));
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::DEADLOCK);
+    assert!(
+        said.verdict.contains("crossed collectives: rank 0 is in MPI_Allreduce_init"),
+        "{}",
+        said.verdict
+    );
+    assert!(said.next.contains("start persistent ones, in the same order"), "{}", said.next);
+}
