@@ -2751,7 +2751,8 @@ class TraceHead(Record):
     hosts: int
     #: Lines of messages.
     messages: int
-    #: Those of them that were sent before the trace begins: their ``begin_ns`` is ``null``.
+    #: Those of them of which an end is not there: sent before the trace begins (their ``begin_ns`` is ``null``), or
+    #: the call that sent or received them is gone.
     messages_cut: int
     #: What is to be known of the times.
     note: Optional[str]

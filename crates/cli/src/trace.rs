@@ -131,7 +131,7 @@ fn say(options: &Options, trace: &JobTrace) {
     }
     if let cut @ 1.. = trace.messages_cut() {
         let cut = render::count(cut, "message");
-        complain("trace", &format!("{cut} sent before the trace begins: only their receives are in it"));
+        complain("trace", &format!("{cut} of which one end is not in it: it is older than what is left"));
     }
     if trace.ranks.iter().any(|rank| rank.messages_gone) {
         complain(

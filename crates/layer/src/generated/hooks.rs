@@ -2,10 +2,11 @@
 //
 // note:  fields are arguments; `at(x)` is the handle that x points to.
 // bytes: empty, or COUNT * DATATYPE [* peers(comm) | * neighbors(comm)], COUNT being an argument or the number 1,
-//        or vector(COUNTS, DATATYPE, peers|members|neighbors(comm)), or vector_w(COUNTS, DATATYPES, ...), the sum over all,
-//        or own(COUNTS, DATATYPE, comm), that of this rank;
-//        in_place(BUFFER, BYTES) or BYTES: the first if BUFFER is MPI_IN_PLACE, since counts and datatypes on its side mean nothing then;
-//        unless_in_place(BUFFER, COUNT * DATATYPE): nothing moves then.
+//        or vector(COUNTS, DATATYPE, peers|members(comm)), or vector_w(COUNTS, DATATYPES, ...), the sum over all,
+//        or own(COUNTS, DATATYPE, comm), that of this rank, or to_neighbors(COUNTS, DATATYPE, comm) and
+//        to_neighbors_w(COUNTS, DATATYPES, comm), the sum over the neighbours that are there;
+//        in_place(BUFFER, BYTES) or BYTES: the first if BUFFER is MPI_IN_PLACE, since counts and datatypes on its side mean nothing
+//        then.
 
 rare_hook! {
     MPI_Abi_set_fortran_booleans (logical_size: c_int, logical_true: *const c_void, logical_false: *const c_void)
@@ -903,7 +904,7 @@ hook! {
     also { MPI_Gather_c }
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
+    bytes { if has_a_part(root) { in_place(sendbuf, recvcount * recvtype) or sendcount * sendtype } }
     before { traffic::collectives::enter(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::leave() }
 }
@@ -912,7 +913,7 @@ rare_hook! {
     also { MPI_Gather_init_c }
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
+    bytes { if has_a_part(root) { in_place(sendbuf, recvcount * recvtype) or sendcount * sendtype } }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
@@ -922,7 +923,7 @@ hook! {
     also { MPI_Gatherv_c }
     counts { sendcount } vectors { recvcounts }
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
+    bytes { if has_a_part(root) { in_place(sendbuf, own(recvcounts, recvtype, comm)) or sendcount * sendtype } }
     before { traffic::collectives::enter(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::leave() }
 }
@@ -931,7 +932,7 @@ rare_hook! {
     also { MPI_Gatherv_init_c }
     counts { sendcount } vectors { recvcounts }
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
+    bytes { if has_a_part(root) { in_place(sendbuf, own(recvcounts, recvtype, comm)) or sendcount * sendtype } }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
@@ -1108,7 +1109,7 @@ hook! {
     also { MPI_Igather_c }
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
+    bytes { if has_a_part(root) { in_place(sendbuf, recvcount * recvtype) or sendcount * sendtype } }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -1118,7 +1119,7 @@ hook! {
     also { MPI_Igatherv_c }
     counts { sendcount } vectors { recvcounts }
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
+    bytes { if has_a_part(root) { in_place(sendbuf, own(recvcounts, recvtype, comm)) or sendcount * sendtype } }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -1166,7 +1167,7 @@ hook! {
     also { MPI_Ineighbor_alltoallv_c }
     counts { } vectors { sendcounts }
     note { object: comm, datatype: sendtype }
-    bytes { vector(sendcounts, sendtype, neighbors(comm)) }
+    bytes { to_neighbors(sendcounts, sendtype, comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -1176,7 +1177,7 @@ hook! {
     also { MPI_Ineighbor_alltoallw_c }
     counts { } vectors { sendcounts }
     note { object: comm }
-    bytes { vector_w(sendcounts, sendtypes, neighbors(comm)) }
+    bytes { to_neighbors_w(sendcounts, sendtypes, comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -1307,7 +1308,7 @@ hook! {
     also { MPI_Ireduce_scatter_block_c }
     counts { recvcount } vectors { }
     note { object: comm, datatype: datatype, count: recvcount, op: op }
-    bytes { recvcount * datatype * peers(comm) }
+    bytes { recvcount * datatype * members(comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -1327,7 +1328,7 @@ hook! {
     also { MPI_Iscatter_c }
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
+    bytes { if has_a_part(root) { in_place(recvbuf, sendcount * sendtype) or recvcount * recvtype } }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -1337,7 +1338,7 @@ hook! {
     also { MPI_Iscatterv_c }
     counts { recvcount } vectors { sendcounts }
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
+    bytes { if has_a_part(root) { in_place(recvbuf, own(sendcounts, sendtype, comm)) or recvcount * recvtype } }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -1449,7 +1450,7 @@ hook! {
     also { MPI_Neighbor_alltoallv_c }
     counts { } vectors { sendcounts }
     note { object: comm, datatype: sendtype }
-    bytes { vector(sendcounts, sendtype, neighbors(comm)) }
+    bytes { to_neighbors(sendcounts, sendtype, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
@@ -1458,7 +1459,7 @@ rare_hook! {
     also { MPI_Neighbor_alltoallv_init_c }
     counts { } vectors { sendcounts }
     note { object: comm, datatype: sendtype }
-    bytes { vector(sendcounts, sendtype, neighbors(comm)) }
+    bytes { to_neighbors(sendcounts, sendtype, comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
@@ -1468,7 +1469,7 @@ hook! {
     also { MPI_Neighbor_alltoallw_c }
     counts { } vectors { sendcounts }
     note { object: comm }
-    bytes { vector_w(sendcounts, sendtypes, neighbors(comm)) }
+    bytes { to_neighbors_w(sendcounts, sendtypes, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
@@ -1477,7 +1478,7 @@ rare_hook! {
     also { MPI_Neighbor_alltoallw_init_c }
     counts { } vectors { sendcounts }
     note { object: comm }
-    bytes { vector_w(sendcounts, sendtypes, neighbors(comm)) }
+    bytes { to_neighbors_w(sendcounts, sendtypes, comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
@@ -1676,7 +1677,7 @@ hook! {
     also { MPI_Reduce_scatter_block_c }
     counts { recvcount } vectors { }
     note { object: comm, datatype: datatype, count: recvcount, op: op }
-    bytes { recvcount * datatype * peers(comm) }
+    bytes { recvcount * datatype * members(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
@@ -1685,7 +1686,7 @@ rare_hook! {
     also { MPI_Reduce_scatter_block_init_c }
     counts { recvcount } vectors { }
     note { object: comm, datatype: datatype, count: recvcount, op: op }
-    bytes { recvcount * datatype * peers(comm) }
+    bytes { recvcount * datatype * members(comm) }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
@@ -1791,7 +1792,7 @@ hook! {
     also { MPI_Scatter_c }
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
+    bytes { if has_a_part(root) { in_place(recvbuf, sendcount * sendtype) or recvcount * recvtype } }
     before { traffic::collectives::enter(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::leave() }
 }
@@ -1800,7 +1801,7 @@ rare_hook! {
     also { MPI_Scatter_init_c }
     counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
+    bytes { if has_a_part(root) { in_place(recvbuf, sendcount * sendtype) or recvcount * recvtype } }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
@@ -1810,7 +1811,7 @@ hook! {
     also { MPI_Scatterv_c }
     counts { recvcount } vectors { sendcounts }
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
+    bytes { if has_a_part(root) { in_place(recvbuf, own(sendcounts, sendtype, comm)) or recvcount * recvtype } }
     before { traffic::collectives::enter(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) }
     after { traffic::collectives::leave() }
 }
@@ -1819,7 +1820,7 @@ rare_hook! {
     also { MPI_Scatterv_init_c }
     counts { recvcount } vectors { sendcounts }
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
+    bytes { if has_a_part(root) { in_place(recvbuf, own(sendcounts, sendtype, comm)) or recvcount * recvtype } }
     before { traffic::requests::overwrite::watch(request), traffic::collectives::enter_initialisation(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }

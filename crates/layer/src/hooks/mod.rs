@@ -77,14 +77,11 @@ macro_rules! bytes {
     ($n:ident * $d:ident) => {
         bytes::elements::<A>(i64::from($n), $d)
     };
-    (unless_in_place($buffer:ident, $n:ident * $d:ident)) => {
-        if $buffer.addr() == A::IN_PLACE { 0 } else { bytes!($n * $d) }
-    };
     (if takes_part($root:ident) { $($bytes:tt)* }) => {
         if bytes::takes_part::<A>($root) { bytes!($($bytes)*) } else { 0 }
     };
-    (if is_leaf($root:ident) { $($bytes:tt)* }) => {
-        if bytes::is_leaf::<A>($root) { bytes!($($bytes)*) } else { 0 }
+    (if has_a_part($root:ident) { $($bytes:tt)* }) => {
+        if bytes::has_a_part::<A>($root) { bytes!($($bytes)*) } else { 0 }
     };
     (in_place($buffer:ident, $($named:tt)*) or $($bytes:tt)*) => {
         if $buffer.addr() == A::IN_PLACE { bytes!($($named)*) } else { bytes!($($bytes)*) }
@@ -96,8 +93,16 @@ macro_rules! bytes {
         // SAFETY: the standard requires an element for each rank.
         unsafe { bytes::own::<A>($n.into(), $d, $c) }
     };
+    (to_neighbors($n:ident, $d:ident, $c:ident)) => {
+        // SAFETY: the standard requires an element for each neighbour.
+        unsafe { bytes::to_neighbors::<A>($n.into(), $d, $c) }
+    };
+    (to_neighbors_w($n:ident, $d:ident, $c:ident)) => {
+        // SAFETY: as above.
+        unsafe { bytes::to_neighbors_w::<A>($n.into(), $d, $c) }
+    };
     (vector($n:ident, $d:ident, $of:ident($c:ident))) => {
-        // SAFETY: the standard requires an element for each rank, or for each neighbour.
+        // SAFETY: the standard requires an element for each rank.
         unsafe { bytes::vector::<A>($n.into(), $d, bytes::$of::<A>($c)) }
     };
     (vector_w($n:ident, $d:ident, $of:ident($c:ident))) => {

@@ -51,6 +51,9 @@ wrap! {
     topo_test = MPI_Topo_test(comm: A::Handle, status: &mut c_int);
     /// `MPI_Cartdim_get`.
     cartdim_get = MPI_Cartdim_get(comm: A::Handle, ndims: &mut c_int);
+    /// `MPI_Cart_shift`.
+    cart_shift = MPI_Cart_shift(
+        comm: A::Handle, direction: c_int, by: c_int, source: &mut c_int, dest: &mut c_int);
     /// `MPI_Graph_neighbors_count`.
     graph_neighbors_count = MPI_Graph_neighbors_count(comm: A::Handle, rank: c_int, n: &mut c_int);
     /// `MPI_Dist_graph_neighbors_count`.
@@ -98,28 +101,57 @@ pub fn remote_or_local_size<A: Abi>(comm: A::Handle) -> c_int {
     if result == Some(A::SUCCESS) { size } else { 0 }
 }
 
-/// To how many neighbours this rank sends in a neighbourhood collective; 0 on error.
-pub fn out_neighbors<A: Abi>(comm: A::Handle) -> c_int {
-    neighbors::<A>(comm).1
+/// To whom this rank sends in a neighbourhood collective.
+pub enum Neighbors<A: Abi> {
+    /// Two in each direction of a grid; at the border of one that is not periodic, none is there.
+    Grid {
+        /// The communicator.
+        comm: A::Handle,
+        /// How many directions.
+        dimensions: usize,
+    },
+    /// As many, each of them there.
+    Graph(usize),
 }
 
-fn neighbors<A: Abi>(comm: A::Handle) -> (c_int, c_int) {
+impl<A: Abi> Neighbors<A> {
+    /// How many places the arguments of a neighbourhood collective have.
+    pub fn places(&self) -> usize {
+        match self {
+            Self::Grid { dimensions, .. } => 2 * dimensions,
+            Self::Graph(neighbors) => *neighbors,
+        }
+    }
+
+    /// Whether somebody is at a place.
+    pub fn is_there(&self, place: usize) -> bool {
+        let Self::Grid { comm, .. } = self else { return true };
+        let (mut before, mut behind) = (A::PROC_NULL, A::PROC_NULL);
+        let direction = c_int::try_from(place / 2).unwrap_or(c_int::MAX);
+        let known = cart_shift::<A>(*comm, direction, 1, &mut before, &mut behind) == Some(A::SUCCESS);
+        known && A::PROC_NULL != if place.is_multiple_of(2) { before } else { behind }
+    }
+}
+
+/// To whom this rank sends in a neighbourhood collective; `None` if the communicator has no topology.
+pub fn sends_to<A: Abi>(comm: A::Handle) -> Option<Neighbors<A>> {
     let (mut kind, mut n, mut out, mut weighted) = (A::UNDEFINED, 0, 0, 0);
     if topo_test::<A>(comm, &mut kind) != Some(A::SUCCESS) {
-        return (0, 0);
+        return None;
     }
+    let count = |n: c_int| usize::try_from(n).unwrap_or(0);
     if kind == A::CART {
         cartdim_get::<A>(comm, &mut n);
-        (n.saturating_mul(2), n.saturating_mul(2))
+        Some(Neighbors::Grid { comm, dimensions: count(n) })
     } else if kind == A::DIST_GRAPH {
         dist_graph_neighbors_count::<A>(comm, &mut n, &mut out, &mut weighted);
-        (n, out)
+        Some(Neighbors::Graph(count(out)))
     } else if kind == A::GRAPH {
         comm_rank::<A>(comm, &mut out);
         graph_neighbors_count::<A>(comm, out, &mut n);
-        (n, n)
+        Some(Neighbors::Graph(count(n)))
     } else {
-        (0, 0)
+        None
     }
 }
 

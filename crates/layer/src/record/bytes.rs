@@ -69,7 +69,10 @@ pub mod inlined {
 /// The same, with sizes looked up out of line: for functions that take long or are called seldom.
 pub mod outlined {
     #[allow(unused_imports)]
-    pub use super::{is_leaf, members, neighbors, own, peers, takes_part, vector, vector_w};
+    pub use super::{
+        has_a_part, members, neighbors, own, peers, takes_part, to_neighbors, to_neighbors_w, vector,
+        vector_w,
+    };
     use mpi_abi::Abi;
 
     /// [`super::elements`].
@@ -105,12 +108,9 @@ pub fn members<A: Abi>(comm: A::Handle) -> u64 {
     u64::try_from(size).unwrap_or(0)
 }
 
-/// To how many neighbours a rank of a topology sends.
+/// To how many neighbours a rank of a topology sends: beyond the border of a grid that is not periodic is none.
 pub fn neighbors<A: Abi>(comm: A::Handle) -> u64 {
-    if !comms::may_ask_about::<A>(comm) {
-        return 0;
-    }
-    u64::try_from(real::out_neighbors::<A>(comm)).unwrap_or(0)
+    to_whom::<A>(comm).map_or(0, |out| (0..out.places()).filter(|at| out.is_there(*at)).count() as u64)
 }
 
 /// Whether this process takes part in the data of a rooted collective: in the group of an intercommunicator's root
@@ -120,9 +120,10 @@ pub fn takes_part<A: Abi>(root: c_int) -> bool {
     root != A::PROC_NULL
 }
 
-/// Whether this process is a leaf of a rooted collective; the root of an intercommunicator has no data of its own.
+/// Whether one of the blocks that a rooted collective gathers or scatters is this process's: none is of an intercommunicator's root,
+/// nor of those beside it.
 #[inline(always)]
-pub fn is_leaf<A: Abi>(root: c_int) -> bool {
+pub fn has_a_part<A: Abi>(root: c_int) -> bool {
     root != A::PROC_NULL && root != A::ROOT
 }
 
@@ -132,13 +133,35 @@ pub fn is_leaf<A: Abi>(root: c_int) -> bool {
 ///
 /// `counts` is null or points to `n` counts.
 pub unsafe fn vector<A: Abi>(counts: Counts, datatype: A::Handle, n: u64) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { sum(counts, 0..n as usize) }.wrapping_mul(size_of::<A>(datatype))
+}
+
+/// The same over the neighbours that are there.
+///
+/// # Safety
+///
+/// `counts` is null or points to a count for each neighbour of the communicator's topology.
+pub unsafe fn to_neighbors<A: Abi>(counts: Counts, datatype: A::Handle, comm: A::Handle) -> u64 {
+    let Some(out) = to_whom::<A>(comm) else { return 0 };
+    // SAFETY: the caller's promise.
+    let elements = unsafe { sum(counts, (0..out.places()).filter(|at| out.is_there(*at))) };
+    elements.wrapping_mul(size_of::<A>(datatype))
+}
+
+fn to_whom<A: Abi>(comm: A::Handle) -> Option<real::Neighbors<A>> {
+    if comms::may_ask_about::<A>(comm) { real::sends_to::<A>(comm) } else { None }
+}
+
+/// # Safety
+///
+/// `counts` is null or has all of the places.
+unsafe fn sum(counts: Counts, places: impl Iterator<Item = usize>) -> u64 {
     if !counts.is_plausible() {
         return 0;
     }
-    let size = size_of::<A>(datatype);
     // SAFETY: the caller's promise.
-    let elements = (0..n as usize).map(|at| unsafe { counts.get(at) }.max(0).cast_unsigned());
-    elements.fold(0, u64::wrapping_add).wrapping_mul(size)
+    places.map(|at| unsafe { counts.get(at) }.max(0).cast_unsigned()).fold(0, u64::wrapping_add)
 }
 
 /// This rank's own of the counts of all ranks.
@@ -164,12 +187,33 @@ pub unsafe fn own<A: Abi>(counts: Counts, datatype: A::Handle, comm: A::Handle) 
 ///
 /// Both are null or point to `n` elements.
 pub unsafe fn vector_w<A: Abi>(counts: Counts, datatypes: *const A::Handle, n: u64) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { sum_w::<A>(counts, datatypes, 0..n as usize) }
+}
+
+/// The same over the neighbours that are there.
+///
+/// # Safety
+///
+/// Both are null or point to an element for each neighbour of the communicator's topology.
+pub unsafe fn to_neighbors_w<A: Abi>(counts: Counts, datatypes: *const A::Handle, comm: A::Handle) -> u64 {
+    let Some(out) = to_whom::<A>(comm) else { return 0 };
+    // SAFETY: the caller's promise.
+    unsafe { sum_w::<A>(counts, datatypes, (0..out.places()).filter(|at| out.is_there(*at))) }
+}
+
+/// # Safety
+///
+/// Both are null or have all of the places.
+unsafe fn sum_w<A: Abi>(
+    counts: Counts,
+    datatypes: *const A::Handle,
+    places: impl Iterator<Item = usize>,
+) -> u64 {
     if datatypes.is_null() || !counts.is_plausible() {
         return 0;
     }
     // SAFETY: the caller's promise.
-    let datatypes = unsafe { std::slice::from_raw_parts(datatypes, n as usize) };
-    // SAFETY: the caller's promise.
-    let bytes = |(at, datatype): (usize, &A::Handle)| elements::<A>(unsafe { counts.get(at) }, *datatype);
-    datatypes.iter().enumerate().map(bytes).fold(0, u64::wrapping_add)
+    let bytes = |at| unsafe { elements::<A>(counts.get(at), *datatypes.add(at)) };
+    places.map(bytes).fold(0, u64::wrapping_add)
 }

@@ -12,6 +12,7 @@ use mpiscope_testkit::{mpi, order, paths, trials};
 
 mod balanced;
 mod call_paths;
+mod collective_bytes;
 mod doctor;
 mod endings;
 mod events;
@@ -91,6 +92,7 @@ fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> V
     trials.extend(reported::trials(library));
     trials.extend(starts::trials(library));
     trials.extend(totals::trials(subject, library));
+    trials.extend(collective_bytes::trials(subject, library));
     trials.extend(traced::trials(library));
     trials.extend(scribbled::trials(subject, library));
     trials.extend(imb::trials(subject, library));

@@ -112,6 +112,13 @@ fn of_messages(report: &Value) -> Result<()> {
 fn of_waits(report: &Value, ranks: &[Value]) -> Result<()> {
     let waits = &report["waits"];
     alike(waits["seconds"].as_f64(), sum(list(waits, "list")?, |lost| &lost["seconds"]), "waits")?;
+    if let Some(found) = waits["sampled"]["seconds"].as_f64() {
+        let inside = ranks.iter().filter_map(|rank| {
+            Some(rank["mpi_s"].as_f64()? + rank["polling_share"].as_f64()? * rank["thread_s"].as_f64()?)
+        });
+        let (inside, exact) = (inside.sum::<f64>(), waits["seconds"].as_f64().unwrap_or(0.0));
+        ensure!(exact + found <= inside + 1e-3, "{exact} s and {found} s of waits in {inside} s in MPI");
+    }
     let windows = &report["windows"];
     let Some(waited) = windows["waited_s"].as_array() else { return Ok(()) };
     let whole = waits["estimated"]["seconds"].as_f64().or(waits["seconds"].as_f64()).unwrap_or(0.0);

@@ -241,8 +241,8 @@ fn vars(target: &str, report: &Value) -> Result<()> {
     Ok(())
 }
 
-/// `[0-2]`, `1`, `[0,2]`.
-fn members(set: &str) -> usize {
+/// How many are in `[0-2]`, `1`, `[0,2]`.
+pub fn members(set: &str) -> usize {
     let parts = set.trim_matches(['[', ']']).split(',').filter(|part| !part.is_empty());
     parts
         .map(|part| match part.split_once('-') {

@@ -157,7 +157,9 @@ fn time(ranks: &[RankReport]) -> waits::Time {
     let collective = |(name, calls): (&String, &Calls)| {
         if waits::is_collective_that_waits(name) { calls.seconds() } else { 0.0 }
     };
+    let inside = |rank: &RankReport| rank.mpi_s + rank.polling_share * rank.thread_s;
     waits::Time {
+        most: Some(total(ranks.iter().map(inside))),
         threads: total(ranks.iter().map(|rank| rank.thread_s)),
         waiting: total(ranks.iter().flat_map(|rank| rank.calls.iter().map(waiting))),
         collectives: total(ranks.iter().flat_map(|rank| rank.calls.iter().map(collective))),

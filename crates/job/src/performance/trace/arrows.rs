@@ -1,6 +1,6 @@
 //! Messages of a trace: from the call that sent one to the call that received it.
 
-use super::{Call, RankTrace};
+use super::{Call, RankTrace, ThreadTrace};
 use crate::observation::Observation;
 use crate::observation::ledger::Waited;
 use crate::questions::why::Joined;
@@ -13,6 +13,8 @@ pub struct End {
     pub rank: usize,
     /// Thread (index in the rank's) and call (index in the thread's); none if the call is no longer known.
     pub call: Option<(usize, usize)>,
+    /// The call is gone: of those that the rank still has, the first began later.
+    pub gone: bool,
 }
 
 /// A message.
@@ -43,10 +45,10 @@ pub struct Message {
 }
 
 impl Message {
-    /// Whether it was sent before the trace begins: of its ends, only the receiver's is there.
+    /// Whether an end is not there: it was sent before the trace begins, or the call of an end is gone.
     #[must_use]
     pub fn is_cut(&self) -> bool {
-        self.sent_ns.is_none()
+        self.sent_ns.is_none() || self.sent.gone || self.received.gone
     }
 }
 
@@ -77,8 +79,8 @@ pub fn find(
         let posted_ns = at(to, ends.received.posted_ns);
         let done_ns = ends.sent.waited.as_ref().and_then(|waited| at(from, inside(waited)));
         Some(Message {
-            sent: End { rank: from, call: sent_ns.and_then(|ns| around(ranks.get(from)?, ns)) },
-            received: End { rank: to, call: got.and_then(|ns| around(ranks.get(to)?, ns)) },
+            sent: end(ranks, from, sent_ns),
+            received: end(ranks, to, got),
             posted: posted_ns.and_then(|ns| around(ranks.get(to)?, ns)),
             done: done_ns.and_then(|ns| around(ranks.get(from)?, ns)),
             comm: ends.sent.comm,
@@ -91,6 +93,18 @@ pub fn find(
         })
     };
     joined.messages().iter().filter_map(message).collect()
+}
+
+fn end(ranks: &[RankTrace], rank: usize, ns: Option<u64>) -> End {
+    let known = ranks.get(rank).zip(ns);
+    let call = known.and_then(|(rank, ns)| around(rank, ns));
+    End { rank, call, gone: call.is_none() && known.is_some_and(|(rank, ns)| is_gone(rank, ns)) }
+}
+
+/// Whether a call of this moment may be among those that were overwritten: a call that has not ended is not.
+fn is_gone(rank: &RankTrace, ns: u64) -> bool {
+    let first = |thread: &ThreadTrace| thread.calls.first().is_none_or(|call| ns < call.begin_ns);
+    rank.threads.iter().any(|thread| thread.gone > 0 && first(thread))
 }
 
 /// The call that was under way at this moment: one that began then, else the one that began last before it and had not ended.

@@ -38,7 +38,8 @@ struct Head<'a> {
     gone: u64,
     /// Lines of messages.
     messages: usize,
-    /// Those of them that were sent before the trace begins: their `begin_ns` is `null`.
+    /// Those of them of which an end is not there: sent before the trace begins (their `begin_ns` is `null`), or the call that sent or
+    /// received them is gone.
     messages_cut: usize,
     /// What is to be known of the times.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -193,7 +193,7 @@ impl JobTrace {
         self.threads().map(|thread| thread.gone).fold(0, u64::saturating_add)
     }
 
-    /// Messages that were sent before the trace begins.
+    /// Messages of which an end is not in the trace.
     #[must_use]
     pub fn messages_cut(&self) -> usize {
         self.messages.iter().filter(|message| message.is_cut()).count()

@@ -20,7 +20,7 @@ fn trace() -> JobTrace {
     let sends = vec![call("MPI_Send", 10, 20, 0)];
     let receives =
         vec![call("MPI_Waitall", 5, 30, 0), call("MPI_Wait", 6, 40, 1), call("MPI_Barrier", 30, 50, 0)];
-    let end = |rank| End { rank, call: Some((0, 0)) };
+    let end = |rank| End { rank, call: Some((0, 0)), gone: false };
     let message = Message {
         sent: end(0),
         received: end(1),
@@ -97,6 +97,27 @@ fn what_is_older_than_the_trace_has_no_time_in_it() -> Result<(), Box<dyn Error>
     assert_eq!((lines[0]["messages"].as_u64(), lines[0]["messages_cut"].as_u64()), (Some(2), Some(1)));
     assert!(lines.iter().any(|line| line["event"] == "message" && line["begin_ns"].is_null()));
     Ok(())
+}
+
+#[test]
+fn a_message_whose_end_is_gone_from_its_own_rank_is_cut_and_one_that_is_under_way_is_not() {
+    let ring = |peer, lines: [[u64; 3]; 3]| Ring {
+        lines: (1..).zip(lines).map(|(nth, times)| line(peer, nth, times)).collect(),
+        ..Ring::default()
+    };
+    // The sender has lost what it did before 40, and is inside of its last call.
+    let sender = Ledger { sent: ring(1, [[10, 10, 20], [40, 40, 45], [70, 70, 75]]), ..Ledger::default() };
+    let receiver =
+        Ledger { received: ring(0, [[5, 5, 21], [39, 39, 46], [69, 69, 76]]), ..Ledger::default() };
+    let mut trace = trace();
+    trace.ranks[0].threads[0].calls = vec![call("MPI_Send", 40, 45, 0)];
+    trace.ranks[0].threads[0].gone = 1;
+    trace.ranks[1].threads[0].calls =
+        [(5, 21), (39, 46), (69, 76)].map(|(from, until)| call("MPI_Recv", from, until, 0)).into();
+    let seen = [seen(0, sender), seen(1, receiver)];
+    trace.messages = arrows::find(&seen, &trace.ranks, &[0, 0], &BTreeMap::new());
+    let cut: Vec<bool> = trace.messages.iter().map(Message::is_cut).collect();
+    assert_eq!((cut, trace.messages_cut()), (vec![true, false, false], 1));
 }
 
 #[test]

@@ -382,6 +382,8 @@ pub struct Time {
     pub waiting: f64,
     /// Of these, in collectives.
     pub collectives: f64,
+    /// In calls of all kinds, open ones too, and between those that ask again and again, if known: no more can have been waited.
+    pub most: Option<f64>,
 }
 
 /// What the processes of a job have spent until now, all together, in seconds.

@@ -133,21 +133,46 @@ impl Samples {
         }
     }
 
-    /// What it comes to. `number` says which of the job's worlds one is.
-    pub fn finish(mut self, thread_s: f64, number: impl Fn(&str) -> usize) -> Option<Sampled> {
+    /// What it comes to: no more than `most_s`, if that is known, since a wait is a part of the time that was spent waiting. `number` says
+    /// which of the job's worlds one is.
+    pub fn finish(
+        mut self,
+        thread_s: f64,
+        most_s: Option<f64>,
+        number: impl Fn(&str) -> usize,
+    ) -> Option<Sampled> {
         if self.is_empty() {
             return None;
         }
         merge::name_the_unnamed(&mut self.found);
+        self.shrink_to(most_s.unwrap_or(f64::INFINITY));
         let squares = total(self.found.values().map(|amount| amount.estimated_s));
-        let ns = |found: &Amounts| total(found.values().map(|amount| amount.ns as f64 / 1e9));
-        let all_s = ns(&self.found);
+        let all_s = seconds(&self.found);
         self.found.retain(|_, amount| amount.ns as f64 / 1e9 > LEAST_ERRORS * amount.estimated_s.sqrt());
-        let unsure_s = (all_s - ns(&self.found)).max(0.0);
+        let unsure_s = (all_s - seconds(&self.found)).max(0.0);
         let list = merge::list(self.found, thread_s, false, number);
         let seconds = total(list.iter().map(|lost| lost.seconds));
         Some(Sampled { looks: self.looks, seconds, error_s: 2.0 * squares.sqrt(), unsure_s, list })
     }
+}
+
+impl Samples {
+    /// A look stands for the time around it, which may be more than the calls took that it found.
+    fn shrink_to(&mut self, most_s: f64) {
+        let all_s = seconds(&self.found);
+        if all_s <= most_s {
+            return;
+        }
+        let part = most_s.max(0.0) / all_s;
+        for amount in self.found.values_mut() {
+            amount.ns = (amount.ns as f64 * part) as u64;
+            amount.estimated_s *= part * part;
+        }
+    }
+}
+
+fn seconds(found: &Amounts) -> f64 {
+    total(found.values().map(|amount| amount.ns as f64 / 1e9))
 }
 
 fn samples(observations: &[Observation], stood: &[Stood]) -> Vec<Sample> {
@@ -305,9 +330,18 @@ mod tests {
         let mut all = Samples::default();
         let waits = Some(("MPI_Recv", Some(0), 0.001));
         looks(&mut all, 0, 101, &|_| vec![rank(0, None), rank(1, waits), rank(RESTLESS, waits)]);
-        let found = all.finish(2.0, |_| 0).unwrap();
+        let found = all.finish(2.0, None, |_| 0).unwrap();
         assert!((found.seconds - 2.0).abs() < 0.02, "{found:#?}");
         assert_eq!(found.list.len(), 1);
+    }
+
+    #[test]
+    fn waits_are_no_longer_than_the_time_that_was_spent_waiting() {
+        let mut all = Samples::default();
+        let waits = Some(("MPI_Recv", Some(0), 0.001));
+        looks(&mut all, 0, 101, &|_| vec![rank(0, None), rank(1, waits), rank(RESTLESS, waits)]);
+        let found = all.finish(2.0, Some(1.2), |_| 0).unwrap();
+        assert!((found.seconds - 1.2).abs() < 1e-6, "{found:#?}");
     }
 
     #[test]
@@ -323,7 +357,7 @@ mod tests {
             let stood = Stood { steady: true, waits: true, records: true };
             all.look(10_000_000 * look, &seen, &[stood; 3]);
         }
-        let found = all.finish(1.5, |_| 0).unwrap();
+        let found = all.finish(1.5, None, |_| 0).unwrap();
         let functions: Vec<&str> = found.list.iter().map(|lost| lost.function.as_str()).collect();
         assert_eq!(functions, ["MPI_Win_wait"]);
     }
@@ -350,7 +384,7 @@ mod tests {
             let seen = |starts| [rank(0, None), waits(1, starts, 0.01 * look as f64), rank(2, None)];
             all.look(10_000_000 * look, &seen(1), &[stood; 3]);
         }
-        let found = all.finish(1.5, |_| 0).unwrap();
+        let found = all.finish(1.5, None, |_| 0).unwrap();
         assert!((found.seconds - 0.49).abs() < 0.011, "{found:#?}");
         assert!(
             found.list.iter().all(|lost| lost.function == "MPI_Wait" && lost.kind == Kind::N_TO_N),
@@ -368,7 +402,7 @@ mod tests {
         };
         looks(&mut all, 100, 50, &waiting);
         looks(&mut all, 600, 10, &|_| Vec::new());
-        let found = all.finish(2.1, |_| 0).unwrap();
+        let found = all.finish(2.1, None, |_| 0).unwrap();
         assert_eq!(found.looks, 70);
         let [lost] = found.list.as_slice() else { panic!("{found:#?}") };
         assert!((lost.seconds - 0.5).abs() < 0.011, "{lost:?}");
@@ -396,7 +430,7 @@ mod tests {
             vec![rank(0, None), rank(1, rare), rank(2, Some(("MPI_Recv", None, 1.0)))]
         });
         looks(&mut all, 500, 50, &|_| vec![rank(0, None), rank(1, Some(("MPI_Barrier", Some(0), 1.0)))]);
-        let found = all.clone().finish(1.0, |_| 0).unwrap();
+        let found = all.clone().finish(1.0, None, |_| 0).unwrap();
         assert_eq!((found.list, found.seconds), (Vec::new(), 0.0));
         assert!((found.unsure_s - 0.015).abs() < 1e-6, "what may be chance is not lost: {}", found.unsure_s);
         let text = serde_json::to_string(&all).unwrap();

@@ -292,7 +292,8 @@ impl Sum {
         merge::name_the_unnamed(&mut all.found);
         let messages_recorded = observations.iter().any(|seen| seen.ledger.is_some());
         let sampled = std::mem::take(&mut all.samples);
-        let sampled = sampled.finish(time.threads, number);
+        let exact_s = total(all.found.values().map(|amount| amount.ns as f64 / 1e9));
+        let sampled = sampled.finish(time.threads, time.most.map(|most_s| most_s - exact_s), number);
         let causes = merge::causes(&all.found, time.threads, number);
         let list = merge::list(all.found, time.threads, estimated.is_some(), number);
         Waits {

@@ -18,8 +18,8 @@ fn trace() -> JobTrace {
     let sends = vec![Call { place: Some("a.c:3".into()), ..call("MPI_Send", 10, 20) }, root];
     let receives = vec![call("MPI_Irecv", 5, 6), call("MPI_Waitall", 12, 25), barrier];
     let message = Message {
-        sent: End { rank: 0, call: Some((0, 0)) },
-        received: End { rank: 1, call: Some((0, 1)) },
+        sent: End { rank: 0, call: Some((0, 0)), gone: false },
+        received: End { rank: 1, call: Some((0, 1)), gone: false },
         posted: Some((0, 0)),
         done: Some((0, 0)),
         comm: 7,

@@ -1,0 +1,80 @@
+//! Bytes of collectives: every view says what the program knows of the part of each rank.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::program::{Needs, Program};
+use mpiscope_testkit::trials::checked;
+use serde_json::Value;
+
+use crate::inspected::job::{Job, json};
+use crate::subject::{Subject, word};
+use crate::sums;
+use crate::totals::members;
+
+const PROGRAM: Program = Program { name: "collective_bytes", ranks: 3, needs: Needs::Nothing };
+
+/// Bytes of functions.
+type Parts = BTreeMap<String, u64>;
+
+pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
+    let (subject, own) = (Arc::clone(subject), Arc::clone(library));
+    let name = format!("{}::bytes_of_collectives_are_the_part_of_each_rank", library.name);
+    vec![checked(name, move || check(&subject, &own))]
+}
+
+fn check(subject: &Subject, library: &Library) -> Result<()> {
+    let what = [word(&subject.binary(&PROGRAM, library)?)];
+    let mut job = Job::start_words(library, PROGRAM.ranks, &what, &|_| ())?;
+    job.all_ready()?;
+    let known: Vec<Parts> = (0..PROGRAM.ranks).map(|rank| known(&job, rank)).collect::<Result<_>>()?;
+    let variables = variables(&job.target())?;
+    job.signal("go")?;
+    job.finish()?;
+    let report = job.report()?;
+    sums::add_up(&report)?;
+    let ranks = report["ranks"].as_array().context("no ranks")?;
+    ensure!(ranks.len() == known.len(), "{} ranks", ranks.len());
+    for (rank, known) in ranks.iter().zip(&known) {
+        let who = &rank["rank"];
+        for (name, bytes) in known {
+            let found = &rank["calls"][name]["bytes"];
+            ensure!(*found == *bytes, "rank {who}: {name}: {found}, and the program knows of {bytes}");
+        }
+        ensure!(rank["bytes"] == known.values().sum::<u64>(), "rank {who}: {}", rank["bytes"]);
+    }
+    let all: u64 = known.iter().flat_map(Parts::values).sum();
+    ensure!(variables == all, "mpiscope_bytes: {variables}, and the program knows of {all}");
+    let of_sites = |list: &str| -> u64 {
+        report[list].as_array().into_iter().flatten().filter_map(|site| site["collective"].as_u64()).sum()
+    };
+    let of_sites = of_sites("sites") + of_sites("other_calls");
+    ensure!(of_sites == all, "call sites: {of_sites}, and the program knows of {all}");
+    Ok(())
+}
+
+fn known(job: &Job, rank: usize) -> Result<Parts> {
+    let text = fs::read_to_string(job.path().join(format!("bytes.{rank}")))?;
+    let one = |line: &str| {
+        let (name, bytes) = line.split_once(' ').with_context(|| line.to_owned())?;
+        Ok((name.to_owned(), bytes.parse()?))
+    };
+    text.lines().map(one).collect()
+}
+
+/// What the tool interface says of all ranks together.
+fn variables(target: &str) -> Result<u64> {
+    let all = json(&["vars", "--json", target])?;
+    let items = all["items"].as_array().context("no variables")?;
+    let item = items.iter().find(|item| item["name"] == "mpiscope_bytes").context("no mpiscope_bytes")?;
+    let of_ranks = |value: &Value| {
+        let each: u64 = value["value"].as_str()?.parse().ok()?;
+        Some(each * members(value["ranks"].as_str()?) as u64)
+    };
+    let values = item["values"].as_array().context("no values")?;
+    values.iter().map(|value| of_ranks(value).with_context(|| value.to_string())).sum()
+}

@@ -1,0 +1,170 @@
+/*
+ * Collectives of every sort, of which each rank knows its part in bytes: collective_bytes DIRECTORY. Each rank then stands still until
+ * DIRECTORY/go is there.
+ *
+ * Each rank writes DIRECTORY/bytes.RANK: a line for each function, its name and the bytes.
+ *
+ * The part of a rank is its own block of what is gathered or scattered, what it has for each rank of an all-to-all or a
+ * reduce-scatter, itself included, what it has for each neighbour, and the buffer of all others. MPI_IN_PLACE changes nothing.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include "stand.h"
+
+enum { ROOM = 4096, MOST = 64 };
+
+static struct { const char *name; long bytes; } parts[MOST];
+static int out[ROOM], in[ROOM], rank, size;
+static int counts[MOST], places[MOST], offsets[MOST];
+static MPI_Datatype types[MOST];
+static MPI_Aint apart[MOST];
+
+/* Each start of nonblocking ones is waited for at once. */
+static MPI_Request request;
+
+static void add(const char *name, long elements)
+{
+    int at = 0;
+    while (parts[at].name && strcmp(parts[at].name, name))
+        at++;
+    parts[at].name = name;
+    parts[at].bytes += elements * (long)sizeof(int);
+}
+
+#define MOVES(name, elements, ...) (add(#name, (elements)), name(__VA_ARGS__))
+#define STARTS(name, elements, ...) (add(#name, (elements)), name(__VA_ARGS__, &request), MPI_Wait(&request, MPI_STATUS_IGNORE))
+/* The one that blocks and the one that does not. */
+#define BOTH(blocking, nonblocking, elements, ...) \
+    (MOVES(MPI_##blocking, elements, __VA_ARGS__), STARTS(MPI_I##nonblocking, elements, __VA_ARGS__))
+
+/* Rank i has i + 1 elements. */
+static int vector(int n)
+{
+    int sum = 0;
+    for (int i = 0; i < n; i++) {
+        counts[i] = i + 1;
+        places[i] = sum;
+        offsets[i] = sum * (int)sizeof(int);
+        apart[i] = offsets[i];
+        types[i] = MPI_INT;
+        sum += counts[i];
+    }
+    return sum;
+}
+
+static void rooted(MPI_Comm comm, int root, int in_place)
+{
+    void *mine = in_place && rank == root ? MPI_IN_PLACE : out, *got = in_place && rank == root ? MPI_IN_PLACE : in;
+    vector(size);
+    BOTH(Gather, gather, 5, mine, 5, MPI_INT, in, 5, MPI_INT, root, comm);
+    BOTH(Gatherv, gatherv, rank + 1, mine, rank + 1, MPI_INT, in, counts, places, MPI_INT, root, comm);
+    BOTH(Scatter, scatter, 7, out, 7, MPI_INT, got, 7, MPI_INT, root, comm);
+    BOTH(Scatterv, scatterv, rank + 1, out, counts, places, MPI_INT, got, rank + 1, MPI_INT, root, comm);
+    BOTH(Reduce, reduce, 11, rank == root ? mine : out, in, 11, MPI_INT, MPI_MAX, root, comm);
+    BOTH(Bcast, bcast, 13, out, 13, MPI_INT, root, comm);
+}
+
+static void of_all(MPI_Comm comm, int in_place)
+{
+    void *mine = in_place ? MPI_IN_PLACE : out;
+    int all = vector(size);
+    BOTH(Allgather, allgather, 3, mine, 3, MPI_INT, in, 3, MPI_INT, comm);
+    BOTH(Allgatherv, allgatherv, rank + 1, mine, rank + 1, MPI_INT, in, counts, places, MPI_INT, comm);
+    BOTH(Allreduce, allreduce, 3, mine, in, 3, MPI_INT, MPI_MAX, comm);
+    BOTH(Scan, scan, 3, mine, in, 3, MPI_INT, MPI_MAX, comm);
+    BOTH(Exscan, exscan, 3, mine, in, 3, MPI_INT, MPI_MAX, comm);
+    BOTH(Reduce_scatter, reduce_scatter, all, mine, in, counts, MPI_INT, MPI_MAX, comm);
+    BOTH(Reduce_scatter_block, reduce_scatter_block, 3 * size, mine, in, 3, MPI_INT, MPI_MAX, comm);
+    BOTH(Alltoall, alltoall, 3 * size, mine, 3, MPI_INT, in, 3, MPI_INT, comm);
+    /* All have as much for each, since what is in place comes back from where it goes. */
+    for (int i = 0; i < size; i++) {
+        counts[i] = 2;
+        places[i] = 2 * i;
+        offsets[i] = places[i] * (int)sizeof(int);
+    }
+    BOTH(Alltoallv, alltoallv, 2 * size, mine, counts, places, MPI_INT, in, counts, places, MPI_INT, comm);
+    BOTH(Alltoallw, alltoallw, 2 * size, mine, counts, offsets, types, in, counts, offsets, types, comm);
+}
+
+/* The first rank is a group of its own, and the root of what has one. */
+static void between_groups(void)
+{
+    MPI_Comm mine, comm;
+    int first = rank == 0, others = first ? size - 1 : 1, own = first ? 1 : size - 1;
+    MPI_Comm_split(MPI_COMM_WORLD, first, rank, &mine);
+    MPI_Intercomm_create(mine, 0, MPI_COMM_WORLD, first ? 1 : 0, 1, &comm);
+    int root = first ? MPI_ROOT : 0;
+    vector(size);
+    BOTH(Gather, gather, first ? 0 : 5, out, 5, MPI_INT, in, 5, MPI_INT, root, comm);
+    BOTH(Scatter, scatter, first ? 0 : 5, out, 5, MPI_INT, in, 5, MPI_INT, root, comm);
+    BOTH(Gatherv, gatherv, first ? 0 : rank, out, rank, MPI_INT, in, counts, places, MPI_INT, root, comm);
+    BOTH(Scatterv, scatterv, first ? 0 : rank, out, counts, places, MPI_INT, in, rank, MPI_INT, root, comm);
+    BOTH(Bcast, bcast, 5, out, 5, MPI_INT, root, comm);
+    BOTH(Reduce, reduce, 5, out, in, 5, MPI_INT, MPI_MAX, root, comm);
+    BOTH(Allgather, allgather, 5, out, 5, MPI_INT, in, 5, MPI_INT, comm);
+    BOTH(Allreduce, allreduce, 5, out, in, 5, MPI_INT, MPI_MAX, comm);
+    BOTH(Alltoall, alltoall, 5 * others, out, 5, MPI_INT, in, 5, MPI_INT, comm);
+    /* Both groups have as many elements to scatter. */
+    BOTH(Reduce_scatter_block, reduce_scatter_block, 2 * (size - 1), out, in, first ? 2 * (size - 1) : 2, MPI_INT, MPI_MAX, comm);
+    for (int i = 0; i < own; i++)
+        counts[i] = first ? 2 * (size - 1) : 2;
+    BOTH(Reduce_scatter, reduce_scatter, 2 * (size - 1), out, in, counts, MPI_INT, MPI_MAX, comm);
+    MPI_Comm_free(&comm);
+    MPI_Comm_free(&mine);
+}
+
+/* `there` has a place for each neighbour. */
+static void neighbors(MPI_Comm comm, int n, const int *there)
+{
+    int sum = 0, some = 0;
+    vector(n);
+    for (int i = 0; i < n; i++) {
+        counts[i] = 4;
+        places[i] = 4 * i;
+        apart[i] = places[i] * (MPI_Aint)sizeof(int);
+        some += there[i];
+        sum += there[i] * counts[i];
+    }
+    BOTH(Neighbor_allgather, neighbor_allgather, 4 * some, out, 4, MPI_INT, in, 4, MPI_INT, comm);
+    BOTH(Neighbor_allgatherv, neighbor_allgatherv, 4 * some, out, 4, MPI_INT, in, counts, places, MPI_INT, comm);
+    BOTH(Neighbor_alltoall, neighbor_alltoall, 4 * some, out, 4, MPI_INT, in, 4, MPI_INT, comm);
+    BOTH(Neighbor_alltoallv, neighbor_alltoallv, sum, out, counts, places, MPI_INT, in, counts, places, MPI_INT, comm);
+    BOTH(Neighbor_alltoallw, neighbor_alltoallw, sum, out, counts, apart, types, in, counts, apart, types, comm);
+    MPI_Comm_free(&comm);
+}
+
+static void topologies(void)
+{
+    MPI_Comm comm;
+    int sides[2] = {size, 1}, periods[2] = {0, 1}, next = (rank + 1) % size, before = (rank + size - 1) % size;
+    MPI_Cart_create(MPI_COMM_WORLD, 2, sides, periods, 0, &comm);
+    neighbors(comm, 4, (int[]){rank > 0, rank < size - 1, 1, 1});
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, (int[]){1}, 1, &next, (int[]){1}, MPI_INFO_NULL, 0, &comm);
+    neighbors(comm, 1, (int[]){1});
+}
+
+int main(int argc, char **argv)
+{
+    char path[4096];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int in_place = 0; in_place < 2; in_place++) {
+        for (int root = 0; root < size; root++)
+            rooted(MPI_COMM_WORLD, root, in_place);
+        of_all(MPI_COMM_WORLD, in_place);
+    }
+    between_groups();
+    topologies();
+    snprintf(path, sizeof path, "%s/bytes.%d", argv[argc - 1], rank);
+    FILE *file = fopen(path, "w");
+    for (int at = 0; file && parts[at].name; at++)
+        fprintf(file, "%s %ld\n", parts[at].name, parts[at].bytes);
+    if (file)
+        fclose(file);
+    say(argv[argc - 1], "ready", rank);
+    wait_for(argv[argc - 1], "go");
+    MPI_Finalize();
+    return 0;
+}
