@@ -203,8 +203,9 @@ static void a_thread_takes_requests(void)
 {
     /* As threads of the library do, which never call MPI. */
     pthread_t thread;
+    int value;
     pthread_create(&thread, NULL, takes_requests, NULL);
-    receive(1 - rank, 2, MPI_COMM_WORLD); /* here: a_thread_takes_requests */
+    MPI_Recv(&value, 1, MPI_INT, 1 - rank, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: a_thread_takes_requests */
     pthread_join(thread, NULL);
 }
 

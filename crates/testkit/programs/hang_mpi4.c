@@ -32,7 +32,7 @@ static void persistent_barrier_missing(void)
     MPI_Barrier(MPI_COMM_SELF);
 }
 
-/* scenario started_in_another_order 3 deadlock says crossed collectives: rank 0 is in MPI_Wait at hang_mpi4.c: */
+/* scenario started_in_another_order 3 deadlock without intel,intel-abi says crossed collectives: rank 0 is in MPI_Wait at hang_mpi4.c: */
 static void started_in_another_order(void)
 {
     MPI_Request requests[2];
