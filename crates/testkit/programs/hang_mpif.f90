@@ -36,6 +36,11 @@ program hang_mpif
       call MPI_Test(requests(1), there, status, ierr) ! here: mpif_polling
     end do
     call MPI_Barrier(MPI_COMM_WORLD, ierr)
+  ! scenario mpif_one_sleeps 2 slow culprit 0 says after MPI_Barrier at hang_mpif.f90:
+  case ('mpif_one_sleeps')
+    call MPI_Barrier(MPI_COMM_WORLD, ierr)
+    if (rank == 0) call sleep(140)
+    call MPI_Bcast(got, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, ierr) ! here: mpif_one_sleeps
   ! scenario mpif_different_functions 2 collective-mismatch says MPI_Allreduce
   case ('mpif_different_functions')
     if (rank == 0) then

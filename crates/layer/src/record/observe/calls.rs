@@ -10,6 +10,7 @@ use crate::events::{self, Event};
 use crate::interpose::frame::{Call, LookUp, OpenedLookUp};
 use crate::interpose::real;
 use crate::interpose::tls::Tls;
+use crate::record::fortran_call_site::{self, bindings};
 use crate::record::objects::table::Object;
 use crate::record::objects::tables;
 use crate::record::sites;
@@ -28,15 +29,21 @@ const OF_SUBJECT: u64 = FileRead::KIND.bit()
 
 /// Does anybody want to hear of calls that begin? One load.
 #[inline(always)]
-pub fn starts_are_heard() -> bool {
+fn starts_are_heard() -> bool {
     events::wanted() & CallStarted::KIND.bit() != 0
+}
+
+/// Is there more to do at the beginning of a call than to write it down? Two loads.
+#[inline(always)]
+fn starts_are_more() -> bool {
+    starts_are_heard() | bindings::exist()
 }
 
 /// The program entered a function.
 #[inline(always)]
 pub fn call_started<A: Abi>(call: &Call<A>) {
-    if starts_are_heard() {
-        raise_started(call.thread(), call.function(), call.since);
+    if starts_are_more() {
+        start_more(call.thread(), call.function(), call.since);
     }
 }
 
@@ -45,8 +52,8 @@ pub fn call_started<A: Abi>(call: &Call<A>) {
 #[inline(never)]
 pub extern "C" fn started_rare(thread: &'static Thread, function: FunctionId, since: u64) {
     thread.call.seq.end();
-    if starts_are_heard() {
-        raise_started(thread, function, since);
+    if starts_are_more() {
+        start_more(thread, function, since);
     }
 }
 
@@ -54,7 +61,19 @@ pub extern "C" fn started_rare(thread: &'static Thread, function: FunctionId, si
 
 #[cold]
 #[inline(never)]
-extern "C" fn raise_started(thread: &Thread, function: FunctionId, since: u64) {
+extern "C" fn start_more(thread: &Thread, function: FunctionId, since: u64) {
+    if bindings::exist() {
+        // Whoever reads the record of a call that has ended, or of a process that has, finds nothing on the stack any more.
+        let from =
+            fortran_call_site::of(thread.call.return_address.get(), || thread.call.stack_pointer.get());
+        thread.call.return_address.set(from);
+    }
+    if starts_are_heard() {
+        raise_started(thread, function, since);
+    }
+}
+
+fn raise_started(thread: &Thread, function: FunctionId, since: u64) {
     events::raise(0, since, || CallStarted {
         function: number(function),
         thread: thread.tid.get().cast_signed(),
