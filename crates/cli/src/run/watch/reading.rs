@@ -13,6 +13,21 @@ const PATIENCE: (Duration, u32) = (Duration::from_secs(10), 3);
 /// Nor before that has lasted so many times as long as any silence that ended by itself.
 const LONGER: u32 = 4;
 
+/// After somebody has begun to end the job, so long nothing more is said: ranks that are ended one by one wait for each other.
+pub const ENDING: Duration = Duration::from_secs(10);
+
+/// Since when ranks are waited for that are gone.
+#[derive(Default)]
+pub struct Gone(Option<Instant>);
+
+impl Gone {
+    /// Notes whether some are now. True if they were there so lately that the others may be about to end as well.
+    pub fn is_new(&mut self, gone: bool, now: Instant) -> bool {
+        self.0 = self.0.filter(|_| gone);
+        gone && now.saturating_duration_since(*self.0.get_or_insert(now)) < ENDING
+    }
+}
+
 /// How far the ranks of a job are, and since when.
 #[derive(Clone)]
 pub struct Reading {
@@ -92,6 +107,15 @@ mod tests {
         assert_eq!(third.since, since, "nobody has gone on");
         let fourth = Reading::after(Some(third), progress(8, &[3]));
         assert!(fourth.since > since);
+    }
+
+    #[test]
+    fn ranks_that_have_just_gone_are_told_of_when_the_others_are_there_still() {
+        let (mut gone, began) = (Gone::default(), Instant::now());
+        assert!(!gone.is_new(false, began));
+        assert!(gone.is_new(true, began) && gone.is_new(true, began + ENDING / 2));
+        assert!(!gone.is_new(true, began + ENDING));
+        assert!(!gone.is_new(false, began + ENDING) && gone.is_new(true, began + ENDING));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What is said of a job that hangs, and where.
 
+use super::reading::{ENDING, Gone};
 use super::{Reading, Scope};
 use crate::open_files;
 use crate::render::{Screen, Terminal, complain};
@@ -23,8 +24,6 @@ use std::time::{Duration, Instant};
 
 /// Between the two looks of a verdict, when somebody is about to end the job.
 const APART_AT_THE_END: Duration = Duration::from_millis(300);
-/// After somebody has begun to end the job, so long nothing more is said: ranks that are ended one by one wait for each other.
-const ENDING: Duration = Duration::from_secs(10);
 /// When it is that a verdict is said as the last one.
 const BEFORE_THE_END: &str = "before the end";
 
@@ -44,6 +43,8 @@ pub struct Reporter {
     after: Duration,
     /// When somebody began to end the job.
     ending: Mutex<Option<Instant>>,
+    /// Since when ranks of a job of several hosts are waited for that are gone.
+    gone: Mutex<Gone>,
 }
 
 /// A verdict, and what there is to save with it.
@@ -69,6 +70,7 @@ impl Reporter {
             reading: Mutex::default(),
             after: Duration::try_from_secs_f64(options.hang_after).unwrap_or_default(),
             ending: Mutex::default(),
+            gone: Mutex::default(),
         }
     }
 
@@ -174,7 +176,8 @@ impl Reporter {
         // A server that waits for clients may do so for long, and ranks that have ended without anybody waiting for them do
         // not hang: the report says how they ended.
         let over = matches!(verdict.kind, Kind::RANK_GONE | Kind::NO_PARTNER) && verdict.stuck.is_empty();
-        let too_late = when != BEFORE_THE_END && self.is_ending();
+        let runs = when != BEFORE_THE_END;
+        let too_late = runs && (self.is_ending() || self.may_be_ended(&found));
         if !verdict.problem || over || too_late || !(verdict.certain || self.has_lasted()) {
             return;
         }
@@ -220,6 +223,14 @@ impl Reporter {
 
     fn is_ending(&self) -> bool {
         self.began_to_end(Instant::now()).is_some()
+    }
+
+    /// Whether ranks that are waited for may have been ended with the others, which are yet to end: of other hosts nobody says whether
+    /// somebody has sent signals there.
+    fn may_be_ended(&self, found: &Found) -> bool {
+        let several = !found.elsewhere.before.is_empty();
+        let gone = several && found.verdict.kind == Kind::RANK_GONE;
+        self.gone.lock().is_ok_and(|mut since| since.is_new(gone, Instant::now()))
     }
 
     /// When somebody began to end the job that is about to end at this time. A program may also do something with a signal and go on.
