@@ -115,21 +115,22 @@ pub enum Neighbors<A: Abi> {
 }
 
 impl<A: Abi> Neighbors<A> {
-    /// How many places the arguments of a neighbourhood collective have.
-    pub fn places(&self) -> usize {
-        match self {
-            Self::Grid { dimensions, .. } => 2 * dimensions,
-            Self::Graph(neighbors) => *neighbors,
-        }
-    }
-
-    /// Whether somebody is at a place.
-    pub fn is_there(&self, place: usize) -> bool {
-        let Self::Grid { comm, .. } = self else { return true };
-        let (mut before, mut behind) = (A::PROC_NULL, A::PROC_NULL);
-        let direction = c_int::try_from(place / 2).unwrap_or(c_int::MAX);
-        let known = cart_shift::<A>(*comm, direction, 1, &mut before, &mut behind) == Some(A::SUCCESS);
-        known && A::PROC_NULL != if place.is_multiple_of(2) { before } else { behind }
+    /// The places, in the arguments of a neighbourhood collective, at which somebody is.
+    pub fn there(&self) -> impl Iterator<Item = usize> {
+        let (grid, others) = match *self {
+            Self::Grid { comm, dimensions } => (Some((comm, dimensions)), 0),
+            Self::Graph(neighbors) => (None, neighbors),
+        };
+        let directions =
+            grid.into_iter().flat_map(|(comm, dimensions)| (0..dimensions).map(move |at| (comm, at)));
+        let ends = directions.flat_map(|(comm, direction)| {
+            let (mut before, mut behind) = (A::PROC_NULL, A::PROC_NULL);
+            let number = c_int::try_from(direction).unwrap_or(c_int::MAX);
+            let known = cart_shift::<A>(comm, number, 1, &mut before, &mut behind) == Some(A::SUCCESS);
+            let ends = [(2 * direction, before), (2 * direction + 1, behind)];
+            ends.into_iter().filter(move |(_, rank)| known && *rank != A::PROC_NULL).map(|(place, _)| place)
+        });
+        ends.chain(0..others)
     }
 }
 

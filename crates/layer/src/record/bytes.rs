@@ -110,7 +110,7 @@ pub fn members<A: Abi>(comm: A::Handle) -> u64 {
 
 /// To how many neighbours a rank of a topology sends: beyond the border of a grid that is not periodic is none.
 pub fn neighbors<A: Abi>(comm: A::Handle) -> u64 {
-    to_whom::<A>(comm).map_or(0, |out| (0..out.places()).filter(|at| out.is_there(*at)).count() as u64)
+    to_whom::<A>(comm).map_or(0, |out| out.there().count() as u64)
 }
 
 /// Whether this process takes part in the data of a rooted collective: in the group of an intercommunicator's root
@@ -145,7 +145,7 @@ pub unsafe fn vector<A: Abi>(counts: Counts, datatype: A::Handle, n: u64) -> u64
 pub unsafe fn to_neighbors<A: Abi>(counts: Counts, datatype: A::Handle, comm: A::Handle) -> u64 {
     let Some(out) = to_whom::<A>(comm) else { return 0 };
     // SAFETY: the caller's promise.
-    let elements = unsafe { sum(counts, (0..out.places()).filter(|at| out.is_there(*at))) };
+    let elements = unsafe { sum(counts, out.there()) };
     elements.wrapping_mul(size_of::<A>(datatype))
 }
 
@@ -199,7 +199,7 @@ pub unsafe fn vector_w<A: Abi>(counts: Counts, datatypes: *const A::Handle, n: u
 pub unsafe fn to_neighbors_w<A: Abi>(counts: Counts, datatypes: *const A::Handle, comm: A::Handle) -> u64 {
     let Some(out) = to_whom::<A>(comm) else { return 0 };
     // SAFETY: the caller's promise.
-    unsafe { sum_w::<A>(counts, datatypes, (0..out.places()).filter(|at| out.is_there(*at))) }
+    unsafe { sum_w::<A>(counts, datatypes, out.there()) }
 }
 
 /// # Safety
