@@ -18,7 +18,7 @@ use crate::base::parallel;
 use crate::base::refusal::Refusal;
 use crate::jobs::acquire::{self, Error, Hosts, ProcessLocation, Scope, Start, SystemHosts, Users, Whom};
 use crate::jobs::connected;
-use crate::jobs::evidence::{self, Evidence};
+use crate::jobs::evidence::{self, Evidence, Seekable};
 use crate::jobs::job::{Job, Parts};
 use crate::jobs::job_image::JobImage;
 use crate::jobs::scheduler::Allocation;
@@ -26,10 +26,10 @@ use crate::jobs::spawned;
 use crate::observation::Observation;
 use mpiscope_target::Files;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
+use std::io::{self, Cursor, Seek, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use tempfile::NamedTempFile;
 
 /// What a ZIP archive begins with; shells on other hosts may say good morning first.
 const ARCHIVE: &[u8] = b"PK\x03\x04";
@@ -83,7 +83,7 @@ fn parts_of(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -
     let answers = parallel::ask(&asked, |(host, pids)| {
         let whom = pids.first().map_or_else(|| job_name.clone(), u32::to_string);
         let bytes = remote.output(host, &words(&whom, pause, stacks), pause);
-        open(host, &bytes?)
+        open(host, bytes?)
     });
     for ((host, pids), answer) in asked.iter().zip(answers) {
         match answer {
@@ -193,24 +193,34 @@ fn size(job: &Job, files: &Arc<Files>) -> usize {
     sizes.max().map_or(0, |size| size as usize)
 }
 
+/// An answer that is longer waits for its readers in a file.
+const LONGEST_IN_MEMORY: usize = 1 << 20;
+
 /// Reads what a host sent.
-fn open(host: &str, bytes: &[u8]) -> Result<Evidence, Error> {
+fn open(host: &str, mut bytes: Vec<u8>) -> Result<Evidence, Error> {
     let fail = |why: String| Error::Remote { host: host.to_owned(), why };
-    let at = bytes.windows(ARCHIVE.len()).position(|window| window == ARCHIVE);
-    let archive = at.and_then(|at| bytes.get(at..));
-    let archive = archive.ok_or_else(|| {
+    let at = bytes.windows(ARCHIVE.len()).position(|window| window == ARCHIVE).ok_or_else(|| {
         fail("what it sent is no evidence file; is mpiscope there of another version?".to_owned())
     })?;
-    let mut file = NamedTempFile::new().map_err(|why| fail(why.to_string()))?;
-    file.write_all(archive).map_err(|why| fail(why.to_string()))?;
-    // The file is open from now on, and may lose its name.
-    let opened = evidence::open(file.path()).map_err(|why| {
-        let name = format!("{}: ", file.path().display());
-        fail(format!("what it sent cannot be read: {}", why.to_string().replace(&name, "")))
+    // A shell may have greeted before.
+    bytes.drain(..at);
+    let kept = keep(bytes).map_err(|why| fail(why.to_string()))?;
+    let opened = evidence::read(Path::new(host), kept).map_err(|why| {
+        fail(format!("what it sent cannot be read: {}", why.to_string().replace(&format!("{host}: "), "")))
     })?;
     // What is unpacked now is unpacked while other hosts are waited for.
     opened.job.images.iter().for_each(|image| drop(image.who()));
     Ok(opened)
+}
+
+fn keep(archive: Vec<u8>) -> io::Result<Box<dyn Seekable>> {
+    if archive.len() <= LONGEST_IN_MEMORY {
+        return Ok(Box::new(Cursor::new(archive)));
+    }
+    let mut file = tempfile::tempfile()?;
+    file.write_all(&archive)?;
+    file.rewind()?;
+    Ok(Box::new(file))
 }
 
 #[cfg(test)]
@@ -219,6 +229,7 @@ mod tests {
 
     #[test]
     fn what_is_no_evidence_file_is_an_error_that_names_the_host() {
+        let open = |host, bytes: &[u8]| open(host, bytes.to_vec());
         for bytes in [&b""[..], b"good morning\n", b"PK\x03\x04 and nothing else"] {
             assert!(open("node7", bytes).is_err());
         }

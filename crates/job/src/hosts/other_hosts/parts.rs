@@ -25,7 +25,7 @@ pub fn join(job: &mut Job, parts: &Parts, hosts: &SystemHosts, pause: Duration, 
     for _ in 0..MOST_ROUNDS {
         let answers = parallel::ask(&next, |host| {
             let bytes = hosts.remote().output(host, &words(&parts.name, pause, stacks), pause);
-            open(host, &bytes?)
+            open(host, bytes?)
         });
         for (host, answer) in next.drain(..).zip(answers) {
             all.take_in(job, host, answer);

@@ -6,15 +6,19 @@ use crate::Error;
 use crate::jobs::acquire::WhoIs;
 use crate::sources::image_source::Bytes;
 use mpiscope_image::{Error as ImageError, Image, Source};
-use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use zip::ZipArchive;
 
 /// Where in an image who the process is may end: it is among what is written first, before or behind the table of functions.
 const BEGINNINGS: [u64; 3] = [16 << 10, 64 << 10, 256 << 10];
-pub(super) type Archive = ZipArchive<BufReader<File>>;
+pub(super) type Archive = ZipArchive<BufReader<Box<dyn Seekable>>>;
+
+/// What an archive is read from: a file, or what was received and is still in memory.
+pub trait Seekable: Read + Seek + Send {}
+
+impl<T: Read + Seek + Send> Seekable for T {}
 
 /// A process in an evidence file.
 pub struct Kept {

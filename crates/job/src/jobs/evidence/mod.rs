@@ -24,8 +24,8 @@ mod symbols;
 mod unpacked;
 mod whole;
 
-pub use kept::Kept;
-pub use read::{Evidence, is_evidence, open};
+pub use kept::{Kept, Seekable};
+pub use read::{Evidence, is_evidence, open, read};
 pub use symbols::{Recorder, Symbols};
 pub use whole::{HANG, files, hang_in, open_all};
 

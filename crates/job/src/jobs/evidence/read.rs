@@ -1,6 +1,6 @@
 //! Opening an evidence file. Nothing in it is believed: sizes are bounded, and what is damaged is named.
 
-use super::kept::{Archive, Kept, damaged, too_long};
+use super::kept::{Archive, Kept, Seekable, damaged, too_long};
 use super::{About, FOLLOWED, MANIFEST, Manifest, SCHEMA, SYMBOLS, Symbols, about_name};
 use crate::Error;
 use crate::jobs::job::Job;
@@ -62,9 +62,17 @@ pub fn is_evidence(path: &Path) -> bool {
 /// # Errors
 /// When it is none, is damaged, or is of a version that is not known here.
 pub fn open(path: &Path) -> Result<Evidence, Error> {
-    let fail = |why: String| damaged(path, &why);
     let file = File::open(path).map_err(|why| Error::File { path: path.to_owned(), why: why.to_string() })?;
-    let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|why| fail(why.to_string()))?;
+    read(path, Box::new(file))
+}
+
+/// Opens one that is not a file by itself; `path` is what errors call it.
+///
+/// # Errors
+/// As those of [`open`].
+pub fn read(path: &Path, from: Box<dyn Seekable>) -> Result<Evidence, Error> {
+    let fail = |why: String| damaged(path, &why);
+    let mut archive = ZipArchive::new(BufReader::new(from)).map_err(|why| fail(why.to_string()))?;
     let manifest: Manifest = text(&mut archive, path, MANIFEST)?;
     if manifest.schema != SCHEMA {
         return Err(fail(format!("its form is {:?}, this version reads {SCHEMA}", manifest.schema)));
