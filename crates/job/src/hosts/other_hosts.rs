@@ -209,7 +209,7 @@ fn open(host: &str, mut bytes: Vec<u8>) -> Result<Evidence, Error> {
         fail(format!("what it sent cannot be read: {}", why.to_string().replace(&format!("{host}: "), "")))
     })?;
     // What is unpacked now is unpacked while other hosts are waited for.
-    opened.job.images.iter().for_each(|image| drop(image.who()));
+    opened.job.images.iter().for_each(JobImage::unpack_early);
     Ok(opened)
 }
 

@@ -163,6 +163,13 @@ impl JobImage {
         who.filter(|who| who.stage != LastStage::Silent)
     }
 
+    /// Unpacks what an evidence file has kept, for whoever reads it next.
+    pub fn unpack_early(&self) {
+        if let Holds::Evidence(kept) = &self.bytes {
+            kept.unpack_early();
+        }
+    }
+
     /// The moment that the image is of: now, unless it was kept, or its process had ended when it was read first.
     pub fn moment(&self) -> Moment {
         let read_at = || self.end.as_ref().and_then(|end| end.read_at);

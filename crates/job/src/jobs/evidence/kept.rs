@@ -1,6 +1,6 @@
 //! A process as an evidence file has kept it.
 
-use super::unpacked::Unpacked;
+use super::unpacked::{Early, Unpacked};
 use super::{About, LONGEST_IMAGE, Symbols, image_name};
 use crate::Error;
 use crate::jobs::acquire::WhoIs;
@@ -31,6 +31,8 @@ pub struct Kept {
     pub symbols: Arc<Symbols>,
     /// Once somebody has asked.
     pub(super) who: OnceLock<Option<WhoIs>>,
+    /// Unpacked before anybody wanted it.
+    pub(super) early: Early,
 }
 
 impl std::fmt::Debug for Kept {
@@ -49,9 +51,28 @@ impl Kept {
         if self.about.silent {
             return Err(Error::Image { what: what(), why: ImageError::NotAnImage });
         }
-        let mut archive = self.archive.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes = unpacked(&mut archive, &self.path, &image_name(self.number))?;
+        let bytes = self.early.take().map_or_else(|| self.unpack(), Ok)?;
         Image::open(Box::new(bytes) as Bytes).map_err(|why| Error::Image { what: what(), why })
+    }
+
+    fn unpack(&self) -> Result<Unpacked, Error> {
+        let mut archive = self.archive.lock().unwrap_or_else(PoisonError::into_inner);
+        unpacked(&mut archive, &self.path, &image_name(self.number))
+    }
+
+    /// Unpacks the image for whoever opens it first, as long as there is room, and reads whose it is: while others are waited for
+    /// that costs no time. What is damaged is an error of the one who opens it.
+    pub fn unpack_early(&self) {
+        if !self.about.silent
+            && Early::has_room()
+            && let Ok(bytes) = self.unpack()
+            && let Ok(image) = Image::open(&bytes)
+        {
+            self.who.get_or_init(|| WhoIs::of(&image));
+            self.early.keep(bytes);
+        }
+        // By its beginning, if there was no room.
+        let _ = self.who();
     }
 
     /// Whose image it is: that stands in its beginning, so that not all of it need be unpacked.

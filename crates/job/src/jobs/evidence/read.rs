@@ -1,6 +1,7 @@
 //! Opening an evidence file. Nothing in it is believed: sizes are bounded, and what is damaged is named.
 
 use super::kept::{Archive, Kept, Seekable, damaged, too_long};
+use super::unpacked::Early;
 use super::{About, FOLLOWED, MANIFEST, Manifest, SCHEMA, SYMBOLS, Symbols, about_name};
 use crate::Error;
 use crate::jobs::job::Job;
@@ -92,6 +93,7 @@ pub fn read(path: &Path, from: Box<dyn Seekable>) -> Result<Evidence, Error> {
         about,
         symbols: Arc::clone(&symbols),
         who: OnceLock::new(),
+        early: Early::default(),
     };
     let images = abouts.into_iter().enumerate().map(kept).map(JobImage::kept).collect();
     let job = Job {

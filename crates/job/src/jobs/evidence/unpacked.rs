@@ -3,6 +3,8 @@
 
 use mpiscope_image::Source;
 use std::io::{self, Read};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Bytes that are kept or left out together.
 const PIECE: usize = 4096;
@@ -39,6 +41,12 @@ impl Unpacked {
                 return Ok(Some(all));
             }
         }
+    }
+
+    /// Bytes of memory that it takes.
+    fn room(&self) -> usize {
+        let piece = size_of::<Option<Box<[u8]>>>();
+        self.pieces.iter().map(|kept| piece + kept.as_deref().map_or(0, <[u8]>::len)).sum()
     }
 
     fn read_within(&self, start: usize, buf: &mut [u8]) -> Option<()> {
@@ -85,6 +93,42 @@ impl Source for Unpacked {
     }
 }
 
+/// Bytes of all images together that are unpacked before they are wanted.
+const MOST_EARLY: usize = 256 << 20;
+static EARLY: AtomicUsize = AtomicUsize::new(0);
+
+/// An image that waits for whoever opens it first.
+#[derive(Debug, Default)]
+pub(super) struct Early(Mutex<Option<Unpacked>>);
+
+impl Early {
+    /// Whether another image may be unpacked early: those that are being unpacked at the same time may go a little beyond.
+    pub(super) fn has_room() -> bool {
+        EARLY.load(Ordering::Relaxed) < MOST_EARLY
+    }
+
+    pub(super) fn keep(&self, image: Unpacked) {
+        EARLY.fetch_add(image.room(), Ordering::Relaxed);
+        drop(self.put(Some(image)));
+    }
+
+    pub(super) fn take(&self) -> Option<Unpacked> {
+        self.put(None)
+    }
+
+    fn put(&self, image: Option<Unpacked>) -> Option<Unpacked> {
+        let before = std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), image);
+        EARLY.fetch_sub(before.as_ref().map_or(0, Unpacked::room), Ordering::Relaxed);
+        before
+    }
+}
+
+impl Drop for Early {
+    fn drop(&mut self) {
+        self.take();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,5 +155,15 @@ mod tests {
         assert!(Unpacked::of(zeros, 3 * PIECE as u64 - 1).unwrap().is_none());
         let zeros = io::repeat(0).take(3 * PIECE as u64);
         assert_eq!(Unpacked::of(zeros, 3 * PIECE as u64).unwrap().unwrap().len(), 3 * PIECE as u64);
+    }
+
+    #[test]
+    fn what_waits_is_given_once() {
+        let image = Unpacked::of([7; PIECE].as_slice(), 1 << 20).unwrap().unwrap();
+        assert!((PIECE..2 * PIECE).contains(&image.room()));
+        let early = Early::default();
+        early.keep(image);
+        assert_eq!(early.take().map(|image| image.len()), Some(PIECE as u64));
+        assert!(early.take().is_none());
     }
 }
