@@ -6,7 +6,7 @@ use crate::base::image_memory;
 use crate::interpose::upcalls::{Upcalls, put_in};
 use crate::mpi_t;
 use crate::record::attach;
-use crate::record::{call_path, process, start, traffic};
+use crate::record::{call_path, left, process, start, traffic};
 use mpi_abi::{Abi, AbiKind, FunctionId, Mpich, OpenMpi, Standard};
 use std::ffi::CStr;
 
@@ -16,6 +16,7 @@ static UPCALLS: Upcalls = Upcalls {
     attach: attach::attach,
     has_bindings: call_path::exist,
     caller: call_path::of,
+    left: left::left,
     forked: traffic::state::reconsider,
     pcontrol: lifecycle::pcontrol,
 };

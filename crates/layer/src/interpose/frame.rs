@@ -5,7 +5,7 @@ mod interrupted;
 mod look_up;
 mod word;
 
-pub use interrupted::take_received;
+pub use interrupted::{abandon, take_received};
 pub use look_up::{LookUp, count_look_up};
 pub use word::{Word, handle_word};
 

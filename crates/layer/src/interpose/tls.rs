@@ -57,6 +57,19 @@ impl Tls {
         unsafe { &*arch_address() }
     }
 
+    /// Runs `f` inside of a call, so that what the library calls is not taken for calls of the program.
+    pub fn inside<R>(f: impl FnOnce() -> R) -> R {
+        let tls = Self::get();
+        let here = 0u8;
+        // All that is called lies below.
+        let stack = tls.stack_pointer.replace((&raw const here).addr() as u64);
+        let before = tls.depth.replace(1);
+        let result = f();
+        tls.depth.set(before);
+        tls.stack_pointer.set(stack);
+        result
+    }
+
     /// The function that was called.
     #[inline(always)]
     pub fn function(&self) -> FunctionId {

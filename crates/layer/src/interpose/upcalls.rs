@@ -21,6 +21,8 @@ pub struct Upcalls {
     pub has_bindings: fn() -> bool,
     /// Where the program made the call that returns to this address; what the frame pointer was.
     pub caller: fn(&Tls, u64, u64) -> u64,
+    /// Ends the open call, of which the gate sees that the program may have left it; gets the stack pointer. False if it goes on.
+    pub left: fn(&'static Tls, u64) -> bool,
     /// The process is a forked child, for which nothing is recorded.
     pub forked: fn(),
     /// The program called `MPI_Pcontrol`: return address and stack pointer are in the thread's block.
@@ -61,6 +63,12 @@ pub unsafe extern "C" fn see_through_binding(frame_pointer: u64) {
     tls.return_address.set((upcalls().caller)(tls, tls.return_address.get(), frame_pointer));
 }
 
+/// A call that does not lie in the stack below the open one: whether the program has left that one, by `longjmp` or an exception, so
+/// that it will not return.
+pub unsafe extern "C" fn is_left(stack_pointer: u64) -> u32 {
+    (upcalls().left)(Tls::get(), stack_pointer).into()
+}
+
 /// `MPI_Pcontrol`, which the library must get with all its arguments: counted, and its level looked at.
 pub unsafe extern "C" fn observe_pcontrol(
     level: c_int,
@@ -69,7 +77,8 @@ pub unsafe extern "C" fn observe_pcontrol(
     frame_pointer: u64,
 ) {
     let tls = Tls::get();
-    if tls.depth.get() == 0 {
+    let left = || stack_pointer >= tls.stack_pointer.get() && (upcalls().left)(tls, stack_pointer);
+    if tls.depth.get() == 0 || left() {
         tls.stack_pointer.set(stack_pointer);
         tls.return_address.set((upcalls().caller)(tls, return_address, frame_pointer));
         (upcalls().pcontrol)(level);

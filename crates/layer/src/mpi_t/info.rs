@@ -23,15 +23,6 @@ fn null() -> u64 {
     handles::predefined("MPI_INFO_NULL")
 }
 
-/// Runs `f` inside, so that the library's calls are not the program's.
-fn inside<R>(f: impl FnOnce() -> R) -> R {
-    let depth = &Tls::get().depth;
-    let before = depth.replace(1);
-    let result = f();
-    depth.set(before);
-    result
-}
-
 /// A new info object with these hints, which the caller has to free.
 fn make(hints: &Hints) -> u64 {
     fn make<A: Abi>(hints: &Hints) -> Option<u64> {
@@ -52,7 +43,7 @@ fn make(hints: &Hints) -> u64 {
         }
         Some(info.raw())
     }
-    inside(|| with_abi!(make(hints))).unwrap_or_else(null)
+    Tls::inside(|| with_abi!(make(hints))).unwrap_or_else(null)
 }
 
 /// Returns hints through an OUT argument, which may be null.
@@ -108,5 +99,5 @@ pub fn hints(info: u64) -> Hints {
     if info == null() || info == 0 || !usable() {
         return Hints::new();
     }
-    inside(|| with_abi!(read(info))).unwrap_or_default()
+    Tls::inside(|| with_abi!(read(info))).unwrap_or_default()
 }

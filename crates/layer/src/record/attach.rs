@@ -5,7 +5,7 @@ use crate::base::{clock, image};
 use crate::events;
 use crate::interpose::tls::Tls;
 use crate::record::local::{self, Local};
-use crate::record::{observe, sites, threads, trace};
+use crate::record::{left, observe, sites, threads, trace};
 use mpiscope_image::layout::{Loss, State, Thread};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -60,6 +60,7 @@ pub fn attach(tls: &Tls) -> &'static Thread {
 /// The thread of `record` has ended: what it counted stays, the record may be taken by another.
 unsafe extern "C" fn ended(record: *mut libc::c_void) {
     let tls = Tls::get();
+    left::ended(tls);
     let in_image = local::index(tls) != u64::MAX;
     if let Some(sites) = local::of(tls).and_then(|local| local.sites.take()) {
         sites::give_back(local::index(tls), sites);

@@ -7,6 +7,7 @@ pub mod call_path;
 pub mod counts;
 pub mod fortran_call_site;
 pub mod fortran_hooks;
+pub mod left;
 pub mod local;
 pub mod modules;
 pub mod objects;

@@ -1,47 +1,73 @@
 //! The layer on the mock library: its logic, with no MPI installed.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
+use mpiscope_testkit::run::Outcome;
 use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, report, run};
+use serde_json::Value;
 
 use crate::subject::{LIMIT, Subject};
 
 pub fn trials(_subject: &Arc<Subject>) -> Vec<Trial> {
     vec![
         checked("mock::every_function_is_counted_once", check),
+        checked("mock::a_call_that_the_program_leaves_is_over_when_it_makes_the_next", left),
         checked("mock::a_library_of_an_unknown_abi_runs_as_without_the_layer", another_abi),
     ]
 }
 
 fn check() -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let seen = ran(dir.path(), "mock.c", &[])?;
+    ensure!(seen.stdout == "mock: 1 ranks, checksum 19\n", "{}", seen.describe());
+    let report = report::read(&dir.path().join("out"))?;
+    ensure!(report.abi.as_deref() == Some("mpich"), "the ABI is said to be {:?}", report.abi);
+    Ok(())
+}
+
+/// Four receives of which none returns, of a fifth of a second each.
+fn left() -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    ran(dir.path(), "calls_left.c", &["--trace"])?;
+    let report: Value = serde_json::from_slice(&fs::read(dir.path().join("out/report.json"))?)?;
+    let rank = &report["ranks"][0];
+    let receives = rank["calls"]["MPI_Recv"]["time_s"].as_f64();
+    ensure!(receives.is_some_and(|time| (0.8..1.2).contains(&time)), "{receives:?} s in receives");
+    let threads = rank["by_thread"].as_array().context("no threads")?;
+    ensure!(threads.iter().all(|thread| thread["in"].is_null()), "{threads:?}");
+    let posted = &report["sections"]["messages"]["posted"];
+    ensure!(*posted == 0, "receives are posted still: {posted}");
+    Ok(())
+}
+
+/// Runs a program on the mock library, and holds the calls of the report against those that it says to have made.
+fn ran(dir: &Path, source: &str, options: &[&str]) -> Result<Outcome> {
     let mpiscope = paths::mpiscope().context("no mpiscope command; run `cargo xtask test`")?;
     let mock = paths::mock_library().context("no libmockmpi.so; run `cargo xtask test`")?;
-    let dir = tempfile::tempdir()?;
-    let (program, expect, out) = (dir.path().join("mock"), dir.path().join("expect"), dir.path().join("out"));
+    let (program, expect, out) = (dir.join("program"), dir.join("expect"), dir.join("out"));
     fs::create_dir(&expect)?;
     let mut cc = Command::new("cc");
     cc.args(["-std=gnu11", "-pthread", "-I"]).arg(paths::workspace().join("crates/mock-mpi/include"));
-    cc.arg(paths::programs().join("mock.c")).arg("-o").arg(&program).arg(&mock);
+    cc.arg(paths::programs().join(source)).arg("-o").arg(&program).arg(&mock);
     let compiled = run::bounded(&mut cc, LIMIT)?;
     ensure!(compiled.success(), "{}", compiled.describe());
 
     let mut command = Command::new(mpiscope);
-    command.args(["run", "--out"]).arg(&out).arg(&program);
+    command.arg("run").args(options).arg("--out").arg(&out).arg(&program);
     command.env("MPISCOPE_EXPECT_DIR", &expect);
     command.env("LD_LIBRARY_PATH", mock.parent().context("libmockmpi.so lies nowhere")?);
     let seen = run::bounded(&mut command, LIMIT)?;
     ensure!(seen.success(), "{}", seen.describe());
-    ensure!(seen.stdout == "mock: 1 ranks, checksum 19\n", "{}", seen.describe());
     let report = report::read(&out)?;
-    ensure!(report.abi.as_deref() == Some("mpich"), "the ABI is said to be {:?}", report.abi);
     let wrong = report::differences(&report, &report::expectations(&expect)?);
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
-    Ok(())
+    Ok(seen)
 }
 
 /// MPItrampoline is such a library: it has the functions of MPI, and handles that do not fit into an `int`.

@@ -158,29 +158,53 @@ pub fn mprotect(start: usize, len: usize, rights: i32) -> bool {
     result == 0
 }
 
+/// Calls a function with one argument, which stands in `x12`, and keeps `x9` and the arguments of the program's call.
+macro_rules! aside {
+    ($function:literal) => {
+        concat!(
+            "stp x29, x30, [sp, #-96]!\n",
+            "mov x29, sp\n",
+            "stp x0, x1, [sp, #16]\n",
+            "stp x2, x3, [sp, #32]\n",
+            "stp x4, x5, [sp, #48]\n",
+            "stp x6, x7, [sp, #64]\n",
+            "stp x8, x9, [sp, #80]\n",
+            "mov x0, x12\n",
+            "bl {",
+            $function,
+            "}\n",
+            "mov w12, w0\n",
+            "ldp x8, x9, [sp, #80]\n",
+            "ldp x6, x7, [sp, #64]\n",
+            "ldp x4, x5, [sp, #48]\n",
+            "ldp x2, x3, [sp, #32]\n",
+            "ldp x0, x1, [sp, #16]\n",
+            "ldp x29, x30, [sp], #96",
+        )
+    };
+}
+
 /// Where a slot points that has a hook: straight on to the library inside a call, to the hook outside. `between` is done on the way
-/// to the hook, and keeps `x9` and the arguments.
-///
-/// The depth is raised before anything is stored: a signal handler may call MPI between any two instructions here, and must not
-/// change which function the hook finds.
+/// to the hook, and keeps `x9` and the arguments. See the x86-64 twin.
 macro_rules! gate {
-    ($(#[$doc:meta])* $name:ident between { $($between:literal,)* } $($operand:ident = sym $path:path)?) => {
+    ($(#[$doc:meta])* $name:ident between { $($between:expr,)* } $($operand:ident = sym $path:path)?) => {
         $(#[$doc])*
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             naked_asm!(
+                "3:",
                 "adrp x10, :gottprel:mpiscope_tls_block",
                 "ldr x10, [x10, :gottprel_lo12:mpiscope_tls_block]",
                 "mrs x11, tpidr_el0",
                 "add x10, x10, x11",
-                "ldr w12, [x10, {depth}]",
-                "cbnz w12, 2f",
-                "mov w12, #1",
-                "str w12, [x10, {depth}]",
+                "ldr w11, [x10, {depth}]",
+                "mov x12, sp",
+                "cbnz w11, 2f",
+                "mov w11, #1",
+                "str w11, [x10, {depth}]",
+                "str x12, [x10, {stack_pointer}]",
                 "str w9, [x10, {slot}]",
                 "str x30, [x10, {return_address}]",
-                "mov x12, sp",
-                "str x12, [x10, {stack_pointer}]",
                 $($between,)*
                 "lsr w9, w9, #1",
                 "adrp x12, {hook}",
@@ -188,11 +212,20 @@ macro_rules! gate {
                 "ldr x16, [x12, x9, lsl #3]",
                 "br x16",
                 "2:",
+                "ldr x11, [x10, {stack_pointer}]",
+                "cmp x12, x11",
+                "b.hs 5f",
+                "4:",
                 "adrp x12, {real}",
                 "add x12, x12, :lo12:{real}",
                 "ldr x16, [x12, x9, lsl #3]",
                 "br x16",
+                "5:",
+                aside!("left"),
+                "cbnz w12, 3b",
+                "b 4b",
                 $($operand = sym $path,)?
+                left = sym crate::interpose::upcalls::is_left,
                 real = sym REAL,
                 hook = sym HOOK,
                 depth = const offset::DEPTH,
@@ -211,23 +244,7 @@ gate! {
 
 gate! {
     /// [`gate`] in a process that may call through a binding of another language: has the place of the call looked up.
-    gate_of_bindings between {
-        "stp x29, x30, [sp, #-96]!",
-        "mov x29, sp",
-        "stp x0, x1, [sp, #16]",
-        "stp x2, x3, [sp, #32]",
-        "stp x4, x5, [sp, #48]",
-        "stp x6, x7, [sp, #64]",
-        "stp x8, x9, [sp, #80]",
-        "ldr x0, [x29]",
-        "bl {see_through}",
-        "ldp x8, x9, [sp, #80]",
-        "ldp x6, x7, [sp, #64]",
-        "ldp x4, x5, [sp, #48]",
-        "ldp x2, x3, [sp, #32]",
-        "ldp x0, x1, [sp, #16]",
-        "ldp x29, x30, [sp], #96",
-    }
+    gate_of_bindings between { "mov x12, x29", aside!("see_through"), }
     see_through = sym crate::interpose::upcalls::see_through_binding
 }
 
@@ -336,13 +353,13 @@ pub unsafe extern "C" fn enter_callback() {
         "add x10, x10, :lo12:{targets}",
         "ldr x10, [x10, x9, lsl #3]",
         "blr x10",
+        "ldp x10, x11, [sp, #48]",
         "str w20, [x19, {depth}]",
+        "str x11, [x19, {stack_pointer}]",
+        "str x10, [x19, {return_address}]",
         "ldr w10, [x19, {nested}]",
         "sub w10, w10, w20",
         "str w10, [x19, {nested}]",
-        "ldp x10, x11, [sp, #48]",
-        "str x10, [x19, {return_address}]",
-        "str x11, [x19, {stack_pointer}]",
         "ldr x10, [sp, #32]",
         "str x10, [x19, {callback_stack}]",
         "ldp x19, x20, [sp, #16]",

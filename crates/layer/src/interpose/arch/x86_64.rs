@@ -143,36 +143,73 @@ pub fn mprotect(start: usize, len: usize, rights: i32) -> bool {
     result == 0
 }
 
+/// Calls a function with one argument, which stands in `rax`, and keeps `r11` and the arguments of the program's call.
+macro_rules! aside {
+    ($function:literal) => {
+        concat!(
+            "push rbp\n",
+            ".cfi_adjust_cfa_offset 8\n",
+            ".cfi_rel_offset rbp, 0\n",
+            "mov rbp, rsp\n",
+            ".cfi_def_cfa_register rbp\n",
+            "push rdi\n push rsi\n push rdx\n push rcx\n push r8\n push r9\n push r11\n",
+            // Aligned to 16 bytes with the eight words and the return address.
+            "sub rsp, 8\n",
+            "mov rdi, rax\n",
+            "call {",
+            $function,
+            "}\n",
+            "add rsp, 8\n",
+            "pop r11\n pop r9\n pop r8\n pop rcx\n pop rdx\n pop rsi\n pop rdi\n",
+            "pop rbp\n",
+            ".cfi_def_cfa rsp, 8",
+        )
+    };
+}
+
 /// Where a slot points that has a hook: straight on to the library inside a call, to the hook outside. `between` is done on the way
 /// to the hook, and keeps `r11` and the arguments.
 ///
-/// The depth is raised before anything is stored: a signal handler may call MPI between any two instructions here, and must not
-/// change which function the hook finds.
+/// What the library calls lies deeper in the stack than the call that it is inside of. A call that does not shows that the program
+/// has left the open one, by `longjmp` or an exception.
+///
+/// The depth is raised before anything is stored, and the stack pointer is stored next: a signal handler may call MPI between any two
+/// instructions here, and must not change which function the hook finds.
 macro_rules! gate {
-    ($(#[$doc:meta])* $name:ident between { $($between:literal,)* } $($operand:ident = sym $path:path)?) => {
+    ($(#[$doc:meta])* $name:ident between { $($between:expr,)* } $($operand:ident = sym $path:path)?) => {
         $(#[$doc])*
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             naked_asm!(
                 ".cfi_startproc",
+                "3:",
                 "mov r10, qword ptr [rip + mpiscope_tls_block@GOTTPOFF]",
+                "lea rax, [rsp + 8]",
                 "cmp dword ptr fs:[r10 + {depth}], 0",
                 "jne 2f",
                 "mov dword ptr fs:[r10 + {depth}], 1",
+                "mov qword ptr fs:[r10 + {stack_pointer}], rax",
                 "mov dword ptr fs:[r10 + {slot}], r11d",
                 "mov rax, qword ptr [rsp]",
                 "mov qword ptr fs:[r10 + {return_address}], rax",
-                "lea rax, [rsp + 8]",
-                "mov qword ptr fs:[r10 + {stack_pointer}], rax",
                 $($between,)*
                 "shr r11d, 1",
                 "lea rax, [rip + {hook}]",
                 "jmp qword ptr [rax + 8 * r11]",
                 "2:",
+                "cmp rax, qword ptr fs:[r10 + {stack_pointer}]",
+                "jae 5f",
+                "4:",
                 "lea rax, [rip + {real}]",
                 "jmp qword ptr [rax + 8 * r11]",
+                "5:",
+                aside!("left"),
+                "test eax, eax",
+                "jne 3b",
+                "jmp 4b",
                 ".cfi_endproc",
                 $($operand = sym $path,)?
+                left = sym crate::interpose::upcalls::is_left,
                 real = sym REAL,
                 hook = sym HOOK,
                 depth = const offset::DEPTH,
@@ -191,22 +228,7 @@ gate! {
 
 gate! {
     /// [`gate`] in a process that may call through a binding of another language: has the place of the call looked up.
-    gate_of_bindings between {
-        "push rbp",
-        ".cfi_adjust_cfa_offset 8",
-        ".cfi_rel_offset rbp, 0",
-        "mov rbp, rsp",
-        ".cfi_def_cfa_register rbp",
-        "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9", "push r11",
-        // Aligned to 16 bytes with the eight words and the return address.
-        "sub rsp, 8",
-        "mov rdi, qword ptr [rbp]",
-        "call {see_through}",
-        "add rsp, 8",
-        "pop r11", "pop r9", "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
-        "pop rbp",
-        ".cfi_def_cfa rsp, 8",
-    }
+    gate_of_bindings between { "mov rax, rbp", aside!("see_through"), }
     see_through = sym crate::interpose::upcalls::see_through_binding
 }
 
@@ -304,12 +326,12 @@ pub unsafe extern "C" fn enter_callback() {
         "lea r10, [rip + {targets}]",
         "call qword ptr [r10 + 8 * r11]",
         "mov r10d, dword ptr [rsp + 24]",
+        "mov r11, qword ptr [rsp + 40]",
         "mov dword ptr fs:[rbx + {depth}], r10d",
+        "mov qword ptr fs:[rbx + {stack_pointer}], r11",
         "sub dword ptr fs:[rbx + {nested}], r10d",
         "mov r10, qword ptr [rsp + 32]",
         "mov qword ptr fs:[rbx + {return_address}], r10",
-        "mov r10, qword ptr [rsp + 40]",
-        "mov qword ptr fs:[rbx + {stack_pointer}], r10",
         "mov r10, qword ptr [rsp + 16]",
         "mov qword ptr fs:[rbx + {callback_stack}], r10",
         "add rsp, 48",

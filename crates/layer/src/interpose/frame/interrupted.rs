@@ -1,7 +1,9 @@
 //! Calls that user callbacks interrupt, which MPI calls of the callbacks would write over.
 #![allow(unsafe_code)]
 
+use super::{close, count};
 use crate::interpose::tls::Tls;
+use mpi_abi::FunctionId;
 use mpiscope_image::layout::{Call as Current, Thread};
 
 /// Bytes of messages that came in by the call that is about to end. For the one who counts them.
@@ -26,6 +28,28 @@ pub(super) fn interrupted(tls: &Tls, thread: &Thread) {
     } else if let Some(place) = kept(tls) {
         copy(&thread.call, place);
     }
+}
+
+/// Closes the frame of a call that the program has left, so that it never returns. `stack_pointer` is that of whoever notices it. The
+/// calls below it are over too, unless they made the user callback that the program is still in.
+pub fn abandon(
+    tls: &Tls,
+    thread: &Thread,
+    function: FunctionId,
+    (since, until): (u64, u64),
+    stack_pointer: u64,
+) {
+    if tls.nested.get() == 0 {
+        return close(tls, thread, function, since, until, 0);
+    }
+    count(thread, function, since, until, 0);
+    if stack_pointer <= tls.callback_stack.get() {
+        resume(tls, thread);
+    } else {
+        tls.nested.set(0);
+        thread.call.seq.write(|| thread.call.end(u32::from(function.0)));
+    }
+    tls.depth.set(0);
 }
 
 /// Puts back the call that a user callback interrupted.

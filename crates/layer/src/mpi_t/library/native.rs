@@ -60,10 +60,7 @@ fn find(name: &str) -> Option<*mut c_void> {
 }
 
 fn inside(call: impl FnOnce() -> c_int) -> Result<()> {
-    let depth = &Tls::get().depth;
-    let before = depth.replace(1);
-    let code = call();
-    depth.set(before);
+    let code = Tls::inside(call);
     if code == 0 { Ok(()) } else { Err(codes().error_of(code)) }
 }
 

@@ -9,7 +9,6 @@ use crate::events::types::{
 use crate::events::{self, Event};
 use crate::interpose::frame::{Call, LookUp, OpenedLookUp};
 use crate::interpose::real;
-use crate::interpose::tls::Tls;
 use crate::record::fortran_call_site::{self, bindings};
 use crate::record::objects::table::Object;
 use crate::record::objects::tables;
@@ -77,7 +76,7 @@ fn raise_started(thread: &Thread, function: FunctionId, since: u64) {
     events::raise(0, since, || CallStarted {
         function: number(function),
         thread: thread.tid.get().cast_signed(),
-        caller: Tls::get().return_address.get(),
+        caller: thread.call.return_address.get(),
     });
     // At once: the call may never return.
     events::deliver_inside();
@@ -203,11 +202,22 @@ fn leave_heard<A: Abi>(call: &Call<A>, result: c_int) {
     }
 }
 
+/// A call was left, and will not return.
+pub fn left(thread: &Thread, function: FunctionId, since: u64, until: u64) {
+    events::raise(0, until, || CallEnded {
+        function: number(function),
+        thread: thread.tid.get().cast_signed(),
+        caller: thread.call.return_address.get(),
+        bytes: 0,
+        duration: until.wrapping_sub(since),
+    });
+}
+
 fn raise_ended<A: Abi>(call: &Call<A>) {
     events::deliver_with(call.returned(), || CallEnded {
         function: number(call.function()),
         thread: call.thread().tid.get().cast_signed(),
-        caller: call.return_address(),
+        caller: fortran_call_site::here(call),
         bytes: call.bytes(),
         duration: call.returned().wrapping_sub(call.since),
     });

@@ -6,12 +6,14 @@ use super::ledger::{self, Data};
 use super::lines::channel;
 use super::requests::mode_of;
 use super::scratch::{self, Scratch, given, lend};
-use super::state::{self, Held, Step, recorded};
+use super::state::{self, Held, Step, hold, recorded};
 use super::status;
 use crate::interpose::frame::Call;
+use crate::interpose::tls::Tls;
 use crate::record::bytes;
 use crate::record::fortran_call_site;
-use mpi_abi::{Abi, Handle, f};
+use mpi_abi::{Abi, Function, FunctionId, Handle, f};
+use mpiscope_image::layout::Call as Current;
 use mpiscope_image::traffic::{EntryFlag, Peer, RequestKind};
 use std::ffi::{c_int, c_void};
 
@@ -197,6 +199,26 @@ impl<A: Abi> Step<A> for Received {
         let status = given::<A>(self.status);
         arrived(held, call, self.result, (named, peer), RequestKind::RECV, posted, status);
     }
+}
+
+/// The program has left the open call, which will not return: its receive is posted no longer. A send stays one that was begun.
+pub fn left(tls: &Tls, noted: &Current) {
+    let Some(scratch) = scratch::at_level(tls, tls.nested.get() as usize) else { return };
+    scratch.sending = false;
+    if std::mem::take(&mut scratch.order) == 0 {
+        return;
+    }
+    let Some(held) = hold() else { return };
+    let also_sends = function(noted).is_some_and(|function| function.fields.receive);
+    let [source, tag, ..] = &noted.extra;
+    let (source, tag) = if also_sends { (source, tag) } else { (&noted.peer, &noted.tag) };
+    let named =
+        Envelope::new::<false>(&scratch.channel, source.get() as i32, tag.get() as i32, scratch.operation);
+    facts::receive_ended(*held, named);
+}
+
+fn function(noted: &Current) -> Option<&'static Function> {
+    FunctionId(u16::try_from(noted.open()?).ok()?).function()
 }
 
 /// What a call that receives and does nothing else named.

@@ -57,4 +57,5 @@ pub mod totals;
 
 mod start;
 
+pub use blocking::left;
 pub use start::{finalizing, initialized, session_initialized};

@@ -7,6 +7,7 @@
 pub use super::scratch_memory::{Item, Scratch};
 use super::state::State;
 use crate::interpose::frame::Call;
+use crate::interpose::tls::Tls;
 use crate::record::local;
 use mpi_abi::{Abi, Handle};
 use std::ffi::c_void;
@@ -39,7 +40,14 @@ impl Scratch {
 #[inline(always)]
 #[allow(clippy::mut_from_ref)] // The memory is the thread's, reached through the call that is under way on it.
 pub fn of<A: Abi>(call: &Call<A>) -> Option<&mut Scratch> {
-    let place = local::of(call.tls())?.traffic.0.get(call.level())?;
+    at_level(call.tls(), call.level())
+}
+
+/// The scratch of the call at this level of nesting.
+#[inline(always)]
+#[allow(clippy::mut_from_ref)] // As above.
+pub fn at_level(tls: &Tls, level: usize) -> Option<&mut Scratch> {
+    let place = local::of(tls)?.traffic.0.get(level)?;
     // SAFETY: the memory belongs to the thread, this level of it to this call, and a hook takes it once.
     Some(unsafe { &mut *place.get() })
 }

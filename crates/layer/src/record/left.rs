@@ -1,0 +1,51 @@
+//! Calls that the program has left: by `longjmp` out of a signal handler, by an exception, or since the thread has ended in them.
+//! Nobody says so. The next call of the thread shows it, because it does not lie below the open one in the stack; until then the thread
+//! is seen in it, and its time is counted till then.
+#![allow(unsafe_code)]
+
+use crate::base::clock;
+use crate::interpose::frame;
+use crate::interpose::tls::Tls;
+use crate::record::{observe, sites, traffic};
+use mpi_abi::FunctionId;
+
+/// The open call is over if the thread is at this place of the stack, and not on the stack of a signal handler. Says whether it is.
+#[cold]
+pub fn left(tls: &'static Tls, stack_pointer: u64) -> bool {
+    if is_on_signal_stack() {
+        return false;
+    }
+    end(tls, stack_pointer);
+    true
+}
+
+/// The thread has ended.
+pub fn ended(tls: &'static Tls) {
+    if tls.depth.get() != 0 {
+        end(tls, u64::MAX);
+    }
+}
+
+fn end(tls: &'static Tls, stack_pointer: u64) {
+    // SAFETY: null, or a record that lives as long as the process.
+    let thread = unsafe { tls.thread.get().as_ref() };
+    let open = thread.and_then(|thread| Some((thread, FunctionId(u16::try_from(thread.call.open()?).ok()?))));
+    // Of a function that looks something up the record says nothing.
+    let Some((thread, function)) = open else { return tls.depth.set(0) };
+    let since = thread.call.since.get();
+    let until = if since == 0 { 0 } else { clock::now() };
+    traffic::left(tls, &thread.call);
+    // Behind bindings of other languages, which are not in the stack any more.
+    tls.return_address.set(thread.call.return_address.get());
+    sites::count_rarely(tls, thread, function, since, until, 0);
+    observe::left(thread, function, since, until);
+    frame::abandon(tls, thread, function, (since, until), stack_pointer);
+}
+
+fn is_on_signal_stack() -> bool {
+    // SAFETY: a structure of the C library that may be all zero.
+    let mut stack: libc::stack_t = unsafe { std::mem::zeroed() };
+    // SAFETY: asks only, and `stack` is ours.
+    let known = unsafe { libc::sigaltstack(std::ptr::null(), &raw mut stack) } == 0;
+    known && stack.ss_flags & libc::SS_ONSTACK != 0
+}

@@ -1,0 +1,88 @@
+/* Calls that never return, since a signal handler leaves them by siglongjmp, on the mock library: each is over when the next one is
+ * made, be it in the same function, in one that called that, or in a user function that the library has called; and when the thread
+ * ends. */
+#include "expect.h"
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/time.h>
+
+static sigjmp_buf back;
+
+static void ring(int number)
+{
+    (void) number;
+    siglongjmp(back, 1);
+}
+
+/* Waits for a message that nobody sends. */
+static __attribute__((noinline)) void receive(int levels)
+{
+    volatile int value = 0;
+    struct itimerval soon = {{0, 0}, {0, 200000}};
+    if (levels) {
+        receive(levels - 1);
+        value++;
+        return;
+    }
+    expect_count("MPI_Recv");
+    setitimer(ITIMER_REAL, &soon, NULL);
+    MPI_Recv((void *) &value, 1, MPI_INT, expect_rank, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void leave(int levels)
+{
+    if (!sigsetjmp(back, 1))
+        receive(levels);
+}
+
+static void exchange(void)
+{
+    int value;
+    CALL(MPI_Send, &expect_rank, 1, MPI_INT, expect_rank, 1, MPI_COMM_WORLD);
+    CALL(MPI_Recv, &value, 1, MPI_INT, expect_rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void add(void *in, void *inout, int *length, MPI_Datatype *type)
+{
+    (void) in, (void) inout, (void) length, (void) type;
+    leave(3);
+    exchange();
+}
+
+static void *thread(void *nothing)
+{
+    sigset_t alarm;
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    pthread_sigmask(SIG_UNBLOCK, &alarm, NULL);
+    leave(0);
+    return nothing;
+}
+
+int main(int argc, char **argv)
+{
+    int mine = 1, all, level;
+    pthread_t other;
+    MPI_Op op;
+    sigset_t alarm;
+    CALL(MPI_Init_thread, &argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    expect_who();
+    signal(SIGALRM, ring);
+    if (!sigsetjmp(back, 1))
+        receive(0);
+    exchange();
+    leave(5);
+    CALL(MPI_Comm_rank, MPI_COMM_WORLD, &level);
+    exchange();
+    CALL(MPI_Op_create, add, 1, &op);
+    CALL(MPI_Allreduce, &mine, &all, 1, MPI_INT, op, MPI_COMM_WORLD);
+    CALL(MPI_Op_free, &op);
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarm, NULL);
+    pthread_create(&other, NULL, thread, NULL);
+    pthread_join(other, NULL);
+    expect_finish();
+    return 0;
+}
