@@ -2087,10 +2087,15 @@ class ReportCollectives(Record):
 
     #: Who that is, if not all entered as many.
     behind: Optional[str]
+    #: Bytes of all of them, on all members: each rank's part, as of call sites.
+    bytes: int
     #: The communicator, for people.
     communicator: str
     #: Collectives entered on it by the member that entered most.
     entered: int
+    #: What came of which function, most time first, then most calls. Calls at a place that uses so many
+    #: communicators that they are not told apart are missing here and in ``bytes``.
+    functions: Rows[ReportOfFunction]
     #: The same on all its ranks.
     identity: str
     #: The last ones that are still known, each kind once, most frequent first.
@@ -2416,6 +2421,19 @@ class ReportMost(Record):
 
     ranks: str
     value: int
+
+
+class ReportOfFunction(Record):
+    """What collectives of one function on one communicator came to, on all members."""
+
+    #: Bytes: each rank's part.
+    bytes: int
+    #: Completed calls.
+    calls: int
+    #: The function; one that makes a persistent collective for all starts of it.
+    function: str
+    #: Seconds in them; none without times.
+    time_s: Optional[float]
 
 
 class ReportPair(Record):
@@ -3033,7 +3051,7 @@ PsThreadStatus._classes = {"call": PsCallStatus, "last_call": PsCallStatus}
 Queues._classes = {"communicators": QueuesQueue}
 QueuesQueue._classes = {"entries": QueuesEntry}
 Report._classes = {"findings": ReportFinding, "first_end": ReportFirstEnd, "functions": ReportFunctionReport, "hosts": ReportHostReport, "leaks": ReportLeak, "other_calls": ReportJobRest, "ranks": ReportRankReport, "sections": ReportSections, "silent": ReportSilent, "sites": ReportJobSite, "waits": ReportWaits, "windows": ReportWindows, "worlds": ReportWorldReport}
-ReportCollectives._classes = {"last": ReportRecent}
+ReportCollectives._classes = {"functions": ReportOfFunction, "last": ReportRecent}
 ReportExchange._classes = {"pairs": ReportPair}
 ReportFunctionReport._classes = {"max": ReportExtreme, "min": ReportExtreme, "total": ReportCalls}
 ReportJobSite._classes = {"durations": ReportDuration, "max": ReportExtreme, "min": ReportExtreme}

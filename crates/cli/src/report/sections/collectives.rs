@@ -1,10 +1,10 @@
 //! Collectives by communicator, and what was given to the last ones.
 
 use super::more;
-use crate::render::{Block, Table, bytes, count};
+use crate::render::{Block, Table, bytes, count, time_of_calls};
 use mpiscope_job::Members;
 use mpiscope_job::performance::report::JobReport;
-use mpiscope_job::performance::report::{Collectives, Recent};
+use mpiscope_job::performance::report::{Collectives, OfFunction, Recent};
 
 /// Communicators that are shown.
 const MOST_COMMS: usize = 6;
@@ -18,6 +18,11 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     for comms in alike.iter().take(MOST_COMMS) {
         let Some(first) = comms.first() else { continue };
         blocks.push(Block::Line(title(first, comms)));
+        let functions = OfFunction::together(comms.iter().flat_map(|comm| &comm.functions).cloned());
+        if !functions.is_empty() {
+            blocks.push(table(&functions).into());
+            blocks.extend(more(MOST_KINDS, functions.len(), "functions"));
+        }
         if !first.last.is_empty() {
             blocks.push(last(comms).into());
             blocks.extend(more(MOST_KINDS, first.last.len(), "kinds among the last 32 of each rank"));
@@ -74,6 +79,19 @@ fn title(first: &Collectives, comms: &[&Collectives]) -> String {
     }
 }
 
+fn table(functions: &[OfFunction]) -> Table {
+    let mut table = Table::new(&["  FUNCTION", "CALLS", "TIME", "BYTES"]).numbers(&[1, 2, 3]);
+    for one in functions.iter().take(MOST_KINDS) {
+        table.push(vec![
+            format!("  {}", one.function),
+            one.calls.to_string(),
+            time_of_calls(one.time_s, 0),
+            bytes(one.bytes),
+        ]);
+    }
+    table
+}
+
 fn last(comms: &[&Collectives]) -> Table {
     let head = ["  OF THE LAST", "COUNT", "DATA", "BYTES", "RANKS", "WHERE"];
     let mut table = Table::new(&head).numbers(&[1, 3]);
@@ -107,6 +125,13 @@ mod tests {
             entered,
             least: entered - u64::from(behind),
             behind: if behind { [(0, Some(ranks[1]))].into_iter().collect() } else { Members::default() },
+            bytes: 14,
+            functions: vec![OfFunction {
+                function: "MPI_Bcast".into(),
+                calls: 7,
+                time_s: Some(0.5),
+                bytes: 14,
+            }],
             last: vec![Recent {
                 function: "MPI_Barrier".into(),
                 data: None,

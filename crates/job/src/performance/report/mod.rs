@@ -27,8 +27,8 @@ mod sections;
 
 pub use self::document::{
     Calls, Collectives, Crowd, Exchange, Extreme, FileUse, FirstEnd, FunctionReport, HostReport, JobReport,
-    Memory, Messages, Most, Pair, RankReport, Recent, SCHEMA, Sections, Silent, SizeClass, ThreadReport,
-    WorldReport, both_times,
+    Memory, Messages, Most, OfFunction, Pair, RankReport, Recent, SCHEMA, Sections, Silent, SizeClass,
+    ThreadReport, WorldReport, both_times,
 };
 pub use self::efficiencies::Efficiencies;
 pub use self::observed::Observed;

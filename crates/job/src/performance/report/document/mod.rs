@@ -8,7 +8,8 @@ mod sections;
 pub use self::functions::{Extreme, FunctionReport};
 pub use self::ranks::{Calls, RankReport, ThreadReport, both_times};
 pub use self::sections::{
-    Collectives, Crowd, Exchange, FileUse, Memory, Messages, Most, Pair, Recent, Sections, SizeClass,
+    Collectives, Crowd, Exchange, FileUse, Memory, Messages, Most, OfFunction, Pair, Recent, Sections,
+    SizeClass,
 };
 use crate::base::rankset::RankSet;
 use crate::base::total::total;

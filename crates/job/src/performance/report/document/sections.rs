@@ -79,8 +79,28 @@ pub struct Collectives {
     /// Who that is, if not all entered as many.
     #[serde(skip_serializing_if = "Members::is_empty")]
     pub behind: Members,
+    /// Bytes of all of them, on all members: each rank's part, as of call sites.
+    pub bytes: u64,
+    /// What came of which function, most time first, then most calls. Calls at a place that uses so many communicators that they are not told
+    /// apart are missing here and in `bytes`.
+    pub functions: Vec<OfFunction>,
     /// The last ones that are still known, each kind once, most frequent first.
     pub last: Vec<Recent>,
+}
+
+/// What collectives of one function on one communicator came to, on all members.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OfFunction {
+    /// The function; one that makes a persistent collective for all starts of it.
+    pub function: String,
+    /// Completed calls.
+    pub calls: u64,
+    /// Seconds in them; none without times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_s: Option<f64>,
+    /// Bytes: each rank's part.
+    pub bytes: u64,
 }
 
 /// What was given to some of the last collectives.

@@ -1,12 +1,22 @@
 //! Collectives by communicator: how many each member entered, and what the last ones were.
 
+use super::part::Part;
+use crate::base::waiting_functions::is_collective_that_waits;
 use crate::jobs::worlds::{Members, Worlds};
+use crate::model::objects::Kind;
 use crate::observation::{Collective, Communicator, Observation};
-use crate::performance::report::document::{Collectives, Recent};
+use crate::performance::report::both_times;
+use crate::performance::report::document::{Collectives, OfFunction, Recent};
+use crate::performance::sites::Totals;
+use mpi_abi::{Class, FunctionId};
 use std::collections::BTreeMap;
 
 /// By communicator, most collectives first.
-pub(super) fn collectives(observations: &[Observation], worlds: &Worlds) -> Vec<Collectives> {
+pub(super) fn collectives(
+    observations: &[Observation],
+    parts: &[Part<'_>],
+    worlds: &Worlds,
+) -> Vec<Collectives> {
     let mut found: BTreeMap<u64, Collectives> = BTreeMap::new();
     for seen in observations {
         let world = worlds.number(&seen.world);
@@ -20,15 +30,53 @@ pub(super) fn collectives(observations: &[Observation], worlds: &Worlds) -> Vec<
             }
         }
     }
+    for (identity, function, totals) in parts.iter().flat_map(used) {
+        if let Some(known) = found.get_mut(&identity) {
+            known.sum(function, totals);
+        }
+    }
     let mut found: Vec<Collectives> = found.into_values().filter(|comm| comm.entered > 0).collect();
     for comm in &mut found {
         if comm.least == comm.entered {
             comm.behind = Members::default();
         }
+        comm.functions = OfFunction::together(std::mem::take(&mut comm.functions));
         comm.last.sort_by(|a, b| b.count.cmp(&a.count).then(a.place.cmp(&b.place)));
     }
     found.sort_by(|a, b| b.entered.cmp(&a.entered).then(a.communicator.cmp(&b.communicator)));
     found
+}
+
+/// The calls of collectives at each place of a process, by the communicator's identity.
+fn used<'a>(part: &'a Part<'_>) -> impl Iterator<Item = (u64, &'a str, &'a Totals)> {
+    part.facts.call_sites.sites.iter().filter_map(|site| {
+        let comm = site.object.as_ref().filter(|object| object.kind == Kind::Communicator)?;
+        is_collective(&site.function).then_some((comm.identity.0, site.function.as_str(), &site.totals))
+    })
+}
+
+fn is_collective(function: &str) -> bool {
+    let class = FunctionId::from_name(function).map(|function| function.properties().class);
+    class == Some(Class::COLLECTIVE) || is_collective_that_waits(function)
+}
+
+impl OfFunction {
+    /// One for each function, most time first, then most calls.
+    pub fn together(all: impl IntoIterator<Item = Self>) -> Vec<Self> {
+        let mut sums: Vec<Self> = Vec::new();
+        for one in all {
+            let Some(known) = sums.iter_mut().find(|known| known.function == one.function) else {
+                sums.push(one);
+                continue;
+            };
+            known.calls = known.calls.saturating_add(one.calls);
+            known.time_s = both_times(known.time_s, one.time_s);
+            known.bytes = known.bytes.saturating_add(one.bytes);
+        }
+        let seconds = |one: &Self| one.time_s.unwrap_or(0.0);
+        sums.sort_by(|a, b| seconds(b).total_cmp(&seconds(a)).then(b.calls.cmp(&a.calls)));
+        sums
+    }
 }
 
 impl Collectives {
@@ -40,8 +88,20 @@ impl Collectives {
             entered: 0,
             least: u64::MAX,
             behind: Members::default(),
+            bytes: 0,
+            functions: Vec::new(),
             last: Vec::new(),
         }
+    }
+
+    fn sum(&mut self, function: &str, totals: &Totals) {
+        self.bytes = self.bytes.saturating_add(totals.bytes());
+        self.functions.push(OfFunction {
+            function: function.to_owned(),
+            calls: totals.calls,
+            time_s: totals.time_s,
+            bytes: totals.bytes(),
+        });
     }
 
     fn enters(&mut self, entered: u64, world: usize, rank: Option<u32>) {

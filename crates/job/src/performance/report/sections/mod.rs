@@ -17,7 +17,7 @@ impl Sections {
     pub fn new(observations: &[Observation], parts: &[Part<'_>], worlds: &Worlds) -> Self {
         Self {
             peers: peers::peers(observations, worlds),
-            collectives: collectives::collectives(observations, worlds),
+            collectives: collectives::collectives(observations, parts, worlds),
             messages: messages::messages(parts),
             files: files::files(parts),
             memory: parts.iter().map(memory).collect(),
