@@ -90,6 +90,8 @@ codes! {
         DISPLACED = 8192 => "displaced",
         /// While it was active, a call made another request in a variable that held its handle. It may have been copied before.
         OVERWRITTEN = 16384 => "overwritten",
+        /// It was `MPI_Startall` that started it last.
+        STARTED_BY_ALL = 32768 => "started by MPI_Startall",
     }
 }
 

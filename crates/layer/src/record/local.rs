@@ -8,6 +8,7 @@ use crate::record::sites::index::Index;
 use crate::record::size_cache::SizeCache;
 use crate::record::tracer::Tracer;
 use crate::record::traffic::scratch_memory::Stack;
+use mpi_abi::{FunctionId, f};
 use std::cell::{Cell, OnceCell};
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,6 +38,8 @@ pub struct Local {
     pub index: AtomicU64,
     /// Calls that its record had counted before it was this thread's.
     pub(super) before: Cell<u64>,
+    /// Bytes that the last call of `MPI_Start` or `MPI_Startall` moved and that count for other functions: see [`moved_for_others`].
+    for_others: Cell<u64>,
 }
 
 impl Local {
@@ -58,6 +61,7 @@ impl Local {
             (&raw mut (*local).trace).write(Cell::default());
             (&raw mut (*local).index).write(AtomicU64::default());
             (&raw mut (*local).before).write(Cell::default());
+            (&raw mut (*local).for_others).write(Cell::default());
             place.assume_init()
         }
     }
@@ -75,4 +79,22 @@ pub fn of(tls: &Tls) -> Option<&'static Local> {
 /// Index of this thread's record in the image.
 pub fn index(tls: &Tls) -> u64 {
     of(tls).map_or(u64::MAX, |l| l.index.load(Ordering::Relaxed))
+}
+
+/// The call that is under way starts persistent operations, of which none is known yet.
+pub fn moves_nothing_for_others(tls: &Tls) {
+    of(tls).inspect(|local| local.for_others.set(0));
+}
+
+/// It has started one whose bytes count for the function that made it.
+pub fn moved_for_others(tls: &Tls, bytes: u64) {
+    of(tls).inspect(|local| local.for_others.set(local.for_others.get().saturating_add(bytes)));
+}
+
+/// What a call moved that has ended: the bytes that count for it, and those that count for others.
+pub fn all_moved(tls: &Tls, function: FunctionId, bytes: u64) -> u64 {
+    if ![f::MPI_Start, f::MPI_Startall].contains(&function) {
+        return bytes;
+    }
+    of(tls).map_or(bytes, |local| bytes.saturating_add(local.for_others.get()))
 }

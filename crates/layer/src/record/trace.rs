@@ -157,7 +157,7 @@ pub fn write(
         call.began.set(since);
         call.ended.set(until);
         call.object.set(object);
-        call.bytes.set(bytes);
+        call.bytes.set(local::all_moved(tls, function, bytes));
         call.peer.set(noted.peer.get() as u32);
         call.tag.set(noted.tag.get() as u32);
         call.collective.set(collective.get() as u32);

@@ -11,7 +11,7 @@ use mpiscope_testkit::program::{Needs, Program};
 use mpiscope_testkit::trials::checked;
 use serde_json::Value;
 
-use crate::inspected::job::{Job, json};
+use crate::inspected::job::{Job, json, text};
 use crate::subject::{Subject, word};
 use crate::sums;
 use crate::totals::members;
@@ -19,7 +19,7 @@ use crate::totals::members;
 const PROGRAM: Program = Program { name: "collective_bytes", ranks: 3, needs: Needs::Nothing };
 
 /// Bytes of functions.
-type Parts = BTreeMap<String, u64>;
+pub type Parts = BTreeMap<String, u64>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let (subject, own) = (Arc::clone(subject), Arc::clone(library));
@@ -29,7 +29,9 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
 
 fn check(subject: &Subject, library: &Library) -> Result<()> {
     let what = [word(&subject.binary(&PROGRAM, library)?)];
-    let mut job = Job::start_words(library, PROGRAM.ranks, &what, &|_| ())?;
+    let mut job = Job::start_words(library, PROGRAM.ranks, &what, &|command| {
+        command.env("MPISCOPE_TRACE", "4M");
+    })?;
     job.all_ready()?;
     let known: Vec<Parts> = (0..PROGRAM.ranks).map(|rank| known(&job, rank)).collect::<Result<_>>()?;
     let variables = variables(&job.target())?;
@@ -54,7 +56,43 @@ fn check(subject: &Subject, library: &Library) -> Result<()> {
     };
     let of_sites = of_sites("sites") + of_sites("other_calls");
     ensure!(of_sites == all, "call sites: {of_sites}, and the program knows of {all}");
+    let on = |name: &str| -> u64 {
+        let comms = report["sections"]["collectives"].as_array().into_iter().flatten();
+        comms.filter_map(|comm| comm[name].as_u64()).sum()
+    };
+    ensure!(on("bytes") == all, "on communicators {}, and the program knows of {all}", on("bytes"));
+    let out = job.path().join("out").display().to_string();
+    for (rank, known) in traced(&out, PROGRAM.ranks)?.iter().zip(&known) {
+        let (rank, known) = (by_start(rank), by_start(known));
+        ensure!(rank == known, "the trace has {rank:?}, and the program knows of {known:?}");
+    }
     Ok(())
+}
+
+/// A trace shows the bytes of a persistent collective where it is started, not where it was made; the program does so by `MPI_Start` and
+/// `MPI_Startall` in turn.
+fn by_start(known: &Parts) -> Parts {
+    let mut all = Parts::new();
+    for (name, bytes) in known.iter().filter(|(_, bytes)| **bytes > 0) {
+        let persistent = name.ends_with("_init") || name.ends_with("_init_c") || name == "MPI_Startall";
+        let name = if persistent { "MPI_Start" } else { name };
+        *all.entry(name.to_owned()).or_default() += bytes;
+    }
+    all
+}
+
+/// What the calls of each rank moved that are in the trace.
+pub fn traced(out: &str, ranks: usize) -> Result<Vec<Parts>> {
+    let mut all = vec![Parts::new(); ranks];
+    for line in text(&["trace", "--format", "jsonl", out])?.lines() {
+        let call: Value = serde_json::from_str(line)?;
+        let (Some(name), Some(bytes)) = (call["function"].as_str(), call["bytes"].as_u64()) else {
+            continue;
+        };
+        let rank = call["rank"].as_u64().and_then(|rank| all.get_mut(rank as usize));
+        *rank.context("no such rank")?.entry(name.to_owned()).or_default() += bytes;
+    }
+    Ok(all)
 }
 
 fn known(job: &Job, rank: usize) -> Result<Parts> {

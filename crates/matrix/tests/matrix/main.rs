@@ -32,6 +32,7 @@ mod python;
 mod python_suite;
 mod queue_plugin;
 mod reported;
+mod request_bytes;
 mod scribbled;
 mod starts;
 mod subject;
@@ -93,6 +94,7 @@ fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> V
     trials.extend(starts::trials(library));
     trials.extend(totals::trials(subject, library));
     trials.extend(collective_bytes::trials(subject, library));
+    trials.extend(request_bytes::trials(subject, library));
     trials.extend(traced::trials(library));
     trials.extend(scribbled::trials(subject, library));
     trials.extend(imb::trials(subject, library));

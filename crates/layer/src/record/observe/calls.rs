@@ -10,6 +10,7 @@ use crate::events::{self, Event};
 use crate::interpose::frame::{Call, LookUp, OpenedLookUp};
 use crate::interpose::real;
 use crate::record::fortran_call_site::{self, bindings};
+use crate::record::local;
 use crate::record::objects::table::Object;
 use crate::record::objects::tables;
 use crate::record::sites;
@@ -218,7 +219,7 @@ fn raise_ended<A: Abi>(call: &Call<A>) {
         function: number(call.function()),
         thread: call.thread().tid.get().cast_signed(),
         caller: fortran_call_site::here(call),
-        bytes: call.bytes(),
+        bytes: local::all_moved(call.tls(), call.function(), call.bytes()),
         duration: call.returned().wrapping_sub(call.since),
     });
 }

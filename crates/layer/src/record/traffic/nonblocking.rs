@@ -10,8 +10,9 @@ use super::state::{self, Held, Step, hold};
 use crate::interpose::frame::Call;
 use crate::record::bytes;
 use crate::record::fortran_call_site;
+use crate::record::local;
 use crate::record::sites;
-use mpi_abi::{Abi, FunctionId, Handle};
+use mpi_abi::{Abi, FunctionId, Handle, f};
 use mpiscope_image::objects::Flag;
 use mpiscope_image::traffic::{EntryFlag, Request, RequestKind};
 use std::ffi::c_int;
@@ -342,6 +343,7 @@ pub fn start_all<A: Abi>(call: &Call<A>, result: c_int, count: c_int, array: *co
         return;
     }
     let Some(held) = hold() else { return };
+    local::moves_nothing_for_others(call.tls());
     for index in 0..usize::try_from(count).unwrap_or(0) {
         if let Some(request) = held.requests.find(scratch::element(array, index)) {
             begin(*held, call, request);
@@ -364,8 +366,10 @@ fn begin<A: Abi>(held: Held<false>, call: &Call<A>, request: &'static Request) {
         order = facts::receive_posted(held, envelope, call.since);
     }
     request.head.seq.write(|| {
-        let kept = request.head.flags.get() & !(Flag::COMPLETE.0 | Flag::CANCELLED.0);
-        request.head.flags.set(kept | Flag::STARTED.0 | Flag::ACTIVE.0);
+        let over = Flag::COMPLETE.0 | Flag::CANCELLED.0 | Flag::STARTED_BY_ALL.0;
+        let by = if call.function() == f::MPI_Startall { Flag::STARTED_BY_ALL.0 } else { 0 };
+        let kept = request.head.flags.get() & !over;
+        request.head.flags.set(kept | Flag::STARTED.0 | Flag::ACTIVE.0 | by);
         request.starts.add_mine(1);
         request.started_at.set(call.since);
         request.started_from.set(fortran_call_site::here(call));
@@ -387,6 +391,7 @@ fn begin<A: Abi>(held: Held<false>, call: &Call<A>, request: &'static Request) {
         let made_by = FunctionId(request.head.made_by.get().wrapping_sub(1));
         let place = (request.head.made_from.get(), request.object.get());
         call.add_bytes_of(made_by, request.bytes.get());
+        local::moved_for_others(call.tls(), request.bytes.get());
         sites::moved(call.tls(), made_by, place, request.bytes.get(), 0);
         collectives::restart(&held, call, request);
     }

@@ -208,7 +208,9 @@ fn failed<A: Abi>(error: i32) -> u32 {
 /// The function whose bytes a request's are: the one that made it, or that starts persistent ones.
 #[inline(always)]
 fn mover(request: &Request) -> FunctionId {
-    if request.is(Flag::PERSISTENT) {
+    if request.is(Flag::STARTED_BY_ALL) {
+        f::MPI_Startall
+    } else if request.is(Flag::PERSISTENT) {
         f::MPI_Start
     } else {
         FunctionId(request.head.made_by.get().wrapping_sub(1))
