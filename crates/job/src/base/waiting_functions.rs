@@ -48,6 +48,12 @@ pub fn is_looked_at(function: &str, recorded: bool) -> bool {
     }
 }
 
+/// Whether a function only asks, so that programs call it again and again.
+#[must_use]
+pub fn asks(function: &str) -> bool {
+    FunctionId::from_name(function).is_some_and(|function| function.properties().flags.has(Flags::POLLING))
+}
+
 /// The function that waits for what one asks for that only asks; itself for all others.
 fn that_waits(function: FunctionId) -> FunctionId {
     let asks = function.properties().flags.has(Flags::POLLING);

@@ -180,7 +180,7 @@ impl Followed {
 
     /// The waits of the whole run, with the last look.
     #[must_use]
-    pub fn waits(&self, last: &[Observation], time: Time, symbols: &dyn Locate) -> Waits {
+    pub fn waits(&self, last: &[Observation], time: Time<'_>, symbols: &dyn Locate) -> Waits {
         self.sum.finish(last, time, &|text| places::in_words(text, symbols))
     }
 

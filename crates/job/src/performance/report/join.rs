@@ -54,6 +54,7 @@ impl JobReport {
             observed.iter().map(|o| (worlds.number(&o.process.world), o.process.rank, &o.facts.call_sites));
         let call_sites = sites::join(sites);
         let ranks: Vec<RankReport> = observed.iter().map(|o| rank_report(o, &worlds)).collect();
+        let spent = spent_at(&call_sites, &ranks);
         // What a process called its world while it was in MPI_Init is not what the world is called.
         let by_process: BTreeMap<(&str, u32), &str> = observed
             .iter()
@@ -93,8 +94,8 @@ impl JobReport {
             functions: functions(&ranks, times),
             call_sites,
             waits: match seen {
-                Some((seen, symbols)) => seen.waits(&observations, time(&ranks), symbols),
-                None => waits::of(&observations, time(&ranks)),
+                Some((seen, symbols)) => seen.waits(&observations, time(&ranks, &spent), symbols),
+                None => waits::of(&observations, time(&ranks, &spent)),
             },
             windows: seen.and_then(|(seen, _)| seen.windows(|world, host, pid| number(world, host, pid))),
             not_followed: None,
@@ -151,9 +152,10 @@ impl JobReport {
 }
 
 /// What waits are parts of.
-fn time(ranks: &[RankReport]) -> waits::Time {
+fn time<'a>(ranks: &[RankReport], spent: &'a waits::SpentAt) -> waits::Time<'a> {
     let waiting =
         |(name, calls): (&String, &Calls)| if waits::can_wait(name) { calls.seconds() } else { 0.0 };
+    let open = open(ranks).filter(|(name, ..)| waits::can_wait(name)).map(|(.., seconds)| seconds);
     let collective = |(name, calls): (&String, &Calls)| {
         if waits::is_collective_that_waits(name) { calls.seconds() } else { 0.0 }
     };
@@ -161,9 +163,32 @@ fn time(ranks: &[RankReport]) -> waits::Time {
     waits::Time {
         most: Some(total(ranks.iter().map(inside))),
         threads: total(ranks.iter().map(|rank| rank.thread_s)),
-        waiting: total(ranks.iter().flat_map(|rank| rank.calls.iter().map(waiting))),
+        waiting: total(ranks.iter().flat_map(|rank| rank.calls.iter().map(waiting)).chain(open)),
         collectives: total(ranks.iter().flat_map(|rank| rank.calls.iter().map(collective))),
+        at: Some(spent),
     }
+}
+
+/// The calls that have not returned: function, place, seconds.
+fn open(ranks: &[RankReport]) -> impl Iterator<Item = (&str, Option<&str>, f64)> {
+    let threads = ranks.iter().flat_map(|rank| &rank.by_thread);
+    threads.filter_map(|thread| {
+        Some((thread.in_call.as_deref()?, thread.call_place.as_deref(), thread.in_call_s))
+    })
+}
+
+/// Time in the calls at each place.
+fn spent_at(sites: &sites::JobSites, ranks: &[RankReport]) -> waits::SpentAt {
+    let mut spent = waits::SpentAt::new();
+    let ended =
+        sites.sites.iter().map(|site| (site.function.as_str(), site.place.as_str(), site.totals.seconds()));
+    let open = open(ranks).map(|(function, place, seconds)| (function, place.unwrap_or_default(), seconds));
+    for (function, place, seconds) in ended.chain(open) {
+        *spent.entry((function.to_owned(), place.to_owned())).or_default() += seconds;
+    }
+    // Some of their places are not known.
+    spent.retain(|(function, _), _| sites.rest.iter().all(|rest| rest.function != *function));
+    spent
 }
 
 /// Of processes that are sorted by world.

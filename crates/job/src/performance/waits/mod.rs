@@ -63,6 +63,7 @@ use crate::observation::Observation;
 use crate::observation::ledger::Called;
 use crate::questions::why::ProcessIndex;
 use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -375,16 +376,21 @@ impl Estimated {
 
 /// Time that waits are parts of, in seconds.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Time {
+pub struct Time<'a> {
     /// Of all threads of the job.
     pub threads: f64,
-    /// In calls that can wait for other ranks.
+    /// In calls that can wait for other ranks, open ones too.
     pub waiting: f64,
     /// Of these, in collectives.
     pub collectives: f64,
     /// In calls of all kinds, open ones too, and between those that ask again and again, if known: no more can have been waited.
     pub most: Option<f64>,
+    /// The same at each place, but for functions that ask again and again, if known.
+    pub at: Option<&'a SpentAt>,
 }
+
+/// Seconds in calls of all ranks, open ones too, by function and place.
+pub type SpentAt = BTreeMap<(String, String), f64>;
 
 /// What the processes of a job have spent until now, all together, in seconds.
 #[derive(Debug, Default, Clone, Copy)]
@@ -397,6 +403,6 @@ pub struct Spent {
 
 /// Finds the waits of a job in what was observed of its ranks.
 #[must_use]
-pub fn of(observations: &[Observation], time: Time) -> Waits {
+pub fn of(observations: &[Observation], time: Time<'_>) -> Waits {
     Sum::default().finish(observations, time, &str::to_owned)
 }

@@ -9,6 +9,7 @@ use super::locks::{self, Watch};
 use super::merge::{self, Amount, Amounts};
 use super::messages;
 use super::named::Names;
+use super::sampled::Left;
 use super::stream::{LATER, Settled, Stream};
 use super::{Estimated, Samples, Spent, Stood, Time, Waiting, Waits};
 use crate::base::total::total;
@@ -261,7 +262,12 @@ impl Sum {
     /// what places are called that earlier looks
     /// have only noted.
     #[must_use]
-    pub fn finish(&self, observations: &[Observation], time: Time, words: &dyn Fn(&str) -> String) -> Waits {
+    pub fn finish(
+        &self,
+        observations: &[Observation],
+        time: Time<'_>,
+        words: &dyn Fn(&str) -> String,
+    ) -> Waits {
         let mut all = self.clone();
         all.trace(0);
         all.put_into_words(words);
@@ -293,7 +299,9 @@ impl Sum {
         let messages_recorded = observations.iter().any(|seen| seen.ledger.is_some());
         let sampled = std::mem::take(&mut all.samples);
         let exact_s = total(all.found.values().map(|amount| amount.ns as f64 / 1e9));
-        let sampled = sampled.finish(time.threads, time.most.map(|most_s| most_s - exact_s), number);
+        let most_s = time.most.map(|most_s| most_s - exact_s);
+        let most_at = time.at.map(|at| Left::of(at, &all.found));
+        let sampled = sampled.finish(time.threads, (most_s, most_at), number);
         let causes = merge::causes(&all.found, time.threads, number);
         let list = merge::list(all.found, time.threads, estimated.is_some(), number);
         Waits {

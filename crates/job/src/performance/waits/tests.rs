@@ -64,7 +64,7 @@ fn with_messages(mut seen: Observation, sent: Vec<Line>, received: Vec<Line>) ->
 }
 
 fn lines_of(observations: &[Observation]) -> Vec<(Kind, String)> {
-    let found = of(observations, Time { threads: 1.0, waiting: 1.0, collectives: 1.0, most: None });
+    let found = of(observations, Time { threads: 1.0, waiting: 1.0, collectives: 1.0, most: None, at: None });
     found.list.iter().map(|lost| (lost.kind, lost.to_string())).collect()
 }
 
@@ -164,7 +164,7 @@ fn what_a_late_rank_was_in_itself_is_named_instead_of_computing() {
 fn ranks_of_different_hosts_are_not_compared() {
     let late = with_collectives(rank(0, 2), &[("MPI_Barrier", None, 500, 501)]);
     let early = with_collectives(rank(1, 2), &[("MPI_Barrier", None, 100, 501)]);
-    let time = Time { threads: 1.0, waiting: 1.0, collectives: 1.0, most: None };
+    let time = Time { threads: 1.0, waiting: 1.0, collectives: 1.0, most: None, at: None };
     let near = of(&[late.clone(), early.clone()], time);
     assert!(near.one_clock && near.list.len() == 1, "{near:?}");
     let far = of(&[late, Observation { host: "n2".into(), ..early }], time);
@@ -179,7 +179,7 @@ fn ranks_of_two_hosts_are_compared_by_one_clock_and_only_what_is_longer_than_its
         rank(1, 2),
         &[("MPI_Barrier", None, 1_100, 1_106), ("MPI_Bcast", Some(0), 1_300, 1_501)],
     );
-    let time = Time { threads: 1.0, waiting: 1.0, collectives: 1.0, most: None };
+    let time = Time { threads: 1.0, waiting: 1.0, collectives: 1.0, most: None, at: None };
     let mut here = late;
     here.by_clock(0, |ns| ns);
     // The clock there is a second ahead, and known with an error of three milliseconds.
@@ -244,8 +244,8 @@ fn spent(count: u64) -> Spent {
     Spent { collectives: inside(count), messages: 0.0 }
 }
 
-fn after(count: u64) -> Time {
-    Time { threads: 20.0, waiting: inside(count), collectives: inside(count), most: None }
+fn after(count: u64) -> Time<'static> {
+    Time { threads: 20.0, waiting: inside(count), collectives: inside(count), most: None, at: None }
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn finish(mut sum: Sum, last: &[Observation], spent: Spent) -> Waits {
     sum.add_last(last, spent);
     sum.finish(
         last,
-        Time { threads: 20.0, waiting: spent.messages, collectives: 0.0, most: None },
+        Time { threads: 20.0, waiting: spent.messages, collectives: 0.0, most: None, at: None },
         &str::to_owned,
     )
 }
@@ -371,7 +371,8 @@ fn a_receive_waits_where_its_probe_waited_and_not_while_it_works_before_it_recei
         let mut sum = Sum::default();
         sum.add(&ends, Spent::default());
         let followed = finish(sum, &ends, Spent::default());
-        let looked_at_once = of(&ends, Time { threads: 1.0, waiting: 1.0, collectives: 0.0, most: None });
+        let looked_at_once =
+            of(&ends, Time { threads: 1.0, waiting: 1.0, collectives: 0.0, most: None, at: None });
         for waits in [&followed, &looked_at_once] {
             assert_eq!(waits.list.len(), followed.list.len(), "{waits:#?}");
         }
@@ -482,8 +483,10 @@ fn a_delay_that_is_handed_on_is_said_of_whoever_began_it() {
         vec![line(0, 1, "MPI_Recv", "a.c:2", [10, 10, 411])],
     );
     let third = with_messages(met(2), vec![], vec![line(1, 1, "MPI_Recv", "a.c:4", [111, 111, 512])]);
-    let found =
-        of(&[first, second, third], Time { threads: 2.0, waiting: 2.0, collectives: 0.1, most: None });
+    let found = of(
+        &[first, second, third],
+        Time { threads: 2.0, waiting: 2.0, collectives: 0.1, most: None, at: None },
+    );
     let lines: Vec<String> = found.list.iter().map(ToString::to_string).collect();
     let wanted = [
         "rank 1 lost 400 ms (20 %) in MPI_Recv at a.c:2 waiting for rank 0, which was computing after MPI_Barrier at heat.c:10",
