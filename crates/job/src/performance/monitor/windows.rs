@@ -238,9 +238,12 @@ impl Timeline {
             parts.fold(Part::default(), |sum, part| sum.and(*part, 1.0))
         };
         let begin_ns = self.begin_ns.unwrap_or_default();
+        // Only while there is the program whose iterations these are: others may have run before and behind it.
+        let counted = iterations.as_ref().and_then(|found| Some((found, self.lead(found)?)));
         let over = |at: usize| {
             let ns = begin_ns.saturating_add(self.width_ns.saturating_mul(at as u64));
-            iterations.as_ref().map(|found| found.over_at(ns))
+            let there = |lead: &Track| ns.saturating_add(self.width_ns) > lead.from_ns && ns < lead.until_ns;
+            counted.filter(|(_, lead)| there(lead)).map(|(found, _)| found.over_at(ns))
         };
         let mut found = Windows {
             seconds: width_s,
@@ -262,7 +265,9 @@ impl Timeline {
         (0..).zip(&mut found.list).for_each(|(at, window)| window.iterations_over = over(at));
         let firsts = (0..).step_by(each_row(count));
         firsts.zip(&mut found.rows).for_each(|(at, row)| row.iterations_over = over(at));
-        found.said = words::said(&found, &all, &segments(&useful), &over);
+        let who: Vec<(usize, Option<u32>)> =
+            tracks.iter().map(|(world, track)| (*world, track.rank)).collect();
+        found.said = words::said(&found, &all, &segments(&useful), (&over, &who));
         Self::put_memory(&tracks, &mut found);
         if self.left_out > 0 {
             found.said.push(format!("{} further ranks are not in the windows", self.left_out));
@@ -272,6 +277,13 @@ impl Timeline {
 }
 
 impl Timeline {
+    /// The rank that the iterations were counted of.
+    fn lead(&self, of: &Iterations) -> Option<&Track> {
+        let last_ns = of.last_ns()?;
+        let there = |track: &&Track| track.from_ns <= last_ns && last_ns <= track.until_ns;
+        self.tracks.iter().filter(|track| track.rank == self.repetitions.lead()).find(there)
+    }
+
     /// [`Windows::rows`]
     fn rows(&self, all: &[Vec<Part>]) -> Vec<Window> {
         let each = each_row(all.len());

@@ -102,6 +102,11 @@ impl Repetitions {
         }
     }
 
+    /// Whose they are.
+    pub fn lead(&self) -> Option<u32> {
+        self.lead
+    }
+
     fn mark(&mut self, marked: Option<(u64, u64)>) {
         let new = |mark: &(u64, u64)| self.marked.last().is_none_or(|(_, known)| *known < mark.1);
         self.marked.extend(marked.filter(new));
@@ -261,6 +266,11 @@ fn period<Kind: PartialEq>(run: &[(u64, Kind)]) -> Option<(u32, usize)> {
 }
 
 impl Iterations {
+    /// When the last one was seen to begin, in nanoseconds.
+    pub fn last_ns(&self) -> Option<u64> {
+        self.marks.last().map(|(at, _)| *at)
+    }
+
     /// How many are over at a moment, in nanoseconds; between two that were seen as if all took equally long.
     pub fn over_at(&self, ns: u64) -> f64 {
         let at = self.marks.partition_point(|(known, _)| *known <= ns);

@@ -204,3 +204,44 @@ fn the_last_stretch_has_the_last_iteration_too() {
     assert_eq!(found.said[0], "60 iterations, marked by MPI_Pcontrol");
     assert!(found.said.last().unwrap().contains(" to 60)"), "{:?}", found.said);
 }
+
+#[test]
+fn programs_one_after_the_other_are_judged_each_by_its_own_ranks_and_iterations() {
+    let mut course = Timeline::default();
+    let program = |course: &mut Timeline, world: &str, begin: f64, useful: [f64; 2]| {
+        for look in 1..=60 {
+            let wall_s = 0.05 * f64::from(look);
+            for (rank, useful) in (0u32..).zip(useful) {
+                course.add(&Reading {
+                    world: world.to_owned(),
+                    rank: Some(rank),
+                    pid: world.len() as u32,
+                    until_ns: 5 * S + ((begin + wall_s) * 1e9) as u64,
+                    wall_s,
+                    time_s: wall_s,
+                    mpi_s: wall_s * (1.0 - useful),
+                    ..Reading::default()
+                });
+            }
+        }
+    };
+    program(&mut course, "a", 0.0, [0.8, 0.8]);
+    for mark in 0..30 {
+        let marked = Some((5 * S + mark * 100_000_000, mark + 1));
+        course.repeat(&Reading { rank: Some(0), marked, ..Reading::default() }, &[]);
+    }
+    program(&mut course, "bb", 3.0, [0.8, 0.8]);
+    program(&mut course, "ccc", 6.0, [0.8, 0.4]);
+    let found = course.windows(|world, _, _| world.len() - 1).unwrap();
+    let said: Vec<&str> = found.said.iter().map(String::as_str).collect();
+    let expected = [
+        "30 iterations, marked by MPI_Pcontrol",
+        "the first 30 windows (until 3.00 s, iterations 1 to 30, ranks [0-1] only) are balanced: load balance 100 %, parallel efficiency 80 %",
+        "then, for 30 windows (from 3.00 s to 6.00 s, ranks 1.[0-1] only), the ranks are balanced: load balance 100 %, parallel efficiency 80 %",
+        "then, for 30 windows (from 6.00 s to 9.00 s, ranks 2.[0-1] only), rank 2.0 falls behind: it works 1.3 times the mean; load balance 75 %, parallel efficiency 60 %",
+    ];
+    assert_eq!(said, expected);
+    let counted: Vec<bool> = found.rows.iter().map(|row| row.iterations_over.is_some()).collect();
+    let first = counted.iter().filter(|counted| **counted).count();
+    assert!(counted.iter().take(first).all(|counted| *counted) && (1..=6).contains(&first), "{counted:?}");
+}

@@ -1,8 +1,8 @@
 //! What the windows say, in sentences.
 
-use super::{Iterations, Part, Windows, longest};
+use super::{Iterations, Part, Window, Windows};
 use crate::base::quantity::duration;
-use crate::performance::report::Efficiencies;
+use crate::jobs::worlds::Members;
 use std::ops::Range;
 
 /// How many iterations are over at the beginning of a window.
@@ -11,27 +11,84 @@ type Over<'a> = dyn Fn(usize) -> Option<f64> + 'a;
 /// Ranks that work alike but for a twentieth are balanced.
 const BALANCED: f64 = 0.95;
 
-/// A sentence for each stretch in which the ranks worked alike, or differed in the same way.
-pub fn said(windows: &Windows, all: &[Vec<Part>], segments: &[Range<usize>], over: &Over<'_>) -> Vec<String> {
-    let mut joined: Vec<(Range<usize>, Option<usize>)> = Vec::new();
+/// A sentence for each stretch in which the same ranks were there and worked alike, or differed in the same way. `who` has the world and
+/// the rank of each.
+pub fn said(
+    windows: &Windows,
+    all: &[Vec<Part>],
+    segments: &[Range<usize>],
+    (over, who): (&Over<'_>, &[(usize, Option<u32>)]),
+) -> Vec<String> {
+    let mut joined: Vec<(Range<usize>, Stretch)> = Vec::new();
     for range in segments {
-        let behind = behind(all, range);
+        let Some(now) = Stretch::of(all, range) else { continue };
         match joined.last_mut() {
-            Some((last, known)) if *known == behind => last.end = range.end,
-            _ => joined.push((range.clone(), behind)),
+            Some((last, known)) if last.end == range.start && known.is_like(&now) => {
+                last.end = range.end;
+                *known = Stretch::of(all, last).unwrap_or(now);
+            }
+            _ => joined.push((range.clone(), now)),
         }
     }
     let one = joined.len() == 1;
     let iterations = windows.iterations.iter().map(Iterations::sentence);
-    let alike = joined.iter().filter_map(|(range, _)| sentence(windows, all, (range, one), over));
+    let alike = joined.iter().filter_map(|(range, stretch)| {
+        let steps = steps(range, windows, over);
+        sentence(windows, (range, one), stretch, &format!("{steps}{}", stretch.named(who)))
+    });
     iterations.chain(alike).collect()
+}
+
+/// What the ranks did in windows that follow each other.
+struct Stretch {
+    /// Those that were there for half of it at least.
+    there: Vec<usize>,
+    /// How well they worked together.
+    found: Window,
+}
+
+impl Stretch {
+    fn of(all: &[Vec<Part>], range: &Range<usize>) -> Option<Self> {
+        let part = all.get(range.clone())?;
+        let of = |rank: usize| {
+            let parts = part.iter().filter_map(|parts| parts.get(rank));
+            parts.fold(Part::default(), |sum, part| sum.and(*part, 1.0))
+        };
+        let mut sums: Vec<Part> = (0..part.first()?.len()).map(of).collect();
+        let longest = sums.iter().map(|part| part.wall).fold(0.0, f64::max);
+        // Whoever came or went in between would be taken for one that works less.
+        for sum in sums.iter_mut().filter(|sum| sum.wall < longest / 2.0) {
+            *sum = Part::default();
+        }
+        let there = (0..sums.len()).filter(|at| sums.get(*at).is_some_and(|sum| sum.wall > 0.0)).collect();
+        let found = Window::of(0.0, &sums, false);
+        found.load_balance.is_some().then_some(Self { there, found })
+    }
+
+    /// Who works longest; nobody where they are balanced.
+    fn behind(&self) -> Option<usize> {
+        self.found.slowest.filter(|_| self.found.load_balance < Some(BALANCED))
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.there == other.there && self.behind() == other.behind()
+    }
+
+    /// `, ranks 1.[0-1] only`, where others were there at other times.
+    fn named(&self, who: &[(usize, Option<u32>)]) -> String {
+        if self.there.len() == who.len() {
+            return String::new();
+        }
+        let members: Members = self.there.iter().filter_map(|at| who.get(*at).copied()).collect();
+        format!(", {} only", members.named())
+    }
 }
 
 /// `, iterations 21 to 60`; nothing of less than one.
 fn steps(range: &Range<usize>, windows: &Windows, over: &Over<'_>) -> String {
-    // The last one that was begun is not over for who counts what was seen, and the run is.
-    let last = windows.iterations.as_ref().filter(|_| range.end >= windows.list.len());
-    let until = last.map(|all| all.count as f64).or_else(|| over(range.end));
+    // The last one that was begun is not over for who counts what was seen, and the run is, or the program whose iterations these are.
+    let goes_on = over(range.end).filter(|_| range.end < windows.list.len());
+    let until = goes_on.or_else(|| windows.iterations.as_ref().map(|all| all.count as f64));
     match (over(range.start), until) {
         (Some(from), Some(until)) if until.round() > from.round() => {
             format!(", iterations {:.0} to {:.0}", from.round() + 1.0, until.round())
@@ -40,46 +97,23 @@ fn steps(range: &Range<usize>, windows: &Windows, over: &Over<'_>) -> String {
     }
 }
 
-/// Who works longest; nobody where they are balanced.
-fn behind(all: &[Vec<Part>], range: &Range<usize>) -> Option<usize> {
-    let (sums, found) = summed(all, range)?;
-    longest(&sums).filter(|_| found.load_balance < BALANCED)
-}
-
-/// What each rank did in a stretch, and how well that went.
-fn summed(all: &[Vec<Part>], range: &Range<usize>) -> Option<(Vec<Part>, Efficiencies)> {
-    let part = all.get(range.clone())?;
-    let of = |rank: usize| {
-        let parts = part.iter().filter_map(|parts| parts.get(rank));
-        parts.fold(Part::default(), |sum, part| sum.and(*part, 1.0))
-    };
-    let sums: Vec<Part> = (0..part.first()?.len()).map(of).collect();
-    let useful: Vec<f64> = sums.iter().map(|part| part.useful_s()).collect();
-    let found = Efficiencies::of(&useful, sums.iter().map(|part| part.wall).fold(0.0, f64::max))?;
-    Some((sums, found))
-}
-
 fn sentence(
     windows: &Windows,
-    all: &[Vec<Part>],
     (range, one): (&Range<usize>, bool),
-    over: &Over<'_>,
+    stretch: &Stretch,
+    more: &str,
 ) -> Option<String> {
-    let steps = steps(range, windows, over);
-    let (sums, found) = summed(all, range)?;
-    let useful: Vec<f64> = sums.iter().map(|part| part.useful_s()).collect();
-    let who = longest(&sums)?;
-    let mean = useful.iter().sum::<f64>() / useful.len() as f64;
-    let (load, all_of_it) = (found.load_balance, 100.0 * found.parallel);
+    let found = &stretch.found;
+    let (who, load, over) = (found.slowest?, found.load_balance?, found.over_mean?);
+    let all_of_it = 100.0 * found.parallel_efficiency?;
     let balance = format!("load balance {:.0} %, parallel efficiency {all_of_it:.0} %", 100.0 * load);
-    let over = useful.get(who)? / mean;
     let (from, until) = (range.start as f64 * windows.seconds, range.end as f64 * windows.seconds);
     let (from, until) = (duration(from), duration(until));
     let count = range.len();
     let when = match (range.start, one) {
         (_, true) => "the whole run is alike".to_owned(),
-        (0, _) => format!("the first {count} windows (until {until}{steps})"),
-        (_, _) => format!("then, for {count} windows (from {from} to {until}{steps})"),
+        (0, _) => format!("the first {count} windows (until {until}{more})"),
+        (_, _) => format!("then, for {count} windows (from {from} to {until}{more})"),
     };
     let name = windows.ranks.get(who)?;
     Some(match (load >= BALANCED, one, range.start) {
