@@ -5,8 +5,9 @@
 //! its run has [`LEAST`] polls and one of them each [`SPACING_NS`] on average: it waits, whether it happens to be inside
 //! of the function at this moment or not. A program that asks now and then while it computes is not polling.
 //!
-//! Time between two polls of a run that are nearer to each other than [`SPACING_NS`] is polling time. It lies outside of
-//! calls, so it is no MPI time; it is no useful computing either.
+//! Time between two polls of a run that are nearer to each other than [`SPACING_NS`] is polling time, and so is time between them in
+//! which the thread did not run since another one had its processor. It lies outside of calls, so it is no MPI time; it is no useful
+//! computing either.
 
 use crate::layout::ThreadHead;
 use std::sync::atomic::{Ordering, fence};
@@ -99,17 +100,28 @@ impl Polling {
     }
 
     /// The run after one more poll, which began and returned at these times and is the thread's call number `number`
-    /// (counted from 1).
+    /// (counted from 1). `stood` is asked whether the thread did not run between them.
     #[inline(always)]
-    pub fn after(self, (began, returned): (u64, u64), number: u64, spacing: u64) -> Self {
-        let number = number as u32;
-        let (latest, polled) = (returned, number);
-        if self.polls == 0 || number != self.polled.wrapping_add(1) {
+    pub fn after(
+        self,
+        (began, returned): (u64, u64),
+        number: u64,
+        spacing: u64,
+        stood: impl FnOnce() -> bool,
+    ) -> Self {
+        let (latest, polled) = (returned, number as u32);
+        if !self.goes_on_with(number) {
             return Self { since: began, polls: 1, latest, polled, ..self };
         }
         let gap = began.saturating_sub(self.latest);
-        let ticks = self.ticks.saturating_add(if gap <= spacing { gap } else { 0 });
+        let ticks = self.ticks.saturating_add(if gap <= spacing || stood() { gap } else { 0 });
         Self { ticks, polls: self.polls.saturating_add(1), latest, polled, ..self }
+    }
+
+    /// Whether a poll that is the thread's call number `number` is one more of this run.
+    #[inline(always)]
+    pub fn goes_on_with(&self, number: u64) -> bool {
+        self.polls != 0 && number as u32 == self.polled.wrapping_add(1)
     }
 
     /// How long the run took, if it was a loop.
@@ -155,7 +167,7 @@ mod tests {
     fn asking(polls: u64, step: u64) -> Polling {
         let mut polling = Polling { function: Some(7), ..Polling::default() };
         for n in 1..=polls {
-            polling = polling.after((n * step, n * step + 2), n, SPACING);
+            polling = polling.after((n * step, n * step + 2), n, SPACING, || false);
         }
         Polling { completed: polls as u32, ..polling }
     }
@@ -194,6 +206,12 @@ mod tests {
     }
 
     #[test]
+    fn time_without_a_processor_is_polling_time_however_long() {
+        let gap = |stood| asking(20, 10).after((10_202, 10_204), 21, SPACING, || stood);
+        assert_eq!((gap(true).ticks, gap(false).ticks), (19 * 8 + 10_000, 19 * 8));
+    }
+
+    #[test]
     fn a_loop_that_pauses_is_known_after_a_few_questions() {
         assert_eq!(asking(u64::from(LEAST_SLOW), 100_000).asking_since(is_poll), Some(100_000));
         assert_eq!(asking(u64::from(LEAST_SLOW) - 1, 100_000).asking_since(is_poll), None);
@@ -210,7 +228,7 @@ mod tests {
     fn another_call_ends_the_loop() {
         let polling = asking(20, 10);
         assert_eq!(Polling { completed: 23, ..polling }.began(is_poll, 215, SPACING), None);
-        let next = polling.after((220, 222), 22, SPACING);
+        let next = polling.after((220, 222), 22, SPACING, || true);
         assert_eq!((next.polls, next.since, next.ticks), (1, 220, polling.ticks));
     }
 }

@@ -7,6 +7,7 @@ use crate::record::call_path::memo::Memo;
 use crate::record::sites::index::Index;
 use crate::record::size_cache::SizeCache;
 use crate::record::tracer::Tracer;
+use crate::record::traffic::ran::Ran;
 use crate::record::traffic::scratch_memory::Stack;
 use mpi_abi::{FunctionId, f};
 use std::cell::{Cell, OnceCell};
@@ -40,6 +41,8 @@ pub struct Local {
     pub(super) before: Cell<u64>,
     /// Bytes that the last call of `MPI_Start` or `MPI_Startall` moved and that count for other functions: see [`moved_for_others`].
     for_others: Cell<u64>,
+    /// See [`crate::record::traffic::preempted`].
+    pub ran: Cell<Ran>,
 }
 
 impl Local {
@@ -62,6 +65,7 @@ impl Local {
             (&raw mut (*local).index).write(AtomicU64::default());
             (&raw mut (*local).before).write(Cell::default());
             (&raw mut (*local).for_others).write(Cell::default());
+            (&raw mut (*local).ran).write(Cell::default());
             place.assume_init()
         }
     }

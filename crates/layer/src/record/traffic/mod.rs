@@ -12,7 +12,7 @@
 //! | [`faults`] | what calls were seen to do wrong |
 //! | [`orphans`] | receives that the program freed while they were active: when they have ended |
 //! | [`probed`] | calls of probes whose message is not received yet |
-//! | [`polling`] | loops over functions that ask and do not wait |
+//! | [`polling`], [`preempted`], [`ran`] | loops over functions that ask and do not wait; when these did not run |
 //! | [`status`], [`scratch`] | reading statuses; what a thread keeps between before and after a call |
 //! | [`state`] | what all share, and its lock |
 //!
@@ -44,8 +44,10 @@ pub mod nonblocking;
 pub mod orphans;
 pub mod peers;
 pub mod polling;
+pub mod preempted;
 pub mod probed;
 pub mod probes;
+pub mod ran;
 pub mod recent;
 pub mod requests;
 pub mod scratch;

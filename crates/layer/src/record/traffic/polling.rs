@@ -1,5 +1,6 @@
 //! Loops over functions that ask and do not wait: see [`mpiscope_image::derive::polling`].
 
+use super::preempted;
 use crate::base::speed;
 use crate::interpose::frame::Call;
 use crate::record::fortran_call_site;
@@ -77,7 +78,12 @@ fn again(thread: &Thread, began: u64, returned: u64) -> bool {
     }
     let number = thread.call.completed.get().wrapping_add(1);
     let before = Polling::of_own(thread);
-    let run = before.after((began, returned), number, spacing);
+    let run = before.after((began, returned), number, spacing, || preempted::between(&before, spacing));
+    if run.polls == preempted::FIRST
+        || run.polls > preempted::FIRST && returned.saturating_sub(before.latest) > spacing
+    {
+        preempted::look();
+    }
     let (first, asked) = (run.polls == 1, thread.call.asks_for(thread.waited[0].get()));
     let last = thread.asked.get();
     if first && before.polls >= polling::LEAST_SLOW {
