@@ -474,7 +474,7 @@ pub struct Counter {
     /// Ticks spent in them.
     pub ticks: W64,
     /// Bytes that this process moved by them, sent or received: a message that a request gets counts for what made the request,
-    /// or for `MPI_Start`; what a persistent collective moves, for what initialised it. Of a function that fetches, both ways.
+    /// or started it if it is persistent; what a persistent collective moves, for what initialised it. Of a function that fetches, both ways.
     /// [`Moved`](crate::derive::Moved) says which way they went.
     pub bytes: W64,
 }
@@ -536,6 +536,8 @@ pub struct Thread {
     /// The address of the program behind a poll of the present run that has asked for the same as its latest, where the function
     /// may have been called by a binding; zero in images from before.
     pub polled_from: W64,
+    /// Of [`crate::derive::Polling`]: ticks between polls of the present run that are no polling time, plus one; zero in images from before.
+    pub polling_paused: W64,
 }
 
 impl std::ops::Deref for Thread {
@@ -574,6 +576,7 @@ const _: () = {
     assert!(offset_of!(Thread, interpreter) == 192 + 32 * MAX_FUNCTIONS + 8 * WAITED);
     assert!(offset_of!(Thread, estimated) == 208 + 32 * MAX_FUNCTIONS + 8 * WAITED);
     assert!(offset_of!(Thread, longest_run) == 208 + 40 * MAX_FUNCTIONS + 8 * WAITED);
+    assert!(offset_of!(Thread, polling_paused) == 232 + 40 * MAX_FUNCTIONS + 8 * WAITED);
     assert!(offset_of!(Process, world) == 88);
     assert!(size_of::<Module>() == 48);
     assert!(size_of::<Note>() == 256);

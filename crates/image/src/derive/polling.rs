@@ -2,14 +2,15 @@
 //!
 //! A *poll* is such a call that found nothing. Polls of a thread that follow each other, with no other call between them,
 //! are a *run*; the layer keeps for each thread how long the present run is and when it began. A thread is *polling* while
-//! its run has [`LEAST`] polls and one of them each [`SPACING_NS`] on average: it waits, whether it happens to be inside
-//! of the function at this moment or not. A program that asks now and then while it computes is not polling.
+//! its run has [`LEAST`] polls and does not compute for longer than [`SPACING_NS`] between two of them on average: it waits, whether it
+//! happens to be inside of the function at this moment or not, and however long a call takes. A program that asks now and then while it
+//! computes is not polling.
 //!
 //! Time between two polls of a run that are nearer to each other than [`SPACING_NS`] is polling time, and so is time between them in
 //! which the thread did not run since another one had its processor. It lies outside of calls, so it is no MPI time; it is no useful
 //! computing either.
 
-use crate::layout::ThreadHead;
+use crate::layout::{Thread, ThreadHead};
 use std::sync::atomic::{Ordering, fence};
 
 /// Polls that make a loop.
@@ -55,6 +56,10 @@ pub struct Polling {
     pub completed: u32,
     /// The function that it is in, or was in last.
     pub function: Option<u32>,
+    /// Whether it is in it.
+    pub inside: bool,
+    /// Ticks between polls of the present run that are not in `ticks`; none in images from before.
+    pub paused: Option<u64>,
 }
 
 /// By so many calls may two numbers differ that were read one after the other.
@@ -63,8 +68,12 @@ const TORN: u32 = 2;
 const TRIES: u32 = 100;
 
 impl Polling {
-    /// Of a record, or a copy of one.
-    pub fn of(thread: &ThreadHead) -> Self {
+    /// Of a record, or a copy of one; `paused` is [`Thread::polling_paused`](crate::layout::Thread::polling_paused).
+    pub fn of(thread: &ThreadHead, paused: u64) -> Self {
+        Self { paused: paused.checked_sub(1), ..Self::of_head(thread) }
+    }
+
+    fn of_head(thread: &ThreadHead) -> Self {
         for _ in 0..TRIES {
             let before = thread.call.seq.get();
             fence(Ordering::Acquire);
@@ -80,7 +89,12 @@ impl Polling {
 
     /// What the thread itself has to know of its run, which nobody else writes.
     #[inline(always)]
-    pub fn of_own(thread: &ThreadHead) -> Self {
+    pub fn of_own(thread: &Thread) -> Self {
+        Self { paused: thread.polling_paused.get().checked_sub(1), ..Self::of_run(thread) }
+    }
+
+    #[inline(always)]
+    fn of_run(thread: &ThreadHead) -> Self {
         Self {
             ticks: thread.polling_ticks.get(),
             since: thread.polling_since.get(),
@@ -95,7 +109,8 @@ impl Polling {
         Self {
             completed: thread.call.completed.get() as u32,
             function: thread.call.open().or(thread.call.ended()),
-            ..Self::of_own(thread)
+            inside: thread.call.open().is_some(),
+            ..Self::of_run(thread)
         }
     }
 
@@ -111,11 +126,13 @@ impl Polling {
     ) -> Self {
         let (latest, polled) = (returned, number as u32);
         if !self.goes_on_with(number) {
-            return Self { since: began, polls: 1, latest, polled, ..self };
+            return Self { since: began, polls: 1, latest, polled, paused: Some(0), ..self };
         }
         let gap = began.saturating_sub(self.latest);
-        let ticks = self.ticks.saturating_add(if gap <= spacing || stood() { gap } else { 0 });
-        Self { ticks, polls: self.polls.saturating_add(1), latest, polled, ..self }
+        let (polling, paused) = if gap <= spacing || stood() { (gap, 0) } else { (0, gap) };
+        let (ticks, polls) = (self.ticks.saturating_add(polling), self.polls.saturating_add(1));
+        let paused = self.paused.map(|before| before.saturating_add(paused));
+        Self { ticks, polls, latest, polled, paused, ..self }
     }
 
     /// Whether a poll that is the thread's call number `number` is one more of this run.
@@ -133,8 +150,14 @@ impl Polling {
     /// When the loop began that the thread is in at `now`, if it is in one. `polls` says which functions poll, `spacing` is
     /// [`SPACING_NS`] in ticks.
     pub fn began(&self, polls: impl Fn(u32) -> bool, now: u64, spacing: u64) -> Option<u64> {
-        let run = now.saturating_sub(self.since) / u64::from(self.polls.max(1));
-        (self.is_run(polls, LEAST) && run <= spacing).then_some(self.since)
+        let each = self.pauses(now) / u64::from(self.polls.max(1));
+        (self.is_run(polls, LEAST) && each <= spacing).then_some(self.since)
+    }
+
+    /// For how long it may have computed since the run began; for how long this lasts, where that is not known.
+    fn pauses(&self, now: u64) -> u64 {
+        let silence = if self.inside { 0 } else { now.saturating_sub(self.latest) };
+        self.paused.map_or(now.saturating_sub(self.since), |paused| paused.saturating_add(silence))
     }
 
     /// When the loop began that the thread is in, however seldom it asks.
@@ -203,6 +226,19 @@ mod tests {
         assert_eq!(polling.began(is_poll, 20_003, SPACING), None);
         assert_eq!(polling.ticks, 0);
         assert_eq!(asking(u64::from(LEAST) - 1, 10).began(is_poll, 160, SPACING), None);
+    }
+
+    #[test]
+    fn a_thread_whose_calls_take_long_is_polling_too() {
+        let mut polling = Polling { function: Some(7), ..Polling::default() };
+        for n in 1..=20 {
+            polling = polling.after((n * 10_000, n * 10_000 + 9990), n, SPACING, || false);
+        }
+        let polling = Polling { completed: 20, ..polling };
+        assert_eq!(polling.began(is_poll, 210_000, SPACING), Some(10_000));
+        assert_eq!(Polling { inside: true, ..polling }.began(is_poll, 900_000, SPACING), Some(10_000));
+        assert_eq!(polling.began(is_poll, 900_000, SPACING), None, "it computes since");
+        assert_eq!(Polling { paused: None, ..polling }.began(is_poll, 210_000, SPACING), None, "not known");
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl<'a> ThreadView<'a> {
             mpi_ticks: thread.mpi_ticks.get(),
             attached: thread.attached.get(),
             lived: thread.lived.get(),
-            polling: Polling::of(thread),
+            polling: Polling::of(thread, thread.polling_paused.get()),
             call,
         }
     }

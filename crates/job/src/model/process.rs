@@ -429,7 +429,7 @@ pub(crate) fn threads<S: Source>(image: &Image<S>) -> Result<Vec<ThreadFacts>, E
     for index in 0..table.len().min(MOST_RECORDS) {
         let Ok(thread) = image.get::<Thread>(&table, index) else { continue };
         let Snapshot { value: head, torn, .. } = image.thread(&table, index)?;
-        let polling = Polling::of(&head);
+        let polling = Polling::of(&head, thread.value.polling_paused.get());
         let (since, return_address) = (head.call.since.get(), head.call.return_address.get());
         let calls = head.call.completed.get();
         let (open, ended) = (head.call.open().is_some(), head.call.ended().is_some());

@@ -102,6 +102,7 @@ fn again(thread: &Thread, began: u64, returned: u64) -> bool {
     thread.polling_ticks.set(run.ticks);
     thread.polling_since.set(run.since);
     thread.polling_latest.set(run.latest);
+    thread.polling_paused.set(run.paused.map_or(0, |paused| paused.saturating_add(1)));
     thread.polls.set(run.polls);
     thread.polled.set(run.polled);
     other
