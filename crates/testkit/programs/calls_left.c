@@ -50,6 +50,28 @@ static void add(void *in, void *inout, int *length, MPI_Datatype *type)
     exchange();
 }
 
+/* Is left in a call of its own. */
+static void stay(void *in, void *inout, int *length, MPI_Datatype *type)
+{
+    (void) in, (void) inout, (void) length, (void) type;
+    receive(1);
+}
+
+static void escape(void *in, void *inout, int *length, MPI_Datatype *type)
+{
+    (void) in, (void) inout, (void) length, (void) type;
+    siglongjmp(back, 1);
+}
+
+/* Leaves the call in which the library calls a user function. */
+static void leave_by(MPI_Op op)
+{
+    int mine = 1, all;
+    expect_count("MPI_Allreduce");
+    if (!sigsetjmp(back, 1))
+        MPI_Allreduce(&mine, &all, 1, MPI_INT, op, MPI_COMM_WORLD);
+}
+
 static void *thread(void *nothing)
 {
     sigset_t alarm;
@@ -77,6 +99,16 @@ int main(int argc, char **argv)
     exchange();
     CALL(MPI_Op_create, add, 1, &op);
     CALL(MPI_Allreduce, &mine, &all, 1, MPI_INT, op, MPI_COMM_WORLD);
+    CALL(MPI_Op_free, &op);
+    CALL(MPI_Op_create, escape, 1, &op);
+    leave_by(op);
+    exchange();
+    leave_by(op);
+    CALL(MPI_Comm_rank, MPI_COMM_WORLD, &level);
+    CALL(MPI_Op_free, &op);
+    CALL(MPI_Op_create, stay, 1, &op);
+    leave_by(op);
+    exchange();
     CALL(MPI_Op_free, &op);
     sigemptyset(&alarm);
     sigaddset(&alarm, SIGALRM);

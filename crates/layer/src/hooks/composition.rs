@@ -17,6 +17,7 @@ static UPCALLS: Upcalls = Upcalls {
     has_bindings: call_path::exist,
     caller: call_path::of,
     left: left::left,
+    callback_left: left::callback_left,
     forked: traffic::state::reconsider,
     pcontrol: lifecycle::pcontrol,
 };

@@ -12,7 +12,7 @@ pub use word::{Word, handle_word};
 use crate::base::{clock, settings};
 use crate::interpose::tls::Tls;
 use crate::interpose::upcalls::upcalls;
-use interrupted::{interrupted, resume};
+use interrupted::{interrupted, is_callback_left, resume};
 use look_up::usual_thread;
 use mpi_abi::{Abi, Flags, FunctionId};
 use mpiscope_image::layout::{Call as Current, Recording, Thread};
@@ -426,10 +426,10 @@ extern "C" fn open_unusual() -> Opened {
     let tls = Tls::get();
     // SAFETY: as in `usual_thread`.
     let thread = unsafe { tls.thread.get().as_ref() }.unwrap_or_else(|| (upcalls().attach)(tls));
-    let since = if settings::records(Recording::TIMES) { clock::now() } else { 0 };
     if tls.nested.get() != 0 {
         interrupted(tls, thread);
     }
+    let since = if settings::records(Recording::TIMES) { clock::now() } else { 0 };
     Opened { thread, since }
 }
 
@@ -437,9 +437,9 @@ extern "C" fn open_unusual() -> Opened {
 /// other: the one that the callback interrupts stays the one that is seen.
 #[inline(always)]
 pub fn look_up_unusual(tls: &'static Tls) -> &'static Thread {
-    if tls.nested.get() != 0 && tls.stack_pointer.get() > tls.callback_stack.get() {
+    if tls.nested.get() != 0 && is_callback_left(tls) {
         // As in `interrupted`.
-        tls.nested.set(0);
+        (upcalls().callback_left)(tls);
     }
     // SAFETY: as in `usual_thread`.
     unsafe { tls.thread.get().as_ref() }.unwrap_or_else(|| (upcalls().attach)(tls))

@@ -1,6 +1,6 @@
 //! Calls that the program has left: by `longjmp` out of a signal handler, by an exception, or since the thread has ended in them.
-//! Nobody says so. The next call of the thread shows it, because it does not lie below the open one in the stack; until then the thread
-//! is seen in it, and its time is counted till then.
+//! Nobody says so. The next call of the thread shows it, because it does not lie below the open one in the stack, or below the user
+//! callback that the library called in it; until then the thread is seen in it, and its time is counted till then.
 #![allow(unsafe_code)]
 
 use crate::base::clock;
@@ -15,18 +15,39 @@ pub fn left(tls: &'static Tls, stack_pointer: u64) -> bool {
     if is_on_signal_stack() {
         return false;
     }
-    end(tls, stack_pointer);
+    end_from(tls, stack_pointer);
     true
+}
+
+/// A user callback was left in the same way, and with it the call that it was called by. The next call is being made.
+#[cold]
+pub fn callback_left(tls: &'static Tls) {
+    let (from, depth) = (tls.return_address.get(), tls.depth.get());
+    tls.nested.set(0);
+    end(tls);
+    tls.return_address.set(from);
+    tls.depth.set(depth);
 }
 
 /// The thread has ended.
 pub fn ended(tls: &'static Tls) {
     if tls.depth.get() != 0 {
-        end(tls, u64::MAX);
+        end_from(tls, u64::MAX);
+    } else if tls.nested.get() != 0 {
+        callback_left(tls);
     }
 }
 
-fn end(tls: &'static Tls, stack_pointer: u64) {
+/// Whoever notices it is at this place of the stack: perhaps the user callback is left too in which the call was made.
+fn end_from(tls: &'static Tls, stack_pointer: u64) {
+    let inside = tls.nested.get() != 0;
+    end(tls);
+    if inside && stack_pointer > tls.callback_stack.get() {
+        callback_left(tls);
+    }
+}
+
+fn end(tls: &'static Tls) {
     // SAFETY: null, or a record that lives as long as the process.
     let thread = unsafe { tls.thread.get().as_ref() };
     let open = thread.and_then(|thread| Some((thread, FunctionId(u16::try_from(thread.call.open()?).ok()?))));
@@ -39,7 +60,7 @@ fn end(tls: &'static Tls, stack_pointer: u64) {
     tls.return_address.set(thread.call.return_address.get());
     sites::count_rarely(tls, thread, function, since, until, 0);
     observe::left(thread, function, since, until);
-    frame::abandon(tls, thread, function, (since, until), stack_pointer);
+    frame::abandon(tls, thread, function, (since, until));
 }
 
 fn is_on_signal_stack() -> bool {

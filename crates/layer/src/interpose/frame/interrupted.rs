@@ -3,6 +3,7 @@
 
 use super::{close, count};
 use crate::interpose::tls::Tls;
+use crate::interpose::upcalls::upcalls;
 use mpi_abi::FunctionId;
 use mpiscope_image::layout::{Call as Current, Thread};
 
@@ -19,36 +20,29 @@ fn kept(tls: &Tls) -> Option<&Current> {
     unsafe { tls.local.get().as_ref() }?.calls.get(tls.nested.get() as usize)
 }
 
+/// Whether the innermost user callback was left by longjmp or an exception: its frames are gone, we are in the program again.
+pub(super) fn is_callback_left(tls: &Tls) -> bool {
+    tls.stack_pointer.get() > tls.callback_stack.get()
+}
+
 /// Keeps the call below the innermost user callback, if that callback is still open.
 #[cold]
-pub(super) fn interrupted(tls: &Tls, thread: &Thread) {
-    if tls.stack_pointer.get() > tls.callback_stack.get() {
-        // The callback was left by longjmp or an exception: its frames are gone, we are in the program again.
-        tls.nested.set(0);
+pub(super) fn interrupted(tls: &'static Tls, thread: &Thread) {
+    if is_callback_left(tls) {
+        (upcalls().callback_left)(tls);
     } else if let Some(place) = kept(tls) {
         copy(&thread.call, place);
     }
 }
 
-/// Closes the frame of a call that the program has left, so that it never returns. `stack_pointer` is that of whoever notices it. The
-/// calls below it are over too, unless they made the user callback that the program is still in.
-pub fn abandon(
-    tls: &Tls,
-    thread: &Thread,
-    function: FunctionId,
-    (since, until): (u64, u64),
-    stack_pointer: u64,
-) {
+/// Closes the frame of a call that the program has left, so that it never returns. Below one that a user callback made there is the call
+/// that the callback interrupted.
+pub fn abandon(tls: &Tls, thread: &Thread, function: FunctionId, (since, until): (u64, u64)) {
     if tls.nested.get() == 0 {
         return close(tls, thread, function, since, until, 0);
     }
     count(thread, function, since, until, 0);
-    if stack_pointer <= tls.callback_stack.get() {
-        resume(tls, thread);
-    } else {
-        tls.nested.set(0);
-        thread.call.seq.write(|| thread.call.end(u32::from(function.0)));
-    }
+    resume(tls, thread);
     tls.depth.set(0);
 }
 
