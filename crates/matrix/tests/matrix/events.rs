@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
@@ -36,6 +36,12 @@ pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
     add("every_message_is_rebuilt_with_both_ends_from_events_alone".to_owned(), Box::new(message_pairs));
     add("live_histogram_counts_what_was_received_by_size".to_owned(), Box::new(live_histogram));
     add("late_sender_finds_who_was_late_and_for_how_long".to_owned(), Box::new(late_sender));
+    if library.fortran.is_some() {
+        add(
+            "calls_of_a_fortran_program_are_made_by_it_and_not_by_a_binding".to_owned(),
+            Box::new(fortran_callers),
+        );
+    }
     for (how, ranks) in [("spawn", 1), ("port", 2), ("join", 2)] {
         let name = format!("processes_that_meet_by_{how}_are_events");
         if library.family == Family::Mpich && !library.has(4, 1) {
@@ -57,6 +63,23 @@ fn meet(library: &Library, how: &str, ranks: usize) -> Result<()> {
     // MPICH's and Intel's defaults for one host cannot.
     command.env("I_MPI_FABRICS", "shm:ofi").env("MPIR_CVAR_CH4_NETMOD", "ofi").env("FI_PROVIDER", "tcp");
     passes(&mut command)
+}
+
+fn fortran_callers(library: &Library) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let (programs, binary) = (paths::programs(), dir.path().join("fortran_mpif"));
+    let sources = [programs.join("fortran_mpif.f90"), programs.join("mpi_t/fortran_callers.c")];
+    let include = format!("-I{}", paths::workspace().join("include").display());
+    // In the program itself: with a library that calls MPI, calls are followed up the stack.
+    library.fc_with(&sources.each_ref().map(PathBuf::as_path), &binary, &[&include])?;
+    let mut command = library.launch(2);
+    command.arg("env").arg(format!("LD_PRELOAD={}", layer()?.display())).arg(&binary);
+    let outcome = run::bounded(&mut command, LIMIT)?;
+    ensure!(outcome.success(), "{}", outcome.describe());
+    let said: Vec<&str> = outcome.stderr.lines().filter(|line| line.contains("events of calls")).collect();
+    let well = said.len() == 2 && said.iter().all(|line| line.ends_with(" 0 from elsewhere"));
+    ensure!(well, "{said:?}: {}", outcome.describe());
+    Ok(())
 }
 
 /// An example tool under a program of the testkit.

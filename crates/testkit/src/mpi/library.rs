@@ -108,11 +108,19 @@ impl Library {
     /// # Errors
     /// When there is no Fortran binding, or the compiler fails, with what it wrote.
     pub fn fc(&self, source: &Path, out: &Path) -> Result<()> {
+        self.fc_with(&[source], out, &[])
+    }
+
+    /// The same with further sources, which may be of C, and options.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn fc_with(&self, sources: &[&Path], out: &Path, options: &[&str]) -> Result<()> {
         let fortran =
             self.fortran.as_ref().with_context(|| format!("{} has no Fortran binding here", self.name))?;
         let modules = out.parent().unwrap_or(Path::new("."));
         let mut command = Command::new(&fortran.compiler);
-        command.args(["-O1", "-g", "-J"]).arg(modules).arg(source).arg("-o").arg(out);
+        command.args(["-O1", "-g", "-J"]).arg(modules).args(options).args(sources).arg("-o").arg(out);
         compile(&mut command)
     }
 
