@@ -2094,7 +2094,7 @@ class ReportCollectives(Record):
     #: Collectives entered on it by the member that entered most.
     entered: int
     #: What came of which function, most time first, then most calls. Calls at a place that uses so many
-    #: communicators that they are not told apart are missing here and in ``bytes``.
+    #: communicators that they are not told apart are missing here and in ``bytes``, and so are those that free it.
     functions: Rows[ReportOfFunction]
     #: The same on all its ranks.
     identity: str

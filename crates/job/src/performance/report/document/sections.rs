@@ -82,7 +82,7 @@ pub struct Collectives {
     /// Bytes of all of them, on all members: each rank's part, as of call sites.
     pub bytes: u64,
     /// What came of which function, most time first, then most calls. Calls at a place that uses so many communicators that they are not told
-    /// apart are missing here and in `bytes`.
+    /// apart are missing here and in `bytes`, and so are those that free it.
     pub functions: Vec<OfFunction>,
     /// The last ones that are still known, each kind once, most frequent first.
     pub last: Vec<Recent>,

@@ -1,14 +1,13 @@
 //! Collectives by communicator: how many each member entered, and what the last ones were.
 
 use super::part::Part;
-use crate::base::waiting_functions::is_collective_that_waits;
 use crate::jobs::worlds::{Members, Worlds};
 use crate::model::objects::Kind;
 use crate::observation::{Collective, Communicator, Observation};
 use crate::performance::report::both_times;
 use crate::performance::report::document::{Collectives, OfFunction, Recent};
 use crate::performance::sites::Totals;
-use mpi_abi::{Class, FunctionId};
+use mpi_abi::{Flags, FunctionId};
 use std::collections::BTreeMap;
 
 /// By communicator, most collectives first.
@@ -56,8 +55,7 @@ fn used<'a>(part: &'a Part<'_>) -> impl Iterator<Item = (u64, &'a str, &'a Total
 }
 
 fn is_collective(function: &str) -> bool {
-    let class = FunctionId::from_name(function).map(|function| function.properties().class);
-    class == Some(Class::COLLECTIVE) || is_collective_that_waits(function)
+    FunctionId::from_name(function).is_some_and(|function| function.properties().flags.has(Flags::COLLECTIVE))
 }
 
 impl OfFunction {
