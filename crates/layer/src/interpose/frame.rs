@@ -437,10 +437,8 @@ extern "C" fn open_unusual() -> Opened {
 /// other: the one that the callback interrupts stays the one that is seen.
 #[inline(always)]
 pub fn look_up_unusual(tls: &'static Tls) -> &'static Thread {
-    if tls.nested.get() != 0 && is_callback_left(tls) {
-        // As in `interrupted`.
-        (upcalls().callback_left)(tls);
-    }
+    // As in `interrupted`.
+    let _ = tls.nested.get() != 0 && is_callback_left(tls);
     // SAFETY: as in `usual_thread`.
     unsafe { tls.thread.get().as_ref() }.unwrap_or_else(|| (upcalls().attach)(tls))
 }

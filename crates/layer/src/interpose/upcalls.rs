@@ -23,8 +23,8 @@ pub struct Upcalls {
     pub caller: fn(&Tls, u64, u64) -> u64,
     /// Ends the open call, of which the gate sees that the program may have left it; gets the stack pointer. False if it goes on.
     pub left: fn(&'static Tls, u64) -> bool,
-    /// Ends the call that called a user callback which the program has left, while another call is made.
-    pub callback_left: fn(&'static Tls),
+    /// Ends the call that called a user callback which the program may have left, while another call is made. False if it goes on.
+    pub callback_left: fn(&'static Tls) -> bool,
     /// The process is a forked child, for which nothing is recorded.
     pub forked: fn(),
     /// The program called `MPI_Pcontrol`: return address and stack pointer are in the thread's block.

@@ -6,22 +6,32 @@
 use crate::base::clock;
 use crate::interpose::frame;
 use crate::interpose::tls::Tls;
+use crate::record::stack_frames::bounds;
 use crate::record::{observe, sites, traffic};
 use mpi_abi::FunctionId;
 
-/// The open call is over if the thread is at this place of the stack, and not on the stack of a signal handler. Says whether it is.
+/// The open call is over if the thread is at this place of the stack. Says whether it is.
 #[cold]
 pub fn left(tls: &'static Tls, stack_pointer: u64) -> bool {
-    if is_on_signal_stack() {
-        return false;
+    let comparable = are_on_one_stack(tls, [stack_pointer, tls.stack_pointer.get()]);
+    if comparable {
+        end_from(tls, stack_pointer);
     }
-    end_from(tls, stack_pointer);
-    true
+    comparable
 }
 
-/// A user callback was left in the same way, and with it the call that it was called by. The next call is being made.
+/// The next call is being made, and does not lie below the user callback that is open: whether that was left in the same way, and with it
+/// the call that it was called by.
 #[cold]
-pub fn callback_left(tls: &'static Tls) {
+pub fn callback_left(tls: &'static Tls) -> bool {
+    let comparable = are_on_one_stack(tls, [tls.stack_pointer.get(), tls.callback_stack.get()]);
+    if comparable {
+        end_callback(tls);
+    }
+    comparable
+}
+
+fn end_callback(tls: &'static Tls) {
     let (from, depth) = (tls.return_address.get(), tls.depth.get());
     tls.nested.set(0);
     end(tls);
@@ -34,7 +44,7 @@ pub fn ended(tls: &'static Tls) {
     if tls.depth.get() != 0 {
         end_from(tls, u64::MAX);
     } else if tls.nested.get() != 0 {
-        callback_left(tls);
+        end_callback(tls);
     }
 }
 
@@ -43,7 +53,7 @@ fn end_from(tls: &'static Tls, stack_pointer: u64) {
     let inside = tls.nested.get() != 0;
     end(tls);
     if inside && stack_pointer > tls.callback_stack.get() {
-        callback_left(tls);
+        end_callback(tls);
     }
 }
 
@@ -61,6 +71,12 @@ fn end(tls: &'static Tls) {
     sites::count_rarely(tls, thread, function, since, until, 0);
     observe::left(thread, function, since, until);
     frame::abandon(tls, thread, function, (since, until));
+}
+
+/// Which of two places is deeper says something only if both are on the stack that the C library gave the thread: not those on the
+/// stack of a signal handler, or of a coroutine, which the thread will leave for the other.
+fn are_on_one_stack(tls: &Tls, places: [u64; 2]) -> bool {
+    places.into_iter().all(|place| bounds::end(tls, place).is_some()) && !is_on_signal_stack()
 }
 
 fn is_on_signal_stack() -> bool {

@@ -18,6 +18,7 @@ pub fn trials(_subject: &Arc<Subject>) -> Vec<Trial> {
     vec![
         checked("mock::every_function_is_counted_once", check),
         checked("mock::a_call_that_the_program_leaves_is_over_when_it_makes_the_next", left),
+        checked("mock::a_program_that_changes_stacks_in_a_user_function_leaves_no_call", switched),
         checked("mock::a_library_of_an_unknown_abi_runs_as_without_the_layer", another_abi),
     ]
 }
@@ -44,6 +45,11 @@ fn left() -> Result<()> {
     let posted = &report["sections"]["messages"]["posted"];
     ensure!(*posted == 0, "receives are posted still: {posted}");
     Ok(())
+}
+
+fn switched() -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    ran(dir.path(), "switched_stacks.c", &[]).map(drop)
 }
 
 /// Runs a program on the mock library, and holds the calls of the report against those that it says to have made.

@@ -20,17 +20,18 @@ fn kept(tls: &Tls) -> Option<&Current> {
     unsafe { tls.local.get().as_ref() }?.calls.get(tls.nested.get() as usize)
 }
 
-/// Whether the innermost user callback was left by longjmp or an exception: its frames are gone, we are in the program again.
-pub(super) fn is_callback_left(tls: &Tls) -> bool {
-    tls.stack_pointer.get() > tls.callback_stack.get()
+/// Whether the innermost user callback was left by longjmp or an exception, so that its frames are gone, and we are in the program again.
+/// Ends the calls that it was made by.
+pub(super) fn is_callback_left(tls: &'static Tls) -> bool {
+    tls.stack_pointer.get() > tls.callback_stack.get() && (upcalls().callback_left)(tls)
 }
 
 /// Keeps the call below the innermost user callback, if that callback is still open.
 #[cold]
 pub(super) fn interrupted(tls: &'static Tls, thread: &Thread) {
-    if is_callback_left(tls) {
-        (upcalls().callback_left)(tls);
-    } else if let Some(place) = kept(tls) {
+    if !is_callback_left(tls)
+        && let Some(place) = kept(tls)
+    {
         copy(&thread.call, place);
     }
 }

@@ -1,0 +1,63 @@
+/* A program with stacks of its own, on the mock library: a user function that the library calls goes on on another stack, which lies
+ * above the one that it was called on, makes calls there and comes back. No call has been left by that. */
+#include "expect.h"
+#include <ucontext.h>
+
+enum { ROOM = 512 * 1024 };
+
+/* The second above the first. */
+static _Alignas(64) char stacks[2][ROOM];
+static ucontext_t outside, first, second;
+
+static void exchange(void)
+{
+    int value;
+    CALL(MPI_Send, &expect_rank, 1, MPI_INT, expect_rank, 1, MPI_COMM_WORLD);
+    CALL(MPI_Recv, &value, 1, MPI_INT, expect_rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void add(void *in, void *inout, int *length, MPI_Datatype *type)
+{
+    (void) in, (void) inout, (void) length, (void) type;
+    exchange();
+    swapcontext(&first, &second);
+    exchange();
+}
+
+static void above(void)
+{
+    int size;
+    CALL(MPI_Comm_size, MPI_COMM_WORLD, &size);
+    exchange();
+    swapcontext(&second, &first);
+}
+
+static void below(void)
+{
+    int mine = 1, all;
+    MPI_Op op;
+    CALL(MPI_Op_create, add, 1, &op);
+    CALL(MPI_Allreduce, &mine, &all, 1, MPI_INT, op, MPI_COMM_WORLD);
+    CALL(MPI_Op_free, &op);
+    exchange();
+}
+
+static void begin(ucontext_t *context, char *stack, void (*function)(void))
+{
+    getcontext(context);
+    context->uc_stack.ss_sp = stack;
+    context->uc_stack.ss_size = ROOM;
+    context->uc_link = &outside;
+    makecontext(context, function, 0);
+}
+
+int main(int argc, char **argv)
+{
+    CALL(MPI_Init, &argc, &argv);
+    expect_who();
+    begin(&first, stacks[0], below);
+    begin(&second, stacks[1], above);
+    swapcontext(&outside, &first);
+    expect_finish();
+    return 0;
+}
