@@ -294,7 +294,7 @@ impl<A: Abi> Call<A> {
     fn leave_inside(&self) {
         count(self.thread, self.function, self.counted_since(), self.until.get(), self.bytes.get());
         resume(self.tls, self.thread);
-        self.tls.depth.set(0);
+        self.tls.leave();
     }
 
     /// What a copy that was lent [aside](Self::aside) got to know.
@@ -319,7 +319,7 @@ pub fn close(tls: &Tls, thread: &Thread, function: FunctionId, since: u64, until
         current.since.set(until);
         current.completed.add_mine(1);
     });
-    tls.depth.set(0);
+    tls.leave();
 }
 
 #[inline(always)]
@@ -343,7 +343,7 @@ pub fn close_untimed(tls: &Tls, thread: &Thread, function: FunctionId, bytes: u6
         current.end(u32::from(function.0));
         current.completed.add_mine(1);
     });
-    tls.depth.set(0);
+    tls.leave();
 }
 
 /// Adds what calls took that were not timed.

@@ -10,6 +10,7 @@ use mpi_abi::FunctionId;
 use mpiscope_image::layout::Thread;
 use std::cell::Cell;
 use std::mem::{offset_of, size_of};
+use std::sync::atomic::{Ordering, compiler_fence};
 
 /// The thread-local block. All zero when a thread begins.
 #[repr(C, align(64))]
@@ -22,7 +23,8 @@ pub struct Tls {
     pub thread: Cell<*const Thread>,
     /// Written by the gate: address behind the call in the program.
     pub return_address: Cell<u64>,
-    /// Written by the gate: stack pointer at the call.
+    /// Written by the gate: stack pointer at the call; zero while none is open, so that a signal handler that calls when the gate has
+    /// raised the depth and not yet written this is not compared with an earlier call.
     pub stack_pointer: Cell<u64>,
     /// Written by the gate: the number of the slot that was called, see [`real`](Self::real) and [`function`](Self::function).
     pub slot: Cell<u32>,
@@ -57,16 +59,26 @@ impl Tls {
         unsafe { &*arch_address() }
     }
 
+    /// The call is over.
+    #[inline(always)]
+    pub fn leave(&self) {
+        self.stack_pointer.set(0);
+        compiler_fence(Ordering::SeqCst);
+        self.depth.set(0);
+    }
+
     /// Runs `f` inside of a call, so that what the library calls is not taken for calls of the program.
     pub fn inside<R>(f: impl FnOnce() -> R) -> R {
         let tls = Self::get();
         let here = 0u8;
         // All that is called lies below.
         let stack = tls.stack_pointer.replace((&raw const here).addr() as u64);
+        compiler_fence(Ordering::SeqCst);
         let before = tls.depth.replace(1);
         let result = f();
-        tls.depth.set(before);
         tls.stack_pointer.set(stack);
+        compiler_fence(Ordering::SeqCst);
+        tls.depth.set(before);
         result
     }
 

@@ -62,7 +62,7 @@ fn end(tls: &'static Tls) {
     let thread = unsafe { tls.thread.get().as_ref() };
     let open = thread.and_then(|thread| Some((thread, FunctionId(u16::try_from(thread.call.open()?).ok()?))));
     // Of a function that looks something up the record says nothing.
-    let Some((thread, function)) = open else { return tls.depth.set(0) };
+    let Some((thread, function)) = open else { return tls.leave() };
     let since = thread.call.since.get();
     let until = if since == 0 { 0 } else { clock::now() };
     traffic::left(tls, &thread.call);
@@ -76,7 +76,9 @@ fn end(tls: &'static Tls) {
 /// Which of two places is deeper says something only if both are on the stack that the C library gave the thread: not those on the
 /// stack of a signal handler, or of a coroutine, which the thread will leave for the other.
 fn are_on_one_stack(tls: &Tls, places: [u64; 2]) -> bool {
-    places.into_iter().all(|place| bounds::end(tls, place).is_some()) && !is_on_signal_stack()
+    // Asking is not for signal handlers that come before the gate knows where the call stands.
+    let known = places.iter().all(|place| *place != 0);
+    known && places.into_iter().all(|place| bounds::end(tls, place).is_some()) && !is_on_signal_stack()
 }
 
 fn is_on_signal_stack() -> bool {

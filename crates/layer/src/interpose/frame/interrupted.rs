@@ -44,7 +44,7 @@ pub fn abandon(tls: &Tls, thread: &Thread, function: FunctionId, (since, until):
     }
     count(thread, function, since, until, 0);
     resume(tls, thread);
-    tls.depth.set(0);
+    tls.leave();
 }
 
 /// Puts back the call that a user callback interrupted.

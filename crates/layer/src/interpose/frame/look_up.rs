@@ -51,7 +51,7 @@ impl LookUp {
     #[inline(always)]
     pub fn close(self) {
         // Asked for again: what is not kept over the library's function need not be saved before it.
-        Tls::get().depth.set(0);
+        Tls::get().leave();
     }
 }
 

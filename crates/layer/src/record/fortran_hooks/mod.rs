@@ -73,7 +73,9 @@ fn site(function: FunctionId) -> Option<Site> {
         return None;
     }
     let at = if settings::records(Recording::TIMES) { clock::now() } else { 0 };
-    let from = fortran_call_site::of(tls.return_address.get(), || tls.stack_pointer.get());
+    // No call is open: see `Tls::stack_pointer`.
+    let stack = tls.stack_pointer.replace(0);
+    let from = fortran_call_site::of(tls.return_address.get(), || stack);
     Some(Site { function: u32::from(function.0) + 1, at, from })
 }
 

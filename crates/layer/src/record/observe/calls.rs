@@ -195,9 +195,12 @@ fn leave_heard<A: Abi>(call: &Call<A>, result: c_int) {
     if wanted & OF_SUBJECT != 0 {
         about_subject(call, call.bytes());
     }
+    let ends = wanted & CallEnded::KIND.bit() != 0;
+    // Its place in the stack is known until it has been left.
+    let caller = if ends { fortran_call_site::here(call) } else { 0 };
     call.leave();
-    if wanted & CallEnded::KIND.bit() != 0 {
-        raise_ended(call);
+    if ends {
+        raise_ended(call, caller);
     } else if wanted != 0 {
         events::deliver();
     }
@@ -214,11 +217,11 @@ pub fn left(thread: &Thread, function: FunctionId, since: u64, until: u64) {
     });
 }
 
-fn raise_ended<A: Abi>(call: &Call<A>) {
+fn raise_ended<A: Abi>(call: &Call<A>, caller: u64) {
     events::deliver_with(call.returned(), || CallEnded {
         function: number(call.function()),
         thread: call.thread().tid.get().cast_signed(),
-        caller: fortran_call_site::here(call),
+        caller,
         bytes: local::all_moved(call.tls(), call.function(), call.bytes()),
         duration: call.returned().wrapping_sub(call.since),
     });
