@@ -184,9 +184,9 @@ impl Followed {
         self.sum.finish(last, time, &|text| places::in_words(text, symbols))
     }
 
-    /// The windows of the run.
+    /// The windows of the run, with so many seconds of waits at most.
     #[must_use]
-    pub fn windows(&self, number: impl Fn(&str, &str, u32) -> usize) -> Option<Windows> {
-        self.course.windows(number)
+    pub fn windows(&self, waited_s: f64, number: impl Fn(&str, &str, u32) -> usize) -> Option<Windows> {
+        self.course.windows(waited_s, number)
     }
 }

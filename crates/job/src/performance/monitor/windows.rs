@@ -215,10 +215,10 @@ impl Timeline {
         }
     }
 
-    /// The windows; none of a run that was looked at for less than two of them. `number` says which of the job's worlds one is that
-    /// was called this by the process of a host.
+    /// The windows; none of a run that was looked at for less than two of them. Of waits there are `waited_s` seconds at most, which is
+    /// what is said of the whole run. `number` says which of the job's worlds one is that was called this by the process of a host.
     #[must_use]
-    pub fn windows(&self, number: impl Fn(&str, &str, u32) -> usize) -> Option<Windows> {
+    pub fn windows(&self, waited_s: f64, number: impl Fn(&str, &str, u32) -> usize) -> Option<Windows> {
         let count = self.tracks.iter().map(|track| track.windows.len()).max()?;
         if count < 2 {
             return None;
@@ -231,12 +231,10 @@ impl Timeline {
         let parts = |at: usize| -> Vec<Part> {
             tracks.iter().map(|(_, track)| track.windows.get(at).copied().unwrap_or_default()).collect()
         };
-        let all: Vec<Vec<Part>> = (0..count).map(parts).collect();
+        let mut all: Vec<Vec<Part>> = (0..count).map(parts).collect();
+        bound_waits(&mut all, waited_s);
         let iterations = self.repetitions.iterations();
-        let whole = |rank: usize| {
-            let parts = all.iter().filter_map(|parts| parts.get(rank));
-            parts.fold(Part::default(), |sum, part| sum.and(*part, 1.0))
-        };
+        let whole = |rank: usize| whole(&all, rank);
         let begin_ns = self.begin_ns.unwrap_or_default();
         // Only while there is the program whose iterations these are: others may have run before and behind it.
         let counted = iterations.as_ref().and_then(|found| Some((found, self.lead(found)?)));
@@ -297,6 +295,22 @@ impl Timeline {
             Window::of(f64::from(at) * width_s, &joined(windows), self.waited)
         };
         (0..).zip(all.chunks(each)).map(row).collect()
+    }
+}
+
+/// What a rank did in all windows.
+fn whole(all: &[Vec<Part>], rank: usize) -> Part {
+    let parts = all.iter().filter_map(|parts| parts.get(rank));
+    parts.fold(Part::default(), |sum, part| sum.and(*part, 1.0))
+}
+
+/// Looks stand for the time around them, which may be more than was waited: each wait is as much shorter as all together have to be.
+fn bound_waits(all: &mut [Vec<Part>], most_s: f64) {
+    all.iter_mut().flatten().for_each(|part| part.waits = part.waits.min(part.mpi));
+    let ranks = all.first().map_or(0, Vec::len);
+    let counted: f64 = (0..ranks).map(|rank| whole(all, rank).waits_s()).sum();
+    if counted > most_s {
+        all.iter_mut().flatten().for_each(|part| part.waits *= most_s / counted);
     }
 }
 

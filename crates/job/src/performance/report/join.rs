@@ -66,6 +66,10 @@ impl JobReport {
         };
         let first = observed.first().map(|o| &o.process);
         let times = observed.iter().any(|o| o.process.times);
+        let waits = match seen {
+            Some((seen, symbols)) => seen.waits(&observations, time(&ranks, &spent), symbols),
+            None => waits::of(&observations, time(&ranks, &spent)),
+        };
         let mut report = Self {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION"),
@@ -93,11 +97,10 @@ impl JobReport {
             lost: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.lost)),
             functions: functions(&ranks, times),
             call_sites,
-            waits: match seen {
-                Some((seen, symbols)) => seen.waits(&observations, time(&ranks, &spent), symbols),
-                None => waits::of(&observations, time(&ranks, &spent)),
-            },
-            windows: seen.and_then(|(seen, _)| seen.windows(|world, host, pid| number(world, host, pid))),
+            windows: seen.and_then(|(seen, _)| {
+                seen.windows(waits.said_s(), |world, host, pid| number(world, host, pid))
+            }),
+            waits,
             not_followed: None,
             silent,
             first_end: first_end(&ranks),

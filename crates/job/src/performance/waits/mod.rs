@@ -326,6 +326,13 @@ pub struct Waits {
 }
 
 impl Waits {
+    /// Seconds of all of them, with what was estimated and what may be chance.
+    #[must_use]
+    pub fn said_s(&self) -> f64 {
+        let sampled = self.sampled.as_ref().map_or(0.0, |sampled| sampled.seconds + sampled.unsure_s);
+        self.estimated.map_or(self.seconds, |estimated| estimated.seconds) + sampled
+    }
+
     /// What cost most, in one sentence, if it is `least` of the job's time or more: the wait, or, where that is more, who began it and
     /// made others late.
     #[must_use]

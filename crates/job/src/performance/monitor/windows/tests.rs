@@ -31,7 +31,7 @@ fn run(ranks: u32, seconds: u64, step: u64, useful: impl Fn(u32, f64) -> f64) ->
 #[test]
 fn windows_say_from_when_on_which_rank_falls_behind() {
     let late = |rank: u32, at: f64| if rank == 3 || at < 2.0 { 0.8 } else { 0.4 };
-    let found = run(4, 6, 20_000_000, late).windows(|_, _, _| 0).unwrap();
+    let found = run(4, 6, 20_000_000, late).windows(f64::INFINITY, |_, _, _| 0).unwrap();
     assert_eq!(found.said.len(), 2, "{:?}", found.said);
     assert!(
         found.said[0].starts_with("the first 40 windows (until 2.00 s) are balanced: "),
@@ -51,7 +51,7 @@ fn windows_say_from_when_on_which_rank_falls_behind() {
 fn the_number_of_windows_is_bounded_and_no_time_is_lost_by_that() {
     for (seconds, step) in [(1000, 300_000_000), (100, 10_000_000), (3, 2_000_000_000)] {
         let found = run(2, seconds, step, |rank, _| if rank == 0 { 0.5 } else { 0.25 });
-        let windows = found.windows(|_, _, _| 0).unwrap();
+        let windows = found.windows(f64::INFINITY, |_, _, _| 0).unwrap();
         assert!(windows.list.len() <= MOST && windows.list.len() > 2, "{}", windows.list.len());
         let looked = (seconds * S / step * step) as f64 / 1e9;
         for track in &found.tracks {
@@ -66,7 +66,7 @@ fn the_number_of_windows_is_bounded_and_no_time_is_lost_by_that() {
 fn what_a_row_of_several_windows_says_agrees_with_itself() {
     // Each works in turn, so that every window is out of balance and all together are not.
     let turns = |rank: u32, at: f64| if (at / 0.05) as u32 % 4 == rank { 0.9 } else { 0.1 };
-    let found = run(4, 6, 10_000_000, turns).windows(|_, _, _| 0).unwrap();
+    let found = run(4, 6, 10_000_000, turns).windows(f64::INFINITY, |_, _, _| 0).unwrap();
     assert!(found.list.len() > found.rows.len() && found.rows.len() <= MOST_ROWS, "{}", found.rows.len());
     for row in &found.rows {
         let (balance, communication) = (row.load_balance.unwrap(), row.communication_efficiency.unwrap());
@@ -87,7 +87,8 @@ fn noise_is_no_change() {
         }
         0.1 * (bits >> 40) as f64 / f64::from(1 << 24)
     };
-    let found = run(4, 6, 50_000_000, |rank, at| 0.6 + noise(rank, at)).windows(|_, _, _| 0).unwrap();
+    let found =
+        run(4, 6, 50_000_000, |rank, at| 0.6 + noise(rank, at)).windows(f64::INFINITY, |_, _, _| 0).unwrap();
     assert_eq!(found.said.len(), 1, "{:?}", found.said);
     assert!(found.said[0].starts_with("the whole run is alike and balanced"), "{:?}", found.said);
 }
@@ -103,7 +104,7 @@ fn a_rank_that_comes_later_and_one_that_ends_are_only_there_meanwhile() {
     };
     (1..=10).for_each(|at| see(0, f64::from(at) * 0.1, f64::from(at) * 0.1));
     (1..=5).for_each(|at| see(1, 0.5 + f64::from(at) * 0.1, f64::from(at) * 0.1));
-    let found = course.windows(|_, _, _| 0).unwrap();
+    let found = course.windows(f64::INFINITY, |_, _, _| 0).unwrap();
     assert_eq!(found.ranks, ["0", "1"]);
     assert_eq!(found.list[2].mpi, [Some(0.0), None]);
     assert_eq!(found.list[15].mpi, [Some(0.0), Some(0.0)]);
@@ -146,7 +147,7 @@ fn ranks_of_another_host_stand_in_the_same_windows_by_the_clock_of_the_one_who_r
         if alone {
             first.take_in(sent(&there), Some(&clock));
         }
-        let found = first.windows(|_, _, _| 0).unwrap();
+        let found = first.windows(f64::INFINITY, |_, _, _| 0).unwrap();
         assert_eq!(found.ranks, ["0", "1", "2", "3"]);
         assert!((found.list.len() as i64 - 121).abs() <= 1, "{}", found.list.len());
         assert!(found.said.iter().any(|said| said.contains("rank 3 falls behind")), "{:?}", found.said);
@@ -166,7 +167,7 @@ fn runs_of_different_length_get_windows_of_one_width_and_what_is_sent_is_bounded
     other.take_in(sent(&long), None);
     long.take_in(sent(&short), None);
     for course in [&long, &other] {
-        let found = course.windows(|_, _, _| 0).unwrap();
+        let found = course.windows(f64::INFINITY, |_, _, _| 0).unwrap();
         assert!(found.list.len() <= MOST && found.list.len() > MOST / 2 - 1, "{}", found.list.len());
         assert_eq!(found.list.last().unwrap().mpi.iter().flatten().count(), 1);
     }
@@ -200,7 +201,7 @@ fn the_last_stretch_has_the_last_iteration_too() {
         let marked = Some((begin + mark * 100_000_000, mark + 1));
         course.repeat(&Reading { rank: Some(0), marked, ..Reading::default() }, &[]);
     }
-    let found = course.windows(|_, _, _| 0).unwrap();
+    let found = course.windows(f64::INFINITY, |_, _, _| 0).unwrap();
     assert_eq!(found.said[0], "60 iterations, marked by MPI_Pcontrol");
     assert!(found.said.last().unwrap().contains(" to 60)"), "{:?}", found.said);
 }
@@ -232,7 +233,7 @@ fn programs_one_after_the_other_are_judged_each_by_its_own_ranks_and_iterations(
     }
     program(&mut course, "bb", 3.0, [0.8, 0.8]);
     program(&mut course, "ccc", 6.0, [0.8, 0.4]);
-    let found = course.windows(|world, _, _| world.len() - 1).unwrap();
+    let found = course.windows(f64::INFINITY, |world, _, _| world.len() - 1).unwrap();
     let said: Vec<&str> = found.said.iter().map(String::as_str).collect();
     let expected = [
         "30 iterations, marked by MPI_Pcontrol",
@@ -244,4 +245,16 @@ fn programs_one_after_the_other_are_judged_each_by_its_own_ranks_and_iterations(
     let counted: Vec<bool> = found.rows.iter().map(|row| row.iterations_over.is_some()).collect();
     let first = counted.iter().filter(|counted| **counted).count();
     assert!(counted.iter().take(first).all(|counted| *counted) && (1..=6).contains(&first), "{counted:?}");
+}
+
+#[test]
+fn windows_have_no_more_waits_than_are_said_of_the_whole_run() {
+    let mut course = run(2, 4, 50_000_000, |rank, _| if rank == 0 { 0.9 } else { 0.4 });
+    let begin = course.begin_ns.unwrap();
+    let who = ("w".into(), Some(1));
+    course.wait(&[Waiting { who, from_ns: begin, until_ns: begin + 4 * S, seconds: 2.0 }]);
+    let waited = |most_s| course.windows(most_s, |_, _, _| 0).unwrap().waited_s;
+    let near = |found: Vec<f64>, all_s: f64| (found.iter().sum::<f64>() - all_s).abs() < 1e-6;
+    assert!(near(waited(f64::INFINITY), 2.0) && near(waited(3.0), 2.0), "{:?}", waited(3.0));
+    assert!(near(waited(1.5), 1.5), "{:?}", waited(1.5));
 }
