@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     fn message(to: u32, tag: i32) -> Message {
-        Message { to, comm: WORLD, tag, bytes: 8, place: Some("send.c:1".into()) }
+        Message { to, comm: WORLD, tag, bytes: 8, place: Some("send.c:1".into()), partitioned: false }
     }
 
     fn receive(from: Peer, tag: Option<i32>) -> Receive {

@@ -161,7 +161,7 @@ impl<'a> Queues<'a> {
     fn new(messages: &[Sent<'a>]) -> Self {
         let mut by_envelope: HashMap<_, Vec<usize>> = HashMap::new();
         let mut senders: HashMap<_, Vec<ProcessIndex>> = HashMap::new();
-        for (at, (sender, message)) in messages.iter().enumerate() {
+        for (at, (sender, message)) in messages.iter().enumerate().filter(|(_, (_, one))| !one.partitioned) {
             by_envelope.entry((*sender, message.comm, message.tag)).or_default().push(at);
             let known = senders.entry(message.comm).or_default();
             if known.last() != Some(sender) {

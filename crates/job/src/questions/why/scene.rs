@@ -137,7 +137,7 @@ impl Scene {
 /// A message on the world.
 #[must_use]
 pub fn message(to: ProcessIndex, tag: i32) -> Message {
-    Message { to, comm: WORLD, tag, bytes: 8, place: None }
+    Message { to, comm: WORLD, tag, bytes: 8, place: None, partitioned: false }
 }
 
 /// A receive on the world.

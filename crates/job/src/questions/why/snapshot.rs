@@ -263,6 +263,8 @@ pub struct Message {
     pub bytes: u64,
     /// Line of the user's code that sent it, if known.
     pub place: Option<Arc<str>>,
+    /// It is a partitioned one, that no receive takes but a partitioned one: see `join::partitions`.
+    pub partitioned: bool,
 }
 
 /// What a receive matches.
@@ -422,7 +424,8 @@ impl Match {
     /// Whether a message of `sender` fits.
     #[must_use]
     pub fn fits(&self, sender: ProcessIndex, message: &Message) -> bool {
-        (self.from == Peer::Any || self.from == Peer::One(sender))
+        !message.partitioned
+            && (self.from == Peer::Any || self.from == Peer::One(sender))
             && self.comm == message.comm
             && self.tag.is_none_or(|tag| tag == message.tag)
     }

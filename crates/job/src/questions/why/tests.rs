@@ -203,6 +203,18 @@ fn a_message_with_another_tag_is_named_as_what_was_sent_instead() {
 }
 
 #[test]
+fn a_partitioned_message_is_none_that_a_receive_takes_and_is_named_as_what_was_sent_instead() {
+    let mut scene = Scene::of(2);
+    scene.sent(0, 1, 42).collective(0, "MPI_Barrier", 1).receive(1, Peer::One(0), 42);
+    scene.process(0).sent[0].partitioned = true;
+    let verdict = look(&scene);
+    assert_eq!(verdict.kind, Kind::MESSAGE_NEVER_SENT);
+    let instead = "rank 0 sent a partitioned message with tag 42 to rank 1";
+    assert!(verdict.verdict.contains(instead), "{}", verdict.verdict);
+    assert!(verdict.next.contains("MPI_Precv_init"), "{}", verdict.next);
+}
+
+#[test]
 fn a_message_on_its_way_is_no_problem() {
     let mut scene = Scene::of(2);
     scene.sent(0, 1, 42).collective(0, "MPI_Barrier", 1).receive(1, Peer::One(0), 42);

@@ -97,7 +97,8 @@ impl<'a> Words<'a> {
         let (to, comm) = (self.rank(message.to), self.comm(message.comm));
         let place = message.place.as_ref().map_or_else(String::new, |place| format!(", {place}"));
         let bytes = message.bytes;
-        format!("a message with tag {} to rank {to} on {comm} ({bytes} bytes{place})", message.tag)
+        let what = if message.partitioned { "partitioned message" } else { "message" };
+        format!("a {what} with tag {} to rank {to} on {comm} ({bytes} bytes{place})", message.tag)
     }
 
     /// What is said of processes that a launcher of another library started.

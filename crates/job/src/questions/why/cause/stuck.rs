@@ -133,7 +133,10 @@ impl Case<'_> {
                         "rank {waits} waits for {wanted} that was never sent; rank {other} sent {left} instead, which nobody \
                          receives{before}"
                     ),
-                    "compare source, tag and communicator of the receive with those of the send",
+                    match message.partitioned {
+                        true => "only a partitioned receive (MPI_Precv_init) gets a partitioned message",
+                        false => "compare source, tag and communicator of the receive with those of the send",
+                    },
                 )
             }
         };
@@ -339,6 +342,8 @@ fn distance(receive: &Receive, (sender, message): Sent<'_>) -> Option<u8> {
     let comm = wanted.comm == message.comm;
     let tag = wanted.tag.is_none_or(|tag| tag == message.tag);
     match (from, comm, tag) {
+        // Else it would fit, and the receive would have it.
+        (true, true, true) if message.partitioned => Some(1),
         (true, true, false) => Some(1),
         (true, false, true) => Some(2),
         (false, true, true) => Some(3),

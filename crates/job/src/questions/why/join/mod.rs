@@ -409,6 +409,7 @@ impl<'a> Joiner<'a> {
             tag: message.tag,
             bytes: message.bytes,
             place: message.place.as_deref().map(Arc::from),
+            partitioned: false,
         })
     }
 

@@ -17,6 +17,40 @@ pub struct Side {
     pub starts: u64,
 }
 
+/// What the receiver has of a partitioned message that was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// A partitioned receive of just this: what they lack of each other is said of the requests.
+    Made,
+    /// None, so that the message fits nothing that the receiver has.
+    Missing,
+}
+
+/// The partitioned sends of one process to another that are under way, which the counters of messages have among all the others.
+pub struct Starts<'o>(Vec<(&'o Partitioned, End)>);
+
+impl<'o> Starts<'o> {
+    /// From `seen` to rank `to` of a communicator, where that one, `other`, knows it as rank `from`.
+    pub fn of(seen: &'o Observation, (comm, to): (u64, u32), other: &Observation, from: u32) -> Self {
+        let sends = seen.partitioned.iter().filter(|send| send.sends && send.active);
+        let sends = sends.filter(|send| (send.comm, send.peer) == (comm, to));
+        let receives = |send: &Partitioned, there: &Partitioned| {
+            !there.sends && (there.comm, there.peer, there.tag) == (comm, from, send.tag)
+        };
+        let end = |send: &Partitioned| match other.partitioned.iter().any(|there| receives(send, there)) {
+            true => End::Made,
+            false => End::Missing,
+        };
+        Self(sends.map(|send| (send, end(send))).collect())
+    }
+
+    /// One of them with this tag, which is then none any more.
+    pub fn take(&mut self, tag: i32) -> Option<End> {
+        let at = self.0.iter().position(|(send, _)| send.tag == tag)?;
+        Some(self.0.swap_remove(at).1)
+    }
+}
+
 impl Joiner<'_> {
     /// What a side still needs; `None` if the other one is not known.
     pub(super) fn partitioned(&self, seen: &Observation, side: &Side) -> Option<Need> {

@@ -6,6 +6,7 @@
 //! seems not to have sent. So it is where the library did not tell the receiver everything, unless all messages that are
 //! missing are those.
 
+use super::partitions::{End, Starts};
 use super::{Slot, communicators::Communicators};
 use crate::jobs::acquire::ProcessLocation;
 use crate::observation::{self, Observation};
@@ -45,7 +46,8 @@ pub fn add(slots: &[Slot<'_>], communicators: &Communicators, processes: &mut [P
             let found = outstanding(missing, peer.sent_tags.wrapping_sub(taken.received_tags), mine, theirs);
             let Some(process) = processes.get_mut(me as usize) else { continue };
             process.lost |= (found.len() as u64) < missing;
-            left.extend(found.into_iter().map(|(tag, message)| {
+            let mut partitioned = Starts::of(seen, (comm.identity, peer.rank), other, comm.rank);
+            left.extend(found.into_iter().filter_map(|(tag, message)| {
                 let at = message
                     .and_then(|message| places(&mut place, seen).get(&std::ptr::from_ref(message)).copied());
                 let message = Message {
@@ -54,8 +56,12 @@ pub fn add(slots: &[Slot<'_>], communicators: &Communicators, processes: &mut [P
                     tag,
                     bytes: message.map_or(0, |message| message.bytes),
                     place: message.and_then(|message| message.place.as_deref().map(Arc::from)),
+                    partitioned: match partitioned.take(tag) {
+                        Some(End::Made) => return None,
+                        end => end.is_some(),
+                    },
                 };
-                (at.map_or(0, |at| at + 1), message)
+                Some((at.map_or(0, |at| at + 1), message))
             }));
         }
         left.sort_by_key(|(at, _)| *at);
@@ -273,6 +279,32 @@ mod tests {
         assert_eq!(seen(3, 1, None), (2, false));
         assert_eq!(seen(3, 1, Some(2)), (0, false), "all that are missing were received");
         assert_eq!(seen(3, 1, Some(1)), (0, true), "which one is outstanding is not known");
+    }
+
+    #[test]
+    fn a_partitioned_send_under_way_is_a_message_for_plain_receives_only_where_no_partitioned_one_was_made() {
+        let partitioned = |sends: bool| observation::Partitioned {
+            comm: 7,
+            peer: u32::from(sends),
+            tag: 4,
+            sends,
+            starts: 1,
+            active: true,
+            ready: None,
+            place: None,
+        };
+        let sent = |receive: bool| {
+            let mut job = job(2, 0, None);
+            job[0].communicators[0].peers[0].sent_tags = 9;
+            job[0].partitioned = vec![partitioned(true)];
+            job[1].partitioned = vec![partitioned(false)].into_iter().filter(|_| receive).collect();
+            job[0].sent = messages(&[5, 4]);
+            job[0].sent.iter_mut().for_each(|message| (message.comm, message.peer) = (7, 1));
+            let process = super::super::snapshot(&job, "").processes.swap_remove(0);
+            process.sent.iter().map(|message| (message.tag, message.partitioned)).collect::<Vec<_>>()
+        };
+        assert_eq!(sent(false), [(5, false), (4, true)]);
+        assert_eq!(sent(true), [(5, false)]);
     }
 
     #[test]
