@@ -34,6 +34,19 @@ static void nobody_starts_an_access(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* scenario access_to_memory_that_is_being_freed 2 rma culprit 1 says rank 1 to expose its memory in "halo" (MPI_Win_post) */
+static void access_to_memory_that_is_being_freed(void)
+{
+    MPI_Win win = window();
+    const int target = 1;
+    if (rank == 0) {
+        MPI_Win_start(group_of(1, &target), 0, win);
+        MPI_Put(values, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
+        MPI_Win_complete(win);
+    }
+    MPI_Win_free(&win);
+}
+
 /* scenario shared_lock_of_all 3 rma culprit 1 says rank 1 to give back its shared lock */
 static void shared_lock_of_all(void)
 {
@@ -79,5 +92,5 @@ static void rings_on_two_communicators(void)
 }
 
 SCENARIOS(
-    S(nobody_starts_an_access), S(shared_lock_of_all), S(group_without_a_member),
+    S(nobody_starts_an_access), S(access_to_memory_that_is_being_freed), S(shared_lock_of_all), S(group_without_a_member),
     S(leaders_with_different_tags), S(rings_on_two_communicators))

@@ -125,7 +125,7 @@ static void made_in_another_order(void)
     MPI_Wait(&barrier, MPI_STATUS_IGNORE); /* here: made_in_another_order */
 }
 
-/* scenario partitioned_send_to_a_plain_receive 2 message-never-sent culprit 0 says rank 0 sent a partitioned message with tag 7 to rank 1 */
+/* scenario partitioned_send_to_a_plain_receive 2 message-never-sent culprit 0 without openmpi-5.0 says rank 0 sent a partitioned message with tag 7 to rank 1 */
 static void partitioned_send_to_a_plain_receive(void)
 {
     MPI_Request request;

@@ -74,13 +74,14 @@ impl Window {
     }
 }
 
-/// Reads the windows that live.
+/// Reads the windows that live, and those that a call is freeing: who is in `MPI_Win_free` may be what the others wait for.
 pub fn read<S: Source>(rank: &Rank<'_, S>, communicators: &Communicators) -> Vec<Window> {
     let image = rank.image();
     let Ok(table) = image.table::<objects::Window>(SectionKind::WINDOWS) else { return Vec::new() };
     let records =
         (0..table.len().min(MOST)).filter_map(|index| image.get::<objects::Window>(&table, index).ok());
-    let live = records.map(|record| record.value).filter(|window| window.head.life.get() == Life::LIVE.0);
+    let there = |window: &objects::Window| [Life::LIVE, Life::MARKED].contains(&Life(window.head.life.get()));
+    let live = records.map(|record| record.value).filter(there);
     let window = |window: objects::Window| {
         let locks = image.words(&window.locks, MOST as usize).unwrap_or_default();
         let lock = |word: u64| Lock { target: word as u32, exclusive: word & LOCK_EXCLUSIVE != 0 };

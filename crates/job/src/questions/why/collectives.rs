@@ -116,6 +116,8 @@ pub fn mismatches(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
         let at = mismatch.groups.first().map(|(collective, _)| place(collective));
         mismatch.difference == FUNCTION || at.is_some_and(|at| waited.contains(&at))
     }));
+    // On each communicator the cause is where they went apart first.
+    found.sort_by_key(|mismatch| mismatch.groups.first().map(|(collective, _)| place(collective)));
     found
 }
 

@@ -334,6 +334,18 @@ fn who_has_freed_it_under_the_number_of_another_collective_is_blamed() {
 }
 
 #[test]
+fn where_the_members_went_apart_says_more_than_that_one_has_freed_it_afterwards() {
+    let mut scene = Scene::of(2);
+    let called = |function: &str| Signature { function: function.into(), ..Signature::default() };
+    scene.left(0, 2, called("MPI_Win_fence")).left(1, 2, called("MPI_Win_free"));
+    scene.collective(0, "MPI_Win_free", 3);
+    scene.process(1).freed = vec![WORLD];
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::COLLECTIVE_MISMATCH);
+    assert!(said.verdict.contains("rank 0 was in MPI_Win_fence at left.c:1"), "{}", said.verdict);
+}
+
+#[test]
 fn persistent_collectives_are_compared_by_what_they_were_made_as() {
     let mut scene = Scene::of(3);
     let made = |function: &str| Signature { function: function.into(), ..Signature::default() };
