@@ -1,6 +1,7 @@
 //! What an open call needs to return: its arguments, read by the columns of the function table.
 
 use super::Communicator;
+use super::arguments::Given;
 use super::communicators::Communicators;
 use super::requests::Requests;
 use super::special::Special;
@@ -65,6 +66,14 @@ impl<S: Source> Reader<'_, '_, S> {
         if let Some(function) =
             self.rank.process().facts(record).filter(|_| !thread.torn || polling.is_some())
         {
+            let given = Given {
+                rank: self.rank,
+                communicators: self.communicators,
+                special: self.special,
+                record,
+                function,
+            };
+            call.wrong = given.wrong();
             let polls = function.properties.flags.has(Flags::POLLING);
             match polls {
                 // Who asks once returns by itself. What a loop asks for is known when it has gone round.

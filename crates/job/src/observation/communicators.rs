@@ -9,7 +9,7 @@ use mpiscope_image::layout::{SectionKind, Words};
 use mpiscope_image::objects::{Comm, Life};
 use mpiscope_image::traffic;
 use mpiscope_image::{Image, Source, Table};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// More communicators than this are not looked at.
 const MOST: u64 = 1 << 16;
@@ -22,6 +22,7 @@ pub struct Communicators {
     /// All of them.
     pub list: Vec<Communicator>,
     by_handle: HashMap<u64, usize>,
+    freed: HashSet<u64>,
     by_uid: HashMap<u64, usize>,
 }
 
@@ -53,6 +54,8 @@ impl Communicators {
         };
         if named {
             self.by_handle.insert(handle, self.list.len());
+        } else if life == Life::FREED {
+            self.freed.insert(handle);
         }
         self.by_uid.insert(comm.head.uid.get(), self.list.len());
         let remote = remote(image, comm);
@@ -76,6 +79,11 @@ impl Communicators {
     /// The communicator with this handle.
     pub fn get(&self, handle: u64) -> Option<&Communicator> {
         self.list.get(*self.by_handle.get(&handle)?)
+    }
+
+    /// Whether this was the handle of a communicator that the program has freed, and is that of no other now.
+    pub fn was_freed(&self, handle: u64) -> bool {
+        self.freed.contains(&handle) && !self.by_handle.contains_key(&handle)
     }
 
     /// The communicator whose record has this number, which is never given again.

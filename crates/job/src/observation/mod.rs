@@ -3,6 +3,7 @@
 //! Communicators are named by their identity, which is the same on all members, and ranks are those of the communicator;
 //! `why::join` turns both into processes when the observations of all ranks are there.
 
+mod arguments;
 mod calls;
 mod collective_objects;
 pub(crate) mod communicators;
@@ -19,6 +20,7 @@ mod requests;
 mod special;
 pub mod windows;
 
+pub use arguments::Wrong;
 pub use context::Context;
 pub use faults::Fault;
 pub use history::History;
@@ -210,6 +212,9 @@ pub struct Call {
     /// If so: the longest time, in seconds, for which it was before, until something came or the program did something else.
     #[serde(default)]
     pub polled_before_s: f64,
+    /// What it was given and no call may be given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wrong: Vec<Wrong>,
 }
 
 /// One thing that a call needs.

@@ -32,6 +32,11 @@ impl Special {
         }
     }
 
+    /// The rank that is nobody's.
+    pub fn nobody(self) -> Option<i64> {
+        self.proc_null
+    }
+
     /// A tag; `None` for any.
     pub fn tag(self, tag: i64) -> Option<i32> {
         if Some(tag) == self.any_tag { None } else { i32::try_from(tag).ok() }

@@ -2,7 +2,7 @@
 
 use super::{Finding, Kind, Whose};
 use crate::jobs::worlds::Members;
-use crate::observation::{Fault, Observation, faults};
+use crate::observation::{Fault, Observation, Wrong, faults};
 use std::collections::BTreeMap;
 
 /// Error classes that say that the program gave something wrong, or called at a wrong moment. A correct program may meet the others: a
@@ -79,9 +79,37 @@ pub(super) fn calls(observations: &[Observation], whose: &Whose) -> Vec<Finding>
     found.into_iter().map(finding).collect()
 }
 
+/// Calls that were given what no call may be given, and that have not returned: where the error handler is not told otherwise, the
+/// library ends the job in them.
+pub(super) fn never_returned(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
+    let mut found: BTreeMap<(&str, Option<&str>, &Wrong), Members> = BTreeMap::new();
+    for seen in observations {
+        let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
+        for (call, wrong) in calls.flat_map(|call| call.wrong.iter().map(move |wrong| (call, wrong))) {
+            let line = (call.function.as_str(), call.place.as_deref(), wrong);
+            found.entry(line).or_default().join(whose.who(seen));
+        }
+    }
+    let finding = |((function, place, wrong), ranks): ((&str, Option<&str>, &Wrong), Members)| {
+        let at = place.map_or_else(String::new, |place| format!(" at {place}"));
+        let Wrong { what, error } = wrong;
+        Finding {
+            kind: Kind::CALL_FAILED,
+            sentence: format!(
+                "{}: {function}{at} was given {what} ({error}), and did not return",
+                ranks.named()
+            ),
+            ranks,
+            line: place.map(str::to_owned),
+        }
+    };
+    found.into_iter().map(finding).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observation::{Call, Thread};
 
     fn rank(rank: u32, error: &str, times: u64) -> Observation {
         let fault = Fault {
@@ -111,6 +139,22 @@ mod tests {
         let other = "rank 2: MPI_Send at a.c:7 returned MPI_ERR_RANK, and the program went on";
         let wanted = "ranks [0-1]: MPI_Send at a.c:7 returned MPI_ERR_TAG, and the program went on (4 times)";
         assert_eq!(said, [other, wanted]);
+    }
+
+    #[test]
+    fn calls_that_were_given_something_wrong_and_did_not_return_are_one_finding_for_each_place() {
+        let inside = |number: u32, what: &str| {
+            let wrong = Wrong { what: what.into(), error: "MPI_ERR_COUNT".into() };
+            let (function, place) = ("MPI_Send".into(), Some("a.c:7".into()));
+            let call = Call { function, place, wrong: vec![wrong], ..Call::default() };
+            let thread = Thread { call: Some(call), ..Thread::default() };
+            Observation { threads: vec![thread], faults: Vec::new(), ..rank(number, "", 1) }
+        };
+        let jobs = [inside(0, "count -1"), inside(2, "count -1"), rank(1, "MPI_ERR_OTHER", 1)];
+        let found = never_returned(&jobs, &Whose::of(&jobs));
+        let said: Vec<_> = found.iter().map(|one| (one.kind, one.sentence.as_str())).collect();
+        let wanted = "ranks [0,2]: MPI_Send at a.c:7 was given count -1 (MPI_ERR_COUNT), and did not return";
+        assert_eq!(said, [(Kind::CALL_FAILED, wanted)]);
     }
 
     #[test]

@@ -36,6 +36,7 @@ use crate::model::objects::Kind as Object;
 use crate::observation::{Observation, Stage};
 use crate::questions::leaks::Leak;
 pub(in crate::questions) use failed::wrong_use;
+pub(crate) use pending::finalizes;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -72,7 +73,7 @@ impl Kind {
     pub const MESSAGE_RACE: Self = Self("message-race");
     /// A request was freed whose operation was under way.
     pub const REQUEST_FREED_ACTIVE: Self = Self("request-freed-active");
-    /// A call returned an error of a class that says that its arguments, or the moment, were wrong.
+    /// A call returned an error of a class that says that its arguments, or the moment, were wrong; or had such arguments and did not return.
     pub const CALL_FAILED: Self = Self("call-failed");
     /// A launcher meant the processes to be one job, and each is alone in its world.
     pub const NOT_ONE_JOB: Self = Self("not-one-job");
@@ -110,8 +111,9 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     found.extend(pending::freed_active(observations, &whose));
     found.extend(pending::at_finalize(observations, &whose));
     found.extend(failed::calls(observations, &whose));
+    found.extend(failed::never_returned(observations, &whose));
     // Who has not called MPI_Finalize may still have received what is missing.
-    let at_the_end = |seen: &Observation| seen.stage == Stage::Finalized || pending::finalizes(seen);
+    let at_the_end = |seen: &Observation| seen.stage == Stage::Finalized || finalizes(seen);
     if !observations.is_empty() && observations.iter().all(at_the_end) {
         found.extend(unreceived(observations, &snapshot, &words, &whose));
         let differ: Vec<_> = differ.iter().filter_map(|one| Some(one.groups.first()?.0.comm)).collect();

@@ -1,0 +1,188 @@
+//! What open calls were given that no call may be given: where the error handler ends the job, which it does unless the program says
+//! otherwise, such a call never returns, and nothing else tells of it.
+//!
+//! Only that is said which follows from the call alone and holds in every MPI library: a library need not look.
+
+use super::Communicator;
+use super::communicators::Communicators;
+use super::special::Special;
+use crate::model::objects::{Kind, Object};
+use crate::model::rank::Rank;
+use mpi_abi::{Flags, ObjectKind, Partners, Role};
+use mpiscope_image::layout::Call;
+use mpiscope_image::{Function, Source};
+use serde::{Deserialize, Serialize};
+
+/// An argument that no call may be given.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Wrong {
+    /// What it is, for people: `count -1`.
+    pub what: String,
+    /// The class of the error.
+    pub error: String,
+}
+
+impl Wrong {
+    fn new(error: &str, what: impl Into<String>) -> Self {
+        Self { what: what.into(), error: error.to_owned() }
+    }
+}
+
+/// What one call was given.
+pub struct Given<'a, 'i, S> {
+    pub rank: &'a Rank<'i, S>,
+    pub communicators: &'a Communicators,
+    pub special: Special,
+    pub record: &'a Call,
+    pub function: &'a Function,
+}
+
+impl<S: Source> Given<'_, '_, S> {
+    /// What is wrong with it, the object first: without it the others mean nothing.
+    pub fn wrong(&self) -> Vec<Wrong> {
+        if let Some(object) = self.object() {
+            return vec![object];
+        }
+        let found = [
+            self.count(),
+            self.datatype(),
+            self.peer(),
+            self.source(),
+            self.tag(),
+            self.op(),
+            self.request(),
+        ];
+        found.into_iter().flatten().collect()
+    }
+
+    /// The communicator, window or file is null, or was freed.
+    fn object(&self) -> Option<Wrong> {
+        let kind = self.function.fields.object?;
+        let (what, error) = match kind {
+            ObjectKind::COMM => ("communicator", "MPI_ERR_COMM"),
+            ObjectKind::WIN => ("window", "MPI_ERR_WIN"),
+            ObjectKind::FILE => ("file", "MPI_ERR_FILE"),
+            _ => return None,
+        };
+        let handle = self.record.object.get();
+        if let Some(null) = self.null(kind, handle) {
+            return Some(Wrong::new(error, null));
+        }
+        let freed = kind == ObjectKind::COMM && self.communicators.was_freed(handle);
+        freed.then(|| Wrong::new(error, format!("a {what} that it had freed")))
+    }
+
+    fn count(&self) -> Option<Wrong> {
+        let count = self.record.count.get().cast_signed();
+        let wrong = self.function.fields.count && count < 0;
+        wrong.then(|| Wrong::new("MPI_ERR_COUNT", format!("count {count}")))
+    }
+
+    /// Those functions have one that is significant on every process and for every buffer.
+    fn datatype(&self) -> Option<Wrong> {
+        let (fields, properties) = (self.function.fields, self.function.properties);
+        let single = match properties.partners {
+            Partners::PEER => true,
+            // What an accumulation gives may be nothing.
+            Partners::TARGET => !fields.op,
+            Partners::ROOT => properties.flags.has(Flags::ALIKE),
+            _ => fields.op,
+        };
+        if !fields.datatype || !single {
+            return None;
+        }
+        let handle = self.record.datatype.get();
+        if let Some(null) = self.null(ObjectKind::DATATYPE, handle) {
+            return Some(Wrong::new("MPI_ERR_TYPE", null));
+        }
+        let Ok(Object::Datatype(datatype)) = self.rank.objects().object(Kind::Datatype, handle) else {
+            return None;
+        };
+        (!datatype.committed).then(|| Wrong::new("MPI_ERR_TYPE", "a datatype that was not committed"))
+    }
+
+    fn peer(&self) -> Option<Wrong> {
+        let fields = self.function.fields;
+        let role = fields.peer?;
+        let rank = self.record.peer.get().cast_signed();
+        let error = if role == Role::Root { "MPI_ERR_ROOT" } else { "MPI_ERR_RANK" };
+        let what = match role {
+            Role::Root => "root",
+            Role::Source => "source",
+            Role::Destination => "destination",
+            Role::Other if self.function.properties.partners == Partners::TARGET => "target",
+            Role::Other => return None,
+        };
+        self.out_of_range(rank, role, what, error)
+    }
+
+    /// Where a send and receive receives from.
+    fn source(&self) -> Option<Wrong> {
+        let source = self.record.extra.first().filter(|_| self.function.fields.receive)?;
+        self.out_of_range(source.get().cast_signed(), Role::Source, "source", "MPI_ERR_RANK")
+    }
+
+    fn out_of_range(&self, rank: i64, role: Role, what: &str, error: &str) -> Option<Wrong> {
+        let comm = self.comm()?;
+        if role == Role::Root && comm.remote.is_some() {
+            return None;
+        }
+        let size = comm.remote.as_ref().map_or(comm.size, |remote| remote.size);
+        let meant = match self.special.rank(rank) {
+            None => rank == self.special.nobody()? && role != Role::Root,
+            Some(None) => role == Role::Source,
+            Some(Some(rank)) => rank < size,
+        };
+        let said = self.rank.peer(rank).unwrap_or_else(|| rank.to_string());
+        let on = format!("{what} {said} on {} with {size} ranks", comm.name);
+        (!meant && size > 0).then(|| Wrong::new(error, on))
+    }
+
+    /// The communicator that ranks are those of.
+    fn comm(&self) -> Option<&Communicator> {
+        let handle = self.record.object.get();
+        match self.function.fields.object? {
+            ObjectKind::COMM => self.communicators.get(handle),
+            ObjectKind::WIN => match self.rank.objects().object(Kind::Window, handle) {
+                Ok(Object::Window(window)) => self.communicators.with_uid(window.communicator?.uid),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn tag(&self) -> Option<Wrong> {
+        let fields = self.function.fields;
+        if !fields.tag {
+            return None;
+        }
+        let wild = |tag: i64| self.special.tag(tag).is_none();
+        let bad = |tag: i64, receives: bool| tag < 0 && !(receives && wild(tag));
+        let tag = self.record.tag.get().cast_signed();
+        let received = self.record.extra.get(1).filter(|_| fields.receive).map(|tag| tag.get().cast_signed());
+        let wrong = if bad(tag, fields.peer == Some(Role::Source)) {
+            Some(tag)
+        } else {
+            received.filter(|tag| bad(*tag, true))
+        };
+        wrong.map(|tag| Wrong::new("MPI_ERR_TAG", format!("tag {}", self.rank.tag(tag))))
+    }
+
+    fn op(&self) -> Option<Wrong> {
+        let op = self.record.extra.get(2).filter(|_| self.function.fields.op)?;
+        Some(Wrong::new("MPI_ERR_OP", self.null(ObjectKind::OP, op.get())?))
+    }
+
+    /// Calls that complete requests take one that is null.
+    fn request(&self) -> Option<Wrong> {
+        let needs_one = ["MPI_Request_free", "MPI_Start", "MPI_Cancel"].contains(&&*self.function.name);
+        let null = self.null(ObjectKind::REQUEST, self.record.request.get()).filter(|_| needs_one)?;
+        Some(Wrong::new("MPI_ERR_REQUEST", null))
+    }
+
+    /// The name of a handle that stands for no object.
+    fn null(&self, kind: ObjectKind, handle: u64) -> Option<&'static str> {
+        let kind = Kind::ALL.iter().copied().find(|known| known.object_kind() == Some(kind))?;
+        self.rank.objects().predefined().name(kind, handle).filter(|name| name.ends_with("_NULL"))
+    }
+}
