@@ -138,7 +138,35 @@ static void taken_by_a_receive_from_any_rank(void)
     barrier();
 }
 
+/* scenario taken_by_a_receive_posted_before 2 deadlock culprit 0 says (one went to a receive posted before, at hang_requests.c: */
+static void taken_by_a_receive_posted_before(void)
+{
+    int values[2] = {0, 0};
+    MPI_Request request;
+    if (rank == 0) {
+        MPI_Irecv(&values[0], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
+        MPI_Recv(&values[1], 1, MPI_INT, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: taken_by_a_receive_posted_before */
+    } else
+        MPI_Send(&values[0], 1, MPI_INT, 0, 3, MPI_COMM_WORLD);
+    barrier();
+}
+
+/* scenario taken_by_a_request_that_was_overwritten 2 deadlock culprit 0 says since another request was made in its variable at hang_requests.c: */
+static void taken_by_a_request_that_was_overwritten(void)
+{
+    int values[2] = {0, 0};
+    MPI_Request request;
+    if (rank == 0) {
+        for (int i = 0; i < 2; i++)
+            MPI_Irecv(&values[i], 1, MPI_INT, 1, 3, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /* here: taken_by_a_request_that_was_overwritten */
+    } else
+        MPI_Send(&values[0], 1, MPI_INT, 0, 3, MPI_COMM_WORLD);
+    barrier();
+}
+
 SCENARIOS(S(probed_and_received_otherwise), S(persistent_send_not_started), S(persistent_receive_not_started),
           S(neighbour_not_entered), S(polling_for_another_tag), S(halo_lacks_a_message), S(one_result_too_many),
           S(receive_from_the_wrong_rank), S(waiting_for_one_that_polls),
-          S(taken_by_a_receive_from_any_rank))
+          S(taken_by_a_receive_from_any_rank), S(taken_by_a_receive_posted_before),
+          S(taken_by_a_request_that_was_overwritten))

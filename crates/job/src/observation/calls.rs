@@ -151,6 +151,7 @@ impl<S: Source> Reader<'_, '_, S> {
                     room: None,
                     place: None,
                     order: u64::MAX,
+                    overwritten: None,
                 })
             }));
         }
@@ -174,7 +175,8 @@ impl<S: Source> Reader<'_, '_, S> {
         let room = receives.then(|| size(open.record.count.get(), open.record.datatype.get())).flatten();
         // A message that a probe has matched is there.
         open.function.fields.tag.then(|| {
-            Need::Message(Receive { comm: self.comm(open), from, tag, room, place: None, order: u64::MAX })
+            let (comm, order) = (self.comm(open), u64::MAX);
+            Need::Message(Receive { comm, from, tag, room, place: None, order, overwritten: None })
         })
     }
 

@@ -457,6 +457,9 @@ pub struct Receive {
     pub place: Option<String>,
     /// Where it stands among the receives that the process posted.
     pub order: u64,
+    /// Where another request was made in the variable that held the handle of this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overwritten: Option<String>,
 }
 
 /// What a member of an intercommunicator says of the root.

@@ -147,7 +147,17 @@ impl<S: Source> Reader<'_, '_, S> {
             let tag = self.special.tag(tag);
             let (count, datatype) = (request.count.get(), request.datatype.get());
             let room = self.rank.objects().bytes_of(count, datatype, request.datatype_uid.get());
-            Some(Need::Message(Receive { comm, from, tag, room, place, order: request.order.get() }))
+            let overwritten = request.is(Flag::OVERWRITTEN).then(|| request.completed_from.get());
+            let overwritten = overwritten.and_then(|at| self.rank.place(at));
+            Some(Need::Message(Receive {
+                comm,
+                from,
+                tag,
+                room,
+                place,
+                order: request.order.get(),
+                overwritten,
+            }))
         };
         let send = |to: i64, tag: i64| {
             let peer = self.special.rank(to)??;

@@ -145,6 +145,7 @@ mod tests {
             room: Some(64),
             place: Some("recv.c:2".into()),
             got: None,
+            overwritten: None,
             matched: false,
             order: u64::MAX,
         }

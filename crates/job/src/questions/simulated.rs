@@ -242,7 +242,8 @@ impl Simulated {
 }
 
 fn receive(from: Option<u32>, tag: i32) -> Receive {
-    Receive { comm: WORLD, from, tag: Some(tag), room: Some(8192), place: Some("step.c:30".into()), order: 1 }
+    let place = Some("step.c:30".into());
+    Receive { comm: WORLD, from, tag: Some(tag), room: Some(8192), place, order: 1, overwritten: None }
 }
 
 #[cfg(test)]

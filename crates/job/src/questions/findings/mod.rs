@@ -506,6 +506,7 @@ mod tests {
             room: Some(4),
             place: None,
             order: 1,
+            overwritten: None,
         };
         ranks[1].posted.push(posted);
         assert_eq!(findings(&ranks, &[]), []);

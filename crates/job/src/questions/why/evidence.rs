@@ -52,6 +52,22 @@ pub fn evidence(snapshot: &Snapshot, blocked: &Blocked) -> Vec<Evidence> {
     evidence
 }
 
+/// Lines of one kind that are shown.
+const MOST_LINES: usize = 4;
+
+/// The first of these lines, and one that says how many more there are and whose; `kind` is what they tell of.
+pub fn bounded(mut lines: Vec<Evidence>, kind: &str) -> Vec<Evidence> {
+    if lines.len() <= MOST_LINES + 1 {
+        return lines;
+    }
+    let rest = lines.split_off(MOST_LINES);
+    let (count, mut ranks) = (rest.len(), Members::default());
+    rest.into_iter().for_each(|line| ranks.join(line.ranks));
+    let what = format!("and {count} more places of {kind}");
+    lines.push(Evidence { ranks, what, function: None, place: None, since_s: None, stuck: true });
+    lines
+}
+
 fn classes<'a>(
     words: &Words<'_>,
     index: ProcessIndex,

@@ -1,13 +1,11 @@
 //! Calls of stuck or ended processes that returned an error, after which the program went on.
 
 use super::blocked::Blocked;
+use super::evidence::bounded;
 use super::snapshot::{Failed, Process, ProcessIndex, Snapshot};
 use super::verdict::Evidence;
 use super::words::Words;
 use std::collections::BTreeMap;
-
-/// Lines.
-const MOST_LINES: usize = 4;
 
 /// One line for each place and error, those of the most processes first.
 pub fn failed(words: &Words<'_>, snapshot: &Snapshot, blocked: &Blocked) -> Vec<Evidence> {
@@ -24,7 +22,6 @@ pub fn failed(words: &Words<'_>, snapshot: &Snapshot, blocked: &Blocked) -> Vec<
     }
     let mut lines: Vec<_> = lines.into_iter().collect();
     lines.sort_by_key(|(_, of)| usize::MAX - of.len());
-    lines.truncate(MOST_LINES);
     let said = |(failed, of): (&Failed, Vec<ProcessIndex>)| {
         let at = failed.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
         Evidence {
@@ -36,5 +33,5 @@ pub fn failed(words: &Words<'_>, snapshot: &Snapshot, blocked: &Blocked) -> Vec<
             stuck: true,
         }
     };
-    lines.into_iter().map(said).collect()
+    bounded(lines.into_iter().map(said).collect(), "calls that returned an error")
 }

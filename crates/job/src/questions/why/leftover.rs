@@ -1,14 +1,12 @@
 //! Messages to stuck processes that none of their receives fits: often the other half of the mistake.
 
 use super::blocked::Blocked;
+use super::evidence::bounded;
 use super::messages::Pairs;
 use super::snapshot::{CommIndex, ProcessIndex};
 use super::verdict::Evidence;
 use super::words::{Words, ranks, verb};
 use std::collections::HashMap;
-
-/// Lines; messages that are sent at one place are one.
-const MOST_LINES: usize = 4;
 
 /// Messages that are alike but for their two ends.
 #[derive(Default)]
@@ -36,7 +34,6 @@ pub fn leftover(words: &Words<'_>, pairs: &Pairs<'_>, blocked: &Blocked, verdict
     }
     let mut lines: Vec<_> = lines.into_iter().filter(|(_, alike)| alike.count > 0).collect();
     lines.sort_by_key(|(at, alike)| (usize::MAX - alike.count, *at));
-    lines.truncate(MOST_LINES);
     let said = |((comm, tag, place), alike): ((CommIndex, i32, Option<&str>), Alike)| {
         let (to, from) = (words.members(alike.to), ranks(&words.members(alike.from)));
         let what = match alike.count {
@@ -58,5 +55,5 @@ pub fn leftover(words: &Words<'_>, pairs: &Pairs<'_>, blocked: &Blocked, verdict
             stuck: true,
         }
     };
-    lines.into_iter().map(said).collect()
+    bounded(lines.into_iter().map(said).collect(), "messages that were not received")
 }

@@ -139,6 +139,14 @@ impl<'a> Pairs<'a> {
         &self.posted
     }
 
+    /// Those of one process.
+    pub fn posted_by(&self, receiver: ProcessIndex) -> &[(Posted<'a>, Option<Sent<'a>>)] {
+        let first = self.posted.partition_point(|((of, _), _)| *of < receiver);
+        let own = self.posted.get(first..).unwrap_or_default();
+        let count = own.partition_point(|((of, _), _)| *of == receiver);
+        own.get(..count).unwrap_or_default()
+    }
+
     /// Whether a probe has matched a message of [`left`](Self::left).
     pub fn is_matched(&self, message: &Message) -> bool {
         self.matched.contains(&std::ptr::from_ref(message))

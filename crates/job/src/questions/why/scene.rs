@@ -148,6 +148,7 @@ pub fn receive(from: Peer, tag: i32) -> Receive {
         room: Some(8),
         place: None,
         got: None,
+        overwritten: None,
         matched: false,
         order: u64::MAX,
     }

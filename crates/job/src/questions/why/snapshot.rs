@@ -290,6 +290,8 @@ pub struct Receive {
     /// Another line of the user's code at which the process got a message of this rank and tag before, if it names one rank and one tag and
     /// a call waits for it.
     pub got: Option<Arc<str>>,
+    /// Where another request was made in the variable that held the handle of this one, which nobody can wait for since.
+    pub overwritten: Option<Arc<str>>,
     /// No receive yet: a probe has taken the message out of the queue for one (`MPI_Mprobe`).
     pub matched: bool,
     /// Where it stands among those that the process posted: what tells it from others that match the same. Those without a number are alike.

@@ -5,6 +5,7 @@ mod left_out;
 mod polling;
 mod several;
 mod sides;
+mod taken;
 mod unnamed;
 
 use super::scene::{Scene, WORLD, message, receive};

@@ -13,9 +13,10 @@ mod probed;
 mod ring;
 mod several;
 mod stuck;
+mod taken;
 
 use super::blocked::{blocked, blocked_in};
-use super::evidence::evidence;
+use super::evidence::{bounded, evidence};
 use super::failed::failed;
 use super::leftover::leftover;
 use super::messages::Pairs;
@@ -110,6 +111,7 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
         next: reason.next,
     });
     let mut seen = evidence(second, &found);
+    seen.extend(bounded(case.taken_elsewhere(&found), "messages that went to another receive"));
     seen.extend(leftover(&case.words, case.pairs(), &found, &reason.verdict));
     seen.extend(failed(&case.words, second, &found));
     Verdict {
@@ -181,6 +183,22 @@ impl<'a> Case<'a> {
             what: self.words.activity(index),
             place: call.and_then(|call| call.place.as_deref().map(str::to_owned)),
         }
+    }
+
+    /// The first of those who hold the others up, and what is left of them as one.
+    fn culprits(&self, of: impl IntoIterator<Item = ProcessIndex>) -> Vec<Culprit> {
+        let mut of = of.into_iter();
+        let mut first: Vec<Culprit> = of.by_ref().take(MOST_LINKS).map(|one| self.culprit(one)).collect();
+        let mut rest: Vec<ProcessIndex> = of.collect();
+        rest.sort_unstable();
+        rest.dedup();
+        if let [one] = rest.as_slice() {
+            first.push(self.culprit(*one));
+        } else if !rest.is_empty() {
+            let what = format!("and {} more", rest.len());
+            first.push(Culprit { ranks: self.words.members(rest), what, place: None });
+        }
+        first
     }
 
     fn singletons(&self) -> Option<Reason> {

@@ -1,6 +1,6 @@
 //! Nobody is stuck for certain: who is waited for, and what for.
 
-use super::{Case, MOST_LINKS, Reason, WHY_GONE};
+use super::{Case, Reason, WHY_GONE};
 use crate::base::quantity::duration;
 use crate::questions::why::cycle;
 use crate::questions::why::snapshot::{Condition, Need, Process, ProcessIndex, Thread};
@@ -151,7 +151,7 @@ impl Case<'_> {
         };
         let mut reason = Reason::new(kind, verdict, &next);
         let culprits = by_doing.into_iter().flatten();
-        reason.culprits.extend(culprits.take(MOST_LINKS).map(|rank| self.culprit(rank)));
+        reason.culprits.extend(self.culprits(culprits));
         Some(reason)
     }
 
@@ -190,7 +190,7 @@ impl Case<'_> {
         let verdict = format!("{verdict}; {}", self.words.doing(&free));
         let next = format!("look at what those ranks do: {}", self.attach(first));
         let mut reason = Reason::new(Kind::SLOW, verdict, &next);
-        reason.culprits.extend(free.into_iter().flatten().take(MOST_LINKS).map(|rank| self.culprit(rank)));
+        reason.culprits.extend(self.culprits(free.into_iter().flatten()));
         Some(reason)
     }
 }

@@ -4,7 +4,7 @@
 //! wait for it. What is certain is a wait for a message of a rank that can send nothing any more; all else is only called a problem
 //! once it has lasted, and much longer than the loops of these ranks did before they went on.
 
-use super::{Case, MOST_LINKS, Reason};
+use super::{Case, Reason};
 use crate::questions::why::blocked::Blocked;
 use crate::questions::why::collectives;
 use crate::questions::why::snapshot::{Call, Need, Peer, Process, ProcessIndex, Wait};
@@ -55,7 +55,7 @@ impl Case<'_> {
         let absent = self.absent(poller, live);
         match absent.is_empty() {
             true => reason = reason.blaming(self.culprit(poller)),
-            false => reason.culprits.extend(absent.iter().take(MOST_LINKS).map(|one| self.culprit(*one))),
+            false => reason.culprits.extend(self.culprits(absent)),
         }
         reason.certain = never.is_some();
         for culprit in near.into_iter().flat_map(|near| near.culprits) {

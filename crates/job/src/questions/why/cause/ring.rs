@@ -76,7 +76,7 @@ impl Case<'_> {
         let verdict = format!("deadlock: {}{more}{each}", said.join(", and "));
         let next = rings.first().map_or("", |ring| self.advice(ring));
         let mut reason = Reason::new(Kind::DEADLOCK, verdict, next);
-        reason.culprits.extend(rings.iter().flatten().take(MOST_LINKS).map(|rank| self.culprit(*rank)));
+        reason.culprits.extend(self.culprits(rings.iter().flatten().copied()));
         reason.cycle = rings.into_iter().next()?;
         Some(reason)
     }
@@ -117,7 +117,12 @@ impl Case<'_> {
         let needs_it = |call: &&Call| call.wait.needs().iter().any(|one| std::ptr::eq(one, need));
         let call = self.process(from)?.calls().find(needs_it)?;
         let (who, inside) = (self.words.rank(from), place(call));
-        Some(format!("rank {who} is {inside}, waiting for {}", self.words.need(need)))
+        let taken = match need {
+            Need::Message(receive) => self.taken_before(from, receive),
+            _ => None,
+        };
+        let taken = taken.map_or_else(String::new, |taken| format!(" (one went to {})", taken.by()));
+        Some(format!("rank {who} is {inside}, waiting for {}{taken}", self.words.need(need)))
     }
 
     /// Of a ring of collectives on several communicators, or of persistent ones on one, which members are in what; none if anything else

@@ -1,7 +1,7 @@
 //! Somebody can never go on.
 
 use super::left_out::SEVERAL;
-use super::{Case, MOST_LINKS, Reason, WHY_GONE};
+use super::{Case, Reason, WHY_GONE};
 use crate::questions::why::blocked::Blocked;
 use crate::questions::why::messages::Sent;
 use crate::questions::why::snapshot::{
@@ -58,7 +58,7 @@ impl Case<'_> {
             cycle::waited_for(self.snapshot, [*one]).iter().any(|peer| missed.contains(peer))
         };
         reason.about = found.stuck().filter(misses).collect();
-        reason.culprits.extend(missed.into_iter().take(MOST_LINKS).map(|rank| self.culprit(rank)));
+        reason.culprits.extend(self.culprits(missed));
         Some(reason)
     }
 
@@ -194,9 +194,7 @@ impl Case<'_> {
                 }
                 let (from_said, wanted) = (self.words.rank(from), self.words.message(&receive.matches));
                 let taken = match (self.taken_before(stuck, receive), &receive.got) {
-                    (Some(at), _) => {
-                        format!("; what it sent went to a receive posted before{at}, which is not waited for")
-                    }
+                    (Some(taken), _) => format!("; what it sent went to {}", taken.by()),
                     (None, Some(at)) => format!("; one that it sent was received before, at {at}"),
                     (None, None) => String::new(),
                 };
@@ -232,7 +230,7 @@ impl Case<'_> {
         }
         let next = "look for the branch of the program in which that rank leaves earlier than the others";
         let mut reason = Reason::new(kind, verdict, next);
-        reason.culprits.extend(culprits.into_iter().take(MOST_LINKS).map(|culprit| self.culprit(culprit)));
+        reason.culprits.extend(self.culprits(culprits));
         Some(reason)
     }
 
@@ -256,23 +254,6 @@ impl Case<'_> {
             self.words.each_doing(&self.words.doings(&others)),
         );
         Some((Kind::MESSAGE_NEVER_SENT, others, verdict))
-    }
-
-    /// Where the same process had posted a receive of just this before, that has got its message and is none of what its calls wait for.
-    fn taken_before(&self, receiver: ProcessIndex, receive: &Receive) -> Option<String> {
-        let waited = |posted: &Receive| {
-            let calls = self.process(receiver).into_iter().flat_map(Process::calls);
-            let mut needs = calls.flat_map(|call| call.wait.needs().iter().chain(&call.met));
-            needs.any(|need| matches!(need, Need::Message(other) if other.order == posted.order))
-        };
-        let before = |posted: &Receive| {
-            posted.matches == receive.matches && posted.order < receive.order && !waited(posted)
-        };
-        let all = self.pairs().posted().iter();
-        let mut taken =
-            all.filter(|((of, posted), sent)| *of == receiver && sent.is_some() && before(posted));
-        let ((_, posted), _) = taken.next()?;
-        Some(posted.place.as_ref().map_or_else(String::new, |place| format!(", at {place}")))
     }
 
     /// The message as the sender's records have it, with its size.
@@ -315,7 +296,7 @@ impl Case<'_> {
                 };
                 let verdict = format!("{verdict}, {which} is {}", self.words.activity(*first));
                 let mut reason = Reason::new(*kind, verdict, next);
-                reason.culprits.extend(by.iter().take(MOST_LINKS).map(|by| self.culprit(*by)));
+                reason.culprits.extend(self.culprits(by.iter().copied()));
                 reason.cycle = cycle::cycle(self.snapshot, found);
                 return Some(reason);
             }

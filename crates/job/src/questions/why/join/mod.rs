@@ -387,6 +387,7 @@ impl<'a> Joiner<'a> {
             room: receive.room,
             place,
             got: None,
+            overwritten: receive.overwritten.as_deref().map(Arc::from),
             matched: false,
             order: receive.order,
         })

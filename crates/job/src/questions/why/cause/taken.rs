@@ -1,0 +1,81 @@
+//! Messages that are waited for, and that went to a receive which the same process had posted before and waits for no more.
+
+use super::Case;
+use crate::questions::why::blocked::Blocked;
+use crate::questions::why::messages::Sent;
+use crate::questions::why::snapshot::{Need, Process, ProcessIndex, Receive};
+use crate::questions::why::verdict::Evidence;
+use std::collections::{BTreeMap, HashSet};
+
+/// A receive that was posted before, with the message that it has got.
+pub(super) struct Taken<'a> {
+    by: &'a Receive,
+    sent: Sent<'a>,
+}
+
+/// Receives of one place that have got what others wait for.
+#[derive(Default)]
+struct Line {
+    /// Whose.
+    ranks: Vec<ProcessIndex>,
+    /// What the first of them has got.
+    what: String,
+}
+
+impl Taken<'_> {
+    /// `a receive posted before, at a.c:7, which is not waited for`.
+    pub(super) fn by(&self) -> String {
+        let at = self.by.place.as_ref().map_or_else(String::new, |place| format!(", at {place}"));
+        match &self.by.overwritten {
+            Some(over) => format!(
+                "a receive posted before{at}, which nothing can wait for since another request was made in its variable at {over}"
+            ),
+            None => format!("a receive posted before{at}, which is not waited for"),
+        }
+    }
+}
+
+impl<'s> Case<'s> {
+    /// What has got a message that this receive would have taken, and is none of what the calls of its process wait for.
+    pub(super) fn taken_before(&self, receiver: ProcessIndex, receive: &Receive) -> Option<Taken<'_>> {
+        let calls = self.process(receiver).into_iter().flat_map(Process::calls);
+        let needs = calls.flat_map(|call| call.wait.needs().iter().chain(&call.met));
+        let waited: HashSet<u64> = needs
+            .filter_map(|need| match need {
+                Need::Message(other) => Some(other.order),
+                _ => None,
+            })
+            .collect();
+        self.pairs().posted_by(receiver).iter().find_map(|((_, posted), sent)| {
+            let sent = (*sent).filter(|(sender, message)| receive.matches.fits(*sender, message))?;
+            let before = posted.order < receive.order && !waited.contains(&posted.order);
+            before.then_some(Taken { by: posted, sent })
+        })
+    }
+
+    /// One line for each place of such a receive.
+    pub(super) fn taken_elsewhere(&self, found: &Blocked) -> Vec<Evidence> {
+        let mut known = HashSet::new();
+        let once =
+            |(receiver, receive): &(ProcessIndex, &Receive)| known.insert((*receiver, receive.matches));
+        let mut lines: BTreeMap<(Option<&str>, String), Line> = BTreeMap::new();
+        for (receiver, receive) in self.receives(found).filter(once) {
+            let Some(taken) = self.taken_before(receiver, receive) else { continue };
+            let line = lines.entry((taken.by.place.as_deref(), taken.by())).or_default();
+            line.ranks.push(receiver);
+            if line.what.is_empty() {
+                let (sender, message) = taken.sent;
+                line.what = format!("rank {} sent {}", self.words.rank(sender), self.words.sent(message));
+            }
+        }
+        let said = |((place, by), line): ((Option<&str>, String), Line)| Evidence {
+            ranks: self.words.members(line.ranks),
+            what: format!("{}, and it went to {by}", line.what),
+            function: None,
+            place: place.map(str::to_owned),
+            since_s: None,
+            stuck: true,
+        };
+        lines.into_iter().map(said).collect()
+    }
+}

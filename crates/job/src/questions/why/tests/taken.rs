@@ -1,0 +1,66 @@
+//! Messages that went to another receive than the one that waits for them, and how much of the evidence is shown.
+
+use super::look;
+use crate::questions::why::scene::{Scene, receive};
+use crate::questions::why::snapshot::{Failed, Peer, Receive};
+use crate::questions::why::{Kind, Verdict};
+
+/// Rank 0 waits for a message that a receive from any rank has got, which it had posted before.
+fn stolen(overwritten: Option<&str>) -> Verdict {
+    let mut scene = Scene::of(2);
+    scene.sent(1, 0, 3).collective(1, "MPI_Barrier", 1).receive(0, Peer::One(1), 3);
+    let (place, overwritten) = (Some("post.c:4".into()), overwritten.map(Into::into));
+    let before = Receive { place, overwritten, order: 1, ..receive(Peer::Any, 3) };
+    scene.process(0).posted.insert(0, before);
+    look(&scene)
+}
+
+#[test]
+fn a_ring_says_which_receive_has_got_the_message_that_one_of_its_members_waits_for() {
+    let said = stolen(None);
+    assert_eq!(said.kind, Kind::DEADLOCK);
+    let by = "a receive posted before, at post.c:4, which is not waited for";
+    assert!(said.verdict.contains(&format!("(one went to {by})")), "{}", said.verdict);
+    let line = said.evidence.iter().find(|line| line.what.ends_with(by)).expect("a line of evidence");
+    assert!(line.what.starts_with("rank 1 sent a message with tag 3 to rank 0 on WORLD"), "{}", line.what);
+    assert_eq!((line.ranks.to_string().as_str(), line.place.as_deref()), ("0", Some("post.c:4")));
+}
+
+#[test]
+fn of_a_request_that_was_overwritten_it_is_said_where() {
+    let said = stolen(Some("post.c:5"));
+    let over = "since another request was made in its variable at post.c:5";
+    assert!(said.verdict.contains(over), "{}", said.verdict);
+    assert!(said.evidence.iter().any(|line| line.what.ends_with(over)));
+}
+
+#[test]
+fn what_is_left_out_of_the_evidence_is_counted() {
+    let mut scene = Scene::of(3);
+    scene.receive(0, Peer::One(1), 3).receive(1, Peer::One(0), 3);
+    let failed = |nth: u64| Failed {
+        function: "MPI_Send".into(),
+        place: Some(format!("a.c:{nth}").into()),
+        error: "MPI_ERR_RANK".into(),
+    };
+    scene.process(0).failed = (0..4).map(failed).collect();
+    scene.process(1).failed = (4..7).map(failed).collect();
+    let said = look(&scene);
+    let lines: Vec<_> = said.evidence.iter().filter(|line| line.what.contains("returned")).collect();
+    assert_eq!(lines.len(), 5);
+    assert_eq!(lines[4].what, "and 3 more places of calls that returned an error");
+    assert_eq!(lines[4].ranks.to_string(), "1");
+}
+
+#[test]
+fn ranks_that_hold_the_others_up_are_all_named_the_last_of_many_together() {
+    let mut scene = Scene::of(12);
+    scene.receive(0, Peer::Any, 3);
+    (1..12).for_each(|rank| {
+        scene.finalize(rank);
+    });
+    let said = look(&scene);
+    assert_eq!((said.kind, said.culprits.len()), (Kind::MESSAGE_NEVER_SENT, 9));
+    let last = &said.culprits[8];
+    assert_eq!((last.what.as_str(), last.ranks.to_string().as_str()), ("and 3 more", "[9-11]"));
+}
