@@ -67,6 +67,9 @@ pub struct Observation {
     pub stage: Stage,
     /// How it ended, for people, if it has.
     pub ended: Option<String>,
+    /// The exit status, and the class of the error that it stands for where the library ends a process in a call that fails.
+    #[serde(skip)]
+    pub exit_error: Option<(i32, &'static str)>,
     /// Threads that have called MPI.
     pub threads: Vec<Thread>,
     /// Communicators that it is a member of; then its windows and files, which have members and collective calls as well.

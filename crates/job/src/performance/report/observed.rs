@@ -5,6 +5,8 @@ use crate::jobs::worlds;
 use crate::model::process::{Ending, Process};
 use crate::observation::{LastLook, Observation};
 use crate::questions::leaks::Site;
+use mpi_abi::AbiKind;
+use mpi_abi::constant::{self, Category};
 use std::path::PathBuf;
 
 /// A process, and what the one who started it saw of it.
@@ -33,6 +35,16 @@ pub struct Observed {
 }
 
 impl Observed {
+    /// Open MPI ends a process in which a call fails with the class of the error, where errors are fatal. With 1 programs end by themselves.
+    fn exit_error(&self) -> Option<(i32, &'static str)> {
+        let Some(Ending::Exit(status @ 2..)) = self.ending else { return None };
+        let process = &self.process;
+        if process.abi != AbiKind::OPENMPI || process.finalized() || process.abort_code.is_some() {
+            return None;
+        }
+        Some((status, constant::name_of(process.abi, Category::ERROR, i64::from(status))?))
+    }
+
     /// Takes what was observed of it, with when that was: nobody will look again.
     pub(super) fn last(&mut self) -> Option<Observation> {
         let mut seen = self.observation.take()?;
@@ -41,6 +53,7 @@ impl Observed {
         let known = self.ended_ns.is_some() || seen.clock_error_ns.is_none();
         let ours = |ns: u64| ns.saturating_add_signed(self.later_ns);
         let ended_ns = self.ended_ns.unwrap_or(looked_ns).min(looked_ns);
+        seen.exit_error = self.exit_error();
         seen.last = known.then(|| LastLook { looked_ns: ours(looked_ns), ended_ns: ours(ended_ns) });
         Some(seen)
     }

@@ -106,6 +106,40 @@ pub(super) fn never_returned(observations: &[Observation], whose: &Whose) -> Vec
     found.into_iter().map(finding).collect()
 }
 
+/// The function and the line that a process ended in, its exit status, and what that stands for.
+type Ended<'a> = (&'a str, Option<&'a str>, (i32, &'a str));
+
+/// Processes that ended inside of a call with a status that stands for an error, unless it is known already what was wrong.
+pub(super) fn ended_inside(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
+    let mut found: BTreeMap<Ended<'_>, Members> = BTreeMap::new();
+    for seen in observations {
+        let mut threads = seen.threads.iter().filter(|thread| !thread.ended);
+        // Another thread may have ended the process.
+        let (Some(thread), None, Some(exit)) = (threads.next(), threads.next(), seen.exit_error) else {
+            continue;
+        };
+        let truncated = seen.faults.iter().any(|fault| fault.kind == faults::Kind::Truncated);
+        let known = truncated && exit.1 == "MPI_ERR_TRUNCATE";
+        if let Some(call) = thread.call.as_ref().filter(|call| call.wrong.is_empty() && !known) {
+            let line = (call.function.as_str(), call.place.as_deref(), exit);
+            found.entry(line).or_default().join(whose.who(seen));
+        }
+    }
+    let finding = |((function, place, (status, error)), ranks): (Ended<'_>, Members)| {
+        let at = place.map_or_else(String::new, |place| format!(" at {place}"));
+        Finding {
+            kind: Kind::CALL_FAILED,
+            sentence: format!(
+                "{} ended inside of {function}{at} with exit status {status}, as where a call fails with {error} and errors are fatal",
+                ranks.named()
+            ),
+            ranks,
+            line: place.map(str::to_owned),
+        }
+    };
+    found.into_iter().map(finding).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,6 +189,26 @@ mod tests {
         let said: Vec<_> = found.iter().map(|one| (one.kind, one.sentence.as_str())).collect();
         let wanted = "ranks [0,2]: MPI_Send at a.c:7 was given count -1 (MPI_ERR_COUNT), and did not return";
         assert_eq!(said, [(Kind::CALL_FAILED, wanted)]);
+    }
+
+    #[test]
+    fn who_ended_inside_of_a_call_with_the_status_of_an_error_is_named_unless_another_thread_may_have_ended_it()
+     {
+        let call = || Call { function: "MPI_Put".into(), place: Some("a.c:9".into()), ..Call::default() };
+        let thread = || Thread { call: Some(call()), ..Thread::default() };
+        let ended = |threads: Vec<Thread>| Observation {
+            threads,
+            exit_error: Some((50, "MPI_ERR_RMA_SYNC")),
+            ..rank(1, "MPI_ERR_OTHER", 1)
+        };
+        let found = |job: &[Observation]| ended_inside(job, &Whose::of(job));
+        let one = [ended(vec![thread()])];
+        let said: Vec<_> = found(&one).into_iter().map(|one| one.sentence).collect();
+        let wanted = "rank 1 ended inside of MPI_Put at a.c:9 with exit status 50, as where a call fails with MPI_ERR_RMA_SYNC and \
+                      errors are fatal";
+        assert_eq!(said, [wanted]);
+        assert_eq!(found(&[ended(vec![thread(), Thread::default()])]), []);
+        assert_eq!(found(&[ended(vec![Thread::default()])]), [], "outside of MPI");
     }
 
     #[test]

@@ -112,6 +112,7 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     found.extend(pending::at_finalize(observations, &whose));
     found.extend(failed::calls(observations, &whose));
     found.extend(failed::never_returned(observations, &whose));
+    found.extend(failed::ended_inside(observations, &whose));
     // Who has not called MPI_Finalize may still have received what is missing.
     let at_the_end = |seen: &Observation| seen.stage == Stage::Finalized || finalizes(seen);
     if !observations.is_empty() && observations.iter().all(at_the_end) {
