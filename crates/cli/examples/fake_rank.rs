@@ -84,6 +84,14 @@ fn end(how: &str, sample: &TestImage) {
             std::thread::sleep(Duration::from_millis(50));
             die(signal);
         }
+        // In the end, with a communicator that was not freed.
+        ("kill-finalizing", signal) => {
+            let left = sample.has_comm(0x8400_0002, "left", 1);
+            left.head.made_by.set(sample.number("MPI_Comm_dup") as u16 + 1);
+            left.head.made_from.set(0x1234);
+            sample.enters("MPI_Finalize", [0; 3], 0, 0);
+            die(signal);
+        }
         // Between two calls.
         ("kill-later", signal) => {
             sample.enters("MPI_Recv", [WORLD, DOUBLE, 100], -2, 7);

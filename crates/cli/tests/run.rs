@@ -253,6 +253,17 @@ fn wrappers_give_one_report_for_all_ranks_of_the_host_and_know_how_each_ended() 
 }
 
 #[test]
+fn what_was_not_freed_is_told_of_a_rank_that_crashes_in_finalize_and_not_of_one_that_is_killed_there() {
+    for (signal, count) in [("6", 1), ("9", 0)] {
+        let mut run = Run::ranks(&format!(
+            "PMI_RANK=0 PMI_SIZE=1 MPI_LOCALNRANKS=1 $MPISCOPE run --out $DIR $RANK kill-finalizing={signal}"
+        ));
+        run.go();
+        assert_eq!(run.report()["leaks"].as_array().unwrap().len(), count, "{signal}");
+    }
+}
+
+#[test]
 fn a_wrapper_ends_as_its_program_does() {
     let status = |how: &str| {
         let mut run = Run::new().args(&["run", "--quiet"]);

@@ -12,6 +12,8 @@ use mpiscope_job::model::rank::Rank;
 use mpiscope_job::observation;
 use mpiscope_job::performance::report::Observed;
 use mpiscope_job::performance::report::facts::Facts;
+use mpiscope_job::questions::findings::finalizes;
+use mpiscope_job::questions::leaks;
 use rustix::fs::fstat;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -187,12 +189,13 @@ impl Peer {
                 let damaged = |why| mpiscope_job::Error::Image { what: what.clone(), why };
                 let mut process = Process::read(&image, Some(self.moment())).map_err(damaged)?;
                 process.pid = self.writer.unwrap_or(process.pid);
-                // What a program that did not get to its end has not freed is no leak.
-                if process.finalized() {
-                    leaks =
-                        mpiscope_job::questions::leaks::sites(&image, &process, symbols).map_err(damaged)?;
+                let seen = observation::of_image(&image, &process, symbols);
+                // What a program that did not get to its end has not freed is no leak. Libraries crash in MPI_Finalize over what was left.
+                let crashed = self.end().ending.is_some_and(ended::dumps_core);
+                if process.finalized() || crashed && finalizes(&seen) {
+                    leaks = leaks::sites(&image, &process, symbols).map_err(damaged)?;
                 }
-                observation = Some(observation::of_image(&image, &process, symbols));
+                observation = Some(seen);
                 let context = FileContext::new(&process, symbols);
                 let placement =
                     Placement::of(self.writer.unwrap_or(self.pid)).or_else(|| self.placement.clone());

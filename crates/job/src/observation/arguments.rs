@@ -5,6 +5,7 @@
 
 use super::Communicator;
 use super::communicators::Communicators;
+use super::epochs::{self, Open};
 use super::special::Special;
 use crate::model::objects::{Kind, Object};
 use crate::model::rank::Rank;
@@ -43,6 +44,9 @@ impl<S: Source> Given<'_, '_, S> {
         if let Some(object) = self.object() {
             return vec![object];
         }
+        if let Some(moment) = self.moment() {
+            return vec![moment];
+        }
         let found = [
             self.count(),
             self.datatype(),
@@ -70,6 +74,22 @@ impl<S: Source> Given<'_, '_, S> {
         }
         let freed = kind == ObjectKind::COMM && self.communicators.was_freed(handle);
         freed.then(|| Wrong::new(error, format!("a {what} that it had freed")))
+    }
+
+    /// A call on a window that lacks an epoch, or stands within one that excludes it.
+    fn moment(&self) -> Option<Wrong> {
+        let handle = self.record.object.get();
+        if self.function.fields.object != Some(ObjectKind::WIN) {
+            return None;
+        }
+        let Ok(Object::Window(window)) = self.rank.objects().object(Kind::Window, handle) else {
+            return None;
+        };
+        let target = self.record.peer.get().cast_signed();
+        let locked = window.locks.iter().any(|lock| i64::from(lock.target) == target);
+        let what = epochs::wrong(self.function, &Open { epochs: window.epoch_bits, locked }, target)?;
+        let on = self.rank.object(ObjectKind::WIN, handle);
+        Some(Wrong::new("MPI_ERR_RMA_SYNC", format!("{on} {what}")))
     }
 
     fn count(&self) -> Option<Wrong> {

@@ -9,6 +9,7 @@ mod collective_objects;
 pub(crate) mod communicators;
 mod context;
 mod envelopes;
+mod epochs;
 pub mod faults;
 pub mod history;
 pub mod ledger;

@@ -18,7 +18,6 @@ use crate::observation;
 use crate::performance::monitor::Followed;
 use crate::performance::monitor::windows::Windows;
 use crate::performance::waits::Waits;
-use crate::questions::findings::finalizes;
 use crate::questions::leaks;
 use crate::questions::process_file::{OneJob, ProcessFile};
 use mpiscope_target::Symbolizer;
@@ -210,13 +209,11 @@ fn kept(file: &ProcessFile, symbols: &dyn Locate, words: &Symbolizer) -> Observe
 
 fn observe(found: &JobImage, living: Living, symbols: &dyn Locate) -> Observed {
     let Living { image, process, outer_pid, alive } = living;
-    let observation = observation::of_image(&image, &process, symbols);
-    // A library may fail over what was not freed before MPI_Finalize: then it is worth knowing most.
-    let leaks = match process.finalized() || !alive && finalizes(&observation) {
+    let leaks = match process.finalized() {
         true => leaks::sites(&image, &process, symbols).unwrap_or_default(),
         false => Vec::new(),
     };
-    let observation = Some(observation);
+    let observation = Some(observation::of_image(&image, &process, symbols));
     let kept = found.about().and_then(|about| about.placement.as_deref().cloned());
     let placement = kept.or_else(|| outer_pid.and_then(Placement::of));
     let context = FileContext::new(&process, symbols);

@@ -36,7 +36,7 @@ use crate::model::objects::Kind as Object;
 use crate::observation::{Observation, Stage};
 use crate::questions::leaks::Leak;
 pub(in crate::questions) use failed::wrong_use;
-pub(crate) use pending::finalizes;
+pub use pending::finalizes;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

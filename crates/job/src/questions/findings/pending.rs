@@ -35,6 +35,7 @@ pub(super) fn untold(observations: &[Observation], whose: &Whose) -> Vec<(Member
 }
 
 /// Whether it is in `MPI_Finalize`.
+#[must_use]
 pub fn finalizes(seen: &Observation) -> bool {
     let mut calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
     calls.any(|call| call.function == "MPI_Finalize")

@@ -1,4 +1,4 @@
-//! Calls of stuck or ended processes that returned an error, after which the program went on.
+//! Calls of stuck or ended processes that returned an error, after which the program went on, or that cannot succeed.
 
 use super::blocked::Blocked;
 use super::evidence::bounded;
@@ -26,7 +26,10 @@ pub fn failed(words: &Words<'_>, snapshot: &Snapshot, blocked: &Blocked) -> Vec<
         let at = failed.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
         Evidence {
             ranks: words.members(of),
-            what: format!("{}{at} returned {}, and the program went on", failed.function, failed.error),
+            what: match &failed.given {
+                None => format!("{}{at} returned {}, and the program went on", failed.function, failed.error),
+                Some(given) => format!("{}{at} was given {given} ({})", failed.function, failed.error),
+            },
             function: Some(failed.function.to_string()),
             place: failed.place.as_deref().map(str::to_owned),
             since_s: None,

@@ -83,13 +83,14 @@ pub struct Process {
     pub not_started: NotStarted,
     /// If it waits in a collective: what it has sent and received.
     pub messaging: Option<Box<Messaging>>,
-    /// Calls of it that returned an error which says that the program gave something wrong.
+    /// Calls of it that returned an error which says that the program gave something wrong, and those that it is in and that were given
+    /// that.
     pub failed: Vec<Failed>,
     /// Records of its messages were lost: more may have been sent than [`sent`](Self::sent) says.
     pub lost: bool,
 }
 
-/// A call that failed, after which the program went on.
+/// A call that failed, after which the program went on, or that cannot succeed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Failed {
     /// The function.
@@ -98,6 +99,8 @@ pub struct Failed {
     pub place: Option<Arc<str>>,
     /// The class of the error.
     pub error: Arc<str>,
+    /// Of a call that has not returned: what it was given.
+    pub given: Option<Arc<str>>,
 }
 
 /// Persistent messages that a process has requests for and has not started.

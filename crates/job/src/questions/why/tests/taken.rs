@@ -42,6 +42,7 @@ fn what_is_left_out_of_the_evidence_is_counted() {
         function: "MPI_Send".into(),
         place: Some(format!("a.c:{nth}").into()),
         error: "MPI_ERR_RANK".into(),
+        given: None,
     };
     scene.process(0).failed = (0..4).map(failed).collect();
     scene.process(1).failed = (4..7).map(failed).collect();

@@ -69,6 +69,7 @@ fn a_call_that_failed_before_its_rank_got_stuck_is_a_line_of_the_evidence() {
         function: "MPI_Bsend".into(),
         place: Some(place.into()),
         error: "MPI_ERR_BUFFER".into(),
+        given: None,
     };
     scene.process(0).failed.push(failed("a.c:7"));
     scene.process(2).failed.push(failed("b.c:8"));

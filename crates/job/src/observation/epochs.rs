@@ -1,0 +1,107 @@
+//! Calls on a window at a wrong moment: what they need is not open, or what must be closed before is.
+//!
+//! Libraries need not look, and some end the job in such a call.
+
+use mpi_abi::Partners;
+use mpiscope_image::Function;
+use mpiscope_image::objects::Epoch;
+
+/// What is open in a process on a window.
+pub struct Open {
+    /// Bits of [`Epoch`].
+    pub epochs: u32,
+    /// It has locked the memory that the call is about.
+    pub locked: bool,
+}
+
+/// A lock, of one or of all.
+const LOCKS: u32 = Epoch::LOCK.0 | Epoch::LOCK_ALL.0;
+/// What lets a process access the memory of others.
+const ACCESS: u32 = Epoch::FENCE.0 | Epoch::START.0 | LOCKS;
+/// What ends by a call of its own.
+const ENDED: [Epoch; 4] = [Epoch::START, Epoch::POST, Epoch::LOCK, Epoch::LOCK_ALL];
+
+/// What is wrong with the moment of a call on a window; `target` is the rank that it is about.
+pub fn wrong(function: &Function, open: &Open, target: i64) -> Option<String> {
+    let lacks = |epochs: u32| open.epochs & epochs == 0;
+    let without = |what: &str| Some(format!("without {what}"));
+    match function.base.as_str() {
+        "MPI_Win_unlock" if !open.locked => without(&format!("a lock of the memory of rank {target}")),
+        "MPI_Win_lock" if open.locked => {
+            Some(format!("while it holds a lock of the memory of rank {target} already"))
+        }
+        "MPI_Win_unlock_all" if lacks(Epoch::LOCK_ALL.0) => without("MPI_Win_lock_all before"),
+        "MPI_Win_complete" if lacks(Epoch::START.0) => without("MPI_Win_start before"),
+        "MPI_Win_wait" if lacks(Epoch::POST.0) => without("MPI_Win_post before"),
+        "MPI_Win_free" | "MPI_Win_fence" => {
+            let left = ENDED.iter().filter(|epoch| !lacks(epoch.0)).filter_map(|epoch| epoch.name());
+            let left: Vec<_> = left.map(|name| format!("MPI_Win_{name}")).collect();
+            (!left.is_empty()).then(|| format!("while it has not ended what {} began", left.join(" and ")))
+        }
+        name if name.starts_with("MPI_Win_flush") && lacks(LOCKS) => without("a lock"),
+        name if !name.starts_with("MPI_Win_")
+            && function.properties.partners == Partners::TARGET
+            && target >= 0
+            && lacks(ACCESS) =>
+        {
+            without("an epoch in which it may access the memory of others")
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(name: &str, epochs: u32, locked: bool) -> Option<String> {
+        let id = mpi_abi::FunctionId::all().find(|id| id.name() == name).expect(name);
+        let (name, properties) = (name.to_owned(), id.properties());
+        let function = Function {
+            base: name.clone(),
+            operation: name.clone(),
+            name,
+            properties,
+            fields: mpi_abi::Fields::NONE,
+        };
+        wrong(&function, &Open { epochs, locked }, 1)
+    }
+
+    #[test]
+    fn calls_within_their_epochs_are_right() {
+        let (fence, start, post, lock, all) =
+            (Epoch::FENCE.0, Epoch::START.0, Epoch::POST.0, Epoch::LOCK.0, Epoch::LOCK_ALL.0);
+        for (name, epochs, locked) in [
+            ("MPI_Put", fence, false),
+            ("MPI_Get", start | post, false),
+            ("MPI_Fetch_and_op", all, false),
+            ("MPI_Win_flush", lock, true),
+            ("MPI_Win_unlock", lock, true),
+            ("MPI_Win_lock", lock, false),
+            ("MPI_Win_complete", start, false),
+            ("MPI_Win_wait", post, false),
+            ("MPI_Win_fence", fence, false),
+            ("MPI_Win_fence", 0, false),
+            ("MPI_Win_free", fence, false),
+            ("MPI_Win_sync", 0, false),
+            ("MPI_Win_start", 0, false),
+        ] {
+            assert_eq!(said(name, epochs, locked), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_lacks_its_epoch_or_stands_within_another_is_wrong() {
+        let with = |name: &str, epochs: u32, locked: bool| said(name, epochs, locked).unwrap_or_default();
+        assert_eq!(
+            with("MPI_Put", Epoch::POST.0, false),
+            "without an epoch in which it may access the memory of others"
+        );
+        assert_eq!(with("MPI_Win_unlock", 0, false), "without a lock of the memory of rank 1");
+        assert_eq!(with("MPI_Win_flush_all", Epoch::FENCE.0, false), "without a lock");
+        let twice = "while it holds a lock of the memory of rank 1 already";
+        assert_eq!(with("MPI_Win_lock", Epoch::LOCK.0, true), twice);
+        let left = Epoch::FENCE.0 | Epoch::LOCK_ALL.0;
+        assert_eq!(with("MPI_Win_free", left, false), "while it has not ended what MPI_Win_lock_all began");
+    }
+}
