@@ -183,6 +183,26 @@ static void too_long_and_fatal(void)
     }
 }
 
+/* finding count_below_zero 2 call-failed ranks 1 dies says was given count -1 (MPI_ERR_COUNT), and did not return */
+static void count_below_zero(void)
+{
+    if (rank == 1)
+        MPI_Send(&rank, -1, MPI_INT, 0, 3, MPI_COMM_WORLD); /* here: count_below_zero */
+    else
+        receive(1, 3);
+}
+
+/* finding put_without_an_epoch 2 call-failed ranks 0 dies says without an epoch in which it may access the memory of others (MPI_ERR_RMA_SYNC) */
+static void put_without_an_epoch(void)
+{
+    int value = 1, memory[2];
+    MPI_Win win;
+    MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    if (rank == 0)
+        MPI_Put(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, win); /* here: put_without_an_epoch */
+    MPI_Win_free(&win);
+}
+
 /* finding other_type_in_a_receive 2 type-mismatch ranks [0-1] check says rank 0 sent 2 x MPI_INT at */
 static void other_type_in_a_receive(void)
 {
@@ -412,6 +432,8 @@ static const struct {
     {"too_long_for_a_receive", too_long_for_a_receive},
     {"too_long_for_a_request", too_long_for_a_request},
     {"too_long_and_fatal", too_long_and_fatal},
+    {"count_below_zero", count_below_zero},
+    {"put_without_an_epoch", put_without_an_epoch},
     {"other_type_in_a_receive", other_type_in_a_receive},
     {"other_structure_in_a_request", other_structure_in_a_request},
     {"freed_receive", freed_receive},
