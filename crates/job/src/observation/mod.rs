@@ -3,6 +3,8 @@
 //! Communicators are named by their identity, which is the same on all members, and ranks are those of the communicator;
 //! `why::join` turns both into processes when the observations of all ranks are there.
 
+#[cfg(test)]
+mod argument_tests;
 mod arguments;
 mod calls;
 mod collective_objects;
