@@ -149,7 +149,8 @@ mod tests {
         let shown: Vec<String> = blocks(&report).iter().flat_map(|block| block.lines(terminal)).collect();
         assert_eq!(shown.iter().filter(|line| line.contains("OF THE LAST")).count(), 2, "{shown:#?}");
         assert_eq!(shown[0], "  on a and 1 other alike (2 ranks each): 7 to 9 entered on each", "{shown:#?}");
-        assert!(shown[2].contains("[0-3]"), "{shown:#?}");
-        assert_eq!(shown[3], "  on c (2 ranks): 9 entered; rank 5 only 8", "{shown:#?}");
+        assert!(shown[2].contains("MPI_Bcast     14  1.00 s   28 B"), "{shown:#?}");
+        assert!(shown[4].contains("[0-3]"), "{shown:#?}");
+        assert_eq!(shown[5], "  on c (2 ranks): 9 entered; rank 5 only 8", "{shown:#?}");
     }
 }
