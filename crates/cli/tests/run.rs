@@ -369,7 +369,7 @@ fn ranks_that_can_never_go_on_are_told_of_while_others_work() {
     let dir = run.dir.path().join("out");
     run.command.args(["run", "--quiet", "--hang-after", "0.5", "--out"]).arg(&dir).args(["sh", "-c", script]);
     let child = run.command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let until = Instant::now() + Duration::from_secs(20);
+    let until = Instant::now() + Duration::from_secs(60);
     while !dir.join("hang.mpiscope").exists() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));
     }

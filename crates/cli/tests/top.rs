@@ -235,7 +235,7 @@ fn once_and_json_need_no_terminal() {
     let letters: Vec<&str> =
         line["ranks"].as_array().unwrap().iter().filter_map(|r| r["letter"].as_str()).collect();
     assert_eq!(letters, ["r", "r"]);
-    let several = top(&["--for", "1"]);
+    let several = top(&["--for", "4"]);
     assert!(several.matches("2 ranks on 1 host").count() > 1, "{several}");
     let hangs = Job::of("collective=MPI_Barrier", "collective=MPI_Bcast");
     let output = Command::new(MPISCOPE).args(["top", "--here", "--once", &hangs.name()]).output().unwrap();
