@@ -64,6 +64,13 @@ impl Told {
         self.state().0 = is;
     }
 
+    /// The connection is over. Whoever has got all that is known here has said of it what is to be said.
+    fn over<T>(&self, ended: &io::Result<T>) {
+        if ended.is_err() {
+            self.connected(false);
+        }
+    }
+
     fn now(&self) -> Option<Progress> {
         self.state().1.clone()
     }
@@ -79,7 +86,7 @@ impl Uplink {
         let tells = told.clone();
         let work = move || {
             let ended = keep(&place, &secret, &job, (&seen, &tells), &hears);
-            tells.connected(false);
+            tells.over(&ended);
             ended
         };
         let thread = thread::Builder::new().name("uplink".into()).spawn(work).ok()?;
@@ -323,6 +330,16 @@ fn identity() -> Identity {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_host_that_has_sent_all_it_knows_says_nothing_itself_and_one_whose_connection_failed_does() {
+        for (ended, is_heard) in [(Ok(()), true), (Err(io::Error::from(io::ErrorKind::BrokenPipe)), false)] {
+            let told = Told::default();
+            told.connected(true);
+            told.over(&ended);
+            assert_eq!(told.progress(None), is_heard);
+        }
+    }
 
     #[test]
     fn addresses_of_both_kinds_are_read_and_others_passed_over() {
