@@ -96,6 +96,14 @@ static inline void expect_init(int *argc, char ***argv)
     expect_who();
 }
 
+/* A message of this rank to itself. */
+static inline void expect_message(void)
+{
+    int value;
+    CALL(MPI_Send, &expect_rank, 1, MPI_INT, expect_rank, 1, MPI_COMM_WORLD);
+    CALL(MPI_Recv, &value, 1, MPI_INT, expect_rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 /* One line on rank 0, made from what all ranks computed. */
 static inline void expect_summary(const char *what, long mine)
 {

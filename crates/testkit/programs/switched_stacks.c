@@ -9,26 +9,19 @@ enum { ROOM = 512 * 1024 };
 static _Alignas(64) char stacks[2][ROOM];
 static ucontext_t outside, first, second;
 
-static void exchange(void)
-{
-    int value;
-    CALL(MPI_Send, &expect_rank, 1, MPI_INT, expect_rank, 1, MPI_COMM_WORLD);
-    CALL(MPI_Recv, &value, 1, MPI_INT, expect_rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-}
-
 static void add(void *in, void *inout, int *length, MPI_Datatype *type)
 {
     (void) in, (void) inout, (void) length, (void) type;
-    exchange();
+    expect_message();
     swapcontext(&first, &second);
-    exchange();
+    expect_message();
 }
 
 static void above(void)
 {
     int size;
     CALL(MPI_Comm_size, MPI_COMM_WORLD, &size);
-    exchange();
+    expect_message();
     swapcontext(&second, &first);
 }
 
@@ -39,7 +32,7 @@ static void below(void)
     CALL(MPI_Op_create, add, 1, &op);
     CALL(MPI_Allreduce, &mine, &all, 1, MPI_INT, op, MPI_COMM_WORLD);
     CALL(MPI_Op_free, &op);
-    exchange();
+    expect_message();
 }
 
 static void begin(ucontext_t *context, char *stack, void (*function)(void))
@@ -53,8 +46,7 @@ static void begin(ucontext_t *context, char *stack, void (*function)(void))
 
 int main(int argc, char **argv)
 {
-    CALL(MPI_Init, &argc, &argv);
-    expect_who();
+    expect_init(&argc, &argv);
     begin(&first, stacks[0], below);
     begin(&second, stacks[1], above);
     swapcontext(&outside, &first);

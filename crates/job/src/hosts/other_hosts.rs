@@ -194,7 +194,7 @@ fn size(job: &Job, files: &Arc<Files>) -> usize {
 }
 
 /// An answer that is longer waits for its readers in a file.
-const LONGEST_IN_MEMORY: usize = 1 << 20;
+const LONGEST_IN_MEMORY: usize = 256 << 10;
 
 /// Reads what a host sent.
 fn open(host: &str, mut bytes: Vec<u8>) -> Result<Evidence, Error> {

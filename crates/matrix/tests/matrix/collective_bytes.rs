@@ -27,12 +27,18 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     vec![checked(name, move || check(&subject, &own))]
 }
 
-fn check(subject: &Subject, library: &Library) -> Result<()> {
-    let what = [word(&subject.binary(&PROGRAM, library)?)];
-    let mut job = Job::start_words(library, PROGRAM.ranks, &what, &|command| {
+/// A program that has done everything it wants to be known of, with a trace.
+pub fn ready(subject: &Subject, library: &Library, program: &Program) -> Result<Job> {
+    let what = [word(&subject.binary(program, library)?)];
+    let mut job = Job::start_words(library, program.ranks, &what, &|command| {
         command.env("MPISCOPE_TRACE", "4M");
     })?;
     job.all_ready()?;
+    Ok(job)
+}
+
+fn check(subject: &Subject, library: &Library) -> Result<()> {
+    let mut job = ready(subject, library, &PROGRAM)?;
     let known: Vec<Parts> = (0..PROGRAM.ranks).map(|rank| known(&job, rank)).collect::<Result<_>>()?;
     let variables = variables(&job.target())?;
     job.signal("go")?;

@@ -9,9 +9,9 @@ use mpiscope_testkit::mpi::Library;
 use mpiscope_testkit::program::{Needs, Program};
 use mpiscope_testkit::trials::checked;
 
-use crate::collective_bytes::traced;
+use crate::collective_bytes::{ready, traced};
 use crate::inspected::job::Job;
-use crate::subject::{Subject, word};
+use crate::subject::Subject;
 use crate::sums;
 
 const PROGRAM: Program = Program { name: "request_bytes", ranks: 3, needs: Needs::Nothing };
@@ -26,11 +26,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
 }
 
 fn check(subject: &Subject, library: &Library) -> Result<()> {
-    let what = [word(&subject.binary(&PROGRAM, library)?)];
-    let mut job = Job::start_words(library, PROGRAM.ranks, &what, &|command| {
-        command.env("MPISCOPE_TRACE", "4M");
-    })?;
-    job.all_ready()?;
+    let mut job = ready(subject, library, &PROGRAM)?;
     let known: Vec<Vec<Known>> = (0..PROGRAM.ranks).map(|rank| known(&job, rank)).collect::<Result<_>>()?;
     job.signal("go")?;
     job.finish()?;

@@ -173,8 +173,8 @@ macro_rules! aside {
 /// What the library calls lies deeper in the stack than the call that it is inside of. A call that does not shows that the program
 /// has left the open one, by `longjmp` or an exception.
 ///
-/// The depth is raised before anything is stored, and the stack pointer is stored next: a signal handler may call MPI between any two
-/// instructions here, and must not change which function the hook finds.
+/// The depth is raised before anything is stored, and the stack pointer, which is zero until then, is stored next: a signal handler may
+/// call MPI between any two instructions here, and must not change which function the hook finds.
 macro_rules! gate {
     ($(#[$doc:meta])* $name:ident between { $($between:expr,)* } $($operand:ident = sym $path:path)?) => {
         $(#[$doc])*

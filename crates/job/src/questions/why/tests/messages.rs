@@ -1,0 +1,152 @@
+//! Messages that are waited for and were never sent, went to the wrong rank, or are received by nobody.
+
+use super::look;
+use crate::questions::why::Kind;
+use crate::questions::why::scene::{Scene, message, receive};
+use crate::questions::why::snapshot::{Condition, Need, Peer, Wait};
+
+#[test]
+fn a_message_that_went_to_another_rank_is_what_was_sent_instead_unless_that_rank_may_want_it() {
+    let mut scene = Scene::of(3);
+    scene.sent(0, 2, 41).collective(0, "MPI_Barrier", 1).receive(1, Peer::One(0), 41);
+    scene.collective(2, "MPI_Barrier", 1);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
+    assert!(said.verdict.contains("rank 0 sent a message with tag 41 to rank 2"), "{}", said.verdict);
+    scene.process(2).threads[0].call = None;
+    assert_eq!(look(&scene).kind, Kind::DEADLOCK, "rank 2 may receive it yet");
+    let mut scene = Scene::of(4);
+    scene.sent(0, 2, 41).sent(0, 3, 41).collective(0, "MPI_Barrier", 1).receive(1, Peer::One(0), 41);
+    scene.collective(2, "MPI_Barrier", 1).collective(3, "MPI_Barrier", 1);
+    assert_eq!(look(&scene).kind, Kind::DEADLOCK, "which of two it would be is not known");
+}
+
+#[test]
+fn a_message_to_the_wrong_rank_inside_a_ring_is_the_reason_if_it_would_release_all_who_wait() {
+    // Each sends to the next and receives from the one before, again and again; rank 1 sends to rank 3 instead of rank 2.
+    let mut scene = Scene::of(4);
+    scene.receive(0, Peer::One(3), 7).receive(3, Peer::One(2), 7).receive(2, Peer::One(1), 7);
+    scene.receive(1, Peer::One(0), 7).sent(1, 3, 7).sent(1, 3, 7);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT, "{}", said.verdict);
+    assert!(
+        said.verdict.starts_with("rank 2 waits for a message from rank 1 with tag 7"),
+        "{}",
+        said.verdict
+    );
+    assert!(said.verdict.contains("rank 1 sent a message with tag 7 to rank 3"), "{}", said.verdict);
+    assert_eq!(said.cycle, ["0", "3", "2", "1"]);
+    assert_eq!(said.culprits.first().map(|culprit| culprit.ranks.to_string()).as_deref(), Some("1"));
+    // If it waits for that message to be received, it is no other thing.
+    scene.process(1).sent.clear();
+    scene.process(1).posted.clear();
+    scene.send(1, 3, 7);
+    assert_eq!(look(&scene).kind, Kind::MESSAGE_NEVER_SENT);
+}
+
+#[test]
+fn what_was_sent_after_the_message_that_went_astray_is_not_taken_for_it() {
+    // Rank 1 sent tag 3 to rank 3 instead of rank 2, and then tag 4 to rank 2.
+    let scene = |first: u32, second: u32| {
+        let mut scene = Scene::of(4);
+        scene.receive(0, Peer::One(3), 6).receive(3, Peer::One(2), 4).receive(2, Peer::One(1), 3);
+        scene.receive(1, Peer::One(0), 7);
+        for to in [first, second] {
+            scene.sent(1, to, if to == 2 { 4 } else { 3 });
+        }
+        look(&scene).verdict
+    };
+    assert!(scene(3, 2).contains("rank 1 sent a message with tag 3 to rank 3"), "{}", scene(3, 2));
+    assert!(scene(2, 3).contains("rank 1 sent a message with tag 4 to rank 2"), "{}", scene(2, 3));
+}
+
+#[test]
+fn a_message_that_was_received_is_waited_for_no_more_by_the_one_who_sends() {
+    // Both halves of MPI_Sendrecv: rank 0 has got its message to rank 1 received, and waits for one of rank 1.
+    let mut scene = Scene::of(2);
+    let both = vec![Need::Message(receive(Peer::One(1), 7)), Need::Receiver(message(1, 7))];
+    scene.call(0, "MPI_Sendrecv", Wait::All(both)).collective(1, "MPI_Barrier", 1);
+    assert_eq!(look(&scene).cycle, ["0", "1"]);
+    let mut scene = Scene::of(2);
+    scene.call(0, "MPI_Ssend", Wait::All(vec![Need::Receiver(message(1, 7))])).receive(1, Peer::One(0), 8);
+    assert!(!look(&scene).problem, "it may return at any moment");
+    scene.sent(0, 1, 7);
+    assert!(look(&scene).problem);
+}
+
+#[test]
+fn a_near_miss_of_a_rank_that_nobody_waits_for_is_not_the_reason_of_a_deadlock() {
+    let mut scene = Scene::of(4);
+    scene.send(0, 1, 7).send(1, 0, 8);
+    scene.sent(0, 2, 41).receive(2, Peer::One(0), 42).receive(3, Peer::One(2), 1);
+    let said = look(&scene);
+    assert_eq!((said.kind, said.cycle.len()), (Kind::DEADLOCK, 2), "{}", said.verdict);
+    // It is, if one of the two waits for that rank.
+    scene.process(1).sent.clear();
+    scene.receive(1, Peer::One(2), 1);
+    assert_eq!(look(&scene).kind, Kind::MESSAGE_NEVER_SENT);
+}
+
+#[test]
+fn a_message_that_another_rank_wants_exactly_went_to_the_wrong_one() {
+    let mut scene = Scene::of(3);
+    scene.send(0, 2, 115).receive(1, Peer::One(0), 115).receive(2, Peer::One(0), 116);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
+    assert!(
+        said.verdict.starts_with("rank 1 waits for a message from rank 0 with tag 115"),
+        "{}",
+        said.verdict
+    );
+    assert!(said.verdict.contains("rank 0 sent a message with tag 115 to rank 2"), "{}", said.verdict);
+}
+
+#[test]
+fn a_message_with_another_tag_is_named_as_what_was_sent_instead() {
+    let mut scene = Scene::of(2);
+    scene.sent(0, 1, 41).collective(0, "MPI_Barrier", 1).receive(1, Peer::One(0), 42);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
+    assert!(said.verdict.contains("tag 42") && said.verdict.contains("tag 41"), "{}", said.verdict);
+}
+
+#[test]
+fn a_partitioned_message_is_none_that_a_receive_takes_and_is_named_as_what_was_sent_instead() {
+    let mut scene = Scene::of(2);
+    scene.sent(0, 1, 42).collective(0, "MPI_Barrier", 1).receive(1, Peer::One(0), 42);
+    scene.process(0).sent[0].partitioned = true;
+    let verdict = look(&scene);
+    assert_eq!(verdict.kind, Kind::MESSAGE_NEVER_SENT);
+    let instead = "rank 0 sent a partitioned message with tag 42 to rank 1";
+    assert!(verdict.verdict.contains(instead), "{}", verdict.verdict);
+    assert!(verdict.next.contains("MPI_Precv_init"), "{}", verdict.next);
+}
+
+#[test]
+fn a_message_on_its_way_is_no_problem() {
+    let mut scene = Scene::of(2);
+    scene.sent(0, 1, 42).collective(0, "MPI_Barrier", 1).receive(1, Peer::One(0), 42);
+    assert!(!look(&scene).problem);
+}
+
+#[test]
+fn a_receive_from_a_rank_that_finalizes_was_never_sent_and_from_one_that_has_ended_it_is_gone() {
+    let mut scene = Scene::of(2);
+    scene.finalize(0).receive(1, Peer::One(0), 42);
+    assert_eq!(look(&scene).kind, Kind::MESSAGE_NEVER_SENT);
+    scene.process(0).condition = Condition::Ended("killed by SIGKILL".into());
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::RANK_GONE);
+    assert!(
+        said.verdict.contains("rank 1 waits for rank 0, which has ended: killed by SIGKILL"),
+        "{}",
+        said.verdict
+    );
+}
+
+#[test]
+fn a_send_to_a_rank_that_finalizes_is_never_received() {
+    let mut scene = Scene::of(2);
+    scene.send(0, 1, 5).finalize(1);
+    assert_eq!(look(&scene).kind, Kind::MESSAGE_NEVER_RECEIVED);
+}
