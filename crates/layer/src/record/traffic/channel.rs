@@ -1,4 +1,4 @@
-//! A communicator as a message knows it.
+//! A communicator as messages refer to it.
 
 use mpiscope_image::objects::Comm;
 
