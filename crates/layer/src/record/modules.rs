@@ -20,7 +20,7 @@ pub fn visit(mut visitor: Visitor<'_>) {
     unsafe extern "C" fn show(info: *mut libc::dl_phdr_info, _: usize, visitor: *mut c_void) -> c_int {
         // SAFETY: the dynamic linker passes a valid record, and the visitor that we gave it.
         let (info, visitor) = unsafe { (&*info, &mut *visitor.cast::<Visitor<'_>>()) };
-        // SAFETY: the dynamic linker states where the headers are and how many.
+        // SAFETY: the dynamic linker provides the address and number of the headers.
         let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
         let code = headers.iter().find(|h| h.p_type == libc::PT_LOAD && h.p_flags & libc::PF_X != 0);
         if let Some(code) = code {

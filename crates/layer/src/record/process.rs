@@ -80,7 +80,7 @@ fn describe_functions(writer: &Writer) {
 /// Returns the name of this host.
 pub fn host() -> String {
     let mut name = [0u8; 256];
-    // SAFETY: the buffer is ours and its length is stated, less one for the terminating zero.
+    // SAFETY: the buffer is ours; its length is passed, less one for the terminating zero.
     unsafe { libc::gethostname(name.as_mut_ptr().cast::<c_char>(), name.len() - 1) };
     CStr::from_bytes_until_nul(&name).map_or_else(|_| String::new(), |n| n.to_string_lossy().into_owned())
 }

@@ -1,5 +1,4 @@
 //! Groups.
-//! Groups.
 //!
 //! A library may return one handle for several equal groups (`MPI_Comm_group` does). There is one record for
 //! it, which counts the handles that the program has to free.

@@ -44,7 +44,7 @@ struct Rules {
     end: Option<i64>,
     /// The return address; unknown while unspecified.
     returns: Rule,
-    /// The frame pointer of the caller.
+    /// The caller's frame pointer.
     pointer: Rule,
 }
 

@@ -123,7 +123,7 @@ impl Operation {
 /// When and how an operation was posted.
 #[derive(Clone, Copy)]
 pub struct Posted {
-    /// Ticks.
+    /// Time in ticks.
     pub at: u64,
     /// Position among all of its direction; see `Entry::order`.
     pub order: u64,

@@ -50,9 +50,9 @@ pub struct Line {
     pub tag: i32,
     #[allow(missing_docs)]
     pub bytes: u64,
-    /// Ticks.
+    /// Time in ticks.
     pub posted: u64,
-    /// Ticks, or zero.
+    /// Time in ticks; zero if not complete.
     pub completed: u64,
     #[allow(missing_docs)]
     pub order: u64,

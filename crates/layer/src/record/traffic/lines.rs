@@ -59,7 +59,7 @@ pub fn history(held: &State, raw: u64) -> u64 {
     line_of(held, raw).map_or(0, |line| line.history.get())
 }
 
-/// Like [`history`], for a communicator that may no longer be remembered.
+/// Like [`history()`], for a communicator that may no longer be remembered.
 #[inline(always)]
 pub fn known_history(held: &State, raw: u64) -> Option<u64> {
     line_of(held, raw).filter(|line| line.is_of(raw)).map(|line| line.history.get())
