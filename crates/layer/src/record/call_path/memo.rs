@@ -112,7 +112,7 @@ impl Default for Read {
 }
 
 impl Read {
-    /// Records that unwinding `frame` led from `below` to `above`, with return address `caller`.
+    /// Records that a step by `frame` led from `below` to `above`, with return address `caller`.
     pub fn step(&mut self, start: &Start, frame: Frame, below: Registers, above: Registers, caller: u64) {
         let end = above.stack;
         if frame.base == Base::FramePointer {

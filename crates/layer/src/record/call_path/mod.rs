@@ -2,7 +2,7 @@
 //!
 //! A program may call MPI through a library: PETSc, HDF5, or one of its own. The call site is then inside the
 //! library, but the user is looking for the line that called the library. The frames in between are on the
-//! stack when the *gate* is entered; they are unwound ([`stack_frames`](crate::record::stack_frames)) up to
+//! stack when the *gate* is entered; they are walked ([`stack_frames`](crate::record::stack_frames)) up to
 //! the first one in the user's code: in the executable, or in a library outside the directory of the one that
 //! calls MPI (libraries installed together are not each other's users). Both addresses are recorded as one
 //! pair: see [`mpiscope_image::call_path`].

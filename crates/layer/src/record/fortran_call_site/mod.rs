@@ -6,9 +6,9 @@
 //! once per return address.
 //!
 //! [`bindings`] knows where this process's Fortran bindings are mapped;
-//! [`stack_frames`](crate::record::stack_frames) unwinds the frames. If a frame is not understood, or a word
-//! is not the address of code, the address in the binding is recorded. Bindings call each other (`mpi_f08`
-//! calls that of `mpif.h`), so unwinding continues as long as the address is in a binding.
+//! [`stack_frames`](crate::record::stack_frames) walks the frames. If a frame is not understood, or a word is
+//! not the address of code, the address in the binding is recorded. Bindings call each other (`mpi_f08` calls
+//! that of `mpif.h`), so the walk continues as long as the address is in a binding.
 //!
 //! For a program without a Fortran binding all of this is one load and one comparison.
 #![allow(unsafe_code)]

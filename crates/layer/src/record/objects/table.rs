@@ -50,8 +50,8 @@ pub trait Object: Record + Sized + 'static {
     /// Zeroes everything after the head, before the record is reused for another object.
     fn clear(&self) {
         let words = (size_of::<Self>() - size_of::<Head>()) / size_of::<W64>();
-        // SAFETY: after the head, records consist of words (and bytes in whole words), valid for every bit pattern;
-        // they are written by atomic stores only while the sequence number is odd.
+        // SAFETY: after the head, records consist of words (and bytes in whole words), valid for every bit
+        // pattern; they are written by atomic stores only while the sequence number is odd.
         let rest = unsafe {
             let first = std::ptr::from_ref(self).cast::<u8>().add(size_of::<Head>()).cast::<W64>();
             std::slice::from_raw_parts(first, words)

@@ -6,8 +6,8 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr::null_mut;
 
-/// Returns the end of the thread's stack, which `stack` is the stack pointer to; `None` while it runs on
-/// another stack, as coroutines do.
+/// Returns the end of the thread's stack if the stack pointer `stack` is on it; `None` while the thread runs
+/// on another stack, as coroutines do.
 #[inline]
 pub fn end(tls: &Tls, stack: u64) -> Option<u64> {
     let bounds = match local::of(tls) {

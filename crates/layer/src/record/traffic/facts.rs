@@ -143,7 +143,7 @@ fn less(word: &W64, by: u64) {
     word.set(word.get().saturating_sub(by));
 }
 
-/// Tags are not negative; an invalid one must not do harm.
+/// Tags are not negative; an invalid one must not cause an overflow.
 #[inline(always)]
 fn add_tag(sum: &W64, tag: i32) {
     sum.set(sum.get().wrapping_add(u64::from(tag.cast_unsigned())));
@@ -413,8 +413,8 @@ fn receive_told<A: Abi, const QUIET: bool>(
     }
 }
 
-/// A message was received of which only what the receive specified is known: `from`. It is counted, but its
-/// bytes are not, and it is not attributed to a peer where `from` has a wildcard.
+/// A message was received, but all that is known of it is what the receive specified, `from`. The message is
+/// counted, but its bytes are not, and it is not attributed to a peer if `from` has a wildcard.
 #[cold]
 pub fn receive_untold<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,

@@ -240,7 +240,7 @@ fn name_by_key(key: u64) -> u64 {
     hash::mix(key, *count)
 }
 
-/// Enters a communicator whose members are not those of its parent. `name` computes its identity from them.
+/// Enters a communicator, querying its members. `name` computes its identity from them.
 fn enter<A: Abi>(
     writer: &'static Writer,
     site: Site,

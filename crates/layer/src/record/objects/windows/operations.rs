@@ -50,7 +50,7 @@ pub fn get<A: Abi>(_: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
     operation::<A>(result, win, rank, |window| &window.gets);
 }
 
-/// `MPI_Accumulate` and all others that combine.
+/// `MPI_Accumulate` and all other functions that combine values.
 pub fn accumulate<A: Abi>(_: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
     operation::<A>(result, win, rank, |window| &window.accumulates);
 }

@@ -109,8 +109,8 @@ pub fn create<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, hand
     }
 }
 
-/// Handles a handle that is new, or that is thought to have a live request. Returns the record to be filled;
-/// `None` if the handle is shared and nothing remains to be done.
+/// The handle is new, or is thought to have a live request. Returns the record to be filled; `None` if the
+/// handle is shared and nothing remains to be done.
 #[inline(never)]
 fn begin_rarely<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
