@@ -1,4 +1,4 @@
-//! A thread comes, with its first MPI call, and goes.
+//! Attaches a thread at its first MPI call and detaches it when it ends.
 #![allow(unsafe_code)]
 
 use crate::base::{clock, image};
@@ -9,10 +9,10 @@ use crate::record::{left, observe, sites, threads, trace};
 use mpiscope_image::layout::{Loss, State, Thread};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The key whose destructor is called when a thread has ended; `u32::MAX` while there is none.
+/// The key whose destructor runs when a thread ends; `u32::MAX` until it has been created.
 static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 
-/// Makes the key. Called once, when the library was found.
+/// Creates the key. Called once, after the library has been found.
 pub fn start() {
     let mut key: libc::pthread_key_t = 0;
     // SAFETY: `key` is ours; the destructor has the right type.
@@ -21,7 +21,7 @@ pub fn start() {
     }
 }
 
-/// Gives this thread a record. The record always exists: without room in the image it is private memory whose
+/// Gives this thread a record. There always is one: if the image has no room it is private memory, whose
 /// calls are counted as lost when the thread ends.
 #[cold]
 pub fn attach(tls: &Tls) -> &'static Thread {
@@ -34,7 +34,7 @@ pub fn attach(tls: &Tls) -> &'static Thread {
     if index != u64::MAX {
         local.trace.set(trace::of_thread(index));
     }
-    // SAFETY: no arguments; the kernel always answers.
+    // SAFETY: no arguments; this call cannot fail.
     let tid = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
     thread.tid.set(tid);
     thread.generation.add_mine(1);
@@ -57,7 +57,7 @@ pub fn attach(tls: &Tls) -> &'static Thread {
     thread
 }
 
-/// The thread of `record` has ended: what it counted stays, the record may be taken by another.
+/// The thread of `record` has ended. Its counts are kept; another thread may reuse the record.
 unsafe extern "C" fn ended(record: *mut libc::c_void) {
     let tls = Tls::get();
     left::ended(tls);
@@ -70,7 +70,7 @@ unsafe extern "C" fn ended(record: *mut libc::c_void) {
     tls.thread.set(std::ptr::null());
     let local = tls.local.replace(std::ptr::null());
     if !local.is_null() {
-        // SAFETY: made by `attach` with a box; only this thread, which is at its end, ever refers to it.
+        // SAFETY: `attach` made it from a box; only this thread, which is ending, ever refers to it.
         drop(unsafe { Box::from_raw(local.cast::<Local>().cast_mut()) });
     }
     // SAFETY: `attach` stored a record that is never freed.

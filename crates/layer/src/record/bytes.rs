@@ -1,4 +1,4 @@
-//! How many bytes a call names: counts times sizes of datatypes.
+//! Number of bytes that a call's arguments describe: counts times datatype sizes.
 #![allow(unsafe_code)]
 
 use crate::interpose::real;
@@ -11,7 +11,7 @@ use crate::record::objects::{comms, recorder};
 use mpi_abi::{Abi, Handle};
 use std::ffi::c_int;
 
-/// Size in bytes of a datatype, 0 if it has none.
+/// Returns the size of a datatype in bytes, 0 if unknown.
 #[inline(always)]
 pub fn size_of<A: Abi>(datatype: A::Handle) -> u64 {
     let raw = datatype.raw();
@@ -21,8 +21,9 @@ pub fn size_of<A: Abi>(datatype: A::Handle) -> u64 {
     datatypes::size_of::<A>(datatype).unwrap_or_else(|| unknown::<A>(datatype, raw))
 }
 
-/// The library is not asked about a handle that may not be a datatype at all: some crash. Where objects are not recorded, none is
-/// known, and what was passed to a call that succeeded is taken for one.
+/// Returns the size of a datatype without a record. Some libraries crash on a handle that is not a datatype,
+/// so when objects are recorded (and valid datatypes are therefore known) the library is not queried. When
+/// they are not, a handle that was passed to a successful call is assumed to be a datatype.
 #[inline]
 fn unknown<A: Abi>(datatype: A::Handle, raw: u64) -> u64 {
     if recorder().is_some() { 0 } else { remembered::<A>(datatype, raw) }
@@ -34,7 +35,7 @@ fn remembered<A: Abi>(datatype: A::Handle, raw: u64) -> u64 {
     local.sizes.find(raw, || ask::<A>(datatype))
 }
 
-/// Asks the library. Null and invalid handles are not asked about: some libraries abort.
+/// Queries the library, except about null handles: some libraries abort on them.
 #[cold]
 fn ask<A: Abi>(datatype: A::Handle) -> u64 {
     if datatype.raw() == 0 || crate::record::objects::is_null_datatype(datatype.raw()) {
@@ -55,18 +56,18 @@ fn ask<A: Abi>(datatype: A::Handle) -> u64 {
     }
 }
 
-/// `count` elements of a datatype.
+/// Returns the size of `count` elements of a datatype.
 #[inline(always)]
 pub fn elements<A: Abi>(count: i64, datatype: A::Handle) -> u64 {
     if count <= 0 { 0 } else { (count as u64).wrapping_mul(size_of::<A>(datatype)) }
 }
 
-/// What hooks need, with sizes of datatypes looked up in place.
+/// The functions that hooks use, with datatype sizes looked up inline.
 pub mod inlined {
     pub use super::*;
 }
 
-/// The same, with sizes looked up out of line: for functions that take long or are called seldom.
+/// The same functions with sizes looked up out of line, for MPI functions that are slow or rarely called.
 pub mod outlined {
     #[allow(unused_imports)]
     pub use super::{
@@ -82,15 +83,15 @@ pub mod outlined {
     }
 }
 
-/// `count` elements of a datatype that was written down earlier. What the image says may have been written over: the library
-/// is asked about a handle only if it is known to be a datatype's.
+/// Returns the size of `count` elements of a datatype that was recorded earlier. The image may have been
+/// overwritten, so the library is queried only if the handle is known to be a datatype.
 #[inline(always)]
 pub fn noted_elements<A: Abi>(count: u64, datatype: u64) -> u64 {
     let known = built_in::is_built_in::<A>(datatype) || tables::DATATYPES.find(datatype).is_some();
     if known { elements::<A>(count.cast_signed(), A::Handle::from_raw(datatype)) } else { 0 }
 }
 
-/// To how many ranks each rank of a collective sends.
+/// Returns the number of ranks that each rank of a collective sends to.
 pub fn peers<A: Abi>(comm: A::Handle) -> u64 {
     if !comms::may_ask_about::<A>(comm) {
         return 0;
@@ -98,7 +99,7 @@ pub fn peers<A: Abi>(comm: A::Handle) -> u64 {
     u64::try_from(real::remote_or_local_size::<A>(comm)).unwrap_or(0)
 }
 
-/// How many ranks are in the (local) group.
+/// Returns the number of ranks in the (local) group.
 pub fn members<A: Abi>(comm: A::Handle) -> u64 {
     if !comms::may_ask_about::<A>(comm) {
         return 0;
@@ -108,26 +109,27 @@ pub fn members<A: Abi>(comm: A::Handle) -> u64 {
     u64::try_from(size).unwrap_or(0)
 }
 
-/// To how many neighbours a rank of a topology sends: beyond the border of a grid that is not periodic is none.
+/// Returns the number of neighbours that a rank of a topology sends to. There are none beyond the border of a
+/// grid that is not periodic.
 pub fn neighbors<A: Abi>(comm: A::Handle) -> u64 {
     to_whom::<A>(comm).map_or(0, |out| out.there().count() as u64)
 }
 
-/// Whether this process takes part in the data of a rooted collective: in the group of an intercommunicator's root
-/// only the root does, and what the others pass is not significant.
+/// Whether this process takes part in the data of a rooted collective. In the root's group of an
+/// intercommunicator only the root does, and the arguments of the other processes are not significant.
 #[inline(always)]
 pub fn takes_part<A: Abi>(root: c_int) -> bool {
     root != A::PROC_NULL
 }
 
-/// Whether one of the blocks that a rooted collective gathers or scatters is this process's: none is of an intercommunicator's root,
-/// nor of those beside it.
+/// Whether one of the blocks that a rooted collective gathers or scatters belongs to this process. None
+/// belongs to an intercommunicator's root or to the other processes of its group.
 #[inline(always)]
 pub fn has_a_part<A: Abi>(root: c_int) -> bool {
     root != A::PROC_NULL && root != A::ROOT
 }
 
-/// Sum over `n` counts of one datatype.
+/// Returns the sum over `n` counts of one datatype.
 ///
 /// # Safety
 ///
@@ -137,7 +139,7 @@ pub unsafe fn vector<A: Abi>(counts: Counts, datatype: A::Handle, n: u64) -> u64
     unsafe { sum(counts, 0..n as usize) }.wrapping_mul(size_of::<A>(datatype))
 }
 
-/// The same over the neighbours that are there.
+/// Like [`vector`], over the neighbours that exist.
 ///
 /// # Safety
 ///
@@ -155,7 +157,7 @@ fn to_whom<A: Abi>(comm: A::Handle) -> Option<real::Neighbors<A>> {
 
 /// # Safety
 ///
-/// `counts` is null or has all of the places.
+/// `counts` is null or has an element at each of `places`.
 unsafe fn sum(counts: Counts, places: impl Iterator<Item = usize>) -> u64 {
     if !counts.is_plausible() {
         return 0;
@@ -164,7 +166,7 @@ unsafe fn sum(counts: Counts, places: impl Iterator<Item = usize>) -> u64 {
     places.map(|at| unsafe { counts.get(at) }.max(0).cast_unsigned()).fold(0, u64::wrapping_add)
 }
 
-/// This rank's own of the counts of all ranks.
+/// Returns the size of this rank's share, given the counts of all ranks.
 ///
 /// # Safety
 ///
@@ -181,7 +183,7 @@ pub unsafe fn own<A: Abi>(counts: Counts, datatype: A::Handle, comm: A::Handle) 
     usize::try_from(rank).map_or(0, |rank| elements::<A>(unsafe { counts.get(rank) }, datatype))
 }
 
-/// Sum over `n` counts, each of its own datatype.
+/// Returns the sum over `n` counts, each with its own datatype.
 ///
 /// # Safety
 ///
@@ -191,7 +193,7 @@ pub unsafe fn vector_w<A: Abi>(counts: Counts, datatypes: *const A::Handle, n: u
     unsafe { sum_w::<A>(counts, datatypes, 0..n as usize) }
 }
 
-/// The same over the neighbours that are there.
+/// Like [`vector_w`], over the neighbours that exist.
 ///
 /// # Safety
 ///
@@ -204,7 +206,7 @@ pub unsafe fn to_neighbors_w<A: Abi>(counts: Counts, datatypes: *const A::Handle
 
 /// # Safety
 ///
-/// Both are null or have all of the places.
+/// Both are null or have an element at each of `places`.
 unsafe fn sum_w<A: Abi>(
     counts: Counts,
     datatypes: *const A::Handle,

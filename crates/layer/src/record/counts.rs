@@ -1,4 +1,4 @@
-//! Counts of elements among the arguments of a call: `int`, or `MPI_Count` where the function is a large-count variant.
+//! Element counts in the arguments of a call: `int`, or `MPI_Count` in large-count variants.
 #![allow(unsafe_code)]
 
 use mpi_abi::{Flags, FunctionId};
@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_void};
 
 /// A count, or an element of an array of counts.
 pub trait Count: Copy {
-    /// The count.
+    /// Returns the count.
     fn count(self) -> i64;
 }
 
@@ -22,26 +22,26 @@ impl Count for i64 {
     }
 }
 
-/// How wide the counts of a call are. For hooks that a function shares with its large-count variant.
+/// The width of a call's counts, for hooks that a function shares with its large-count variant.
 #[derive(Clone, Copy)]
 pub struct Width {
     large: bool,
 }
 
 impl Width {
-    /// Of the calls of a function.
+    /// Returns the width for calls of `function`.
     #[inline(always)]
     pub fn of(function: FunctionId) -> Self {
         Self { large: function.properties().flags.has(Flags::C) }
     }
 
-    /// The count in the word of a register or of the stack, whose upper half is undefined behind an `int`.
+    /// Extracts the count from a register or stack word, whose upper half is undefined for an `int`.
     #[inline(always)]
     pub fn count(self, word: i64) -> i64 {
         if self.large { word } else { i64::from(word as c_int) }
     }
 
-    /// The array of counts that begins there.
+    /// Returns the array of counts that begins at `first`.
     #[inline(always)]
     pub fn counts(self, first: *const c_void) -> Counts {
         Counts { first, large: self.large }
@@ -63,33 +63,34 @@ impl<C: Count> From<*const C> for Counts {
 }
 
 impl Counts {
-    /// In one word, as counts are aligned: what a hook passes must be small, since there are many.
+    /// Packs the array into one word, using the lowest bit of the aligned address: what a hook passes on must
+    /// be small, since there are many.
     #[inline(always)]
     pub fn packed(self) -> *const c_void {
         self.first.map_addr(|address| address | usize::from(self.large))
     }
 
-    /// What was packed.
+    /// Reverses [`packed`](Self::packed).
     pub fn unpacked(word: *const c_void) -> Self {
         // Null stays null.
         Self { first: word.map_addr(|address| address & !1), large: word.addr() & 1 != 0 }
     }
 
-    /// Whether there is no array.
+    /// Whether the pointer is null.
     pub fn is_null(self) -> bool {
         self.first.is_null()
     }
 
-    /// Whether there is an array: small numbers are special values of some ABI, not addresses.
+    /// Whether the pointer can be an array: some ABIs use small numbers as special values.
     pub fn is_plausible(self) -> bool {
         plausible(self.first)
     }
 
-    /// An element.
+    /// Returns the element at index `at`.
     ///
     /// # Safety
     ///
-    /// The array has it.
+    /// The array has that many elements.
     pub unsafe fn get(self, at: usize) -> i64 {
         if self.large {
             // SAFETY: the caller's promise.
@@ -101,7 +102,7 @@ impl Counts {
     }
 }
 
-/// Small numbers are special values of some ABI, not addresses.
+/// Whether a pointer can be an address: some ABIs use small numbers as special values.
 pub fn plausible(pointer: *const c_void) -> bool {
     pointer.addr() > 4096 && pointer.addr().is_multiple_of(4)
 }

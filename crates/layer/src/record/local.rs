@@ -1,4 +1,4 @@
-//! Memory of a thread that readers never see: what each part of the recording keeps of it.
+//! Private memory of a thread, which readers never see: the per-thread state of each part of the recording.
 #![allow(unsafe_code)]
 
 use crate::interpose::interrupted::Interrupted;
@@ -14,40 +14,41 @@ use std::cell::{Cell, OnceCell};
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Memory of a thread that readers never see. [`Tls::local`] points to its beginning.
+/// Private memory of a thread, which readers never see. [`Tls::local`] points to its beginning.
 #[repr(C, align(64))]
 pub struct Local {
-    // Its last word, and what follows, is what every call needs: one line of the cache.
+    // Its last word and the following fields are what every call needs: they share a cache line.
     pub(super) interrupted: Interrupted,
-    /// Its call sites; none if the image had no room for the thread.
+    /// The thread's call sites; `None` if the image had no room for the thread.
     pub sites: Cell<Option<&'static Index>>,
-    /// Which changes of handles `sites` knows: see [`crate::record::sites`].
+    /// The handle changes that `sites` has taken into account: see [`crate::record::sites`].
     pub handles: Cell<u64>,
     /// See [`crate::record::bytes`].
     pub sizes: SizeCache,
     /// See [`crate::record::traffic::scratch`].
     pub traffic: Stack,
-    /// The interpreter's state of the thread, once it has been seen to be that: see [`crate::record::python_call_site`].
+    /// The thread's interpreter state, once validated: see [`crate::record::python_call_site`].
     pub python: Cell<u64>,
-    /// Beginning and end of its stack, once they were asked for: see [`crate::record::stack_frames::bounds`].
+    /// Beginning and end of the thread's stack, once queried: see [`crate::record::stack_frames::bounds`].
     pub stack: Cell<(u64, u64)>,
-    /// Its walks up the stack; made with the first one.
+    /// Memo of the thread's stack walks; created by the first one.
     pub walks: OnceCell<Box<Memo>>,
-    /// Its ring of the trace; none without a trace, and if the image had no room.
+    /// The thread's trace ring; `None` without a trace, or if the image had no room.
     pub trace: Cell<Option<Tracer>>,
     /// Index of the thread's record in the image; `u64::MAX` if the image had no room.
     pub index: AtomicU64,
-    /// Calls that its record had counted before it was this thread's.
+    /// Number of calls that the record had counted before this thread got it.
     pub(super) before: Cell<u64>,
-    /// Bytes that the last call of `MPI_Start` or `MPI_Startall` moved and that count for other functions: see [`moved_for_others`].
+    /// Bytes moved by the last `MPI_Start` or `MPI_Startall` that count for other functions: see
+    /// [`moved_for_others`].
     for_others: Cell<u64>,
     /// See [`crate::record::traffic::preempted`].
     pub ran: Cell<Ran>,
 }
 
 impl Local {
-    /// Made where it stays, one field after the other: as a value it would be on the stack first, and is larger than what some
-    /// threads have.
+    /// Initialises the fields in place. A temporary value would be built on the stack first, and is larger
+    /// than the stacks of some threads.
     pub(super) fn new() -> Box<Self> {
         let mut place = Box::<Self>::new_uninit();
         let local = place.as_mut_ptr();
@@ -73,29 +74,30 @@ impl Local {
 
 const _: () = assert!(offset_of!(Local, sites) % 64 == 8);
 
-/// The private memory of this thread, once it has made a call.
+/// Returns the private memory of this thread, once it has made a call.
 #[inline(always)]
 pub fn of(tls: &Tls) -> Option<&'static Local> {
     // SAFETY: null, or stored when the thread was attached; it lives until the thread has ended.
     unsafe { tls.local.get().cast::<Local>().as_ref() }
 }
 
-/// Index of this thread's record in the image.
+/// Returns the index of this thread's record in the image; `u64::MAX` if it has none.
 pub fn index(tls: &Tls) -> u64 {
     of(tls).map_or(u64::MAX, |l| l.index.load(Ordering::Relaxed))
 }
 
-/// The call that is under way starts persistent operations, of which none is known yet.
+/// The current call starts persistent operations; resets the bytes that they move.
 pub fn moves_nothing_for_others(tls: &Tls) {
     of(tls).inspect(|local| local.for_others.set(0));
 }
 
-/// It has started one whose bytes count for the function that made it.
+/// The current call started an operation whose bytes count for the function that created it.
 pub fn moved_for_others(tls: &Tls, bytes: u64) {
     of(tls).inspect(|local| local.for_others.set(local.for_others.get().saturating_add(bytes)));
 }
 
-/// What a call moved that has ended: the bytes that count for it, and those that count for others.
+/// Returns all bytes that a finished call moved: those that count for it, and those that count for other
+/// functions.
 pub fn all_moved(tls: &Tls, function: FunctionId, bytes: u64) -> u64 {
     if ![f::MPI_Start, f::MPI_Startall].contains(&function) {
         return bytes;

@@ -1,5 +1,5 @@
-//! What is written into the image: the process, its threads, MPI objects, messages and requests, and the program's own
-//! lines behind libraries and bindings of other languages.
+//! Recording of the process, its threads, MPI objects, messages and requests into the image, and the
+//! program's own call sites behind libraries and the bindings of other languages.
 
 pub mod attach;
 pub mod bytes;

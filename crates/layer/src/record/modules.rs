@@ -1,4 +1,5 @@
-//! The files that the process has mapped, in the image: addresses mean something when the process is gone.
+//! The files that the process has mapped, listed in the image so that addresses can be resolved after the
+//! process is gone.
 #![allow(unsafe_code)]
 
 use mpiscope_image::Writer;
@@ -6,20 +7,20 @@ use mpiscope_image::layout::{Module, SectionKind};
 use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;
 
-/// Lists the mapped files. Called again when more may have been loaded; what is listed already stays.
+/// Lists the mapped files. Called again when more may have been loaded; existing entries stay.
 pub fn list(writer: &Writer) {
     visit(&mut |bias, code, path| add(writer, bias, code, path));
 }
 
-/// Whoever is shown a file: what is added to its addresses, where its code lies, and its path.
+/// Called for a file with its load bias, the address range of its code, and its path.
 type Visitor<'a> = &'a mut dyn FnMut(u64, Range<u64>, &[u8]);
 
-/// Shows all mapped files with code.
+/// Visits all mapped files that contain code.
 pub fn visit(mut visitor: Visitor<'_>) {
     unsafe extern "C" fn show(info: *mut libc::dl_phdr_info, _: usize, visitor: *mut c_void) -> c_int {
-        // SAFETY: the dynamic linker gives a valid record, we gave it the visitor.
+        // SAFETY: the dynamic linker passes a valid record, and the visitor that we gave it.
         let (info, visitor) = unsafe { (&*info, &mut *visitor.cast::<Visitor<'_>>()) };
-        // SAFETY: the dynamic linker states where the headers are and how many.
+        // SAFETY: the dynamic linker provides the address and number of the headers.
         let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
         let code = headers.iter().find(|h| h.p_type == libc::PT_LOAD && h.p_flags & libc::PF_X != 0);
         if let Some(code) = code {
@@ -36,13 +37,13 @@ pub fn visit(mut visitor: Visitor<'_>) {
     unsafe { libc::dl_iterate_phdr(Some(show), (&raw mut visitor).cast()) };
 }
 
-/// Path of the executable.
+/// Returns the path of the executable.
 pub fn executable() -> Vec<u8> {
     use std::os::unix::ffi::OsStringExt;
     std::fs::read_link("/proc/self/exe").map_or_else(|_| Vec::new(), |path| path.into_os_string().into_vec())
 }
 
-/// Enters a file, unless it is there.
+/// Adds a file unless it is already listed.
 pub fn add(writer: &Writer, bias: u64, code: Range<u64>, path: &[u8]) {
     for index in 0.. {
         let Some(module) = writer.record::<Module>(SectionKind::MODULES, index) else { break };

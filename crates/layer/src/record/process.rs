@@ -1,4 +1,4 @@
-//! Who the process is: the image's tables that are written once.
+//! Identity of the process: the tables of the image that are written once.
 #![allow(unsafe_code)]
 
 use crate::base::{image, job, settings};
@@ -9,7 +9,7 @@ use mpiscope_image::layout::{Chars, FunctionRecord, Note, Process, SectionKind, 
 use mpiscope_image::{Writer, launcher};
 use std::ffi::{CStr, c_char, c_int};
 
-/// The process's own record.
+/// Returns the record of this process.
 pub fn record() -> Option<&'static Process> {
     image::writer()?.record::<Process>(SectionKind::PROCESS, 0)
 }
@@ -19,7 +19,7 @@ pub fn describe_process<A: Abi>(library: &CStr) {
     let Some(writer) = image::writer() else { return };
     crate::base::clock::start(&writer.header().clock);
     describe_functions(writer);
-    // Without it nothing could be said of an image that cannot grow.
+    // Without this, an image that cannot grow could not carry any notes.
     writer.reserve::<Note>(SectionKind::NOTES, 16);
     let Some((_, process)) = writer.new_record::<Process>(SectionKind::PROCESS, 1) else { return };
     process.seq.write(|| {
@@ -50,7 +50,7 @@ pub fn describe_process<A: Abi>(library: &CStr) {
     writer.header().state.set(State::STARTED.0);
 }
 
-/// The name of the world that all its ranks agree on.
+/// Sets the name of the world that all its ranks have agreed on.
 pub fn name_world(name: &str) {
     if let Some(process) = record() {
         process.seq.write(|| put(&process.world, name.as_bytes()));
@@ -61,7 +61,8 @@ fn put<const N: usize>(to: &Chars<N>, text: &[u8]) {
     to.set(&Chars::new(text));
 }
 
-/// Names and properties of all functions, so that a reader of another build knows what the numbers mean.
+/// Records the names and properties of all functions, so that a reader of another build can interpret their
+/// numbers.
 fn describe_functions(writer: &Writer) {
     for id in FunctionId::all() {
         let Some((_, record)) = writer.new_record::<FunctionRecord>(SectionKind::FUNCTIONS, COUNT) else {
@@ -76,10 +77,10 @@ fn describe_functions(writer: &Writer) {
     }
 }
 
-/// This host's name.
+/// Returns the name of this host.
 pub fn host() -> String {
     let mut name = [0u8; 256];
-    // SAFETY: the buffer is ours and its length is stated, less one for the terminating zero.
+    // SAFETY: the buffer is ours; its length is passed, less one for the terminating zero.
     unsafe { libc::gethostname(name.as_mut_ptr().cast::<c_char>(), name.len() - 1) };
     CStr::from_bytes_until_nul(&name).map_or_else(|_| String::new(), |n| n.to_string_lossy().into_owned())
 }
@@ -92,8 +93,8 @@ fn command() -> Vec<u8> {
     bytes.iter().map(|b| if *b == 0 { b' ' } else { *b }).collect()
 }
 
-/// Name of the world. Without talking to the other ranks: what the launcher calls it, or the job and the launcher's
-/// process on this host.
+/// Returns a name for the world, without communication: the launcher's name for it, or the job and the
+/// launcher's process on this host.
 pub fn world() -> String {
     match settings::variable(c"PMIX_NAMESPACE") {
         Some(name) => name.to_string_lossy().into_owned(),
@@ -102,12 +103,12 @@ pub fn world() -> String {
     }
 }
 
-/// First line of what the library says of itself.
+/// Returns the first line of the library's version string.
 fn library_version() -> String {
     let Some(get) = symbol(c"PMPI_Get_library_version").or_else(|| symbol(c"MPI_Get_library_version")) else {
         return String::new();
     };
-    // Longer than the longest of all ABIs (8192).
+    // Larger than the largest `MPI_MAX_LIBRARY_VERSION_STRING` of all ABIs (8192).
     let mut text = vec![0u8; 16384];
     let mut len: c_int = 0;
     // SAFETY: the C type of the function, which may be called at any time; the buffer is large enough.

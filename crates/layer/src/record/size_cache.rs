@@ -1,11 +1,11 @@
-//! Sizes of datatypes that a thread has used: see [`bytes`](crate::record::bytes).
+//! A per-thread cache of datatype sizes: see [`bytes`](crate::record::bytes).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Raised when a datatype is freed: its handle may come back with another size.
+/// Incremented when a datatype is freed, since its handle may be reused with another size.
 static EPOCH: AtomicU64 = AtomicU64::new(1);
 
-/// How many sizes a thread remembers.
+/// Number of sizes that a thread remembers.
 const SLOTS: usize = 64;
 
 /// Sizes of the datatypes that this thread used last, by handle.
@@ -21,7 +21,7 @@ impl Default for SizeCache {
 }
 
 impl SizeCache {
-    /// The size of the datatype with this handle; asked for if it is not known.
+    /// Returns the size of the datatype with this handle, calling `ask` if it is not cached.
     #[inline]
     pub fn find(&self, handle: u64, ask: impl Fn() -> u64) -> u64 {
         let epoch = EPOCH.load(Ordering::Relaxed);
@@ -43,7 +43,8 @@ impl SizeCache {
     }
 }
 
-/// A datatype without a record is freed: forgets all sizes, in every thread. The size of one that has a record lies there.
+/// Forgets all sizes in every thread. Called when a datatype without a record is freed; if there is a record,
+/// the size is stored there.
 pub fn forget() {
     EPOCH.fetch_add(1, Ordering::Relaxed);
 }

@@ -1,4 +1,4 @@
-//! Recording begins: when the MPI library was found, and when the process can communicate.
+//! Start of recording: when the MPI library has been found, and when the process can communicate.
 
 use crate::base::settings;
 use crate::record::attach;
@@ -6,7 +6,8 @@ use crate::record::objects::{self, comms, datatypes, lock, predefined, recorder,
 use crate::record::{call_path, fortran_call_site, python_call_site, sites, trace};
 use mpi_abi::Abi;
 
-/// The MPI library was found: learns what it has, where bindings of other languages lie, and reads the settings.
+/// The MPI library was found: learns its properties, locates bindings of other languages, and reads the
+/// settings.
 pub fn found<A: Abi>() {
     attach::start();
     objects::learn_null_handles::<A>();
@@ -24,7 +25,7 @@ pub fn found<A: Abi>() {
     comms::start::<A>();
 }
 
-/// The process can communicate: enters what is there from the beginning.
+/// The process can communicate: enters the objects that exist from the beginning.
 pub fn initialized<A: Abi>() {
     if let Some(writer) = recorder() {
         comms::initialized::<A>(writer);

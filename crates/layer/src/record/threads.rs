@@ -1,4 +1,4 @@
-//! The records of threads: each is taken at its thread's first MPI call, and given back when the thread ends.
+//! Thread records. A thread takes one at its first MPI call and returns it when it ends.
 #![allow(unsafe_code)]
 
 use crate::base::image;
@@ -8,15 +8,15 @@ use mpit::Shards;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How many records there can be that [`all`] gives.
+/// Maximum number of records that [`all`] returns.
 const LISTED: usize = 4096;
-/// Every record that was ever made, in the image or private.
+/// Every record ever created, in the image or private.
 static RECORDS: [AtomicPtr<Thread>; LISTED] = [const { AtomicPtr::new(std::ptr::null_mut()) }; LISTED];
-/// How many of [`RECORDS`] are in use or about to be.
+/// Number of [`RECORDS`] that are in use or about to be.
 static MADE: AtomicUsize = AtomicUsize::new(0);
 
-/// The records of all threads that ever called MPI; those in the image in the order of their indices, as long as
-/// threads did not begin at the same moment. Async-signal-safe.
+/// Returns the records of all threads that ever called MPI. Those in the image are in index order, except for
+/// threads that started at the same moment. Async-signal-safe.
 #[inline]
 pub fn all() -> impl Iterator<Item = &'static Thread> {
     let made = MADE.load(Ordering::Acquire);
@@ -26,14 +26,15 @@ pub fn all() -> impl Iterator<Item = &'static Thread> {
     })
 }
 
-/// What is read of the threads whose records are in the image, which are those that others see. Async-signal-safe.
+/// Returns views of the threads with records in the image, which are the ones that other processes see.
+/// Async-signal-safe.
 pub fn views() -> impl Iterator<Item = ThreadView<'static>> + Clone {
     let writer = image::writer();
     let record = move |index| writer?.record::<Thread>(SectionKind::THREADS, index);
     (0..).map_while(move |index| Some(ThreadView::of(index, record(index)?)))
 }
 
-/// How many records there are: at least as many as threads that call MPI.
+/// Returns the number of records, which is at least the number of threads that call MPI.
 #[inline]
 pub fn count() -> usize {
     MADE.load(Ordering::Acquire)
@@ -50,10 +51,10 @@ fn list(thread: &'static Thread) {
     }
 }
 
-/// A record and its index in the image.
+/// A record with its index in the image.
 type Found = (u64, &'static Thread);
 
-/// A record of a thread that has ended, or a new one.
+/// Takes the record of a thread that has ended, or a new one.
 pub(super) fn take() -> Option<Found> {
     let writer = image::writer()?;
     let record = |index| Some((index, writer.record::<Thread>(SectionKind::THREADS, index)?));
@@ -65,8 +66,8 @@ pub(super) fn take() -> Option<Found> {
     take_of(|| (0..).map_while(record), new)
 }
 
-/// One of the records that there are, or a new one. A new one may be taken by another thread before its maker can, since it looks
-/// like one of a thread that has ended: then its maker looks on.
+/// Takes one of the existing records, or a new one. A new record looks like that of an ended thread, so
+/// another thread may take it before its creator does; the creator then tries again.
 fn take_of<R: Iterator<Item = Found>>(
     records: impl Fn() -> R,
     new: impl Fn() -> Option<Found>,
@@ -82,15 +83,15 @@ fn take_of<R: Iterator<Item = Found>>(
     }
 }
 
-/// Takes a record that belongs to no thread.
+/// Tries to take a record that belongs to no thread.
 fn is_taken_by_me(thread: &Thread) -> bool {
     thread.tid.atomic().compare_exchange(0, u32::MAX, Ordering::Acquire, Ordering::Relaxed).is_ok()
 }
 
-/// Private records whose threads have ended. They keep what they have counted, which is part of [`CALLS`].
+/// Private records whose threads have ended. They keep their counts, which are part of [`CALLS`].
 static SPARE: Mutex<Vec<&'static Thread>> = Mutex::new(Vec::new());
 
-/// Keeps a record outside of the image whose thread has ended.
+/// Keeps a private record, whose thread has ended, for reuse.
 pub(super) fn spare(thread: &'static Thread) {
     spares().push(thread);
 }
@@ -99,12 +100,12 @@ fn spares() -> MutexGuard<'static, Vec<&'static Thread>> {
     SPARE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A record outside of the image: one of a thread that has ended, or a new one.
+/// Takes a private record: that of a thread that has ended, or a new one.
 pub(super) fn private() -> &'static Thread {
     if let Some(thread) = spares().pop() {
         return thread;
     }
-    // SAFETY: a thread's record is words only: all zero is a valid value.
+    // SAFETY: a thread's record consists of words, so all zero is a valid value.
     let thread = Box::leak(unsafe { Box::<Thread>::new_zeroed().assume_init() });
     list(thread);
     thread
@@ -129,7 +130,7 @@ mod tests {
     fn a_new_record_that_another_thread_has_taken_is_left_to_it() {
         let made: RefCell<Vec<&'static Thread>> = RefCell::default();
         let zero = || -> &'static Thread {
-            // SAFETY: a thread's record is words only: all zero is a valid value.
+            // SAFETY: a thread's record consists of words, so all zero is a valid value.
             Box::leak(unsafe { Box::<Thread>::new_zeroed().assume_init() })
         };
         let new = || {

@@ -1,7 +1,8 @@
-//! The trace: each call of a thread, in a ring of its own, if `MPISCOPE_TRACE` asks for one. See `mpiscope_image::trace`.
+//! The trace: every call of a thread, in a per-thread ring, if `MPISCOPE_TRACE` asks for it. See
+//! `mpiscope_image::trace`.
 //!
-//! A call is written down where it is counted for its place ([`sites`](crate::record::sites)), which knows what else is to be
-//! said of it. Messages are paired by the ledger, which is kept together with a trace.
+//! A call is written where it is counted for its call site ([`sites`](crate::record::sites)), where its other
+//! properties are known. Messages are paired by the ledger, which is always kept when there is a trace.
 #![allow(unsafe_code)]
 
 use crate::base::{clock, complaint::complain, image, settings};
@@ -14,22 +15,23 @@ use mpiscope_image::layout::{Clock, Loss, SectionKind, Thread};
 use mpiscope_image::trace::{self, Called, MOST_CALLS, MOST_RINGS, Ring};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-/// Calls in each ring, a power of two; zero while there is no trace.
+/// Number of calls in each ring, a power of two; zero while there is no trace.
 static CAPACITY: AtomicUsize = AtomicUsize::new(0);
-/// Set as long as not every call is wanted, or once `MPI_Pcontrol` was called.
+/// Set if the trace is limited to a time window, or once `MPI_Pcontrol` was called.
 static LIMITED: AtomicBool = AtomicBool::new(false);
-/// `MPI_Pcontrol(0)` was called last.
+/// Whether the last `MPI_Pcontrol` call had level 0.
 static PAUSED: AtomicBool = AtomicBool::new(false);
-/// What is wanted, in nanoseconds since the clock was started.
+/// The time window to trace, in nanoseconds since the clock was started.
 static FROM_NS: AtomicU64 = AtomicU64::new(0);
 static UNTIL_NS: AtomicU64 = AtomicU64::new(u64::MAX);
-/// Nanoseconds of a tick, as bits of a number with a fraction, and until how many ticks that is exact enough.
+/// Nanoseconds per tick, as the bits of an `f64`, and the number of ticks up to which that is accurate
+/// enough.
 static TICK: AtomicU64 = AtomicU64::new(0);
 static KNOWN: AtomicU64 = AtomicU64::new(0);
-/// Fewer calls than this in a ring are not worth it.
+/// Minimum number of calls in a ring; fewer are not worth it.
 const LEAST: u64 = 64;
 
-/// Learns whether a trace is wanted. Called when the library was found.
+/// Reads from the settings whether a trace is wanted. Called when the library was found.
 pub fn start() {
     let Some(text) = settings::variable(c"MPISCOPE_TRACE") else { return };
     match trace::size(&text.to_string_lossy()) {
@@ -53,7 +55,7 @@ pub fn start() {
     }
 }
 
-/// `MPI_Pcontrol`: level 0 pauses the trace, every other one goes on with it.
+/// `MPI_Pcontrol`: level 0 pauses the trace, any other level resumes it.
 pub fn control(level: c_int) {
     if is_on() {
         PAUSED.store(level == 0, Ordering::Relaxed);
@@ -61,7 +63,7 @@ pub fn control(level: c_int) {
     }
 }
 
-/// Whether a call of this time is to be in the trace.
+/// Whether a call with these times belongs in the trace.
 #[cold]
 #[inline(never)]
 fn wanted(since: u64, until: u64) -> bool {
@@ -75,8 +77,9 @@ fn wanted(since: u64, until: u64) -> bool {
     ended >= from_ns && began < until_ns
 }
 
-/// Nanoseconds since the clock was started. How long a tick is gets measured again whenever twice as many have passed as the last
-/// time: so it is exact to twice the error of one measurement, and measured seldom.
+/// Converts to nanoseconds since the clock was started. The length of a tick is measured again whenever twice
+/// as many ticks have passed as at the last measurement: the error is at most twice that of one measurement,
+/// and measurements are rare.
 fn ns(clock: &Clock, ticks: u64) -> u64 {
     let since_start = ticks.saturating_sub(clock.start_ticks.get());
     if since_start >= KNOWN.load(Ordering::Acquire) {
@@ -89,7 +92,7 @@ fn ns(clock: &Clock, ticks: u64) -> u64 {
     (since_start as f64 * f64::from_bits(TICK.load(Ordering::Relaxed))) as u64
 }
 
-/// How many calls each ring has room for; zero without a trace.
+/// Returns the number of calls that each ring has room for; zero without a trace.
 #[inline(always)]
 pub fn capacity() -> usize {
     CAPACITY.load(Ordering::Relaxed)
@@ -101,7 +104,8 @@ pub fn is_on() -> bool {
     capacity() != 0
 }
 
-/// The ring of a thread that has just got this record: that of the former thread with it, else a new one.
+/// Returns the ring for a thread that has just got this record: that of the record's previous thread, or a
+/// new one.
 pub fn of_thread(record: u64) -> Option<Tracer> {
     let capacity = capacity();
     let writer = image::writer().filter(|_| capacity != 0)?;
@@ -117,7 +121,7 @@ pub fn of_thread(record: u64) -> Option<Tracer> {
             None
         })?,
     };
-    // SAFETY: the writer gave this many neighbouring records, all zero, for as long as the process lives.
+    // SAFETY: the writer allocated this many contiguous records, all zero, for the lifetime of the process.
     let calls = unsafe { std::slice::from_raw_parts(first?, capacity) };
     Some(Tracer { ring, calls })
 }
@@ -132,8 +136,8 @@ fn new_ring(record: u64, capacity: usize) -> Option<(&'static Ring, Option<&'sta
     Some((ring, Some(first)))
 }
 
-/// A call has ended. `place` is the address behind it in the program and the uid of its object. Calls that only look something up
-/// are left out: they would be most of a trace and tell least.
+/// Writes a call that has ended. `from` is the program's return address, `object` the uid of the call's
+/// object. Look-up calls are left out: they would make up most of a trace and say the least.
 #[inline(never)]
 pub fn write(
     tls: &'static Tls,

@@ -1,4 +1,4 @@
-//! What a thread has of the trace: see [`trace`](crate::record::trace).
+//! A thread's part of the trace: see [`trace`](crate::record::trace).
 
 use mpiscope_image::trace::{Called, Ring};
 

@@ -1,34 +1,34 @@
-//! Walks up the stack that a thread has made, so that the same walk need not be made again.
+//! A memo of a thread's stack walks, so that the same walk need not be repeated.
 //!
-//! A walk is a chain of loads, each of which waits for the one before. But what it finds depends on nothing than the words that it
-//! reads: if the call is at the same place with the same stack pointer, and all of those words are as they were, so is what was
-//! found. They can be compared side by side.
+//! A walk is a chain of dependent loads. But its result depends on nothing except the words that it reads: if
+//! the call is at the same place with the same stack pointer, and all those words are unchanged, the result
+//! is the same. The words can be compared independently of each other.
 
 use crate::record::stack_frames::frame::{Base, Frame, FramePointer, Registers};
 use std::cell::RefCell;
 
-/// Walks that are kept; a power of two.
+/// Number of walks kept; a power of two.
 const ROOM: usize = 64;
-/// Words of the longest walk that is kept.
+/// Maximum number of words of a walk that is kept.
 const WORDS: usize = 32;
 
-/// The place where a walk up the stack begins.
+/// Where a stack walk begins.
 #[derive(Clone, Copy)]
 pub struct Start {
-    /// The address behind the call of MPI.
+    /// The return address of the MPI call.
     pub site: u64,
     /// The registers there.
     pub registers: Registers,
 }
 
-/// What a walk has found.
+/// The result of a walk.
 #[derive(Default)]
 pub struct Followed {
-    /// Where MPI was called, beyond Fortran's bindings.
+    /// Where MPI was called, past Fortran bindings.
     pub site: u64,
-    /// Where the user's code called the library of that place, if it did.
+    /// Where the user's code called the library that contains `site`, if it did.
     pub caller: Option<u64>,
-    /// What it has read.
+    /// The words that the walk read.
     pub read: Read,
 }
 
@@ -47,14 +47,14 @@ impl Memo {
         self.0.get((mixed >> 58) as usize)
     }
 
-    /// What such a walk has found.
+    /// Returns the result of an earlier walk from `start`, if it is still valid.
     #[inline]
     pub fn find(&self, start: &Start) -> Option<u64> {
         let walk = self.slot(start)?.try_borrow().ok()?;
         walk.is_as_from(start).then_some(walk.found)
     }
 
-    /// Keeps a walk that has found what `found` stands for.
+    /// Keeps a walk whose result is represented by `found`.
     pub fn keep(&self, start: &Start, followed: &Followed, found: u64) {
         if let (Some(Ok(mut slot)), Some(walk)) =
             (self.slot(start).map(RefCell::try_borrow_mut), followed.read.of(start, found))
@@ -69,12 +69,12 @@ impl Memo {
 struct Walk {
     site: u64,
     stack: u64,
-    /// The frame pointer at its start, if it was of use.
+    /// The frame pointer at its start, if the walk used it.
     pointer: Option<u64>,
-    /// What stands for what it found.
+    /// The address that represents the result.
     found: u64,
     count: usize,
-    /// Where it read, counted from the stack pointer, and what.
+    /// The words read: offset from the stack pointer, and value.
     words: [(u32, u64); WORDS],
 }
 
@@ -85,7 +85,7 @@ impl Walk {
     fn is_as_from(&self, start: &Start) -> bool {
         let Registers { stack, pointer } = start.registers;
         let is_there = |(offset, value): &(u32, u64)| {
-            // SAFETY: a word of this thread's stack above the stack pointer, where it was read before.
+            // SAFETY: a word of this thread's stack above the stack pointer, which was read before.
             unsafe { (stack.wrapping_add(u64::from(*offset)) as *const u64).read() == *value }
         };
         self.site == start.site
@@ -99,9 +99,9 @@ impl Walk {
 pub struct Read {
     count: usize,
     words: [(u32, u64); WORDS],
-    /// Whether the frame pointer at the start was of use.
+    /// Whether the walk used the frame pointer at the start.
     pointer: bool,
-    /// Where the frame pointer of the frame that is looked at was read; nothing while it is the one at the start.
+    /// Where the current frame's frame pointer was read from; `None` while it is still the one at the start.
     saved: Option<u64>,
 }
 
@@ -112,7 +112,7 @@ impl Default for Read {
 }
 
 impl Read {
-    /// A step from `below` by `frame` has led to `above`, in the function that is returned to at `caller`.
+    /// Records that a step by `frame` led from `below` to `above`, with return address `caller`.
     pub fn step(&mut self, start: &Start, frame: Frame, below: Registers, above: Registers, caller: u64) {
         let end = above.stack;
         if frame.base == Base::FramePointer {
@@ -137,7 +137,7 @@ impl Read {
         }
     }
 
-    /// The walk; nothing for one that is too long.
+    /// Returns the walk, or `None` if it is too long.
     fn of(&self, start: &Start, found: u64) -> Option<Walk> {
         let Start { site, registers } = *start;
         let pointer = registers.pointer.filter(|_| self.pointer);
@@ -155,7 +155,7 @@ mod tests {
         let mut stack = [1u64, 2, 3, 4, 5, 6];
         let at = stack.as_mut_ptr();
         let bottom = at as u64;
-        // SAFETY: in the array: the frame pointer that the first frame has saved.
+        // SAFETY: in the array: the frame pointer saved by the first frame.
         unsafe { at.add(1).write(bottom + 32) };
         let registers = Registers { stack: bottom, pointer: Some(bottom + 16) };
         let start = Start { site: 0x77, registers };
@@ -176,7 +176,7 @@ mod tests {
             Start { registers: Registers { stack: bottom + 8, ..registers }, ..start },
         ];
         assert!(others.iter().all(|other| memo.find(other).is_none()));
-        // The first return address; then the saved frame pointer, by which the second frame was found.
+        // The first return address, then the saved frame pointer that led to the second frame.
         for index in [2, 1] {
             // SAFETY: in the array.
             let was = unsafe { at.add(index).replace(9) };

@@ -1,18 +1,19 @@
-//! The user's line for a call that a library makes for the program.
+//! The user's line for a call that a library makes on behalf of the program.
 //!
-//! A program may call MPI by way of a library: PETSc, HDF5, one of its own. Then the place of the call is one in the library, and
-//! what the user looks for is the line that called the library. The frames between lie on the stack where the *gate* saw it; they
-//! are followed ([`stack_frames`](crate::record::stack_frames)) up to the first one of the user's code: in the executable, or in a
-//! library that is not in the same directory as the one that calls MPI (of what is installed together, one part is no user of the
-//! other). Both places become one: see [`mpiscope_image::call_path`].
+//! A program may call MPI through a library: PETSc, HDF5, or one of its own. The call site is then inside the
+//! library, but the user is looking for the line that called the library. The frames in between are on the
+//! stack when the *gate* is entered; they are walked ([`stack_frames`](crate::record::stack_frames)) up to
+//! the first one in the user's code: in the executable, or in a library outside the directory of the one that
+//! calls MPI (libraries installed together are not each other's users). Both addresses are recorded as one
+//! pair: see [`mpiscope_image::call_path`].
 //!
-//! Where calls come from Python, its line is the user's; where they come from Python's binding of MPI, that line alone is the
-//! place. Frames of Fortran bindings are the library's of MPI, and passed over.
+//! For calls from Python the user's line is the Python line; for calls from a Python binding of MPI that line
+//! alone is the call site. Frames of Fortran bindings belong to the MPI library and are skipped.
 //!
-//! What was found once is found again by comparing the words that it depends on ([`memo`]).
+//! A walk that was made before is recognised by comparing the words that it depends on ([`memo`]).
 //!
-//! The gate asks in processes with such a library alone ([`exist`]); all others pay nothing. A library that is loaded after the
-//! first call of MPI into a process without one is not followed.
+//! The gate calls this only in processes with such a library ([`exist`]); others pay nothing. A library that
+//! is loaded after the first MPI call, into a process that had none, is not followed.
 #![allow(unsafe_code)]
 
 pub mod memo;
@@ -29,7 +30,7 @@ use memo::{Followed, Start};
 use mpi_abi::binding;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Frames that are followed.
+/// Maximum number of frames that are followed.
 const MOST_FRAMES: usize = 64;
 
 /// Whether a library of the program calls MPI.
@@ -54,13 +55,13 @@ pub fn start() {
     LIBRARIES.store(calls, Ordering::Relaxed);
 }
 
-/// Whether calls may come from a library or a binding that is to be looked through.
+/// Whether calls may come from a library or binding that should be looked through.
 pub fn exist() -> bool {
     LIBRARIES.load(Ordering::Relaxed) || python_call_site::exists()
 }
 
-/// What stands for where a call was made that returns to `from`, the frame pointer being `pointer`: `from` itself for a call of the
-/// program.
+/// Returns the address that represents the site of a call returning to `from`, with frame pointer `pointer`.
+/// For a call made by the program itself this is `from`.
 pub fn of(tls: &Tls, from: u64, pointer: u64) -> u64 {
     let [start, end] = &PROGRAM;
     if (start.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)).contains(&from) {
@@ -72,7 +73,7 @@ pub fn of(tls: &Tls, from: u64, pointer: u64) -> u64 {
             Some(line) if is_binding => return line,
             Some(line) => return pairs::address(from, line),
             None if is_binding => return from,
-            // A program that can run Python, and does not do so now.
+            // The program embeds Python but is not running it now.
             None => {}
         }
     }
@@ -115,7 +116,7 @@ fn follow(tls: &Tls, start: &Start) -> Followed {
             }
             Some(_) => {}
         }
-        // SAFETY: this thread's stack, from the pointer at the call to its end.
+        // SAFETY: this thread's stack, from the stack pointer at the call to its end.
         let above = known.frame.and_then(|frame| Some((frame, unsafe { frame.up(at, limit) }?)));
         let Some((frame, (caller, registers))) = above.filter(|(_, (_, above))| above.stack > at.stack)
         else {

@@ -1,4 +1,4 @@
-//! The pairs of places that have been met, and what stands for each.
+//! The pairs of call sites seen so far, and the address that represents each.
 
 use crate::base::image;
 use mpiscope_image::call_path::{self, CallPath};
@@ -6,12 +6,12 @@ use mpiscope_image::layout::{Loss, SectionKind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Pairs that are known at once; a power of two.
+/// Maximum number of known pairs; a power of two.
 const ROOM: usize = 1 << ROOM_BITS;
 const ROOM_BITS: u32 = 13;
-/// Slots that are looked at for one pair.
+/// Number of slots probed for a pair.
 const PROBES: usize = 8;
-/// Records that the first section has room for.
+/// Number of records in the first section.
 const FIRST: usize = 64;
 
 /// A pair; `address` is written last.
@@ -23,10 +23,11 @@ struct Slot {
 
 static SLOTS: [Slot; ROOM] =
     [const { Slot { site: AtomicU64::new(0), caller: AtomicU64::new(0), address: AtomicU64::new(0) } }; ROOM];
-/// Held by whoever adds one.
+/// Held while a pair is added.
 static ADDING: Mutex<()> = Mutex::new(());
 
-/// What stands for a call of MPI at `site` in a library that was called at `caller`; `site` if there is no room for the pair.
+/// Returns the address that represents an MPI call at `site` in a library that was called at `caller`; `site`
+/// if there is no room for the pair.
 #[inline]
 pub fn address(site: u64, caller: u64) -> u64 {
     find(site, caller).unwrap_or_else(|| add(site, caller))
@@ -43,7 +44,7 @@ fn find(site: u64, caller: u64) -> Option<u64> {
     let is_pair = |slot: &&Slot| {
         slot.site.load(Ordering::Relaxed) == site && slot.caller.load(Ordering::Relaxed) == caller
     };
-    // The address comes first: what it is of has been written before.
+    // Load the address first: the pair was written before it.
     let known = slots(site, caller).filter_map(|slot| match slot.address.load(Ordering::Acquire) {
         0 => None,
         address => Some((slot, address)),

@@ -1,14 +1,14 @@
-//! Where the Fortran bindings of this process lie.
+//! Locations of this process's Fortran bindings.
 //!
-//! Looked up when the MPI library is found: a program is linked with its binding. They are kept from being unloaded, so
-//! that what is known about an address in them stays true.
+//! They are looked up when the MPI library is found, since a program is linked with its binding. They are
+//! pinned in memory, so that what is known about an address in them stays valid.
 
 use crate::record::stack_frames::code;
 use mpi_abi::binding;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Bindings at most: `mpif.h`, `mpi`, `mpi_f08`, and as many again.
+/// Maximum number of bindings: `mpif.h`, `mpi`, `mpi_f08`, and as many again.
 const MOST: usize = 8;
 /// Beginning and end of the code of each.
 static RANGES: [[AtomicU64; 2]; MOST] = [const { [const { AtomicU64::new(0) }; 2] }; MOST];
@@ -20,7 +20,7 @@ pub fn exist() -> bool {
     EXIST.load(Ordering::Relaxed)
 }
 
-/// Whether an address behind a call is one in a binding.
+/// Whether a return address is in a binding.
 pub fn hold(address: u64) -> bool {
     let at = address.wrapping_sub(1);
     let ranges = RANGES.iter().map(|[begin, end]| begin.load(Ordering::Relaxed)..end.load(Ordering::Relaxed));
@@ -42,7 +42,7 @@ pub fn start() {
 }
 
 unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, found: *mut c_void) -> c_int {
-    // SAFETY: the dynamic linker gives a valid record, we gave it the list.
+    // SAFETY: the dynamic linker passes a valid record, and the list that we gave it.
     let (info, found) = unsafe { (&*info, &mut *found.cast::<Vec<(CString, (u64, u64))>>()) };
     if !info.dlpi_name.is_null() {
         // SAFETY: a C string of the dynamic linker.
@@ -53,14 +53,14 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, found: *mut 
     0
 }
 
-/// The range that has two ranges in it.
+/// Returns the smallest range that contains both.
 fn both(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
     (one.0.min(other.0), one.1.max(other.1))
 }
 
-/// Keeps a library that is loaded from being unloaded.
+/// Keeps a loaded library from being unloaded.
 fn stays(name: &CStr) -> bool {
     let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE;
-    // SAFETY: NOLOAD never runs code of a new object. The handle is left open on purpose.
+    // SAFETY: `RTLD_NOLOAD` never runs code of a new object. The handle is left open on purpose.
     !unsafe { libc::dlopen(name.as_ptr(), flags) }.is_null()
 }

@@ -1,12 +1,12 @@
-//! Keys and attributes that Fortran bindings make.
+//! Keys and attributes that are made by Fortran bindings.
 //!
 //! | binding | keys | attributes |
 //! | --- | --- | --- |
 //! | Open MPI | `ompi_attr_create_keyval_fint`, `…_aint` | `ompi_attr_set_fint`, `…_aint` |
 //! | MPICH and its family | through C | `MPII_Comm_set_attr`, `MPII_Type_set_attr`, `MPII_Win_set_attr` |
 //!
-//! `fint` has an `INTEGER` as extra state or value (functions of MPI 1), `aint` one as wide as an address. Deleting goes
-//! through the C functions everywhere.
+//! `fint` takes an `INTEGER` as extra state or value (functions of MPI 1), `aint` an address-sized integer.
+//! All bindings delete through the C functions.
 
 use super::{Behind, by_fortran, site};
 use crate::interpose::arch::export_marked;
@@ -17,7 +17,7 @@ use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::AttributeForm;
 use std::ffi::{c_int, c_void};
 
-/// Open MPI's number for what a key is for.
+/// Returns the kind of object that Open MPI's number for a key's class stands for.
 fn kind(of: c_int) -> Option<SectionKind> {
     match of {
         1 => Some(SectionKind::COMMS),
@@ -43,7 +43,7 @@ fn setter(kind: SectionKind) -> FunctionId {
     }
 }
 
-/// What differs between `INTEGER`s and addresses.
+/// The hooks, which differ in the integer type: `INTEGER` or address-sized.
 macro_rules! open_mpi {
     ($($create:ident $create_symbol:ident $create_name:literal $set:ident $set_symbol:ident $set_name:literal $int:ty, $form:ident;)*) => {$(
         export_marked!($create_symbol, $create);
@@ -67,7 +67,7 @@ macro_rules! open_mpi {
             let Some(real) = (unsafe { BEHIND.get::<Create>() }) else { return -1 };
             // SAFETY: the binding's arguments.
             let result = unsafe { real(of, copy, delete, key, extra, flags, bindings) };
-            // SAFETY: the call succeeded, so the binding gave a place for the key; null is looked at.
+            // SAFETY: the call succeeded, so the binding passed a place for the key; null is checked.
             if let (0, Some((kind, site, fortran)), Some(key)) = (result, made, unsafe { key.as_ref() }) {
                 let numbers = [copy.addr() as u64, delete.addr() as u64, i64::from(extra).cast_unsigned()];
                 keyval_made(kind, *key, numbers, fortran, site);
@@ -106,18 +106,19 @@ open_mpi! {
         set_aint ompi_attr_set_aint c"ompi_attr_set_aint" i64, ADDRESS_INTEGER;
 }
 
-/// The handle in the library's ABI of the number that its functions have among themselves: that of MPICH's own ABI.
+/// Returns the library's C handle for the number that its functions use internally, which is a handle of
+/// MPICH's own ABI.
 fn handle(from_number: &Behind, number: c_int) -> u64 {
     if resolver::abi() != Some(AbiKind::STANDARD) {
         return u64::from(number.cast_unsigned());
     }
     // SAFETY: the C type of `MPI_Comm_fromint` and its like, in an ABI whose handles are pointers.
     let convert = unsafe { from_number.get::<unsafe extern "C" fn(c_int) -> u64>() };
-    // SAFETY: any number may be asked for.
+    // SAFETY: valid for any number.
     convert.map_or(0, |convert| unsafe { convert(number) })
 }
 
-/// MPICH's number for what an attribute was set as.
+/// Returns the form for MPICH's number for how an attribute was set.
 fn of_mpich(form: c_int) -> AttributeForm {
     match form {
         1 => AttributeForm::ADDRESS_INTEGER,

@@ -1,8 +1,8 @@
-//! Error handlers that Open MPI's Fortran binding makes.
+//! Error handlers that are made by Open MPI's Fortran binding.
 //!
-//! It does not go through the C functions but calls the library's `ompi_errhandler_create(type, function, language)`.
-//! The C functions call it too, inside of a traced call. The numbers of the types have been the same since Open MPI 1;
-//! those of the languages have not, so the caller decides the language.
+//! The binding bypasses the C functions and calls the library's `ompi_errhandler_create(type, function,
+//! language)`. The C functions call it too, inside a traced call. The numbers of the types have been the same
+//! since Open MPI 1; those of the languages have not, so the caller determines the language.
 
 use super::{Behind, by_fortran, site};
 use crate::interpose::arch::export_marked;

@@ -1,8 +1,9 @@
-//! Numbers of files in Fortran.
+//! Fortran numbers of files.
 //!
-//! A file is an address in C in every library. ROMIO (MPICH and its family) numbers one when it is first asked for its
-//! Fortran handle, in a table that it never shrinks: asking would change the process, so the answers that others get are
-//! kept. Every Fortran binding asks when a file is opened, and turns the number back in each call.
+//! In C a file is an address in every library. ROMIO (MPICH and its family) assigns a number when the Fortran
+//! handle is first requested, in a table that never shrinks. Requesting one would change the process, so the
+//! layer records what others are given. Every Fortran binding requests the number when a file is opened, and
+//! converts it back in each call.
 
 use super::Behind;
 use crate::record::objects::files::numbered;
@@ -10,10 +11,10 @@ use std::ffi::c_int;
 
 macro_rules! numbers {
     ($($name:ident $symbol:literal;)*) => {$(
-        /// The number of a file.
+        /// Returns the number of a file.
         ///
         /// # Safety
-        /// As the function of the library.
+        /// As for the library's function.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(file: usize) -> c_int {
             static BEHIND: Behind = Behind::new($symbol);
@@ -31,10 +32,10 @@ macro_rules! numbers {
 
 macro_rules! handles {
     ($($name:ident $symbol:literal;)*) => {$(
-        /// The file with a number.
+        /// Returns the file with a number.
         ///
         /// # Safety
-        /// As the function of the library.
+        /// As for the library's function.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(number: c_int) -> usize {
             static BEHIND: Behind = Behind::new($symbol);

@@ -1,17 +1,17 @@
-//! Functions beside the function table, watched because they show what no traced call does.
+//! Hooks on functions outside the function table that reveal what no traced call does.
 //!
-//! | module | watches | shows |
+//! | module | watches | reveals |
 //! | --- | --- | --- |
-//! | [`files`] | `MPI_File_c2f` and its like | the number of a file in Fortran, where only the library's own table has it |
-//! | [`errhandlers`] | what Open MPI's Fortran binding calls instead of `MPI_Comm_create_errhandler` and its like | error handlers made from Fortran |
-//! | [`attributes`] | what Fortran bindings call instead of `MPI_Comm_create_keyval`, `MPI_Comm_set_attr` and their like | keys and attributes made from Fortran |
+//! | [`files`] | `MPI_File_c2f` and similar | the Fortran number of a file, where only the library's own table has it |
+//! | [`errhandlers`] | what Open MPI's Fortran binding calls instead of `MPI_Comm_create_errhandler` and similar | error handlers made from Fortran |
+//! | [`attributes`] | what Fortran bindings call instead of `MPI_Comm_create_keyval`, `MPI_Comm_set_attr` and similar | keys and attributes made from Fortran |
 //!
-//! None of them is a call of the program in the sense of the table: they are not counted, have no time, and no depth. Each
-//! passes its arguments on unchanged and looks at what came back. Names that are not MPI's own (`ompi_…`, `MPII_…`) are
-//! exported like all others, and reached only where a binding of that library calls them; how the ABI is recognised does not
-//! depend on them, since it asks the library itself.
+//! None of them counts as a call of the program: they are not counted, and have no time and no depth. Each
+//! passes its arguments on unchanged and inspects the result. Names that are not MPI's own (`ompi_…`,
+//! `MPII_…`) are exported like all others, and reached only where that library's binding calls them. ABI
+//! detection does not depend on them, since it asks the library itself.
 //!
-//! A function of the library that is called while a traced call is open is the library's own business.
+//! A library function that is called while a traced call is open is internal to the library and ignored.
 #![allow(unsafe_code, non_snake_case)]
 
 pub mod attributes;
@@ -29,7 +29,7 @@ use mpiscope_image::layout::Recording;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The function behind one of ours, looked up when it is first needed.
+/// The real function behind one of ours, looked up on first use.
 pub struct Behind {
     name: &'static CStr,
     address: AtomicUsize,
@@ -41,7 +41,7 @@ impl Behind {
         Self { name, address: AtomicUsize::new(0) }
     }
 
-    /// The function; `None`, with a word about it, if there is none.
+    /// Returns the function; `None`, with a complaint, if the library does not have it.
     ///
     /// # Safety
     ///
@@ -58,15 +58,16 @@ impl Behind {
             complain("a function was called that this MPI library does not have; it did nothing");
             return None;
         }
-        // SAFETY: a function of the library, whose type the caller states.
+        // SAFETY: a function of the library, whose type the caller vouches for.
         Some(unsafe { std::mem::transmute_copy(&address) })
     }
 }
 
-/// Where the program stands that called one of these functions, as if it had called `function`; nothing inside of a call.
+/// Returns where the program called one of these functions, recorded as a call of `function`; `None` inside a
+/// traced call.
 ///
-/// Only for functions that are exported with [`export_marked`](crate::interpose::arch::export_marked), before anything else is
-/// called.
+/// Only for functions exported with [`export_marked`](crate::interpose::arch::export_marked), before anything
+/// else is called.
 fn site(function: FunctionId) -> Option<Site> {
     let tls = Tls::get();
     if tls.depth.get() != 0 {
@@ -79,7 +80,8 @@ fn site(function: FunctionId) -> Option<Site> {
     Some(Site { function: u32::from(function.0) + 1, at, from })
 }
 
-/// Whether a Fortran binding called one of these functions. Asked before anything else is called, like [`site`].
+/// Whether a Fortran binding called one of these functions. Must be called before anything else, like
+/// [`site`].
 fn by_fortran() -> bool {
     language::is_fortran(Tls::get().return_address.get())
 }

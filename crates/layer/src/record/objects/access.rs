@@ -1,7 +1,7 @@
-//! Data access to files: how many calls, how many bytes, how long.
+//! File accesses: number of calls, bytes and time.
 //!
-//! What the program asked for is counted, when the library said that it succeeded: a split collective at its begin, a
-//! nonblocking call at its start. How much of it was there is in a status that the program need not take.
+//! The requested amounts are counted, once the library reports success: a split collective when it begins, a
+//! nonblocking call when it starts. The actual amount is in a status that the program need not retrieve.
 
 use super::succeeded;
 use crate::interpose::frame::Call;
@@ -13,12 +13,12 @@ use mpiscope_image::objects::File;
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
-/// Threads may share a file.
+/// Atomic, since threads may share a file.
 fn add(word: &W64, amount: u64) {
     word.atomic().fetch_add(amount, Ordering::Relaxed);
 }
 
-/// The file's record, if the call succeeded, with the time of the call added.
+/// Adds the call's time and returns the file's record, if the call succeeded.
 fn spent<A: Abi>(call: &Call<A>, result: c_int, file: usize) -> Option<&'static File> {
     succeeded::<A>(result)?;
     let record = tables::file(file)?;
@@ -28,7 +28,7 @@ fn spent<A: Abi>(call: &Call<A>, result: c_int, file: usize) -> Option<&'static 
     Some(record)
 }
 
-/// `MPI_File_read` and all others that begin to read.
+/// `MPI_File_read` and all others that start reading.
 #[inline(never)]
 pub fn read<A: Abi>(call: &Call<A>, result: c_int, file: usize, count: i64, datatype: A::Handle) {
     if let Some(record) = spent(call, result, file) {
@@ -37,7 +37,7 @@ pub fn read<A: Abi>(call: &Call<A>, result: c_int, file: usize, count: i64, data
     }
 }
 
-/// `MPI_File_write` and all others that begin to write.
+/// `MPI_File_write` and all others that start writing.
 #[inline(never)]
 pub fn write<A: Abi>(call: &Call<A>, result: c_int, file: usize, count: i64, datatype: A::Handle) {
     if let Some(record) = spent(call, result, file) {
@@ -46,7 +46,7 @@ pub fn write<A: Abi>(call: &Call<A>, result: c_int, file: usize, count: i64, dat
     }
 }
 
-/// The ends of split collectives, `MPI_File_sync`: only the time.
+/// The ends of split collectives and `MPI_File_sync`: only the time is counted.
 #[inline(never)]
 pub fn time<A: Abi>(call: &Call<A>, result: c_int, file: usize) {
     spent(call, result, file);

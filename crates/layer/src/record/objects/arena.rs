@@ -1,14 +1,15 @@
-//! Arrays and names that records refer to: blocks of the image's words that are given back and used again.
+//! Arrays and names that records refer to, in blocks of image words that are released and reused.
 //!
-//! A block is a power of two of words; its first word says how large it is and how many records share it.
+//! A block has a power of two of words; its first word holds its size class and the number of records that
+//! share it.
 //!
 //! ```text
 //! word 0            size class | holders << 8 (next free block, while nobody holds it)
 //! word 1 …          the array, or the bytes of a name
 //! ```
 //!
-//! Blocks of a class come from a chain of returned ones, small ones else from a piece of 4096 words.
-//! Memory: an array of n words takes the next power of two above n words, at least 32 bytes.
+//! Blocks are taken from the free list of their class; otherwise small ones are cut from a piece of 4096
+//! words. Memory: an array of n words takes the next power of two above n words, at least 32 bytes.
 
 use super::lock::Guarded;
 use mpiscope_image::layout::{Loss, Text, Words};
@@ -16,17 +17,17 @@ use mpiscope_image::{W64, Writer};
 
 /// Smallest block: 2^2 words.
 const SMALLEST: u32 = 2;
-/// Blocks of up to 2^9 words are cut from pieces.
+/// Largest block that is cut from a piece: 2^9 words.
 const LARGEST_CUT: u32 = 9;
-/// Words of a piece.
+/// Words in a piece.
 const PIECE: usize = 1 << 12;
-/// Blocks larger than 2^39 words are not made.
+/// Number of size classes; the largest block has 2^39 words.
 const CLASSES: usize = 40;
 
 struct Free {
-    /// Offset of the first returned block by class.
+    /// Offset of the first free block of each class.
     returned: [u64; CLASSES],
-    /// What is left of the last piece.
+    /// The unused rest of the last piece.
     piece: &'static [W64],
 }
 
@@ -36,7 +37,7 @@ fn class_of(words: usize) -> u32 {
     (words + 1).next_power_of_two().trailing_zeros().max(SMALLEST)
 }
 
-/// A block for `words` words; nothing (and a loss) when the image is full.
+/// Takes a block for `words` words; `None` (counted as a loss) when the image is full.
 fn take(writer: &'static Writer, words: usize) -> Option<&'static [W64]> {
     let block = class_of(words)
         .try_into()
@@ -59,7 +60,7 @@ fn take_class(free: &mut Free, writer: &'static Writer, class: usize) -> Option<
         writer.new_words(len)?
     } else {
         if free.piece.len() < len {
-            // What is left of the old piece is lost: less than the largest block that is cut.
+            // The rest of the old piece is wasted: less than the largest block that is cut.
             free.piece = writer.new_words(PIECE)?;
         }
         let (block, rest) = free.piece.split_at_checked(len)?;
@@ -70,7 +71,8 @@ fn take_class(free: &mut Free, writer: &'static Writer, class: usize) -> Option<
     Some(block)
 }
 
-/// Makes an array to be filled and lets `to` refer to it; what `to` referred to before must have been released.
+/// Allocates an array to be filled and makes `to` refer to it. The previous contents of `to` must have been
+/// released.
 pub fn reserve(writer: &'static Writer, to: &Words, len: usize) -> &'static [W64] {
     let words = if len == 0 { None } else { take(writer, len).and_then(|block| block.get(1..=len)) };
     let Some(words) = words else { return &[] };
@@ -80,14 +82,14 @@ pub fn reserve(writer: &'static Writer, to: &Words, len: usize) -> &'static [W64
     words
 }
 
-/// Stores an array and lets `to` refer to it; what `to` referred to before must have been released.
+/// Stores an array and makes `to` refer to it. The previous contents of `to` must have been released.
 pub fn put(writer: &'static Writer, to: &Words, len: usize, values: impl IntoIterator<Item = u64>) {
     for (word, value) in reserve(writer, to, len).iter().zip(values) {
         word.set(value);
     }
 }
 
-/// Stores a name and lets `to` refer to it; what `to` referred to before must have been released.
+/// Stores a name and makes `to` refer to it. The previous contents of `to` must have been released.
 pub fn put_text(writer: &'static Writer, to: &Text, bytes: &[u8]) {
     if bytes.is_empty() {
         return;
@@ -105,21 +107,20 @@ pub fn put_text(writer: &'static Writer, to: &Text, bytes: &[u8]) {
     to.len.set(bytes.len() as u64);
 }
 
-/// The array that a record refers to.
+/// Returns the array that a record refers to.
 pub fn get(writer: &'static Writer, words: &Words) -> &'static [W64] {
     let (offset, len) = (words.offset.get(), words.len.get() as usize);
     if offset == 0 { &[] } else { writer.words_at(offset, len).unwrap_or_default() }
 }
 
-/// The bytes of a name.
+/// Returns the bytes of a name.
 pub fn text(writer: &'static Writer, text: &Text) -> Vec<u8> {
     let (offset, len) = (text.offset.get(), text.len.get() as usize);
     let words = if offset == 0 { &[] } else { writer.words_at(offset, len.div_ceil(8)).unwrap_or_default() };
     words.iter().flat_map(|word| word.get().to_ne_bytes()).take(len).collect()
 }
 
-/// Makes room for one more word at the end of an array that only this record refers to. `None` when the image is
-/// full.
+/// Appends a word to an array that only this record refers to. Returns `None` when the image is full.
 pub fn push(writer: &'static Writer, words: &Words, value: u64) -> Option<()> {
     let (offset, len) = (words.offset.get(), words.len.get() as usize);
     if offset == 0 {
@@ -128,7 +129,7 @@ pub fn push(writer: &'static Writer, words: &Words, value: u64) -> Option<()> {
     }
     let head = writer.words_at(offset.wrapping_sub(8), 1)?.first()?;
     let class = (head.get() & 0xff) as usize;
-    // Anybody of this user may have written over both: no array gets longer than its block.
+    // Any process of this user may have overwritten both: the array must not outgrow its block.
     let capacity = if class < CLASSES { (1usize << class) - 1 } else { 0 };
     if len > capacity {
         return None;
@@ -150,7 +151,7 @@ pub fn push(writer: &'static Writer, words: &Words, value: u64) -> Option<()> {
     Some(())
 }
 
-/// Takes the word at `place` out of an array; the last one takes its place.
+/// Removes the word at `place` from an array by replacing it with the last one.
 pub fn swap_remove(writer: &'static Writer, words: &Words, place: usize) {
     let array = get(writer, words);
     if let (Some(gone), Some(last)) = (array.get(place), array.last()) {
@@ -159,12 +160,12 @@ pub fn swap_remove(writer: &'static Writer, words: &Words, place: usize) {
     }
 }
 
-/// Lets `to` refer to the same array as `from`.
+/// Makes `to` refer to the same array as `from`.
 pub fn share(writer: &'static Writer, from: &Words, to: &Words) {
     share_block(writer, (&from.offset, &from.len), (&to.offset, &to.len));
 }
 
-/// Lets `to` refer to the same bytes as `from`.
+/// Makes `to` refer to the same bytes as `from`.
 pub fn share_text(writer: &'static Writer, from: &Text, to: &Text) {
     share_block(writer, (&from.offset, &from.len), (&to.offset, &to.len));
 }
@@ -202,12 +203,12 @@ fn release(writer: &'static Writer, offset: &W64, len: &W64) {
     });
 }
 
-/// The record no longer refers to its array.
+/// Releases a record's reference to its array.
 pub fn release_words(writer: &'static Writer, words: &Words) {
     release(writer, &words.offset, &words.len);
 }
 
-/// The record no longer refers to its name.
+/// Releases a record's reference to its name.
 pub fn release_text(writer: &'static Writer, text: &Text) {
     release(writer, &text.offset, &text.len);
 }
@@ -222,7 +223,7 @@ mod tests {
         get(writer, words).iter().map(W64::get).collect()
     }
 
-    // One test: the blocks that were given back are kept for the whole process, and this image is one of its own.
+    // One test: free blocks are kept for the whole process, and this image belongs to the test.
     #[test]
     fn arrays_and_names_are_stored_shared_lengthened_and_their_blocks_used_again() {
         let writer = image();

@@ -1,4 +1,4 @@
-//! What the objects' hooks ask the library, beyond [`crate::interpose::real`].
+//! Library queries that the objects' hooks make, beyond [`crate::interpose::real`].
 #![allow(unsafe_code)]
 
 use crate::interpose::real::{self, function, wrap};
@@ -18,11 +18,11 @@ wrap! {
     win_get_attr = MPI_Win_get_attr(win: A::Handle, keyval: c_int, value: *mut u64, flag: &mut c_int);
     /// `MPI_Info_get_nkeys`.
     info_get_nkeys = MPI_Info_get_nkeys(info: A::Handle, keys: &mut c_int);
-    /// `MPI_Info_get_nthkey`; the buffer has room for the longest key of every ABI.
+    /// `MPI_Info_get_nthkey`; the buffer has room for the longest key of any ABI.
     info_get_nthkey = MPI_Info_get_nthkey(info: A::Handle, n: c_int, key: *mut c_char);
     /// `MPI_Info_get_valuelen`.
     info_get_valuelen = MPI_Info_get_valuelen(info: A::Handle, key: *const c_char, len: &mut c_int, flag: &mut c_int);
-    /// `MPI_Info_get`; the buffer has room for `len` bytes and a zero.
+    /// `MPI_Info_get`; the buffer has room for `len` bytes and a terminating zero.
     info_get = MPI_Info_get(info: A::Handle, key: *const c_char, len: c_int, value: *mut c_char, flag: &mut c_int);
     /// `MPI_Group_rank`.
     group_rank = MPI_Group_rank(group: A::Handle, rank: &mut c_int);
@@ -41,7 +41,7 @@ wrap! {
         max_out: c_int, destinations: *mut c_int, destination_weights: *mut c_int);
 }
 
-/// The size of a datatype in bytes.
+/// Returns the size of a datatype in bytes.
 pub fn size<A: Abi>(datatype: A::Handle) -> Option<u64> {
     let mut long = 0;
     if type_size_x::<A>(datatype, &mut long) == Some(A::SUCCESS) {

@@ -1,10 +1,10 @@
 //! Keyvals and attributes.
 //!
-//! The attributes of an object hang on it as a chain. When an object is duplicated the layer asks the library which
-//! of the parent's attributes the copy has. Fortran bindings that do not go through the C functions are seen
-//! [beside](crate::record::fortran_hooks::attributes) them.
+//! The attributes of an object form a chain that starts in its record. When an object is duplicated the layer
+//! asks the library which of the parent's attributes the copy has. Fortran bindings that bypass the C
+//! functions have [hooks of their own](crate::record::fortran_hooks::attributes).
 //!
-//! Memory: 120 bytes a keyval, 136 an attribute, and an index entry each.
+//! Memory: 120 bytes per keyval, 136 per attribute, and an index entry each.
 #![allow(unsafe_code)]
 
 use super::table::Object;
@@ -31,10 +31,10 @@ impl Object for Attribute {
     }
 }
 
-/// Where a new attribute belongs: the first of the chain, and whose it is.
+/// Owner of an attribute: the start of its attribute chain, and its record's head.
 type Owner = (&'static W64, &'static Head);
 
-/// The private handle of an attribute.
+/// Returns the key that stands in for a handle of an attribute in the table.
 fn key(owner: &Head, keyval: c_int) -> u64 {
     hash::mix(owner.uid.get(), i64::from(keyval) as u64) >> 1
 }
@@ -101,10 +101,11 @@ fn delete(writer: &'static Writer, (first, owner): Owner, keyval: c_int, site: S
     ATTRIBUTES.retire(writer, gone, site);
 }
 
-/// More attributes of one object than this are not looked at.
+/// Maximum number of attributes of an object that are visited.
 const MOST: usize = 1 << 16;
 
-/// The attributes of an object, each read before the next is looked for.
+/// Iterates over the attributes of an object. The link is read before an attribute is returned, so it may be
+/// retired.
 fn chain(writer: &'static Writer, first: &W64) -> impl Iterator<Item = &'static Attribute> + use<> {
     let mut next = first.get();
     std::iter::from_fn(move || {
@@ -115,7 +116,7 @@ fn chain(writer: &'static Writer, first: &W64) -> impl Iterator<Item = &'static 
     .take(MOST)
 }
 
-/// The object is no more, and so are its attributes.
+/// The object is freed, and its attributes with it.
 pub fn drop_all(writer: &'static Writer, first: &W64, site: Site) {
     for attribute in chain(writer, first) {
         first.set(attribute.next.get());
@@ -124,7 +125,7 @@ pub fn drop_all(writer: &'static Writer, first: &W64, site: Site) {
     }
 }
 
-/// A duplicate was made: asks which attributes it has.
+/// A duplicate was made: asks the library which attributes it has.
 pub fn copied<A: Abi>(
     writer: &'static Writer,
     kind: SectionKind,
@@ -135,7 +136,7 @@ pub fn copied<A: Abi>(
 ) {
     for attribute in chain(writer, first) {
         let keyval = attribute.keyval.get() as c_int;
-        // The library is not asked about a keyval that only the image knows.
+        // The library is not asked about a keyval that is known only from the image.
         if !ATTRIBUTES.find(key(source, keyval)).is_some_and(|known| std::ptr::eq(known, attribute)) {
             continue;
         }
@@ -153,19 +154,20 @@ pub fn copied<A: Abi>(
     }
 }
 
-/// The value that C gets as `word`: of what Fortran set it gets the address.
+/// Returns the value that was set, given the `word` that C reads: for a value set from Fortran C reads its
+/// address.
 fn as_set(word: u64, form: AttributeForm) -> u64 {
     let place = word as usize;
     match form {
-        // The library's own memory, as the standard says of attributes that are read in another language: unless the form,
-        // which the image keeps, has been written over.
+        // The value is in the library's own memory, as the standard requires for attributes read from another
+        // language; but the form comes from the image, which may have been overwritten.
         AttributeForm::ADDRESS_INTEGER => own_memory::word(place).unwrap_or(0),
         AttributeForm::INTEGER => own_memory::int(place).map_or(0, |value| i64::from(value).cast_unsigned()),
         _ => word,
     }
 }
 
-/// What differs between the kinds of objects with attributes.
+/// The hooks of each kind of object with attributes.
 macro_rules! kinds {
     ($($set:ident $delete:ident $create:ident $before_free:ident $after_free:ident $kind:ident $find:expr;)*) => {$(
         /// `MPI_…_set_attr`.
@@ -233,7 +235,7 @@ fn create_keyval<A: Abi>(
     keyval: *const c_int,
 ) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    // SAFETY: the call succeeded, so the program gave a place for the keyval; null is looked at.
+    // SAFETY: the call succeeded, so the program passed a place for the keyval; null is checked.
     let Some(number) = (unsafe { keyval.as_ref() }) else { return };
     let fortran = language::is_fortran(call.return_address());
     let functions = [copy, delete].map(|function| target(function.addr()) as u64);
@@ -241,7 +243,8 @@ fn create_keyval<A: Abi>(
     enter(writer, kind, *number, [copy, delete, extra.addr() as u64], fortran, Site::of(call));
 }
 
-/// A keyval was made past the traced functions: see [`fortran_hooks::attributes`](crate::record::fortran_hooks::attributes).
+/// A keyval was made without a traced call: see
+/// [`fortran_hooks::attributes`](crate::record::fortran_hooks::attributes).
 pub fn keyval_made(kind: SectionKind, keyval: c_int, words: [u64; 3], fortran: bool, site: Site) {
     if let Some(writer) = recorder() {
         enter(writer, kind, keyval, words, fortran, site);
@@ -268,7 +271,7 @@ fn enter(
     }
 }
 
-/// An attribute was set past the traced functions.
+/// An attribute was set without a traced call.
 pub fn given(kind: SectionKind, object: u64, value: (c_int, u64, AttributeForm), site: Site) {
     let Some(writer) = recorder() else { return };
     let owner: Option<Owner> = match kind {

@@ -1,7 +1,7 @@
-//! Collective calls on windows and files get numbers, as those on communicators do: all members make them in the same order
-//! (MPI 5.0, sections "Window Creation" and "File Manipulation" to "Data Access"), so whoever has not reached a number is waited
-//! for; when they came and left is kept as of those on communicators. The number stands in `extra[3]` of the call's record while a
-//! thread is in it.
+//! Numbers collective calls on windows and files, like those on communicators. All members make them in the
+//! same order (MPI 5.0, sections "Window Creation" and "File Manipulation" to "Data Access"), so the others
+//! wait for a member that has not reached a number. Arrival and departure times are kept as for
+//! communicators. While a thread is in the call, the number is in `extra[3]` of the call's record.
 
 use super::{output, recorder};
 use crate::interpose::frame::Call;
@@ -18,7 +18,7 @@ pub fn on_window<A: Abi>(call: &Call<A>, win: A::Handle) {
     number(call, tables::window::<A>(win).map(|record| (&record.collectives, &record.history)));
 }
 
-/// The same for a function that gets the place of the handle.
+/// Like [`on_window`], for a function that takes a pointer to the handle.
 pub fn on_window_at<A: Abi>(call: &Call<A>, win: *mut A::Handle) {
     let record = output(win).and_then(|win| tables::WINDOWS.find(win));
     number(call, record.map(|record| (&record.collectives, &record.history)));
@@ -30,7 +30,7 @@ pub fn on_file<A: Abi>(call: &Call<A>, file: usize) {
     number(call, tables::file(file).map(|record| (&record.collectives, &record.history)));
 }
 
-/// The same for a function that gets the place of the handle.
+/// Like [`on_file`], for a function that takes a pointer to the handle.
 pub fn on_file_at<A: Abi>(call: &Call<A>, file: *mut usize) {
     let record = output(file).and_then(|file| tables::FILES.find(file));
     number(call, record.map(|record| (&record.collectives, &record.history)));

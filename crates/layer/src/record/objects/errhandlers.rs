@@ -1,4 +1,4 @@
-//! Error handlers: what made them, and to what they were attached last.
+//! Error handlers: what made them, and which one is attached to each object.
 //!
 //! Memory: 128 bytes and an index entry.
 #![allow(unsafe_code)]
@@ -44,12 +44,12 @@ pub fn predefined(writer: &'static Writer, raw: u64, name: &str) {
     }
 }
 
-/// Uid of an error handler; zero for none and for one whose making was not seen.
+/// Returns the uid of an error handler; zero if it is null or its creation was not seen.
 pub fn uid(raw: u64) -> u64 {
     ERRHANDLERS.find(raw).map_or(0, |e| e.head.uid.get())
 }
 
-/// `MPI_Comm_create_errhandler`, `MPI_Errhandler_create` and its like for the other kinds.
+/// `MPI_Comm_create_errhandler`, `MPI_Errhandler_create` and the equivalents for other kinds.
 pub fn create<A: Abi>(call: &Call<A>, result: c_int, function: *const c_void, errhandler: *mut A::Handle) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(raw) = new_handle(ObjectKind::ERRHANDLER, errhandler) else { return };
@@ -63,7 +63,8 @@ pub fn create<A: Abi>(call: &Call<A>, result: c_int, function: *const c_void, er
     enter(writer, raw, kind, (target(function.addr()) as u64, fortran), Site::of(call));
 }
 
-/// The same past the traced functions: see [`fortran_hooks::errhandlers`](crate::record::fortran_hooks::errhandlers).
+/// An error handler was made without a traced call: see
+/// [`fortran_hooks::errhandlers`](crate::record::fortran_hooks::errhandlers).
 pub fn made(raw: u64, kind: ErrhandlerKind, function: u64, fortran: bool, site: Site) {
     let Some(writer) = recorder() else { return };
     if raw != 0 && !is_null(ObjectKind::ERRHANDLER, raw) {
@@ -98,7 +99,7 @@ fn got<A: Abi>(call: &Call<A>, result: c_int, place: *const A::Handle, uid: u64,
     if lives() || freed().is_some_and(|record| ERRHANDLERS.revive(writer, record, Site::of(call))) {
         return;
     }
-    // Made where we do not look: by the Fortran binding of a library that does not go through C.
+    // Created unseen: by the Fortran binding of a library that does not go through C.
     let record = ERRHANDLERS.insert(writer, raw, Site::of(call), |record| {
         record.kind.set(kind.0);
         record.handles.set(1);

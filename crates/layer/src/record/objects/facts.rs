@@ -1,7 +1,7 @@
-//! The one place that every change of an object goes through, once the record has it.
+//! The single place that every change of an object passes through, once its record is up to date.
 //!
-//! One small function a fact. Whoever wants to hear of objects (events of the tool interface) listens here; the
-//! hooks only say what happened.
+//! There is one small function per fact. Listeners to object events (the tool interface) are called from
+//! here; the hooks only report what happened.
 
 use super::live;
 use crate::events;
@@ -30,7 +30,7 @@ pub fn named(kind: SectionKind, head: &'static Head) {
     observe::named(kind, head);
 }
 
-/// Something that belongs to an object was attached or changed: error handler, info, attribute, view.
+/// Something belonging to an object was attached or changed: error handler, info, attribute, view.
 #[inline(always)]
 pub fn attached(kind: SectionKind, head: &'static Head) {
     observe::attached(kind, head);
@@ -42,7 +42,7 @@ pub fn committed(head: &'static Head) {
     observe::committed(head);
 }
 
-/// An epoch of a window began (bits of [`Epoch`](mpiscope_image::objects::Epoch)).
+/// An epoch of a window began; `epoch` has bits of [`Epoch`](mpiscope_image::objects::Epoch).
 #[inline(always)]
 pub fn epoch_opened(head: &'static Head, epoch: u32) {
     events::raise(head.uid.get(), 0, || RmaEpochOpened {

@@ -1,4 +1,4 @@
-//! Files. Memory: 296 bytes, an index entry, the name, four kilobytes with the first collective call.
+//! Files. Memory: 296 bytes, an index entry, the name, and 4 kB from the first collective call on.
 
 use super::table::Object;
 use super::{Site, arena, comms, facts, free, infos, new_handle, output, recorder, succeeded};
@@ -27,7 +27,7 @@ impl Object for File {
     }
 }
 
-/// The library said which number stands for a file in Fortran.
+/// Records the number by which the library identifies a file in Fortran.
 pub fn numbered(file: usize, number: c_int) {
     let Some(record) = recorder().and_then(|_| tables::file(file)) else { return };
     let number = number.cast_unsigned();

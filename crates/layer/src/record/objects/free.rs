@@ -1,7 +1,7 @@
-//! What is alike for all functions that free an object through a pointer to its handle.
+//! Common part of the hooks on functions that free an object through a pointer to its handle.
 //!
-//! Such a call may take long (it may be collective), and the library may give the handle to another thread before it
-//! returns. So the object is marked before the call and becomes a tombstone after it.
+//! Such a call may take long (it may be collective), and the library may give the handle to another thread
+//! before it returns. So the object is marked before the call and becomes a tombstone after it.
 #![allow(unsafe_code)]
 
 use super::table::{Object, Table};
@@ -12,10 +12,10 @@ use mpiscope_image::Writer;
 use mpiscope_image::objects::{Flag, kind_of};
 use std::ffi::c_int;
 
-/// Lowest bit of the stash: one of several handles is given back, the object stays.
+/// Lowest bit of the stash: one of several handles is released, and the object stays.
 const SHARED: u64 = 1;
 
-/// Before the call.
+/// Before the call: marks the object.
 #[inline(always)]
 pub fn before<A: Abi, T: Object>(call: &Call<A>, table: &'static Table<T>, handle: Option<u64>) {
     if recorder().is_none() {
@@ -29,14 +29,15 @@ pub fn before<A: Abi, T: Object>(call: &Call<A>, table: &'static Table<T>, handl
     call.stash.set(std::ptr::from_ref(record).addr() as u64 | if last { 0 } else { SHARED });
 }
 
-/// Whether a call that frees has done so: it has set the program's handle to null. Its result alone does not say:
-/// MPICH 5 returns success from a call that failed, when a user's error handler has returned.
+/// Whether a freeing call has freed the handle, which it shows by setting the program's handle to null. The
+/// result alone is not enough: MPICH 5 returns success from a failed call after a user's error handler has
+/// returned.
 #[inline(always)]
 pub fn gone<A: Abi, H: Handle>(result: c_int, kind: ObjectKind, place: *const H) -> bool {
     result == A::SUCCESS && output(place).is_none_or(|raw| is_null_or_unknown(kind, raw))
 }
 
-/// After the call, which has freed the handle if it is `gone`. `last` tidies up when the object is really freed.
+/// After the call, which has freed the handle if `gone`. `last` cleans up when the object itself is freed.
 #[inline(always)]
 pub fn after<A: Abi, T: Object>(
     call: &Call<A>,

@@ -1,9 +1,9 @@
 //! Groups.
 //!
-//! A library may give one handle for several groups that are the same (`MPI_Comm_group` does): there is one record
-//! for it, which counts the handles that the program has to free.
+//! A library may return one handle for several equal groups (`MPI_Comm_group` does). There is one record for
+//! it, which counts the handles that the program has to free.
 //!
-//! Memory: 152 bytes, an index entry, and 8 bytes for each member unless they are those of the world or of the
+//! Memory: 152 bytes, an index entry, and 8 bytes per member unless they are those of the world or of the
 //! communicator.
 
 use super::table::Object;
@@ -49,7 +49,7 @@ pub fn predefined(writer: &'static Writer, raw: u64, name: &str) {
     }
 }
 
-/// What the library says about a group.
+/// What the library reports about a group.
 struct Known {
     rank: u32,
     size: u32,
@@ -72,7 +72,8 @@ impl Known {
     }
 }
 
-/// The new group; nothing if there is none, or if the handle is known: then it is counted.
+/// Returns the new group; `None` if there is none, or if the handle is already known: then one more handle is
+/// counted.
 fn fresh<A: Abi>(result: c_int, place: *const A::Handle) -> Option<(&'static Writer, A::Handle)> {
     let writer = succeeded::<A>(result)?;
     let raw = new_handle(ObjectKind::GROUP, place)?;
@@ -125,8 +126,8 @@ pub fn comm_remote_group<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle,
     of_comm(call, result, place, tables::comm::<A>(comm), part);
 }
 
-/// Of what is not known nothing is entered: a library may make a group of something that is none, and crash when it is asked who
-/// is in it.
+/// Enters a group made from `parent`. If the parent is unknown nothing is entered: a library may make a group
+/// from an invalid object, and crash when asked for its members.
 fn from<A: Abi>(call: &Call<A>, result: c_int, place: *const A::Handle, parent: Option<&'static Head>) {
     let Some(parent) = parent else { return };
     let Some((writer, group)) = fresh::<A>(result, place) else { return };

@@ -1,17 +1,17 @@
-//! Whether a handle still means the object that it meant: a freed one may be given to another object.
+//! Detects when a handle may mean another object than before: that of a freed object may be reused.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How often an object was freed.
+/// Number of times that an object was freed.
 static CHANGES: AtomicU64 = AtomicU64::new(0);
 
-/// An object was freed.
+/// Notes that an object was freed.
 #[inline(always)]
 pub fn note() {
     CHANGES.fetch_add(1, Ordering::Relaxed);
 }
 
-/// A number that changes whenever a handle may mean another object than before.
+/// Returns a number that changes whenever a handle may have come to mean another object.
 #[inline(always)]
 pub fn count() -> u64 {
     CHANGES.load(Ordering::Relaxed)

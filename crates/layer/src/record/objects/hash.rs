@@ -1,6 +1,6 @@
-//! Names that ranks compute alike without talking to each other.
+//! Names that all ranks compute alike without communicating.
 
-/// Mixes one more word into a name. Never gives 0, which means "no name".
+/// Mixes another word into a name. Never returns 0, which means "no name".
 pub const fn mix(name: u64, word: u64) -> u64 {
     let mut x = name ^ word.wrapping_add(0x9e37_79b9_7f4a_7c15).wrapping_add(name << 6);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -9,12 +9,12 @@ pub const fn mix(name: u64, word: u64) -> u64 {
     if x == 0 { 1 } else { x }
 }
 
-/// The name of some text.
+/// Returns the name of a text.
 pub fn text(bytes: &[u8]) -> u64 {
     bytes.iter().fold(bytes.len() as u64 + 1, |name, byte| mix(name, u64::from(*byte)))
 }
 
-/// The name of an array.
+/// Returns the name of an array.
 pub fn words(words: impl IntoIterator<Item = u64>) -> u64 {
     words.into_iter().fold(1, mix)
 }

@@ -1,18 +1,18 @@
-//! The hash table from handles to records: open addressing, linear probing, removal by shifting back.
+//! The hash table from handles to records: open addressing, linear probing, removal by backward shifting.
 //!
-//! Reading takes no lock; see [`super::table`] for how readers and the one writer get along.
+//! Reading takes no lock; see [`super::table`] for how readers and the single writer cooperate.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-/// Places that lie side by side: two lines of the cache.
+/// Number of consecutive handles with adjacent places: their entries fill two cache lines.
 const NEIGHBOURS: u64 = 8;
-/// The logarithm of the distance of objects in memory: of datatypes and communicators, which there may be very many of.
+/// Logarithm of the spacing in memory of datatypes and communicators, which may be very numerous.
 const ADDRESSES: u32 = 8;
 
-/// The index of one table, in memory of its own: this header, then the entries.
+/// The index of one table, in a private mapping: this header, followed by the entries.
 #[repr(C, align(64))]
 pub struct Slots<T: 'static> {
     mask: usize,
@@ -22,7 +22,7 @@ pub struct Slots<T: 'static> {
     entries: PhantomData<T>,
 }
 
-/// An entry: the handle plus one (zero for none), and the record.
+/// An entry: the handle plus one (zero if empty), and the record.
 #[repr(C)]
 struct Entry<T> {
     key: AtomicU64,
@@ -30,7 +30,7 @@ struct Entry<T> {
 }
 
 impl<T: 'static> Slots<T> {
-    /// An empty index of `capacity` entries (rounded up to a power of two); `None` without memory.
+    /// Allocates an empty index of `capacity` entries (rounded up to a power of two); `None` without memory.
     pub fn allocate(capacity: usize) -> Option<&'static Self> {
         let capacity = capacity.max(16).checked_next_power_of_two()?;
         let bytes = capacity.checked_mul(size_of::<Entry<T>>())?.checked_add(size_of::<Self>())?;
@@ -57,20 +57,20 @@ impl<T: 'static> Slots<T> {
         }
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn capacity(&self) -> usize {
         self.mask + 1
     }
 
-    /// Whether one more entry keeps it at most half full.
+    /// Whether the index stays at most half full with one more entry.
     #[inline(always)]
     pub fn has_room(&self) -> bool {
         (self.used.load(Ordering::Relaxed) + 1) * 2 <= self.mask + 1
     }
 
-    /// Where the search begins. Objects are mostly used in the order in which they were made, so handles that follow each other,
-    /// and addresses in one piece of memory, have neighbouring places: with very many of them each place by itself would have to
-    /// come from memory.
+    /// Returns where the search begins. Objects are mostly used in the order of their creation, so
+    /// consecutive handles, and addresses in one piece of memory, get adjacent places. Otherwise, with very
+    /// many of them, each place would cost a cache miss.
     #[inline(always)]
     fn home(&self, key: u64) -> usize {
         let piece = key >> if key >> 32 == 0 { 0 } else { ADDRESSES };
@@ -87,7 +87,8 @@ impl<T: 'static> Slots<T> {
         }
     }
 
-    /// The record of a handle. It may be of another handle when an entry is being moved: the caller compares.
+    /// Returns the record of a handle. While an entry is being moved it may be that of another handle: the
+    /// caller must check.
     #[inline(always)]
     pub fn get(&self, handle: u64) -> Option<&'static T> {
         let key = handle.wrapping_add(1);
@@ -100,7 +101,7 @@ impl<T: 'static> Slots<T> {
         if found == 0 { None } else { self.get_behind(key) }
     }
 
-    /// [`get`](Self::get) for a handle that does not stand where the search begins.
+    /// [`get`](Self::get) for a handle that is not where the search begins.
     #[inline(never)]
     fn get_behind(&self, key: u64) -> Option<&'static T> {
         let mut place = self.home(key);
@@ -119,8 +120,8 @@ impl<T: 'static> Slots<T> {
         }
     }
 
-    /// Enters a record, and gives back the one that the handle stood for before. There must be room; one writer
-    /// at a time.
+    /// Enters a record, and returns the one that the handle mapped to before. There must be room; only one
+    /// writer at a time.
     #[inline(always)]
     pub fn put(&self, handle: u64, record: &'static T) -> Option<&'static T> {
         let key = handle.wrapping_add(1);
@@ -143,7 +144,7 @@ impl<T: 'static> Slots<T> {
         }
     }
 
-    /// Takes a handle out, if it stands for this record. One writer at a time, which makes readers look twice.
+    /// Removes a handle if it maps to this record. Only one writer at a time, which must make readers retry.
     #[inline(always)]
     pub fn remove(&self, handle: u64, record: &'static T) {
         let key = handle.wrapping_add(1);
@@ -165,7 +166,7 @@ impl<T: 'static> Slots<T> {
         self.close(hole);
     }
 
-    /// Fills a hole with the entries behind it that would no longer be found across it.
+    /// Fills a hole with later entries that would no longer be found beyond it.
     #[inline(always)]
     fn close(&self, hole: usize) {
         let mut hole = hole & self.mask;
@@ -205,12 +206,14 @@ impl<T: 'static> Slots<T> {
         }
     }
 
-    /// Gives the memory of the entries back. The index stays readable, and empty.
+    /// Returns the memory of the entries to the system, except that of the first page. The index stays
+    /// readable; discarded entries read as empty.
     pub fn discard(&self) {
         const PAGE: usize = 4096;
         let start = std::ptr::from_ref(self).addr() + PAGE;
         if self.bytes > PAGE {
-            // SAFETY: our own mapping, behind its first page (which has the header); reads give zeros from now on.
+            // SAFETY: our own mapping, behind its first page (which has the header); it reads as zero from
+            // now on.
             unsafe { libc::madvise(start as *mut c_void, self.bytes - PAGE, libc::MADV_DONTNEED) };
         }
     }
@@ -223,7 +226,7 @@ mod tests {
 
     const HANDLES: usize = 4096;
 
-    /// How many places are looked at for a handle on average, when there are many in an index as full as it may be.
+    /// Returns the average number of places visited for a handle in an index that is as full as allowed.
     fn steps(handle: impl Fn(u64) -> u64) -> f64 {
         let index = Slots::<u64>::allocate(2 * HANDLES).unwrap();
         let record: &'static u64 = Box::leak(Box::new(7));
@@ -243,7 +246,7 @@ mod tests {
 
     #[test]
     fn numbers_and_addresses_with_any_distance_are_found_in_few_steps() {
-        // Chance alone would need one and a half.
+        // Random hashing would need one and a half.
         for start in [0x8c00_0000, 0x4400_0000, 0x9800_0001] {
             let numbers = steps(|n| start + n);
             assert!(numbers < 8.0, "numbers from {start:#x}: {numbers}");

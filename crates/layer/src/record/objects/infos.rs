@@ -1,7 +1,7 @@
 //! Info objects: keys and values in order.
 //!
-//! The pairs are one run of bytes that is made anew by each change and never altered. So an object that was given an
-//! info keeps its pairs as they were then, by sharing that run.
+//! The pairs are one sequence of bytes, which is never altered: each change makes a new one. An object that
+//! was given an info can therefore keep the pairs of that moment by sharing the sequence.
 //!
 //! Memory: 144 bytes, an index entry, and the pairs.
 
@@ -16,9 +16,9 @@ use mpiscope_image::objects::{Flag, Head, Info, pairs};
 use mpiscope_image::{W64, Writer};
 use std::ffi::{c_char, c_int};
 
-/// Most bytes of the pairs of one info.
+/// Maximum size in bytes of the pairs of one info.
 const MOST: usize = 1 << 16;
-/// Longest value that is looked at.
+/// Maximum length of a value that is read.
 const VALUE: usize = 8192;
 
 impl Object for Info {
@@ -32,12 +32,13 @@ impl Object for Info {
     }
 }
 
-/// Uid of an info; zero for none and for one whose making was not seen.
+/// Returns the uid of an info; zero if it is null or its creation was not seen.
 pub fn uid(raw: u64) -> u64 {
     INFOS.find(raw).map_or(0, |info| info.head.uid.get())
 }
 
-/// An info was given to an object: keeps handle, uid and the pairs as they are now. The object's record is open.
+/// An info was given to an object: stores its handle, uid and current pairs. The object's record must be open
+/// for writing.
 pub fn given(writer: &'static Writer, raw: u64, (handle, uid): (&W64, &W64), hints: &Text) {
     handle.set(raw);
     let info = INFOS.find(raw);
@@ -48,7 +49,7 @@ pub fn given(writer: &'static Writer, raw: u64, (handle, uid): (&W64, &W64), hin
     }
 }
 
-/// Enters a predefined info with what is in it.
+/// Enters a predefined info with its contents.
 pub fn predefined<A: Abi>(writer: &'static Writer, raw: u64, name: &str) {
     if INFOS.find(raw).is_some() {
         return;
@@ -73,7 +74,7 @@ fn enter(writer: &'static Writer, raw: u64, site: Site, parent: u64, bytes: &[u8
     Some(record)
 }
 
-/// What the library says is in an info.
+/// Reads the pairs of an info from the library.
 fn ask_pairs<A: Abi>(raw: u64) -> Vec<u8> {
     let info = A::Handle::from_raw(raw);
     let mut bytes = Vec::new();
@@ -82,7 +83,7 @@ fn ask_pairs<A: Abi>(raw: u64) -> Vec<u8> {
         return bytes;
     }
     for n in 0..keys {
-        // Longer than the longest key of all ABIs (256).
+        // Larger than the longest key of any ABI (256).
         let mut key: [c_char; 1024] = [0; 1024];
         if ask::info_get_nthkey::<A>(info, n, key.as_mut_ptr()) != Some(A::SUCCESS) {
             break;
@@ -98,7 +99,7 @@ fn ask_pairs<A: Abi>(raw: u64) -> Vec<u8> {
     bytes
 }
 
-/// Makes the pairs of an info anew; `change` gets the old ones.
+/// Replaces the pairs of an info; `change` computes them from the old ones.
 fn rebuild(writer: &'static Writer, info: &'static Info, change: impl FnOnce(&[u8]) -> Vec<u8>) {
     INFOS.locked(|| {
         let bytes = change(&arena::text(writer, &info.pairs));
@@ -136,7 +137,7 @@ pub fn dup<A: Abi>(call: &Call<A>, result: c_int, old: A::Handle, new: *mut A::H
     enter(writer, raw, Site::of(call), old.head.uid.get(), &bytes);
 }
 
-/// `MPI_Info_set`: a key that is there keeps its place.
+/// `MPI_Info_set`: an existing key keeps its position.
 pub fn set<A: Abi>(_: &Call<A>, result: c_int, info: A::Handle, key: *const c_char, value: *const c_char) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(info) = INFOS.find(info.raw()) else { return };
@@ -175,7 +176,7 @@ pub fn delete<A: Abi>(_: &Call<A>, result: c_int, info: A::Handle, key: *const c
     });
 }
 
-/// An info that the library filled.
+/// Enters an info that was filled by the library.
 fn got<A: Abi>(call: &Call<A>, result: c_int, info: *const A::Handle, parent: u64) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(raw) = new_handle(ObjectKind::INFO, info) else { return };

@@ -1,4 +1,4 @@
-//! How many objects of the program there are of each kind.
+//! Number of live objects of each kind that the program made.
 
 use crate::base::image;
 use mpi_abi::ObjectKind;
@@ -9,16 +9,16 @@ use mpiscope_image::traffic::Request;
 use mpit::WatchList;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// By the numbers of the kinds, which for tools begin at 0.
+/// Indexed by the numbers of the kinds for tools, which begin at 0.
 static LIVE: [AtomicU64; ObjectKind::ALL.len()] = [const { AtomicU64::new(0) }; ObjectKind::ALL.len()];
-/// Who wants to hear of changes.
+/// The listeners to changes.
 pub static WATCH: WatchList = WatchList::new();
 
 fn place(kind: SectionKind) -> Option<usize> {
     kind.object_kind().map(|kind| usize::from(kind.0) - 1)
 }
 
-/// The kinds in the order of their numbers.
+/// Returns the kinds in the order of their numbers.
 pub fn kinds() -> [ObjectKind; ObjectKind::ALL.len()] {
     std::array::from_fn(|at| ObjectKind(at as u8 + 1))
 }
@@ -34,12 +34,12 @@ fn change(kind: SectionKind, head: &Head, by: u64) {
     }
 }
 
-/// The number of a kind for tools; nothing for what is a part of other objects.
+/// Returns the number of a kind for tools; `None` if its objects are parts of others.
 pub fn number(kind: SectionKind) -> Option<i32> {
     place(kind).map(|at| at as i32)
 }
 
-/// How many there are of the kind of this number.
+/// Returns the number of live objects of the kind with this number.
 pub fn count(number: usize) -> Option<u64> {
     if Some(number) == place(SectionKind::REQUESTS) {
         return Some(requests());
@@ -59,7 +59,8 @@ pub fn gone(kind: SectionKind, head: &Head) {
     change(kind, head, u64::MAX);
 }
 
-/// How many requests live. They come and go too often to be counted each time, so this looks at all of their records.
+/// Returns the number of live requests. They come and go too often to be counted each time, so this visits
+/// all records.
 fn requests() -> u64 {
     let Some(writer) = image::writer() else { return 0 };
     let all = (0..).map_while(|index| writer.record::<Request>(SectionKind::REQUESTS, index));

@@ -1,16 +1,17 @@
-//! MPI objects as the layer follows them: one table a kind, filled by hooks around the functions that make, change
-//! and free objects.
+//! MPI objects as the layer tracks them: one table per kind, filled by hooks on the functions that make,
+//! change and free objects.
 //!
-//! | module | has |
+//! | module | contents |
 //! | --- | --- |
-//! | [`table`], [`index`] | handle to record, life of a record, tombstones |
+//! | [`table`], [`index`] | mapping of handles to records, life of a record, tombstones |
 //! | [`tables`] | the table of each kind |
 //! | [`arena`] | arrays and names that records refer to |
-//! | [`facts`] | the one place that every change of an object goes through |
-//! | [`comms`] … | the hooks of a kind |
+//! | [`facts`] | the single place that every change of an object passes through |
+//! | [`comms`] … | the hooks of each kind |
 //!
-//! The hooks run at depth 0 only, so what the library makes and frees inside a call of the program is not seen. An
-//! object is entered when the call that made it has succeeded and gave a handle that is not null.
+//! The hooks run at depth 0 only, so objects that the library makes and frees inside a call of the program
+//! are not seen. An object is entered when the call that made it has succeeded and returned a handle that is
+//! not null.
 #![allow(unsafe_code)]
 
 pub mod access;
@@ -55,25 +56,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Site {
     /// Function number plus one.
     pub function: u32,
-    /// When, in ticks.
+    /// The time in ticks.
     pub at: u64,
-    /// Address behind the program's call: of the function, or of the Fortran binding that called it.
+    /// Return address of the program's call to the function, or to the Fortran binding that called it.
     pub from: u64,
 }
 
 impl Site {
-    /// The call that is under way.
+    /// Returns the site of the current call.
     #[inline(always)]
     pub fn of<A: Abi>(call: &Call<A>) -> Self {
         let from = fortran_call_site::here(call);
         Self { function: u32::from(call.function().0) + 1, at: call.since, from }
     }
 
-    /// Not a call: the library had the object all along.
+    /// No call: the library had the object from the beginning.
     pub const NONE: Self = Self { function: 0, at: 0, from: 0 };
 }
 
-/// The null handle of each kind, by [`ObjectKind`]; all bits set for none.
+/// The null handle of each kind, indexed by [`ObjectKind`]; all bits set if unknown.
 static NULLS: [AtomicU64; 12] = [const { AtomicU64::new(u64::MAX) }; 12];
 
 /// Whether a handle is the null handle of its kind.
@@ -82,7 +83,7 @@ pub fn is_null(kind: ObjectKind, raw: u64) -> bool {
     NULLS.get(usize::from(kind.0)).is_some_and(|null| null.load(Ordering::Relaxed) == raw)
 }
 
-/// The same; true if the library hides its null handle.
+/// Like [`is_null`]; also true if the kind's null handle is unknown.
 #[inline(always)]
 pub fn is_null_or_unknown(kind: ObjectKind, raw: u64) -> bool {
     NULLS
@@ -95,33 +96,33 @@ pub fn is_null_datatype(raw: u64) -> bool {
     is_null(ObjectKind::DATATYPE, raw)
 }
 
-/// The writing end of the image, if objects are recorded.
+/// Returns the image's writer, if objects are recorded.
 #[inline(always)]
 pub fn recorder() -> Option<&'static Writer> {
     if settings::records(Recording::OBJECTS) { image::writer() } else { None }
 }
 
-/// The same, if the call succeeded.
+/// Returns the image's writer, if the call succeeded and objects are recorded.
 #[inline(always)]
 pub fn succeeded<A: Abi>(result: c_int) -> Option<&'static Writer> {
     if result == A::SUCCESS { recorder() } else { None }
 }
 
-/// The handle that an output parameter got.
+/// Returns the handle stored in an output parameter.
 #[inline(always)]
 pub fn output<H: Handle>(place: *const H) -> Option<u64> {
-    // SAFETY: the call succeeded, so the program gave a place for a handle; null is looked at.
+    // SAFETY: the call succeeded, so the program passed a place for a handle; null is checked.
     unsafe { place.as_ref() }.map(|handle| handle_word(*handle))
 }
 
-/// The handle of the new object that an output parameter got; nothing for a null handle, which some libraries leave
-/// there when a call failed without saying so.
+/// Returns the handle of the new object stored in an output parameter; `None` for a null handle, which some
+/// libraries store when a call fails without reporting it.
 #[inline(always)]
 pub fn new_handle<H: Handle>(kind: ObjectKind, place: *const H) -> Option<u64> {
     output(place).filter(|raw| !is_null(kind, *raw))
 }
 
-/// Asks the library for its null handles. Called when it was found.
+/// Learns the null handles from the library. Called when it was found.
 pub fn learn_null_handles<A: Abi>() {
     let names = ObjectKind::ALL.iter().filter_map(|kind| Some((*kind, kind.null()?)));
     for (kind, name) in names {

@@ -22,7 +22,7 @@ impl Object for Op {
     }
 }
 
-/// The handle of `MPI_NO_OP`; zero before it is known.
+/// The handle of `MPI_NO_OP`; zero until it is known.
 static NO_OP: AtomicU64 = AtomicU64::new(0);
 
 /// Whether this is `MPI_NO_OP`.

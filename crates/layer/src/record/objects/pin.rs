@@ -1,7 +1,7 @@
-//! Functions that a tool inside the process calls to keep what it shows.
+//! Functions that a tool inside the process calls to keep the objects it shows.
 //!
-//! A debugger had better write [`pinned`](mpiscope_image::objects::Head::pinned) of the record itself: not every debugger can
-//! call a function on every processor.
+//! A debugger should rather write [`pinned`](mpiscope_image::objects::Head::pinned) in the record itself: not
+//! every debugger can call functions on every architecture.
 #![allow(unsafe_code)]
 
 use crate::base::image;
@@ -9,18 +9,19 @@ use crate::record::objects::tables;
 use mpiscope_image::layout::SectionKind;
 use std::ffi::c_int;
 
-/// Keeps the object that a handle stands for, or else the last one that it stood for, beyond its end.
+/// Pins the object that a handle refers to, or else the last one that it referred to, so that its record is
+/// kept after it is freed.
 ///
-/// `kind` is the number of a section of the image (16 communicators, 17 groups, 18 datatypes, 21 operations, 22 error
-/// handlers, 23 infos, 24 files, 25 windows, 26 sessions, 27 keyvals, 28 attributes), `handle` the handle in C,
-/// zero-extended. 0: done; 1: no such object; 2: no such kind or no image; 3: a thread that is stopped is changing the
-/// table, try later.
+/// `kind` is the number of a section of the image (16 communicators, 17 groups, 18 datatypes, 21 operations,
+/// 22 error handlers, 23 infos, 24 files, 25 windows, 26 sessions, 27 keyvals, 28 attributes), `handle` the
+/// handle in C, zero-extended. Returns 0 on success, 1 if there is no such object, 2 if there is no such kind
+/// or no image, 3 if a stopped thread is changing the table: try again later.
 #[unsafe(no_mangle)]
 pub extern "C" fn mpiscope_pin(kind: c_int, handle: u64) -> c_int {
     change(kind, handle, true)
 }
 
-/// Ends what [`mpiscope_pin`] began: the record may be used again when its object is gone.
+/// Reverses [`mpiscope_pin`]: the record may be reused once its object is freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn mpiscope_release(kind: c_int, handle: u64) -> c_int {
     change(kind, handle, false)

@@ -1,4 +1,5 @@
-//! Objects that every library has: entered with their names, so that a reader of the image knows every handle.
+//! Objects that every library has. They are entered with their names, so that a reader of the image knows
+//! every handle.
 
 use super::{datatypes, errhandlers, groups, infos, is_null, ops};
 use crate::interpose::real;
@@ -7,10 +8,10 @@ use mpi_abi::{Abi, AbiKind, ObjectKind, PREDEFINED};
 use mpiscope_image::Writer;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Indices of MPICH's built-in datatypes up to this one mean the same in all members of the family.
+/// Indices of MPICH's built-in datatypes up to this one have the same meaning in all members of the family.
 const LAST_COMMON_INDEX: u64 = 0x46;
 
-/// Enters all but communicators. Only the first call does something.
+/// Enters all except communicators. Only the first call has an effect.
 pub fn enter<A: Abi>(writer: &'static Writer) {
     static DONE: AtomicBool = AtomicBool::new(false);
     if DONE.swap(true, Ordering::Relaxed) {
@@ -34,7 +35,7 @@ pub fn enter<A: Abi>(writer: &'static Writer) {
     }
 }
 
-/// Whether the table of names is right about this datatype in every library of the ABI.
+/// Whether the name of this datatype is valid in every library of the ABI.
 fn has_meaning<A: Abi>(raw: u64) -> bool {
     A::CODE != AbiKind::MPICH || raw >> 24 != 0x4c || raw & 0xff <= LAST_COMMON_INDEX
 }

@@ -20,14 +20,14 @@ impl Object for Session {
     }
 }
 
-/// Any session that is open.
+/// Returns any open session.
 pub fn any<A: Abi>() -> Option<A::Handle> {
     let mut found = None;
     SESSIONS.for_each(|handle, _| found = Some(A::Handle::from_raw(handle)));
     found
 }
 
-/// Whether a session is open.
+/// Whether any session is open.
 pub fn is_one_open() -> bool {
     let mut open = false;
     SESSIONS.for_each(|_, _| open = true);

@@ -1,13 +1,13 @@
-//! Handle to record, for one kind of object.
+//! Maps handles to records, for one kind of object.
 //!
-//! The records lie in the image; the *index* (a hash table from handle to record) is private to the process.
+//! The records live in the image; the *index* (a hash table from handle to record) is private to the process.
 //!
-//! * **Looking up** takes no lock and never waits for long: [`Table::find`] reads the index as it is. A hit is
-//!   checked against the record itself. A miss is believed only if no object was removed meanwhile (the
-//!   *generation* did not move), because removal shifts entries.
+//! * **Looking up** takes no lock and never waits for long: [`Table::find`] reads the index as it is. A hit
+//!   is checked against the record itself. A miss counts only if no object was removed meanwhile (the
+//!   *generation* did not change), because removal shifts entries.
 //! * **Changing** takes the table's spin lock for a few stores.
-//! * **Growing** doubles the index and leaves the old one to readers that are still in it; its memory is given
-//!   back to the system, which makes it read as empty.
+//! * **Growing** doubles the index and leaves the old one to readers that are still using it. The memory of
+//!   its entries is returned to the system, after which they read as empty.
 //!
 //! # Life of a record
 //!
@@ -17,17 +17,17 @@
 //!     └────────────── oldest tombstone, when there are more than MPISCOPE_TOMBSTONES ──────┘
 //! ```
 //!
-//! A freed object stays in its record as a tombstone, oldest first out. A tombstone that another object still needs
-//! ([`Object::held`]) is left alone, and one that is pinned: a debugger writes [`Head::pinned`] in the stopped process, which needs
-//! no call there, or calls [`Table::pin`].
+//! A freed object stays in its record as a tombstone; the oldest is reused first. Tombstones that another
+//! object still needs ([`Object::held`]) are exempt, and so are pinned ones: a debugger writes
+//! [`Head::pinned`] in the stopped process, which requires no call there, or calls [`Table::pin`].
 //!
-//! The library may give a handle to another thread before the call that freed it has returned in ours: an insert
-//! that finds its handle in use takes it over, and the former object is retired by whoever frees it, or at once
-//! if nobody does.
+//! The library may give a handle to another thread before the call that freed it has returned in ours. An
+//! insert that finds its handle in use takes it over; the former object is retired by the thread that is
+//! freeing it, or at once if there is none.
 //!
 //! # Memory
 //!
-//! Per object its record, and in the index 16 bytes at a load of at most one half: 32 to 64 bytes.
+//! Per object: its record, and 16 bytes in the index at a load of at most one half, that is 32 to 64 bytes.
 #![allow(unsafe_code)]
 
 use super::Site;
@@ -44,14 +44,14 @@ use super::lock::{self, Held, Lock, wait};
 
 /// A kind of record that a table holds.
 pub trait Object: Record + Sized + 'static {
-    /// What all kinds begin with.
+    /// Returns the head, with which records of all kinds begin.
     fn head(&self) -> &Head;
 
-    /// Zeroes all that follows the head, before another object uses the record.
+    /// Zeroes everything after the head, before the record is reused for another object.
     fn clear(&self) {
         let words = (size_of::<Self>() - size_of::<Head>()) / size_of::<W64>();
-        // SAFETY: records are words (and bytes in whole words) behind the head, valid for every bit pattern; they
-        // are written by atomic stores only while the sequence number is odd.
+        // SAFETY: after the head, records consist of words (and bytes in whole words), valid for every bit
+        // pattern; they are written by atomic stores only while the sequence number is odd.
         let rest = unsafe {
             let first = std::ptr::from_ref(self).cast::<u8>().add(size_of::<Head>()).cast::<W64>();
             std::slice::from_raw_parts(first, words)
@@ -59,43 +59,43 @@ pub trait Object: Record + Sized + 'static {
         rest.iter().for_each(|word| word.set(0));
     }
 
-    /// Gives back what the record refers to. `release` takes records of the same table whose last holder this
-    /// was. Runs under the table's lock.
+    /// Releases what the record refers to. `release` takes records of the same table that lost their last
+    /// holder. Runs under the table's lock.
     fn scrap(&'static self, _writer: &'static Writer, _release: &mut dyn FnMut(&'static Self)) {}
 
-    /// How many handles of the object the program has to free, for kinds where that may be more than one.
+    /// Number of handles that the program has to free, for kinds where an object may have several.
     fn handles(&self) -> Option<&W32> {
         None
     }
 
-    /// Whether call sites differ by objects of this kind.
+    /// Whether call sites are distinguished by objects of this kind.
     const HAS_SITES: bool = false;
 
-    /// Whether another object still needs the record although its own object was freed.
+    /// Whether another object still needs the record after its own object was freed.
     fn held(&self) -> bool {
         false
     }
 }
 
-/// How many freed objects of each kind are kept unless `MPISCOPE_TOMBSTONES` says otherwise.
+/// Number of freed objects of each kind that are kept, unless set by `MPISCOPE_TOMBSTONES`.
 pub const DEFAULT_TOMBSTONES: usize = 1024;
-/// The most that can be asked for.
+/// Maximum number of tombstones of each kind.
 pub const MOST_TOMBSTONES: usize = i32::MAX as usize;
 static TOMBSTONES: AtomicUsize = AtomicUsize::new(DEFAULT_TOMBSTONES);
 
-/// Changes how many freed objects of each kind are kept, for each kind when its next object is freed.
+/// Sets how many freed objects of each kind are kept. Takes effect for a kind when its next object is freed.
 pub fn keep_tombstones(count: usize) {
     TOMBSTONES.store(count.min(MOST_TOMBSTONES), Ordering::Relaxed);
 }
 
-/// How many freed objects of each kind are kept.
+/// Returns how many freed objects of each kind are kept.
 pub fn tombstones() -> usize {
     TOMBSTONES.load(Ordering::Relaxed)
 }
 
-/// Records taken from the image at a time.
+/// Number of records taken from the image at a time.
 const BATCH: usize = 16;
-/// How often a look-up that may have missed something is done again.
+/// Maximum number of attempts of a look-up that may have missed an entry, or to take the lock.
 const TRIES: u32 = 10_000;
 
 /// The objects of one kind.
@@ -103,29 +103,29 @@ pub struct Table<T: Object> {
     kind: SectionKind,
     first: usize,
     lock: Lock,
-    /// Odd while entries of the index are being removed or moved.
+    /// Odd while index entries are being removed or moved.
     generation: AtomicU64,
     slots: AtomicPtr<Slots<T>>,
     inner: UnsafeCell<Inner<T>>,
 }
 
-/// What the lock guards.
+/// The state that the lock protects.
 struct Inner<T: 'static> {
     serial: u64,
-    /// Chain of tombstones by offset, oldest first.
+    /// Offsets of the ends of the chain of tombstones.
     oldest: u64,
     newest: u64,
     tombstones: usize,
-    /// Chain of records without an object.
+    /// Offset of the first record in the chain of empty ones.
     empty: u64,
-    /// Records of the last batch.
+    /// Unused records of the last batch.
     fresh: &'static [T],
 }
 
-// SAFETY: `inner` is only reached through `Locked`, which holds the lock; all else is atomic.
+// SAFETY: `inner` is only accessed through `Locked`, which holds the lock; everything else is atomic.
 unsafe impl<T: Object> Sync for Table<T> {}
 
-/// The lock, held.
+/// Holds the table's lock.
 struct Locked<'a, T: Object>(
     &'a Table<T>,
     #[expect(dead_code, reason = "held until it is dropped")] Held<'a>,
@@ -140,7 +140,7 @@ impl<T: Object> Locked<'_, T> {
 }
 
 impl<T: Object> Table<T> {
-    /// An empty table; its section of the image begins with room for `first` records.
+    /// Returns an empty table; its section of the image begins with room for `first` records.
     pub const fn new(kind: SectionKind, first: usize) -> Self {
         Self {
             kind,
@@ -170,7 +170,7 @@ impl<T: Object> Table<T> {
         unsafe { self.slots.load(Ordering::Acquire).as_ref() }
     }
 
-    /// The object that a handle stands for now.
+    /// Returns the object that a handle refers to now.
     #[inline(always)]
     pub fn find(&self, handle: u64) -> Option<&'static T> {
         let generation = self.generation.load(Ordering::Acquire);
@@ -205,8 +205,8 @@ impl<T: Object> Table<T> {
         None
     }
 
-    /// Enters a new object. `fill` writes what follows the head and may set `parent`, `identity` and `flags` in
-    /// it; it must be short. Losing an object is counted.
+    /// Enters a new object. `fill` writes the fields after the head and may set `parent`, `identity` and
+    /// `flags` in it; it must be short. If there is no room the loss is counted.
     #[inline]
     pub fn insert(
         &self,
@@ -217,7 +217,7 @@ impl<T: Object> Table<T> {
     ) -> Option<&'static T> {
         let mut locked = self.lock();
         if self.find(handle).is_some_and(|r| r.head().flags.get() & Flag::PREDEFINED.0 != 0) {
-            // No library makes a predefined object anew: the call failed without saying so (see `free`).
+            // No library creates a predefined object anew: the call failed without reporting it (see `free`).
             return None;
         }
         let taken = self.take(writer, &mut locked);
@@ -263,7 +263,8 @@ impl<T: Object> Table<T> {
         site: Site,
     ) {
         let Some(former) = self.slots().and_then(|slots| slots.put(handle, record)) else { return };
-        // Somebody is inside the call that frees it and will retire it. Otherwise its end was not seen.
+        // The former object is retired by the thread that is freeing it. If there is none, its end was not
+        // seen.
         if T::HAS_SITES {
             handle_changes::note();
         }
@@ -272,7 +273,7 @@ impl<T: Object> Table<T> {
         }
     }
 
-    /// Makes sure that one more entry fits in the index. The lock is held.
+    /// Makes sure that one more entry fits in the index. The lock must be held.
     #[inline(always)]
     fn room(&self) -> bool {
         self.slots().is_some_and(Slots::has_room) || self.grow()
@@ -291,7 +292,7 @@ impl<T: Object> Table<T> {
         }
         self.slots.store(std::ptr::from_ref(new).cast_mut(), Ordering::Release);
         if let Some(old) = old {
-            // Readers that are still in the old one find it empty and look again.
+            // Readers that are still in the old index miss and retry.
             self.generation.fetch_add(2, Ordering::Release);
             old.discard();
         }
@@ -315,8 +316,8 @@ impl<T: Object> Table<T> {
         Some(record)
     }
 
-    /// The program has called a function that frees a handle of the object. True if that is the last one: the
-    /// object is marked, and will be [retired](Self::retire).
+    /// The program has called a function that frees a handle of the object. Returns true if it is the last
+    /// one: then the object is marked, and will be [retired](Self::retire).
     #[inline(always)]
     pub fn mark(&self, record: &'static T) -> bool {
         if let Some(handles) = record.handles() {
@@ -331,7 +332,7 @@ impl<T: Object> Table<T> {
         true
     }
 
-    /// That function failed.
+    /// Reverses [`mark`](Self::mark) after that function failed.
     pub fn unmark(&self, record: &'static T) {
         let _locked = self.lock();
         if let Some(handles) = record.handles() {
@@ -340,8 +341,8 @@ impl<T: Object> Table<T> {
         record.head().life.set(Life::LIVE.0);
     }
 
-    /// The library gave the program one more handle of an object that lives, with the same value. `None` if no such
-    /// object lives, or its last handle is just being freed: then this is a new one.
+    /// The library returned another handle, with the same value, of a live object. `None` if there is no such
+    /// object or its last handle is being freed: then this is a new one.
     pub fn share(&self, handle: u64) -> Option<&'static T> {
         let _locked = self.lock();
         let record = self.find(handle).filter(|r| r.head().life.get() == Life::LIVE.0)?;
@@ -351,7 +352,7 @@ impl<T: Object> Table<T> {
         Some(record)
     }
 
-    /// The object was freed: its record becomes a tombstone, its handle means nothing any more.
+    /// The object was freed: its record becomes a tombstone, and its handle becomes invalid.
     #[inline]
     pub fn retire(&self, writer: &'static Writer, record: &'static T, site: Site) {
         let mut locked = self.lock();
@@ -388,8 +389,8 @@ impl<T: Object> Table<T> {
         }
     }
 
-    /// The library gave the program a handle of a freed object again: the object lives. `record` is a tombstone that
-    /// is held, or one of the chain. False if it is none.
+    /// The library returned a handle of a freed object again: makes it live. `record` is a held tombstone, or
+    /// one in the chain. Returns false if it is not a tombstone or the index has no room.
     pub fn revive(&self, writer: &'static Writer, record: &'static T, site: Site) -> bool {
         let mut locked = self.lock();
         let head = record.head();
@@ -411,13 +412,14 @@ impl<T: Object> Table<T> {
         true
     }
 
-    /// The tombstone of the object with this uid.
+    /// Returns the tombstone of the object with this uid.
     pub fn tombstone(&self, writer: &'static Writer, uid: u64) -> Option<&'static T> {
         let mut locked = self.lock();
         Self::chain(writer, locked.inner()).find(|record| record.head().uid.get() == uid)
     }
 
-    /// The tombstones, oldest first. Their links lie in the image: no more are followed than there are tombstones.
+    /// Iterates over the tombstones, oldest first. Their links are in the image, so no more are followed than
+    /// there are tombstones.
     fn chain<'a>(
         writer: &'static Writer,
         inner: &'a Inner<T>,
@@ -427,7 +429,7 @@ impl<T: Object> Table<T> {
         std::iter::successors(first, next).take(inner.tombstones)
     }
 
-    /// Takes a record out of the chain of tombstones, if it is there.
+    /// Removes a record from the chain of tombstones, if it is in it.
     fn unlink(writer: &'static Writer, locked: &mut Locked<'_, T>, record: &'static T) {
         let inner = locked.inner();
         let wanted = writer.offset_of(record);
@@ -474,7 +476,8 @@ impl<T: Object> Table<T> {
     #[inline]
     fn trim(writer: &'static Writer, locked: &mut Locked<'_, T>) {
         let limit = tombstones();
-        // Each turn either empties a record or puts a pinned one back: no more turns than there were tombstones.
+        // Each turn either empties a record or puts a pinned one back, so there are at most as many turns as
+        // tombstones.
         let mut turns = locked.inner().tombstones;
         while locked.inner().tombstones > limit && turns > 0 {
             turns -= 1;
@@ -490,7 +493,8 @@ impl<T: Object> Table<T> {
                 Self::push(writer, locked, oldest);
                 continue;
             }
-            // Before what it refers to can become another's, so that a reader who has just copied it will know.
+            // Done before anything it refers to can be reused, so that a reader that has just copied it
+            // notices.
             {
                 let _open = head.seq.open();
                 oldest.scrap(writer, &mut |released| Self::push(writer, locked, released));
@@ -505,8 +509,9 @@ impl<T: Object> Table<T> {
         }
     }
 
-    /// Pins (or unpins) what a handle stands for, or else the object that it stood for last. False if there is
-    /// none, `None` if the lock cannot be had: a debugger calls this while other threads are stopped.
+    /// Pins or unpins the object that a handle refers to, or else the last one that it referred to. Returns
+    /// false if there is none, and `None` if the lock is not available: a debugger calls this while other
+    /// threads are stopped.
     pub fn pin(&self, writer: &'static Writer, handle: u64, pinned: bool) -> Option<bool> {
         let mut locked = self.try_lock()?;
         let found = self.find(handle).or_else(|| Self::last_of(writer, &mut locked, handle));
@@ -522,13 +527,13 @@ impl<T: Object> Table<T> {
         self.lock.try_lock(TRIES).map(|held| Locked(self, held))
     }
 
-    /// The youngest tombstone of a handle.
+    /// Returns the newest tombstone of a handle.
     fn last_of(writer: &'static Writer, locked: &mut Locked<'_, T>, handle: u64) -> Option<&'static T> {
         Self::chain(writer, locked.inner()).filter(|record| record.head().handle.get() == handle).last()
     }
 
-    /// Calls `visit` with every object that lives, and its handle: what the record says of that is for readers, and nothing to
-    /// go to the library with.
+    /// Calls `visit` with every live object and its handle. The handle is the index's; the one in the record
+    /// is meant for readers of the image, and must not be passed to the library.
     pub fn for_each(&self, visit: impl FnMut(u64, &'static T)) {
         if let Some(slots) = self.slots() {
             slots.for_each(visit);
@@ -536,8 +541,7 @@ impl<T: Object> Table<T> {
     }
 }
 
-/// The oldest tombstone is the next record to be used, or the next empty one, and was touched long ago: the processor shall have
-/// it by then.
+/// Prefetches the oldest tombstone or next empty record: it will be used next, and was last touched long ago.
 #[inline(always)]
 fn fetch_ahead<T>(record: &T) {
     const LINE: usize = 64;
@@ -545,7 +549,7 @@ fn fetch_ahead<T>(record: &T) {
     (0..size_of::<T>()).step_by(LINE).for_each(|at| arch::prefetch(first.wrapping_add(at)));
 }
 
-/// Counts a tombstone that was reused; without a locked instruction while there is one thread.
+/// Counts a reused tombstone; without a locked instruction while there is only one thread.
 #[inline(always)]
 fn count_lost(writer: &'static Writer) {
     let [.., word] = writer.header().lost.get(..=Loss::TOMBSTONES.0 as usize).unwrap_or_default() else {
@@ -558,7 +562,7 @@ fn count_lost(writer: &'static Writer) {
     }
 }
 
-/// Whether the entry that led here is still true.
+/// Whether the index entry that led here is still valid.
 #[inline(always)]
 fn stands_for(head: &Head, handle: u64) -> bool {
     head.handle.get() == handle && matches!(Life(head.life.get()), Life::LIVE | Life::MARKED)

@@ -1,4 +1,5 @@
-//! The tables, one for each kind of objects, and the look-up of a handle in them: no lock, no allocation, about 2 ns.
+//! The tables, one for each kind of object, and the look-up of handles in them: no lock, no allocation, about
+//! 2 ns.
 
 use super::table::Table;
 use mpi_abi::{Abi, Handle};
@@ -30,37 +31,37 @@ pub static WINDOWS: Table<Window> = Table::new(SectionKind::WINDOWS, 16);
 /// All sessions.
 pub static SESSIONS: Table<Session> = Table::new(SectionKind::SESSIONS, 4);
 
-/// The record of a communicator: no lock, no allocation, about 2 ns.
+/// Returns the record of a communicator: no lock, no allocation, about 2 ns.
 #[inline(always)]
 pub fn comm<A: Abi>(comm: A::Handle) -> Option<&'static Comm> {
     COMMS.find(comm.raw())
 }
 
-/// The record of a file.
+/// Returns the record of a file.
 #[inline(always)]
 pub fn file(file: usize) -> Option<&'static File> {
     FILES.find(file as u64)
 }
 
-/// The record of a session.
+/// Returns the record of a session.
 #[inline(always)]
 pub fn session<A: Abi>(session: A::Handle) -> Option<&'static Session> {
     SESSIONS.find(session.raw())
 }
 
-/// The record of a window.
+/// Returns the record of a window.
 #[inline(always)]
 pub fn window<A: Abi>(win: A::Handle) -> Option<&'static Window> {
     WINDOWS.find(win.raw())
 }
 
-/// The record of a group.
+/// Returns the record of a group.
 #[inline(always)]
 pub fn group<A: Abi>(group: A::Handle) -> Option<&'static Group> {
     GROUPS.find(group.raw())
 }
 
-/// The record of a datatype: no lock, no allocation.
+/// Returns the record of a datatype: no lock, no allocation.
 #[inline(always)]
 pub fn datatype<A: Abi>(datatype: A::Handle) -> Option<&'static Datatype> {
     DATATYPES.find(datatype.raw())

@@ -1,4 +1,4 @@
-//! Calls: their beginning and end, and what is known from a call alone.
+//! Events about calls: their beginning and end, and what is known from a call alone.
 
 use super::number;
 use crate::base::{image, settings};
@@ -20,20 +20,20 @@ use mpiscope_image::layout::{Recording, Thread};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The types that [`about_subject`] raises.
+/// The event types that [`about_subject`] raises.
 const OF_SUBJECT: u64 = FileRead::KIND.bit()
     | FileWritten::KIND.bit()
     | RmaOperation::KIND.bit()
     | ProcessesDisconnected::KIND.bit()
     | RecordsLost::KIND.bit();
 
-/// Does anybody want to hear of calls that begin? One load.
+/// Whether there is a listener for the beginning of calls. One load.
 #[inline(always)]
 fn starts_are_heard() -> bool {
     events::wanted() & CallStarted::KIND.bit() != 0
 }
 
-/// Is there more to do at the beginning of a call than to write it down? Two loads.
+/// Whether the beginning of a call needs more than being recorded. Two loads.
 #[inline(always)]
 fn starts_are_more() -> bool {
     starts_are_heard() | bindings::exist()
@@ -47,8 +47,8 @@ pub fn call_started<A: Abi>(call: &Call<A>) {
     }
 }
 
-/// All that is to be known of the call stands in its record, which this closes: [`call_started`] out of line, for a call that is
-/// made seldom or takes long.
+/// [`call_started`] out of line, for functions that are slow or rarely called. Closes the call's record,
+/// which has everything about the call.
 #[inline(never)]
 pub extern "C" fn started_rare(thread: &'static Thread, function: FunctionId, since: u64) {
     thread.call.seq.end();
@@ -57,13 +57,14 @@ pub extern "C" fn started_rare(thread: &'static Thread, function: FunctionId, si
     }
 }
 
-// What hooks call out of line has the calling convention of C: nothing unwinds out of it, and hooks need no landing pads.
+// Functions that hooks call out of line have the C calling convention: nothing unwinds out of them, so hooks
+// need no landing pads.
 
 #[cold]
 #[inline(never)]
 extern "C" fn start_more(thread: &Thread, function: FunctionId, since: u64) {
     if bindings::exist() {
-        // Whoever reads the record of a call that has ended, or of a process that has, finds nothing on the stack any more.
+        // Resolved now: when the record of an ended call or process is read, the stack is gone.
         let from =
             fortran_call_site::of(thread.call.return_address.get(), || thread.call.stack_pointer.get());
         thread.call.return_address.set(from);
@@ -79,12 +80,12 @@ fn raise_started(thread: &Thread, function: FunctionId, since: u64) {
         thread: thread.tid.get().cast_signed(),
         caller: thread.call.return_address.get(),
     });
-    // At once: the call may never return.
+    // Immediately: the call may never return.
     events::deliver_inside();
 }
 
-/// A function has returned `result`, with all that its hooks do done: closes the frame. What is unusual is left to a function
-/// that gets all it needs in registers.
+/// A function has returned `result` and all its hooks have run: closes the frame. Unusual cases are left to a
+/// function that gets everything it needs in registers.
 #[inline(always)]
 pub fn leave<A: Abi>(call: &Call<A>, result: c_int) {
     if sites::is_short_start(call.function()) { leave_start(call, result) } else { leave_timed(call, result) }
@@ -100,7 +101,7 @@ fn leave_timed<A: Abi>(call: &Call<A>, result: c_int) {
     sites::close(call.tls(), call.thread(), call.function(), since, until, call.bytes());
 }
 
-/// [`leave`] for a call that starts a message and does not block, whose end need not be known.
+/// [`leave`] for a call that starts a message and does not block, and that need not be timed.
 #[inline(always)]
 fn leave_start<A: Abi>(call: &Call<A>, result: c_int) {
     if events::anybody() || result != A::SUCCESS || call.is_inside() || call.end_is_known() {
@@ -110,7 +111,7 @@ fn leave_start<A: Abi>(call: &Call<A>, result: c_int) {
     sites::close_start(call.tls(), call.thread(), call.function(), call.since, call.bytes());
 }
 
-/// [`leave`] out of line, for a call that is made seldom or takes long.
+/// [`leave`] out of line, for functions that are slow or rarely called.
 #[inline(never)]
 pub extern "C" fn leave_rare<A: Abi>(
     thread: &'static Thread,
@@ -125,21 +126,21 @@ pub extern "C" fn leave_rare<A: Abi>(
     leave_timed(&call, result);
 }
 
-/// Whether a call that only looks something up is counted and no more: nobody wants its time, nor to hear of it.
+/// Whether look-up calls are only counted: neither times nor events are wanted.
 #[inline(always)]
 pub fn look_ups_are_counted_only() -> bool {
     let timed = settings::records(Recording::LOOKUPS) && settings::records(Recording::TIMES);
     !timed && !events::anybody()
 }
 
-/// The program looks something up, with the object `handle`, of which nothing but its number is recorded. False if that is left to
-/// [`begin_look_up`].
+/// The program makes a look-up call on the object `handle`, which is only counted. Returns false if that is
+/// left to [`begin_look_up`].
 #[inline(always)]
 pub fn looked_up(call: &LookUp, function: FunctionId, handle: u64) -> bool {
     sites::count_look_up(call, function, handle)
 }
 
-/// A look-up that is not usual is made, or one that programs make seldom: opens its frame.
+/// Opens the frame of a look-up call that is unusual or rarely made.
 #[inline(never)]
 pub extern "C" fn begin_look_up(function: FunctionId, handle: u64) -> OpenedLookUp {
     if !look_ups_are_counted_only() {
@@ -150,7 +151,7 @@ pub extern "C" fn begin_look_up(function: FunctionId, handle: u64) -> OpenedLook
     OpenedLookUp { thread: None, since: 0 }
 }
 
-/// Its end.
+/// Closes that frame.
 #[inline(never)]
 pub extern "C" fn end_look_up<A: Abi>(opened: OpenedLookUp, function: FunctionId, result: c_int) {
     match opened.thread {
@@ -159,7 +160,8 @@ pub extern "C" fn end_look_up<A: Abi>(opened: OpenedLookUp, function: FunctionId
     }
 }
 
-/// [`leave`] while somebody wants events, of a call that failed, in a user callback, or by the system's clock.
+/// [`leave`] while events are wanted, for a call that failed, in a user callback, or if times come from the
+/// system's clock.
 #[cold]
 #[inline(never)]
 extern "C" fn leave_unusual<A: Abi>(
@@ -173,7 +175,7 @@ extern "C" fn leave_unusual<A: Abi>(
     let call = Call::<A>::again(thread, function, since, until);
     call.name_bytes(bytes);
     let until = call.returned();
-    // What a library calls by itself is its own affair.
+    // Calls made by the library itself are its own business.
     if result != A::SUCCESS && !call.is_inside() {
         faults::failed(&call, result);
     }
@@ -185,8 +187,8 @@ extern "C" fn leave_unusual<A: Abi>(
     }
 }
 
-/// [`leave`] while somebody wants events: first those that need the record of the call, which still says what it was about. When
-/// nothing of the call is open any longer its end and all before it are delivered.
+/// [`leave`] while events are wanted. Events that need the call's record come first. Once nothing of the call
+/// is open any more, its end and all pending events are delivered.
 fn leave_heard<A: Abi>(call: &Call<A>, result: c_int) {
     if result != A::SUCCESS {
         failed(call, result);
@@ -196,7 +198,7 @@ fn leave_heard<A: Abi>(call: &Call<A>, result: c_int) {
         about_subject(call, call.bytes());
     }
     let ends = wanted & CallEnded::KIND.bit() != 0;
-    // Its place in the stack is known until it has been left.
+    // Its stack frame is only known until the call has been left.
     let caller = if ends { fortran_call_site::here(call) } else { 0 };
     call.leave();
     if ends {
@@ -206,7 +208,7 @@ fn leave_heard<A: Abi>(call: &Call<A>, result: c_int) {
     }
 }
 
-/// A call was left, and will not return.
+/// A call was left and will not return.
 pub fn left(thread: &Thread, function: FunctionId, since: u64, until: u64) {
     events::raise(0, until, || CallEnded {
         function: number(function),
@@ -227,7 +229,7 @@ fn raise_ended<A: Abi>(call: &Call<A>, caller: u64) {
     });
 }
 
-/// What a call that has returned was about.
+/// Raises events about the subject of a call that has returned.
 fn about_subject<A: Abi>(call: &Call<A>, bytes: u64) {
     let function = call.function();
     let (at, duration) = (call.returned(), call.returned().wrapping_sub(call.since));
@@ -274,7 +276,7 @@ fn about_subject<A: Abi>(call: &Call<A>, bytes: u64) {
     lost();
 }
 
-/// Looks whether anything was lost since it was looked last.
+/// Checks whether anything was lost since the last check.
 fn lost() {
     static SEEN: AtomicU64 = AtomicU64::new(0);
     if !events::is_wanted::<RecordsLost>(0) {
@@ -292,7 +294,7 @@ fn lost() {
 fn failed<A: Abi>(call: &Call<A>, code: c_int) {
     events::raise(0, 0, || {
         let mut class = code;
-        // Without an answer the code stands for its class.
+        // If the library does not answer, the code serves as its class.
         real::error_class::<A>(code, &mut class);
         ErrorRaised { function: number(call.function()), code, class }
     });

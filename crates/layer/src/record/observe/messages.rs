@@ -1,4 +1,4 @@
-//! Messages, requests and collectives.
+//! Events about messages, requests and collectives.
 
 use super::number;
 use crate::base::image;
@@ -16,13 +16,13 @@ use mpi_abi::{AbiKind, FunctionId, Role};
 use mpiscope_image::derive::members;
 use mpiscope_image::traffic::Request;
 
-/// What the two ends of a message are found by.
+/// Returns what the two ends of a message are matched by.
 #[inline(never)]
 fn sides(on: &Envelope) -> Sides {
     Sides { comm_id: on.identity, id: on.id, world_peer: world_peer(on), partitions: on.partitions }
 }
 
-/// The other side's rank in `MPI_COMM_WORLD`.
+/// Returns the peer's rank in `MPI_COMM_WORLD`.
 fn world_peer(on: &Envelope) -> i32 {
     let Ok(rank) = u32::try_from(on.rank) else { return on.rank };
     let comm = COMMS.find(on.object).filter(|comm| comm.head.uid.get() == on.comm);
@@ -33,7 +33,7 @@ fn world_peer(on: &Envelope) -> i32 {
     world.and_then(|rank| i32::try_from(rank).ok()).unwrap_or_else(undefined)
 }
 
-/// `MPI_UNDEFINED`.
+/// Returns the ABI's `MPI_UNDEFINED`.
 fn undefined() -> i32 {
     let value = match resolver::abi() {
         Some(AbiKind::MPICH) => mpi_abi::mpich::MPI_UNDEFINED,
@@ -43,7 +43,8 @@ fn undefined() -> i32 {
     value as i32
 }
 
-/// A function that raises an event of this type about a message: with what it and its receive have in common, and more.
+/// Defines a function that raises an event of this type about a message: with the fields common to all of
+/// them, and `more`.
 macro_rules! of_message {
     ($(#[$doc:meta])* $name:ident, $event:ident $(, $more:ident)*) => {
         $(#[$doc])*
@@ -91,7 +92,7 @@ of_message!(
 pub fn received(from: &Envelope, nth: u64, bytes: u64, posted: u64, at: u64, probed: bool) {
     let Envelope { comm, rank, tag, .. } = *from;
     events::received(|| Received { comm, from: rank, tag, bytes, nth, posted, at, sides: sides(from) });
-    // A message that a probe matched is reported then.
+    // For a message that was probed, the match was reported by the probe.
     if !probed {
         receive_matched(from, bytes, at);
     }
@@ -112,7 +113,7 @@ pub fn request_started(of: &Operation, at: u64) {
     });
 }
 
-/// An operation with a request is complete, which was started then.
+/// An operation with a request that was `started` is complete.
 #[inline(always)]
 pub fn request_completed(of: &Operation, started: u64, at: u64) {
     events::raise(0, at, || RequestCompleted {
@@ -152,7 +153,7 @@ pub fn partitions_ready(request: &Request, first: i32, count: u64) {
     });
 }
 
-/// A partition of a receive was seen to have arrived.
+/// A receive partition was found to have arrived.
 #[inline(always)]
 pub fn partition_arrived(request: &Request, partition: i32) {
     events::raise(0, 0, || PartitionArrived { partition, request: handle(request), id: request.operation() });
@@ -161,15 +162,15 @@ pub fn partition_arrived(request: &Request, partition: i32) {
 /// A collective operation, as events report it.
 #[derive(Clone, Copy)]
 pub struct Collective {
-    /// What says which operation it is: for a persistent one the function that initialised it.
+    /// Identifies the operation; for a persistent one, the function that initialised it.
     pub function: FunctionId,
-    /// Of those that have one.
+    /// For operations that have one.
     pub root: i32,
     /// Uid of the communicator.
     pub comm: u64,
     #[allow(missing_docs)]
     pub identity: u64,
-    /// On the communicator.
+    /// Number on the communicator.
     pub number: u64,
     /// See `Request::operation`.
     pub id: u64,

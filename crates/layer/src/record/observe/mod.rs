@@ -1,7 +1,7 @@
-//! What hooks report, as events. Nobody wants it: one load and one branch.
+//! Events that hooks report. Without a listener each costs one load and one branch.
 //!
-//! What is known from a call alone, of messages and requests, of objects: a file each. What is only one line is raised
-//! where it happens.
+//! There is one file each for events known from a call alone, for messages and requests, and for objects.
+//! Events that take a single line are raised where they happen.
 
 mod calls;
 mod messages;
@@ -20,7 +20,7 @@ pub use objects::{attached, committed, created, freed, named};
 
 use mpi_abi::FunctionId;
 
-/// A function as an element.
+/// Returns a function as the element of an event.
 fn number(function: FunctionId) -> i32 {
     i32::from(function.0.cast_signed())
 }

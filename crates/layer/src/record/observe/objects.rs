@@ -1,4 +1,4 @@
-//! Objects: what becomes of them.
+//! Events about objects.
 
 use crate::events::types::{
     CommFreed, CommNamed, DatatypeCommitted, FileClosed, FileOpened, ObjectAttached, ObjectCreated,
@@ -40,7 +40,7 @@ fn made(section: SectionKind, head: &Head) {
     }
 }
 
-/// How processes met whose communicator this function made.
+/// Raises an event for how processes met, if this function made a communicator between them.
 fn met(function: FunctionId, comm: u64) {
     match function {
         f::MPI_Comm_spawn | f::MPI_Comm_spawn_multiple => raise(0, 0, || ProcessesSpawned { comm }),

@@ -1,4 +1,4 @@
-//! Whether the process has an interpreter of Python that is known, and its state of a thread.
+//! Whether the process has a supported Python interpreter, and its state for a thread.
 #![allow(unsafe_code)]
 
 use super::memory::OwnMemory;
@@ -13,27 +13,28 @@ use std::ffi::{CStr, c_char, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What is known of the interpreter.
+/// What is known about the interpreter.
 struct Interpreter {
     layout: &'static Layout,
-    /// The second number of its version.
+    /// The minor version.
     minor: u32,
-    /// `PyGILState_GetThisThreadState`: may be called with the interpreter's lock or without.
+    /// `PyGILState_GetThisThreadState`: may be called with or without the interpreter's lock.
     state: unsafe extern "C" fn() -> *const c_void,
     /// `&PyCode_Type`.
     code_type: u64,
 }
 
 static INTERPRETER: OnceLock<Option<Interpreter>> = OnceLock::new();
-/// Its structures turned out to be others than those of its version.
+/// Set when the interpreter's structures turned out to differ from those of its version.
 static FOREIGN: AtomicBool = AtomicBool::new(false);
 
-/// Bindings at most: mpi4py has one, and comes with several of which one is loaded.
+/// Maximum number of bindings: mpi4py has one, and comes with several of which one is loaded.
 const MOST: usize = 4;
 /// Beginning and end of the code of each.
 static BINDINGS: [[AtomicU64; 2]; MOST] = [const { [const { AtomicU64::new(0) }; 2] }; MOST];
 
-/// Looks for an interpreter, and for bindings. Called when the MPI library is found, and whenever more may have been loaded.
+/// Looks for an interpreter and bindings. Called when the MPI library is found, and whenever more may have
+/// been loaded.
 pub fn start() {
     if INTERPRETER.get_or_init(find).is_some() {
         modules::visit(&mut |_, code, path| {
@@ -44,7 +45,7 @@ pub fn start() {
     }
 }
 
-/// Whether there is an interpreter whose lines can be had.
+/// Whether there is an interpreter whose line numbers are available.
 pub fn exists() -> bool {
     matches!(INTERPRETER.get(), Some(Some(_)))
 }
@@ -62,7 +63,7 @@ fn remember(start: u64, end: u64) {
     }
 }
 
-/// Whether an address behind a call is one in a binding.
+/// Whether a return address is in a binding.
 #[inline]
 pub fn bindings_hold(address: u64) -> bool {
     let at = address.wrapping_sub(1);
@@ -71,12 +72,12 @@ pub fn bindings_hold(address: u64) -> bool {
     ranges.take_while(|range| range.start != 0).any(|range| range.contains(&at))
 }
 
-/// What the process has, if it is a version that is known.
+/// Returns the interpreter of this process, if its version is supported.
 fn find() -> Option<Interpreter> {
     let state = exported(c"PyGILState_GetThisThreadState")?;
     let version = exported(c"Py_GetVersion")?;
     let code_type = exported(c"PyCode_Type")?;
-    // SAFETY: the type of CPython's `Py_GetVersion`, which may be called at any time and gives text that stays.
+    // SAFETY: the type of CPython's `Py_GetVersion`, which may be called at any time and returns static text.
     let text = unsafe {
         let version: unsafe extern "C" fn() -> *const c_char = std::mem::transmute(version);
         CStr::from_ptr(version())
@@ -94,7 +95,7 @@ fn exported(name: &CStr) -> Option<*mut c_void> {
     (!address.is_null()).then_some(address)
 }
 
-/// The frames of this thread, and how they may be read.
+/// Returns the frames of this thread, and how they may be read.
 pub fn of_thread(tls: &Tls) -> Option<(OwnMemory, Frames)> {
     let interpreter = INTERPRETER.get()?.as_ref()?;
     if FOREIGN.load(Ordering::Relaxed) {
@@ -127,11 +128,11 @@ pub fn of_thread(tls: &Tls) -> Option<(OwnMemory, Frames)> {
 }
 
 impl Interpreter {
-    /// Whether the state is this thread's, with frames of Python code; nothing while it has no frame.
+    /// Whether the state is this thread's, with frames of Python code; `None` while it has no frame.
     fn owns(&self, memory: OwnMemory, frames: Frames) -> Option<bool> {
         let whose = memory.word(frames.state.wrapping_add(self.layout.thread));
         let mine = match self.layout.identity {
-            // SAFETY: no arguments; the kernel always answers.
+            // SAFETY: no arguments; this call cannot fail.
             Identity::Kernel => whose == Some(unsafe { libc::syscall(libc::SYS_gettid) } as u64),
             // SAFETY: no arguments.
             Identity::Posix => whose == Some(unsafe { libc::pthread_self() }),

@@ -1,4 +1,4 @@
-//! Words of the interpreter's structures, which are in this process.
+//! Reads the interpreter's structures, which are in this process.
 #![allow(unsafe_code)]
 
 use crate::base::own_memory;
@@ -7,7 +7,7 @@ use mpiscope_python_frames::Memory;
 /// How memory is read.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnMemory {
-    /// Plainly: the structures of this thread have been seen to be what they are thought to be. Else through the kernel.
+    /// Directly, since this thread's structures have been validated; otherwise through the kernel.
     pub trusted: bool,
 }
 
@@ -15,7 +15,8 @@ impl Memory for OwnMemory {
     #[inline(always)]
     fn word(&self, at: u64) -> Option<u64> {
         match self.trusted {
-            // SAFETY: aligned, and in a structure that the thread's own frames refer to, which it cannot free during the call.
+            // SAFETY: aligned, and in a structure referred to by the thread's own frames, which it cannot
+            // free during the call.
             true => Some(unsafe { std::ptr::read(at as *const u64) }),
             false => own_memory::word(at as usize),
         }

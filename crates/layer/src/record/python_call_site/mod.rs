@@ -1,19 +1,20 @@
-//! The line of the Python program for a call that Python's binding of MPI makes for it.
+//! The Python program's line for a call that a Python binding of MPI makes on its behalf.
 //!
-//! All calls of a Python program return into one library, mpi4py's, so that its own lines are what tells them apart. They are on
-//! no stack of the machine: the interpreter has frames of its own. The thread that makes the call is the one whose frames are
-//! looked at ([`mpiscope_python_frames`]), and while it is in the call it cannot change them; nothing of Python is called, since
-//! the binding has given up the interpreter's lock before it calls MPI.
+//! All calls of a Python program return into one library, mpi4py's, so only its own lines tell them apart.
+//! They are not on the machine's stack: the interpreter has its own frames. The frames of the thread that
+//! makes the call are walked ([`mpiscope_python_frames`]); it cannot change them while it is in the call. No
+//! Python function is called, since the binding has released the interpreter's lock before it calls MPI.
 //!
-//! | module | has |
+//! | module | contents |
 //! | --- | --- |
-//! | [`interpreter`] | whether there is an interpreter that is known, and its state of this thread |
-//! | [`memory`] | how they are read |
-//! | [`sources`] | the address that stands for a line: see [`mpiscope_image::layout::source_line`] |
+//! | [`interpreter`] | whether there is a supported interpreter, and its state for this thread |
+//! | [`memory`] | how its structures are read |
+//! | [`sources`] | the address that represents a line: see [`mpiscope_image::layout::source_line`] |
 //!
-//! The *gate* asks in processes with an interpreter alone; all others pay nothing. What is learned of an instruction is kept, so
-//! that the usual call costs a few loads. Everything that is read for the first time is read through the kernel: an interpreter
-//! that is built otherwise than it says costs its lines, never the program.
+//! The *gate* calls this only in processes with an interpreter; others pay nothing. What is learned about an
+//! instruction is kept, so the usual call costs a few loads. Everything that is read for the first time is
+//! read through the kernel: an interpreter whose layout differs from that of its version costs the line
+//! numbers, never the program.
 #![allow(unsafe_code)]
 
 mod interpreter;
@@ -27,10 +28,11 @@ use memory::OwnMemory;
 use mpiscope_python_frames::Frames;
 use sources::Known;
 
-/// Frames that are looked at.
+/// Maximum number of frames that are walked.
 const MOST_FRAMES: usize = 64;
 
-/// What stands for the line of this thread's Python program that is being run; nothing if the thread runs no Python.
+/// Returns the address that represents the Python line this thread is executing; `None` if the thread runs no
+/// Python.
 pub fn of(tls: &Tls) -> Option<u64> {
     // SAFETY: the C library's errno belongs to this thread.
     let errno = unsafe { *libc::__errno_location() };
@@ -40,7 +42,8 @@ pub fn of(tls: &Tls) -> Option<u64> {
     line
 }
 
-/// The line of the innermost frame of the user's code; of the innermost frame at all if every one is of a library.
+/// Returns the line of the innermost frame of the user's code, or of the innermost frame if all are in
+/// libraries.
 fn users_line(memory: &OwnMemory, frames: Frames) -> Option<u64> {
     let mut innermost = None;
     for frame in frames.walk(memory).take(MOST_FRAMES) {

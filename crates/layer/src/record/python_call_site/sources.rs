@@ -1,4 +1,4 @@
-//! What stands for a line of a source file: an address in a module of the image that no process has mapped.
+//! Represents lines of source files by addresses in modules of the image that no process has mapped.
 
 use crate::base::image;
 use crate::record::modules;
@@ -7,31 +7,31 @@ use mpiscope_python_frames::Place;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// A line that is known.
+/// A known line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Known {
-    /// Of the user's code.
+    /// In the user's code.
     Users(u64),
-    /// Of a library: whoever called it is asked.
+    /// In a library: the caller's frame decides.
     Library(u64),
 }
 
-/// Instructions that are remembered; of others the line is read at each call.
+/// Number of instructions that are remembered; for others the line is read at each call.
 const SLOTS: usize = 1 << 14;
-/// Slots that are looked at for one instruction.
+/// Number of slots probed for an instruction.
 const PROBES: usize = 8;
-/// Source files at most.
+/// Maximum number of source files.
 const FILES: usize = 4096;
-/// Says in a slot that the line is one of a library. Lines are in the upper half of the addresses, so that they differ there.
+/// Marks a slot whose line is in a library. Addresses of lines begin at 2^63, so this bit is free.
 const OF_A_LIBRARY: u64 = 1 << 62;
 
 /// Key and line of each instruction.
 static INSTRUCTIONS: OnceLock<Box<[[AtomicU64; 2]]>> = OnceLock::new();
-/// The files, in the order in which they were met.
-/// Its lock is not one of the objects', which a thread may take only once it has its record.
+/// The files in the order of their first use. Not guarded by the objects' lock, which a thread may take only
+/// once it has its record.
 static SEEN: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
-/// What is known of an instruction.
+/// Returns the line of an instruction, if known.
 #[inline]
 pub fn find(key: u64) -> Option<Known> {
     let slots = slots_of(INSTRUCTIONS.get()?, key);
@@ -45,7 +45,7 @@ fn slots_of(slots: &[[AtomicU64; 2]], key: u64) -> &[[AtomicU64; 2]] {
     slots.get(first..first + PROBES).unwrap_or_default()
 }
 
-/// Enters an instruction that is at a place.
+/// Enters an instruction at `place`.
 #[cold]
 pub fn learn(key: u64, place: &Place) -> Option<Known> {
     let mut files = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -63,7 +63,7 @@ pub fn learn(key: u64, place: &Place) -> Option<Known> {
     Some(known)
 }
 
-/// The address of a line; its file becomes a module when it is new.
+/// Returns the address of a line; a new file is entered as a module.
 fn address_of(files: &mut Vec<Vec<u8>>, place: &Place) -> Option<u64> {
     let index = match files.iter().position(|file| *file == place.file) {
         Some(index) => index,

@@ -1,22 +1,22 @@
-//! A thread's way from a place to its record.
+//! A thread's index from call sites to records.
 //!
-//! The records used last are *near*: a pair of them for each value of a hash, side by side in one line. All of them are *far*,
-//! in an ordered map by what does not change.
+//! The records used last are *near*: a pair for each hash value, side by side in one cache line. All records
+//! are *far*: in an ordered map, by keys that do not change.
 
 use mpi_abi::FunctionId;
 use mpiscope_image::sites::{SEVERAL, Site};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-/// Pairs of records that are near; a power of two.
+/// Number of pairs of near records; a power of two.
 const PAIRS: usize = 128;
-/// Objects of one place that are told apart.
+/// Maximum number of objects that are distinguished at one call site.
 const OBJECTS: usize = 7;
 
-/// Where a call was made, of which function, and with which object.
+/// Where a call was made, of which function, and on which object.
 #[derive(Clone, Copy)]
 pub struct Place {
-    /// The address behind it.
+    /// The return address.
     pub from: u64,
     /// Handle of the object; zero for none.
     pub handle: u64,
@@ -24,14 +24,14 @@ pub struct Place {
     pub function: FunctionId,
 }
 
-/// A record that is near.
+/// A near record.
 #[derive(Default)]
 pub struct Near {
     from: Cell<u64>,
     handle: Cell<u64>,
-    /// Number plus one.
+    /// Function number plus one.
     function: Cell<u32>,
-    /// How many calls are not timed before one is: see [`starts`](super::starts).
+    /// Number of calls that are not timed before the next one is: see [`starts`](super::starts).
     pub untimed: Cell<u32>,
     site: Cell<Option<&'static Site>>,
 }
@@ -60,10 +60,10 @@ struct Pair([Near; 2]);
 
 const _: () = assert!(size_of::<Pair>() == 64);
 
-/// The records of a thread. Only the thread itself reaches it.
+/// The records of a thread. Only the thread itself accesses it.
 pub struct Index {
     near: [Pair; PAIRS],
-    /// By address, function and uid.
+    /// By return address, function and uid.
     far: RefCell<BTreeMap<(u64, u16, u64), &'static Site>>,
 }
 
@@ -72,12 +72,13 @@ pub struct Index {
 unsafe impl Sync for Index {}
 
 impl Index {
-    /// Made where it stays: as a value it would be on the stack first, and is as large as the whole stack of some threads.
+    /// Initialises the index in place. A temporary value would be built on the stack first, and is as large
+    /// as the whole stack of some threads.
     #[allow(unsafe_code)]
     pub fn new() -> Box<Self> {
         let mut place = Box::<Self>::new_uninit();
         let index = place.as_mut_ptr();
-        // SAFETY: the memory is ours, and every field is written once, of the array every element.
+        // SAFETY: the memory is ours, and every field is written once, including every element of the array.
         unsafe {
             let near = (&raw mut (*index).near).cast::<Pair>();
             (0..PAIRS).for_each(|at| near.add(at).write(Pair::default()));
@@ -92,7 +93,7 @@ impl Index {
         self.near.get((mixed >> (u64::BITS - PAIRS.ilog2())) as usize)
     }
 
-    /// The record, if it is near; with what is kept beside it.
+    /// Returns the record if it is near, with the data kept next to it.
     #[inline(always)]
     pub fn near(&self, place: &Place) -> Option<(&'static Site, &Near)> {
         let Pair([first, second]) = self.pair(place)?;
@@ -104,12 +105,13 @@ impl Index {
         self.near.iter().flat_map(|pair| &pair.0).for_each(|near| near.site.set(None));
     }
 
-    /// The record, if there is one.
+    /// Returns the record, if there is one.
     pub fn far(&self, place: &Place, object: u64) -> Option<&'static Site> {
         self.far.try_borrow().ok()?.get(&(place.from, place.function.0, object)).copied()
     }
 
-    /// What stands for an object at a place: itself, unless too many others were there before.
+    /// Returns the key of an object at a place: its uid, unless too many other objects were seen there
+    /// before.
     pub fn told_apart(&self, place: &Place, object: u64) -> u64 {
         let Ok(far) = self.far.try_borrow() else { return object };
         let (from, function) = (place.from, place.function.0);
@@ -118,14 +120,14 @@ impl Index {
         if object == 0 || known || others < OBJECTS { object } else { SEVERAL }
     }
 
-    /// There is one more record.
+    /// Adds a record.
     pub fn know(&self, place: &Place, object: u64, site: &'static Site) {
         if let Ok(mut far) = self.far.try_borrow_mut() {
             far.insert((place.from, place.function.0, object), site);
         }
     }
 
-    /// The record was used.
+    /// Makes a record near, since it was used.
     pub fn bring_near(&self, place: &Place, site: &'static Site) {
         let Some(Pair([first, second])) = self.pair(place) else { return };
         second.take(first);
@@ -143,7 +145,7 @@ mod tests {
     use mpi_abi::f;
 
     fn site() -> &'static Site {
-        // SAFETY: a site is words only: all zero is a valid value.
+        // SAFETY: a site consists of words, so all zero is a valid value.
         #[allow(unsafe_code)]
         Box::leak(unsafe { Box::<Site>::new_zeroed().assume_init() })
     }

@@ -1,11 +1,11 @@
-//! What each place of the program did: see `mpiscope_image::sites`.
+//! Counts calls per call site: see `mpiscope_image::sites`.
 //!
-//! A call is counted when its frame is closed, for the place and the object that it was made with. A thread finds the record by
-//! its own [`index`]: nothing is shared, locked or asked of the library. The object is known by its handle, which may come to
-//! mean another one: whenever an object is freed ([`handle_changes`]), the threads look their places up again, by what does not
-//! change.
+//! A call is counted when its frame is closed, for its call site and the object it was made on. A thread
+//! finds the record through its own [`index`]: nothing is shared, locked or asked of the library. The object
+//! is identified by its handle, which may come to mean another object. So whenever an object is freed
+//! ([`handle_changes`]), the threads look up their sites again, by keys that do not change.
 //!
-//! What a request moved counts for the place that started it, when it is known.
+//! Bytes moved by a request count for the call site that started it, once they are known.
 #![allow(unsafe_code)]
 
 pub mod index;
@@ -29,18 +29,19 @@ pub use index::Index;
 use index::{Near, Place};
 pub use starts::{close_start, is_short_start};
 
-/// Records of a process unless `MPISCOPE_SITES` says otherwise.
+/// Maximum number of records of a process, unless set by `MPISCOPE_SITES`.
 const DEFAULT: usize = 10_000;
-/// Records that the first section has room for.
+/// Number of records in the first section.
 const FIRST: usize = 64;
-/// How many more records may be made.
+/// Number of records that may still be made.
 static LEFT: AtomicUsize = AtomicUsize::new(0);
-/// Kind of the object that makes places of a function differ, plus one; zero for none.
+/// For each function, the kind of object that distinguishes its sites, plus one; zero for none.
 static OBJECTS: [AtomicU8; MAX_FUNCTIONS] = [const { AtomicU8::new(0) }; MAX_FUNCTIONS];
-/// Indices of threads that have ended, with the number of the record that both belong to.
+/// Indices of threads that have ended, each with the number of the thread record it belongs to.
 static RETURNED: Guarded<Vec<(u64, &'static Index)>> = Guarded::new(Vec::new());
 
-/// Learns which functions have an object that counts, and how many records there may be. Called when the library was found.
+/// Learns which functions have an object that distinguishes sites, and the maximum number of records. Called
+/// when the library was found.
 pub fn start() {
     let kinds = [ObjectKind::COMM, ObjectKind::WIN, ObjectKind::FILE];
     for (id, kind) in FunctionId::all().zip(&OBJECTS) {
@@ -52,7 +53,8 @@ pub fn start() {
     LEFT.store(settings::number(c"MPISCOPE_SITES").unwrap_or(DEFAULT), Ordering::Relaxed);
 }
 
-/// The index of a thread that has just got this record: of the former thread with it, else a new one.
+/// Returns the index for a thread that has just got this record: that of the record's previous thread, or a
+/// new one.
 pub fn of_thread(record: u64) -> &'static Index {
     let returned = RETURNED.with(|returned| {
         let place = returned.iter().position(|(of, _)| *of == record)?;
@@ -61,13 +63,13 @@ pub fn of_thread(record: u64) -> &'static Index {
     returned.unwrap_or_else(|| Box::leak(Index::new()))
 }
 
-/// A thread has ended: whoever gets its record goes on with its places.
+/// A thread has ended: the next thread with its record continues with its sites.
 pub fn give_back(record: u64, index: &'static Index) {
     RETURNED.with(|returned| returned.push((record, index)));
 }
 
-/// A call of a program has ended, with all that its hooks do done: counts it for its place and closes the frame. What is not as
-/// usual is left to functions that this one ends with, so that it has nothing to save.
+/// A call of the program has ended and all its hooks have run: counts it for its site and closes the frame.
+/// Unusual cases are left to tail calls, so that this function has no registers to save.
 #[inline(never)]
 pub extern "C" fn close(
     tls: &'static Tls,
@@ -88,7 +90,7 @@ pub extern "C" fn close(
     frame::close(tls, thread, function, since, until, bytes);
 }
 
-/// A call that only looks something up is made: counts it for its place, with the object `handle`. False if that is left to
+/// Counts a look-up call for its site, with the object `handle`. Returns false if that is left to
 /// [`count_look_up_rarely`].
 #[inline(always)]
 pub fn count_look_up(call: &LookUp, function: FunctionId, handle: u64) -> bool {
@@ -104,8 +106,8 @@ pub fn count_look_up(call: &LookUp, function: FunctionId, handle: u64) -> bool {
     false
 }
 
-/// [`count_look_up`] for a call from a place that is not near, from a program with Fortran bindings, in a user callback, or the first of
-/// a thread.
+/// [`count_look_up`] for a call whose site is not near, in a program with Fortran bindings, in a user
+/// callback, or for a thread's first call.
 #[inline(never)]
 pub extern "C" fn count_look_up_rarely(tls: &'static Tls, function: FunctionId, handle: u64) {
     let thread = frame::look_up_unusual(tls);
@@ -115,7 +117,7 @@ pub extern "C" fn count_look_up_rarely(tls: &'static Tls, function: FunctionId, 
     frame::count_look_up(thread, function);
 }
 
-/// The record of a place, if it is near and no Fortran binding can be what made the call.
+/// Returns the record of a site if it is near, and if no Fortran binding can have made the call.
 #[inline(always)]
 fn near(tls: &'static Tls, place: &Place) -> Option<(&'static Site, &'static Near)> {
     let local = local::of(tls)?;
@@ -123,14 +125,14 @@ fn near(tls: &'static Tls, place: &Place) -> Option<(&'static Site, &'static Nea
     if local.handles.get() == handle_changes::count() { index.near(place) } else { None }
 }
 
-/// The record of the place in the program behind `place`, which may be one in a Fortran binding.
+/// Returns the record of the program's call site for `place`, which may be in a Fortran binding.
 #[inline(always)]
 fn anywhere(tls: &'static Tls, place: Place) -> Option<&'static Site> {
     let from = fortran_call_site::of(place.from, || tls.stack_pointer.get());
     find(tls, Place { from, ..place })
 }
 
-/// [`close`] for a call from a place that is not near, or from a program with Fortran bindings.
+/// [`close`] for a call whose site is not near, or in a program with Fortran bindings.
 #[inline(never)]
 extern "C" fn close_rarely(
     tls: &'static Tls,
@@ -144,7 +146,7 @@ extern "C" fn close_rarely(
     frame::close(tls, thread, function, since, until, bytes);
 }
 
-/// Counts a call for its place, wherever that is.
+/// Counts a call for its site, wherever that is.
 #[inline(never)]
 pub extern "C" fn count_rarely(
     tls: &'static Tls,
@@ -190,7 +192,7 @@ extern "C" fn close_traced(
     frame::close(tls, thread, function, since, until, bytes);
 }
 
-/// Writes a call into the trace, with the object itself where its place has several.
+/// Writes a call to the trace, with the object itself if its site has several.
 fn traced(
     tls: &'static Tls,
     thread: &'static Thread,
@@ -237,7 +239,7 @@ fn took(site: &Site, ticks: u64) {
     }
 }
 
-/// Bytes have moved that an earlier call asked for: `from` is its place, `handle` its communicator.
+/// Counts bytes moved for an earlier call: `from` is its call site, `handle` its communicator.
 #[inline(never)]
 pub fn moved(tls: &'static Tls, function: FunctionId, (from, handle): (u64, u64), bytes: u64, received: u64) {
     let handle = if kind_of(function) == 0 { 0 } else { handle };
@@ -264,7 +266,7 @@ fn find(tls: &'static Tls, place: Place) -> Option<&'static Site> {
     find_again(tls, local, index, &place)
 }
 
-/// The same by what does not change.
+/// [`find`] by the keys that do not change.
 #[cold]
 #[inline(never)]
 fn find_again(
@@ -287,7 +289,7 @@ fn find_again(
     Some(site)
 }
 
-/// What the handle means now; zero if nothing, as that of an object that the call has freed.
+/// Returns the uid that the handle means now; zero if none, for example after the call has freed the object.
 fn uid_of(place: &Place) -> u64 {
     let uid = |head: Option<&mpiscope_image::objects::Head>| head.map_or(0, |head| head.uid.get());
     match ObjectKind(kind_of(place.function).wrapping_sub(1)) {
@@ -298,7 +300,7 @@ fn uid_of(place: &Place) -> u64 {
     }
 }
 
-/// A new record, if there may be one more; otherwise the call is counted as one without a place.
+/// Makes a new record, if one more is allowed; otherwise the call is counted as one without a site.
 fn make(thread: u64, place: &Place, object: u64) -> Option<&'static Site> {
     let writer = image::writer()?;
     let less = |left: usize| left.checked_sub(1);

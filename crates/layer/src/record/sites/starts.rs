@@ -1,9 +1,11 @@
-//! Calls that start a message and do not block. They are short, and a reading of the clock is a good part of what they take: where
-//! that is so, the end of one call in sixteen is read, and the time of the others is [estimated](estimate) from that.
+//! Sampling of calls that start a message and do not block. They are short, and reading the clock is a good
+//! part of their cost. In that case the end of only one call in sixteen is timed, and the time of the others
+//! is [estimated](estimate) from that.
 //!
-//! The first calls of a place are timed one by one, and so are all where they turn out to be long: then a reading is little beside
-//! them, and what blocks is known exactly. Whatever adds up times gets an estimate at the same moment: the place, the function, the
-//! thread. All calls read the clock when they begin, so that a thread that does not come back from one is seen in it.
+//! The first calls of a site are all timed, and so are all calls of a site where they turn out to be long:
+//! then a reading costs little in comparison, and blocking is measured exactly. All sums of times get an
+//! estimate at the same moment: those of the site, the function and the thread. All calls read the clock when
+//! they begin, so that a thread that does not return from one is seen in it.
 
 use super::index::Near;
 use super::{close_rarely, count, near, place_of, traced};
@@ -15,11 +17,11 @@ use mpi_abi::{FunctionId, f};
 use mpiscope_image::layout::{Recording, Thread};
 use mpiscope_image::sites::{Site, duration_class, estimate};
 
-/// Calls of a place that are timed one by one at first.
+/// Number of initial calls of a site that are all timed.
 const FIRST: u64 = 64;
-/// Of about as many calls one is timed; a power of two.
+/// About one call in this many is timed; a power of two.
 const EVERY: u32 = 16;
-/// The logarithm of the ticks that calls may take on average if not all of them are to be timed: something less than a microsecond.
+/// Logarithm of the mean number of ticks below which calls are sampled: a little less than a microsecond.
 const SHORT_MEAN: u32 = if cfg!(target_arch = "x86_64") { 11 } else { 6 };
 
 /// Whether calls of the function start a message and do nothing else.
@@ -35,7 +37,7 @@ pub const fn is_short_start(function: FunctionId) -> bool {
         || f == f::MPI_Start.0
 }
 
-/// [`close`](super::close) for such a call, whose end nobody has asked for yet.
+/// [`close`](super::close) for such a call, whose end has not been timed yet.
 #[inline(never)]
 pub extern "C" fn close_start(
     tls: &'static Tls,
@@ -60,7 +62,7 @@ pub extern "C" fn close_start(
     frame::close_untimed(tls, thread, function, bytes);
 }
 
-/// When a call ends that began at `since`; zero without times.
+/// Returns the end of a call that began at `since`; zero without times.
 #[inline(always)]
 fn end(since: u64) -> u64 {
     if since == 0 { 0 } else { clock::now() }
@@ -86,13 +88,13 @@ fn close_timed(
     frame::close(tls, thread, function, since, until, bytes);
 }
 
-/// Before a call is counted that was timed: adds the time of those before it that were not. Nothing is known of calls that were
-/// made while no times were recorded.
+/// Adds the estimated time of the untimed calls before a timed call that is about to be counted. Nothing is
+/// known about calls that were made while times were not recorded.
 pub fn settle(thread: &Thread, function: FunctionId, site: &Site, since: u64, until: u64) {
     let count = site.count.get();
     let calls = count.wrapping_sub(site.covered.get());
     site.covered.set(count.wrapping_add(1));
-    // The image may have been written over.
+    // The image may have been overwritten.
     if calls == 0 || calls > u64::from(2 * EVERY) || since == 0 {
         return;
     }
@@ -105,7 +107,8 @@ pub fn settle(thread: &Thread, function: FunctionId, site: &Site, since: u64, un
     frame::add_estimate(thread, function, calls, ticks);
 }
 
-/// How many calls are not timed before the next one is. Not always as many, so that what repeats in the program is not missed.
+/// Returns the number of calls that are not timed before the next one is. It varies, so that periodic
+/// behaviour of the program is not missed.
 fn until_next(site: &Site, now: u64) -> u32 {
     let (count, ticks) = (site.count.get(), site.ticks.get());
     let long = ticks >> SHORT_MEAN >= count;
@@ -123,12 +126,12 @@ mod tests {
     use mpiscope_image::sites::DURATIONS;
 
     fn zeroed<T>() -> &'static T {
-        // SAFETY: threads and sites are words only: all zero is a valid value.
+        // SAFETY: threads and sites consist of words, so all zero is a valid value.
         #[allow(unsafe_code)]
         Box::leak(unsafe { Box::<T>::new_zeroed().assume_init() })
     }
 
-    /// What `settle` and `count` do for a call of this length, behind some that were not timed.
+    /// Does what `settle` and `count` do for a call of this length, after some untimed ones.
     fn timed(thread: &Thread, site: &Site, untimed: u64, ticks: u64) {
         site.count.add_mine(untimed);
         settle(thread, f::MPI_Isend, site, 1000, 1000 + ticks);

@@ -1,4 +1,4 @@
-//! Where the stack of a thread ends.
+//! The bounds of a thread's stack.
 
 use crate::interpose::tls::Tls;
 use crate::record::local;
@@ -6,8 +6,8 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr::null_mut;
 
-/// The end of the stack on which a thread is, `stack` being its stack pointer; nothing while it runs on another one, as coroutines
-/// do.
+/// Returns the end of the thread's stack if the stack pointer `stack` is on it; `None` while the thread runs
+/// on another stack, as coroutines do.
 #[inline]
 pub fn end(tls: &Tls, stack: u64) -> Option<u64> {
     let bounds = match local::of(tls) {
@@ -21,13 +21,13 @@ pub fn end(tls: &Tls, stack: u64) -> Option<u64> {
     (bounds.0..bounds.1).contains(&stack).then_some(bounds.1)
 }
 
-/// Asks the C library; a range in which no address is if it does not know. The end is never zero.
+/// Queries the C library; returns an empty range if it does not know. The end is never zero.
 #[cold]
 fn ask() -> Range<u64> {
     let mut attributes = MaybeUninit::uninit();
     let (mut start, mut size) = (null_mut(), 0);
-    // SAFETY: the thread is this one; the attributes are filled by the first call, read by the second, and given up by the third.
-    // errno belongs to the program.
+    // SAFETY: the thread is this one; the attributes are initialised by the first call, read by the second,
+    // and destroyed by the third. errno belongs to the program.
     let known = unsafe {
         let errno = *libc::__errno_location();
         let known = libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) == 0;

@@ -1,11 +1,11 @@
-//! Reading an unwind table: numbers in a run of bytes, `None` behind its end.
+//! Reads the bytes of an unwind table; `None` beyond their end.
 
-/// What is still to be read.
+/// The bytes that have not been read yet.
 #[derive(Clone, Copy)]
 pub struct Bytes<'a>(pub &'a [u8]);
 
 impl<'a> Bytes<'a> {
-    /// The next `count` bytes.
+    /// Returns the next `count` bytes.
     pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
@@ -16,34 +16,34 @@ impl<'a> Bytes<'a> {
         self.take(N)?.try_into().ok()
     }
 
-    /// A byte.
+    /// Reads a byte.
     pub fn u8(&mut self) -> Option<u8> {
         self.array().map(|[byte]| byte)
     }
 
-    /// Two bytes.
+    /// Reads two bytes.
     pub fn u16(&mut self) -> Option<u16> {
         self.array().map(u16::from_ne_bytes)
     }
 
-    /// Four bytes.
+    /// Reads four bytes.
     pub fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_ne_bytes)
     }
 
-    /// A number of any length (LEB128).
+    /// Reads an unsigned number of variable length (LEB128).
     pub fn unsigned(&mut self) -> Option<u64> {
         self.long().map(|(value, ..)| value)
     }
 
-    /// A number of any length with a sign.
+    /// Reads a signed number of variable length.
     pub fn signed(&mut self) -> Option<i64> {
         let (value, bits, last) = self.long()?;
         let negative = last & 0x40 != 0 && bits < 64;
         Some((if negative { value | u64::MAX << bits } else { value }).cast_signed())
     }
 
-    /// The number, how many bits it had, its last byte.
+    /// Returns the number, its number of bits, and its last byte.
     fn long(&mut self) -> Option<(u64, u32, u8)> {
         let (mut value, mut bits) = (0, 0);
         while bits < 64 {
@@ -57,7 +57,7 @@ impl<'a> Bytes<'a> {
         None
     }
 
-    /// A pointer's number of bytes by its encoding, passed over.
+    /// Skips a pointer, whose size is given by its encoding.
     pub fn skip_pointer(&mut self, encoding: u8) -> Option<()> {
         match encoding & 0x0f {
             0x00 => self.take(size_of::<usize>())?,

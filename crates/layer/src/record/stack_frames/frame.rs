@@ -1,11 +1,11 @@
-//! Where the frame of a function ends at one of its calls, and what it keeps there for its caller.
+//! Where a function's frame ends at one of its calls, and where it saved the caller's registers.
 
-/// Bytes of the largest frame that is believed.
+/// Size in bytes of the largest frame considered valid.
 pub const LARGEST: u32 = 1 << 20;
-/// All offsets are so many bytes, or a multiple.
+/// All offsets are multiples of this many bytes.
 const WORD: u32 = 8;
 
-/// The register that the end of a frame is counted from.
+/// The register relative to which the end of a frame is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Base {
     /// The stack pointer at the call.
@@ -19,37 +19,37 @@ pub enum Base {
 pub enum FramePointer {
     /// Still in its register.
     Same,
-    /// So many bytes before the end of the frame.
+    /// Saved this many bytes before the end of the frame.
     Saved(u32),
-    /// Nobody knows.
+    /// Unknown.
     Lost,
 }
 
 /// The frame of a function at one of its calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
-    /// What its end is counted from.
+    /// The register relative to which its end is given.
     pub base: Base,
     /// Bytes from there to where the caller's frame begins.
     pub end: u32,
-    /// Bytes from the word with the caller's address to the end.
+    /// Bytes from the word with the return address to the end.
     pub returns: u32,
-    /// The caller's frame pointer.
+    /// Where the caller's frame pointer is.
     pub pointer: FramePointer,
 }
 
-/// What is known of the registers at a call.
+/// What is known about the registers at a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Registers {
     /// The stack pointer.
     pub stack: u64,
-    /// The frame pointer, which may hold anything in code that does without one.
+    /// The frame pointer, which may have any value in code that does not use one.
     pub pointer: Option<u64>,
 }
 
 impl Frame {
-    /// The address behind the call of this function, and the registers there. No word is read that is not between the stack pointer
-    /// and `limit`, which is where the stack ends or before.
+    /// Returns the return address of this function and the registers of its caller. Only words between the
+    /// stack pointer and `limit` are read; `limit` is the end of the stack or below.
     ///
     /// # Safety
     ///
@@ -66,7 +66,8 @@ impl Frame {
         }
         let word = |before: u32| {
             let place = end.checked_sub(before.into()).filter(|place| *place >= at.stack)?;
-            // SAFETY: aligned as the end is, not below the stack pointer, and a word or more below the limit.
+            // SAFETY: aligned since the end is, not below the stack pointer, and at least a word below the
+            // limit.
             Some(unsafe { (place as *const u64).read() })
         };
         let caller = word(self.returns)?;
@@ -78,7 +79,7 @@ impl Frame {
         Some((caller, Registers { stack: end, pointer }))
     }
 
-    /// As a number of less than 56 bits that is not zero.
+    /// Packs the frame into a nonzero number of less than 56 bits.
     pub fn packed(self) -> u64 {
         let pointer = match self.pointer {
             FramePointer::Same => 0,
@@ -90,7 +91,7 @@ impl Frame {
         word << 1 | u64::from(self.base == Base::FramePointer)
     }
 
-    /// The frame that was [`packed`](Self::packed); nothing for zero.
+    /// Reverses [`packed`](Self::packed); `None` for zero.
     #[inline]
     pub fn unpacked(word: u64) -> Option<Self> {
         let part = |number: u32| (word >> (1 + number * BITS)) as u32 & ((1 << BITS) - 1);
@@ -104,9 +105,9 @@ impl Frame {
     }
 }
 
-/// Bits of an offset in words.
+/// Number of bits of an offset in words.
 const BITS: u32 = 18;
-/// Stands for a frame pointer that is lost: no offset is as large.
+/// Represents a lost frame pointer: no offset is this large.
 const LOST: u32 = (1 << BITS) - 1;
 const _: () = assert!(LARGEST / WORD < LOST);
 

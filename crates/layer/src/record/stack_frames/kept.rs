@@ -1,5 +1,5 @@
-//! What is known about the frames behind return addresses, kept: a program has a few dozen of them in a binding, and some thousands
-//! in large libraries.
+//! A cache of what is known about the frames of return addresses. A program has a few dozen of them in a
+//! binding, and some thousands in large libraries.
 
 use super::frame::Frame;
 use super::owner::{self, Owner};
@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// What is known about a return address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
-    /// The frame of the function that the address is in, if its end is at a fixed distance.
+    /// The frame of the function that contains the address, if its end is at a fixed distance.
     pub frame: Option<Frame>,
     /// Whose code the address is in.
     pub owner: Owner,
 }
 
 impl Known {
-    /// As a word that is never zero.
+    /// Returns a word that is never zero.
     fn word(self) -> u64 {
         self.frame.map_or(0, Frame::packed) << u8::BITS | u64::from(self.owner.0)
     }
@@ -27,15 +27,15 @@ impl Known {
     }
 }
 
-/// Addresses that are kept; a power of two.
+/// Number of addresses that are kept; a power of two.
 const ROOM: usize = 1 << ROOM_BITS;
 const ROOM_BITS: u32 = 12;
-/// Entries that are looked at for one address.
+/// Number of entries probed for an address.
 const PROBES: usize = 8;
 /// Address and [`Known::word`], which is zero until it is known.
 static KEPT: [[AtomicU64; 2]; ROOM] = [const { [const { AtomicU64::new(0) }; 2] }; ROOM];
 
-/// What is known about a return address.
+/// Returns what is known about a return address.
 #[inline]
 pub fn of(address: u64) -> Known {
     let first = home(address);
@@ -53,7 +53,7 @@ fn learn(address: u64, mut slots: impl Iterator<Item = &'static [AtomicU64; 2]>)
     let taken = |key: &AtomicU64| {
         key.compare_exchange(0, address, Ordering::Relaxed, Ordering::Relaxed).unwrap_or_else(|other| other)
     };
-    // Without room it is asked again next time.
+    // Without room, it is looked up again next time.
     if let Some([_, place]) =
         slots.find(|[key, _]| matches!(taken(key), other if other == 0 || other == address))
     {

@@ -1,20 +1,21 @@
-//! Frames of the machine's stack, one at a time: from a call to the call that brought the program there.
+//! Walks frames of the machine's stack, one at a time: from a call to the call that led to it.
 //!
-//! Compilers write a table of how the frame of each function lies on the stack at each of its instructions. For one return address
-//! the answer never changes, so it is asked once and kept: whoever looks from a call to its callers pays a few loads for each
-//! frame.
+//! Compilers write a table that describes the layout of each function's frame at each of its instructions.
+//! For a given return address the answer never changes, so it is looked up once and kept: a step from a call
+//! to its caller then costs a few loads.
 //!
-//! | module | has |
+//! | module | contents |
 //! | --- | --- |
 //! | [`table`], [`rules`], [`steps`], [`bytes`] | the unwind table's answer for one address |
 //! | [`frame`] | that answer, and the step to the caller |
 //! | [`owner`] | whose code an address is in |
-//! | [`kept`] | both, kept |
+//! | [`kept`] | a cache of both |
 //! | [`bounds`] | where the stack of a thread ends |
-//! | [`code`] | whether an address can be one of code |
+//! | [`code`] | whether an address can be that of code |
 //!
-//! Nothing is unwound: no code of the program is run, and of its memory only words of the stack are read. A frame whose end has to
-//! be computed, a table that is missing or says more than is understood here: then nothing is known of what is above.
+//! Nothing is unwound: no code of the program runs, and only stack words of its memory are read. If the end
+//! of a frame has to be computed, or a table is missing or contains something that is not understood here,
+//! the frames above are unknown.
 #![allow(unsafe_code)]
 
 pub mod bounds;

@@ -1,35 +1,35 @@
-//! Whose code an address is in.
+//! The owner of the code at an address.
 
 use crate::record::{modules, process};
 use mpi_abi::binding;
 use std::sync::{Mutex, PoisonError};
 
-/// Whose code an address is in: a number that is not zero.
+/// The owner of the code at an address: a nonzero number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Owner(pub u8);
 
 impl Owner {
-    /// No file that is loaded, or one of too many.
+    /// No loaded file, or one in a directory beyond the maximum number.
     pub const UNKNOWN: Self = Self(1);
-    /// The C library and what every program has, and MPI: what runs there, somebody else has asked for.
+    /// System libraries, which every program has, and MPI: their code runs on behalf of other code.
     pub const SYSTEM: Self = Self(2);
     /// The executable.
     pub const PROGRAM: Self = Self(3);
-    /// The libraries of the first directory; each further directory has the next number.
+    /// The libraries of the first directory; further directories have the following numbers.
     const FIRST_DIRECTORY: u8 = 4;
 
-    /// Whether this is the user's code to a library of the owner `other`: the program itself, or a library that was not installed
-    /// together with that one.
+    /// Whether this is the user's code with respect to a library of the owner `other`: the program itself, or
+    /// a library that was not installed together with it.
     #[inline]
     pub fn is_user_of(self, other: Self) -> bool {
         self == Self::PROGRAM || (self.0 >= Self::FIRST_DIRECTORY && self != other)
     }
 }
 
-/// Directories with libraries, in the order in which they were met.
+/// Directories with libraries, in the order of their first use.
 static DIRECTORIES: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
-/// The owner of the code before a return address.
+/// Returns the owner of the code before a return address.
 #[cold]
 pub fn of(address: u64) -> Owner {
     let at = address.wrapping_sub(1);

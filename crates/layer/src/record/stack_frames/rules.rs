@@ -1,49 +1,50 @@
-//! What holds for a frame at one instruction: the table's [steps](super::steps) up to there, followed.
+//! Executes the unwind table's [steps](super::steps) up to an instruction, which gives the rules for the
+//! frame there.
 
 use super::bytes::Bytes;
 use super::frame::{Base, Frame, FramePointer, LARGEST};
 use super::steps::Step;
 
-/// The number of the stack pointer in the table.
+/// The table's number for the stack pointer.
 const STACK_POINTER: u64 = if cfg!(target_arch = "x86_64") { 7 } else { 31 };
-/// The number of the frame pointer there.
+/// The table's number for the frame pointer.
 const FRAME_POINTER: u64 = if cfg!(target_arch = "x86_64") { 6 } else { 29 };
-/// Rules that a function keeps at most.
+/// Maximum depth of remembered rules.
 const MOST_KEPT: usize = 4;
 
-/// What is the same for all instructions of a function.
+/// Properties shared by all instructions of a function.
 #[derive(Clone, Copy)]
 pub struct Units {
-    /// Bytes of code in a unit.
+    /// Bytes per unit of code.
     pub code: u64,
-    /// Bytes of data in a unit.
+    /// Bytes per unit of data.
     pub data: i64,
-    /// The number of the return address among the registers.
+    /// Register number of the return address.
     pub returns: u64,
 }
 
 /// Where a register of the caller is.
 #[derive(Clone, Copy, Default)]
 enum Rule {
-    /// Nothing was said.
+    /// Unspecified.
     #[default]
     Same,
-    /// On the stack, so many bytes from the frame's end.
+    /// On the stack, at this offset in bytes from the frame's end.
     At(i64),
-    /// Somewhere else.
+    /// Anywhere else.
     Elsewhere,
 }
 
-/// The rules that are asked for.
+/// The rules needed here.
 #[derive(Clone, Copy, Default)]
 struct Rules {
-    /// The register that the frame's end is counted from.
+    /// The register relative to which the frame's end is given.
     register: u64,
-    /// The frame's end, in bytes from there; nothing if it has to be computed.
+    /// The frame's end, in bytes from there; `None` if it has to be computed.
     end: Option<i64>,
-    /// The return address; it is not known while nothing is said.
+    /// The return address; unknown while unspecified.
     returns: Rule,
-    /// The frame pointer of the caller.
+    /// The caller's frame pointer.
     pointer: Rule,
 }
 
@@ -65,7 +66,7 @@ impl Rules {
         Some(Frame { base, end, returns, pointer })
     }
 
-    /// The rule of a register that matters here.
+    /// Returns the rule of a register, if it is needed here.
     fn of(&mut self, register: u64, returns: u64) -> Option<&mut Rule> {
         match register {
             _ if register == returns => Some(&mut self.returns),
@@ -75,14 +76,14 @@ impl Rules {
     }
 }
 
-/// How many bytes before the end of a frame a word of it lies, by its offset from there.
+/// Converts a word's offset from the end of a frame to its number of bytes before the end.
 fn before_end(offset: i64) -> Option<u32> {
     let before = u32::try_from(offset.checked_neg()?).ok()?;
     (before % 8 == 0 && (8..=LARGEST).contains(&before)).then_some(before)
 }
 
-/// The frame of a function at the instruction `into` bytes behind its beginning, if its size is fixed: `first` is what
-/// holds at the beginning of many functions, `then` what follows in this one.
+/// Returns the frame of a function at the instruction `into` bytes from its beginning, if its size is fixed.
+/// `first` are the instructions shared by many functions, `then` those of this function.
 pub fn frame(units: Units, first: Bytes<'_>, then: Bytes<'_>, into: u64) -> Option<Frame> {
     let none = Rules::default();
     let mut walk = Walk { units, into, at: 0, now: none, first: none, kept: [none; MOST_KEPT], depth: 0 };
@@ -144,7 +145,7 @@ impl Walk {
         Some(())
     }
 
-    /// Gives a register that matters another rule, which may depend on those of the beginning.
+    /// Sets the rule of a register if it is needed here; `rule` gets the initial rules.
     fn set(&mut self, register: u64, rule: impl FnOnce(Rules) -> Rule) {
         let first = self.first;
         if let Some(place) = self.now.of(register, self.units.returns) {

@@ -1,43 +1,43 @@
-//! The instructions of an unwind table (`DW_CFA_…`), as far as they say something about a frame's end or the place of
-//! the return address.
+//! The instructions of an unwind table (`DW_CFA_…`) that affect a frame's end or the location of the return
+//! address.
 
 use super::bytes::Bytes;
 
 /// One instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// What follows holds so many units of code later.
+    /// The following rules apply this many units of code later.
     Advance(u64),
-    /// A register lies at an offset from the frame's end, in units of data.
+    /// A register is saved at an offset from the frame's end, in units of data.
     Saved(u64, i64),
-    /// A register has again the rule of the beginning.
+    /// A register has its initial rule again.
     Restored(u64),
-    /// A register is somewhere else, or nowhere.
+    /// A register is somewhere else, or undefined.
     Elsewhere(u64),
-    /// Keep all rules.
+    /// Push all rules.
     Remember,
-    /// Take those that were kept last.
+    /// Pop the rules that were pushed last.
     Recall,
-    /// The frame ends at a register plus so many bytes.
+    /// The frame ends at a register plus this many bytes.
     End(u64, i64),
     /// The same, in units of data.
     EndInUnits(u64, i64),
-    /// The frame's end is counted from another register.
+    /// The frame's end is relative to another register.
     EndRegister(u64),
-    /// The frame ends so many bytes from the same register.
+    /// The frame ends this many bytes from the same register.
     EndOffset(i64),
     /// The same, in units of data.
     EndOffsetInUnits(i64),
     /// The frame's end has to be computed.
     EndComputed,
-    /// Nothing that matters here.
+    /// Nothing relevant here.
     Nothing,
 }
 
 impl Step {
-    /// The next instruction; `None` for one that is not understood.
+    /// Decodes the next instruction; `None` for one that is not understood.
     ///
-    /// Among these is the one after which return addresses are signed (AArch64).
+    /// This includes the one after which return addresses are signed (AArch64).
     pub fn next(code: &mut Bytes<'_>) -> Option<Self> {
         let byte = code.u8()?;
         let low = u64::from(byte & 0x3f);
@@ -54,7 +54,7 @@ impl Step {
                 0x0b => Self::Recall,
                 0x05..=0x09 | 0x10 | 0x11 | 0x14..=0x16 => Self::of_register(byte, code)?,
                 0x0c..=0x0f | 0x12 | 0x13 => Self::of_end(byte, code)?,
-                // How many bytes of arguments lie on the stack: the frame's end counts them already.
+                // Size of the arguments on the stack: already included in the frame's end.
                 0x2e => code.unsigned().map(|_| Self::Nothing)?,
                 _ => return None,
             },
@@ -72,7 +72,7 @@ impl Step {
             0x15 => _ = code.signed()?,
             // Computed.
             0x10 | 0x16 => skip_block(code)?,
-            // Undefined, or as the caller had it.
+            // Undefined, or unchanged.
             _ => {}
         }
         Some(Self::Elsewhere(register))

@@ -1,12 +1,12 @@
-//! An entry taken apart, and the frame of a function whose size is known.
+//! Decoding of entries, and the frame of a function of known size.
 
 use super::frame::{Base, Frame, FramePointer};
 use super::kept;
 use super::owner::Owner;
 use super::table::frame_by;
 
-/// Version 1, "zR", units 1 and -8, return address 16, addresses of 4 bytes from here; the frame ends at the stack
-/// pointer plus 8, and the return address lies 8 bytes before its end: what GCC writes on x86-64.
+/// Version 1, "zR", units 1 and -8, return address 16, relative addresses of 4 bytes; the frame ends at the
+/// stack pointer plus 8, and the return address is 8 bytes before its end: what GCC writes on x86-64.
 const COMMON: &[u8] = b"\0\0\0\0\x01zR\0\x01\x78\x10\x01\x1b\x0c\x07\x08\x90\x01\0\0";
 
 /// An entry for a function of 256 bytes with these instructions.
@@ -26,7 +26,8 @@ fn at(steps: &[u8], into: u64) -> Option<u32> {
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn a_frame_is_as_large_as_the_instructions_before_the_call_have_made_it() {
-    // After 4 bytes a push (16), after 8 a subtraction (64), after 0x40 remembered and all taken back, after 0x44 as before.
+    // After 4 bytes a push (16), after 8 a subtraction (64), at 0x40 remembered and all undone, at 0x44
+    // restored.
     let steps = [0x44, 0x0e, 16, 0x86, 2, 0x44, 0x0e, 64, 0x02, 0x38, 0x0a, 0x0e, 8, 0x44, 0x0b];
     let sizes =
         [(0, 8), (3, 8), (4, 16), (7, 16), (8, 64), (0x3f, 64), (0x40, 8), (0x43, 8), (0x44, 64), (0xff, 64)];
@@ -38,14 +39,14 @@ fn a_frame_is_as_large_as_the_instructions_before_the_call_have_made_it() {
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn code_without_optimisation_counts_the_end_of_its_frame_from_the_frame_pointer() {
-    // Saved with the second byte, and by it from the fifth on.
+    // Saved by the second byte; the end is relative to it from the fifth on.
     let by_rbp = [0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6];
     assert_eq!((at(&by_rbp, 0), at(&by_rbp, 1), at(&by_rbp, 4)), (Some(8), Some(16), None));
     let frame = |base, end, pointer| Some(Frame { base, end, returns: 8, pointer });
     let found = |into| frame_by(COMMON, &own(&by_rbp), into);
     assert_eq!(found(0), frame(Base::Stack, 8, FramePointer::Same));
     assert_eq!(found(4), frame(Base::FramePointer, 16, FramePointer::Saved(16)));
-    // Computed, and as at the beginning.
+    // Computed, then as at the beginning.
     let lost = [0x10, 6, 1, 0x77, 0x44, 0xc6];
     let pointer = |into| Some(frame_by(COMMON, &own(&lost), into)?.pointer);
     assert_eq!((pointer(0), pointer(4)), (Some(FramePointer::Lost), Some(FramePointer::Same)));
@@ -54,7 +55,7 @@ fn code_without_optimisation_counts_the_end_of_its_frame_from_the_frame_pointer(
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn nothing_is_said_about_a_frame_whose_end_has_to_be_computed() {
-    // Computed, as in the table of jumps to other libraries.
+    // Computed, as in the procedure linkage table.
     assert_eq!(at(&[0x0f, 3, 0x77, 8, 0x06], 1), None);
     assert_eq!(
         at(&[0x0f, 3, 0x77, 8, 0x06, 0x44, 0x0c, 7, 32], 4),
@@ -113,7 +114,7 @@ fn the_frame_behind_an_address_is_the_same_when_it_is_asked_again() {
 #[cfg(target_arch = "x86_64")]
 fn the_caller_of_a_function_with_a_frame_of_40_bytes_is_found() {
     let (mut stack, mut behind) = (0, 0);
-    // SAFETY: fills the two places, and returns.
+    // SAFETY: fills the two places and returns.
     let expected = unsafe { marks(&mut stack, &mut behind) };
     for _ in 0..2 {
         assert_eq!(
@@ -129,8 +130,8 @@ fn the_caller_of_a_function_with_a_frame_of_40_bytes_is_found() {
     assert!(!super::code::holds(&raw const stack as u64) && !super::code::holds(0));
 }
 
-/// A function with a frame of 40 bytes: stores its stack pointer and the address behind its call, and gives back the
-/// word that the frame has for its caller.
+/// A function with a frame of 40 bytes: stores its stack pointer and the return address of its call, and
+/// returns the word that the frame has for its caller.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 unsafe extern "C" fn marks(stack: &mut u64, behind: &mut u64) -> u64 {

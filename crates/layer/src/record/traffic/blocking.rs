@@ -1,4 +1,4 @@
-//! Hooks of blocking sends and receives. They make no request: what they do is counted before and after the call.
+//! Hooks of blocking sends and receives. These make no request: they are counted before and after the call.
 
 use super::facts::{self, Envelope, Posted};
 use super::faults;
@@ -17,7 +17,7 @@ use mpiscope_image::layout::Call as Current;
 use mpiscope_image::traffic::{EntryFlag, Peer, RequestKind};
 use std::ffi::{c_int, c_void};
 
-/// `MPI_Send` and its like, and the send half of `MPI_Sendrecv`.
+/// Before `MPI_Send` and similar functions, and the send half of `MPI_Sendrecv`.
 #[inline(always)]
 pub fn before_send<A: Abi>(
     call: &Call<A>,
@@ -30,7 +30,7 @@ pub fn before_send<A: Abi>(
     if dest < 0 || !recorded() {
         return;
     }
-    // Before the lock: it may ask the library.
+    // Before taking the lock: it may query the library.
     let bytes = bytes::elements::<A>(count, datatype);
     ledger::sign::<A>(datatype.raw());
     state::with(call, || Send { count, datatype, bytes, dest, tag, comm });
@@ -63,7 +63,7 @@ impl<A: Abi> Step<A> for Send<A> {
     }
 }
 
-/// The same, after the call.
+/// After `MPI_Send` and similar functions, and the send half of `MPI_Sendrecv`.
 #[inline(always)]
 pub fn after_send<A: Abi>(call: &Call<A>, result: c_int, dest: c_int, tag: c_int, comm: A::Handle) {
     if dest >= 0 {
@@ -82,7 +82,7 @@ impl<A: Abi> Step<A> for Sent<A> {
     #[inline(always)]
     fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
         let Some(scratch) = scratch::of(call) else { return };
-        // In a quiet call that has succeeded all is done; whether it was counted is asked for otherwise.
+        // A quiet call that succeeded needs nothing more; otherwise it matters whether it was counted.
         let counted = std::mem::take(&mut scratch.sending);
         if QUIET && self.result == A::SUCCESS && scratch.entry == 0 || !counted {
             return;
@@ -91,7 +91,7 @@ impl<A: Abi> Step<A> for Sent<A> {
     }
 }
 
-/// A send has ended that somebody wants to hear of, that stands in the ledger, or that failed.
+/// A send has ended that is reported to a listener, is in the ledger, or failed.
 #[inline(never)]
 fn sent_rarely<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
@@ -101,7 +101,7 @@ fn sent_rarely<A: Abi, const QUIET: bool>(
 ) {
     let operation = scratch.begin(&held, call);
     let to = Envelope::new::<false>(&channel::<A>(&held, how.comm), how.dest, how.tag, operation);
-    // A call that sends and receives may have failed in its receive.
+    // In a call that sends and receives, the receive may have failed.
     if how.result == A::SUCCESS || status::class(how.result) == A::ERR_TRUNCATE {
         facts::send_completed(held, to, scratch.send_bytes, scratch.entry, call);
     } else {
@@ -109,7 +109,7 @@ fn sent_rarely<A: Abi, const QUIET: bool>(
     }
 }
 
-/// [`before_send`] out of line, for functions that are called seldom.
+/// [`before_send`] out of line, for functions that are rarely called.
 #[inline(never)]
 pub fn before_send_rare<A: Abi>(
     call: &Call<A>,
@@ -128,7 +128,7 @@ pub fn after_send_rare<A: Abi>(call: &Call<A>, result: c_int, dest: c_int, tag: 
     after_send(call, result, dest, tag, comm);
 }
 
-/// `MPI_Recv`, and the receive half of `MPI_Sendrecv`.
+/// Before `MPI_Recv`, and the receive half of `MPI_Sendrecv`.
 #[inline(always)]
 pub fn before_receive<A: Abi>(
     call: &Call<A>,
@@ -164,7 +164,7 @@ impl<A: Abi> Step<A> for Receive<'_, A> {
     }
 }
 
-/// The same, after the call.
+/// After `MPI_Recv`, and the receive half of `MPI_Sendrecv`.
 #[inline(always)]
 pub fn after_receive<A: Abi>(
     call: &Call<A>,
@@ -201,7 +201,8 @@ impl<A: Abi> Step<A> for Received {
     }
 }
 
-/// The program has left the open call, which will not return: its receive is posted no longer. A send stays one that was begun.
+/// The program has left the open call, which will not return: its receive is no longer posted. A send remains
+/// counted as started.
 pub fn left(tls: &Tls, noted: &Current) {
     let Some(scratch) = scratch::at_level(tls, tls.nested.get() as usize) else { return };
     scratch.sending = false;
@@ -221,19 +222,19 @@ fn function(noted: &Current) -> Option<&'static Function> {
     FunctionId(u16::try_from(noted.open()?).ok()?).function()
 }
 
-/// What a call that receives and does nothing else named.
+/// Returns the arguments of a call that only receives.
 #[inline(always)]
 pub fn named_by<A: Abi>(call: &Call<A>) -> Data {
     let noted = &call.thread().call;
-    // The record of one that also sends has what it sends.
+    // For a call that also sends, the record has the send's arguments.
     if ![f::MPI_Recv, f::MPI_Recv_c, f::MPI_Mrecv, f::MPI_Mrecv_c].contains(&call.function()) {
         return Data { from: fortran_call_site::here(call), ..Data::default() };
     }
     Data { from: fortran_call_site::here(call), count: noted.count.get(), datatype: noted.datatype.get() }
 }
 
-/// A blocking receive has ended: counts the message, if there is one. `named` is what the receive named, with the record of
-/// that rank if it is at hand.
+/// A blocking receive has ended: counts the message, if there is one. `named` is what the receive specified,
+/// with the peer record of that rank if available.
 #[inline(always)]
 pub fn arrived<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,

@@ -1,9 +1,10 @@
 //! Hooks of collectives: their numbers on the communicator, and their requests.
 //!
-//! Every operation that is collective over a communicator gets the next number when it is entered, blocking or
-//! not; a persistent one when its request is made, because that is what must happen in the same order on all
-//! ranks. It is performed, and counted, each time when it is started, with the number that it has. Constructors of
-//! communicators, windows and files count too. The number stands in `extra[3]` of the call's record while a thread is in it.
+//! Every operation that is collective over a communicator gets the next number when it is entered, blocking
+//! or not; a persistent one when its request is made, since that must happen in the same order on all ranks.
+//! A persistent one is performed, and counted, each time it is started, with the same number. Constructors of
+//! communicators, windows and files count too. While a thread is in the call, the number is in `extra[3]` of
+//! the call's record.
 #![allow(unsafe_code)]
 
 use super::facts;
@@ -22,19 +23,19 @@ use mpiscope_image::traffic::{Request, RequestKind};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Gets the handle of a communicator and the ticks that a blocking collective on it took.
+/// Called with the handle of a communicator and the ticks that a blocking collective on it took.
 pub type WaitListener = fn(u64, u64);
 
-/// The listener; null for none.
+/// The listener; null if none.
 static LISTENER: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Says who hears of the time that blocking collectives take; one at a time.
+/// Sets the listener for the time that blocking collectives take; there is at most one.
 pub fn listen_to_waits(listener: Option<WaitListener>) {
     LISTENER.store(listener.map_or(std::ptr::null_mut(), |listener| listener as *mut ()), Ordering::Release);
     state::reconsider();
 }
 
-/// Whether somebody does.
+/// Whether there is a listener.
 pub fn is_listened_to() -> bool {
     listener().is_some()
 }
@@ -42,7 +43,7 @@ pub fn is_listened_to() -> bool {
 #[inline(always)]
 fn listener() -> Option<WaitListener> {
     let listener = LISTENER.load(Ordering::Acquire);
-    // SAFETY: not null, so it is what `listen_to_waits` stored: a function of this type.
+    // SAFETY: not null, so it is a function of this type, stored by `listen_to_waits`.
     (!listener.is_null()).then(|| unsafe { std::mem::transmute::<*mut (), WaitListener>(listener) })
 }
 
@@ -52,13 +53,14 @@ pub fn enter<A: Abi>(call: &Call<A>, comm: A::Handle) {
     entered::<A, false>(call.thread(), call.function(), call.since, comm);
 }
 
-/// A thread initialises a persistent collective: it gets a number, but nothing is performed before it is started.
+/// A thread initialises a persistent collective: it gets a number, but nothing is performed until it is
+/// started.
 #[inline(always)]
 pub fn enter_initialisation<A: Abi>(call: &Call<A>, comm: A::Handle) {
     entered::<A, true>(call.thread(), call.function(), call.since, comm);
 }
 
-/// [`enter`], once for all collectives.
+/// [`enter`], compiled once for all collectives.
 #[inline(never)]
 fn entered<A: Abi, const INITIALISES: bool>(
     thread: &'static Thread,
@@ -72,7 +74,7 @@ fn entered<A: Abi, const INITIALISES: bool>(
 
 struct Enter<A: Abi, const INITIALISES: bool> {
     comm: A::Handle,
-    /// Its signature may have been asked of the library, which is not possible while the state is held.
+    /// Determined before the state is held, since its signature may require querying the library.
     datatype: Option<&'static Datatype>,
 }
 
@@ -98,7 +100,7 @@ impl<A: Abi, const INITIALISES: bool> Step<A> for Enter<A, INITIALISES> {
     }
 }
 
-/// The collective that a call stands for.
+/// Describes the collective of a call.
 #[inline(always)]
 fn under_way<A: Abi>(call: &Call<A>, scratch: &Scratch) -> Collective {
     Collective {
@@ -121,7 +123,7 @@ impl<A: Abi> Step<A> for Leave {
     }
 }
 
-/// A thread leaves a collective: nearly all there is to do while nobody wants to hear of that is to note when.
+/// A thread leaves a collective. Without listeners nearly all there is to do is to record the time.
 #[inline(always)]
 pub fn leave<A: Abi>(call: &Call<A>, _: c_int) {
     if call.since != 0 {
@@ -132,7 +134,7 @@ pub fn leave<A: Abi>(call: &Call<A>, _: c_int) {
     }
 }
 
-/// [`leave`], once for all collectives.
+/// [`leave`], compiled once for all collectives.
 #[inline(never)]
 fn left<A: Abi>(thread: &'static Thread, function: FunctionId, (since, until): (u64, u64), bytes: u64) {
     let call = &Call::<A>::again(thread, function, since, until);
@@ -148,7 +150,7 @@ fn left<A: Abi>(thread: &'static Thread, function: FunctionId, (since, until): (
     }
 }
 
-/// A collective with a request was started, or, if `persistent`, made.
+/// A collective with a request was started or, if `persistent`, initialised.
 #[inline(always)]
 pub fn start<A: Abi>(
     call: &Call<A>,
@@ -157,13 +159,13 @@ pub fn start<A: Abi>(
     comm: A::Handle,
     request: *const A::Handle,
 ) {
-    // What a persistent one moves is counted when it is started.
+    // The bytes of a persistent one are counted when it is started.
     let bytes = if persistent { call.take_bytes() } else { call.bytes() };
     let times = (call.since, call.returned());
     started::<A>(call.thread(), call.function(), times, (result, bytes), persistent, comm, request);
 }
 
-/// [`start`], once for all collectives.
+/// [`start`], compiled once for all collectives.
 #[inline(never)]
 fn started<A: Abi>(
     thread: &'static Thread,
@@ -194,7 +196,7 @@ impl<A: Abi> Step<A> for Started<A> {
         } else {
             let Some(scratch) = scratch::of(call) else { return };
             if !scratch.is_of(call) {
-                // It was quiet when the call was entered.
+                // The state was quiet when the call was entered.
                 scratch.begin(&held, call);
                 scratch.channel = communicator::<A>(&held, self.comm);
             } else if !self.persistent {
@@ -213,7 +215,7 @@ impl<A: Abi> Step<A> for Started<A> {
             operation,
             object: self.comm.raw(),
             channel,
-            // What the hook noted of the arguments: the root, the count and the datatype of most collectives.
+            // The arguments noted by the hook: root, count and datatype for most collectives.
             peer: noted.peer.get() as i32,
             count: noted.count.get().cast_signed(),
             datatype: noted.datatype.get(),
@@ -245,7 +247,7 @@ pub fn restart<A: Abi>(held: &State, call: &Call<A>, request: &Request) {
     facts::collective_left(call, &of, request.bytes.get());
 }
 
-/// The communicator that a parameter points to.
+/// Returns the communicator that a parameter points to.
 #[inline(always)]
 pub fn of<A: Abi>(comm: *const A::Handle) -> A::Handle {
     A::Handle::from_raw(scratch::pointed(comm))

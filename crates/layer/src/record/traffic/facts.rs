@@ -1,7 +1,7 @@
 //! Every fact about communication, one function each.
 //!
-//! All hooks of this module come through here, with the state held: here counters, histograms and the ledger
-//! are written, and from here events are raised.
+//! All hooks of this module end up here, with the state held: counters, histograms and the ledger are written
+//! here, and events are raised from here.
 
 use super::channel::Channel;
 use super::ledger::{self, Data, Line};
@@ -25,7 +25,7 @@ use mpiscope_image::traffic::{
 };
 use std::sync::atomic::Ordering;
 
-/// A message or a receive, as far as it is known.
+/// The envelope of a message or receive, with what is known of it.
 #[derive(Clone, Copy)]
 pub struct Envelope {
     /// See [`Channel::uid`].
@@ -34,7 +34,7 @@ pub struct Envelope {
     pub identity: u64,
     /// See [`Channel::peers`].
     pub peers: u64,
-    /// The other side's rank.
+    /// The peer's rank.
     pub rank: i32,
     #[allow(missing_docs)]
     pub tag: i32,
@@ -42,12 +42,12 @@ pub struct Envelope {
     pub id: u64,
     /// Handle of the communicator, for events.
     pub object: u64,
-    /// Of a partitioned operation, for events.
+    /// Number of partitions of a partitioned operation, for events.
     pub partitions: i32,
 }
 
 impl Envelope {
-    /// On a communicator.
+    /// Returns an envelope on a communicator.
     #[inline(always)]
     pub fn new<const QUIET: bool>(channel: &Channel, rank: i32, tag: i32, id: u64) -> Self {
         let object = if QUIET { 0 } else { channel.comm.map_or(0, |comm| comm.head.handle.get()) };
@@ -63,7 +63,7 @@ impl Envelope {
         }
     }
 
-    /// What a request was posted with.
+    /// Returns the envelope that a request was posted with.
     #[inline(always)]
     pub fn of<const QUIET: bool>(request: &Request) -> Self {
         Self {
@@ -78,7 +78,7 @@ impl Envelope {
         }
     }
 
-    /// What a message with this source and tag is known by that no probe has taken out of the queue.
+    /// Returns the key of a message with this source and tag that no probe has removed from the queue.
     pub fn found(&self) -> Found {
         Found { comm: self.comm, source: self.rank, tag: self.tag, order: 0 }
     }
@@ -96,24 +96,24 @@ pub struct Operation {
     pub kind: RequestKind,
     /// Handle of the request.
     pub handle: u64,
-    /// With whom; of a send and receive the receive's half.
+    /// The peer; of a send and receive, that of the receive half.
     pub with: Envelope,
-    /// Sent, or received so far.
+    /// Bytes sent, or received so far.
     pub bytes: u64,
 }
 
 impl Operation {
-    /// Of a persistent request that is being started: nothing has been received yet.
+    /// Returns the operation of a persistent request that is being started: nothing has been received yet.
     pub fn begun(request: &Request) -> Self {
         let operation = Self::of(request);
         Self { bytes: if operation.kind.receives() { 0 } else { operation.bytes }, ..operation }
     }
 
-    /// Of a request.
+    /// Returns the operation of a request.
     #[inline(always)]
     pub fn of(request: &Request) -> Self {
         let kind = RequestKind(request.kind.get());
-        // What a receive without a size of its own got is known in the end.
+        // The size of a plain receive is known only at its end.
         let known = !matches!(kind, RequestKind::RECV | RequestKind::MRECV) || request.is(Flag::COMPLETE);
         let bytes = if known { request.bytes.get() } else { 0 };
         Self { kind, handle: request.head.handle.get(), with: Envelope::of::<false>(request), bytes }
@@ -123,11 +123,11 @@ impl Operation {
 /// When and how an operation was posted.
 #[derive(Clone, Copy)]
 pub struct Posted {
-    /// Ticks.
+    /// Time in ticks.
     pub at: u64,
-    /// Place among all of its direction; see `Entry::order`.
+    /// Position among all of its direction; see `Entry::order`.
     pub order: u64,
-    /// What it named.
+    /// What it specified.
     pub data: Data,
 }
 
@@ -143,7 +143,7 @@ fn less(word: &W64, by: u64) {
     word.set(word.get().saturating_sub(by));
 }
 
-/// Tags are not negative; a wrong one must not be a fault.
+/// Tags are not negative; an invalid one must not cause an overflow.
 #[inline(always)]
 fn add_tag(sum: &W64, tag: i32) {
     sum.set(sum.get().wrapping_add(u64::from(tag.cast_unsigned())));
@@ -154,7 +154,7 @@ fn take_tag(sum: &W64, tag: i32) {
     sum.set(sum.get().wrapping_sub(u64::from(tag.cast_unsigned())));
 }
 
-/// A level is one higher.
+/// Increments a level.
 #[inline(always)]
 fn rise<const QUIET: bool>(level: &Level, now: &W64, high: &W64, at: u64) {
     let value = now.get() + 1;
@@ -168,7 +168,7 @@ fn rise<const QUIET: bool>(level: &Level, now: &W64, high: &W64, at: u64) {
     changed::<QUIET>(level, now);
 }
 
-/// A level is one lower.
+/// Decrements a level.
 #[inline(always)]
 fn fall<const QUIET: bool>(level: &Level, now: &W64) {
     less(now, 1);
@@ -182,7 +182,7 @@ fn changed<const QUIET: bool>(level: &Level, now: &W64) {
     }
 }
 
-/// The send of a message has begun. Gives the number of its ledger entry, zero for none.
+/// The send of a message has begun. Returns the number of its ledger entry, zero if none.
 #[inline(always)]
 pub fn send_posted<const QUIET: bool>(
     held: Held<QUIET>,
@@ -227,7 +227,7 @@ pub fn send_posted<const QUIET: bool>(
     held.sent.write(&held, &totals.ledger_sent, &line)
 }
 
-/// The program knows that its send is complete. The time is taken only if somebody wants to know.
+/// The program knows that its send is complete. The time is taken only if it is needed.
 #[inline(always)]
 pub fn send_completed<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
@@ -258,14 +258,14 @@ pub fn send_cancelled(held: &State, to: Envelope, entry: u64, at: u64) {
     never_arrives(held, to, entry, at, EntryFlag::CANCELLED);
 }
 
-/// The program has asked to cancel a send and has given up its request: whether the message arrives nobody can know, so it is not one that
-/// must be received.
+/// The program requested the cancellation of a send and has freed its request. It is unknown whether the
+/// message arrives, so it does not count as one that must be received.
 #[cold]
 pub fn send_given_up(held: &State, to: Envelope, entry: u64, at: u64) {
     never_arrives(held, to, entry, at, EntryFlag::UNTOLD);
 }
 
-/// A message that was sent need not be received.
+/// Records that a message that was sent need not be received.
 fn never_arrives(held: &State, to: Envelope, entry: u64, at: u64, why: EntryFlag) {
     held.recently_sent.forget(&held.totals.envelopes_sent, to.identity, to.rank, to.tag);
     if let Some(peer) = peer(held, to.peers, to.rank) {
@@ -280,7 +280,7 @@ fn never_arrives(held: &State, to: Envelope, entry: u64, at: u64, why: EntryFlag
     }
 }
 
-/// A call that was to send a message failed: there is no message.
+/// A sending call failed: there is no message.
 #[cold]
 pub fn send_failed(held: &State, to: Envelope, bytes: u64, entry: u64) {
     let totals = held.totals;
@@ -300,7 +300,7 @@ pub fn send_failed(held: &State, to: Envelope, bytes: u64, entry: u64) {
     }
 }
 
-/// A receive was posted. Gives its place among the receives of this process.
+/// A receive was posted. Returns its position among the receives of this process.
 #[inline(always)]
 pub fn receive_posted<const QUIET: bool>(held: Held<QUIET>, from: Envelope, at: u64) -> u64 {
     if !QUIET {
@@ -321,8 +321,8 @@ fn next_order(totals: &Traffic) -> u64 {
     order
 }
 
-/// A posted receive is no longer posted: `named` is the envelope that it was posted with. Gives the record of the rank
-/// that it named.
+/// A receive, posted with the envelope `named`, is no longer posted. Returns the record of the rank that it
+/// specified.
 #[inline(always)]
 pub fn receive_ended<const QUIET: bool>(held: Held<QUIET>, named: Envelope) -> Option<&'static Peer> {
     fall::<QUIET>(&levels::POSTED, &held.totals.posted);
@@ -339,9 +339,9 @@ pub fn receive_cancelled<const QUIET: bool>(held: Held<QUIET>, named: Envelope, 
     receive_ended(held, named);
 }
 
-/// A message was received: `from` has its true source and tag. ([`receive_ended`] comes first for a receive that
-/// was posted, and `known` is what it gave if the receive named this rank.) `place` is the address behind the call that made the
-/// receive. When and how it was posted is asked, and the time taken, only if somebody wants to know.
+/// A message was received: `from` has its actual source and tag. (For a posted receive [`receive_ended`]
+/// comes first, and `known` is its result if the receive specified this rank.) `place` is the return address
+/// of the call that made the receive. `how` is called, and the time taken, only if needed.
 #[inline(always)]
 pub fn receive_completed<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
@@ -369,7 +369,7 @@ pub fn receive_completed<A: Abi, const QUIET: bool>(
     }
 }
 
-/// Those hear of a received message who want to.
+/// Reports a received message to those that are interested: orphans, events and the ledger.
 #[inline(always)]
 fn receive_told<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
@@ -413,8 +413,8 @@ fn receive_told<A: Abi, const QUIET: bool>(
     }
 }
 
-/// A message was received of which nobody says more than what the receive named: `from`. It counts, but not its bytes, and not as one
-/// of anybody's in particular where that is a wildcard.
+/// A message was received, but all that is known of it is what the receive specified, `from`. The message is
+/// counted, but its bytes are not, and it is not attributed to a peer if `from` has a wildcard.
 #[cold]
 pub fn receive_untold<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
@@ -449,13 +449,13 @@ pub fn receive_untold<A: Abi, const QUIET: bool>(
     receive_told(held, from, (bytes, nth), call, how);
 }
 
-/// A probe found a message, which stays where it is.
+/// A probe found a message, which stays in the queue.
 #[inline(always)]
 pub fn probe_hit(held: &State) {
     held.totals.probe_hits.add_mine(1);
 }
 
-/// A probe matched a message and took it out of the queue. Gives its place among the receives.
+/// A probe matched a message and removed it from the queue. Returns its position among the receives.
 #[inline(always)]
 pub fn message_matched(held: &State, from: &Envelope, bytes: u64, at: u64) -> u64 {
     observe::receive_matched(from, bytes, at);
@@ -470,7 +470,8 @@ pub fn message_taken(held: &State, _message: &Message) {
     less(&held.totals.matched, 1);
 }
 
-/// An operation with a request was started. Reported before anything else that follows from it, so that its time is true.
+/// An operation with a request was started. Reported before anything that follows from it, so that the time
+/// is accurate.
 #[inline(always)]
 pub fn request_told<const QUIET: bool>(_held: Held<QUIET>, operation: impl FnOnce() -> Operation, at: u64) {
     if !QUIET && events::anybody() {
@@ -478,7 +479,7 @@ pub fn request_told<const QUIET: bool>(_held: Held<QUIET>, operation: impl FnOnc
     }
 }
 
-/// The same: its record says so.
+/// Counts that operation, whose record is complete.
 #[inline(always)]
 pub fn request_started<const QUIET: bool>(held: Held<QUIET>, request: &Request) {
     let totals = held.totals;
@@ -486,7 +487,7 @@ pub fn request_started<const QUIET: bool>(held: Held<QUIET>, request: &Request) 
     rise::<QUIET>(&levels::PENDING, &totals.pending, &totals.pending_high, request.started());
 }
 
-/// An operation was complete when its request was created; its handle is one that many requests share.
+/// An operation was complete when its request was created; its handle is shared by many requests.
 #[inline(always)]
 pub fn request_complete_at_start<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
@@ -500,8 +501,8 @@ pub fn request_complete_at_start<A: Abi, const QUIET: bool>(
     held.totals.complete_at_start.add_mine(1);
 }
 
-/// The program learnt that an operation is complete, or it is gone otherwise. `marked`: the program has freed the request
-/// before, see [`request_marked`].
+/// The program learnt that an operation is complete, or it ended otherwise. `marked`: the program has already
+/// freed the request, see [`request_marked`].
 #[inline(always)]
 pub fn request_completed<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
@@ -525,13 +526,15 @@ pub fn request_freed<const QUIET: bool>(_held: Held<QUIET>, request: &Request) {
     }
 }
 
-/// The program freed a request that is still active. Nobody will ever learn that it is complete, so it is not pending.
+/// The program freed a request that is still active. Its completion will never be observed, so it is not
+/// pending.
 #[cold]
 pub fn request_marked<const QUIET: bool>(held: Held<QUIET>) {
     fall::<QUIET>(&levels::PENDING, &held.totals.pending);
 }
 
-/// The next collective on a communicator. Gives its number, from 1; zero if that is not known.
+/// Numbers the next collective on a communicator. Returns its number, from 1; zero if the communicator is
+/// unknown.
 #[inline(always)]
 pub fn collective_numbered(comm: Option<&Comm>, function: FunctionId) -> u64 {
     let Some(comm) = comm else { return 0 };
@@ -543,7 +546,7 @@ pub fn collective_numbered(comm: Option<&Comm>, function: FunctionId) -> u64 {
     number
 }
 
-/// A persistent collective was made: it has a number, and was not performed.
+/// A persistent collective was initialised: it has a number, but was not performed.
 pub fn collective_initialised(comm: Option<&Comm>) {
     if let Some(comm) = comm {
         comm.restarts.set(comm.restarts.get().wrapping_sub(1));
@@ -563,7 +566,7 @@ pub fn collective_performed(held: &State) {
     held.totals.collectives.add_mine(1);
 }
 
-/// A blocking collective, or the call that started another, has returned.
+/// A blocking collective, or the call that started a nonblocking one, has returned.
 #[inline(always)]
 pub fn collective_left<A: Abi>(call: &Call<A>, of: &Collective, bytes: u64) {
     if events::anybody() {
@@ -578,7 +581,7 @@ pub fn partitions_ready(held: &State, request: &Request, first: i32, count: u64)
     held.totals.partitions_ready.add_mine(count);
 }
 
-/// A partition of a receive was seen to have arrived.
+/// A receive partition was found to have arrived.
 #[inline(always)]
 pub fn partition_arrived(held: &State, request: &Request, partition: i32) {
     observe::partition_arrived(request, partition);

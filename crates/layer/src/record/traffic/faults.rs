@@ -1,4 +1,4 @@
-//! What calls were seen to do wrong: see `mpiscope_image::faults`. All of this is out of the way of calls that succeed.
+//! Errors seen in calls: see `mpiscope_image::faults`. None of this is on the path of calls that succeed.
 
 use super::facts::Envelope;
 use super::ledger::Data;
@@ -13,7 +13,7 @@ use mpiscope_image::traffic::Request;
 use std::cell::Cell;
 use std::ffi::c_int;
 
-/// The ring; not made before the first fault.
+/// The ring; created with the first fault.
 #[derive(Default)]
 pub struct Faults {
     records: Cell<&'static [Fault]>,
@@ -25,7 +25,7 @@ pub struct Faults {
 #[cold]
 pub fn truncated<A: Abi>(held: &State, call: &Call<A>, from: Envelope, bytes: u64, into: &Data) {
     let room = if into.datatype == 0 { 0 } else { bytes::noted_elements::<A>(into.count, into.datatype) };
-    // The line of the receive: a request is waited for elsewhere.
+    // The line of the receive: its request may be completed elsewhere.
     note(held, call, FaultKind::TRUNCATED, into.from, |fault| {
         place(fault, from.identity, from.rank, from.tag);
         fault.bytes.set(bytes);
@@ -54,7 +54,7 @@ struct Failed {
 
 impl<A: Abi> Step<A> for Failed {
     fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
-        // Without an answer the code stands for its class.
+        // If the library does not answer, the code serves as its class.
         let mut class = self.code;
         real::error_class::<A>(self.code, &mut class);
         note(&held, call, FaultKind::FAILED, call.return_address(), |fault| {

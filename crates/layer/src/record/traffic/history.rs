@@ -1,8 +1,9 @@
 //! The last collectives of each communicator: see `mpiscope_image::history`.
 //!
-//! A communicator gets its ring with the first collective on it that does not free it, so that one that is only made and freed has
-//! none. When the record of the communicator is used again, the ring is kept for another one. Windows and files get theirs with the
-//! first collective call on them. There are at most [`MOST`] rings; what comes beyond them has no history.
+//! A communicator gets its ring with the first collective on it that does not free it, so that one that is
+//! only made and freed has none. When the communicator's record is reused, the ring is kept for another one.
+//! Windows and files get theirs with the first collective call on them. There are at most [`MOST`] rings;
+//! objects beyond that have no history.
 
 use super::channel::Channel;
 use super::lines;
@@ -22,10 +23,10 @@ use mpiscope_image::signature::Signature;
 use mpiscope_image::traffic::Request;
 use mpiscope_image::{W64, Writer};
 
-/// Rings of a process: four megabytes at most.
+/// Maximum number of rings of a process: up to four megabytes.
 const MOST: usize = 1024;
 
-/// Rings that are made, and those that nobody has: numbers of their first records.
+/// Number of rings made, and those not in use, by the numbers of their first records.
 #[derive(Default)]
 struct Rings {
     made: usize,
@@ -34,17 +35,19 @@ struct Rings {
 
 static RINGS: Guarded<Rings> = Guarded::new(Rings { made: 0, returned: Vec::new() });
 
-/// Stands for the ring of a communicator that gets none. No image is as large.
+/// Stands for the ring of a communicator that gets none. No image is this large.
 const NONE: u64 = 1 << 62;
 
-/// The datatype of a collective, with its signature. The library may be asked about it, so the state must not be held.
+/// Returns the datatype of a collective, with its signature. May query the library, so the state must not be
+/// held.
 #[inline(always)]
 pub fn datatype<A: Abi>(call: &Call<A>) -> Option<&'static Datatype> {
     let has_data = call.function().properties().moves == Moves::COLLECTIVE;
     if has_data { datatypes::signed::<A>(call.thread().call.datatype.get()) } else { None }
 }
 
-/// Writes down a collective that is entered, from what the call's record has. The communicator was looked up just now.
+/// Records a collective that is entered, from the call's record. The communicator must have just been looked
+/// up.
 #[inline(always)]
 pub fn write<A: Abi>(
     held: &State,
@@ -62,7 +65,8 @@ pub fn write<A: Abi>(
     fill(entry, call, number, signed);
 }
 
-/// Writes down a collective call on a window or file, whose ring is `history`. Gives its record, for [`object_left`].
+/// Records a collective call on a window or file, whose ring is `history`. Returns its entry, for
+/// [`object_left`].
 pub fn write_on_object<A: Abi>(
     writer: &'static Writer,
     call: &Call<A>,
@@ -87,7 +91,7 @@ pub fn write_on_object<A: Abi>(
     Some(entry)
 }
 
-/// A collective call on a window or file returns, unless its record has become that of another one.
+/// A collective call on a window or file returns. Its entry may have been reused for another call.
 pub fn object_left<A: Abi>(call: &Call<A>, entry: &Entered) {
     if entry.number.get() == call.sequence() && entry.entered.get() == call.since {
         entry.left.set(call.returned());
@@ -120,16 +124,17 @@ fn fill<A: Abi>(entry: &Entered, call: &Call<A>, number: u64, signed: Option<&'s
     });
 }
 
-/// What a member gives to all members, or expects of all of them.
+/// The share of a member: what it contributes to all members, or expects from all of them.
 #[derive(Clone, Copy)]
 pub struct Share {
-    /// In bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Its elements, if they are known.
+    /// Its elements, if known.
     pub elements: Option<Mixture>,
 }
 
-/// What this process gives to all members of the collective that it is in, and expects of all of them.
+/// Records what this process contributes to all members of its current collective, and expects from all of
+/// them.
 #[inline(always)]
 pub fn totals<A: Abi>(held: &State, call: &Call<A>, gives: Share, expects: Share) {
     let (comm, number) = (call.thread().call.object.get(), call.sequence());
@@ -151,8 +156,8 @@ pub fn left<A: Abi>(held: &State, call: &Call<A>) {
     }
 }
 
-/// A call has shown the program that the operation of a request is complete, at this time. What was started again and again has one number:
-/// its times would be those of the last start.
+/// A call has shown the program that the operation of a request was complete at this time. A persistent one
+/// is left out: all its starts have one number, so its times would be those of the last start.
 pub fn completed<A: Abi>(held: &State, call: &Call<A>, request: &Request, at: u64) {
     if request.is(Flag::PERSISTENT) || call.since == 0 {
         return;
@@ -183,18 +188,18 @@ fn entry(held: &State, ring: u64, number: u64) -> Option<&'static Entered> {
     if ring == 0 || number == 0 {
         return None;
     }
-    // Beyond the image there is nothing.
+    // `None` beyond the end of the image.
     held.writer.nth_after(ring, (number % RING as u64) as u32)
 }
 
-/// Where the ring of a communicator begins, from the start of the image; zero if it has none.
+/// Returns the offset in the image of a communicator's ring; zero if it has none.
 pub fn place(held: &State, comm: &Comm) -> u64 {
     let index = comm.history.get().checked_sub(1);
     let first = index.and_then(|index| held.writer.record::<Entered>(SectionKind::COLLECTIVES, index));
     first.map_or(0, |first| held.writer.offset_of(first))
 }
 
-/// The ring of a communicator that may have none yet.
+/// Returns the ring of a communicator that may not have one yet.
 #[cold]
 fn make(held: &State, comm: Option<&'static Comm>, raw: u64, function: FunctionId) -> u64 {
     let Some(comm) = comm.filter(|_| !frees(function)) else { return 0 };
@@ -226,7 +231,7 @@ impl Rings {
     }
 }
 
-/// Nothing of the former communicator is left.
+/// Clears a ring of its previous communicator.
 fn clear(writer: &'static Writer, index: u64) -> Option<u64> {
     let first = writer.record::<Entered>(SectionKind::COLLECTIVES, index)?;
     let first = writer.offset_of(first);
@@ -236,7 +241,8 @@ fn clear(writer: &'static Writer, index: u64) -> Option<u64> {
     Some(index)
 }
 
-/// The record of a communicator, window or file is to be used for another one: its ring, too. May run under the lock of its table.
+/// Releases the ring of a communicator, window or file whose record is reused. May run under the lock of its
+/// table.
 pub fn give_back(history: &W64) {
     let Some(index) = history.get().checked_sub(1) else { return };
     history.set(0);

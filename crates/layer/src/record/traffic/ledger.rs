@@ -14,16 +14,16 @@ use mpiscope_image::traffic::{Entry, EntryFlag, Request, RequestKind, Traffic};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Entries of a ring unless `MPISCOPE_LEDGER` says otherwise.
+/// Number of entries of a ring, unless set by `MPISCOPE_LEDGER`.
 pub const DEFAULT_CAPACITY: usize = 4096;
-/// With a trace, a ring has room for one message in so many calls of a thread, if that is more.
+/// With a trace, a ring has room for one message per this many calls of a thread, if that is more.
 const MESSAGES_OF_TRACE: usize = 4;
-/// More than this is not believed.
+/// Maximum number of entries that is accepted.
 pub const MOST: usize = 1 << 26;
 
-/// [`CAPACITY`] before it was set.
+/// Value of [`CAPACITY`] until it is set.
 const UNSET: usize = usize::MAX;
-/// What [`set_capacity`] was given.
+/// The argument of [`set_capacity`].
 static CAPACITY: AtomicUsize = AtomicUsize::new(UNSET);
 static MADE: AtomicBool = AtomicBool::new(false);
 
@@ -34,13 +34,13 @@ pub struct Ring {
     made: Cell<bool>,
 }
 
-/// Whether messages are written down one by one.
+/// Whether messages are recorded one by one.
 #[inline(always)]
 pub fn recorded() -> bool {
     settings::records(Recording::MESSAGES)
 }
 
-/// What the hooks know of a message.
+/// What the hooks know about a message.
 pub struct Line {
     #[allow(missing_docs)]
     pub comm: u64,
@@ -50,9 +50,9 @@ pub struct Line {
     pub tag: i32,
     #[allow(missing_docs)]
     pub bytes: u64,
-    /// Ticks.
+    /// Time in ticks.
     pub posted: u64,
-    /// Ticks, or zero.
+    /// Time in ticks; zero if not complete.
     pub completed: u64,
     #[allow(missing_docs)]
     pub order: u64,
@@ -62,28 +62,29 @@ pub struct Line {
     pub flags: u32,
     #[allow(missing_docs)]
     pub data: Data,
-    /// The call by which the program learnt that it is complete, if it has: when it began, its place, its function's number plus one.
+    /// The call by which the program learnt that the message is complete, if it did: beginning of the wait,
+    /// call site, and function number plus one.
     pub waited: Option<(u64, u64, u64)>,
-    /// The probe that had waited for it.
+    /// The probe that waited for it.
     pub probed: Option<Probe>,
 }
 
-/// What one side of a message named.
+/// What one side of a message specified.
 #[derive(Clone, Copy, Default)]
 pub struct Data {
-    /// The address behind the call.
+    /// The return address of the call.
     pub from: u64,
-    /// Elements.
+    /// Number of elements.
     pub count: u64,
     /// Handle of the datatype.
     pub datatype: u64,
 }
 
 impl Data {
-    /// What a request was made with.
+    /// Returns what a request was made with.
     #[inline(always)]
     pub fn of(request: &Request) -> Self {
-        // Of a partitioned operation the count is that of one partition.
+        // For a partitioned operation the recorded count is that of one partition.
         let partitions =
             if RequestKind(request.kind.get()).is_partitioned() { request.partitions.get() } else { 1 };
         Self {
@@ -94,8 +95,8 @@ impl Data {
     }
 }
 
-/// Has the signature of a datatype computed that a message is about to be written down with. Nobody may hold the state: the library
-/// may be asked about it.
+/// Computes the signature of a datatype before a message with it is recorded. The state must not be held,
+/// since the library may be queried.
 #[inline(always)]
 pub fn sign<A: Abi>(datatype: u64) {
     if recorded() {
@@ -105,12 +106,12 @@ pub fn sign<A: Abi>(datatype: u64) {
 
 #[inline(never)]
 fn sign_now<A: Abi>(datatype: u64) {
-    // The record keeps it.
+    // The signature is stored in the record.
     let _kept = datatypes::signed::<A>(datatype);
 }
 
 impl Ring {
-    /// Writes a message over the oldest entry; gives its place, counted without wrapping, plus one.
+    /// Overwrites the oldest entry with a message. Returns its position, counted without wrapping, plus one.
     #[inline(always)]
     pub fn write(&self, held: &State, written: &W64, line: &Line) -> u64 {
         if !self.made.get() {
@@ -160,7 +161,7 @@ impl Ring {
         place.wrapping_add(1)
     }
 
-    /// The entry that `write` gave the number `number` for, unless it has been overwritten.
+    /// Returns the entry for a `number` returned by `write`, unless it has been overwritten.
     #[inline(always)]
     pub fn entry(&self, written: &W64, number: u64) -> Option<&'static Entry> {
         let entries = self.entries.get();
@@ -172,7 +173,7 @@ impl Ring {
     }
 }
 
-/// How many entries each ring has, or will have: 0 or a power of two.
+/// Returns the number of entries that each ring has or will have: 0 or a power of two.
 pub fn capacity() -> usize {
     let set = CAPACITY.load(Ordering::Acquire);
     if set != UNSET {
@@ -184,17 +185,17 @@ pub fn capacity() -> usize {
     if wanted == 0 { 0 } else { wanted.min(MOST).next_power_of_two() }
 }
 
-/// Changes the [`capacity`], unless the rings are made already.
+/// Sets the [`capacity`], unless the rings have already been made.
 pub fn set_capacity(entries: usize) {
     CAPACITY.store(entries, Ordering::Release);
 }
 
-/// Whether the first message has been written down, so that the rings keep their size.
+/// Whether the rings have been made, by the first message, so that their size is fixed.
 pub fn is_made() -> bool {
     MADE.load(Ordering::Acquire)
 }
 
-/// Makes both rings. Without room in the image they stay empty: every message is then a loss.
+/// Makes both rings. Without room in the image they stay empty; every message is then lost.
 #[cold]
 fn make(held: &State) {
     held.sent.made.set(true);
@@ -210,7 +211,7 @@ fn make(held: &State) {
         held.writer.lose(Loss::MESSAGES, 1);
         return;
     };
-    // SAFETY: the writer gave this many neighbouring records, all zero, for as long as the process lives.
+    // SAFETY: the writer allocated this many contiguous records, all zero, for the lifetime of the process.
     let entries = unsafe { std::slice::from_raw_parts(entry, 2 * capacity) };
     let (sent, received) = entries.split_at(capacity);
     held.sent.entries.set(sent);

@@ -1,4 +1,4 @@
-//! What is pending, for those who watch it: levels whose changes somebody may want to hear of.
+//! The levels of pending operations, whose changes can be watched.
 
 use super::state::reconsider;
 use mpit::WatchList;
@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicI32;
 
 /// A level in the totals.
 pub struct Level {
-    /// Who hears of its changes.
+    /// The listeners to its changes.
     pub watch: WatchList,
-    /// Index of the performance variable that shows its highest value; -1 before there is one.
+    /// Index of the performance variable that shows its highest value; -1 until there is one.
     pub high: AtomicI32,
 }
 
@@ -23,7 +23,7 @@ pub static PENDING: Level = Level::new();
 /// Receives that are posted.
 pub static POSTED: Level = Level::new();
 
-/// Whether anybody watches either.
+/// Whether either level is watched.
 pub fn are_watched() -> bool {
     PENDING.watch.is_watched() || POSTED.watch.is_watched()
 }

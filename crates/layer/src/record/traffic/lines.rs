@@ -1,4 +1,4 @@
-//! Communicators as the hooks of messages need them: a few words, found by handle in a nanosecond.
+//! A cache of communicators for the hooks of messages: a few words each, found by handle in a nanosecond.
 use super::channel::Channel;
 use super::state::State;
 use super::{history, peers};
@@ -6,7 +6,7 @@ use mpi_abi::{Abi, Handle};
 use mpiscope_image::objects::{Comm, Life};
 use std::cell::Cell;
 
-/// Communicators that are remembered.
+/// Maximum number of communicators that are remembered.
 const PLACES: usize = 64;
 
 /// The communicators used last, by handle.
@@ -28,7 +28,7 @@ struct Line {
     history: Cell<u64>,
 }
 
-/// Looks a communicator up, for a message: with room for what is counted of its peers.
+/// Looks up a communicator for a message: makes its peer records if it has none.
 #[inline(always)]
 pub fn channel<A: Abi>(held: &State, handle: A::Handle) -> Channel {
     let channel = communicator::<A>(held, handle);
@@ -39,8 +39,8 @@ pub fn channel<A: Abi>(held: &State, handle: A::Handle) -> Channel {
     Channel { peers, ..channel }
 }
 
-/// Looks a communicator up, for anything else. It may have no peers: most communicators never carry a message of the
-/// program's.
+/// Looks up a communicator for anything else. It may have no peer records: most communicators never carry a
+/// message of the program.
 #[inline(always)]
 pub fn communicator<A: Abi>(held: &State, handle: A::Handle) -> Channel {
     let raw = handle.raw();
@@ -53,19 +53,19 @@ pub fn communicator<A: Abi>(held: &State, handle: A::Handle) -> Channel {
     Channel { uid: line.uid.get(), identity, peers: line.peers.get(), comm }
 }
 
-/// Where the history of a communicator begins that was just looked up; zero if there is none yet.
+/// Returns the offset of the history of a communicator that was just looked up; zero if there is none yet.
 #[inline(always)]
 pub fn history(held: &State, raw: u64) -> u64 {
     line_of(held, raw).map_or(0, |line| line.history.get())
 }
 
-/// The same of one that may be forgotten by now.
+/// Like [`history()`], for a communicator that may no longer be remembered.
 #[inline(always)]
 pub fn known_history(held: &State, raw: u64) -> Option<u64> {
     line_of(held, raw).filter(|line| line.is_of(raw)).map(|line| line.history.get())
 }
 
-/// The communicator has a history now.
+/// Records that the communicator now has a history.
 #[cold]
 pub fn has_history(held: &State, raw: u64, place: u64) {
     if let Some(line) = line_of(held, raw) {
@@ -74,10 +74,10 @@ pub fn has_history(held: &State, raw: u64, place: u64) {
 }
 
 impl Line {
-    /// Whether what is remembered is true of the communicator that has this handle now.
+    /// Whether this line is valid for the communicator that has this handle now.
     #[inline(always)]
     fn is_of(&self, raw: u64) -> bool {
-        // The handle may have been freed and given to another communicator.
+        // The handle may have been freed and reused for another communicator.
         self.handle.get() == raw
             && self.comm.get().is_some_and(|comm| {
                 comm.head.uid.get() == self.uid.get() && comm.head.life.get() == Life::LIVE.0
@@ -90,7 +90,7 @@ fn line_of(held: &State, raw: u64) -> Option<&Line> {
     held.lines.0.get((raw.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % PLACES)
 }
 
-/// False if no such communicator is known.
+/// Remembers a communicator. Returns false if it is unknown.
 #[cold]
 fn remember<A: Abi>(held: &State, line: &Line, handle: A::Handle) -> bool {
     let Some(comm) = crate::record::objects::comms::find_passed::<A>(handle) else { return false };
@@ -102,7 +102,7 @@ fn remember<A: Abi>(held: &State, line: &Line, handle: A::Handle) -> bool {
     true
 }
 
-/// The peers of a communicator that has none yet.
+/// Makes the peer records of a communicator that has none yet.
 #[cold]
 fn make_peers(held: &State, raw: u64, comm: Option<&'static Comm>) -> u64 {
     let (Some(comm), Some(line)) = (comm, line_of(held, raw)) else { return 0 };

@@ -1,34 +1,34 @@
-//! Communication as the layer follows it: messages, requests, probes, collectives.
+//! Communication as the layer tracks it: messages, requests, probes, collectives.
 //!
-//! | module | has |
+//! | module | contents |
 //! | --- | --- |
-//! | [`facts`] | one function for each fact: counters and ledger are written, and events raised, only there |
-//! | [`requests`], [`table`] | life of request records; handle to record |
+//! | [`facts`] | one function per fact: the only place where counters and ledger are written and events raised |
+//! | [`requests`], [`table`] | life of request records; mapping of handles to records |
 //! | [`nonblocking`], [`completion`] | hooks of the functions that make, start, free and complete requests |
 //! | [`blocking`], [`probes`], [`collectives`] | hooks of the others |
-//! | [`lines`], [`peers`] | communicators at hand; what was exchanged with each rank |
-//! | [`ledger`], [`recent`] | the rings of messages, if they are recorded one by one; those of the last envelopes, always |
-//! | [`history`], [`totals`] | the last collectives of each communicator; what was given and expected in all |
-//! | [`faults`] | what calls were seen to do wrong |
-//! | [`orphans`] | receives that the program freed while they were active: when they have ended |
-//! | [`probed`] | calls of probes whose message is not received yet |
-//! | [`polling`], [`preempted`], [`ran`] | loops over functions that ask and do not wait; when these did not run |
-//! | [`status`], [`scratch`] | reading statuses; what a thread keeps between before and after a call |
-//! | [`state`] | what all share, and its lock |
+//! | [`lines`], [`peers`] | cache of communicators; messages exchanged with each rank |
+//! | [`ledger`], [`recent`] | rings of messages, if they are recorded one by one; rings of the last envelopes, always |
+//! | [`history`], [`totals`] | the last collectives of each communicator; their total contributions and expectations |
+//! | [`faults`] | errors seen in calls |
+//! | [`orphans`] | receives that the program freed while they were active: when they end |
+//! | [`probed`] | probe calls whose message has not been received yet |
+//! | [`polling`], [`preempted`], [`ran`] | loops over calls that query without waiting; when they were not running |
+//! | [`status`], [`scratch`] | reading statuses; a thread's state between the hooks before and after a call |
+//! | [`state`] | the shared state and its lock |
 //!
-//! `hooks/traffic.tsv` says which function has which hooks. With times on, a hooked call costs two readings of the
-//! clock; the work of these hooks lies behind the second.
+//! `hooks/traffic.tsv` lists the hooks of each function. With times on, a hooked call costs two readings of
+//! the clock; these hooks do their work after the second.
 //!
 //! # Threads
 //!
-//! If the program may call MPI from several threads at once, a spin lock is held around each hook's work (never
-//! around the library's). Otherwise there is no lock and no locked instruction.
+//! If the program may call MPI from several threads at once, a spin lock is held around each hook's work
+//! (never around the library's). Otherwise there is no lock and no locked instruction.
 //!
 //! # The usual case
 //!
-//! Mostly one thread calls MPI, no tool has registered for events or watches a level, no ledger is kept and no receive was freed
-//! while it was active. One word says so
-//! ([`state::reconsider`]), and the hooks that cost most are compiled once more for it ([`state::with`]).
+//! Usually one thread calls MPI, no tool has registered for events or watches a level, no ledger is kept, and
+//! no receive was freed while active. One word records this ([`state::reconsider`]), and the most expensive
+//! hooks are compiled a second time for this case ([`state::with`]).
 
 pub mod blocking;
 pub mod channel;

@@ -18,7 +18,7 @@ use mpiscope_image::traffic::{EntryFlag, Request, RequestKind};
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
-/// Kinds under short names, for the overlay.
+/// Short names of the kinds, for the overlay.
 pub mod kind {
     pub use mpiscope_image::traffic::RequestKind;
     pub const SEND: RequestKind = RequestKind::SEND;
@@ -42,7 +42,7 @@ fn send_flags(kind: RequestKind) -> u32 {
     }
 }
 
-/// `MPI_Isend` and its like; `persistent`: `MPI_Send_init` and its like.
+/// `MPI_Isend` and similar functions; if `persistent`, `MPI_Send_init` and similar functions.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 pub fn send<A: Abi>(
@@ -61,7 +61,7 @@ pub fn send<A: Abi>(
     if result != A::SUCCESS {
         return;
     }
-    // Before the lock: it may ask the library.
+    // Before taking the lock: it may query the library.
     let bytes = if persistent { call.take_bytes() } else { call.bytes() };
     ledger::sign::<A>(datatype.raw());
     let (buffer, peer) = (buffer as u64, dest);
@@ -72,7 +72,7 @@ pub fn send<A: Abi>(
     });
 }
 
-/// [`send`] out of line, for functions that are called seldom.
+/// [`send`] out of line, for functions that are rarely called.
 #[inline(never)]
 #[allow(clippy::too_many_arguments)]
 pub fn send_rare<A: Abi>(
@@ -115,7 +115,7 @@ impl<A: Abi> Step<A> for Send<A> {
     }
 }
 
-/// `MPI_Irecv`; `persistent`: `MPI_Recv_init`.
+/// `MPI_Irecv`; if `persistent`, `MPI_Recv_init`.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 pub fn receive<A: Abi>(
@@ -143,7 +143,7 @@ pub fn receive<A: Abi>(
     });
 }
 
-/// [`receive`] out of line, for functions that are called seldom.
+/// [`receive`] out of line, for functions that are rarely called.
 #[inline(never)]
 #[allow(clippy::too_many_arguments)]
 pub fn receive_rare<A: Abi>(
@@ -273,7 +273,7 @@ pub fn partitioned<A: Abi>(
     requests::create(*held, call, scratch::pointed(request), &new);
 }
 
-/// `MPI_File_iread` and its like.
+/// `MPI_File_iread` and similar functions.
 #[allow(clippy::too_many_arguments)]
 pub fn file<A: Abi>(
     call: &Call<A>,
@@ -293,7 +293,7 @@ pub fn file<A: Abi>(
     other(call, result, &new, request);
 }
 
-/// `MPI_Rput` and its like.
+/// `MPI_Rput` and similar functions.
 #[allow(clippy::too_many_arguments)]
 pub fn one_sided<A: Abi>(
     call: &Call<A>,
@@ -318,7 +318,7 @@ pub fn one_sided<A: Abi>(
     other(call, result, &new, request);
 }
 
-/// A request of which only the kind matters.
+/// A request of which only the kind is recorded.
 pub fn plain<A: Abi>(call: &Call<A>, result: c_int, kind: RequestKind, request: *const A::Handle) {
     other(call, result, &New::of(kind), request);
 }
@@ -387,7 +387,7 @@ fn begin<A: Abi>(held: Held<false>, call: &Call<A>, request: &'static Request) {
         call.add_bytes(request.bytes.get());
     }
     if kind == RequestKind::COLLECTIVE {
-        // Which way they go follows from the operation.
+        // Their direction follows from the operation.
         let made_by = FunctionId(request.head.made_by.get().wrapping_sub(1));
         let place = (request.head.made_from.get(), request.object.get());
         call.add_bytes_of(made_by, request.bytes.get());
@@ -397,14 +397,14 @@ fn begin<A: Abi>(held: Held<false>, call: &Call<A>, request: &'static Request) {
     }
 }
 
-/// `MPI_Request_free`, before: the handle is null afterwards.
+/// Before `MPI_Request_free`: saves the handle, which is null afterwards.
 pub fn before_free<A: Abi>(call: &Call<A>, request: &mut *mut A::Handle) {
     if let (Some(_), Some(scratch)) = (hold(), scratch::of(call)) {
         scratch.single = Item::Handle(scratch::pointed(*request));
     }
 }
 
-/// `MPI_Request_free`: an active request lives on, perhaps under another name of the handle.
+/// After `MPI_Request_free`: an active request lives on, perhaps under another handle.
 pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::Handle) {
     let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
     let Item::Handle(handle) = std::mem::take(&mut scratch.single) else { return };
@@ -458,7 +458,7 @@ pub fn ready<A: Abi>(_: &Call<A>, result: c_int, request: A::Handle, first: c_in
     }
 }
 
-/// Remembers of a send which partitions are ready. Threads mark partitions of one send side by side.
+/// Records in a send which partitions are ready. Threads may mark partitions of one send concurrently.
 #[inline(always)]
 fn mark(request: &Request, first: c_int, span: u64) {
     if RequestKind(request.kind.get()) != RequestKind::PSEND {

@@ -1,8 +1,9 @@
 //! Receives that the program freed while they were active.
 //!
-//! Nobody is told how such a receive ends. But receives of one communicator match in the order in which they were posted: when a
-//! message that it would have taken goes to a receive that was posted later, or is found by a probe, it has got another one before.
-//! From then on it is no longer posted. Until then it may still get its message.
+//! The end of such a receive is not reported. But receives on one communicator match in the order in which
+//! they were posted: when a message that it would have taken goes to a receive that was posted later, or is
+//! found by a probe, it must have got another message before. From then on it is no longer posted. Until then
+//! it may still get its message.
 //!
 //! While there are any, hooks are not [quiet](super::state::Held), so that the usual case costs nothing.
 
@@ -15,10 +16,11 @@ use mpiscope_image::traffic::{Request, RequestKind};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// So many are followed; of others it is known when their handle is seen again, or when all is over.
+/// Maximum number that is tracked; for others the end is known when their handle is seen again, or at
+/// finalization.
 const MOST: usize = 64;
 
-/// Those that are followed, oldest first.
+/// The tracked receives, oldest first.
 pub struct Orphans {
     receives: [Cell<Option<&'static Request>>; MOST],
     count: AtomicUsize,
@@ -31,7 +33,7 @@ impl Default for Orphans {
 }
 
 impl Orphans {
-    /// Whether there are any. One load, by any thread.
+    /// Whether there are any. One load, from any thread.
     #[inline(always)]
     pub fn any(&self) -> bool {
         self.count.load(Ordering::Relaxed) != 0
@@ -47,13 +49,14 @@ impl Orphans {
     }
 }
 
-/// Whether it is a receive that may be passed by. A matched receive has its message, and partitioned ones match when they are made.
+/// Whether later messages can pass by a request. A matched receive has its message, and partitioned ones
+/// match when they are made.
 pub fn may_be<A: Abi>(request: &Request) -> bool {
     matches!(RequestKind(request.kind.get()), RequestKind::RECV | RequestKind::SENDRECV)
         && request.peer.get().cast_signed() != A::PROC_NULL
 }
 
-/// The program has freed an active request.
+/// The program has freed an active request: tracks it.
 #[cold]
 pub fn add<A: Abi>(held: &State, request: &'static Request) {
     let orphans = &held.orphans;
@@ -64,7 +67,7 @@ pub fn add<A: Abi>(held: &State, request: &'static Request) {
     }
 }
 
-/// Its end is known.
+/// The end of a request is known: no longer tracks it.
 #[cold]
 pub fn remove(held: &State, request: &Request) {
     let orphans = &held.orphans;
@@ -74,8 +77,9 @@ pub fn remove(held: &State, request: &Request) {
     orphans.set_count(orphans.count.load(Ordering::Relaxed).saturating_sub(1));
 }
 
-/// A message with this envelope went to the receive that was posted `at` that time as the process's number `order`, or was found where
-/// it waits for one: receives posted before that would have taken it have had one.
+/// A message with this envelope went to the receive that was posted `at` that time as number `order` of the
+/// process, or was found waiting for a receive: earlier receives that would have taken it have got another
+/// message.
 #[inline(never)]
 pub fn passed_by<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
@@ -89,7 +93,8 @@ pub fn passed_by<A: Abi, const QUIET: bool>(
     let passed = |request: &&'static Request| {
         request.head.parent.get() == message.comm
             && request.order.get() < order
-            // Threads may have posted both at once, if it was not freed before the other began.
+            // With threads both may have been posted at once, unless this one was freed before the other
+            // began.
             && (!held.is_multiple() || request.head.freed_at.get() <= at)
             && names(request.peer.get(), A::ANY_SOURCE, message.rank)
             && names(request.tag.get(), A::ANY_TAG, message.tag)

@@ -1,13 +1,13 @@
-//! What was exchanged with whom: one record for each rank of a communicator.
+//! Messages exchanged with each peer: one record per rank of a communicator.
 //!
-//! A communicator gets its records with the first message on it: duplicates that only serve collectives, or nothing
-//! at all, cost nothing here. They lie side by side, in an array whose length is a power of two; when the record of
-//! the communicator is used again, the array is kept for another one of that length.
+//! A communicator gets its records with the first message on it; duplicates that serve only collectives, or
+//! nothing at all, cost nothing here. They form an array whose length is a power of two. When the
+//! communicator's record is reused, the array is kept for another communicator of that length.
 //!
-//! A request may outlive its communicator. So before an array changes hands, the requests and messages that still
-//! refer to it are made to forget it ([`forget`]); what becomes of them then counts for the process only.
+//! A request may outlive its communicator. So before an array changes hands, requests and messages that still
+//! refer to it drop the reference ([`forget`]); their further events count for the process only.
 //!
-//! Memory: 64 bytes for each rank, of each communicator that messages were sent or received on.
+//! Memory: 64 bytes per rank, for each communicator on which messages were sent or received.
 
 use super::state::State;
 use crate::record::objects::lock::Guarded;
@@ -16,12 +16,12 @@ use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::Comm;
 use mpiscope_image::traffic::Peer;
 
-/// Records that the first section has room for.
+/// Number of records in the first section.
 const FIRST: usize = 256;
-/// Arrays of more than 2^31 records are not made: a rank is an `int`.
+/// Number of size classes; the largest array has 2^31 records, since a rank is an `int`.
 const CLASSES: usize = 32;
 
-/// Arrays that nobody has, by the logarithm of their length: numbers of their first records.
+/// Unused arrays by the logarithm of their length, as numbers of their first records.
 static RETURNED: Guarded<[Vec<u64>; CLASSES]> = Guarded::new([const { Vec::new() }; CLASSES]);
 
 fn class_of(comm: &Comm) -> usize {
@@ -29,12 +29,12 @@ fn class_of(comm: &Comm) -> usize {
     size.max(1).next_power_of_two().trailing_zeros() as usize
 }
 
-/// Where the records of a communicator begin, from the start of the image; nothing if it has none yet.
+/// Returns the offset of a communicator's records in the image; `None` if it has none yet.
 pub fn known(held: &State, comm: &Comm) -> Option<u64> {
     place(held, comm.peers.get().checked_sub(1)?)
 }
 
-/// The same; makes them if there are none yet.
+/// Like [`known`], but makes the records if there are none yet.
 pub fn of(held: &State, comm: &Comm) -> Option<u64> {
     if comm.peers.get() != 0 {
         return known(held, comm);
@@ -52,8 +52,8 @@ pub fn of(held: &State, comm: &Comm) -> Option<u64> {
     place(held, index)
 }
 
-/// The record of a communicator is to be used for another one: its array, too. May run under the lock of the
-/// communicators' table.
+/// Releases the array of a communicator whose record is reused. May run under the lock of the communicators'
+/// table.
 pub fn give_back(comm: &Comm) {
     let Some(index) = comm.peers.get().checked_sub(1) else { return };
     comm.peers.set(0);
@@ -65,7 +65,7 @@ pub fn give_back(comm: &Comm) {
     });
 }
 
-/// Makes a used array fit for another communicator.
+/// Prepares a used array for another communicator.
 fn clear(held: &State, index: u64, len: usize) -> Option<()> {
     let first = place(held, index)?;
     forget(held, first);
@@ -74,7 +74,7 @@ fn clear(held: &State, index: u64, len: usize) -> Option<()> {
     Some(())
 }
 
-/// Requests and messages no longer count for the records at `first`.
+/// Removes the references of requests and messages to the records at `first`.
 fn forget(held: &State, first: u64) {
     held.requests.for_each(|request| {
         if request.peers.get() == first {
@@ -92,7 +92,8 @@ fn place(held: &State, index: u64) -> Option<u64> {
     held.writer.record::<Peer>(SectionKind::PEERS, index).map(|first| held.writer.offset_of(first))
 }
 
-/// The record of one rank. `peers` is [`Channel::peers`](super::channel::Channel::peers); nothing for `MPI_PROC_NULL` and the like.
+/// Returns the record of one rank. `peers` is [`Channel::peers`](super::channel::Channel::peers); `None` for
+/// `MPI_PROC_NULL` and other special ranks.
 #[inline(always)]
 pub fn peer(held: &State, peers: u64, rank: i32) -> Option<&'static Peer> {
     if peers == 0 {

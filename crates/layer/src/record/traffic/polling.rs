@@ -1,4 +1,4 @@
-//! Loops over functions that ask and do not wait: see [`mpiscope_image::derive::polling`].
+//! Loops over functions that query without waiting: see [`mpiscope_image::derive::polling`].
 
 use super::preempted;
 use crate::base::speed;
@@ -12,10 +12,10 @@ use mpiscope_image::layout::Thread;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// [`spacing`], once it is known.
+/// The value of [`spacing`], once known.
 static SPACING: AtomicU64 = AtomicU64::new(0);
 
-/// What lies between two polls of one loop at most, in ticks.
+/// Returns the maximum time between two polls of one loop, in ticks.
 pub fn spacing() -> u64 {
     match SPACING.load(Ordering::Relaxed) {
         0 => {
@@ -27,24 +27,25 @@ pub fn spacing() -> u64 {
     }
 }
 
-/// The call has asked; `found` is not zero if something had happened.
+/// The call has polled; `found` is nonzero if something had happened.
 #[inline(always)]
 pub fn asked<A: Abi>(call: &Call<A>, result: c_int, found: c_int) {
     let thread = call.thread();
     let nothing = found != 0 && tests_nothing(call);
     if result != A::SUCCESS || found != 0 && !nothing || call.since == 0 {
-        // Other calls follow, which is seen by their number.
+        // A run that is ended by other calls is recognised by their number.
         if thread.polls.get() >= polling::LEAST_SLOW {
             ended(thread);
         }
         thread.polls.set(0);
     } else if again(thread, call.since, call.returned()) {
-        // Only here the frames of a Fortran binding are open.
+        // The frames of a Fortran binding are open only now.
         thread.polled_from.set(fortran_call_site::here(call));
     }
 }
 
-/// Since when the thread has waited for what the call has found: since the loop began that it ends, if it asks and does not wait itself.
+/// Returns since when the thread has waited for what the call found: since the beginning of the loop that it
+/// ends, if it polls rather than waits.
 #[inline(always)]
 pub fn waited_since<A: Abi>(call: &Call<A>) -> u64 {
     if call.thread().polls.get() < polling::LEAST { call.since } else { began(call) }
@@ -61,15 +62,15 @@ fn began<A: Abi>(call: &Call<A>) -> u64 {
     began.unwrap_or(call.since)
 }
 
-/// A loop that tests what is complete already along with what is not has got no further by that.
+/// Testing null requests, which are already complete, along with others is no progress for a loop.
 #[cold]
 #[inline(never)]
 fn tests_nothing<A: Abi>(call: &Call<A>) -> bool {
     call.function() == f::MPI_Test && scratch::of(call).is_some_and(|scratch| scratch.tests_nothing)
 }
 
-/// The thread has asked once more, and found nothing. Whether it is in a loop in which it has not asked for the same from there just
-/// before.
+/// The thread has polled once more and found nothing. Returns whether the call site must be noted: the run is
+/// now long enough to be a loop, or polled for something else than before.
 #[inline(never)]
 fn again(thread: &Thread, began: u64, returned: u64) -> bool {
     let spacing = SPACING.load(Ordering::Relaxed);
@@ -108,7 +109,8 @@ fn again(thread: &Thread, began: u64, returned: u64) -> bool {
     other
 }
 
-/// A run has ended, by what it asked for or by another call: a silence as long is no sign that nothing will come.
+/// A run has ended, by what it polled for or by another call: a silence of this length does not mean that
+/// nothing will come.
 #[cold]
 #[inline(never)]
 fn ended(thread: &Thread) {
@@ -116,7 +118,7 @@ fn ended(thread: &Thread) {
     thread.longest_run.set(thread.longest_run.get().max(lasted));
 }
 
-/// The same for the first time in this process.
+/// [`again`] for the first time in this process.
 #[cold]
 #[inline(never)]
 fn first(thread: &Thread, began: u64, returned: u64) -> bool {
@@ -131,12 +133,13 @@ mod tests {
     use mpiscope_image::layout::Thread;
 
     fn thread() -> &'static Thread {
-        // SAFETY: a thread is words only: all zero is a valid value.
+        // SAFETY: a thread's record consists of words, so all zero is a valid value.
         #[allow(unsafe_code)]
         Box::leak(unsafe { Box::<Thread>::new_zeroed().assume_init() })
     }
 
-    /// The thread asks so often with a function, each time for the next of these tags; a poll takes 2 ticks each 10.
+    /// Polls this many times with a function, each time for the next of these tags; a poll takes 2 of every
+    /// 10 ticks.
     fn ask(thread: &Thread, function: u32, tags: &[u64], times: u64) {
         for tag in tags.iter().cycle().take(times as usize) {
             thread.call.begin(function);

@@ -1,8 +1,10 @@
-//! Whether a thread that polls stood still between two polls because another one had its processor: such a loop has computed nothing.
+//! Whether a polling thread stood still between two polls because another thread had its processor: such a
+//! loop computed nothing.
 //!
-//! The thread's own clock is read where much time has passed from one poll to the next, and once before in each run. Since then the thread
-//! ran all the time, or less: what its clock says beyond that is what it computed between the two. One that slept or waited for something
-//! of its own accord is left alone.
+//! The thread's CPU clock is read when much time has passed between two polls, and once earlier in each run.
+//! Between that earlier reading and the latest poll the thread ran at most for the whole time; any more CPU
+//! time was spent computing since that poll. A thread that slept or waited voluntarily does not count as
+//! preempted.
 #![allow(unsafe_code)]
 
 use super::ran::Ran;
@@ -11,7 +13,8 @@ use crate::interpose::tls::Tls;
 use crate::record::local;
 use mpiscope_image::derive::Polling;
 
-/// The clock is read after so many polls of a run: most are shorter, and it costs as much as a poll.
+/// The clock is read after this many polls of a run: most runs are shorter, and reading it costs as much as a
+/// poll.
 pub const FIRST: u32 = 64;
 
 /// Reads the thread's clock, for [`between`].
@@ -34,7 +37,7 @@ pub fn between(run: &Polling, spacing: u64) -> bool {
 
 fn now() -> Option<Ran> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a structure of the C library that may be all zero.
+    // SAFETY: a C structure for which all zero is valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: both places are ours.
     let read = unsafe {

@@ -1,7 +1,9 @@
-//! Calls of probes that have found a message which is not received yet: where the program waited for it, for its line in the ledger.
+//! Probe calls that have found a message which has not been received yet: where the program waited for it,
+//! for its entry in the ledger.
 //!
-//! A receive takes the message of a probe whatever it names, and may be made by another call than the next one, so the call is found by
-//! the message: by its place among those that probes have matched, or, for one that a probe left where it was, by its envelope.
+//! A receive may take a probed message whatever it specifies, and need not be the next call. So the probe is
+//! found through the message: by its position among those that probes have matched or, if the probe left it
+//! in the queue, by its envelope.
 
 use crate::interpose::frame::Call;
 use crate::record::fortran_call_site;
@@ -9,7 +11,7 @@ use crate::record::traffic::polling;
 use mpi_abi::Abi;
 use std::cell::Cell;
 
-/// Messages that are remembered; the oldest is forgotten first.
+/// Maximum number of messages that are remembered; the oldest is forgotten first.
 const MOST: usize = 32;
 
 /// A call that waited for a message and has not received it.
@@ -19,14 +21,14 @@ pub struct Probe {
     pub since: u64,
     /// When it returned.
     pub until: u64,
-    /// The address behind it.
+    /// The return address.
     pub from: u64,
     /// Its function's number plus one.
     pub function: u64,
 }
 
 impl Probe {
-    /// The call that is under way, with the loop that it ends.
+    /// Returns the current call, including the loop that it ends.
     pub fn of<A: Abi>(call: &Call<A>) -> Self {
         Self {
             since: polling::waited_since(call),
@@ -41,16 +43,16 @@ impl Probe {
     }
 }
 
-/// What a message is known by.
+/// The key of a message.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Found {
     /// Uid of the communicator.
     pub comm: u64,
-    /// Its true source.
+    /// The actual source.
     pub source: i32,
-    /// Its true tag.
+    /// The actual tag.
     pub tag: i32,
-    /// Its place among the receives posted if the probe took it out of the queue; zero if not.
+    /// Its position among the receives posted if the probe removed it from the queue; zero if not.
     pub order: u64,
 }
 
@@ -58,12 +60,12 @@ pub struct Found {
 #[derive(Default)]
 pub struct Probed {
     kept: [Cell<(Found, Probe)>; MOST],
-    /// How many were ever written, less those that were received last.
+    /// Number of entries in use.
     used: Cell<usize>,
 }
 
 impl Probed {
-    /// A probe has found a message. Of two that found the same one the longer has waited for it.
+    /// A probe has found a message. If two found the same one, the longer one waited for it.
     pub fn add(&self, message: Found, probe: Probe) {
         if let Some(known) = self.find(message) {
             let (_, before) = known.get();
@@ -82,7 +84,7 @@ impl Probed {
         }
     }
 
-    /// A message was received whose receive was posted then: the call that had waited for it, if one has.
+    /// A message was received by a receive posted at that time. Returns the call that waited for it, if any.
     #[inline(always)]
     pub fn take(&self, message: Found, posted: u64) -> Option<Probe> {
         if self.used.get() == 0 { None } else { self.taken(message, posted) }
@@ -92,7 +94,7 @@ impl Probed {
     fn taken(&self, message: Found, posted: u64) -> Option<Probe> {
         let place = self.find(message).or_else(|| self.find(Found { order: 0, ..message }))?;
         let (found, probe) = place.get();
-        // A receive that was posted before would have taken the message, so that no probe had found it.
+        // A receive posted earlier would have taken the message, so the probe would not have found it.
         if found.order == 0 && posted < probe.until {
             return None;
         }
@@ -120,7 +122,7 @@ mod tests {
     fn the_receive_of_a_message_finds_the_probe_that_waited_for_it_once() {
         let probed = Probed::default();
         probed.add(FROM_ONE, probe(10, 90));
-        // The message is there: this one has not waited.
+        // The message is already there: this probe did not wait.
         probed.add(FROM_ONE, probe(91, 92));
         assert!(probed.take(Found { tag: 4, ..FROM_ONE }, 95).is_none());
         assert!(probed.take(Found { order: 12, ..FROM_ONE }, 5).is_none());

@@ -18,7 +18,8 @@ use mpiscope_image::objects::{Life, serial_of, uid};
 use mpiscope_image::traffic::{Message, RequestKind};
 use std::ffi::{c_int, c_void};
 
-/// `MPI_Probe`, `MPI_Iprobe`: a message was there if `flag` is not zero. A loop that asks in vain costs no more than that look.
+/// `MPI_Probe`, `MPI_Iprobe`: a message was there if `flag` is nonzero. An unsuccessful poll costs no more
+/// than this check.
 #[inline(always)]
 pub fn probed<A: Abi>(
     call: &Call<A>,
@@ -42,14 +43,14 @@ fn hit<A: Abi>(call: &Call<A>, named: (c_int, c_int), comm: A::Handle, status: *
     }
 }
 
-/// Gives a probe a status if the program gave none, where it matters whose message was found.
+/// Provides a status if the program passed none and the message's identity is needed.
 pub fn need_status_of_message<A: Abi>(call: &Call<A>, status: &mut *mut c_void) {
     if ledger::recorded() {
         need_status(call, status);
     }
 }
 
-/// A probe has found a message that no receive was posted for, and somebody wants to know which one.
+/// A probe has found a message that no receive was posted for, and its identity is needed.
 #[cold]
 fn found<A: Abi>(
     held: Held<false>,
@@ -72,7 +73,8 @@ fn found<A: Abi>(
     waited(&held, call, &message, 0);
 }
 
-/// Remembers a call that has waited for a message, or a loop of such that ask: its line in the ledger is written when it is received.
+/// Remembers a call that waited for a message, or ended a polling loop: it is entered in the ledger when the
+/// message is received.
 fn waited<A: Abi>(held: &State, call: &Call<A>, message: &Envelope, order: u64) {
     if !ledger::recorded() || call.since == 0 {
         return;
@@ -84,19 +86,19 @@ fn waited<A: Abi>(held: &State, call: &Call<A>, message: &Envelope, order: u64) 
     }
 }
 
-/// What a flag parameter got.
+/// Returns the value of a flag parameter.
 pub fn flag(place: *const c_int) -> c_int {
     scratch::int(place)
 }
 
-/// Gives the call a status if the program gave none.
+/// Provides a status if the program passed none.
 pub fn need_status<A: Abi>(call: &Call<A>, status: &mut *mut c_void) {
     if let (Some(_), Some(scratch)) = (hold(), scratch::of(call)) {
         lend::<A>(scratch, status);
     }
 }
 
-/// `MPI_Mprobe`, and `MPI_Improbe` if `flag` is not zero: the message is out of the queue.
+/// `MPI_Mprobe`, and `MPI_Improbe` if `flag` is nonzero: the message was removed from the queue.
 pub fn matched<A: Abi>(
     call: &Call<A>,
     result: c_int,
@@ -155,7 +157,7 @@ pub fn matched<A: Abi>(
     objects::facts::created(SectionKind::MESSAGES, &record.head);
 }
 
-/// A matched message, for the receive that has taken it.
+/// Frees a matched message, for the receive that took it.
 fn taken<A: Abi>(held: &State, call: &Call<A>, message: &'static Message) -> (Envelope, Posted) {
     {
         let _open = message.head.seq.open();
@@ -180,25 +182,25 @@ fn taken<A: Abi>(held: &State, call: &Call<A>, message: &'static Message) -> (En
     (from, Posted { at: message.head.made_at.get(), order: message.order.get(), data: named_by(call) })
 }
 
-/// `MPI_Mrecv`, `MPI_Imrecv`, before: the handle is null afterwards.
+/// Before `MPI_Mrecv`, `MPI_Imrecv`: saves the message, whose handle is null afterwards.
 pub fn before_matched_receive<A: Abi>(call: &Call<A>, message: *const A::Handle) {
     let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
     let handle = scratch::pointed(message);
     scratch.message = if handle == held.null_message { None } else { held.messages.find(handle) };
-    // The library may give the handle to the next message before this call is over: a probe of another thread must not find this
-    // record.
+    // The library may reuse the handle for the next message before this call is over: a probe of another
+    // thread must not find this record.
     if let Some(message) = scratch.message {
         held.messages.remove(message);
     }
 }
 
-/// The receive that was to take it has failed: it is still there.
+/// The receive of a message has failed: the message is still there.
 #[cold]
 fn not_taken(held: &State, message: &'static Message) {
     held.messages.insert(message.head.handle.get(), message);
 }
 
-/// `MPI_Mrecv`.
+/// After `MPI_Mrecv`.
 pub fn after_mrecv<A: Abi>(call: &Call<A>, result: c_int, status: *const c_void) {
     let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
     let Some(message) = scratch.message.take() else { return };
@@ -210,7 +212,7 @@ pub fn after_mrecv<A: Abi>(call: &Call<A>, result: c_int, status: *const c_void)
     }
 }
 
-/// `MPI_Imrecv`.
+/// After `MPI_Imrecv`.
 pub fn after_imrecv<A: Abi>(
     call: &Call<A>,
     result: c_int,

@@ -1,25 +1,26 @@
-//! The envelopes of the messages sent and received last.
+//! The envelopes of the last messages sent and received.
 //!
-//! Always kept, as opposed to the ledger: six stores a message into a ring of some kilobytes. With those of both sides a
-//! reader knows which messages between two ranks are outstanding (`mpiscope_image::derive::unexpected`).
+//! Always kept, unlike the ledger: six stores per message into a ring of a few kilobytes. From the rings of
+//! both sides a reader can determine the outstanding messages between two ranks
+//! (`mpiscope_image::derive::unexpected`).
 #![allow(unsafe_code)]
 
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::traffic::{Recent, Traffic};
 use mpiscope_image::{W64, Writer};
 
-/// Envelopes of each ring, a power of two.
+/// Number of envelopes in each ring, a power of two.
 pub const CAPACITY: usize = 512;
 
-/// One ring; none if the image had no room.
+/// One ring; `None` if the image had no room.
 #[derive(Clone, Copy)]
 pub struct Ring(Option<&'static [Recent; CAPACITY]>);
 
-/// Makes the rings of messages sent and received, and says in the totals where they are.
+/// Makes the rings of messages sent and received, and records their location in the totals.
 pub fn make(writer: &'static Writer, totals: &Traffic) -> [Ring; 2] {
     let made = writer.new_array::<Recent>(SectionKind::ENVELOPES, 2 * CAPACITY, 2 * CAPACITY);
     let Some((index, first)) = made else { return [Ring(None); 2] };
-    // SAFETY: the writer gave this many neighbouring records, all zero, for as long as the process lives.
+    // SAFETY: the writer allocated this many contiguous records, all zero, for the lifetime of the process.
     let rings = unsafe { &*std::ptr::from_ref(first).cast::<[[Recent; CAPACITY]; 2]>() };
     totals.envelopes_first.set(index);
     totals.envelopes.set(CAPACITY as u64);
@@ -27,7 +28,7 @@ pub fn make(writer: &'static Writer, totals: &Traffic) -> [Ring; 2] {
 }
 
 impl Ring {
-    /// Writes an envelope over the oldest one; `data` is its size, and where it was sent.
+    /// Overwrites the oldest envelope; `data` is the message's size and call site.
     #[inline(always)]
     pub fn write(self, written: &W64, comm: u64, peer: i32, tag: i32, data: (u64, u64)) {
         let place = written.get();
@@ -38,7 +39,7 @@ impl Ring {
         }
     }
 
-    /// The newest message with this envelope is none after all.
+    /// Invalidates the newest message with this envelope.
     #[cold]
     pub fn forget(self, written: &W64, comm: u64, peer: i32, tag: i32) {
         let Some(ring) = self.0 else { return };
@@ -52,7 +53,8 @@ impl Ring {
         }
     }
 
-    /// The tags of the messages with a rank of a communicator, newest first. Async-signal-safe.
+    /// Returns the tags of the messages exchanged with a rank of a communicator, newest first.
+    /// Async-signal-safe.
     pub fn tags(self, written: &W64, comm: u64, peer: u32) -> impl Iterator<Item = u32> {
         let written = written.get();
         let ring = self.0.map_or(&[][..], |ring| &ring[..]);

@@ -6,13 +6,13 @@ use mpiscope_image::traffic::{Message, Request};
 use std::cell::UnsafeCell;
 use std::ops::Deref;
 
-/// Large enough and aligned for the status of every ABI.
+/// Large enough and sufficiently aligned for the status of every ABI.
 pub type StatusMemory = [u64; 6];
 
-/// Levels of nesting that are followed.
+/// Number of nesting levels that are tracked.
 const LEVELS: usize = 4;
 
-/// A request that a call was given: its handle may be gone when the call returns.
+/// A request passed to a call: its handle may be gone when the call returns.
 #[derive(Clone, Copy)]
 pub enum Item {
     /// To be looked up after the call, by its handle; zero if there is nothing to look up.
@@ -27,7 +27,7 @@ impl Default for Item {
     }
 }
 
-/// The requests of a call: memory that only grows, and how much of it is used.
+/// The requests of a call: memory that only grows, and the length in use.
 #[derive(Default)]
 pub struct Items {
     memory: Vec<Item>,
@@ -35,7 +35,7 @@ pub struct Items {
 }
 
 impl Items {
-    /// Room for as many, to be written over: what stands there is left of earlier calls.
+    /// Returns room for `count` items, to be overwritten: it contains leftovers of earlier calls.
     #[inline(always)]
     pub fn fresh(&mut self, count: usize) -> &mut [Item] {
         if count > self.memory.len() {
@@ -50,7 +50,7 @@ impl Items {
         self.memory.resize(count, Item::default());
     }
 
-    /// None are left.
+    /// Removes all items.
     #[inline(always)]
     pub fn clear(&mut self) {
         self.used = 0;
@@ -66,38 +66,38 @@ impl Deref for Items {
     }
 }
 
-/// One level.
+/// The scratch of one level.
 #[derive(Default)]
 pub struct Scratch {
     /// The request of a call that has one.
     pub single: Item,
-    /// That is none: `MPI_Test` says at once that it is complete.
+    /// Whether that is the null request, which `MPI_Test` reports as complete at once.
     pub tests_nothing: bool,
-    /// Requests of a call that looks all of them up before.
+    /// Requests of a call that looks all of them up before the library runs.
     pub items: Items,
-    /// Requests of a call that looks up afterwards which of them are complete: their handles.
+    /// Handles of the requests of a call that looks up afterwards which of them are complete.
     pub handles: Vec<u64>,
     /// Statuses that were lent to the call.
     pub statuses: Vec<u64>,
     /// A single status.
     pub status: StatusMemory,
-    /// The send of a blocking call: its entry in the ring plus one, and whether it was counted at all.
+    /// The send of a blocking call: its ring position plus one, and whether it was counted at all.
     pub entry: u64,
     #[allow(missing_docs)]
     pub sending: bool,
     #[allow(missing_docs)]
     pub send_bytes: u64,
-    /// The receive of a blocking call: place among the receives posted; zero for none.
+    /// The receive of a blocking call: position among the receives posted; zero for none.
     pub order: u64,
     /// The communicator of a blocking call.
     pub channel: Channel,
     /// The message of a matched receive.
     pub message: Option<&'static Message>,
-    /// The record of a collective call on a window or file.
+    /// The history entry of a collective call on a window or file.
     pub entered: Option<&'static Entered>,
     /// Number of the operation of a blocking call or a collective.
     pub operation: u64,
-    /// Which call of the thread that is: both halves of a send and receive are one operation.
+    /// Number of the call that has it: both halves of a send and receive are one operation.
     pub(super) begun: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Beginning and end of following communication.
+//! Beginning and end of the tracking of communication.
 #![allow(unsafe_code)]
 
 use super::state::{self, State, hold};
@@ -38,7 +38,7 @@ fn begin<A: Abi>() -> Option<&'static State> {
         let state = State::new(writer, totals, null("MPI_REQUEST_NULL"), null("MPI_MESSAGE_NULL"), sizes);
         match A::CODE {
             AbiKind::OPENMPI => openmpi_shared(&state.shared),
-            // A program that has sessions only has no MPI_COMM_SELF to ask with.
+            // A program with sessions only has no MPI_COMM_SELF to test with.
             AbiKind::STANDARD if world_is_up::<A>() => probe_shared::<A>(&state.shared),
             _ => {}
         }
@@ -70,8 +70,8 @@ type Nonblocking<A> = unsafe extern "C" fn(
     *mut <A as Abi>::Handle,
 ) -> c_int;
 
-/// The standard ABI does not say which handles are shared: a send to nobody and a receive from nobody, twice each,
-/// show them.
+/// The standard ABI does not define which handles are shared: two sends to and two receives from
+/// `MPI_PROC_NULL` reveal them.
 fn probe_shared<A: Abi>(shared: &[Cell<u64>]) {
     for (place, function) in shared.iter().zip([f::MPI_Isend, f::MPI_Irecv]) {
         if let Some(handle) = twice::<A>(function) {
@@ -80,7 +80,7 @@ fn probe_shared<A: Abi>(shared: &[Cell<u64>]) {
     }
 }
 
-/// The handle, if two operations with `MPI_PROC_NULL` give the same.
+/// Returns the handle, if two operations with `MPI_PROC_NULL` return the same one.
 fn twice<A: Abi>(function: mpi_abi::FunctionId) -> Option<u64> {
     let byte = real::predefined::<A>("MPI_BYTE")?;
     let own = real::predefined::<A>("MPI_COMM_SELF")?;

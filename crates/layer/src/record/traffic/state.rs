@@ -1,4 +1,4 @@
-//! What this module keeps in the process, and the lock around it.
+//! The state that the hooks of this module share within the process, and its lock.
 #![allow(unsafe_code)]
 
 use super::collectives;
@@ -24,12 +24,13 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 /// Null until the process can communicate.
 static STATE: AtomicPtr<State> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Everything that the hooks of this module share. Fields are cells: who has it [`Held`] may use them.
+/// Everything that the hooks of this module share. Fields are cells, to be used only while the state is
+/// [`Held`].
 pub struct State {
-    /// Several threads may call MPI at once.
+    /// Whether several threads may call MPI at once.
     multiple: AtomicBool,
     locked: AtomicBool,
-    /// Where records are made.
+    /// The image's writer, which makes records.
     pub writer: &'static Writer,
     /// The totals in the image.
     pub totals: &'static Traffic,
@@ -37,39 +38,41 @@ pub struct State {
     pub requests: Table<Request>,
     /// Messages matched by probes, by handle.
     pub messages: Table<Message>,
-    /// Communicators used last.
+    /// The communicators used last.
     pub lines: Lines,
     /// Messages sent.
     pub sent: Ring,
     /// Messages received.
     pub received: Ring,
-    /// What calls were seen to do wrong.
+    /// Errors seen in calls.
     pub faults: Faults,
     /// Receives that the program freed while they were active.
     pub orphans: Orphans,
-    /// Probes whose message was not received yet.
+    /// Probes whose message has not been received yet.
     pub probed: Probed,
-    /// Envelopes of the messages sent last.
+    /// Envelopes of the last messages sent.
     pub recently_sent: recent::Ring,
-    /// Envelopes of the messages received last.
+    /// Envelopes of the last messages received.
     pub recently_received: recent::Ring,
     /// `MPI_REQUEST_NULL` and `MPI_MESSAGE_NULL`.
     pub null_request: u64,
     #[allow(missing_docs)]
     pub null_message: u64,
-    /// Whether the variable of a request is looked at before the call gives it a value. Not where a memory checker would call that an
-    /// error of the program.
+    /// Whether the request variable is read before a call sets it. Not under a memory checker, which would
+    /// report that as an error of the program.
     pub looks_at_variables: bool,
-    /// Handles that the library gives to requests that are complete at start, as far as known; zero for none.
+    /// Handles that the library returns for requests that are complete at start, as far as known; zero if
+    /// unused.
     pub shared: [Cell<u64>; 4],
-    /// Operations posted so far, and messages matched by probes: their numbers are part of the uids of requests and messages.
+    /// Number of operations posted and messages matched by probes so far; part of the uids of requests and
+    /// messages.
     pub operations: Cell<u64>,
     /// How to read the size of a message in a status.
     pub sizes: super::status::Sizes,
 }
 
-// SAFETY: the cells are only used by the one thread that holds the lock (`Guard`), or, while the process is not
-// allowed to call MPI from several threads at once, by the one thread that is in MPI.
+// SAFETY: the cells are only used by the one thread that holds the lock (`Guard`), or, while the process may
+// not call MPI from several threads at once, by the one thread that is in MPI.
 unsafe impl Sync for State {}
 
 /// Makes the state, once.
@@ -83,12 +86,12 @@ pub fn start(make: impl FnOnce(&'static Writer, &'static Traffic) -> State) -> O
     let null = std::ptr::null_mut();
     match STATE.compare_exchange(null, state, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => Some(state),
-        // Two sessions at once in two threads: the other one was faster, and ours is left unused.
+        // Two sessions started at once in two threads: the other one was faster, and our state stays unused.
         Err(_) => get(),
     }
 }
 
-/// The state, once the process can communicate.
+/// Returns the state, once the process can communicate.
 #[inline(always)]
 pub fn get() -> Option<&'static State> {
     // SAFETY: null, or leaked by `start`.
@@ -96,7 +99,7 @@ pub fn get() -> Option<&'static State> {
 }
 
 impl State {
-    /// A state with empty tables.
+    /// Returns a state with empty tables.
     pub fn new(
         writer: &'static Writer,
         totals: &'static Traffic,
@@ -130,7 +133,7 @@ impl State {
         }
     }
 
-    /// The number of an operation that is posted, or of a message that a probe matches.
+    /// Returns the number for an operation that is posted, or a message that a probe matches.
     #[inline(always)]
     pub fn next_operation(&self) -> u64 {
         let number = self.operations.get() + 1;
@@ -144,14 +147,14 @@ impl State {
         self.multiple.load(Ordering::Relaxed)
     }
 
-    /// Says whether several threads may call MPI at once.
+    /// Sets whether several threads may call MPI at once.
     pub fn set_multiple(&self, multiple: bool) {
         self.multiple.store(multiple, Ordering::SeqCst);
         reconsider();
     }
 }
 
-/// Whether any of this is recorded at all.
+/// Whether anything in this module is recorded at all.
 #[inline(always)]
 pub fn recorded() -> bool {
     settings::recording() & (Recording::OBJECTS.0 | Recording::MESSAGES.0) != 0
@@ -159,10 +162,10 @@ pub fn recorded() -> bool {
 
 /// The state while it is [`Held::QUIET`]; null otherwise.
 static QUIET: AtomicPtr<State> = AtomicPtr::new(std::ptr::null_mut());
-/// How often [`reconsider`] was called.
+/// Number of times that [`reconsider`] was called.
 static RECONSIDERED: AtomicU64 = AtomicU64::new(0);
 
-/// To be called after anything has changed that makes the state quiet or not. Async-signal-safe.
+/// Must be called after any change that affects whether the state is quiet. Async-signal-safe.
 pub fn reconsider() {
     RECONSIDERED.fetch_add(1, Ordering::SeqCst);
     loop {
@@ -180,27 +183,28 @@ pub fn reconsider() {
             quiet.map_or(std::ptr::null_mut(), |state| std::ptr::from_ref(state).cast_mut()),
             Ordering::SeqCst,
         );
-        // Who came meanwhile may have seen more than we did, and stored it before us.
+        // A concurrent caller may have seen newer values than we did, and stored its result before us.
         if RECONSIDERED.load(Ordering::SeqCst) == seen {
             return;
         }
     }
 }
 
-/// The right to use the state: handed on by value, so that it stays in a register.
+/// The right to use the state; passed by value, so that it stays in a register.
 ///
-/// `QUIET`: nobody wants to hear of anything, nothing is written into the ledger and no other thread can be in MPI. That is
-/// how most jobs run, and what the hooks are then is compiled without all the rest.
+/// `QUIET`: there are no listeners, nothing is written to the ledger, and no other thread can be in MPI. Most
+/// jobs run like this, and the hooks are compiled for it without everything else.
 #[derive(Clone, Copy)]
 pub struct Held<const QUIET: bool>(&'static State);
 
-/// The right until this is dropped. Between a thread's `hold` and the drop nothing may be called that could call MPI.
+/// Holds that right until dropped. Between a thread's `hold` and the drop nothing may be called that could
+/// call MPI.
 pub struct Guard {
     held: Held<false>,
     locked: bool,
 }
 
-/// The state, for this thread alone. Nothing if nothing is recorded.
+/// Acquires the state for this thread alone. `None` if nothing is recorded.
 #[inline(always)]
 pub fn hold() -> Option<Guard> {
     if !recorded() {
@@ -220,14 +224,14 @@ pub fn is_quiet() -> bool {
     !QUIET.load(Ordering::Relaxed).is_null()
 }
 
-/// What a hook does with the state.
+/// The work of a hook on the state.
 pub trait Step<A: Abi> {
-    /// Does it.
+    /// Does the work.
     fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>);
 }
 
-/// Runs the step that `make` makes with the state held, if anything is recorded. For the hooks that cost most: a step is
-/// written to memory only for the rarer way.
+/// Runs the step returned by `make` with the state held, if anything is recorded. For the most expensive
+/// hooks: the step is written to memory only on the rarer path.
 #[inline(always)]
 pub fn with<A: Abi, S: Step<A>>(call: &Call<A>, make: impl FnOnce() -> S) {
     // SAFETY: null, or leaked by `start`.

@@ -1,8 +1,8 @@
-//! Statuses: who sent a message, and how long it is.
+//! Statuses: the sender and size of a message.
 //!
-//! The size stands in the private part of a status. Reading it there costs nothing; asking
-//! `MPI_Get_elements_x` costs some nanoseconds. Where the size stands is therefore found out at start, with
-//! statuses that were filled by `MPI_Status_set_elements_x`, and used only if every probe was read right.
+//! The size is in the private part of a status. Reading it there costs nothing; `MPI_Get_elements_x` costs
+//! some nanoseconds. So its location is determined at start, with statuses filled by
+//! `MPI_Status_set_elements_x`, and used only if every test status is read correctly.
 #![allow(unsafe_code)]
 
 use super::state::State;
@@ -19,22 +19,23 @@ const WORDS: usize = 8;
 /// How the size can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sizes {
-    /// As the ABI's description says.
+    /// As described by the ABI.
     Described,
-    /// In the 32-bit word `low`, as long as those in the mask `rest` are as they are for small sizes.
+    /// In the 32-bit word `low`, as long as the words in the mask `rest` have the values they have for small
+    /// sizes.
     Learnt {
         /// Index of the word.
         low: usize,
-        /// Words that change for sizes that do not fit into it, one bit each.
+        /// Mask of the words that change for sizes that do not fit into it.
         rest: u32,
-        /// What those words hold for small sizes.
+        /// The values of those words for small sizes.
         plain: [u32; WORDS],
     },
-    /// Only by asking the library.
+    /// Only by querying the library.
     Asked,
 }
 
-/// What a status says.
+/// The contents of a status.
 #[derive(Clone, Copy)]
 pub struct Received {
     /// Rank of the sender.
@@ -45,22 +46,22 @@ pub struct Received {
     pub bytes: u64,
 }
 
-/// The status, read int by int, as the library has just written it: two of its stores in one load would have to wait
-/// until both have left the processor.
+/// Reads a status int by int, as the library has just written it: a load that spans two of its stores would
+/// have to wait until both have left the processor's store buffer.
 #[inline(always)]
 fn words<A: Abi>(status: *const c_void) -> [u32; WORDS] {
     let mut words = [0; WORDS];
     for (at, word) in words.iter_mut().enumerate().take(A::STATUS_SIZE / 4) {
-        // SAFETY: the caller has a whole status there, which is aligned for the ints that it consists of.
+        // SAFETY: the caller has a complete status there, which is aligned for the ints that it consists of.
         *word = unsafe { status.cast::<u32>().add(at).read_volatile() };
     }
     words
 }
 
-/// The int at a byte offset of a status, read by itself like those of [`words`].
+/// Reads the int at a byte offset of a status, separately like those of [`words`].
 #[inline(always)]
 fn int(status: *const c_void, offset: usize) -> i32 {
-    // SAFETY: the offsets are those of ints inside of a status, which is aligned for them.
+    // SAFETY: the offsets are those of ints inside a status, which is aligned for them.
     unsafe { status.byte_add(offset).cast::<i32>().read_volatile() }
 }
 
@@ -74,12 +75,12 @@ pub fn read<A: Abi>(held: &State, status: *const c_void) -> Received {
     }
 }
 
-/// The error code in a status of an array; only valid if the call returned `MPI_ERR_IN_STATUS`.
+/// Returns the error code in a status of an array; only valid if the call returned `MPI_ERR_IN_STATUS`.
 pub fn error<A: Abi>(status: *const c_void) -> i32 {
     int(status, A::STATUS_ERROR)
 }
 
-/// Bytes of the message.
+/// Returns the size of the message in bytes.
 #[inline(always)]
 fn bytes<A: Abi>(sizes: Sizes, status: *const c_void) -> u64 {
     match sizes {
@@ -109,7 +110,7 @@ type SetElements<A> = unsafe extern "C" fn(*mut c_void, <A as Abi>::Handle, i64)
 fn ask<A: Abi>(status: *const c_void) -> u64 {
     let Some(byte) = real::predefined::<A>("MPI_BYTE") else { return 0 };
     let mut count = 0;
-    // SAFETY: the C type of the function; the status is whole.
+    // SAFETY: the C type of the function; the status is complete.
     unsafe {
         let Some(get) = real::function::<GetElements<A>>(f::MPI_Get_elements_x) else { return 0 };
         if get(status, byte, &mut count) != A::SUCCESS {
@@ -123,7 +124,7 @@ fn ask<A: Abi>(status: *const c_void) -> u64 {
 #[cold]
 pub fn cancelled(status: *const c_void) -> bool {
     let mut flag = 0;
-    // SAFETY: the C type of the function; the status is whole.
+    // SAFETY: the C type of the function; the status is complete.
     unsafe {
         let Some(test) =
             real::function::<unsafe extern "C" fn(*const c_void, *mut c_int) -> c_int>(f::MPI_Test_cancelled)
@@ -135,7 +136,7 @@ pub fn cancelled(status: *const c_void) -> bool {
     flag != 0
 }
 
-/// Class of an error code.
+/// Returns the class of an error code.
 #[cold]
 pub fn class(code: i32) -> i32 {
     let mut class = code;
@@ -150,7 +151,7 @@ pub fn class(code: i32) -> i32 {
     class
 }
 
-/// Finds out how sizes can be read.
+/// Determines how sizes can be read.
 pub fn learn<A: Abi>() -> Sizes {
     let small = [0u64, 1, 77, 0x1234_5678, 0x7fff_ffff];
     let large = [(5u64 << 32) + 3, 1 << 40];
@@ -174,7 +175,7 @@ pub fn learn<A: Abi>() -> Sizes {
     }
 }
 
-/// Lets readers of the image know, too.
+/// Publishes that for readers of the image.
 pub fn publish(sizes: Sizes, totals: &Traffic) {
     let Sizes::Learnt { low, rest, plain } = sizes else { return };
     totals.status_rest.set(rest);
@@ -182,8 +183,8 @@ pub fn publish(sizes: Sizes, totals: &Traffic) {
     totals.status_word.set(low as u32 + 1);
 }
 
-/// A status that says it is of a message of `size` bytes; `None` if the library cannot make one, or does not
-/// stand by it.
+/// Returns a status for a message of `size` bytes; `None` if the library cannot make one, or then reports
+/// another size.
 fn filled<A: Abi>(size: u64) -> Option<Memory> {
     let byte = real::predefined::<A>("MPI_BYTE")?;
     let mut status = Memory::default();
@@ -195,7 +196,7 @@ fn filled<A: Abi>(size: u64) -> Option<Memory> {
     (result == A::SUCCESS && ask::<A>(status.as_ptr().cast()) == size).then_some(status)
 }
 
-/// The word that holds small sizes, and the words that hold large ones.
+/// Finds the word that holds small sizes, and the words that change for large ones.
 fn place(small: &[(u64, [u32; WORDS])], large: &[(u64, [u32; WORDS])]) -> Option<Sizes> {
     let plain = small.first()?.1;
     let low = (0..WORDS).find(|i| small.iter().all(|(size, w)| w.get(*i) == Some(&(*size as u32))))?;

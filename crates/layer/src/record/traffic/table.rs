@@ -1,13 +1,15 @@
-//! Records by handle: found, made and given back in a few nanoseconds, whether there are ten or a million.
+//! A table of records by handle: look-up, insertion and release take a few nanoseconds, whether there are ten
+//! or a million.
 //!
-//! The records lie in the image and never move. Buckets and the list of free records are chains through
-//! [`Head::link`], as offsets from the start of the image. The newest free record is taken first, because it is
-//! still in the cache. Where chains begin is private; their links are not, and anybody of this user may have written over
-//! them: a link leads to something in the image, and no more links are followed than there are records.
+//! The records live in the image and never move. Buckets and the list of free records are chains through
+//! [`Head::link`], as offsets from the start of the image. The newest free record is taken first, because it
+//! is still in the cache. The beginnings of chains are private, but their links are not, and any process of
+//! this user may have overwritten them: a link always leads into the image, and no more links are followed
+//! than there are records.
 //!
-//! A record may stay in the table when its object is gone ([`Life::FREED`]): libraries give the same handles again, and the
-//! next object with that handle finds its record where it needs it, without a single store into the table. When records
-//! run short such leftovers are [reclaimed](Table::reclaim).
+//! A record may stay in the table when its object is gone ([`Life::FREED`]): libraries reuse handles, and the
+//! next object with that handle finds its record in place, without a single store into the table. When
+//! records run short such leftovers are [reclaimed](Table::reclaim).
 #![allow(unsafe_code)]
 
 use mpiscope_image::layout::SectionKind;
@@ -18,9 +20,9 @@ use std::cell::Cell;
 
 /// A record that a [`Table`] can hold.
 pub trait Linked: Record + 'static {
-    /// The section where the records are.
+    /// The section that contains the records.
     const KIND: SectionKind;
-    /// What every object's record begins with.
+    /// Returns the head, with which every object's record begins.
     fn head(&self) -> &Head;
 }
 
@@ -40,14 +42,14 @@ impl Linked for Message {
     }
 }
 
-/// Records that the first section has room for, and how many are fetched at once when none is free.
+/// Number of records in the first section, and number fetched at once when none is free.
 const FIRST: usize = 256;
 const BATCH: usize = 32;
-/// Buckets at first: a power of two.
+/// Initial number of buckets: a power of two.
 const BUCKETS: usize = 1024;
-/// Handles whose buckets lie side by side; a power of two.
+/// Number of consecutive handles with adjacent buckets; a power of two.
 const NEIGHBOURS: u64 = 32;
-/// Buckets that are searched for a leftover before a batch is made: a batch costs more than that.
+/// Number of buckets that are searched for a leftover before a batch is made, which costs more.
 const SEARCHED: usize = 64;
 
 /// The live records of one kind.
@@ -56,10 +58,10 @@ pub struct Table<T: 'static> {
     buckets: Cell<&'static [Bucket<T>]>,
     shift: Cell<u32>,
     records: Cell<usize>,
-    /// The highest offset of a record.
+    /// Offset of the last record in the image.
     last: Cell<u64>,
     free: Cell<Option<&'static T>>,
-    /// Where the next search for leftovers begins.
+    /// Index of the bucket at which the next search for leftovers begins.
     hand: Cell<usize>,
 }
 
@@ -71,7 +73,7 @@ fn new_buckets<T>(count: usize) -> &'static [Bucket<T>] {
 }
 
 impl<T: Linked> Table<T> {
-    /// An empty table over the image at `base`.
+    /// Returns an empty table over the image at `base`.
     pub fn new(base: usize) -> Self {
         Self {
             base,
@@ -84,9 +86,10 @@ impl<T: Linked> Table<T> {
         }
     }
 
-    /// The bucket of a handle. Handles are small numbers or addresses: folding and multiplication spread both, also addresses with
-    /// any distance. Numbers that follow each other stay together, because requests are mostly used in the order in which
-    /// they were made: with very many of them each bucket by itself would have to come from memory.
+    /// Returns the bucket of a handle. Handles are small numbers or addresses: folding and multiplication
+    /// spread both, whatever the distance of the addresses. Consecutive numbers stay together, because
+    /// requests are mostly used in the order of their creation: otherwise, with very many of them, each
+    /// bucket would cost a cache miss.
     #[inline(always)]
     fn bucket(&self, handle: u64) -> Option<&'static Bucket<T>> {
         let group = handle / NEIGHBOURS;
@@ -94,19 +97,19 @@ impl<T: Linked> Table<T> {
         self.buckets.get().get((spread ^ (handle % NEIGHBOURS)) as usize)
     }
 
-    /// Where a link leads.
+    /// Returns the record that a link leads to.
     #[inline(always)]
     fn follow(&self, link: u64) -> Option<&'static T> {
         if link.wrapping_sub(1) >= self.last.get() {
             return None;
         }
         let offset = link as usize & !(align_of::<T>() - 1);
-        // SAFETY: no further than the last record that `fetch` got from the image's writer, and aligned; what lies there are
-        // words, valid for every bit pattern, for as long as the process lives.
+        // SAFETY: aligned, and not beyond the last record that `fetch` got from the image's writer; the
+        // memory there consists of words, valid for every bit pattern, for the lifetime of the process.
         Some(unsafe { &*((self.base + offset) as *const T) })
     }
 
-    /// The record behind another one in its chain.
+    /// Returns the next record in a chain.
     #[inline(always)]
     fn behind(&self, record: &'static T) -> Option<&'static T> {
         self.follow(record.head().link.get())
@@ -117,19 +120,19 @@ impl<T: Linked> Table<T> {
         (std::ptr::from_ref(record) as usize - self.base) as u64
     }
 
-    /// The link that leads to a record, or to nothing.
+    /// Returns the link to a record, or to nothing.
     #[inline(always)]
     fn link(&self, record: Option<&'static T>) -> u64 {
         record.map_or(0, |record| self.offset(record))
     }
 
-    /// The live record with this handle.
+    /// Returns the live record with this handle.
     #[inline(always)]
     pub fn find(&self, handle: u64) -> Option<&'static T> {
         self.known(handle).filter(|record| record.head().life.get() != Life::FREED.0)
     }
 
-    /// The record with this handle, of an object that lives or is gone.
+    /// Returns the record with this handle, of an object that is live or gone.
     #[inline(always)]
     pub fn known(&self, handle: u64) -> Option<&'static T> {
         let record = self.bucket(handle)?.get()?;
@@ -146,7 +149,7 @@ impl<T: Linked> Table<T> {
         None
     }
 
-    /// Puts a record into the table under `handle`, which it holds.
+    /// Inserts a record under `handle`, which must be its handle.
     #[inline(always)]
     pub fn insert(&self, handle: u64, record: &'static T) {
         let Some(bucket) = self.bucket(handle) else { return };
@@ -154,7 +157,7 @@ impl<T: Linked> Table<T> {
         bucket.set(Some(record));
     }
 
-    /// Takes a record out of the table; false if it is not in.
+    /// Removes a record; false if it is not in the table.
     #[inline(always)]
     pub fn remove(&self, record: &'static T) -> bool {
         let Some(bucket) = self.bucket(record.head().handle.get()) else { return false };
@@ -177,7 +180,7 @@ impl<T: Linked> Table<T> {
         false
     }
 
-    /// A record that is not in use. `None`: the image is full.
+    /// Returns a record that is not in use. `None`: the image is full.
     #[inline(always)]
     pub fn take(&self, writer: &'static Writer) -> Option<&'static T> {
         let record = match self.free.get() {
@@ -191,14 +194,14 @@ impl<T: Linked> Table<T> {
         Some(record)
     }
 
-    /// Gives back a record that is in no chain.
+    /// Releases a record that is in no chain.
     #[inline(always)]
     pub fn give(&self, record: &'static T) {
         record.head().link.set(self.link(self.free.get()));
         self.free.set(Some(record));
     }
 
-    /// Takes a record out of the table whose object is gone, if there is one not far from where the last was.
+    /// Removes a record whose object is gone, if there is one near the place where the last was found.
     #[cold]
     fn reclaim(&self) -> Option<&'static T> {
         let buckets = self.buckets.get();
@@ -221,14 +224,14 @@ impl<T: Linked> Table<T> {
         self.last.set(fresh.last().map_or(0, |last| self.offset(last)).max(self.last.get()));
         fresh.iter().rev().for_each(|record| self.give(record));
         self.records.set(self.records.get() + fresh.len());
-        // There are never more records in the table than there are records.
+        // The table never contains more records than exist.
         if self.records.get() > self.buckets.get().len() {
             self.grow();
         }
         self.free.get()
     }
 
-    /// Twice as many buckets.
+    /// Doubles the number of buckets.
     #[cold]
     fn grow(&self) {
         let old = self.buckets.replace(&[]);
@@ -247,7 +250,7 @@ impl<T: Linked> Table<T> {
         drop(unsafe { Box::from_raw(std::ptr::from_ref(old).cast_mut()) });
     }
 
-    /// All live records, with `MARKED` ones.
+    /// Visits all live records, including `MARKED` ones.
     pub fn for_each(&self, mut visit: impl FnMut(&'static T)) {
         let mut left = self.records.get();
         for bucket in self.buckets.get() {
@@ -274,7 +277,7 @@ mod tests {
         Table::new(std::ptr::from_ref(writer.header()) as usize)
     }
 
-    /// As the hooks do it: the record of a request that is gone, else a new one.
+    /// Like the hooks: returns the record of a request that is gone, or a new one.
     fn make(table: &Table<Request>, writer: &'static Writer, handle: u64) -> &'static Request {
         let record = table.known(handle).unwrap_or_else(|| {
             let record = table.take(writer).unwrap();
@@ -310,7 +313,7 @@ mod tests {
         assert_eq!(live, 0);
     }
 
-    /// Which part of the buckets has a record when there are as many handles.
+    /// Returns the fraction of buckets in use when there are as many handles as buckets.
     fn used(handle: impl Fn(u64) -> u64) -> f64 {
         const HANDLES: usize = 8192;
         let writer = image();
@@ -334,7 +337,7 @@ mod tests {
 
     #[test]
     fn numbers_and_addresses_with_any_distance_are_spread_over_the_buckets() {
-        // Chance alone would use 63 of 100.
+        // Random hashing would use 63 of 100.
         let numbers = used(|n| 0x9800_0000 + n);
         assert!(numbers > 0.6, "numbers: {numbers}");
         for distance in [16, 48, 64, 256, 576, 1024, 4096] {
@@ -358,7 +361,7 @@ mod tests {
                 Some(record) => {
                     assert!(std::ptr::eq(table.find(handle).unwrap(), record));
                     record.head.life.set(Life::FREED.0);
-                    // Some are forgotten at once, as those whose handle another thread was given.
+                    // Some are removed at once, like those whose handle was given to another thread.
                     if random >> 60 == 0 {
                         table.remove(record);
                         table.give(record);

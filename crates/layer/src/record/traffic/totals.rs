@@ -1,10 +1,10 @@
-//! What a member of a collective gives to all members, and what it expects of all of them, itself included: bytes, and kinds of
-//! elements.
+//! What a member of a collective contributes to all members and expects from all of them, itself included:
+//! bytes, and kinds of elements.
 //!
-//! Whatever the members name, all together must give what all together expect: a gather whose root has a wrong count, a vector with
-//! one wrong element, or another datatype is seen by the sums alone, so that no vector has to be kept. Where something stays in place,
-//! the count that is significant stands for the other one. Of an intercommunicator, and of a datatype that is not known, nothing is
-//! written down.
+//! Whatever arguments the members pass, the total contribution must equal the total expectation. A gather
+//! whose root has a wrong count, a vector with one wrong element, or a different datatype is detected by the
+//! sums alone, so that no vector has to be kept. With `MPI_IN_PLACE` the significant count stands in for the
+//! other one. For an intercommunicator, or an unknown datatype, nothing is recorded.
 #![allow(unsafe_code)]
 
 use super::history::{self, Share};
@@ -21,14 +21,14 @@ use mpiscope_image::objects::{Datatype, SIZE_UNKNOWN};
 use mpiscope_image::signature::Signature;
 use std::ffi::{c_int, c_void};
 
-/// Members of the communicator, and which one this is.
+/// Number of members of the communicator, and this process's rank.
 #[derive(Clone, Copy)]
 struct Members {
     size: u64,
     rank: u64,
 }
 
-/// A vector of counts, one for each member.
+/// A vector of counts, one per member.
 #[derive(Clone, Copy)]
 struct Vector(Counts);
 
@@ -41,7 +41,7 @@ impl Vector {
         plain(unsafe { self.0.get(at as usize) })
     }
 
-    /// The sum of all; nothing without a vector.
+    /// Returns the sum of all counts; `None` without a vector.
     fn sum(self, members: Members) -> Option<u64> {
         if !self.0.is_plausible() {
             return None;
@@ -50,7 +50,7 @@ impl Vector {
         Some((0..members.size).map(|at| unsafe { self.get(at) }).fold(0, u64::wrapping_add))
     }
 
-    /// The sum of all, each of a datatype of its own.
+    /// Returns the sum of all shares, each with its own datatype.
     fn share<A: Abi>(self, types: *const A::Handle, members: Members, known: &mut Known) -> Option<Share> {
         if !self.0.is_plausible() || !plausible(types.cast()) {
             return None;
@@ -58,7 +58,7 @@ impl Vector {
         (0..members.size).try_fold(NOTHING, |sum, at| {
             // SAFETY: the program passes as many counts and datatypes as there are members.
             let (count, datatype) = unsafe { (self.get(at), *types.add(at as usize)) };
-            // The datatype of nothing is not significant.
+            // The datatype of zero elements is not significant.
             if count == 0 {
                 return Some(sum);
             }
@@ -66,7 +66,7 @@ impl Vector {
         })
     }
 
-    /// That of this process.
+    /// Returns this process's count.
     fn own(self, members: Members) -> Option<u64> {
         // SAFETY: the program passes as many counts as there are members.
         self.0.is_plausible().then(|| unsafe { self.get(members.rank) })
@@ -75,7 +75,7 @@ impl Vector {
 
 const NOTHING: Share = Share { bytes: 0, elements: Some(Mixture::EMPTY) };
 
-/// One of a datatype.
+/// Returns the share of one element of a datatype.
 fn one<A: Abi>(datatype: A::Handle) -> Option<Share> {
     let record = datatypes::signed::<A>(datatype.raw());
     let bytes = match record.map(|record| record.size.get()) {
@@ -86,7 +86,7 @@ fn one<A: Abi>(datatype: A::Handle) -> Option<Share> {
     Some(Share { bytes, elements: signature.map(Signature::mixture) })
 }
 
-/// The datatype that was asked for last: most calls have one again and again.
+/// The datatype that was looked up last: most calls use the same one repeatedly.
 #[derive(Default)]
 struct Known(Option<(u64, Share)>);
 
@@ -102,7 +102,7 @@ impl Known {
         Some(share)
     }
 
-    /// So many of a datatype.
+    /// Returns the share of `count` elements of a datatype.
     #[inline(always)]
     fn share<A: Abi>(&mut self, count: u64, datatype: A::Handle) -> Option<Share> {
         times(self.one::<A>(datatype)?, count)
@@ -123,7 +123,8 @@ fn plain(count: i64) -> u64 {
     count.max(0).cast_unsigned()
 }
 
-/// Functions for hooks, which pass counts of either width, and one for each that does the work.
+/// Defines functions for hooks, which pass counts of either width, each with one inner function that does the
+/// work.
 macro_rules! hooks {
     ($($(#[$doc:meta])* $name:ident ($($p:ident : $kind:ident),*) $members:ident $body:block)*) => {
         $(
@@ -194,11 +195,12 @@ macro_rules! used {
     };
 }
 
-/// What is given, and what is expected.
+/// The contribution and the expectation.
 type Totals = Option<(Share, Share)>;
 
-/// Those of a communicator; none of an intercommunicator. How far a vector of the program is read must not follow from a record, which
-/// lies where others may have written: the library is asked.
+/// Returns the members of a communicator; `None` for an intercommunicator. If vectors of the program are
+/// read, their length must not come from a record that other processes may have overwritten: the library is
+/// asked.
 fn members<A: Abi, const VECTORS: bool>(comm: A::Handle) -> Option<Members> {
     let record = COMMS.find(comm.raw())?;
     if !VECTORS {
@@ -291,7 +293,7 @@ hooks! {
         Some((known.share::<A>(send.sum(members)?, sendtype)?, own))
     }
 
-    /// `MPI_Allgather` and `MPI_Alltoall`: every member gives as much to each.
+    /// `MPI_Allgather` and `MPI_Alltoall`: every member contributes the same amount to each.
     to_each(sendbuf: Buffer, send: Plain, sendtype: Type, receive: Plain, recvtype: Type) members {
         let mut known = Known::default();
         let expects = known.share::<A>(receive.checked_mul(members.size)?, recvtype)?;
@@ -331,7 +333,7 @@ hooks! {
         Some((gives, expects))
     }
 
-    /// `MPI_Reduce_scatter`: every member gives to each what that one expects of all.
+    /// `MPI_Reduce_scatter`: every member contributes to each what that member expects from all.
     reduce_scatter(receive: Vector, datatype: Type) members {
         let each = one::<A>(datatype)?;
         let expects = times(each, receive.own(members)?)?;

@@ -1,4 +1,4 @@
-//! What happens around the functions that make, change and free communicators.
+//! Hooks around the functions that make, change and free communicators.
 #![allow(unsafe_code)]
 
 use super::members::{Members, common_name, distinction};
@@ -18,7 +18,7 @@ use mpiscope_image::objects::Comm;
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::Ordering;
 
-/// The new communicator, unless this process is not in it.
+/// Returns the new communicator, unless this process is not in it.
 fn made<A: Abi>(place: *const A::Handle) -> Option<A::Handle> {
     new_handle(ObjectKind::COMM, place).map(A::Handle::from_raw)
 }
@@ -74,11 +74,11 @@ pub fn dup_with_info<A: Abi>(
     }
 }
 
-/// `MPI_Comm_idup`, `MPI_Comm_idup_with_info`: makes the handle readable, whether or not the library writes it
-/// before the operation is complete.
+/// `MPI_Comm_idup`, `MPI_Comm_idup_with_info`: initialises the handle, since the library may not write it
+/// before the operation completes.
 fn before_idup_at<A: Abi>(new: *mut A::Handle) {
     if let (Some(null), false) = (real::predefined::<A>("MPI_COMM_NULL"), new.is_null()) {
-        // SAFETY: a place for a handle, whose value is undefined until the operation is complete.
+        // SAFETY: a place for a handle, whose value is undefined until the operation completes.
         unsafe { new.write(null) };
     }
 }
@@ -99,8 +99,8 @@ pub fn before_idup_with_info<A: Abi>(
     before_idup_at::<A>(*new);
 }
 
-/// `MPI_Comm_idup`: entered at the start, where all members agree about the order. All libraries seen so far give
-/// the handle at once; one that does not has its communicator adopted at first use.
+/// `MPI_Comm_idup`: entered at the start, where all members agree on the order. All libraries seen so far
+/// return the handle at once; if one does not, its communicator is adopted on first use.
 pub fn idup<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, new: *mut A::Handle, _: *mut A::Handle) {
     dup(call, result, comm, new);
 }
@@ -129,7 +129,7 @@ fn given_errhandler(comm: &'static Comm, errhandler: u64) {
     });
 }
 
-/// A call that is collective over `parent` and divides or reorders its members.
+/// Enters the result of a call that is collective over `parent` and divides or reorders its members.
 fn derived<A: Abi>(
     call: &Call<A>,
     result: c_int,
@@ -140,7 +140,7 @@ fn derived<A: Abi>(
     let writer = succeeded::<A>(result)?;
     let from = parent;
     let parent = tables::comm::<A>(parent);
-    // Also counted by those who get no communicator.
+    // Processes that get no communicator count it too.
     let name = next_name(call, parent);
     let handle = made::<A>(new)?;
     let origin = Origin { colour, ..Origin::of(parent) };
@@ -162,13 +162,13 @@ pub fn create<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, group: A::
     if is_group::<A>(group) {
         derived(call, result, comm, 0, new);
     } else {
-        // Its members count it all the same.
+        // The other members count this call, so it is counted here too.
         next_name(call, tables::comm::<A>(comm));
     }
 }
 
-/// Whether this is a group. Of what is made of something else nothing is entered: a library may make a communicator of what is no
-/// group, and crash when it is asked who is in it.
+/// Whether this is a known group. Nothing is entered if not: a library may make a communicator from an
+/// invalid group, and crash when asked for its members.
 fn is_group<A: Abi>(group: A::Handle) -> bool {
     tables::group::<A>(group).is_some()
 }
@@ -251,12 +251,12 @@ pub fn create_group<A: Abi>(
     });
 }
 
-/// Name of the world, for communicators without a parent.
+/// Returns the name of the world, for communicators without a parent.
 fn world_name() -> u64 {
     process::record().map_or(0, |p| hash::text(p.world.text().as_bytes()))
 }
 
-/// Bytes of a text by which members find each other that are looked at.
+/// Maximum number of bytes read of a text by which members find each other.
 const TEXT: usize = 1024;
 
 /// A thread enters a call whose members find each other by a text.
@@ -280,7 +280,8 @@ pub fn create_from_group<A: Abi>(
     from_groups(call, result, tag, (info, errhandler), new, |members| Some(members.local_name()));
 }
 
-/// A communicator that groups alone make; `name` is one of its members that all compute alike.
+/// Enters a communicator made from groups alone; `name` computes a name from its members that is the same on
+/// all of them.
 fn from_groups<A: Abi>(
     call: &Call<A>,
     result: c_int,
@@ -313,7 +314,7 @@ pub fn intercomm_create<A: Abi>(
 ) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(handle) = made::<A>(new) else { return };
-    // The peer communicator counts at the leader only.
+    // The peer communicator is significant at the leader only.
     let origin = Origin { parent: tables::comm::<A>(local), other: tables::comm::<A>(peer), colour: tag };
     enter::<A>(writer, Site::of(call), handle, &origin, |members| {
         let function = u64::from(call.function().0);
@@ -335,8 +336,8 @@ pub fn intercomm_create_from_groups<A: Abi>(
     from_groups(call, result, tag, (info, errhandler), new, Members::both_names);
 }
 
-/// `MPI_Comm_spawn`, `MPI_Comm_spawn_multiple`, `MPI_Comm_accept`, `MPI_Comm_connect`: an intercommunicator to processes of
-/// another world.
+/// `MPI_Comm_spawn`, `MPI_Comm_spawn_multiple`, `MPI_Comm_accept`, `MPI_Comm_connect`: an intercommunicator
+/// to processes of another world.
 pub fn connect<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, new: *mut A::Handle) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let parent = tables::comm::<A>(comm);
@@ -355,7 +356,7 @@ pub fn join<A: Abi>(call: &Call<A>, result: c_int, _: c_int, new: *mut A::Handle
     });
 }
 
-/// `MPI_Comm_get_parent`: the same handle each time.
+/// `MPI_Comm_get_parent`: returns the same handle each time.
 pub fn get_parent<A: Abi>(call: &Call<A>, result: c_int, parent: *mut A::Handle) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(handle) = made::<A>(parent) else { return };

@@ -1,4 +1,4 @@
-//! Who is in a communicator: ranks of `MPI_COMM_WORLD`.
+//! Members of communicators, as ranks of `MPI_COMM_WORLD`.
 
 use super::WORLD_SIZE;
 use crate::interpose::real;
@@ -10,10 +10,10 @@ use mpiscope_image::{W64, Writer};
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
-/// A process that is not in this process's world.
+/// Stands for a process outside this process's world.
 const OUTSIDE: u64 = u64::MAX;
 
-/// The members of a communicator, as the library states them.
+/// The members of a communicator, as reported by the library.
 #[derive(Default)]
 pub struct Members {
     rank: c_int,
@@ -25,7 +25,7 @@ pub struct Members {
 }
 
 impl Members {
-    /// Asks the library.
+    /// Queries the library.
     pub fn of<A: Abi>(comm: A::Handle) -> Self {
         let mut members = Self { inter: real::is_inter::<A>(comm), ..Self::default() };
         real::comm_rank::<A>(comm, &mut members.rank);
@@ -44,17 +44,18 @@ impl Members {
         members
     }
 
-    /// World rank of the first member; `u64::MAX` if it is outside.
+    /// Returns the world rank of the first member; `u64::MAX` if it is outside.
     pub fn first(&self) -> u64 {
         self.local.first().copied().unwrap_or(OUTSIDE)
     }
 
-    /// A name of the local group that all who know its members compute alike.
+    /// Returns a name of the local group that every process that knows its members computes alike.
     pub fn local_name(&self) -> u64 {
         hash::words(self.local.iter().copied())
     }
 
-    /// A name of both groups of an intercommunicator, alike on both sides; `None` if not all members are known.
+    /// Returns a name of both groups of an intercommunicator that is the same on both sides; `None` if not
+    /// all members are known.
     pub fn both_names(&self) -> Option<u64> {
         if self.local.iter().chain(&self.remote).any(|rank| *rank == OUTSIDE) {
             return None;
@@ -63,7 +64,7 @@ impl Members {
         Some(hash::words([local.min(remote), local.max(remote)]))
     }
 
-    /// Writes them into a record, sharing the parent's array if it is the same.
+    /// Stores the members in a record, sharing the parent's array if it is the same.
     pub fn store(&self, writer: &'static Writer, comm: &Comm, parent: Option<&'static Comm>) {
         comm.rank.set(self.rank.unsigned_abs());
         comm.size.set(self.size.unsigned_abs());
@@ -76,15 +77,16 @@ impl Members {
     }
 }
 
-/// Whether a communicator has members outside of this world.
+/// Whether a communicator has members outside this world.
 pub fn reaches_beyond(writer: &'static Writer, comm: &Comm) -> bool {
     [&comm.members, &comm.remote]
         .iter()
         .any(|words| arena::get(writer, words).iter().any(|m| m.get() == OUTSIDE))
 }
 
-/// What distinguishes the communicators that one call makes from `parent`: the first member, by its rank in the world or,
-/// where the members do not all see it in theirs, in the parent; both sides of an intercommunicator.
+/// Returns what distinguishes the communicators that one call makes from `parent`: the first member, by its
+/// rank in the world or, if the members may belong to different worlds, in the parent; for an
+/// intercommunicator both sides.
 pub fn distinction<A: Abi>(
     writer: &'static Writer,
     members: &Members,
@@ -93,7 +95,7 @@ pub fn distinction<A: Abi>(
     colour: c_int,
 ) -> u64 {
     if members.inter {
-        // Of several worlds, the members have the colour in common.
+        // Members of different worlds have only the colour in common.
         return members.both_names().unwrap_or(i64::from(colour).cast_unsigned());
     }
     match parent {
@@ -104,7 +106,7 @@ pub fn distinction<A: Abi>(
     }
 }
 
-/// A name of the members of an intracommunicator that all of them compute alike.
+/// Returns a name of the members of an intracommunicator that all of them compute alike.
 pub fn common_name<A: Abi>(
     writer: &'static Writer,
     members: &Members,
@@ -119,7 +121,7 @@ pub fn common_name<A: Abi>(
     }
 }
 
-/// Ranks of the first `count` members of `comm` in `parent`.
+/// Returns the ranks in `parent` of the first `count` members of `comm`.
 fn ranks_in<A: Abi>(comm: A::Handle, count: c_int, parent: A::Handle) -> Vec<u64> {
     let mut parents = A::Handle::from_raw(0);
     if real::comm_group::<A>(parent, &mut parents) != Some(A::SUCCESS) {
@@ -130,7 +132,7 @@ fn ranks_in<A: Abi>(comm: A::Handle, count: c_int, parent: A::Handle) -> Vec<u64
     ranks
 }
 
-/// Writes ranks into a record, unless they are those of the world.
+/// Stores ranks in a record, unless they are those of the world.
 pub fn store_ranks(writer: &'static Writer, list: &[u64], to: &Words) {
     store(writer, list, to, None);
 }
@@ -150,8 +152,8 @@ fn store(writer: &'static Writer, list: &[u64], to: &Words, parent: Option<&'sta
     }
 }
 
-/// The group of the world, to be freed; `None` if the process has none. A program of sessions has the process set of
-/// that name.
+/// Returns the group of the world, which the caller frees; `None` if the process has none. A program that
+/// uses only sessions has the process set `mpi://WORLD`.
 fn world_group<A: Abi>() -> Option<A::Handle> {
     let mut group = A::Handle::from_raw(0);
     let result = if super::world_is_there() {
@@ -170,7 +172,7 @@ fn world_group<A: Abi>() -> Option<A::Handle> {
     Some(group)
 }
 
-/// World ranks of the members of a group; empty if there is no world.
+/// Returns the world ranks of a group's members; empty if there is no world.
 pub fn world_ranks<A: Abi>(group: A::Handle, size: c_int) -> Vec<u64> {
     let Some(mut world) = world_group::<A>() else { return Vec::new() };
     let list = translate::<A>(group, size, world);
@@ -178,7 +180,7 @@ pub fn world_ranks<A: Abi>(group: A::Handle, size: c_int) -> Vec<u64> {
     list
 }
 
-/// World ranks of the members of one of a communicator's groups.
+/// Returns the ranks in `world` of the members of one of a communicator's groups.
 fn listed<A: Abi>(
     get: impl FnOnce(A::Handle, &mut A::Handle) -> Option<c_int>,
     comm: A::Handle,
@@ -194,7 +196,7 @@ fn listed<A: Abi>(
     list
 }
 
-/// World ranks of the members of a group.
+/// Returns the ranks in `world` of a group's members.
 fn translate<A: Abi>(group: A::Handle, size: c_int, world: A::Handle) -> Vec<u64> {
     let ranks: Vec<c_int> = (0..size).collect();
     let mut found: Vec<c_int> = vec![A::UNDEFINED; ranks.len()];

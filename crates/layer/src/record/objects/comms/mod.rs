@@ -1,31 +1,32 @@
 //! Communicators.
 //!
-//! # Names that all members know
+//! # Names shared by all members
 //!
-//! `head.identity` is the same on every member and differs between communicators. It is computed from what all
-//! members know without talking:
+//! `head.identity` is the same on every member and differs between communicators. It is computed, without
+//! communication, from what all members know:
 //!
 //! | made by | identity from |
 //! | --- | --- |
 //! | start | the world's name (and the rank, for `MPI_COMM_SELF`) |
-//! | a call that is collective over the parent | parent, function, how many were made from the parent before, first member |
-//! | `MPI_Comm_create_group`, `MPI_Comm_create_from_group` | parent or world, tag, members, how many with the same before |
-//! | `MPI_Intercomm_create(_from_groups)` | tag, members of both sides, how many with the same before |
-//! | spawn, accept, connect, join, get_parent | this side's parent, until the sides meet: then one side's name holds on both |
+//! | a call that is collective over the parent | parent, function, number of earlier children of the parent, first member |
+//! | `MPI_Comm_create_group`, `MPI_Comm_create_from_group` | parent or world, tag, members, number of earlier ones with the same |
+//! | `MPI_Intercomm_create(_from_groups)` | tag, members of both sides, number of earlier ones with the same |
+//! | spawn, accept, connect, join, get_parent | this side's parent, until the sides meet: then both adopt one side's name |
 //!
-//! Windows and files have one too: from the communicator's, what they are, and how many had been made on it before.
+//! Windows and files have one too: from the communicator's, their kind, and the number of earlier ones on it.
 //!
-//! Sides meet when the other one is known to run under this library (see `debugger::dynamic`); else they keep different
-//! names. Members are told apart by their ranks in the parent where not all of them are of one world.
+//! Sides meet when the other one is known to run under this library (see `debugger::dynamic`); otherwise they
+//! keep different names. Where the members are not all of one world they are distinguished by their ranks in
+//! the parent.
 //!
 //! # Members
 //!
-//! Ranks in `MPI_COMM_WORLD` are stored once: a duplicate shares its parent's array, and the world's own order is no
-//! array at all.
+//! Ranks in `MPI_COMM_WORLD` are stored once: a duplicate shares its parent's array, and the world's own
+//! order needs no array at all.
 //!
 //! # Memory
 //!
-//! 472 bytes of record, an index entry, and 8 bytes for each member unless the array is shared.
+//! 472 bytes of record, an index entry, and 8 bytes per member unless the array is shared.
 
 mod hooks;
 mod members;
@@ -51,9 +52,9 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Whether `MPI_COMM_WORLD` may be used: a program of sessions only may not have it.
+/// Whether `MPI_COMM_WORLD` may be used: a program that uses only sessions may not have it.
 static WORLD_IS_THERE: AtomicBool = AtomicBool::new(false);
-/// How many ranks the world has.
+/// Number of ranks in the world.
 static WORLD_SIZE: AtomicU64 = AtomicU64::new(0);
 
 impl Object for Comm {
@@ -73,27 +74,27 @@ impl Object for Comm {
     }
 }
 
-/// What this process's side calls a communicator; zero for nothing.
+/// Returns the name of a communicator on this process's side; zero if it has none.
 pub fn name_of<A: Abi>(comm: A::Handle) -> u64 {
     tables::comm::<A>(comm).map_or(0, |comm| comm.head.identity.get())
 }
 
-/// The name of the other side becomes ours, if there is one. Only before the program has used the communicator.
+/// Adopts the other side's name, if it has one. Only before the program has used the communicator.
 pub fn rename<A: Abi>(comm: A::Handle, name: u64) {
     if let Some(comm) = tables::comm::<A>(comm).filter(|_| name != 0) {
         comm.head.seq.write(|| comm.head.identity.set(name));
     }
 }
 
-/// What those who spawned this world call the intercommunicator to them; zero for nothing.
+/// The parents' name for the intercommunicator to them; zero if unknown.
 static PARENTS_NAME: AtomicU64 = AtomicU64::new(0);
 
-/// Those who spawned this world have said how they identify the intercommunicator to them.
+/// Stores the name by which the processes that spawned this world identify the intercommunicator to them.
 pub fn parents_call_it(name: u64) {
     PARENTS_NAME.store(name, Ordering::Relaxed);
 }
 
-/// Whether all members are known to be of this process's world.
+/// Whether all members are known to belong to this process's world.
 pub fn is_of_this_world<A: Abi>(comm: A::Handle) -> bool {
     tables::comm::<A>(comm).zip(super::recorder()).is_some_and(|(comm, writer)| {
         let inter = comm.head.flags.get() & Flag::INTER.0 != 0;
@@ -106,22 +107,22 @@ pub fn world_is_there() -> bool {
     WORLD_IS_THERE.load(Ordering::Relaxed)
 }
 
-/// The same; a communicator whose making was not seen is looked up in the library and entered. Only for handles that are known to
-/// be communicators: a library may crash when it is asked about what is none.
+/// Returns the record of a communicator; one whose creation was not seen is queried and entered. Only for
+/// handles known to be communicators: a library may crash when asked about anything else.
 #[inline]
 pub fn find_or_adopt<A: Abi>(comm: A::Handle) -> Option<&'static Comm> {
     tables::comm::<A>(comm).or_else(|| adopt::<A>(comm))
 }
 
-/// The same for what the program passes for a communicator: only predefined ones are adopted. (Within `MPI_Init`, tools may use the
-/// world before it is entered.)
+/// Like [`find_or_adopt`], for what the program passes as a communicator: only predefined ones are adopted.
+/// (Within `MPI_Init`, tools may use the world before it is entered.)
 #[inline]
 pub fn find_passed<A: Abi>(comm: A::Handle) -> Option<&'static Comm> {
     tables::comm::<A>(comm).or_else(|| if is_predefined(comm.raw()) { adopt::<A>(comm) } else { None })
 }
 
-/// Whether the library may be asked about what the program passed to a call that succeeded. Where objects are not recorded, the
-/// library's word has to do.
+/// Whether the library may be queried about a handle that the program passed to a successful call. If objects
+/// are not recorded, that success has to suffice.
 #[inline]
 pub fn may_ask_about<A: Abi>(comm: A::Handle) -> bool {
     tables::comm::<A>(comm).is_some() || is_predefined(comm.raw()) || super::recorder().is_none()
@@ -130,7 +131,7 @@ pub fn may_ask_about<A: Abi>(comm: A::Handle) -> bool {
 /// `MPI_COMM_WORLD` and `MPI_COMM_SELF`.
 static PREDEFINED: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
-/// Looks the predefined communicators up. Called once, when the library was found.
+/// Looks up the predefined communicators. Called once, when the library was found.
 pub fn start<A: Abi>() {
     for (place, name) in PREDEFINED.iter().zip(["MPI_COMM_WORLD", "MPI_COMM_SELF"]) {
         place.store(real::predefined_raw::<A>(name).unwrap_or(0), Ordering::Relaxed);
@@ -174,7 +175,7 @@ fn predefined(
     size: i32,
 ) -> Option<&'static Comm> {
     if let Some(adopted) = COMMS.find(raw) {
-        // A tool's wrapper of MPI_Init has used it inside of ours, before the world had its name.
+        // A tool's wrapper of MPI_Init used it inside ours, before the world had its name.
         adopted.head.seq.write(|| adopted.head.identity.set(identity));
         return None;
     }
@@ -189,11 +190,11 @@ fn predefined(
     Some(record)
 }
 
-/// What a new communicator came from.
+/// The origin of a new communicator.
 struct Origin {
     parent: Option<&'static Comm>,
     other: Option<&'static Comm>,
-    /// What distinguished siblings, and whether there is such a thing.
+    /// The argument that distinguishes siblings (colour, split type or tag); 0 if there is none.
     colour: i32,
 }
 
@@ -203,7 +204,7 @@ impl Origin {
     }
 }
 
-/// The name of the next communicator that is made by a call that is collective over `parent`; zero if the
+/// Returns the name of the next communicator made by a call that is collective over `parent`; zero if the
 /// parent has none.
 fn next_name<A: Abi>(call: &Call<A>, parent: Option<&'static Comm>) -> u64 {
     let Some(parent) = parent else { return 0 };
@@ -215,10 +216,10 @@ fn next_name<A: Abi>(call: &Call<A>, parent: Option<&'static Comm>) -> u64 {
     hash::mix(hash::mix(name, u64::from(call.function().0)), u64::from(parent.children.get()))
 }
 
-/// The name of the next window or file (`kind`) on a communicator; zero if that has none.
+/// Returns the name of the next window or file (`kind`) on a communicator; zero if the communicator has none.
 ///
-/// Every call counts, also one that fails: whether a file can be opened may differ from member to member, that they all
-/// called does not. Large-count twins are not told apart from the others, members may differ in them.
+/// Every call counts, even a failed one: whether a file can be opened may differ between members, but all of
+/// them make the call. Large-count variants are not distinguished, since members may differ in that.
 pub fn next_name_on(comm: Option<&'static Comm>, kind: SectionKind) -> u64 {
     let Some(comm) = comm else { return 0 };
     comm.made_on.add_mine(1);
@@ -229,8 +230,8 @@ pub fn next_name_on(comm: Option<&'static Comm>, kind: SectionKind) -> u64 {
     hash::words([name, u64::from(kind.0), u64::from(comm.made_on.get())])
 }
 
-/// The name of a communicator that was made by its members alone: `key` is the same on all of them, and they make
-/// those with the same key in the same order.
+/// Returns the name of a communicator that was made by its members alone. `key` is the same on all of them,
+/// and they make those with the same key in the same order.
 fn name_by_key(key: u64) -> u64 {
     static MADE: Mutex<BTreeMap<u64, u64>> = Mutex::new(BTreeMap::new());
     let Ok(mut made) = MADE.lock() else { return 0 };
@@ -239,7 +240,7 @@ fn name_by_key(key: u64) -> u64 {
     hash::mix(key, *count)
 }
 
-/// Enters a communicator with members of its own. `name` makes its identity, knowing them.
+/// Enters a communicator, querying its members. `name` computes its identity from them.
 fn enter<A: Abi>(
     writer: &'static Writer,
     site: Site,
@@ -262,7 +263,7 @@ fn enter<A: Abi>(
     Some(record)
 }
 
-/// Enters a communicator with the members, topology and so on of its parent.
+/// Enters a communicator with the members, topology etc. of its parent.
 fn enter_copy(
     writer: &'static Writer,
     site: Site,
@@ -288,7 +289,7 @@ fn enter_copy(
     })
 }
 
-/// What every new communicator has from its parent.
+/// Copies what every new communicator inherits from its parent.
 fn inherit(comm: &'static Comm, parent: Option<&'static Comm>) {
     if let Some(parent) = parent {
         comm.errhandler.set(parent.errhandler.get());
@@ -304,7 +305,7 @@ fn adopt<A: Abi>(comm: A::Handle) -> Option<&'static Comm> {
     }
     let record = enter::<A>(writer, Site::NONE, comm, &Origin::of(None), |_| 0)?;
     topology::record::<A>(writer, record, comm);
-    // Longer than the longest name of all ABIs (128).
+    // Larger than the longest name of any ABI (128).
     let (mut name, mut len) = ([0; 1024], 0);
     if real::comm_get_name::<A>(comm, name.as_mut_ptr(), &mut len) == Some(A::SUCCESS) {
         let name = Chars::new(c_string::text(name.as_ptr(), 128).as_bytes());

@@ -1,4 +1,4 @@
-//! Topologies of communicators, as the library states them for the new communicator.
+//! Topologies of communicators, as the library reports them for the new communicator.
 
 use crate::interpose::real;
 use crate::record::objects::{arena, ask};
@@ -7,7 +7,7 @@ use mpiscope_image::Writer;
 use mpiscope_image::objects::{Comm, Topology};
 use std::ffi::c_int;
 
-/// Asks for the topology of a communicator and writes it into its record.
+/// Queries the topology of a communicator and stores it in its record.
 pub fn record<A: Abi>(writer: &'static Writer, comm: &Comm, handle: A::Handle) {
     let mut kind = A::UNDEFINED;
     if real::topo_test::<A>(handle, &mut kind) != Some(A::SUCCESS) {

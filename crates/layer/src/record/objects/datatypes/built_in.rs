@@ -1,8 +1,9 @@
-//! Built-in datatypes whose handles do not say their sizes: found by handle in a nanosecond, in every thread.
+//! Built-in datatypes whose handles do not encode their sizes: looked up by handle in a nanosecond, in every
+//! thread.
 //!
-//! A handle of the MPICH family has the size in it. For the others there is a table, each handle in the one place that
-//! its hash gives it. Of two that meet there the second is left out: it is asked about like any other datatype. A
-//! built-in datatype is never freed, so nothing here ever changes.
+//! A handle of the MPICH family contains the size. For the others there is a table in which each handle has a
+//! single place, given by its hash. On a collision the second handle is left out and treated like that of any
+//! other datatype. Built-in datatypes are never freed, so entries never change.
 
 use crate::interpose::real;
 use crate::record::objects::is_null;
@@ -40,7 +41,7 @@ pub fn start<A: Abi>() {
     }
 }
 
-/// Whether a handle is known to be that of a built-in datatype. If not, it may be one all the same.
+/// Whether a handle is known to be that of a built-in datatype. If not, it may still be one.
 #[inline(always)]
 pub fn is_built_in<A: Abi>(raw: u64) -> bool {
     if A::CODE == AbiKind::MPICH {
@@ -49,8 +50,8 @@ pub fn is_built_in<A: Abi>(raw: u64) -> bool {
     raw != 0 && place(raw).is_some_and(|place| place.0.load(Ordering::Relaxed) == raw)
 }
 
-/// The size of a built-in datatype; `ask` finds it out the first time, and again as long as it gives 0: the library may not
-/// have been ready to answer. Nothing if the handle is not known to be built in.
+/// Returns the size of a built-in datatype. `ask` queries it the first time, and again as long as it returns
+/// 0: the library may not have been ready to answer. `None` if the handle is not known to be built in.
 #[inline(always)]
 pub fn size<A: Abi>(raw: u64, ask: impl FnOnce() -> u64) -> Option<u64> {
     if !is_built_in::<A>(raw) {

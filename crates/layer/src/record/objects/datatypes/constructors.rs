@@ -12,11 +12,11 @@ use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Combiner, Datatype, Flag, SIZE_UNKNOWN};
 use std::ffi::c_int;
 
-/// An array of the program's, as words.
+/// Returns the words of an array of the program.
 fn array(counts: impl Into<Counts>, len: i64) -> impl Iterator<Item = u64> + Clone {
     let counts = counts.into();
     let len = if counts.is_null() { 0 } else { usize::try_from(len).unwrap_or(0) };
-    // SAFETY: the call succeeded with this array, so it has as many elements as the program said.
+    // SAFETY: the call succeeded with this array, so it has as many elements as the program specified.
     (0..len).map(move |at| unsafe { counts.get(at) }.cast_unsigned())
 }
 
@@ -41,7 +41,7 @@ fn made<A: Abi>(
     Some(record)
 }
 
-/// The same with an array of arguments.
+/// Enters a datatype made from one old type and an array of arguments.
 fn made_with<A: Abi>(
     call: &Call<A>,
     result: c_int,
@@ -195,7 +195,7 @@ pub fn structure<A: Abi>(
     let Some(raw) = new_handle(ObjectKind::DATATYPE, new) else { return };
     let n = count.count();
     let len = if types.is_null() { 0 } else { usize::try_from(n).unwrap_or(0) };
-    // SAFETY: the call succeeded with this array, so it has as many elements as the program said.
+    // SAFETY: the call succeeded with this array, so it has as many elements as the program specified.
     let old = (0..len).map(|i| unsafe { types.add(i).read_unaligned() });
     let record = DATATYPES.insert(writer, raw, Site::of(call), |record| {
         fill(record, Combiner::STRUCT, [n as u64, 0, 0, 0]);
@@ -263,7 +263,8 @@ pub fn resized<A: Abi>(
     made(call, result, old, new, Combiner::RESIZED, [lb, extent, 0, 0]);
 }
 
-/// Datatypes that are predefined without a name: the same arguments give the same handle, nobody frees it.
+/// Enters a predefined datatype without a name: the same arguments return the same handle, which is never
+/// freed.
 fn unnamed<A: Abi>(call: &Call<A>, result: c_int, new: *const A::Handle, combiner: Combiner, args: [u64; 4]) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(raw) = new_handle(ObjectKind::DATATYPE, new) else { return };
@@ -273,7 +274,7 @@ fn unnamed<A: Abi>(call: &Call<A>, result: c_int, new: *const A::Handle, combine
     let record = DATATYPES.insert(writer, raw, Site::of(call), |record| {
         fill(record, combiner, args);
         record.head.flags.set(Flag::PREDEFINED.0 | Flag::COMMITTED.0);
-        // It follows from no other datatype.
+        // The size cannot be derived from another datatype.
         record.size.set(ask::size::<A>(A::Handle::from_raw(raw)).unwrap_or(SIZE_UNKNOWN));
         bounds::<A>(record, A::Handle::from_raw(raw));
     });

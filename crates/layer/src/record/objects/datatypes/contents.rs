@@ -1,4 +1,4 @@
-//! `MPI_Type_get_contents` gives the program handles of the old types, each to be freed once more.
+//! `MPI_Type_get_contents` returns handles of the old types, each of which the program must free.
 #![allow(unsafe_code)]
 
 use super::{fill, made_from};
@@ -27,7 +27,7 @@ pub fn get_contents<A: Abi>(
         return;
     }
     for (place, old) in olds.into_iter().enumerate() {
-        // SAFETY: the call succeeded, so it filled as many handles as the datatype has old types.
+        // SAFETY: the call succeeded, so it stored as many handles as the datatype has old types.
         let raw = unsafe { types.add(place).read() }.raw();
         if let Some(old) = writer.at_offset::<Datatype>(old) {
             got(writer, Site::of(call), old, raw);
@@ -35,14 +35,14 @@ pub fn get_contents<A: Abi>(
     }
 }
 
-/// The program got a handle for an old type: its own again (MPICH), or one of a copy (Open MPI).
+/// The program got a handle of an old type: the original one (MPICH), or that of a copy (Open MPI).
 fn got(writer: &'static Writer, site: Site, old: &'static Datatype, raw: u64) {
     let predefined = |record: &Datatype| record.head.flags.get() & Flag::PREDEFINED.0 != 0;
     if predefined(old) || DATATYPES.find(raw).is_some_and(predefined) {
         return;
     }
     if old.head.handle.get() == raw {
-        // The program may have freed its own handle of it long ago.
+        // The program may already have freed its own handle of it.
         if !DATATYPES.revive(writer, old, site) {
             DATATYPES.share(raw);
         }
@@ -58,7 +58,7 @@ fn got(writer: &'static Writer, site: Site, old: &'static Datatype, raw: u64) {
     }
 }
 
-/// Offsets of the records of the old types, in order.
+/// Returns the offsets of the records of the old types, in order.
 fn old_types(writer: &'static Writer, record: &Datatype) -> Vec<u64> {
     if record.combiner.get() == Combiner::STRUCT.0 {
         let [n, ..] = &record.args;

@@ -2,16 +2,17 @@
 //!
 //! # What is stored when
 //!
-//! At creation: constructor, arguments, the old types. For a structure also lower bound and extent, because libraries
-//! pad differently. At commit: lower bound and extent as the library states them. Size: when a call first needs it.
+//! At creation: constructor, arguments and old types. For a structure also lower bound and extent, since
+//! libraries pad differently. At commit: lower bound and extent as reported by the library. The size: when a
+//! call first needs it.
 //!
-//! An old type's record is held for as long as a record of a type made from it exists, so that a type map can be
-//! built after the old type was freed.
+//! An old type's record is held as long as there is a record of a type made from it, so that a type map can
+//! be built after the old type was freed.
 //!
 //! # Memory
 //!
-//! 240 bytes of record and an index entry. Constructors with arrays take a block of [`super::arena`]: 8 bytes for
-//! each length and displacement, and for a structure 24 more for each type.
+//! 240 bytes of record and an index entry. Constructors with arrays take a block of [`super::arena`]: 8 bytes
+//! per length and displacement, and for a structure 24 more per type.
 
 pub mod built_in;
 mod constructors;
@@ -64,7 +65,7 @@ impl Object for Datatype {
     }
 }
 
-/// A record made from the type at this offset is no more. Runs under the table's lock.
+/// Drops the hold on the type at this offset by a record made from it. Runs under the table's lock.
 fn drop_user(writer: &'static Writer, at: u64, release: &mut dyn FnMut(&'static Datatype)) {
     let Some(old) = writer.at_offset::<Datatype>(at) else { return };
     old.users.set(old.users.get().saturating_sub(1));
@@ -73,7 +74,7 @@ fn drop_user(writer: &'static Writer, at: u64, release: &mut dyn FnMut(&'static 
     }
 }
 
-/// The size in bytes of a datatype that has a record; asked for once.
+/// Returns the size in bytes of a datatype that has a record; the library is queried only once.
 #[inline(always)]
 pub fn size_of<A: Abi>(datatype: A::Handle) -> Option<u64> {
     let record = tables::datatype::<A>(datatype)?;
@@ -81,15 +82,15 @@ pub fn size_of<A: Abi>(datatype: A::Handle) -> Option<u64> {
     if size == SIZE_UNKNOWN { ask_size::<A>(datatype, record) } else { Some(size) }
 }
 
-/// The size in bytes of a datatype that is built in or has a record.
+/// Returns the size in bytes of a datatype that is built in or has a record.
 pub fn known_size<A: Abi>(datatype: A::Handle) -> Option<u64> {
     let raw = datatype.raw();
     let built_in = built_in::size::<A>(raw, || ask::size::<A>(datatype).unwrap_or(0));
     built_in.map_or_else(|| size_of::<A>(datatype), |size| Some(size).filter(|size| *size != 0))
 }
 
-/// Names a datatype for a record that may outlive it. Zero for one that is known to be built in: its handle never means
-/// anything else.
+/// Returns an identifier of a datatype for a record that may outlive it. Zero for one that is known to be
+/// built in: its handle never means anything else.
 #[inline(always)]
 pub fn uid<A: Abi>(datatype: u64) -> u64 {
     if built_in::is_built_in::<A>(datatype) {
@@ -105,7 +106,7 @@ fn ask_size<A: Abi>(datatype: A::Handle, record: &Datatype) -> Option<u64> {
     Some(size)
 }
 
-/// Writes what is alike for all new datatypes.
+/// Initialises the fields common to all new datatypes.
 #[inline(always)]
 fn fill(record: &Datatype, combiner: Combiner, args: [u64; 4]) {
     record.combiner.set(combiner.0);
@@ -131,7 +132,7 @@ fn fill(record: &Datatype, combiner: Combiner, args: [u64; 4]) {
     record.signature.set(0);
 }
 
-/// Writes the one old type of a new datatype. Under the table's lock.
+/// Stores the single old type of a new datatype. Runs under the table's lock.
 #[inline(always)]
 fn made_from(writer: &'static Writer, record: &Datatype, handle: u64, old: Option<&'static Datatype>) {
     record.old.set(handle);
@@ -142,7 +143,7 @@ fn made_from(writer: &'static Writer, record: &Datatype, handle: u64, old: Optio
     }
 }
 
-/// Enters a predefined datatype. `size` if it is known.
+/// Enters a predefined datatype, with its `size` if known.
 pub fn predefined(writer: &'static Writer, raw: u64, name: &str, size: Option<u64>) {
     if DATATYPES.find(raw).is_some() {
         return;
@@ -192,7 +193,7 @@ pub fn commit<A: Abi>(_: &Call<A>, result: c_int, datatype: *mut A::Handle) {
 pub fn before_free<A: Abi>(call: &Call<A>, datatype: &mut *mut A::Handle) {
     free::before(call, &DATATYPES, output(*datatype));
     if call.stash.get() == 0 {
-        // Without a record its size is remembered by its handle.
+        // The size of a datatype without a record is cached by its handle.
         size_cache::forget();
     }
 }

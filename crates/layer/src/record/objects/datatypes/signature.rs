@@ -1,8 +1,7 @@
 //! The type signature of a datatype, computed when a call first needs it.
 //!
-//! Whatever is made from one old type holds its elements again and again, in whatever layout: as often as the constructor or the
-//! sizes say. Only a
-//! structure lists its types.
+//! A type made from one old type repeats its elements, whatever the layout; the constructor's arguments or
+//! the sizes say how often. Only a structure lists its types.
 
 use super::{Datatype, size_of};
 use crate::record::objects::arena;
@@ -12,10 +11,10 @@ use mpiscope_image::objects::Combiner;
 use mpiscope_image::signature::Signature;
 use mpiscope_image::{W64, Writer};
 
-/// Types made from types made from types: deeper ones are not looked at.
+/// Maximum nesting depth of types that is followed.
 const DEEPEST: u32 = 64;
 
-/// The record of a datatype with its signature; nothing if there is no record.
+/// Returns the record of a datatype, with its signature computed; `None` if there is no record.
 #[inline(always)]
 pub fn signed<A: Abi>(raw: u64) -> Option<&'static Datatype> {
     let record = DATATYPES.find(raw)?;
@@ -27,7 +26,7 @@ pub fn signed<A: Abi>(raw: u64) -> Option<&'static Datatype> {
 
 #[cold]
 fn sign<A: Abi>(record: &Datatype, depth: u32) -> Option<Signature> {
-    // Whoever wants the signature wants the size.
+    // Users of the signature need the size as well.
     let _ = size::<A>(record);
     let found = compute::<A>(record, depth);
     store(record, found);
@@ -54,7 +53,7 @@ fn known<A: Abi>(record: &Datatype, depth: u32) -> Option<Signature> {
 fn compute<A: Abi>(record: &Datatype, depth: u32) -> Option<Signature> {
     let writer = crate::record::objects::recorder()?;
     match Combiner(record.combiner.get()) {
-        // What is predefined without having been signed is not in the table of names.
+        // A predefined type that was not signed is not in the table of names.
         Combiner::UNKNOWN | Combiner::NAMED | Combiner::VALUE_INDEX => None,
         Combiner::F90_REAL => one(record, b'f'),
         Combiner::F90_COMPLEX => one(record, b'c'),
@@ -80,7 +79,7 @@ fn repeated<A: Abi>(writer: &'static Writer, record: &Datatype, depth: u32) -> O
     size.checked_div(each).map_or(Some(Signature::EMPTY), |count| of_old.repeated(count))
 }
 
-/// How many of its old type a type holds, where its constructor says it.
+/// Returns how many elements of its old type a type has, if its constructor determines it.
 fn count(writer: &'static Writer, record: &Datatype) -> Option<u64> {
     let [first, second, ..] = &record.args;
     let (first, second) = (first.get(), second.get());
@@ -105,7 +104,7 @@ fn count(writer: &'static Writer, record: &Datatype) -> Option<u64> {
     }
 }
 
-/// The size; asked for only if the handle still means this type.
+/// Returns the size; the library is queried only if the handle still means this type.
 fn size<A: Abi>(record: &Datatype) -> Option<u64> {
     let size = record.size.get();
     if size != mpiscope_image::objects::SIZE_UNKNOWN {
@@ -133,8 +132,8 @@ fn structure<A: Abi>(writer: &'static Writer, record: &Datatype, depth: u32) -> 
     })
 }
 
-/// Signs a predefined datatype by its name. `size` is what the library says, if that is known: with other sizes than the table's
-/// nothing is known of the elements.
+/// Signs a predefined datatype by its name. The record has the library's size, if known; if it differs from
+/// the table's, the elements are unknown.
 pub fn sign_predefined(record: &Datatype, name: &str) {
     let predefined = PREDEFINED.iter().find(|known| known.name == name);
     let elements = predefined.map_or(&[][..], |known| known.elements);

@@ -13,7 +13,7 @@ impl Grow for AllThere {
     }
 }
 
-/// An image of up to 4 GiB in private memory, of which only what is used exists.
+/// An image of up to 4 GiB in private memory; only the pages in use take up memory.
 pub fn image() -> &'static Writer {
     let len = 4 << 30;
     // SAFETY: a fresh private mapping.
@@ -23,7 +23,7 @@ pub fn image() -> &'static Writer {
     };
     assert_ne!(base, libc::MAP_FAILED);
     let new = NewImage { base: base.cast(), reserved: len, accessible: HEADER_SIZE, grow: &AllThere };
-    // SAFETY: the mapping is never unmapped and nobody else knows it.
+    // SAFETY: the mapping is never unmapped and not shared.
     Box::leak(Box::new(unsafe { Writer::new(new) }.unwrap()))
 }
 
@@ -35,7 +35,7 @@ fn table() -> &'static Table<Session> {
     Box::leak(Box::new(Table::new(SectionKind::SESSIONS, 16)))
 }
 
-/// A small generator, so that a failure can be repeated.
+/// A small generator with a fixed seed, so that failures are reproducible.
 struct Random(u64);
 impl Random {
     fn below(&mut self, bound: u64) -> u64 {
@@ -52,7 +52,7 @@ fn a_million_random_inserts_and_frees_agree_with_a_map() {
     let mut model: HashMap<u64, &'static Session> = HashMap::new();
     let mut uids = std::collections::HashSet::new();
     for step in 0..1_000_000u32 {
-        // Handles of a library that hands out neighbouring addresses, and reuses them.
+        // Handles of a library that hands out neighbouring addresses and reuses them.
         let handle = 0x7f00_0000_0000 + 16 * random.below(5000);
         match model.remove(&handle) {
             Some(record) => {
@@ -146,7 +146,7 @@ fn what_a_debugger_writes_into_a_stopped_process_pins_a_record_until_another_obj
 fn a_handle_that_comes_back_before_its_free_has_returned_is_a_new_object() {
     let (writer, table) = (image(), table());
     let old = table.insert(writer, 5, Site::NONE, |_| {}).unwrap();
-    // One thread is inside the call that frees it, another one gets the handle again.
+    // One thread is inside the call that frees it while another gets the handle again.
     table.mark(old);
     let new = table.insert(writer, 5, Site::NONE, |_| {}).unwrap();
     assert_eq!(old.head.life.get(), Life::MARKED.0, "whoever frees it will bury it");
@@ -205,7 +205,7 @@ fn threads_never_miss_their_own_objects_while_others_come_and_go() {
     let churn = |thread: u64| {
         let _leave = Leave;
         let mut random = Random(thread * 77 + 1);
-        // Handles of all threads lie side by side, so that removals shift the entries of others.
+        // The handles of all threads are adjacent, so that removals shift other threads' entries.
         let mut own: HashMap<u64, &'static Op> = HashMap::new();
         for step in 0..400_000u32 {
             let handle = (1 + random.below(64)) * THREADS + thread;
@@ -227,7 +227,7 @@ fn threads_never_miss_their_own_objects_while_others_come_and_go() {
                 assert!(std::ptr::eq(table.find(*handle).expect("a live object was missed"), *record));
             }
         }
-        // Growth while others look: many more objects, once.
+        // Growth while other threads read: many more objects, once.
         for n in 0..5000 {
             table.insert(writer, (1 << 32) + n * THREADS + thread, site(0), |_| {}).unwrap();
         }

@@ -74,14 +74,14 @@ pub fn create<A: Abi>(
     made(call, result, &memory, info, comm, win);
 }
 
-/// Memory whose address the library wrote to `place`.
+/// Memory whose address the library stored in `place`.
 fn allocated<A: Abi>(
     result: c_int,
     flavour: Flavour,
     (place, size, unit): (*const c_void, i64, impl Count),
 ) -> Memory {
     let address = if result == A::SUCCESS {
-        // SAFETY: the call succeeded, so the program gave a place for an address; null is looked at.
+        // SAFETY: the call succeeded, so the program passed a place for an address; null is checked.
         unsafe { place.cast::<usize>().as_ref() }.copied()
     } else {
         None

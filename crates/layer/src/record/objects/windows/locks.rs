@@ -1,4 +1,5 @@
-//! When locks of windows were asked for, granted and released: who waited for whom follows from the locks of all members.
+//! When locks of windows were requested, granted and released; the locks of all members show which process
+//! waited for which.
 
 use crate::interpose::frame::Call;
 use crate::record::fortran_call_site;
@@ -8,13 +9,13 @@ use mpiscope_image::objects::{LOCK_RING, LOCK_WORDS, Window};
 use mpiscope_image::{W64, Writer};
 use std::sync::atomic::{Ordering, fence};
 
-/// A lock was granted; under the lock of the windows.
+/// A lock was granted. Runs under the lock of the window table.
 pub fn granted<A: Abi>(writer: &'static Writer, window: &'static Window, call: &Call<A>, target: u64) {
     if call.since == 0 {
         return;
     }
     if window.lock_epochs.len.get() == 0 {
-        // Blocks are used again.
+        // The block may have been used before.
         arena::reserve(writer, &window.lock_epochs, LOCK_RING * LOCK_WORDS)
             .iter()
             .for_each(|word| word.set(0));
@@ -33,7 +34,7 @@ pub fn granted<A: Abi>(writer: &'static Writer, window: &'static Window, call: &
     window.locked.set(number);
 }
 
-/// The lock of this target was released; under the lock of the windows.
+/// The lock of this target was released. Runs under the lock of the window table.
 pub fn released<A: Abi>(writer: &'static Writer, window: &'static Window, call: &Call<A>, target: u64) {
     if call.since == 0 {
         return;
@@ -52,7 +53,7 @@ pub fn released<A: Abi>(writer: &'static Writer, window: &'static Window, call: 
     }
 }
 
-/// The words of the lock with this number.
+/// Returns the words of the lock with this number.
 fn epoch(
     writer: &'static Writer,
     window: &'static Window,

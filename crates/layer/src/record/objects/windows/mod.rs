@@ -1,7 +1,7 @@
 //! Windows: memory, epochs, one-sided operations.
 //!
-//! Memory: 400 bytes, an index entry, 8 bytes for each lock held, four kilobytes once one was locked, four with the first
-//! collective call; with operations, 8 bytes for each rank of windows of up to 4096 ranks.
+//! Memory: 400 bytes, an index entry, 8 bytes per lock held, 4 kB from the first lock on, and 4 kB from the
+//! first collective call on; with operations, 8 bytes per rank for windows of up to 4096 ranks.
 
 mod create;
 mod locks;

@@ -1,4 +1,4 @@
-//! One-sided operations: how many, and how many are not known to be complete.
+//! One-sided operations: their number, and how many are not known to be complete.
 
 use crate::interpose::frame::{Call, handle_word};
 use crate::record::objects::tables::{self, WINDOWS};
@@ -9,14 +9,14 @@ use mpiscope_image::{W64, Writer};
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
-/// Windows of more ranks have no count per target.
+/// Windows with more ranks have no count per target.
 const MOST_TARGETS: u32 = 4096;
 
 #[inline(always)]
 fn operation<A: Abi>(result: c_int, win: A::Handle, rank: c_int, count: impl FnOnce(&Window) -> &W64) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(record) = tables::window::<A>(win) else { return };
-    // No operation, nothing to complete.
+    // `MPI_PROC_NULL`: no operation, nothing to complete.
     let Ok(target) = usize::try_from(rank) else { return };
     count(record).atomic().fetch_add(1, Ordering::Relaxed);
     record.pending.atomic().fetch_add(1, Ordering::Relaxed);
@@ -50,23 +50,23 @@ pub fn get<A: Abi>(_: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
     operation::<A>(result, win, rank, |window| &window.gets);
 }
 
-/// `MPI_Accumulate` and all others that combine.
+/// `MPI_Accumulate` and all other functions that combine values.
 pub fn accumulate<A: Abi>(_: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
     operation::<A>(result, win, rank, |window| &window.accumulates);
 }
 
-/// `MPI_Fetch_and_op`, `MPI_Get_accumulate`, `MPI_Rget_accumulate`: what is fetched comes in, and as much goes out unless nothing
-/// is combined.
+/// `MPI_Fetch_and_op`, `MPI_Get_accumulate`, `MPI_Rget_accumulate`: the fetched bytes are received, and as
+/// many are sent unless nothing is combined.
 pub fn fetched<A: Abi>(call: &Call<A>, result: c_int, op: A::Handle) {
     came_in(call, result, !ops::is_no_op(handle_word(op)));
 }
 
-/// `MPI_Compare_and_swap`: as much goes out as comes in.
+/// `MPI_Compare_and_swap`: as many bytes are sent as received.
 pub fn swapped<A: Abi>(call: &Call<A>, result: c_int) {
     came_in(call, result, true);
 }
 
-/// Half of the call's bytes are those that come in; the others count if they went `out`.
+/// Half of the call's bytes are received; the other half counts as sent if `out`.
 #[inline(always)]
 fn came_in<A: Abi>(call: &Call<A>, result: c_int, out: bool) {
     if result == A::SUCCESS {

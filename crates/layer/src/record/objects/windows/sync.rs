@@ -11,7 +11,7 @@ use mpiscope_image::objects::{Epoch, LOCK_EXCLUSIVE, LOCK_OF_ALL, Window};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// `MPI_MODE_NOSUCCEED` of the ABI.
+/// The ABI's `MPI_MODE_NOSUCCEED`.
 static NOSUCCEED: AtomicI32 = AtomicI32::new(0);
 
 /// Learns the ABI's constants.
@@ -19,7 +19,7 @@ pub fn start<A: Abi>() {
     NOSUCCEED.store(A::MODE_NOSUCCEED, Ordering::Relaxed);
 }
 
-/// Notes a call that synchronised: what it opened and closed, and what `change` does to the record.
+/// Records a synchronising call: the epochs that it opened and closed, and the `change` to the record.
 fn synchronised<A: Abi>(
     call: &Call<A>,
     result: c_int,
@@ -31,7 +31,7 @@ fn synchronised<A: Abi>(
     let Some(record) = tables::window::<A>(win) else { return };
     let site = Site::of(call);
     let mut open = 0;
-    // Threads may lock different targets at a time.
+    // Threads may lock different targets concurrently.
     WINDOWS.locked(|| {
         record.head.seq.write(|| {
             open = record.epochs.get();
@@ -50,13 +50,13 @@ fn synchronised<A: Abi>(
     }
 }
 
-/// All operations of this process are complete.
+/// Marks all operations of this process as complete.
 fn all_complete(writer: &'static Writer, record: &'static Window) {
     record.pending.set(0);
     arena::get(writer, &record.targets).iter().for_each(|target| target.set(0));
 }
 
-/// All operations to one target are complete.
+/// Marks all operations on one target as complete.
 fn target_complete(writer: &'static Writer, record: &'static Window, rank: c_int) {
     let target = usize::try_from(rank).ok().and_then(|r| arena::get(writer, &record.targets).get(r));
     if let Some(target) = target {
@@ -72,7 +72,7 @@ pub fn fence<A: Abi>(call: &Call<A>, result: c_int, assert: c_int, win: A::Handl
     synchronised(call, result, win, (opened, Epoch::FENCE.0), all_complete);
 }
 
-/// `MPI_Win_start`, which may wait for those whose memory it is about: they are known while it does.
+/// `MPI_Win_start`, which may wait for the targets: they are recorded while it does.
 pub fn before_begin<A: Abi>(call: &Call<A>, group: A::Handle, win: A::Handle) {
     asked(call, win, |writer, record| {
         arena::release_words(writer, &record.start_members);
@@ -133,7 +133,7 @@ pub fn wait<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle) {
 
 /// `MPI_Win_test`.
 pub fn test<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle, flag: *mut c_int) {
-    // SAFETY: the call succeeded, so it wrote the flag; null is looked at.
+    // SAFETY: the call succeeded, so it wrote the flag; null is checked.
     if result == A::SUCCESS && unsafe { flag.as_ref() }.is_some_and(|flag| *flag != 0) {
         wait(call, result, win);
     }
@@ -183,7 +183,7 @@ pub fn unlock_all<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle) {
     });
 }
 
-/// `MPI_Win_flush`: completes, but opens and closes nothing.
+/// `MPI_Win_flush`: completes operations, but opens and closes nothing.
 pub fn flush<A: Abi>(_: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(record) = tables::window::<A>(win) else { return };

@@ -1,13 +1,14 @@
 //! Hooks of the functions that complete requests: `MPI_Wait`, `MPI_Test` and their families.
 //!
-//! The library sets the handles of completed requests to null, so they are copied before the call. Functions that
-//! return only when all requests are complete look the records up before; the others afterwards, and only
-//! those that are complete: a polling loop costs a copy and nothing else. With threads everything is looked up
-//! before (see [`super::requests`]).
+//! The library sets the handles of completed requests to null, so they are copied before the call. Functions
+//! that return only when all requests are complete look up the records before the call; the others
+//! afterwards, and only those of complete requests: a polling loop costs a copy and nothing else. With
+//! threads everything is looked up before (see [`super::requests`]).
 //!
-//! A receive without a status gets one of ours, because nobody would know otherwise what it received. In one
-//! case the program can recognise: where Open MPI gives the error itself from `MPI_Waitall` with
-//! `MPI_STATUSES_IGNORE`, it gives `MPI_ERR_IN_STATUS` now. Both mean that a request has failed.
+//! A receive without a status is given one of ours, since what it received could not be known otherwise.
+//! There is one case in which the program can notice: where Open MPI returns the error itself from
+//! `MPI_Waitall` with `MPI_STATUSES_IGNORE`, it now returns `MPI_ERR_IN_STATUS`. Both mean that a request has
+//! failed.
 
 mod all;
 mod any;
@@ -28,7 +29,7 @@ use mpiscope_image::objects::Flag;
 use mpiscope_image::traffic::{Request, RequestKind};
 use std::ffi::{c_int, c_void};
 
-/// Looks a request up before the call, and marks it as waited for.
+/// Looks up a request before the call, and marks it as waited for.
 #[inline(always)]
 fn look<const QUIET: bool>(held: Held<QUIET>, handle: u64) -> Item {
     if handle == held.null_request {
@@ -42,11 +43,11 @@ fn look<const QUIET: bool>(held: Held<QUIET>, handle: u64) -> Item {
     Item::Record(request, request.head.uid.get())
 }
 
-/// The record of a request that a call was given.
+/// Returns the record of a request that was passed to a call.
 #[inline(always)]
 fn resolve(held: &State, item: &Item) -> Option<&'static Request> {
     match *item {
-        // A shared handle has one record for many requests, whose uid is that of the newest.
+        // A shared handle has one record for many requests, with the uid of the newest.
         Item::Record(request, uid) => {
             (request.head.uid.get() == uid || request.is(Flag::SHARED_HANDLE)).then_some(request)
         }
@@ -70,7 +71,7 @@ fn needs_status(request: &Request) -> bool {
     RequestKind(request.kind.get()).receives() || request.is(Flag::CANCELLED)
 }
 
-/// The operation failed. The library may or may not have freed the request.
+/// Handles a failed operation. The library may or may not have freed the request.
 #[cold]
 fn fail<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
@@ -87,7 +88,8 @@ fn fail<A: Abi, const QUIET: bool>(
     }
 }
 
-/// Writes down what the call waits for, for readers of the image: without a look at the records, so that it costs a store each.
+/// Publishes what the call waits for, for readers of the image: without accessing the records, so that it
+/// costs one store each.
 #[inline(always)]
 fn publish<A: Abi>(call: &Call<A>, null: u64, count: usize, array: *const A::Handle) {
     for (index, place) in call.thread().waited.iter().enumerate().take(count) {
@@ -96,7 +98,7 @@ fn publish<A: Abi>(call: &Call<A>, null: u64, count: usize, array: *const A::Han
     }
 }
 
-/// Keeps the handles of an array, or, with threads, their records; and gives the call statuses.
+/// Saves the handles of an array or, with threads, their records; and lends statuses to the call.
 #[inline(always)]
 fn remember<A: Abi>(
     call: &Call<A>,
@@ -121,7 +123,7 @@ fn remember<A: Abi>(
     }
 }
 
-/// The request at `index` of those that [`remember`] kept.
+/// Returns the request at `index` of those saved by [`remember`].
 #[inline(always)]
 fn recall(held: &State, scratch: &Scratch, index: usize) -> Option<&'static Request> {
     match scratch.items.get(index) {
@@ -133,7 +135,7 @@ fn recall(held: &State, scratch: &Scratch, index: usize) -> Option<&'static Requ
     }
 }
 
-/// Nothing that was kept is needed any longer.
+/// Discards everything that was saved.
 #[inline(always)]
 fn drop_all(scratch: &mut Scratch) {
     scratch.items.iter().for_each(forget);

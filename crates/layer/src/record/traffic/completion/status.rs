@@ -1,4 +1,4 @@
-//! Requests that are asked about and stay with the program: `MPI_Request_get_status` and its like.
+//! Requests that are queried and stay with the program: `MPI_Request_get_status` and similar functions.
 
 use crate::interpose::frame::Call;
 use crate::record::traffic::requests::finish;
@@ -20,7 +20,7 @@ pub fn before_status<A: Abi>(
     }
 }
 
-/// A request is complete, and stays with the program.
+/// A request is complete and stays with the program.
 fn seen<A: Abi>(held: Held<false>, call: &Call<A>, handle: u64, status: *const c_void) {
     if handle != held.null_request
         && let Some(request) = held.requests.find(handle)
@@ -46,7 +46,8 @@ pub fn after_status<A: Abi>(
     }
 }
 
-/// `MPI_Request_get_status_all`, `_any`, `_some`: `statuses` is an array of `count`, or a single one.
+/// `MPI_Request_get_status_all`, `_any`, `_some`: `statuses` is an array of `count` statuses, or a single
+/// one.
 pub fn before_statuses<A: Abi>(call: &Call<A>, count: c_int, statuses: &mut *mut c_void) {
     if let (Some(_), Some(scratch)) = (hold(), scratch::of(call)) {
         lend_many::<A>(scratch, statuses, usize::try_from(count).unwrap_or(0));

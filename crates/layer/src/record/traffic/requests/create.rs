@@ -1,4 +1,4 @@
-//! A request is made.
+//! Creation of requests.
 
 use super::{ended_unseen, is_shared, release, settle};
 use crate::interpose::frame::Call;
@@ -12,12 +12,12 @@ use mpiscope_image::layout::{Loss, SectionKind};
 use mpiscope_image::objects::{Flag, Life, uid};
 use mpiscope_image::traffic::{Request, RequestKind};
 
-/// What is known of a request when it is made.
+/// What is known about a request when it is made.
 #[derive(Clone, Copy)]
 pub struct New {
-    /// Its number among all that this process posts: see `Request::operation`.
+    /// Its number among all operations that this process posts: see `Request::operation`.
     pub operation: u64,
-    /// What it is.
+    /// The kind of request.
     pub kind: RequestKind,
     /// Handle of the communicator, file or window.
     pub object: u64,
@@ -33,28 +33,28 @@ pub struct New {
     pub datatype: u64,
     /// Address.
     pub buffer: u64,
-    /// Of a message that is sent.
+    /// Bytes of a message that is sent.
     pub bytes: u64,
-    /// Number of a collective, place of a receive.
+    /// Number of a collective, position of a receive.
     pub order: u64,
-    /// Ledger entry of a send; the operation's handle of a collective or one-sided one.
+    /// Ledger entry of a send; handle of the reduction operation of a collective or one-sided operation.
     pub entry: u64,
-    /// Partitions of each side of a partitioned operation.
+    /// Number of partitions on this side of a partitioned operation.
     pub partitions: i32,
     /// Destination and tag of the send half of a send and receive.
     pub send: (i32, i32),
-    /// Not started yet.
+    /// Whether the request is persistent, so that it is not started yet.
     pub persistent: bool,
 }
 
 impl New {
-    /// As events report it.
+    /// Returns the operation as events report it.
     fn operation(&self, handle: u64) -> Operation {
         let with = Envelope::new::<false>(&self.channel, self.peer, self.tag, self.operation);
         Operation { kind: self.kind, handle, with, bytes: self.bytes }
     }
 
-    /// A request of which only the kind is known.
+    /// Returns a request of which only the kind is known.
     pub fn of(kind: RequestKind) -> Self {
         Self {
             operation: 0,
@@ -78,7 +78,7 @@ impl New {
 
 /// A request was made (and started, unless it is persistent).
 ///
-/// `new` must not leave this function: then it is never written to memory.
+/// `new` must not escape from this function: then it is never written to memory.
 #[inline(always)]
 pub fn create<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, handle: u64, new: &New) {
     if handle == held.null_request || handle == 0 {
@@ -88,7 +88,7 @@ pub fn create<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, hand
         facts::request_told(held, || new.operation(handle), call.since);
     }
     let request = match held.requests.known(handle) {
-        // A handle that is set apart for sharing never has a record of a request that is gone.
+        // A handle reserved for sharing never has the record of a request that is gone.
         Some(gone) if gone.head.life.get() == Life::FREED.0 => gone,
         Some(known) if !new.persistent && known.is(Flag::SHARED_HANDLE) && is_shared::<A>(&held, handle) => {
             return share_again(held, call, known, new);
@@ -109,8 +109,8 @@ pub fn create<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, hand
     }
 }
 
-/// A handle that is new, or that we think has a live request. Gives the record to be filled; nothing if the handle is shared,
-/// and all is done.
+/// The handle is new, or is thought to have a live request. Returns the record to be filled; `None` if the
+/// handle is shared and nothing remains to be done.
 #[inline(never)]
 fn begin_rarely<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
@@ -140,7 +140,7 @@ fn begin_rarely<A: Abi, const QUIET: bool>(
     None
 }
 
-/// A record in the table for a handle that is known to have none of a live request.
+/// Returns a record in the table for a handle that is known to have no live request.
 #[cold]
 fn record_for(held: &State, handle: u64) -> Option<&'static Request> {
     if let Some(gone) = held.requests.known(handle) {
@@ -160,9 +160,9 @@ fn record_for(held: &State, handle: u64) -> Option<&'static Request> {
     Some(request)
 }
 
-/// The fields of a new request that mean something for its kind, but for flags, starts and outstanding.
+/// Sets the fields of a new request that are meaningful for its kind, except flags, starts and outstanding.
 ///
-/// What means nothing is left as it was: this is the hottest path of all, and its cost is the number of stores.
+/// Other fields keep their values: this is the hottest path of all, and its cost is the number of stores.
 #[inline(always)]
 fn fill<A: Abi>(call: &Call<A>, request: &Request, new: &New) {
     let head = &request.head;
@@ -204,7 +204,7 @@ fn fill<A: Abi>(call: &Call<A>, request: &Request, new: &New) {
     }
 }
 
-/// Where it communicates: mostly where the last request with this handle did.
+/// Sets where it communicates: usually the same place as the last request with this handle.
 #[inline(always)]
 fn place(request: &Request, new: &New) {
     let same = request.head.parent.get() == new.channel.uid
@@ -219,7 +219,7 @@ fn place(request: &Request, new: &New) {
     }
 }
 
-/// A further request with a handle that many requests share: it is complete.
+/// Counts a further request with a shared handle: it is complete.
 #[inline(always)]
 fn share_again<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &Request, new: &New) {
     {
@@ -238,7 +238,7 @@ fn share_again<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, req
     facts::request_complete_at_start(held, call, operation);
 }
 
-/// A new request has the handle of one that we think lives. True if they share it.
+/// A new request has the handle of one that is thought to be live. Returns whether they share it.
 #[cold]
 fn displace<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
@@ -248,18 +248,18 @@ fn displace<A: Abi, const QUIET: bool>(
     persistent: bool,
 ) -> bool {
     if old.is(Flag::WAITED) && held.is_multiple() {
-        // Another thread is about to find out that it is complete.
+        // Another thread is about to learn that it is complete.
         held.requests.remove(old);
         old.head.flags.set(old.head.flags.get() | Flag::DISPLACED.0);
         return false;
     }
-    // A receive has a status of its own, so it never shares a handle.
+    // A receive has its own status, so it never shares a handle.
     let kind = RequestKind(old.kind.get());
     let alone = |kind: RequestKind, persistent: bool| persistent || kind.receives();
     let marked = old.head.life.get() == Life::MARKED.0;
     if !marked && !alone(kind, old.is(Flag::PERSISTENT)) && !alone(new, persistent) {
         if !old.is(Flag::SHARED_HANDLE) {
-            // The first one was complete at start too.
+            // The first one was also complete at start.
             settle(held, call, old);
             {
                 let _open = old.head.seq.open();
@@ -273,7 +273,8 @@ fn displace<A: Abi, const QUIET: bool>(
     if marked {
         ended_unseen(held, call, old);
     } else {
-        // Its end was not seen: completed while nothing was recorded, or in a call that we could not follow.
+        // Its end was not seen: it completed while nothing was recorded, or in a call that could not be
+        // followed.
         held.writer.lose(Loss::REQUESTS, 1);
         settle(held, call, old);
         release(held, call, old);

@@ -1,4 +1,4 @@
-//! The operation of a request ends.
+//! End of a request's operation.
 
 use super::{bury, give_back, is_shared, release};
 use crate::interpose::frame::Call;
@@ -15,7 +15,7 @@ use mpiscope_image::objects::{Flag, Life};
 use mpiscope_image::traffic::{EntryFlag, Request, RequestKind, UNKNOWN_SIZE};
 use std::ffi::c_void;
 
-/// The operation of a request is complete: `status` is its status, null if there is none; `error` its error code.
+/// The operation of a request is complete, with this `status` (null if there is none) and `error` code.
 #[inline(always)]
 pub fn finish<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
@@ -29,7 +29,7 @@ pub fn finish<A: Abi, const QUIET: bool>(
     end(held, call, request, &Ending { kind, status, error, cancelled, last: false, untold: false });
 }
 
-/// A receive that the program freed while it was active has got a message: nobody says more.
+/// A receive that the program freed while active has got a message, of which nothing more is known.
 #[cold]
 pub fn got_its_message<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
@@ -44,7 +44,7 @@ pub fn got_its_message<A: Abi, const QUIET: bool>(
         request,
         &Ending { kind, status, error: A::SUCCESS, cancelled: false, last: false, untold: true },
     );
-    // Who freed it, and when, is known already.
+    // The call that freed it, and the time, are already recorded.
     request.head.seq.write(|| request.head.life.set(Life::FREED.0));
     give_back(held, request);
 }
@@ -57,17 +57,17 @@ struct Ending {
     status: *const c_void,
     /// Error code.
     error: i32,
-    /// It was cancelled in time.
+    /// Whether it was cancelled in time.
     cancelled: bool,
-    /// And the request is gone.
+    /// Whether the request is also gone.
     last: bool,
-    /// It is known to have received a message, and nothing about that.
+    /// Whether it is known to have received a message, but nothing about that message.
     untold: bool,
 }
 
-/// The end of an operation. What of `how` is constant where this is called is not looked at.
+/// Ends an operation. Checks of those fields of `how` that are constant at the call are compiled away.
 ///
-/// The time is asked for after everything else: see [`Call::returned`].
+/// The time is read after everything else: see [`Call::returned`].
 #[inline(always)]
 fn end<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
@@ -129,8 +129,8 @@ fn send_ended<A: Abi, const QUIET: bool>(
     }
 }
 
-/// Gives source, tag and size of the message. Without a message those of the empty status (MPI standard, 3.7.3), or that of
-/// `MPI_PROC_NULL`: else the record would show what the request before it received.
+/// Returns source, tag and size of the message. Without a message, those of the empty status (MPI standard,
+/// 3.7.3) or that of `MPI_PROC_NULL`: otherwise the record would show what the previous request received.
 #[inline(always)]
 fn receive_ended<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
@@ -152,12 +152,13 @@ fn receive_ended<A: Abi, const QUIET: bool>(
     if !arrived || (status.is_null() && !kind.is_partitioned() && !how.untold) {
         return no_message::<A>(request, kind, A::ANY_SOURCE);
     }
-    // MPICH (seen in 4.0 and 5.0, and in Intel MPI) leaves the status of a send and receive as it was.
+    // MPICH (seen in 4.0 and 5.0, and in Intel MPI) leaves the status of a send and receive unchanged.
     if how.untold || kind == RequestKind::SENDRECV && A::CODE != AbiKind::OPENMPI {
         return received_untold(held, call, request, how);
     }
     let (from, bytes) = if kind.is_partitioned() {
-        // The status of a partitioned receive is not the same on all libraries; nothing in it can differ.
+        // The status of a partitioned receive differs between libraries, but nothing in it can differ from
+        // what was specified.
         (named, request.bytes.get())
     } else {
         let got = status::read::<A>(&held, status);
@@ -174,8 +175,8 @@ fn receive_ended<A: Abi, const QUIET: bool>(
     (from.rank, from.tag, bytes)
 }
 
-/// [`receive_ended`] of a receive that got a message of which the library says nothing. How many bytes it had is known only if there was
-/// room for none.
+/// [`receive_ended`] of a receive whose message the library does not describe. Its size is known only if
+/// there was room for nothing.
 #[cold]
 fn received_untold<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
@@ -194,7 +195,7 @@ fn received_untold<A: Abi, const QUIET: bool>(
     (named.rank, named.tag, known.unwrap_or(UNKNOWN_SIZE))
 }
 
-/// When and how a request's receive was posted.
+/// Returns when and how a request's receive was posted.
 #[inline(always)]
 fn posted(request: &Request) -> Posted {
     Posted { at: request.started(), order: request.order.get(), data: Data::of(request) }
@@ -205,7 +206,8 @@ fn failed<A: Abi>(error: i32) -> u32 {
     if error == A::SUCCESS { 0 } else { EntryFlag::ERROR.0 }
 }
 
-/// The function whose bytes a request's are: the one that made it, or that starts persistent ones.
+/// Returns the function that a request's bytes count for: the one that made it or, for a persistent one,
+/// started it.
 #[inline(always)]
 fn mover(request: &Request) -> FunctionId {
     if request.is(Flag::STARTED_BY_ALL) {
@@ -217,20 +219,20 @@ fn mover(request: &Request) -> FunctionId {
     }
 }
 
-/// Where the operation was started, and on which communicator: what its bytes count for.
+/// Returns where the operation was started, and on which communicator: the site that its bytes count for.
 #[inline(always)]
 pub fn place(request: &Request) -> (u64, u64) {
     (request.called_from(), request.object.get())
 }
 
-/// What [`receive_ended`] gives for a receive that nothing was received by.
+/// Returns the result of [`receive_ended`] for a receive without a message.
 #[cold]
 fn no_message<A: Abi>(request: &Request, kind: RequestKind, source: i32) -> (i32, i32, u64) {
     // The size of a partitioned receive does not come from a status, and is needed again.
     (source, A::ANY_TAG, if kind.is_partitioned() { request.bytes.get() } else { 0 })
 }
 
-/// Ledger flags that follow from how a receive was posted.
+/// Returns the ledger flags that follow from how a receive was posted.
 #[inline(always)]
 pub fn mode_of<A: Abi>(kind: RequestKind, named: Envelope) -> u32 {
     let mut flags = 0;
@@ -249,7 +251,7 @@ pub fn mode_of<A: Abi>(kind: RequestKind, named: Envelope) -> u32 {
     flags
 }
 
-/// A call has shown the program that a request is complete, and, unless it is persistent, has freed it.
+/// A call has shown the program that a request is complete and, unless it is persistent, has freed it.
 #[inline(always)]
 pub fn complete<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
@@ -263,7 +265,7 @@ pub fn complete<A: Abi, const QUIET: bool>(
     if error == A::SUCCESS && flags & (Flag::ACTIVE.0 | UNUSUAL) == Flag::ACTIVE.0 {
         let how =
             |kind| Ending { kind, status, error: A::SUCCESS, cancelled: false, last: true, untold: false };
-        // Nearly all requests: each kind is compiled by itself.
+        // Nearly all requests are of these kinds, which are compiled separately.
         match RequestKind(request.kind.get()) {
             RequestKind::RECV => end(held, call, request, &how(RequestKind::RECV)),
             RequestKind::SEND => end(held, call, request, &how(RequestKind::SEND)),
@@ -276,7 +278,7 @@ pub fn complete<A: Abi, const QUIET: bool>(
     }
 }
 
-/// [`end`] of one of the rarer kinds, out of the way.
+/// [`end`] of a rarer kind, out of line.
 #[inline(never)]
 fn ended_rarely<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
@@ -287,8 +289,8 @@ fn ended_rarely<A: Abi, const QUIET: bool>(
     end(held, call, request, how);
 }
 
-/// [`complete`] for a request that is persistent, cancelled, failed or was complete already; or is gone, because it stands
-/// twice in an array.
+/// [`complete`] for a request that is persistent, cancelled, failed or already complete; or gone, because it
+/// occurs twice in an array.
 #[inline(never)]
 fn completed_rarely<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
@@ -312,8 +314,8 @@ fn completed_rarely<A: Abi, const QUIET: bool>(
     }
 }
 
-/// One of the requests of a shared handle is complete. If the library has not set the handle apart for ever, it may
-/// stand for something else after the last of them.
+/// One of the requests of a shared handle is complete. Unless the library has reserved the handle, it may
+/// refer to something else after the last of them.
 #[inline(always)]
 fn shared_completed<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
     let left = request.outstanding.get().saturating_sub(1);
@@ -323,7 +325,7 @@ fn shared_completed<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>
     }
 }
 
-/// [`release`], out of the way.
+/// [`release`], out of line.
 #[cold]
 fn release_rarely<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
     release(held, call, request);

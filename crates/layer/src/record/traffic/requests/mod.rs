@@ -6,17 +6,18 @@
 //!             └ free while active ─► MARKED ──its end is known──► FREED
 //! ```
 //!
-//! What was freed while it was active has ended when its handle is seen again for another request, and a receive when it was
-//! [passed by](super::orphans).
+//! A request that was freed while active has ended when its handle reappears for another request, and a
+//! receive also when it was [passed by](super::orphans).
 //!
-//! A handle does not name a request. Libraries give one handle to all requests that are complete when the call
-//! that makes them returns; it gets one record with [`Flag::SHARED_HANDLE`] that only counts. MPICH marks such
-//! handles by their bits, Open MPI has a variable. The standard ABI says nothing, and Intel MPI gives an ordinary
-//! handle to several buffered sends at once: there the second request with a live handle shows it.
+//! A handle does not identify a request. Libraries return one handle for all requests that are complete when
+//! the call that makes them returns; it gets one record with [`Flag::SHARED_HANDLE`], which only counts.
+//! MPICH marks such handles by their bits, Open MPI has a variable. The standard ABI says nothing, and Intel
+//! MPI returns an ordinary handle for several buffered sends at once: there the second request with a live
+//! handle reveals it.
 //!
-//! Between the return of a call that completes a request and our look at it, another thread may be given the
-//! handle again. So with threads, who completes requests looks their records up before the call
-//! ([`Flag::WAITED`]), and a new request with such a handle takes only the handle over ([`Flag::DISPLACED`]).
+//! Between the return of a call that completes a request and our hook, another thread may be given the handle
+//! again. So with threads, calls that complete requests look up their records beforehand ([`Flag::WAITED`]),
+//! and a new request with such a handle takes over only the handle ([`Flag::DISPLACED`]).
 
 mod create;
 mod end;
@@ -34,7 +35,7 @@ use mpi_abi::{Abi, AbiKind};
 use mpiscope_image::objects::{Flag, Life};
 use mpiscope_image::traffic::{Request, RequestKind};
 
-/// Whether the library gives this handle to every request that is complete at start.
+/// Whether the library returns this handle for every request that is complete at start.
 #[inline(always)]
 fn is_shared<A: Abi>(held: &State, handle: u64) -> bool {
     if A::CODE == AbiKind::MPICH {
@@ -43,7 +44,7 @@ fn is_shared<A: Abi>(held: &State, handle: u64) -> bool {
     held.shared.iter().any(|shared| shared.get() == handle)
 }
 
-/// Ends the operation of a request without knowing how it went.
+/// Ends the operation of a request without knowing its outcome.
 #[cold]
 pub fn settle<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
     if request.is(Flag::ACTIVE) {
@@ -56,7 +57,7 @@ pub fn settle<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, requ
 pub fn mark<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
     let kind = RequestKind(request.kind.get());
     if kind.receives() && request.is(Flag::CANCELLED) {
-        // It is cancelled, or has got its message: posted it is no longer.
+        // It is cancelled or has got its message; either way it is no longer posted.
         settle(held, call, request);
         return release(held, call, request);
     }
@@ -71,15 +72,16 @@ pub fn mark<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, reques
         request.head.freed_from.set(call.return_address());
     }
     facts::request_marked(held);
-    // A send may be forgotten: its message arrives. Of a receive and of a collective the program never learns when it may use the
-    // buffer.
+    // A freed send is harmless: its message arrives. But for a receive or collective the program never learns
+    // when it may use the buffer.
     if kind.receives() || kind == RequestKind::COLLECTIVE {
         faults::freed_active(&held, call, request);
     }
     orphans::add::<A>(&held, request);
 }
 
-/// The handle of a request that the program freed while it was active stands for another one: its operation has ended.
+/// A handle whose request the program freed while active now stands for another request: the old operation
+/// has ended.
 #[cold]
 fn ended_unseen<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
     orphans::remove(&held, request);
@@ -90,7 +92,7 @@ fn ended_unseen<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, re
     release(held, call, request);
 }
 
-/// The record becomes a tombstone that is used again soon.
+/// Turns the record into a tombstone that is soon reused.
 #[inline(always)]
 pub fn release<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
     {
@@ -101,7 +103,7 @@ pub fn release<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, req
     give_back(held, request);
 }
 
-/// Writes into the open record that its request is gone; not since when.
+/// Records in the open record that its request is gone, except the time.
 #[inline(always)]
 fn bury<A: Abi>(call: &Call<A>, request: &Request) {
     request.head.life.set(Life::FREED.0);
@@ -109,7 +111,7 @@ fn bury<A: Abi>(call: &Call<A>, request: &Request) {
     request.head.freed_from.set(call.return_address());
 }
 
-/// The record may be used again: it waits where it is for the next request with this handle.
+/// Makes the record reusable: it stays in place for the next request with this handle.
 #[inline(always)]
 fn give_back<const QUIET: bool>(held: Held<QUIET>, request: &'static Request) {
     facts::request_freed(held, request);

@@ -1,7 +1,7 @@
-//! A request is about to be made in a variable that still holds the handle of another one.
+//! Detects that a request is about to be stored in a variable that still holds the handle of another one.
 //!
-//! Only noted: who has copied the handle elsewhere does nothing wrong. What was noted of a request that is never completed says how it
-//! was lost.
+//! It is only noted, since the program may have copied the old handle. If that request is never completed,
+//! the note explains how it was lost.
 
 use crate::interpose::frame::Call;
 use crate::record::fortran_call_site::{self, bindings};
@@ -10,7 +10,7 @@ use crate::record::traffic::state::{self, hold};
 use mpi_abi::Abi;
 use mpiscope_image::objects::{Flag, Life};
 
-/// Before a call that makes a request: looks at what its variable holds. Mostly that is the null handle.
+/// Before a call that makes a request: checks what its variable holds. Usually that is the null handle.
 #[inline(always)]
 pub fn watch<A: Abi>(call: &Call<A>, request: *const A::Handle) {
     let Some(state) = state::get() else { return };
@@ -20,14 +20,14 @@ pub fn watch<A: Abi>(call: &Call<A>, request: *const A::Handle) {
     }
 }
 
-/// What the variable holds may be anything: it need not have a value.
+/// The variable may hold anything: it need not be initialised.
 #[cold]
 #[inline(never)]
 fn look(old: u64, from: u64, stack: u64) {
     let Some(held) = hold() else { return };
     let Some(request) = held.requests.find(old) else { return };
     let lives = request.head.life.get() == Life::LIVE.0 && request.is(Flag::ACTIVE);
-    // A binding of Fortran may give a variable of its own, in which an old handle was left.
+    // A Fortran binding may pass a variable of its own, in which an old handle was left.
     if !lives || request.is(Flag::SHARED_HANDLE) || bindings::hold(from) {
         return;
     }
