@@ -27,7 +27,7 @@ struct Described {
 type Members = unsafe fn(c_int, c_int, *mut c_int) -> Result<()>;
 
 impl Known {
-    /// Appends categories that are new, and new members of all.
+    /// Appends new categories, and new members of all categories.
     pub fn append(
         &mut self,
         count: c_int,
