@@ -15,8 +15,8 @@ pub static MPI2DD_info: Info = Info::new(0);
 #[inline(never)]
 #[allow(non_snake_case)]
 pub extern "C" fn MPI2DD_breakpoint() {
-    // SAFETY: no instruction at all; as a statement with side effects it keeps the function and its calls from being
-    // optimised away, and the memory clobber makes all stores before it visible.
+    // SAFETY: no instruction at all. As a statement with side effects it keeps the function and its calls
+    // from being optimized away, and the memory clobber makes all stores before it visible.
     unsafe { std::arch::asm!("") };
 }
 

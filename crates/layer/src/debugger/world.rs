@@ -20,7 +20,7 @@ const FIRST: Duration = Duration::from_secs(3);
 pub struct Members {
     /// Rank 0.
     pub first: Option<ProcessDescriptor>,
-    /// All that are known; complete in rank 0 only.
+    /// All known descriptors; complete in rank 0 only.
     pub descriptors: Vec<ProcessDescriptor>,
 }
 
