@@ -173,9 +173,9 @@ pub struct Request {
     pub started_from: W64,
     /// Complete: when its completion was seen, in ticks.
     pub completed_at: W64,
-    /// Complete: the address behind the call that saw it, unless that call also freed the request
-    /// (`completed_at` is `head.freed_at`): then it is `head.freed_from`. Active and `OVERWRITTEN`: the address behind the call that did
-    /// so last.
+    /// Complete: return address of the call that saw the completion, unless that call also freed the request
+    /// (`completed_at` is `head.freed_at`): then it is `head.freed_from`. Active and `OVERWRITTEN`: return
+    /// address of the call that last overwrote it.
     pub completed_from: W64,
     /// Complete receive: rank of the sender; `MPI_PROC_NULL` or `MPI_ANY_SOURCE` if there was no message, or
     /// the library did not report the sender. Partitioned send: number of partitions marked ready since the
@@ -186,10 +186,10 @@ pub struct Request {
     pub actual_tag: W32,
     /// Message: bytes sent, or received once complete; [`UNKNOWN_SIZE`] if the library did not report them.
     pub bytes: W64,
-    /// Receive: its place among the receives that this process posted (see [`Entry::order`]). Collective: its
-    /// number on the communicator, as in [`crate::objects::Comm::collectives`] after it was entered. Collective on a file: its number
-    /// on that; meaningless for other operations on files. Partitioned send: which of the first 64 partitions have been marked ready
-    /// since it was started last, a bit for each.
+    /// Receive: its position among the receives that this process posted (see [`Entry::order`]). Collective:
+    /// its number on the communicator, as in [`crate::objects::Comm::collectives`] after it was entered.
+    /// Collective on a file: its number on the file; undefined for other operations on files. Partitioned
+    /// send: bit set of those of the first 64 partitions that have been marked ready since the last start.
     pub order: W64,
     /// Send, send and receive: position of its entry in the ring of sent messages plus one, counted without
     /// wrapping; zero if there is none. Collective, one-sided: handle of the reduction operation, if the
