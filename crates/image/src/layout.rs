@@ -426,7 +426,7 @@ pub struct Words {
 pub struct Note {
     /// Guards the record.
     pub seq: Seq,
-    /// Time of the last occurrence, in ticks.
+    /// Time of the first occurrence, in ticks.
     pub ticks: W64,
     /// Number of occurrences.
     pub count: W64,
@@ -484,7 +484,7 @@ pub struct Counter {
     /// Bytes that this process moved by these calls, sent or received. A request's message is counted for the
     /// call that created the request, or that started it if it is persistent; bytes of a persistent
     /// collective are counted for the call that initialized it. For a function that fetches, both directions
-    /// are counted. [`Moved`](crate::derive::Moved) tells the directions apart.
+    /// are counted. [`Moved`](crate::derive::Moved) splits them by direction.
     pub bytes: W64,
 }
 

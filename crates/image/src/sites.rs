@@ -1,8 +1,8 @@
 //! Call sites: the activity of each place in the program.
 //!
-//! There is a record for each place from which a thread called a function with an object. A place is the
-//! call's return address, in the program even if the call comes through a Fortran binding. One thread writes
-//! the record. The records and the calls for which there was no record left add up to the function's
+//! There is a record for each place from which a thread called a function with an object. A place is a return
+//! address, in the program even if the call comes through a Fortran binding. One thread writes the record.
+//! The records and the calls for which there was no record left add up to the function's
 //! [`Counter`](crate::layout::Counter)s: see [`derive::sites`](crate::derive::sites).
 
 use crate::cell::{W32, W64};
@@ -24,7 +24,7 @@ pub const fn duration_class(ticks: u64) -> usize {
 pub const SEVERAL: u64 = u64::MAX;
 
 /// Calls of one function from one place with one object by one thread. Every call touches the first cache
-/// line, and of the durations mostly the same one.
+/// line, and mostly the same one of those with the durations.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Site {

@@ -31,7 +31,6 @@
 //! The library never changes what the program computes, never fails a call that would otherwise succeed, and
 //! is inert in processes that do not call MPI: it runs no code before the first MPI call. The hot path takes
 //! no lock, does not allocate, makes no system call and cannot panic.
-//! not allocate, makes no system call and cannot panic.
 #![cfg_attr(
     not(test),
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)

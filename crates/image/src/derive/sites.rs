@@ -30,8 +30,8 @@ impl Calls {
     }
 
     /// The calls of a function that are not among `sites`, all its places: those for which there was no
-    /// record left. The words of a running process are not read at the same moment, so the difference is
-    /// limited to zero.
+    /// record left. The words of a running process are not read at the same moment, so the difference
+    /// saturates at zero.
     #[must_use]
     pub fn without(self, sites: Self) -> Self {
         self.by(sites, u64::saturating_sub)

@@ -41,9 +41,8 @@ pub struct Outstanding {
 }
 
 impl Outstanding {
-    /// Determines which the [`unknown`](Self::unknown) messages are, given that their tags add up to `sum`.
-    /// `sent` and `received` are the tags of the messages between the two ranks, newest first, that are still
-    /// kept.
+    /// Identifies the [`unknown`](Self::unknown) messages, whose tags add up to `sum`. `sent` and `received`
+    /// are the tags of the messages between the two ranks, newest first, as long as they are still kept.
     pub fn find<R: Iterator<Item = u32>>(
         &mut self,
         sum: u64,

@@ -1,5 +1,5 @@
-//! Starts a collector on a host that has none: `MPI_Comm_spawn` may bring a job's first process to a host on
-//! which no `mpiscope run` is its parent.
+//! Starts a collector on a host that has none: `MPI_Comm_spawn` may start the first process of a job on a new
+//! host, where no `mpiscope run` launches it.
 //!
 //! The program must not notice: no `SIGCHLD`, and no child that its `wait` could find. So an intermediate
 //! process that does not count as a child in that sense (no signal when it ends, only `__WCLONE` finds it)

@@ -56,7 +56,7 @@ fn wrap(function: &mut *const c_void) {
     *function = arch::trampoline(index) as *const c_void;
 }
 
-/// Predefined functions (`MPI_COMM_DUP_FN` and so on) are recognised by their address, so they must stay
+/// Predefined functions (`MPI_COMM_DUP_FN` and so on) are recognized by their address, so they must stay
 /// unchanged.
 fn belongs_to_library(function: *const c_void) -> bool {
     if linked_in() {

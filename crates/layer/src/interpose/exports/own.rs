@@ -50,7 +50,7 @@ impl Own {
     /// Whether `address` is that of a hidden function called `name`.
     pub fn is_hidden(&self, name: &Name, address: usize) -> bool {
         self.functions().any(|symbol| {
-            // SAFETY: a symbol of ours.
+            // SAFETY: one of our symbols.
             let symbol = unsafe { &*symbol };
             self.0.bias.wrapping_add(symbol.value) == address
                 && symbol.other == STV_HIDDEN
@@ -82,7 +82,7 @@ impl Own {
     /// All functions that replace one of the process's.
     fn functions(&self) -> impl Iterator<Item = *mut Symbol> {
         self.0.defined().filter(|symbol| {
-            // SAFETY: a symbol of ours.
+            // SAFETY: one of our symbols.
             let symbol = unsafe { &**symbol };
             let name = Name::new(self.0.text(symbol));
             symbol.kind() == STT_FUNC && !name.starts_with(b"mpiscope_") && !name.starts_with(WATCHED)
@@ -94,7 +94,7 @@ impl Symbols<'_> {
     /// Makes the functions for which `is_there` returns true visible, and hides all others.
     pub fn show(&self, is_there: impl Fn(&Name) -> bool) {
         for symbol in self.0.functions() {
-            // SAFETY: a symbol of ours, in writable memory; other threads read this byte, so it is stored
+            // SAFETY: one of our symbols, in writable memory; other threads read this byte, so it is stored
             // atomically.
             let (name, other) = unsafe {
                 let name = Name::new(self.0.0.text(&*symbol));
@@ -109,7 +109,7 @@ impl Symbols<'_> {
     pub fn watch(&self, wanted: bool, on_load: unsafe extern "C" fn() -> usize) {
         let watched = Name::new(WATCHED.as_ptr());
         for symbol in self.0.0.defined() {
-            // SAFETY: a symbol of ours, in writable memory; no other thread reads it yet.
+            // SAFETY: one of our symbols, in writable memory; no other thread reads it yet.
             let symbol = unsafe { &mut *symbol };
             if watched.is(self.0.0.text(symbol)) {
                 if wanted {

@@ -1,4 +1,4 @@
-//! References that were bound to symbols of ours before these were hidden.
+//! References that were bound to our symbols before these were hidden.
 #![allow(unsafe_code)]
 
 use super::elf::{Object, Relocation};

@@ -10,7 +10,7 @@ use mpit::{Bind, Binding, Datatype, Error, Instrument, PvarHandle, PvarSpec, Res
 use std::ffi::c_int;
 use std::sync::{Arc, OnceLock};
 
-/// Raw values of a double are stored as multiples of this fraction of its unit.
+/// Raw values of a double are stored in units of `1.0 / PARTS`.
 const PARTS: f64 = 1e9;
 /// Size of the longest array that is read without allocating.
 const SMALL: usize = 64;
