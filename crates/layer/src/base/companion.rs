@@ -10,7 +10,7 @@
 //!      └─ waits until between has ended, which is when the command runs
 //! ```
 //!
-//! Both processes share our memory during that time, while this thread is blocked; they make nothing but
+//! Both processes share our memory during that time, while this thread is blocked; they make only
 //! system calls.
 #![allow(unsafe_code)]
 

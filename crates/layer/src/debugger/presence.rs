@@ -15,7 +15,7 @@
 //! ```
 //!
 //! Both sides know the prefix of the socket's name: for a spawn it is derived from the job's name, for a
-//! connection from the port, for a join from the socket's addresses. The rest identifies the offering thread.
+//! connection from the port, for a join from the socket's addresses. The rest is unique to each offer.
 //! Sides on different hosts do not find each other this way, and then nothing is sent. Nor does either side
 //! wait in that case: the library's call returns on one side while the other is in its own call, and a peer
 //! on the same host has left its mark by then.
