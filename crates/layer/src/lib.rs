@@ -10,13 +10,13 @@
 //!                                             └─ hook of the ABI ─ calls ─► MPI_Send
 //! ```
 //!
-//! # Layering
+//! # Floors
 //!
-//! Each module may use only those below it. Where a lower module must call a higher one, it declares an
-//! interface that the higher one fills in: the table that interposition is linked with
+//! The library is layered into floors, each of which may use only those below it. Where a floor must call one
+//! above it, it declares an interface that the upper one fills in: the table that interposition is linked with
 //! ([`interpose::upcalls`]) and the sink of events.
 //!
-//! | module | purpose |
+//! | floor | purpose |
 //! | --- | --- |
 //! | [`hooks`] | what happens around each function, generated from the function table and the overlays `hooks/*.tsv`; initialization and finalization |
 //! | [`debugger`] | symbols and tables through which debuggers find the processes of the job |

@@ -8,7 +8,7 @@
 //!                      the sink: keeps the event, and delivers it on request
 //! ```
 //!
-//! The sink is the tool interface, a module above this one. Until it has installed itself, no events are
+//! The sink is the tool interface, a floor above this one. Until it has installed itself, no events are
 //! wanted.
 
 mod payload;

@@ -1,4 +1,4 @@
-//! Puts the modules together: the functions that interposition calls.
+//! Puts the floors together: the functions that interposition calls.
 #![allow(unsafe_code)]
 
 use super::lifecycle;

@@ -375,8 +375,8 @@ struct Opened {
     since: u64,
 }
 
-/// What is known of a look-up when its frame is opened. Without a thread, the call has been counted already and
-/// nothing more is recorded of it.
+/// What is known of a look-up when its frame is opened. Without a thread, the call has been counted already
+/// and nothing more is recorded of it.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct OpenedLookUp {

@@ -33,7 +33,7 @@ pub struct Tls {
     unused: u32,
     /// Stack pointer when the innermost user callback was entered.
     pub callback_stack: Cell<u64>,
-    /// The thread's private memory; null before its first call. Modules above keep their data after this part
+    /// The thread's private memory; null before its first call. Floors above keep their data after this part
     /// of it.
     pub local: Cell<*const Interrupted>,
     /// Per-thread data of the event receiver; null until it has any.

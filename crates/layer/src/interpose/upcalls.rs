@@ -1,7 +1,7 @@
-//! The only way in which interposition calls the modules above it.
+//! The only way in which interposition calls the floors above it.
 //!
 //! The first MPI call of a process gets here before any code of this library has run, so the table cannot be
-//! registered at run time: it is linked. The top module defines it with [`put_in`]; its symbol is hidden.
+//! registered at run time: it is linked. The top floor defines it with [`put_in`]; its symbol is hidden.
 #![allow(unsafe_code)]
 
 use crate::interpose::tls::Tls;
@@ -9,7 +9,7 @@ use mpi_abi::{AbiKind, FunctionId};
 use mpiscope_image::layout::Thread;
 use std::ffi::{CStr, c_int};
 
-/// Functions of the modules above.
+/// Functions of the floors above.
 pub struct Upcalls {
     /// Reports the address of every function's hook for an ABI.
     pub hooks: fn(AbiKind, fn(FunctionId, usize)),

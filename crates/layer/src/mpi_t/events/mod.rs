@@ -56,7 +56,7 @@ static TYPES: Types = [const { AtomicPtr::new(ptr::null_mut()) }; EVENT_TYPES.le
 /// The unbound twins of types that are bound to an object.
 static TWINS: Types = [const { AtomicPtr::new(ptr::null_mut()) }; EVENT_TYPES.len()];
 
-/// The sink for events raised by the modules below.
+/// The sink for events raised by the floors below.
 struct Registrations;
 
 impl Sink for Registrations {
