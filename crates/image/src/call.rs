@@ -1,21 +1,23 @@
-//! Which function a thread is in, and which one it was in last.
+//! The function that a thread is in, and the one it was in last.
 //!
-//! Both are one word: when a call ends, its number stays and a bit says that it is over. So the end of a call is the store of
-//! a constant, as it would be for a zero, and nobody mistakes the one for the other: the word is read here only. The other
-//! fields stay too, but for [`since`](Call::since), which says from then on when the call ended.
+//! Both share one word: when a call ends, its number stays and a bit marks it as ended. So ending a call
+//! stores a constant, just as clearing the word would, and the two states cannot be confused since the word
+//! is only read here. The other fields stay, too, except [`since`](Call::since), which from then on holds the
+//! time at which the call ended.
 
 use crate::layout::Call;
 
-/// The bit of a call that has ended.
+/// Set in the word when the call has ended.
 const ENDED: u32 = 1 << 31;
 
 impl Call {
-    /// A number that differs, but for chance, where two calls are made at other places or with other arguments; `first` is the
-    /// first request of an array. Its low bits are the function's, see [`Several`](crate::derive::polling::Several).
+    /// A hash that, barring collisions, differs between calls made at different places or with different
+    /// arguments; `first` is the first request of an array. Its low bits are the function's number, see
+    /// [`Several`](crate::derive::polling::Several).
     #[inline(always)]
     pub fn asks_for(&self, first: u64) -> u64 {
         let [one, two, ..] = &self.extra;
-        // Turned, so that a peer and a tag that change places make another number.
+        // Rotated, so that swapping a peer and a tag changes the hash.
         let arguments = first
             ^ self.return_address.get().rotate_left(7)
             ^ self.object.get().rotate_left(15)
@@ -29,39 +31,39 @@ impl Call {
         (folded << 16) | u64::from(self.function.get() & 0xffff)
     }
 
-    /// The number of the function that the thread is in.
+    /// Number of the function that the thread is in.
     #[inline(always)]
     pub fn open(&self) -> Option<u32> {
         let word = self.function.get();
         if word & ENDED == 0 { word.checked_sub(1) } else { None }
     }
 
-    /// Outside of MPI, the number of the function that returned last. None before the first call of the thread, and in images of
-    /// version 1, which forgot it.
+    /// Outside of MPI, the number of the function that returned last. `None` before the thread's first call,
+    /// and in images of version 1, which do not keep it.
     pub fn ended(&self) -> Option<u32> {
         let word = self.function.get();
         if word & ENDED == 0 { None } else { (word & !ENDED).checked_sub(1) }
     }
 
-    /// The thread enters a function.
+    /// Records that the thread enters a function.
     #[inline(always)]
     pub fn begin(&self, function: u32) {
         self.function.set(function + 1);
     }
 
-    /// The function returns to the program.
+    /// Records that the function returns to the program.
     #[inline(always)]
     pub fn end(&self, function: u32) {
         self.function.set((function + 1) | ENDED);
     }
 
-    /// No call is known: the record begins to be of another thread.
+    /// Clears the call: the record is about to be used for another thread.
     pub fn forget(&self) {
         self.function.set(0);
         self.return_address.set(0);
     }
 
-    /// The same function as in another record, open or ended.
+    /// Copies the function from another record, open or ended.
     pub fn as_in(&self, other: &Self) {
         self.function.set(other.function.get());
     }

@@ -1,40 +1,42 @@
-//! Calls that a library makes for the program: *call paths* of two places.
+//! Calls that a library makes for the program: *call paths*, each a pair of places.
 //!
-//! A program that calls MPI by way of a library (PETSc, HDF5, one of its own) has two places for a call: where the library calls
-//! MPI, and where the user's code calls the library. Both are wanted, and whatever refers to the place of a call has room for one
-//! address. So the pair is a record, and an address that no code can have stands for it.
+//! If a program calls MPI through a library (PETSc, HDF5, one of its own), a call has two places: where the
+//! library calls MPI, and where the user's code calls the library. Both are needed, but everything that
+//! refers to the place of a call has room for only one address. So the pair is stored as a record,
+//! represented by an address that no code can have.
 
 use crate::cell::W64;
 use crate::layout::SectionKind;
 use crate::{Image, Source};
 use std::mem::size_of;
 
-/// Where the addresses begin that stand for call paths: above those of code, below those of source lines.
+/// Start of the addresses that represent call paths: above those of code, below those of source lines.
 const PATHS: u64 = 1 << 62;
-/// From one to the next.
+/// Distance between two such addresses.
 const STEP: u64 = 16;
-/// How many there can be.
+/// Maximum number of call paths.
 pub const MOST: u64 = 1 << 20;
 
-/// One pair of places.
+/// A pair of places.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct CallPath {
-    /// The address behind the call of MPI in the library. Written last: a record where it is zero is not there yet.
+    /// The return address of the MPI call in the library. Written last: a record in which it is zero does not
+    /// exist yet.
     pub site: W64,
-    /// The address behind the call in the user's code by which the library came to run, or what stands for its
-    /// [source line](crate::layout::source_line).
+    /// The return address of the call in the user's code that led into the library, or the address that
+    /// represents its [source line](crate::layout::source_line).
     pub caller: W64,
 }
 
 const _: () = assert!(size_of::<CallPath>() == 16);
 
-/// What stands for the path with this index.
+/// The address that represents the path with this index.
 pub const fn address(index: u64) -> u64 {
     PATHS + (index + 1) * STEP
 }
 
-/// The index of the path that an address stands for; nothing for any other address.
+/// The index of the path that an address represents; `None` for any other address.
 pub const fn index(address: u64) -> Option<u64> {
     match address.checked_sub(PATHS) {
         Some(behind) if behind >= STEP && behind <= MOST * STEP && behind % STEP == 0 => {
@@ -44,8 +46,8 @@ pub const fn index(address: u64) -> Option<u64> {
     }
 }
 
-/// The address of code that an address of a call is or stands for: behind the call of MPI. Zero for a path that the image does not
-/// have.
+/// The code address of a call's place: for a call path, the return address of the MPI call. Zero for a path
+/// that is not in the image.
 pub fn code<S: Source>(image: &Image<S>, address: u64) -> u64 {
     let Some(index) = index(address) else { return address };
     let path = image

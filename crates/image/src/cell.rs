@@ -1,7 +1,7 @@
 //! Words that are written by one process and read by another.
 //!
-//! All fields of a record are one of these. Inside the process they are relaxed atomics (so that a debugger's
-//! or a signal handler's look is no data race); a reader elsewhere copies their bytes.
+//! All fields of a record are such words. Inside the process they are relaxed atomics (so that reads by a
+//! debugger or a signal handler are not data races); a reader elsewhere copies their bytes.
 
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
@@ -23,7 +23,7 @@ pub struct W16(AtomicU16);
 macro_rules! word {
     ($word:ident, $int:ty, $atomic:ty) => {
         impl $word {
-            /// A word that holds `value`.
+            /// Creates a word with this value.
             pub const fn new(value: $int) -> Self {
                 Self(<$atomic>::new(value))
             }
@@ -40,7 +40,7 @@ macro_rules! word {
                 self.0.store(value, Ordering::Relaxed);
             }
 
-            /// Adds to a word that only this thread writes: a load and a store, no locked instruction.
+            /// Adds to a word that only this thread writes: a load and a store, without a locked instruction.
             #[inline(always)]
             pub fn add_mine(&self, value: $int) {
                 self.set(self.get().wrapping_add(value));
@@ -84,16 +84,17 @@ impl Seq {
         fence(Ordering::Release);
     }
 
-    /// Closes the record: all stores since [`begin`](Self::begin) are visible before the even number is.
+    /// Closes the record: all stores since [`begin`](Self::begin) become visible before the even number does.
     #[inline(always)]
     pub fn end(&self) {
         self.0.atomic().store((self.0.get() | 1).wrapping_add(1), Ordering::Release);
     }
 
-    /// Opens the record for writing until what is returned goes out of scope; it must not be opened again till then.
+    /// Opens the record for writing until the returned guard is dropped; it must not be opened again before
+    /// that.
     ///
-    /// The number is read once, where [`begin`](Self::begin) and [`end`](Self::end) read it twice: what was just stored
-    /// would have to be waited for.
+    /// The number is read only once, whereas [`begin`](Self::begin) and [`end`](Self::end) read it twice and
+    /// so wait for the value just stored.
     #[inline(always)]
     pub fn open(&self) -> Open<'_> {
         let odd = self.0.get().wrapping_add(1) | 1;
@@ -102,22 +103,22 @@ impl Seq {
         Open { seq: self, odd }
     }
 
-    /// Runs `write` with the record open. Where a few instructions matter, [`open`](Self::open) is better: closures that
-    /// are written once and used in many places are not inlined.
+    /// Runs `write` with the record open. Where a few instructions matter, prefer [`open`](Self::open):
+    /// closures that are written once and used in many places are not inlined.
     #[inline(always)]
     pub fn write<R>(&self, write: impl FnOnce() -> R) -> R {
         let _open = self.open();
         write()
     }
 
-    /// The number as it is now.
+    /// The current number.
     #[inline(always)]
     pub fn get(&self) -> u64 {
         self.0.get()
     }
 }
 
-/// A record that is open for writing: see [`Seq::open`].
+/// Guard of a record that is open for writing: see [`Seq::open`].
 pub struct Open<'a> {
     seq: &'a Seq,
     odd: u64,

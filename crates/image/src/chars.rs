@@ -1,14 +1,14 @@
-//! Text of fixed length in records.
+//! Fixed-length text in records.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Fixed-length text: bytes up to the first zero; what stands behind it means nothing. Like words they are relaxed atomics, as
-/// they are written while others of the process may look at them.
+/// Fixed-length text: the bytes up to the first zero; those after it have no meaning. Like words, the bytes
+/// are relaxed atomics, since other threads may read them while they are written.
 #[repr(transparent)]
 pub struct Chars<const N: usize>([AtomicU8; N]);
 
 impl<const N: usize> Chars<N> {
-    /// Text that holds as much of `text` as fits, always ended by a zero.
+    /// Creates a text with as much of `text` as fits, always terminated by a zero.
     pub fn new(text: &[u8]) -> Self {
         let mut chars = Self::default();
         let room = N.saturating_sub(1);
@@ -18,7 +18,7 @@ impl<const N: usize> Chars<N> {
         chars
     }
 
-    /// Takes over another text, with the zero that ends it.
+    /// Copies another text, including its terminating zero.
     pub fn set(&self, text: &Self) {
         for (to, from) in self.0.iter().zip(&text.0) {
             let byte = from.load(Ordering::Relaxed);
@@ -34,7 +34,7 @@ impl<const N: usize> Chars<N> {
         self.0.iter().map(|byte| byte.load(Ordering::Relaxed)).take_while(|byte| *byte != 0)
     }
 
-    /// The text; what is not UTF-8 is shown byte by byte.
+    /// The text; bytes that are not UTF-8 are shown individually.
     pub fn text(&self) -> std::borrow::Cow<'static, str> {
         let bytes: Vec<u8> = self.bytes().collect();
         crate::text(&bytes).into_owned().into()

@@ -1,7 +1,8 @@
-//! What calls were seen to do wrong.
+//! Errors observed in calls.
 //!
-//! Written on the way of errors only: a ring of the last [`RING`] faults of a process, made with the first of them. A place of the
-//! program that does the same again and again has one record, which is of the last time.
+//! Written only when errors occur: a ring of the last [`RING`] faults of a process, created with the first
+//! one. A place in the program that repeats the same fault has one record, which describes the last
+//! occurrence.
 
 use crate::cell::{W32, W64};
 use crate::layout::{SectionKind, codes};
@@ -9,44 +10,45 @@ use crate::{Error, Image, Source};
 use std::mem::{offset_of, size_of};
 use std::sync::atomic::{Ordering, fence};
 
-/// Records of a process.
+/// Number of records per process.
 pub const RING: usize = 64;
 
 codes! {
-    /// What a [`Fault`] is.
+    /// The kind of a [`Fault`].
     FaultKind {
-        /// A message was longer than the receive that it came to (`MPI_ERR_TRUNCATE`).
+        /// A message was longer than the receive that matched it (`MPI_ERR_TRUNCATE`).
         TRUNCATED = 1 => "truncated",
-        /// A request was freed whose operation was not complete.
+        /// A request was freed before its operation was complete.
         FREED_ACTIVE = 2 => "freed while active",
         /// A call returned an error code.
         FAILED = 3 => "failed",
     }
 }
 
-/// A fault. Fields whose text names a kind mean nothing otherwise.
+/// A fault. A field whose description names a kind has no meaning for other kinds.
 #[repr(C)]
 #[derive(Debug, Default, Clone)]
 pub struct Fault {
-    /// Faults of this process so far, this one among them, when it was written; zero while it is being written.
+    /// Number of this process's faults up to and including this one; zero while the record is being written.
     pub number: W64,
     /// A [`FaultKind`].
     pub kind: W32,
     /// Function number plus one of the call.
     pub function: W32,
-    /// The address behind the call.
+    /// The call's return address.
     pub from: W64,
     /// Identity of the communicator.
     pub comm: W64,
-    /// Rank of the other side, as the program or the status said.
+    /// Rank of the peer, as given by the program or the status.
     pub peer: W32,
     /// The tag, likewise.
     pub tag: W32,
-    /// Truncated: what the library said was received. It may be the part that fitted. Failed: the error class.
+    /// Truncated: the received size that the library reported, which may be the part that fit. Failed: the
+    /// error class.
     pub bytes: W64,
-    /// Truncated: room of the receive; zero if it is not known.
+    /// Truncated: size of the receive buffer; zero if unknown.
     pub room: W64,
-    /// How often.
+    /// Number of occurrences.
     pub times: W64,
 }
 
@@ -60,10 +62,10 @@ impl Fault {
     }
 }
 
-/// The faults that are remembered, oldest first.
+/// Reads the faults that are still kept, oldest first.
 ///
 /// # Errors
-/// When the image is damaged or cannot be read.
+/// If the image is damaged or cannot be read.
 pub fn read<S: Source>(image: &Image<S>) -> Result<Vec<Fault>, Error> {
     let table = image.table::<Fault>(SectionKind::FAULTS)?;
     let fault = |index: u64| {

@@ -1,7 +1,7 @@
-//! The functions of an image: the one place where their properties are read.
+//! The functions of an image: the only place where their properties are read.
 //!
-//! The writer puts its own table into the image, so a reader can show the arguments of functions that are newer than itself.
-//! For an image from before the properties were written, the reader's own table stands in, by name.
+//! The writer puts its own table into the image, so a reader can show the arguments of functions that are
+//! newer than itself. For older images, which lack the properties, the reader's own table is used, by name.
 
 use crate::layout::{FunctionRecord, MAX_FUNCTIONS, SectionKind};
 use crate::read::{Error, Image, Piece, Source};
@@ -11,16 +11,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A function, as the image describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Function {
-    /// The name in the C binding; empty if the image does not have it.
+    /// The name in the C binding; empty if the image lacks it.
     pub name: String,
     /// What its calls do.
     pub properties: Properties,
-    /// Which fields of a call's record it sets.
+    /// The fields of a call's record that it sets.
     pub fields: Fields,
-    /// Name of the function with counts of type `int`: of `MPI_Send_c` it is `MPI_Send`.
+    /// Name of the function with counts of type `int`: for `MPI_Send_c` it is `MPI_Send`.
     pub base: String,
-    /// Name of the function that does the same and waits until it is done: of `MPI_Isend_c` it is `MPI_Send`, of `MPI_Test`
-    /// `MPI_Wait`, of most others themselves.
+    /// Name of the function that does the same and waits for completion: for `MPI_Isend_c` it is `MPI_Send`,
+    /// for `MPI_Test` `MPI_Wait`, for most others the function itself.
     pub operation: String,
 }
 
@@ -30,7 +30,8 @@ pub struct Functions {
     list: Arc<[Function]>,
 }
 
-/// The table that was read last: the ranks of a job have the same one, and it takes longer to read than the rest of a process.
+/// The table that was read last: all ranks of a job have the same one, and reading it takes longer than the
+/// rest of a process.
 static LATEST: Mutex<Option<(Vec<Piece>, Functions)>> = Mutex::new(None);
 
 fn latest() -> MutexGuard<'static, Option<(Vec<Piece>, Functions)>> {
@@ -38,10 +39,10 @@ fn latest() -> MutexGuard<'static, Option<(Vec<Piece>, Functions)>> {
 }
 
 impl Functions {
-    /// Reads them.
+    /// Reads the functions of an image.
     ///
     /// # Errors
-    /// When the image is damaged or cannot be read.
+    /// If the image is damaged or cannot be read.
     pub fn read<S: Source>(image: &Image<S>) -> Result<Self, Error> {
         let table = image.table::<FunctionRecord>(SectionKind::FUNCTIONS)?;
         let pieces = image.pieces(&table, MAX_FUNCTIONS as u64)?;
@@ -65,7 +66,8 @@ impl Functions {
         Self { list: records.iter().map(|record| function(record, name)).collect() }
     }
 
-    /// The function with this number; what a call's `open` gives, an index of a thread's counters.
+    /// The function with this number, which is the value of a call's `open` and an index of a thread's
+    /// counters.
     pub fn get(&self, number: u32) -> Option<&Function> {
         self.list.get(usize::try_from(number).ok()?).filter(|function| !function.name.is_empty())
     }
@@ -75,14 +77,14 @@ impl Functions {
         self.list.iter().find(|function| function.name == name && !name.is_empty())
     }
 
-    /// All, by number; those without a name too.
+    /// All functions by number, including those without a name.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Function> {
         self.list.iter()
     }
 }
 
 impl Function {
-    /// By this build's own table.
+    /// The function according to this build's own table.
     #[must_use]
     pub fn of_table(name: &str) -> Self {
         let name = name.to_owned();
@@ -99,7 +101,7 @@ impl Function {
     }
 }
 
-/// The words of the table's own record for a function: properties, fields, numbers of base and operation plus one.
+/// The words of a function's record: properties, fields, numbers of base and operation plus one.
 #[must_use]
 pub fn words(id: FunctionId) -> (u64, u64, u32, u32) {
     let fields = id.function().map(|function| function.fields).unwrap_or_default();

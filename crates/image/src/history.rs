@@ -1,11 +1,12 @@
-//! What a process gave to its last collectives, by communicator.
+//! The arguments of a process's last collectives, by communicator.
 //!
-//! Windows and files have collective calls too, and rings of the same sort.
+//! Windows and files have collective calls, too, and rings of the same kind.
 //!
-//! Members number the collectives of a communicator alike, so records with the same number must be the same operation: compared
-//! across ranks they show a mismatch also where a rank has left the collective long ago. Each communicator that collectives
-//! are called on has a ring of [`RING`] records; [`Comm::history`](crate::objects::Comm::history) says where it lies. The
-//! collective with number `n` is at `n % RING` until one that comes [`RING`] later takes its place.
+//! All members number the collectives of a communicator alike, so records with the same number must be the
+//! same operation. Comparing them across ranks shows a mismatch even if a rank has left the collective long
+//! ago. Each communicator with collective calls has a ring of [`RING`] records at the location given by
+//! [`Comm::history`](crate::objects::Comm::history). The collective with number `n` is at `n % RING` until
+//! the one [`RING`] later replaces it.
 
 use crate::cell::{W16, W32, W64};
 use crate::layout::SectionKind;
@@ -15,73 +16,75 @@ use crate::{Error, Image, Source};
 use std::mem::{offset_of, size_of};
 use std::sync::atomic::{Ordering, fence};
 
-/// Records of one ring, a power of two.
+/// Number of records in a ring, a power of two.
 pub const RING: usize = 32;
 
-/// A collective that this process entered, and what it gave.
+/// A collective that this process entered, and its arguments.
 ///
-/// Which fields mean something follows from the function; the others hold what an earlier call left in
-/// [`Call`](crate::layout::Call), where they are from.
+/// The function determines which fields have a meaning; the others hold leftovers of an earlier call from
+/// [`Call`](crate::layout::Call), from which they are copied.
 #[repr(C)]
 #[derive(Debug, Default, Clone)]
 pub struct Entered {
-    /// Its number on the communicator; zero while the record is being written.
+    /// The collective's number on the communicator; zero while the record is being written.
     pub number: W64,
-    /// The address behind the call.
+    /// The call's return address.
     pub from: W64,
-    /// Elements.
+    /// Number of elements.
     pub count: W64,
     /// Handle of the datatype.
     pub datatype: W64,
-    /// Of the datatype: see [`Datatype::signature`](crate::objects::Datatype::signature).
+    /// The datatype's signature: see [`Datatype::signature`](crate::objects::Datatype::signature).
     pub signature: W64,
     /// Handle of the operation.
     pub op: W64,
-    /// Of the datatype: how many elements its signature has.
+    /// Number of elements in the datatype's signature.
     pub elements: W32,
-    /// Of the datatype: its size in bytes; `u32::MAX` if it is not known.
+    /// The datatype's size in bytes; `u32::MAX` if unknown.
     pub size: W32,
-    /// The root, as the program gave it.
+    /// The root, as passed by the program.
     pub root: W32,
-    /// Function number plus one; of a persistent collective the function that initialised it.
+    /// Function number plus one; for a persistent collective, that of the function that initialized it.
     pub function: W16,
-    /// How often a persistent collective was started, modulo 2^16.
+    /// Number of times a persistent collective was started, modulo 2^16.
     pub starts: W16,
-    /// When it was entered, in ticks; zero without times. This and what follows is zero in images from before.
+    /// When the call was entered, in ticks; zero without times. This and all following fields are zero in
+    /// older images.
     pub entered: W64,
-    /// When the call returned, in ticks; zero while it has not, and for one that only starts the operation.
+    /// When the call returned, in ticks; zero while it has not, and for calls that only start the operation.
     pub left: W64,
-    /// Bytes that this process gives to all members, itself included, plus one; zero if that is not known, or the same of all. This
-    /// and what follows is zero in images from before.
+    /// Bytes that this process sends to all members, including itself, plus one; zero if that is unknown or
+    /// the same for all members. This and all following fields are zero in older images.
     pub gives: W64,
-    /// Bytes that it expects of all members, itself included, plus one.
+    /// Bytes that it expects from all members, including itself, plus one.
     pub expects: W64,
-    /// One that only starts the operation: when the call began by which the program learnt that it is complete, in ticks; zero
-    /// while it has not, and for persistent ones. This and what follows is zero in images from before.
+    /// For a call that only starts the operation: when the call began through which the program learned of
+    /// its completion, in ticks; zero while it has not, and for persistent collectives. This and all
+    /// following fields are zero in older images.
     pub waited: W64,
     /// When that call returned.
     pub completed: W64,
-    /// The address behind that call.
+    /// The return address of that call.
     pub waited_from: W64,
-    /// Its function's number plus one.
+    /// The number of that call's function plus one.
     pub waited_in: W16,
-    /// Of the elements that [`gives`](Self::gives) and [`expects`](Self::expects) are of, [`Mixture::less`] plus one; zero if they
-    /// are not known. This and what follows is zero in images from before.
+    /// [`Mixture::less`] of the elements counted by [`gives`](Self::gives) and [`expects`](Self::expects),
+    /// plus one; zero if the elements are unknown. This and all following fields are zero in older images.
     pub difference: W16,
-    /// What is given, if it is elements of one kind: see [`Mixture::stored`].
+    /// The kind of the sent elements, if they are of one kind: see [`Mixture::stored`].
     pub gives_kind: W16,
-    /// The same of what is expected.
+    /// The kind of the expected elements, likewise.
     pub expects_kind: W16,
 }
 
-/// What [`Entered::element_kinds`] gives.
+/// The result of [`Entered::element_kinds`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ElementKinds {
-    /// [`Mixture::less`] of what is given and what is expected: those of all members together are nothing.
+    /// [`Mixture::less`] of the sent and the expected elements: the sum over all members must be zero.
     pub difference: u16,
-    /// What the given elements are: see [`Mixture::stored`].
+    /// The kind of the sent elements: see [`Mixture::stored`].
     pub gives: u16,
-    /// What the expected elements are.
+    /// The kind of the expected elements.
     pub expects: u16,
 }
 
@@ -99,7 +102,7 @@ impl Entered {
         self.number.atomic().store(number, Ordering::Release);
     }
 
-    /// All elements that were named; nothing if they agree with everything.
+    /// Signature of all elements that were passed; `None` if they agree with everything.
     #[must_use]
     pub fn signature(&self) -> Option<Signature> {
         let of_type =
@@ -107,14 +110,14 @@ impl Entered {
         of_type.repeated(self.count.get())
     }
 
-    /// Bytes that this process gives to all members and expects of all of them, itself included, where it may give to one what
-    /// another does not expect.
+    /// Bytes that this process sends to all members and expects from all of them, including itself, if one
+    /// member may send a different amount than another expects.
     #[must_use]
     pub fn totals(&self) -> Option<(u64, u64)> {
         Some((self.gives.get().checked_sub(1)?, self.expects.get().checked_sub(1)?))
     }
 
-    /// Stores what kinds of elements the process gives and expects, where they are known.
+    /// Stores the kinds of elements that the process sends and expects, if known.
     pub fn set_element_kinds(&self, known: Option<(Mixture, Mixture)>) {
         let Some((gives, expects)) = known else { return self.difference.set(0) };
         let ([_, given], [_, expected]) = (gives.stored(), expects.stored());
@@ -123,15 +126,15 @@ impl Entered {
         self.difference.set(gives.less(expects) + 1);
     }
 
-    /// What kinds of elements it gives to all members and expects of all of them, where it may name others than another member
-    /// does; nothing if they are not known, or agree with everything.
+    /// The kinds of elements sent to all members and expected from all of them, if they may differ between
+    /// members; `None` if they are unknown or agree with everything.
     #[must_use]
     pub fn element_kinds(&self) -> Option<ElementKinds> {
         let difference = self.difference.get().checked_sub(1)?;
         Some(ElementKinds { difference, gives: self.gives_kind.get(), expects: self.expects_kind.get() })
     }
 
-    /// Bytes that were named; nothing if they are not known.
+    /// Size in bytes of the elements passed; `None` if unknown.
     #[must_use]
     pub fn bytes(&self) -> Option<u64> {
         let size = Some(self.size.get()).filter(|size| *size != SIZE_UNKNOWN)?;
@@ -139,11 +142,11 @@ impl Entered {
     }
 }
 
-/// The collectives that a ring still has, oldest first. `first` is what [`Comm::history`](crate::objects::Comm::history) says, and
-/// `newest` the number of the last collective.
+/// Reads the collectives that a ring still contains, oldest first. `first` is the value of
+/// [`Comm::history`](crate::objects::Comm::history), and `newest` the number of the last collective.
 ///
 /// # Errors
-/// When the image is damaged or cannot be read.
+/// If the image is damaged or cannot be read.
 pub fn read<S: Source>(image: &Image<S>, first: u64, newest: u64) -> Result<Vec<Entered>, Error> {
     let Some(first) = first.checked_sub(1) else { return Ok(Vec::new()) };
     let table = image.table::<Entered>(SectionKind::COLLECTIVES)?;
@@ -151,7 +154,7 @@ pub fn read<S: Source>(image: &Image<S>, first: u64, newest: u64) -> Result<Vec<
     let entry = |number: u64| {
         let index = first.checked_add(number % RING as u64)?;
         let before = image.get::<Entered>(&table, index).ok()?.value;
-        // Written between two looks, or overwritten since.
+        // The record may have been written between the two reads, or overwritten since.
         let after = image.get::<Entered>(&table, index).ok()?.value.number.get();
         (before.number.get() == number && after == number).then_some(before)
     };

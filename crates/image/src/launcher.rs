@@ -1,8 +1,8 @@
-//! What launchers tell the processes that they start, in the environment.
+//! Environment variables that launchers set for the processes they start.
 
 use std::ffi::CStr;
 
-/// Variables that hold the rank, the most trustworthy first.
+/// Variables that contain the rank, most trustworthy first.
 const RANKS: [&CStr; 6] = [
     c"PMIX_RANK",
     c"OMPI_COMM_WORLD_RANK",
@@ -12,9 +12,10 @@ const RANKS: [&CStr; 6] = [
     c"MV2_COMM_WORLD_RANK",
 ];
 
-/// The rank that the launcher meant the process to have. `number` gives the value of a variable, if it is a number.
+/// The rank that the launcher assigned to the process. `number` returns the value of a variable, if it is a
+/// number.
 pub fn rank(number: impl Fn(&CStr) -> Option<u32>) -> Option<u32> {
-    // Slurm's batch script has a "rank" as well; only a job step is a launch.
+    // Slurm sets a rank for batch scripts as well; only a job step is a launch.
     let of_step = || number(c"SLURM_STEP_ID").and_then(|_| number(c"SLURM_PROCID"));
     RANKS.iter().find_map(|name| number(name)).or_else(of_step)
 }

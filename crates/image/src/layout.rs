@@ -1,9 +1,9 @@
 //! The records of an image, version 2, byte by byte.
 //!
-//! The same types serve the writer (as a view on the mapping) and the reader (as a copy). Every field is a
-//! word of [`crate::cell`] or text of such bytes, so that every bit pattern is a valid value. Offsets
-//! are asserted at compile time: change one, and [`VERSION`] must change too. What is added at the end of a record must be said
-//! of in [`Record::LEAST`](crate::Record::LEAST).
+//! The writer (as a view of the mapping) and the reader (as a copy) use the same types. Every field is a word
+//! of [`crate::cell`] or text made of such bytes, so that every bit pattern is a valid value. Offsets are
+//! asserted at compile time: if one changes, [`VERSION`] must change too. Fields added at the end of a record
+//! must be accounted for in [`Record::LEAST`](crate::Record::LEAST).
 
 use crate::cell::{Seq, W32, W64};
 pub use crate::chars::Chars;
@@ -11,21 +11,23 @@ use std::mem::{offset_of, size_of};
 
 /// The first eight bytes of every image.
 pub const MAGIC: [u8; 8] = *b"MPISCOPE";
-/// The version of the layout in this file. Since 2 the number of a function stays when its call has ended ([`Call::ended`]).
+/// The version of the layout in this file. Since version 2 a function's number stays when its call has ended
+/// ([`Call::ended`]).
 pub const VERSION: u32 = 2;
-/// The oldest version that reads as this one: what was added since reads as not known.
+/// The oldest version that can be read as this one: fields added since read as unknown.
 pub const OLDEST_VERSION: u32 = 1;
-/// What the byte-order word reads as when writer and reader agree.
+/// Value of the byte-order word if writer and reader agree.
 pub const BYTE_ORDER: u32 = 0x0102_0304;
 /// Size of the header, and offset of the first section.
 pub const HEADER_SIZE: usize = 4096;
-/// How many sections an image can have.
+/// Maximum number of sections in an image.
 pub const DIRECTORY_LEN: usize = 112;
-/// How many functions a thread counts; larger than the number of MPI functions with room for later standards.
+/// Number of functions that a thread counts: more than there are MPI functions, with room for later
+/// standards.
 pub const MAX_FUNCTIONS: usize = 768;
-/// Requests of an array that a thread's record keeps.
+/// Number of an array's requests that a thread's record keeps.
 pub const WAITED: usize = 32;
-/// Longest host name, file name and so on that [`Process`] keeps, with its terminating zero.
+/// Size of the longest host name, file name and so on that [`Process`] keeps, including the terminating zero.
 pub const TEXT: usize = 256;
 
 /// Declares an open set of codes: a `u32` newtype with named constants.
@@ -43,7 +45,7 @@ macro_rules! codes {
             /// All named values.
             pub const ALL: &'static [Self] = &[$(Self::$value),*];
 
-            /// The name for people, or `None` for a value of a later version.
+            /// The human-readable name, or `None` for a value of a later version.
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 { $($number => Some($text),)* _ => None }
             }
@@ -59,7 +61,7 @@ macro_rules! codes {
 pub(crate) use codes;
 
 codes! {
-    /// What the records of a section are.
+    /// The kind of a section's records.
     SectionKind {
         /// One [`Process`].
         PROCESS = 1 => "process",
@@ -71,15 +73,15 @@ codes! {
         STRINGS = 4 => "strings",
         /// [`Thread`].
         THREADS = 5 => "threads",
-        /// [`Note`]: sentences about what the layer could not do.
+        /// [`Note`]: what the preload library could not do.
         NOTES = 6 => "notes",
         /// Words of arrays that objects refer to (ranks of a group, arguments of a constructor).
         WORDS = 7 => "words",
         /// [`crate::traffic::Entry`]: messages sent and received.
         LEDGER = 8 => "ledger",
-        /// [`crate::traffic::Recent`]: envelopes of the messages sent and received last.
+        /// [`crate::traffic::Recent`]: envelopes of the most recently sent and received messages.
         ENVELOPES = 9 => "recent envelopes",
-        /// [`crate::faults::Fault`]: what calls were seen to do wrong.
+        /// [`crate::faults::Fault`]: errors observed in calls.
         FAULTS = 10 => "faults",
         COMMS = 16 => "communicators",
         GROUPS = 17 => "groups",
@@ -94,17 +96,17 @@ codes! {
         SESSIONS = 26 => "sessions",
         KEYVALS = 27 => "keyvals",
         ATTRIBUTES = 28 => "attributes",
-        /// [`crate::traffic::Peer`]: messages exchanged with one rank of one communicator.
+        /// [`crate::traffic::Peer`]: traffic with one rank of one communicator.
         PEERS = 29 => "peers",
         /// One [`crate::traffic::Traffic`].
         TRAFFIC = 30 => "traffic",
         /// [`crate::history::Entered`]: the last collectives of each communicator.
         COLLECTIVES = 31 => "collectives",
-        /// Last values of control and performance variables.
+        /// Latest values of control and performance variables.
         VARIABLES = 32 => "variables",
-        /// [`crate::sites::Site`]: what each place of the program did.
+        /// [`crate::sites::Site`]: activity of each call site.
         SITES = 33 => "call sites",
-        /// [`crate::trace::Ring`]: where the calls of each thread are, if a trace was asked for.
+        /// [`crate::trace::Ring`]: where each thread's calls are stored, if a trace was requested.
         TRACE_RINGS = 34 => "rings of the trace",
         /// [`crate::trace::Called`]: the last calls of each thread.
         TRACE = 35 => "trace",
@@ -114,9 +116,9 @@ codes! {
 }
 
 codes! {
-    /// How far the process has come.
+    /// The process's progress.
     State {
-        /// Made by `mpiscope run`; no MPI process has taken it yet.
+        /// Created by `mpiscope run`; not claimed by an MPI process yet.
         UNCLAIMED = 0 => "not an MPI process yet",
         /// The process called an MPI function.
         STARTED = 1 => "before MPI_Init",
@@ -132,11 +134,11 @@ codes! {
 }
 
 codes! {
-    /// What was lost: index into [`Header::lost`].
+    /// Kinds of loss: indices into [`Header::lost`].
     Loss {
-        /// Calls of threads for which no thread record was left.
+        /// Calls of threads for which there was no thread record left.
         CALLS = 0 => "calls of threads beyond the limit",
-        /// Objects that no longer found room.
+        /// Objects for which there was no room.
         OBJECTS = 1 => "objects",
         /// Freed objects whose tombstone was reused.
         TOMBSTONES = 2 => "tombstones of freed objects",
@@ -144,7 +146,7 @@ codes! {
         MESSAGES = 3 => "messages",
         /// User callbacks called without a fresh depth, so that MPI calls inside them were not seen.
         CALLBACKS = 4 => "user callbacks",
-        /// Names and arrays that no longer found room.
+        /// Names and arrays for which there was no room.
         STRINGS = 5 => "names and arrays",
         /// Events that no callback received.
         EVENTS = 6 => "events",
@@ -152,17 +154,18 @@ codes! {
         REQUESTS = 7 => "requests",
         /// Notes beyond the limit.
         NOTES = 8 => "notes",
-        /// Calls from places for which no record was left: they count for their function only.
+        /// Calls from places for which there was no record left: they are counted only for their function.
         SITES = 9 => "calls without a call site",
         /// Threads for which the trace had no room.
         TRACE = 10 => "threads that are not in the trace",
-        /// Calls by a library for which no call path was left: they count for the library's place.
+        /// Calls by a library for which there was no call path left: they are counted for the library's
+        /// place.
         CALL_PATHS = 11 => "calls by a library without the caller's line",
     }
 }
 
 impl Loss {
-    /// Why it is lost, and what helps; empty for a kind of a later version.
+    /// The cause of the loss, and a remedy; empty for a kind of a later version.
     pub const fn why(self) -> &'static str {
         match self {
             Self::CALLS => "more threads called MPI than an image has room for",
@@ -182,23 +185,23 @@ impl Loss {
     }
 }
 
-/// How many kinds of loss the header has room for.
+/// Number of kinds of loss that the header has room for.
 pub const LOSSES: usize = 16;
 
 codes! {
-    /// What a tick of the image's clock is.
+    /// The unit of the image's clock.
     ClockKind {
-        /// The processor's time stamp counter; [`Clock`] has the two points needed to convert it.
+        /// The processor's time stamp counter; [`Clock`] contains the two points needed to convert it.
         COUNTER = 1 => "time stamp counter",
         /// Nanoseconds of `CLOCK_MONOTONIC`.
         MONOTONIC = 2 => "CLOCK_MONOTONIC",
     }
 }
 
-/// How the ticks of the image become seconds.
+/// Conversion of the image's ticks to seconds.
 ///
-/// Two points in time, each in ticks and in nanoseconds of `CLOCK_MONOTONIC`. The second point is moved forward
-/// on slow paths; a reader on the same host may use the present moment instead.
+/// Two points in time, each in ticks and in nanoseconds of `CLOCK_MONOTONIC`. The second point is moved
+/// forward on slow paths; a reader on the same host may use the current time instead.
 #[repr(C)]
 #[derive(Debug, Default, Clone)]
 pub struct Clock {
@@ -219,19 +222,19 @@ pub struct Clock {
     pub latest_ns: W64,
 }
 
-/// An entry of the directory: where the records of one section are.
+/// An entry of the directory: the location of one section's records.
 #[repr(C)]
 #[derive(Debug, Default, Clone)]
 pub struct Section {
-    /// A [`SectionKind`]. Written last: an entry whose kind is zero is not there yet.
+    /// A [`SectionKind`]. Written last: an entry whose kind is zero does not exist yet.
     pub kind: W32,
     /// Bytes from one record to the next.
     pub record_size: W32,
-    /// Where the first record begins.
+    /// Offset of the first record.
     pub offset: W64,
-    /// How many records fit.
+    /// Number of records that fit.
     pub capacity: W64,
-    /// How many records were ever used (bytes, for strings; words, for words).
+    /// Number of records ever used (bytes, for strings; words, for words).
     pub used: W64,
 }
 
@@ -239,61 +242,62 @@ pub struct Section {
 #[repr(C)]
 #[derive(Debug)]
 pub struct Header {
-    /// [`MAGIC`], as it lies in memory.
+    /// [`MAGIC`], in memory order.
     pub magic: W64,
     /// [`VERSION`].
     pub version: W32,
-    /// [`BYTE_ORDER`], as the writer's processor stores it.
+    /// [`BYTE_ORDER`], in the byte order of the writer's processor.
     pub byte_order: W32,
     /// [`HEADER_SIZE`].
     pub header_size: W32,
-    /// Bytes of a pointer in the process.
+    /// Size of a pointer in the process, in bytes.
     pub pointer_size: W32,
-    /// How much of the file is in use.
+    /// Number of bytes of the file in use.
     pub len: W64,
     /// A [`State`].
     pub state: W32,
-    /// How many entries of the directory are in use.
+    /// Number of directory entries in use.
     pub sections: W32,
-    /// The process that claimed the image, or zero.
+    /// ID of the process that claimed the image, or zero.
     pub pid: W32,
     /// Size of a directory entry.
     pub section_size: W32,
-    /// Where the process has mapped the image (for debuggers; readers never need it).
+    /// Address at which the process has mapped the image (for debuggers; readers never need it).
     pub address: W64,
     /// See [`Clock`].
     pub clock: Clock,
     _reserved: [W64; 2],
-    /// What was lost, by [`Loss`].
+    /// Number of losses, by [`Loss`].
     pub lost: [W64; LOSSES],
     _further: [W64; 32],
-    /// The sections, in the order in which they were made.
+    /// The sections, in the order of their creation.
     pub directory: [Section; DIRECTORY_LEN],
 }
 
-/// Who the process is. Strings are written once, before [`State::INITIALIZED`] is.
+/// The process's identity. Strings are written once, before [`State::INITIALIZED`] is.
 #[repr(C)]
 #[derive(Debug, Clone)]
 pub struct Process {
     /// Guards the record.
     pub seq: Seq,
-    /// Process id, in the process's own PID namespace.
+    /// Process ID, in the process's own PID namespace.
     pub pid: W32,
-    /// The parent's process id.
+    /// The parent's process ID.
     pub ppid: W32,
-    /// Rank in `MPI_COMM_WORLD`; `u32::MAX` while it is not known.
+    /// Rank in `MPI_COMM_WORLD`; `u32::MAX` while unknown.
     pub rank: W32,
-    /// Size of `MPI_COMM_WORLD`; zero while it is not known.
+    /// Size of `MPI_COMM_WORLD`; zero while unknown.
     pub size: W32,
-    /// Which binary interface the MPI library has: an [`mpi_abi::AbiKind`].
+    /// Binary interface of the MPI library: an [`mpi_abi::AbiKind`].
     pub abi: W32,
-    /// Version and subversion of the MPI standard that the library follows: `major << 16 | minor`.
+    /// Version and subversion of the MPI standard that the library implements: `major << 16 | minor`.
     pub mpi_version: W32,
-    /// Granted level of thread support, 0 (`MPI_THREAD_SINGLE`) to 3 (`MPI_THREAD_MULTIPLE`) on every ABI.
+    /// Granted level of thread support, from 0 (`MPI_THREAD_SINGLE`) to 3 (`MPI_THREAD_MULTIPLE`) on every
+    /// ABI.
     pub thread_level: W32,
-    /// Bits of what is recorded: see [`Recording`].
+    /// What is recorded, as bits: see [`Recording`].
     pub recording: W32,
-    /// When `MPI_Init` was entered and left, `MPI_Finalize` entered and left, in ticks; zero if not yet.
+    /// When `MPI_Init` was entered and left, and `MPI_Finalize` entered and left, in ticks; zero if not yet.
     pub init_enter: W64,
     #[allow(missing_docs)]
     pub init_leave: W64,
@@ -301,33 +305,33 @@ pub struct Process {
     pub finalize_enter: W64,
     #[allow(missing_docs)]
     pub finalize_leave: W64,
-    /// Error code given to `MPI_Abort`.
+    /// Error code passed to `MPI_Abort`.
     pub abort_code: W64,
     /// Index of the thread that called `MPI_Init`.
     pub main_thread: W64,
-    /// Name of the world: the same on all its ranks, different from every other world's.
+    /// Name of the world: the same on all its ranks, and different from that of every other world.
     pub world: Chars<64>,
     /// The host's name.
     pub host: Chars<TEXT>,
     /// Path of the executable.
     pub executable: Chars<TEXT>,
-    /// Arguments, separated by blanks.
+    /// Arguments, separated by spaces.
     pub command: Chars<TEXT>,
-    /// What `MPI_Get_library_version` says, first line.
+    /// First line of the result of `MPI_Get_library_version`.
     pub library: Chars<TEXT>,
-    /// File that the MPI library was loaded from.
+    /// File from which the MPI library was loaded.
     pub library_path: Chars<TEXT>,
-    /// Name of the job, shared by all processes that one `mpiscope run` or one launcher started.
+    /// Name of the job, shared by all processes started by one `mpiscope run` or one launcher.
     pub job: Chars<64>,
-    /// Version of the layer that writes the image.
+    /// Version of the preload library that writes the image.
     pub layer: Chars<64>,
-    /// How often the program called `MPI_Pcontrol` with a level of 2 or more: it marks its iterations so. This and what follows is
-    /// zero in images from before.
+    /// Number of calls of `MPI_Pcontrol` with a level of 2 or more, which mark the program's iterations. This
+    /// and all following fields are zero in older images.
     pub marks: W64,
-    /// When it did so last, in ticks.
+    /// When the last such call was made, in ticks.
     pub marked_at: W64,
-    /// The [rank that the launcher meant](crate::launcher::rank) the process to have, plus one; zero if it gave none. It may differ
-    /// from `rank`: a launcher of another library makes each process a world of its own.
+    /// The [rank assigned by the launcher](crate::launcher::rank), plus one; zero if there is none. It may
+    /// differ from `rank`: the launcher of a different library makes each process a world of its own.
     pub launcher_rank: W64,
 }
 
@@ -341,54 +345,56 @@ codes! {
         EVENTS = 16 => "events",
         /// Also the times of functions that only look something up.
         LOOKUPS = 32 => "lookups",
-        /// The time of each call that starts something and does not block, not of one in sixteen.
+        /// The time of each nonblocking call that starts an operation, rather than of one in sixteen.
         STARTS = 64 => "starts",
     }
 }
 
-/// A function; its number is its index in the section. Read by [`crate::Functions`].
+/// A function; its number is its index in the section. Read through [`crate::Functions`].
 #[repr(C)]
 #[derive(Debug, Clone)]
 pub struct FunctionRecord {
     /// The name in the C binding.
     pub name: Chars<48>,
-    /// What its calls do: [`mpi_abi::Properties::word`]. This and what follows is zero in an image from before.
+    /// What its calls do: [`mpi_abi::Properties::word`]. This and all following fields are zero in older
+    /// images.
     pub properties: W64,
-    /// Which fields of [`Call`] it sets: [`mpi_abi::Fields::word`].
+    /// The fields of [`Call`] that it sets: [`mpi_abi::Fields::word`].
     pub fields: W64,
-    /// Number plus one of the function with counts of type `int`: itself for most.
+    /// Number plus one of the function with counts of type `int`: for most, the function itself.
     pub base: W32,
-    /// Number plus one of the function that does the same and waits until it is done: itself for most.
+    /// Number plus one of the function that does the same and waits for completion: for most, the function
+    /// itself.
     pub operation: W32,
 }
 
-/// Where source files stand that no process has mapped: above all addresses of programs.
+/// Start of the addresses of source files, which no process has mapped: above all addresses of code.
 const SOURCES: u64 = 1 << 63;
-/// How far their modules reach: the line with the number `n` has the address `n` behind the beginning.
+/// Size of a source file's module: line number `n` has the address `n` after the module's start.
 pub const SOURCE_SIZE: u64 = 1 << 24;
 
-/// Where the module of the source file with this index begins.
+/// Start of the module of the source file with this index.
 pub const fn source_start(index: u64) -> u64 {
     SOURCES + index * SOURCE_SIZE
 }
 
-/// The line that an address stands for; none for an address of a program.
+/// The line that an address represents; `None` for an address of code.
 pub const fn source_line(address: u64) -> Option<u64> {
     if address < SOURCES { None } else { Some(address % SOURCE_SIZE) }
 }
 
-/// A file mapped executable into the process, or a source file whose lines are the addresses ([`source_line`]): programs of
-/// languages that have no code of the machine call from lines.
+/// A file mapped executable into the process, or a source file whose addresses are its lines
+/// ([`source_line`]), for languages that are not compiled to machine code.
 #[repr(C)]
 #[derive(Debug, Clone)]
 pub struct Module {
     /// Guards the record.
     pub seq: Seq,
-    /// What must be added to an address in the file to get one in the process.
+    /// Difference between an address in the process and the one in the file.
     pub bias: W64,
     /// First mapped address.
     pub start: W64,
-    /// First address behind the mapping.
+    /// First address after the mapping.
     pub end: W64,
     /// Path of the file.
     pub path: Text,
@@ -398,9 +404,9 @@ pub struct Module {
 #[repr(C)]
 #[derive(Debug, Clone, Default)]
 pub struct Text {
-    /// Offset of the first byte from the start of the image; zero for no text.
+    /// Offset of the first byte from the start of the image; zero if there is no text.
     pub offset: W64,
-    /// Bytes.
+    /// Length in bytes.
     pub len: W64,
 }
 
@@ -408,99 +414,103 @@ pub struct Text {
 #[repr(C)]
 #[derive(Debug, Clone, Default)]
 pub struct Words {
-    /// Offset of the first word from the start of the image; zero for no array.
+    /// Offset of the first word from the start of the image; zero if there is no array.
     pub offset: W64,
-    /// 64-bit words.
+    /// Length in 64-bit words.
     pub len: W64,
 }
 
-/// A sentence about something that the layer could not do or had to leave out.
+/// A message about something that the preload library could not do or had to leave out.
 #[repr(C)]
 #[derive(Debug, Clone)]
 pub struct Note {
     /// Guards the record.
     pub seq: Seq,
-    /// When, in ticks.
+    /// Time of the first occurrence, in ticks.
     pub ticks: W64,
-    /// How often.
+    /// Number of occurrences.
     pub count: W64,
-    /// The sentence.
+    /// The message.
     pub text: Chars<232>,
 }
 
-/// The call that a thread is in, or was in last. Which fields mean something follows from the function's parameters.
+/// The call that a thread is in, or was in last. The function's parameters determine which fields have a
+/// meaning.
 #[repr(C)]
 #[derive(Debug, Default, Clone)]
 pub struct Call {
     /// Guards the record.
     pub seq: Seq,
-    /// Function number plus one, with a bit once the call has ended; zero before the first. Read and written by [`Call::open`] and
-    /// its like alone.
+    /// Function number plus one, with a bit set once the call has ended; zero before the first call. Read and
+    /// written only by [`Call::open`] and its siblings.
     pub(crate) function: W32,
-    /// How many calls of the thread are open below this one (calls made by user callbacks).
+    /// Number of the thread's open calls below this one (calls made by user callbacks).
     pub nested: W32,
-    /// When the call began, or when it ended, in ticks (zero while times are not recorded). Of a start whose end was not looked at
-    /// ([`estimate`](crate::sites::estimate)), when it began.
+    /// When the call began, or when it ended, in ticks (zero while times are not recorded). For a start that
+    /// was not timed ([`estimate`](crate::sites::estimate)), when it began.
     pub since: W64,
-    /// Address behind the call in the program.
+    /// The call's return address in the program.
     pub return_address: W64,
-    /// Stack pointer of the caller, just after the return address was popped.
+    /// Stack pointer of the caller, just after the return address has been popped.
     pub stack_pointer: W64,
     /// The communicator, window, file or session.
     pub object: W64,
     /// The datatype.
     pub datatype: W64,
-    /// How many elements, requests, …
+    /// Number of elements, requests, …
     pub count: W64,
-    /// Destination, source or root, as the program gave it (sign-extended).
+    /// Destination, source or root, as passed by the program (sign-extended).
     pub peer: W64,
-    /// The tag, as the program gave it (sign-extended).
+    /// The tag, as passed by the program (sign-extended).
     pub tag: W64,
-    /// The request or message that is waited for.
+    /// The request or message being waited for.
     pub request: W64,
-    /// Calls that this thread has completed, outermost and nested ones together.
+    /// Number of calls that this thread has completed, outermost and nested ones together.
     pub completed: W64,
-    /// What follows from the function. Send and receive: source and tag of the receive; one with a second object: its handle, then
-    /// the leader of the local group; a function with an operation: its handle in the third; a collective: its number in the last.
+    /// Function-specific values. Send and receive: source and tag of the receive; with a second object: its
+    /// handle, then the leader of the local group; with an operation: its handle in the third; a collective:
+    /// its number in the last.
     pub extra: [W64; 4],
 }
 
-/// What a thread did in one function.
+/// A thread's activity in one function.
 #[repr(C)]
 #[derive(Debug, Default, Clone)]
 pub struct Counter {
-    /// Completed calls.
+    /// Number of completed calls.
     pub count: W64,
     /// Ticks spent in them.
     pub ticks: W64,
-    /// Bytes that this process moved by them, sent or received: a message that a request gets counts for what made the request,
-    /// or started it if it is persistent; what a persistent collective moves, for what initialised it. Of a function that fetches, both ways.
-    /// [`Moved`](crate::derive::Moved) says which way they went.
+    /// Bytes that this process moved by these calls, sent or received. A request's message is counted for the
+    /// call that created the request, or that started it if it is persistent; bytes of a persistent
+    /// collective are counted for the call that initialized it. For a function that fetches, both directions
+    /// are counted. [`Moved`](crate::derive::Moved) splits them by direction.
     pub bytes: W64,
 }
 
-/// What a thread does, and what it did in all functions together. The sequence number of the call also guards what is known of
-/// its polls.
+/// What a thread is doing, and what it did in all functions together. The sequence number of the call also
+/// guards the polling fields.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct ThreadHead {
-    /// The kernel's thread id; zero once the thread has ended and the record may be taken by another.
+    /// The kernel's thread ID; zero once the thread has ended and the record may be reused by another one.
     pub tid: W32,
-    /// How many threads have used this record.
+    /// Number of threads that have used this record.
     pub generation: W32,
     /// Ticks spent in outermost calls.
     pub mpi_ticks: W64,
-    /// When the thread made its first call, in ticks; zero in images from before.
+    /// When the thread made its first call, in ticks; zero in older images.
     pub attached: W64,
-    /// Ticks that former threads with this record lived after their first calls.
+    /// Total lifetime, from their first calls on, of former threads with this record, in ticks.
     pub lived: W64,
-    /// Of [`crate::derive::Polling`]: ticks between polls, begin of the present run, return of its latest poll.
+    /// For [`crate::derive::Polling`]: ticks between polls, start of the current run, return of its latest
+    /// poll.
     pub polling_ticks: W64,
     #[allow(missing_docs)]
     pub polling_since: W64,
     #[allow(missing_docs)]
     pub polling_latest: W64,
-    /// Of the same: polls of the present run, and completed calls with the latest of them.
+    /// Likewise: number of polls in the current run, and of completed calls at the latest of them.
     pub polls: W32,
     #[allow(missing_docs)]
     pub polled: W32,
@@ -508,35 +518,39 @@ pub struct ThreadHead {
     pub call: Call,
 }
 
-/// A thread that called MPI: a [`ThreadHead`], which it is used as, and counters.
+/// A thread that called MPI: a [`ThreadHead`], to which it dereferences, and counters.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Thread {
     #[allow(missing_docs)]
     pub head: ThreadHead,
-    /// By function number.
+    /// Activity by function number.
     pub counters: [Counter; MAX_FUNCTIONS],
-    /// The first requests of the array that the last call was given that completes several (`MPI_Waitall`, `MPI_Testany`, …);
-    /// zero for `MPI_REQUEST_NULL`. How many there are is the call's count.
+    /// The first requests of the array passed to the last call that completes several (`MPI_Waitall`,
+    /// `MPI_Testany`, …); zero for `MPI_REQUEST_NULL`. Their number is the call's count.
     pub waited: [W64; WAITED],
-    /// Bytes of messages that came in, by the function that [`Counter::bytes`] counts them for; zero in images from before.
+    /// Bytes of received messages, by the function for which [`Counter::bytes`] counts them; zero in older
+    /// images.
     pub received: [W64; MAX_FUNCTIONS],
-    /// Address of its state in an interpreter of Python, a `PyThreadState`; zero if it has none, or that is not known.
+    /// Address of the thread's state in a Python interpreter, a `PyThreadState`; zero if it has none or it is
+    /// unknown.
     pub interpreter: W64,
     /// The interpreter's version, `3.python`.
     pub python: W32,
-    /// Not zero if not all polls of the present run asked for the same thing.
+    /// Nonzero if not all polls of the current run asked for the same thing.
     pub asks_several: W32,
-    /// Of the calls of each function, those whose time is an [estimate](crate::sites::estimate); zero in images from before.
+    /// Number of calls, by function, whose time is an [estimate](crate::sites::estimate); zero in older
+    /// images.
     pub estimated: [W64; MAX_FUNCTIONS],
-    /// The longest run of polls that something else has ended, in ticks; zero in images from before.
+    /// The longest run of polls that was ended by something else, in ticks; zero in older images.
     pub longest_run: W64,
-    /// What the latest poll asked for, as a number that differs where that does.
+    /// What the latest poll asked for, as a hash.
     pub asked: W64,
-    /// The address of the program behind a poll of the present run that has asked for the same as its latest, where the function
-    /// may have been called by a binding; zero in images from before.
+    /// The program's return address of a poll in the current run that asked for the same as the latest one,
+    /// if the function may have been called through a binding; zero in older images.
     pub polled_from: W64,
-    /// Of [`crate::derive::Polling`]: ticks between polls of the present run that are no polling time, plus one; zero in images from before.
+    /// For [`crate::derive::Polling`]: ticks between polls of the current run that are not polling time, plus
+    /// one; zero in older images.
     pub polling_paused: W64,
 }
 

@@ -1,8 +1,9 @@
-//! The *image* of a process: what the preload library knows, as bytes that anybody may read.
+//! The *image* of a process: what the preload library knows, as bytes that any process may read.
 //!
 //! One image belongs to one process. It is a shared mapping of a memory file (`memfd`), so it can be read
-//! without stopping the process, after the process was killed (as long as somebody holds the file) and inside
-//! a core file. Nothing in it is a pointer: everything is an offset from the first byte of the image.
+//! without stopping the process, after the process was killed (while any process still holds the file) and
+//! inside a core file. It contains no pointers: every reference is an offset from the first byte of the
+//! image.
 //!
 //! ```text
 //! 0      Header        magic, version, byte order, clock, loss counters, directory
@@ -10,20 +11,21 @@
 //!        section       …
 //! ```
 //!
-//! The directory in the header lists the *sections* in the order in which they were made. A table that grows
-//! gets a further section of the same kind, twice as long; the index of a record counts through all sections of
-//! its kind. A reader steps by the record size that the section states and reads no more than it knows, so
-//! fields can be added at the end of a record without a new version.
+//! The directory in the header lists the *sections* in the order of their creation. A table that grows gets a
+//! further section of the same kind, twice as long; record indices count through all sections of a kind. A
+//! reader steps by the record size stated by the section and reads only the fields it knows, so fields can be
+//! added at the end of a record without a new version.
 //!
 //! # Who writes, who reads
 //!
-//! A record has one writer at a time. A record that must be seen whole begins with a *sequence number*
-//! ([`Seq`]): odd while it is written, changed by every write. A reader copies the record between two looks at
-//! the number and tries again when it moved; after a bounded number of tries it says that the record is torn.
-//! Counters stand alone in a 64-bit word each and need no such number. Writers never wait for readers.
+//! A record has one writer at a time. A record that must be read consistently begins with a *sequence number*
+//! ([`Seq`]): odd while the record is being written, changed by every write. A reader copies the record
+//! between two reads of the number and tries again if it changed; after a bounded number of tries it reports
+//! the record as torn. Counters are separate 64-bit words and need no such number. Writers never wait for
+//! readers.
 //!
-//! A reader trusts nothing: every count, offset, size and string is bounded before it is used, and a broken
-//! image gives an [`Error`], never a crash or an endless loop.
+//! A reader trusts nothing: every count, offset, size and string is bounded before it is used, and a damaged
+//! image results in an [`Error`], never in a crash or an endless loop.
 
 #![deny(unsafe_code)]
 

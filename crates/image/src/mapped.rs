@@ -1,8 +1,9 @@
-//! Records of an image in memory that is mapped, read where they stand: for readers that may neither allocate nor wait, such as
-//! the preload library, which looks at the images of the other processes on its node, even in a signal handler.
+//! Records of an image in mapped memory, read in place: for readers that may neither allocate nor wait, like
+//! the preload library when it inspects the images of other processes on its node, even in a signal handler.
 //!
-//! Everything else reads copies ([`crate::Image`]). The bytes are another process's and change while they are read: each place
-//! is checked against the length, and records are made of words that can be loaded at any time.
+//! All other readers make copies ([`crate::Image`]). The bytes belong to another process and change while
+//! they are read: each offset is checked against the length, and records consist of words that can be loaded
+//! at any time.
 #![allow(unsafe_code)]
 
 use crate::layout::{DIRECTORY_LEN, HEADER_SIZE, Header, Section, SectionKind};
@@ -11,7 +12,7 @@ use crate::read::Record;
 use crate::traffic::{Entry, Peer, Recent, Traffic};
 use std::marker::PhantomData;
 
-/// How far back a sender's rings are looked through.
+/// Number of entries of a sender's rings that are searched, counting backwards.
 const FAR: u64 = 4096;
 
 /// The bytes of an image.
@@ -25,13 +26,13 @@ pub struct Mapped<'a> {
 /// A message as its receiver knows it.
 #[derive(Debug, Clone, Copy)]
 pub struct Sent {
-    /// Of the communicator.
+    /// Identity of the communicator.
     pub identity: u64,
     /// The receiver's rank.
     pub to: u32,
-    /// Those that were sent before are known: the first so many of all messages between the two…
+    /// Excludes earlier messages: the first `before` of all messages between the two…
     pub before: u64,
-    /// …and those up to this one in the sender's ledger, counted from 1.
+    /// …and those up to number `after` in the sender's ledger, counting from 1.
     pub after: u64,
     #[allow(missing_docs)]
     pub tag: u32,
@@ -43,14 +44,14 @@ impl<'a> Mapped<'a> {
     /// The image at `base`.
     ///
     /// # Safety
-    /// `base` must be aligned to a page, and `len` bytes there must stay readable for `'a`. Others may write to them, a word
-    /// at a time.
+    /// `base` must be page-aligned, and `len` bytes there must stay readable for `'a`. Other processes may
+    /// write to them, a word at a time.
     #[must_use]
     pub unsafe fn new(base: *const u8, len: usize) -> Self {
         Self { base, len, bytes: PhantomData }
     }
 
-    /// A record at a place.
+    /// The record at an offset.
     fn at<T: Record>(&self, offset: u64) -> Option<&'a T> {
         let offset = usize::try_from(offset).ok()?;
         if offset.checked_add(size_of::<T>())? > self.len || !offset.is_multiple_of(align_of::<T>()) {
@@ -60,7 +61,7 @@ impl<'a> Mapped<'a> {
         Some(unsafe { &*self.base.add(offset).cast::<T>() })
     }
 
-    /// The header; none if there is not even room for it.
+    /// The header; `None` if the image is too short.
     #[must_use]
     pub fn header(&self) -> Option<&'a Header> {
         self.at(0)
@@ -87,7 +88,7 @@ impl<'a> Mapped<'a> {
         self.at(self.offset_of(kind, index)?)
     }
 
-    /// Where that record is.
+    /// Offset of the record at an index.
     fn offset_of(&self, kind: SectionKind, index: u64) -> Option<u64> {
         let mut place = index;
         for section in self.sections(kind) {
@@ -101,8 +102,8 @@ impl<'a> Mapped<'a> {
         None
     }
 
-    /// The tags of the messages that the process has sent to `rank` of the communicator with this identity, newest first,
-    /// as far as it remembers them.
+    /// The tags of the messages that the process sent to `rank` of the communicator with this identity,
+    /// newest first, if they are still kept.
     pub fn sent_tags(self, identity: u64, rank: u32) -> impl Iterator<Item = u32> {
         let totals = self.all::<Traffic>(SectionKind::TRAFFIC).next();
         let (capacity, written, first) = totals
@@ -110,14 +111,15 @@ impl<'a> Mapped<'a> {
         let offset = self.offset_of(SectionKind::ENVELOPES, first);
         let places = (1..=capacity.min(FAR)).map_while(move |back| written.checked_sub(back));
         places.filter_map(move |place| {
-            // The records of a ring lie side by side.
+            // The records of a ring are contiguous.
             let behind = place.checked_rem(capacity)?.checked_mul(size_of::<Recent>() as u64)?;
             self.at::<Recent>(offset?.checked_add(behind)?)?.tag_of(place, identity, rank)
         })
     }
 
-    /// The first message of this kind in the process's ledger that is not known yet: its number in the ledger, counted from
-    /// 1, and when the process began to send it, in ticks. Nothing if the ledger does not go back so far.
+    /// Finds the first message in the process's ledger that matches and is not excluded. Returns its number
+    /// in the ledger, counting from 1, and when the process began to send it, in ticks. `None` if the ledger
+    /// does not go back far enough.
     #[must_use]
     pub fn find_sent(&self, message: &Sent) -> Option<(u64, u64)> {
         let totals = self.all::<Traffic>(SectionKind::TRAFFIC).next()?;
@@ -138,7 +140,7 @@ impl<'a> Mapped<'a> {
         })
     }
 
-    /// What the process recorded of `rank` of the communicator with this identity.
+    /// The record that the process keeps of `rank` of the communicator with this identity.
     #[must_use]
     pub fn peer(&self, identity: u64, rank: usize) -> Option<&'a Peer> {
         if self.len < HEADER_SIZE {
@@ -163,7 +165,7 @@ mod tests {
     struct Page([u8; 2 * HEADER_SIZE]);
 
     fn mapped(page: &Page, len: usize) -> Mapped<'_> {
-        // SAFETY: aligned, and never longer than the page.
+        // SAFETY: aligned, and at most as long as the page.
         unsafe { Mapped::new(page.0.as_ptr(), len.min(page.0.len())) }
     }
 

@@ -1,22 +1,24 @@
-//! What a member of a collective gives to all members together, or expects of all: basic elements, in no order.
+//! The elements that a member of a collective sends to all members together, or expects from all: basic
+//! elements, unordered.
 //!
-//! Where every member may name counts and datatypes of its own (`MPI_Alltoallw`), nobody's sequence of elements is anybody else's,
-//! but all together give the elements that all together expect. A sum of a number for each kind of element shows it: the sums of
-//! two mixtures differ, but for one case in 65521, where the mixtures do.
+//! If every member may use different counts and datatypes (`MPI_Alltoallw`), the sequences of two members
+//! need not match, but all members together must send the elements that they all together expect. To check
+//! this, each kind of element has a number, and these are summed up: the sums of two different mixtures
+//! differ, except for one case in 65521.
 
 use mpi_abi::Element;
 
-/// The largest prime below 2^16. Were it 2^16, 65536 elements of one kind would be like as many of another one.
+/// The largest prime below 2^16. With 2^16, 65536 elements of one kind would equal as many of another one.
 const PRIME: u64 = 65521;
 
-/// Stands for elements of several kinds; no element's code.
+/// Represents elements of several kinds; not the code of any element.
 const SEVERAL: u16 = u16::MAX;
 
-/// Elements of some kinds, so and so many of each.
+/// A multiset of elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Mixture {
     sum: u16,
-    /// [`Element::code`] if all are alike; zero if there are none.
+    /// [`Element::code`] if all elements are alike; zero if there are none.
     kind: u16,
 }
 
@@ -28,11 +30,11 @@ impl Mixture {
     #[must_use]
     pub const fn one(element: Element) -> Self {
         let code = element.code();
-        // Spread, so that no few elements of two kinds are like a few of two others; never zero.
+        // Scrambled, so that a few elements of two kinds do not equal a few of two other kinds; never zero.
         Self { sum: (code as u64 * 0x9e37_79b9 % (PRIME - 1) + 1) as u16, kind: code }
     }
 
-    /// These elements and those.
+    /// Both groups of elements together.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         let kind = match (self.kind, other.kind) {
@@ -43,7 +45,7 @@ impl Mixture {
         Self { sum: plus(self.sum, other.sum), kind }
     }
 
-    /// These elements so many times.
+    /// These elements `count` times.
     #[must_use]
     pub const fn times(self, count: u64) -> Self {
         if count == 0 {
@@ -52,44 +54,44 @@ impl Mixture {
         Self { sum: (self.sum as u64 * (count % PRIME) % PRIME) as u16, ..self }
     }
 
-    /// What all elements are, if they are alike.
+    /// The kind of all elements, if they are alike.
     #[must_use]
     pub fn element(self) -> Option<Element> {
         (self.kind != 0 && self.kind != SEVERAL).then(|| Element::of_code(self.kind))
     }
 
-    /// There are elements of several kinds.
+    /// Whether there are elements of several kinds.
     #[must_use]
     pub const fn is_of_several_kinds(self) -> bool {
         self.kind == SEVERAL
     }
 
-    /// As two words of a record: the sum, and what the elements are.
+    /// The two words stored in a record: the sum, and the kind.
     #[must_use]
     pub const fn stored(self) -> [u16; 2] {
         [self.sum, self.kind]
     }
 
-    /// From two words of a record.
+    /// Restores a mixture from the two words of a record.
     #[must_use]
     pub const fn from_stored([sum, kind]: [u16; 2]) -> Self {
         Self { sum, kind }
     }
 
-    /// How much more these are than those; zero if they are the same elements.
+    /// The difference of the sums; zero if both have the same elements.
     #[must_use]
     pub const fn less(self, others: Self) -> u16 {
         plus(self.sum, (PRIME - others.sum as u64) as u16)
     }
 }
 
-/// Of two numbers of which at most one is the prime itself.
+/// Adds two numbers, at most one of which is the prime itself.
 const fn plus(a: u16, b: u16) -> u16 {
     let sum = a as u64 + b as u64;
     (if sum >= PRIME { sum - PRIME } else { sum }) as u16
 }
 
-/// The sum of what was said by [`Mixture::less`] of several.
+/// Adds up the results of [`Mixture::less`] of several members.
 #[must_use]
 pub fn sum(differences: impl IntoIterator<Item = u16>) -> u16 {
     (differences.into_iter().fold(0, |sum, one| (sum + u64::from(one)) % PRIME)) as u16

@@ -1,4 +1,4 @@
-//! Reading an image: from bytes that may be old, foreign, broken, or changing while we look.
+//! Reads an image: bytes that may be old, foreign, damaged, or changing while they are read.
 #![allow(unsafe_code)]
 
 use crate::layout::{
@@ -8,15 +8,15 @@ use crate::layout::{
 use std::mem::{MaybeUninit, offset_of, size_of};
 use std::sync::atomic::{Ordering, fence};
 
-/// Where the bytes of an image come from.
+/// A source of an image's bytes.
 pub trait Source {
-    /// Fills `buf` with the bytes at `offset`, or says that they cannot be had.
+    /// Fills `buf` with the bytes at `offset`, or returns why they cannot be read.
     fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), String>;
 
-    /// How many bytes there are.
+    /// Number of bytes.
     fn len(&self) -> u64;
 
-    /// Whether there is nothing at all.
+    /// Whether there are no bytes at all.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -73,13 +73,13 @@ impl<S: Source + ?Sized> Source for Box<S> {
 pub enum Error {
     /// The bytes do not begin with [`MAGIC`].
     NotAnImage,
-    /// Written by another version of the layer.
+    /// Written by another version of the preload library.
     Version(u32),
-    /// Written on a machine of the other byte order, or with other pointers.
+    /// Written on a machine with a different byte order or pointer size.
     Foreign(&'static str),
-    /// Something states a size or place that cannot be.
+    /// A size or offset is impossible.
     Corrupt(String),
-    /// The bytes cannot be had.
+    /// The bytes cannot be read.
     Unreadable(String),
 }
 
@@ -103,17 +103,17 @@ impl std::fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A type that lies in images.
+/// A type that is stored in images.
 ///
 /// # Safety
 ///
-/// The type is `repr(C)`, consists of words of [`crate::cell`] and bytes, and every bit pattern is valid. If
-/// [`SEQUENCED`](Self::SEQUENCED), it begins with a [`Seq`](crate::Seq).
+/// The type must be `repr(C)` and consist of words of [`crate::cell`] and bytes, and every bit pattern must
+/// be valid. If [`SEQUENCED`](Self::SEQUENCED), it must begin with a [`Seq`](crate::Seq).
 pub unsafe trait Record: Sized {
-    /// Whether the record begins with a sequence number that tells a torn copy.
+    /// Whether the record begins with a sequence number, by which a torn copy is detected.
     const SEQUENCED: bool;
-    /// Bytes that the record had when its kind was first written: fields that were added behind them since read as zero in
-    /// an image from before.
+    /// Size of the record when its kind was introduced, in bytes: fields added later read as zero from older
+    /// images.
     const LEAST: usize = size_of::<Self>();
 }
 
@@ -122,20 +122,20 @@ pub unsafe trait Record: Sized {
 pub struct Snapshot<T> {
     /// Index in its table.
     pub index: u64,
-    /// Where it lies in the image.
+    /// Its offset in the image.
     pub offset: u64,
-    /// The record as it was.
+    /// The record's value.
     pub value: T,
-    /// The record kept changing while it was copied: parts of `value` may not belong together.
+    /// Whether the record kept changing while it was copied, so that `value` may be inconsistent.
     pub torn: bool,
 }
 
-/// How often a record that changes under our eyes is copied again.
+/// How often a changing record is copied again.
 const TRIES: u32 = 1000;
-/// More records than this in one table are not believed.
+/// Upper limit for a plausible number of records in a table.
 const MOST_RECORDS: u64 = 1 << 32;
 
-/// The reading end of an image.
+/// A reader of an image.
 pub struct Image<S> {
     source: S,
 }
@@ -155,13 +155,13 @@ struct Run {
 }
 
 impl Table {
-    /// How many records were ever used.
+    /// Number of records ever used.
     pub fn len(&self) -> u64 {
         let full: u64 = self.runs.iter().rev().skip(1).map(|r| r.capacity).sum();
         full + self.runs.last().map_or(0, |r| r.used)
     }
 
-    /// Whether no record was used.
+    /// Whether no record was ever used.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -179,7 +179,7 @@ impl Table {
     }
 }
 
-/// Records that lie one behind the other, all copied at once.
+/// Contiguous records, all copied at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Piece {
     record_size: u64,
@@ -187,7 +187,7 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// Takes them apart.
+    /// Splits the bytes into records.
     pub(crate) fn records<T: Record>(&self) -> Result<Vec<T>, Error> {
         let (image, count) = (Image { source: &self.bytes }, self.bytes.len() as u64 / self.record_size);
         (0..count).map(|index| image.copy(index * self.record_size, self.record_size)).collect()
@@ -195,7 +195,7 @@ impl Piece {
 }
 
 impl<S: Source> Image<S> {
-    /// Looks at the header and accepts or refuses the image.
+    /// Checks the header and accepts or rejects the image.
     pub fn open(source: S) -> Result<Self, Error> {
         let image = Self { source };
         let mut magic = [0; 8];
@@ -228,7 +228,7 @@ impl<S: Source> Image<S> {
         Ok(image)
     }
 
-    /// Where the bytes come from.
+    /// The source of the bytes.
     pub fn source(&self) -> &S {
         &self.source
     }
@@ -238,7 +238,7 @@ impl<S: Source> Image<S> {
         self.copy(0, size_of::<Header>() as u64)
     }
 
-    /// The table of one kind, as long as it is now. An image without such a section has an empty table.
+    /// The table of one kind, with its current length. It is empty if the image has no such section.
     pub fn table<T: Record>(&self, kind: SectionKind) -> Result<Table, Error> {
         self.runs(kind, T::LEAST as u64)
     }
@@ -288,10 +288,10 @@ impl<S: Source> Image<S> {
         (0..table.len()).filter(|i| table.place(*i).is_some()).map(|i| self.get(&table, i)).collect()
     }
 
-    /// The records of a table as they are in the image, at most `most` of each section.
+    /// The raw records of a table, at most `most` of each section.
     pub(crate) fn pieces(&self, table: &Table, most: u64) -> Result<Vec<Piece>, Error> {
         let piece = |run: &Run| {
-            // The table has been seen to lie in the image: no more is reserved than there is.
+            // The table was checked to be inside the image: no more is allocated than exists.
             let mut bytes = vec![0; (run.used.min(most) * run.record_size) as usize];
             self.source.read(run.offset, &mut bytes).map_err(Error::Unreadable)?;
             Ok(Piece { record_size: run.record_size, bytes })
@@ -306,7 +306,7 @@ impl<S: Source> Image<S> {
         Ok(Snapshot { index, offset, value: head.value.call, torn: head.torn })
     }
 
-    /// What thread `index` does: its call, and what is known of its polls, belong together.
+    /// Activity of thread `index`: a consistent copy of its call and its polling fields.
     pub fn thread(&self, threads: &Table, index: u64) -> Result<Snapshot<ThreadHead>, Error> {
         let (offset, _) =
             threads.place(index).ok_or_else(|| Error::Corrupt(format!("there is no thread {index}")))?;
@@ -314,9 +314,9 @@ impl<S: Source> Image<S> {
         self.guarded(index, guard, (offset, size_of::<ThreadHead>() as u64))
     }
 
-    /// Text that a record refers to, at most `max` bytes of it.
+    /// The text that a record refers to, at most `max` bytes of it.
     pub fn text(&self, text: &Text, max: usize) -> Result<String, Error> {
-        // More than the whole image is not reserved for a claim, whatever the caller would accept.
+        // However large the claimed length and `max` are, no more than the size of the image is allocated.
         let len = text.len.get().min(self.source.len());
         let len = usize::try_from(len).unwrap_or(usize::MAX).min(max);
         let mut bytes = vec![0; if text.offset.get() == 0 { 0 } else { len }];
@@ -324,7 +324,7 @@ impl<S: Source> Image<S> {
         Ok(crate::text(&bytes).into_owned())
     }
 
-    /// An array that a record refers to, at most `max` words of it.
+    /// The array that a record refers to, at most `max` words of it.
     pub fn words(&self, words: &Words, max: usize) -> Result<Vec<u64>, Error> {
         if words.offset.get() == 0 {
             return Ok(Vec::new());
@@ -343,7 +343,7 @@ impl<S: Source> Image<S> {
         self.guarded(index, offset, (offset, size))
     }
 
-    /// A copy of bytes that belong together, which shows by the sequence number at `guard`.
+    /// Copies a range of bytes consistently, using the sequence number at `guard`.
     fn guarded<T: Record>(
         &self,
         index: u64,
@@ -372,7 +372,7 @@ impl<S: Source> Image<S> {
     fn copy<T: Record>(&self, offset: u64, size: u64) -> Result<T, Error> {
         let mut value = MaybeUninit::<T>::zeroed();
         let len = size_of::<T>().min(size as usize);
-        // SAFETY: the bytes belong to `value`, are initialised (zero), and nothing else refers to them.
+        // SAFETY: the bytes belong to `value`, are initialized (zero), and nothing else refers to them.
         let bytes = unsafe { std::slice::from_raw_parts_mut(value.as_mut_ptr().cast::<u8>(), len) };
         self.source.read(offset, bytes).map_err(Error::Unreadable)?;
         // SAFETY: every bit pattern is a valid record (the contract of `Record`).

@@ -1,4 +1,4 @@
-//! All types of records, each with what a reader has to know to copy one.
+//! All record types, with the facts that a reader needs to copy them.
 #![allow(unsafe_code)]
 
 use crate::call_path::CallPath;
@@ -36,61 +36,61 @@ records! {
     false Ring, Called, CallPath;
 }
 
-// SAFETY: as all of the above.
+// SAFETY: as for all of the above.
 unsafe impl Record for Thread {
     const SEQUENCED: bool = false;
     const LEAST: usize = offset_of!(Thread, waited);
 }
 
-// SAFETY: as all of the above.
+// SAFETY: as for all of the above.
 unsafe impl Record for Site {
     const SEQUENCED: bool = false;
     const LEAST: usize = offset_of!(Site, covered);
 }
 
-// SAFETY: as all of the above.
+// SAFETY: as for all of the above.
 unsafe impl Record for Process {
     const SEQUENCED: bool = true;
     const LEAST: usize = offset_of!(Process, layer);
 }
 
-// SAFETY: as all of the above.
+// SAFETY: as for all of the above.
 unsafe impl Record for FunctionRecord {
     const SEQUENCED: bool = false;
     const LEAST: usize = offset_of!(FunctionRecord, properties);
 }
 
-// SAFETY: as all of the above.
+// SAFETY: as for all of the above.
 unsafe impl Record for Comm {
     const SEQUENCED: bool = true;
     const LEAST: usize = offset_of!(Comm, restarts);
 }
 
-// SAFETY: as all of the above.
+// SAFETY: as for all of the above.
 unsafe impl Record for Datatype {
     const SEQUENCED: bool = true;
     const LEAST: usize = offset_of!(Datatype, signature);
 }
 
-// SAFETY: as all of the above.
+// SAFETY: as for all of the above.
 unsafe impl Record for Entry {
     const SEQUENCED: bool = true;
     const LEAST: usize = offset_of!(Entry, from);
 }
 
-// SAFETY: as all of the above.
+// SAFETY: as for all of the above.
 unsafe impl Record for Entered {
     const SEQUENCED: bool = false;
     const LEAST: usize = offset_of!(Entered, entered);
 }
 
-// SAFETY: as all of the above.
+// SAFETY: as for all of the above.
 unsafe impl Record for File {
     const SEQUENCED: bool = true;
     const LEAST: usize = offset_of!(File, reads);
 }
 
-// SAFETY: as all of the above.
+// SAFETY: as for all of the above.
 unsafe impl Record for Window {
     const SEQUENCED: bool = true;
     const LEAST: usize = offset_of!(Window, collectives);

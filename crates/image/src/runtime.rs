@@ -1,41 +1,44 @@
-//! The folder in which processes of one user meet: sockets and files there have names that follow from public facts, so what
-//! keeps other users from taking them first is the folder. `mpiscope run` finds it by the same rule (`run/rendezvous.rs` of `cli`).
+//! The folder in which one user's processes meet. Sockets and files in it have names derived from public
+//! facts, so it is the folder that keeps other users from taking these names first. `mpiscope run` finds it
+//! by the same rule (`run/rendezvous.rs` of `cli`).
 
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// 64 bits of FNV-1a.
+/// The 64-bit FNV-1a hash.
 #[must_use]
 pub fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// The number by which something of a host is known in the folder, which may be on a disk that hosts share.
+/// Identifies something on a host in the folder, which may be on a disk shared by several hosts.
 #[must_use]
 pub fn key(host: &[u8], what: &[u8]) -> u64 {
     hash(&[host, b"/", what].concat())
 }
 
-/// What names of collectors' sockets end with.
+/// Suffix of the names of collectors' sockets.
 pub const COLLECTOR_SUFFIX: &str = ".collector";
 
-/// The name of the socket at which the collector of a job listens on a host.
+/// The name of the socket on which a job's collector listens on a host.
 #[must_use]
 pub fn collector_name(host: &[u8], job: &[u8]) -> String {
     format!("{:016x}{COLLECTOR_SUFFIX}", key(host, job))
 }
 
-/// Where folders of users may be, best first: memory that every process of the host shares, then what every host has.
+/// Possible parents of users' folders, best first: memory shared by all processes of the host, then a
+/// directory that every host has.
 const PARENTS: [&str; 2] = ["/dev/shm", "/tmp"];
-/// Names another folder, to be made if it is not there.
+/// Environment variable that selects a different folder, which is created if necessary.
 pub const VARIABLE: &str = "MPISCOPE_RUNTIME_DIR";
 
-/// The folder of this user (by its effective number): the one that is named, else the first that is this user's alone.
+/// The folder of this user (an effective user ID): `named` if given, otherwise the first that belongs to this
+/// user alone.
 ///
 /// # Errors
-/// When there is none: somebody else has taken all of them.
+/// If there is none: another user has taken all of them.
 pub fn folder(user: u32, named: Option<&Path>) -> io::Result<PathBuf> {
     if let Some(named) = named {
         return private(std::path::absolute(named)?, user);
@@ -54,7 +57,7 @@ fn first_of<'a>(parents: impl Iterator<Item = &'a Path>, user: u32) -> io::Resul
     Err(last.unwrap_or_else(|| io::Error::other(format!("no folder for sockets; name one by {VARIABLE}"))))
 }
 
-/// In a folder that everybody may write to, names must stay what they are.
+/// Whether entries of a folder are safe from other users: if it is writable for all, it must be sticky.
 fn safe_parent(parent: &Path, user: u32) -> bool {
     fs::symlink_metadata(parent).is_ok_and(|about| {
         let (others_write, sticky) = (about.mode() & 0o022 != 0, about.mode() & 0o1000 != 0);
@@ -62,7 +65,7 @@ fn safe_parent(parent: &Path, user: u32) -> bool {
     })
 }
 
-/// Makes the folder, unless it is there and this user's alone.
+/// Creates the folder unless it exists, and checks that it belongs to this user alone.
 fn private(folder: PathBuf, user: u32) -> io::Result<PathBuf> {
     match DirBuilder::new().mode(0o700).create(&folder) {
         Err(why) if why.kind() != io::ErrorKind::AlreadyExists => {
@@ -83,8 +86,8 @@ fn private(folder: PathBuf, user: u32) -> io::Result<PathBuf> {
     }
 }
 
-/// What was made before may lie in a file system that is read-only here, as containers have it: there its mode cannot be set
-/// either.
+/// Checks that an existing folder is not on a file system that is mounted read-only, as in containers: there
+/// its mode cannot be set either.
 fn writable(folder: PathBuf, about: &fs::Metadata) -> io::Result<PathBuf> {
     match fs::set_permissions(&folder, about.permissions()) {
         Err(why) if why.kind() == io::ErrorKind::ReadOnlyFilesystem => {
@@ -100,7 +103,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    /// A folder of this test's, and whose it is.
+    /// A folder for this test, and its owner.
     fn scratch(name: &str) -> (PathBuf, u32) {
         let dir = std::env::temp_dir().join(format!("mpiscope-runtime-{name}-{}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
@@ -131,7 +134,7 @@ mod tests {
             DirBuilder::new().mode(0o755).create(parent).unwrap();
         }
         let name = format!("mpiscope-{user}");
-        // A file is in the way, as what another user made would be.
+        // A file is in the way, just as something made by another user would be.
         fs::write(parents[0].join(&name), "").unwrap();
         assert_eq!(find().unwrap(), parents[1].join(&name));
         fs::remove_dir(parents[1].join(&name)).unwrap();

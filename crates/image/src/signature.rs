@@ -1,25 +1,25 @@
-//! Type signatures as numbers: the sequence of basic elements that a datatype holds.
+//! Type signatures as numbers: the sequence of basic elements that a datatype contains.
 //!
-//! Two ends of a transfer must name the same sequence, which `2 x {int, int}` and `4 x int` are. The hash is a polynomial over the
-//! prime field of 2^61 - 1, so that the hash of two sequences one behind the other follows from theirs, and that of a sequence
-//! repeated a billion times costs thirty steps. What matches anything (`MPI_BYTE`, `MPI_PACKED`), or is not known, has no hash and
-//! agrees with everything.
+//! Both ends of a transfer must specify the same sequence; `2 x {int, int}` and `4 x int` are the same. The
+//! hash is a polynomial over the prime field of 2^61 - 1, so that the hash of two concatenated sequences
+//! follows from their hashes, and that of a sequence repeated a billion times takes thirty steps. Types that
+//! match anything (`MPI_BYTE`, `MPI_PACKED`) or are unknown have no hash and agree with everything.
 
 use crate::mixture::Mixture;
 use mpi_abi::Element;
 
 const PRIME: u64 = (1 << 61) - 1;
-/// What elements are told apart by; any number of the field will do that is not small.
+/// Base of the polynomial: any element of the field that is not small will do.
 const BASE: u64 = 0x11f0_5c3a_9e37_79b9 % PRIME;
-/// Set in the stored hash of a signature that is known: zero is what a record has that nobody has filled in.
+/// Set in the stored hash of a known signature: zero is the value of a record that was never filled in.
 const KNOWN: u64 = 1 << 63;
 
-/// The elements of a datatype, or of several one behind the other.
+/// The elements of a datatype, or of several ones concatenated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Signature {
     hash: u64,
     elements: u64,
-    /// The same elements in no order.
+    /// The same elements, unordered.
     mixture: Mixture,
 }
 
@@ -37,19 +37,19 @@ const fn plus(a: u64, b: u64) -> u64 {
 impl Signature {
     /// No elements.
     pub const EMPTY: Self = Self { hash: 0, elements: 0, mixture: Mixture::EMPTY };
-    /// Stored for a signature that is not known, or agrees with everything.
+    /// Stored for a signature that is unknown or agrees with everything.
     pub const ANY: u64 = u64::MAX;
 
     /// One element.
     #[must_use]
     pub const fn one(element: Element) -> Self {
         let code = element.code();
-        // Spread, so that no sequence of small numbers looks like another one.
+        // Scrambled, so that no sequence of small numbers looks like another one.
         let hash = times(code as u64 + 1, 0x9e37_79b9_7f4a_7c15 % PRIME);
         Self { hash, elements: 1, mixture: Mixture::one(element) }
     }
 
-    /// These elements, and then those.
+    /// These elements followed by those of `next`.
     #[must_use]
     pub fn then(self, next: Self) -> Option<Self> {
         let elements = self.elements.checked_add(next.elements)?;
@@ -57,7 +57,7 @@ impl Signature {
         Some(Self { hash, elements, mixture: self.mixture.and(next.mixture) })
     }
 
-    /// These elements again and again.
+    /// These elements `count` times in succession.
     #[must_use]
     pub fn repeated(self, count: u64) -> Option<Self> {
         self.elements.checked_mul(count)?;
@@ -74,25 +74,25 @@ impl Signature {
         Some(all)
     }
 
-    /// How many elements there are.
+    /// Number of elements.
     #[must_use]
     pub const fn elements(self) -> u64 {
         self.elements
     }
 
-    /// The same elements in no order.
+    /// The same elements, unordered.
     #[must_use]
     pub const fn mixture(self) -> Mixture {
         self.mixture
     }
 
-    /// The hash as records keep it: never zero, never [`ANY`](Self::ANY).
+    /// The hash as stored in records: never zero, never [`ANY`](Self::ANY).
     #[must_use]
     pub const fn stored(self) -> u64 {
         self.hash | KNOWN
     }
 
-    /// From what records keep; nothing if it is not known, or agrees with everything.
+    /// Restores a signature from the values in a record; `None` if it is unknown or agrees with everything.
     #[must_use]
     pub fn from_stored(hash: u64, elements: u64, mixture: Mixture) -> Option<Self> {
         let known = hash != Self::ANY && hash & KNOWN != 0;
@@ -100,7 +100,7 @@ impl Signature {
     }
 }
 
-/// [`BASE`] to the power of a number of elements.
+/// Returns [`BASE`] to the power of a number of elements.
 fn power(mut exponent: u64) -> u64 {
     if exponent == 1 {
         return BASE;

@@ -1,69 +1,74 @@
-//! What each place of the program did: call sites.
+//! Call sites: the activity of each place in the program.
 //!
-//! A record for each place that a thread called a function from with an object: the address behind the call, in the program
-//! also where the call comes through a Fortran binding. One thread writes it. Together with the calls for which there was no
-//! record left they are the function's [`Counter`](crate::layout::Counter)s: see [`derive::sites`](crate::derive::sites).
+//! There is a record for each place from which a thread called a function with an object. A place is a return
+//! address, in the program even if the call comes through a Fortran binding. One thread writes the record.
+//! The records and the calls for which there was no record left add up to the function's
+//! [`Counter`](crate::layout::Counter)s: see [`derive::sites`](crate::derive::sites).
 
 use crate::cell::{W32, W64};
 use std::mem::{offset_of, size_of};
 
-/// Classes of durations that are told apart.
+/// Number of duration classes.
 pub const DURATIONS: usize = 47;
 
-/// The class of a duration in ticks: 0 for none, else one more than the logarithm; class `n` has those from `2^(n-1)` to
-/// `2^n - 1`, the last one all that are longer.
+/// The class of a duration in ticks: 0 for zero, else one more than the logarithm. Class `n` covers `2^(n-1)`
+/// to `2^n - 1`; the last class also covers everything longer.
 #[inline(always)]
 pub const fn duration_class(ticks: u64) -> usize {
     let class = (u64::BITS - ticks.leading_zeros()) as usize;
     if class < DURATIONS { class } else { DURATIONS - 1 }
 }
 
-/// Stands for the objects of a place beyond those that are told apart: a loop may make a new one each time.
+/// Represents further objects of a place once there are too many to distinguish: a loop may create a new one
+/// each time.
 pub const SEVERAL: u64 = u64::MAX;
 
-/// Calls of one function from one place with one object by one thread. Every call touches the first line, and of the durations
-/// mostly the same line.
+/// Calls of one function from one place with one object by one thread. Every call touches the first cache
+/// line, and mostly the same one of those with the durations.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Site {
-    /// The address behind the call in the program.
+    /// The call's return address in the program.
     pub from: W64,
-    /// Uid of the communicator, window or file; zero for a call that has none, or one that was freed by it; [`SEVERAL`].
+    /// Uid of the communicator, window or file; zero for a call that has none or that freed it; or
+    /// [`SEVERAL`].
     pub object: W64,
-    /// As in [`Counter`](crate::layout::Counter): completed calls.
+    /// Number of completed calls, as in [`Counter`](crate::layout::Counter).
     pub count: W64,
     /// Ticks spent in them.
     pub ticks: W64,
-    /// Bytes that this process moved by them.
+    /// Bytes that this process moved by these calls.
     pub bytes: W64,
-    /// Of these, messages that came in.
+    /// The received part of these bytes.
     pub received: W64,
-    /// The shortest call, in ticks; all bits set before the first, and without times.
+    /// Duration of the shortest call, in ticks; all bits set before the first call and without times.
     pub least: W64,
-    /// The longest call, in ticks.
+    /// Duration of the longest call, in ticks.
     pub greatest: W64,
-    /// Function number plus one. Written last: a record where it is zero is not there yet.
+    /// Function number plus one. Written last: a record in which it is zero does not exist yet.
     pub function: W32,
     /// Index of the thread's record.
     pub thread: W32,
-    /// Calls by [`duration_class`].
+    /// Number of calls by [`duration_class`].
     pub durations: [W64; DURATIONS],
-    /// Of a function whose calls are [sampled](estimate): how many there were when one was timed last; zero in images from before.
+    /// For a function whose calls are [sampled](estimate): number of calls when one was last timed; zero in
+    /// older images.
     pub covered: W64,
-    /// Of these, calls whose time is an estimate; zero in images from before.
+    /// Number of calls whose time is an estimate; zero in older images.
     pub estimated: W64,
 }
 
-/// The time of `calls` that were not timed, since the one behind them took `ticks`, and all until then `before`: as much as that
-/// one each. A single call that took very long says little of others: it adds no more than a quarter of what was known, or a
-/// [short](SHORT) time for each.
+/// Estimates the time of `calls` untimed calls, given that the timed call after them took `ticks`, and all
+/// calls before them `before`: each is taken to be as long as the timed one. A single very long call is not
+/// representative, so the estimate is limited to a quarter of `before` or a [short](SHORT) time for each
+/// call.
 #[must_use]
 pub fn estimate(calls: u64, ticks: u64, before: u64) -> u64 {
     let most = calls.saturating_mul(SHORT).max(before / 4);
     calls.saturating_mul(ticks).min(most)
 }
 
-/// Some microseconds, in ticks.
+/// A few microseconds, in ticks.
 pub const SHORT: u64 = if cfg!(target_arch = "x86_64") { 1 << 14 } else { 1 << 9 };
 
 const _: () = {

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The text; bytes that are not UTF-8 are written `\xff`, so that nothing is lost and different names stay different.
+/// Converts bytes to text; bytes that are not UTF-8 are written as `\xff`, so that nothing is lost and
+/// different names stay different.
 #[must_use]
 pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes) {

@@ -1,8 +1,8 @@
-//! What a thread called, call by call: only where a trace was asked for.
+//! A thread's calls, one by one: present only if a trace was requested.
 //!
-//! The record of each thread has a [`Ring`] of its own, which the thread alone writes. The call with number `n` (from 1) is at
-//! `(n - 1) % capacity` until one that comes a whole ring later takes its place; how many calls were ever written says how many
-//! are gone.
+//! Each thread record has a [`Ring`], which only that thread writes. Call number `n` (counting from 1) is at
+//! `(n - 1) % capacity` until the call one full ring later replaces it; the number of calls ever written
+//! tells how many have been overwritten.
 
 use crate::cell::{W16, W32, W64};
 use crate::layout::SectionKind;
@@ -11,22 +11,22 @@ use std::mem::{offset_of, size_of};
 use std::ops::Range;
 use std::sync::atomic::{Ordering, fence};
 
-/// More rings than this are not made, and not looked at.
+/// Maximum number of rings that are created or read.
 pub const MOST_RINGS: u64 = 1024;
-/// More calls than this no ring has.
+/// Maximum number of calls in a ring.
 pub const MOST_CALLS: u64 = 1 << 26;
 
 /// The ring of a thread's record.
 #[repr(C, align(64))]
 #[derive(Debug, Default, Clone)]
 pub struct Ring {
-    /// Index of the thread's record plus one; zero: nothing here. Written last.
+    /// Index of the thread's record plus one; zero for an unused ring. Written last.
     pub thread: W64,
-    /// Index of its first call among [`SectionKind::TRACE`].
+    /// Index of the ring's first call in [`SectionKind::TRACE`].
     pub first: W64,
-    /// Calls that it has room for, a power of two.
+    /// Number of calls that fit, a power of two.
     pub capacity: W64,
-    /// Calls that were ever written.
+    /// Number of calls ever written.
     pub written: W64,
 }
 
@@ -34,35 +34,37 @@ pub struct Ring {
 #[repr(C, align(64))]
 #[derive(Debug, Default, Clone)]
 pub struct Called {
-    /// Its number in the ring, from 1; zero while the record is being written.
+    /// The call's number in the ring, counting from 1; zero while the record is being written.
     pub number: W64,
-    /// The address behind the call in the program.
+    /// The call's return address in the program.
     pub from: W64,
     /// When it began, in ticks.
     pub began: W64,
     /// When it ended, in ticks.
     pub ended: W64,
-    /// Uid of the communicator, window or file; zero for a call that has none, or one that was freed by it.
+    /// Uid of the communicator, window or file; zero for a call that has none or that freed it.
     pub object: W64,
-    /// Bytes that this process moved by it.
+    /// Bytes that this process moved by the call.
     pub bytes: W64,
-    /// Destination, source or root, as the program gave it. Which of these fields mean something follows from the function.
+    /// Destination, source or root, as passed by the program. The function determines which of these fields
+    /// have a meaning.
     pub peer: W32,
-    /// The tag, as the program gave it.
+    /// The tag, as passed by the program.
     pub tag: W32,
-    /// A collective: its number on the communicator, modulo 2^32.
+    /// For a collective: its number on the communicator, modulo 2^32.
     pub collective: W32,
     /// Function number plus one.
     pub function: W16,
-    /// Open calls of the thread below this one, which a user callback made.
+    /// Number of the thread's open calls below this one, which was made by a user callback.
     pub nested: W16,
 }
 
-/// Bytes of a thread's trace where nothing but that there is to be one is said.
+/// Size of a thread's trace in bytes if no size is specified.
 pub const USUAL: u64 = 16 << 20;
 
-/// Reads how many bytes the trace of each thread is to have, as `MPISCOPE_TRACE` and `mpiscope run --trace=SIZE` say it: a number,
-/// with K, M or G behind it; `on`; or `off`, which is zero. Nothing for anything else.
+/// Parses the size of each thread's trace in bytes, as given by `MPISCOPE_TRACE` and `mpiscope run
+/// --trace=SIZE`: a number, optionally followed by K, M or G; `on`; or `off`, which is zero. `None` for
+/// anything else.
 #[must_use]
 pub fn size(text: &str) -> Option<u64> {
     let unit = |letter: char| match letter.to_ascii_uppercase() {
@@ -81,8 +83,9 @@ pub fn size(text: &str) -> Option<u64> {
     }
 }
 
-/// Reads from when until when calls are kept, as `MPISCOPE_TRACE_WINDOW` says it: two numbers of milliseconds with a comma between
-/// them, of which the second may be left out. In nanoseconds; nothing for anything else.
+/// Parses the time window in which calls are kept, as given by `MPISCOPE_TRACE_WINDOW`: two numbers of
+/// milliseconds, separated by a comma; the second may be omitted. Returns nanoseconds; `None` for anything
+/// else.
 #[must_use]
 pub fn window(text: &str) -> Option<Range<u64>> {
     let (from, until) = text.split_once(',')?;
@@ -92,7 +95,8 @@ pub fn window(text: &str) -> Option<Range<u64>> {
 }
 
 impl Ring {
-    /// Writes the next call over the oldest one. Only the thread that the ring is of may do so; `calls` are the ring's.
+    /// Overwrites the oldest call with the next one. Only the ring's thread may call this; `calls` must be
+    /// the ring's.
     #[inline(always)]
     pub fn write(&self, calls: &[Called], fill: impl FnOnce(&Called)) {
         let number = self.written.get().wrapping_add(1);
@@ -106,26 +110,27 @@ impl Ring {
     }
 }
 
-/// What is left of one thread's calls.
+/// The calls of one thread that are still available.
 #[derive(Debug, Default)]
 pub struct Kept {
     /// Index of the thread's record.
     pub thread: u64,
-    /// In the order in which they ended.
+    /// The calls, in the order in which they ended.
     pub calls: Vec<Called>,
-    /// Calls that later ones have overwritten, or that changed while they were read.
+    /// Number of calls that were overwritten, or that changed while being read.
     pub gone: u64,
 }
 
 /// Reads all rings. An image without a trace has none.
 ///
 /// # Errors
-/// When the image is damaged or cannot be read.
+/// If the image is damaged or cannot be read.
 pub fn read<S: Source>(image: &Image<S>) -> Result<Vec<Kept>, Error> {
     let rings = image.table::<Ring>(SectionKind::TRACE_RINGS)?;
     let calls = image.table::<Called>(SectionKind::TRACE)?;
     let mut all = Vec::new();
-    // Rings that claim the same calls would be read again and again: together they cannot have more than there are.
+    // Rings that claim the same calls would be read again and again, so the total is limited to the calls
+    // that exist.
     let mut left = calls.len();
     for index in 0..rings.len().min(MOST_RINGS) {
         let Ok(ring) = image.get::<Ring>(&rings, index) else { continue };
@@ -141,7 +146,7 @@ pub fn read<S: Source>(image: &Image<S>) -> Result<Vec<Kept>, Error> {
         let one = |number: u64| {
             let at = first.checked_add(number.checked_sub(1)? & (capacity - 1))?;
             let before = image.get::<Called>(&calls, at).ok()?.value;
-            // Overwritten while it was copied.
+            // The call may have been overwritten while it was copied.
             let after = image.get::<Called>(&calls, at).ok()?.value.number.get();
             (before.number.get() == number && after == number).then_some(before)
         };

@@ -1,18 +1,19 @@
-//! The records of communication: requests, messages, what was exchanged with whom.
+//! The records of communication: requests, messages, traffic with each peer.
 //!
 //! # Pairing the two sides of a message
 //!
-//! Messages from rank A to rank B on one communicator do not overtake each other: of those with tag `t`, the
-//! `k`-th that A sent goes to the `k`-th receive that B posted and that got a message with tag `t` from A. So a
-//! reader of both images takes A's entries for B from the ring of sent messages in the order of
-//! [`Entry::order`], B's entries for A from the ring of received messages, also in the order of `order` (which
-//! is the order in which the receives were posted, not the one in which they completed), drops the cancelled
-//! ones, and pairs them tag by tag. Partitioned messages ([`EntryFlag::PARTITIONED`]) are paired among
-//! themselves. When entries were overwritten (more messages than [`Traffic::ledger_capacity`]), the pairing goes
-//! backwards from the newest; [`Entry::nth`] and the totals of [`Peer`] tell how far it is complete.
+//! Messages from rank A to rank B on one communicator do not overtake each other: among those with tag `t`,
+//! the `k`-th that A sent goes to the `k`-th receive that B posted and that got a message with tag `t` from
+//! A. So a reader of both images takes A's entries for B from the ring of sent messages in the order of
+//! [`Entry::order`], and B's entries for A from the ring of received messages, also in the order of `order`
+//! (which is the order in which the receives were posted, not the one in which they completed), drops the
+//! cancelled ones, and pairs them tag by tag. Partitioned messages ([`EntryFlag::PARTITIONED`]) are paired
+//! among themselves. If entries were overwritten (more messages than [`Traffic::ledger_capacity`]), the
+//! pairing works backwards from the newest; [`Entry::nth`] and the totals in [`Peer`] tell how far back it is
+//! complete.
 //!
-//! With the times of both sides: a message whose send began after its receive was posted had a *late sender*;
-//! one whose send began before found no receive, so it was *unexpected*, or soon to be.
+//! The times of both sides show how a message arrived: if its send began after its receive was posted, it had
+//! a *late sender*; if its send began earlier, it found no receive, so it was *unexpected*, or about to be.
 
 use crate::cell::{Seq, W32, W64};
 use crate::layout::codes;
@@ -21,7 +22,7 @@ use std::mem::{offset_of, size_of};
 use std::sync::atomic::{Ordering, fence};
 
 codes! {
-    /// What a request stands for: [`Request::kind`].
+    /// The kind of a request's operation: [`Request::kind`].
     RequestKind {
         SEND = 1 => "standard send",
         BSEND = 2 => "buffered send",
@@ -39,30 +40,31 @@ codes! {
         FILE_WRITE = 12 => "file write",
         RMA = 13 => "one-sided",
         GENERALIZED = 14 => "generalised",
-        /// `MPI_Buffer_iflush` and its like.
+        /// `MPI_Buffer_iflush` and similar.
         FLUSH = 15 => "buffer flush",
     }
 }
 
 impl Request {
-    /// Uid of the communicator; zero for none.
+    /// Uid of the communicator; zero if there is none.
     pub fn comm(&self) -> u64 {
         self.head.parent.get()
     }
 
-    /// When the operation was started last, in ticks; zero if it never was.
+    /// When the operation was last started, in ticks; zero if it never was.
     #[inline(always)]
     pub fn started(&self) -> u64 {
         if self.is(Flag::PERSISTENT) { self.started_at.get() } else { self.head.made_at.get() }
     }
 
-    /// The address behind the call that started the operation last.
+    /// Return address of the call that last started the operation.
     pub fn called_from(&self) -> u64 {
         if self.is(Flag::PERSISTENT) { self.started_from.get() } else { self.head.made_from.get() }
     }
 
-    /// Number of the operation, the one started last if it is persistent: counts what this process has posted, from 1.
-    /// The serial of a request is that of the operation it was made for.
+    /// Number of the operation (the one last started, if the request is persistent) among all that this
+    /// process has posted, counting from 1. A request's serial is the number of the operation it was created
+    /// for.
     #[inline(always)]
     pub fn operation(&self) -> u64 {
         if self.is(Flag::PERSISTENT) {
@@ -72,7 +74,7 @@ impl Request {
         }
     }
 
-    /// A persistent request stands for another operation now.
+    /// Sets the number of a persistent request's current operation.
     #[inline(always)]
     pub fn set_operation(&self, number: u64) {
         self.dest.set(number as u32);
@@ -101,13 +103,13 @@ impl RequestKind {
         (self.0 >= Self::RECV.0 && self.0 <= Self::SENDRECV.0) || self.0 == Self::PRECV.0
     }
 
-    /// Whether it is one half of a partitioned communication.
+    /// Whether it is one side of a partitioned communication.
     #[inline(always)]
     pub const fn is_partitioned(self) -> bool {
         self.0 == Self::PSEND.0 || self.0 == Self::PRECV.0
     }
 
-    /// Whether it is of the debugger interface's type "pt2pt".
+    /// Whether its type in the debugger interface is "pt2pt".
     pub const fn is_point_to_point(self) -> bool {
         self.sends() || self.receives()
     }
@@ -120,23 +122,23 @@ impl RequestKind {
 
 /// A request.
 ///
-/// `head.flags` has of [`crate::objects::Flag`]: `PERSISTENT`; `STARTED` (the operation has been started, for a
-/// persistent request at least once); `ACTIVE` (started, and the program has not seen its completion);
-/// `COMPLETE`; `CANCELLED` (`MPI_Cancel` was called while it was active, and, once complete, had its effect);
-/// `SHARED_HANDLE`: the library gives this handle for every request that is complete at start. There is one
-/// record for such a handle as long as it does: the head and the kind are those of the request made last, the rest those of
-/// the first, and [`outstanding`](Self::outstanding)
-/// says how many the program has not completed.
+/// `head.flags` uses these [`crate::objects::Flag`]s: `PERSISTENT`; `STARTED` (the operation has been
+/// started, for a persistent request at least once); `ACTIVE` (started, and the program has not seen its
+/// completion); `COMPLETE`; `CANCELLED` (`MPI_Cancel` was called while it was active and, once complete, took
+/// effect); `SHARED_HANDLE`: the library returns this handle for every request that is complete at start.
+/// There is one record for such a handle as long as this is so: head and kind are those of the latest
+/// request, the rest is that of the first, and [`outstanding`](Self::outstanding) is the number of requests
+/// that the program has not completed.
 ///
-/// `head.life`: `MARKED` from `MPI_Request_free` of an active request until it is known that its operation has ended, at the latest when
-/// its handle is seen again for another request. Of a receive it is known when a message that it would have taken is found by a probe or
-/// goes to a receive that was posted later. `head.made_by` is the function that created the request, `head.parent` the uid of its
-/// communicator; what made and freed it stands in the rest of the head. Ranks and tags are C's `int`s: see them as
-/// `i32`.
+/// `head.life`: `MARKED` from `MPI_Request_free` of an active request until its operation is known to have
+/// ended, at the latest when its handle is seen again for another request. A receive is known to have ended
+/// when a message that it would have taken is found by a probe or goes to a receive that was posted later.
+/// `head.made_by` is the function that created the request, `head.parent` the uid of its communicator; the
+/// rest of the head describes its creation and freeing. Ranks and tags are C `int`s: interpret them as `i32`.
 ///
-/// Fields whose text names a kind of request or a state mean nothing otherwise: they hold what another request left
-/// there. A record is used again for the next request with its handle, or for another one when records run short; so the
-/// tombstones of requests are the last few only.
+/// A field whose description names a kind of request or a state has no meaning otherwise: it holds leftovers
+/// of another request. A record is reused for the next request with its handle, or for a different one when
+/// records run short; so only the last few tombstones of requests exist.
 #[repr(C)]
 #[derive(Debug, Default, Clone)]
 pub struct Request {
@@ -144,64 +146,68 @@ pub struct Request {
     pub head: Head,
     /// A [`RequestKind`].
     pub kind: W32,
-    /// Partitioned: how many partitions.
+    /// Partitioned: number of partitions.
     pub partitions: W32,
     /// Handle of the communicator, file or window.
     pub object: W64,
-    /// Identity of the communicator, the same on all its ranks; zero for none. (Its uid is `head.parent`.)
+    /// Identity of the communicator, the same on all its ranks; zero if there is none. (Its uid is
+    /// `head.parent`.)
     pub comm_identity: W64,
-    /// Where the [`Peer`] records of the communicator begin, from the start of the image; zero for none.
+    /// Offset of the communicator's [`Peer`] records from the start of the image; zero if there are none.
     pub peers: W64,
-    /// Destination, source, root or target as the program gave it; for a send and receive, the source.
+    /// Destination, source, root or target as passed by the program; for a send and receive, the source.
     pub peer: W32,
-    /// The tag as the program gave it; for a send and receive, the receive's.
+    /// The tag as passed by the program; for a send and receive, the receive's.
     pub tag: W32,
-    /// Elements (of one partition).
+    /// Number of elements (of one partition).
     pub count: W64,
     /// Handle of the datatype.
     pub datatype: W64,
-    /// Uid of the datatype; zero if its handle alone says which one it is, because it is built in.
+    /// Uid of the datatype; zero if its handle identifies it, because it is built in.
     pub datatype_uid: W64,
     /// Address of the buffer.
     pub buffer: W64,
-    /// Persistent request: when the operation was started last, in ticks; see [`started`](Self::started).
+    /// Persistent request: when the operation was last started, in ticks; see [`started`](Self::started).
     pub started_at: W64,
-    /// Persistent request: the address behind the call that started it.
+    /// Persistent request: return address of the call that started it.
     pub started_from: W64,
-    /// Complete: when that was seen, in ticks.
+    /// Complete: when its completion was seen, in ticks.
     pub completed_at: W64,
-    /// Complete: the address behind the call that saw it, unless that call also freed the request
-    /// (`completed_at` is `head.freed_at`): then it is `head.freed_from`. Active and `OVERWRITTEN`: the address behind the call that did
-    /// so last.
+    /// Complete: return address of the call that saw the completion, unless that call also freed the request
+    /// (`completed_at` is `head.freed_at`): then it is `head.freed_from`. Active and `OVERWRITTEN`: return
+    /// address of the call that last overwrote it.
     pub completed_from: W64,
-    /// Complete receive: rank of the sender; `MPI_PROC_NULL` or `MPI_ANY_SOURCE` if there was no message, or the library did
-    /// not say whose it was. Partitioned send: partitions marked ready since it was started last, plus one; zero before it was started.
+    /// Complete receive: rank of the sender; `MPI_PROC_NULL` or `MPI_ANY_SOURCE` if there was no message, or
+    /// the library did not report the sender. Partitioned send: number of partitions marked ready since the
+    /// last start, plus one; zero before the first start.
     pub source: W32,
-    /// Complete receive: tag of the message; `MPI_ANY_TAG` if there was none, or the library did not say.
+    /// Complete receive: tag of the message; `MPI_ANY_TAG` if there was none, or the library did not report
+    /// it.
     pub actual_tag: W32,
-    /// Message: bytes sent, or received once complete; [`UNKNOWN_SIZE`] if the library did not say.
+    /// Message: bytes sent, or received once complete; [`UNKNOWN_SIZE`] if the library did not report them.
     pub bytes: W64,
-    /// Receive: its place among the receives that this process posted (see [`Entry::order`]). Collective: its
-    /// number on the communicator, as in [`crate::objects::Comm::collectives`] after it was entered. Collective on a file: its number
-    /// on that; meaningless for other operations on files. Partitioned send: which of the first 64 partitions have been marked ready
-    /// since it was started last, a bit for each.
+    /// Receive: its position among the receives that this process posted (see [`Entry::order`]). Collective:
+    /// its number on the communicator, as in [`crate::objects::Comm::collectives`] after it was entered.
+    /// Collective on a file: its number on the file; undefined for other operations on files. Partitioned
+    /// send: bit set of those of the first 64 partitions that have been marked ready since the last start.
     pub order: W64,
-    /// Send, send and receive: place of its entry in the ring of sent messages plus one, counted without wrapping; zero
-    /// for none. Collective, one-sided: handle of its operation, if the function that made it has one.
+    /// Send, send and receive: position of its entry in the ring of sent messages plus one, counted without
+    /// wrapping; zero if there is none. Collective, one-sided: handle of the reduction operation, if the
+    /// creating function takes one.
     pub entry: W64,
-    /// Persistent: how often it was started. Shared handle: how many requests have had it.
+    /// Persistent: number of starts. Shared handle: number of requests that have had it.
     pub starts: W64,
-    /// Error code of the operation; zero is success.
+    /// Error code of the operation; zero for success.
     pub error: W32,
-    /// Shared handle: requests with it that the program has not completed.
+    /// Shared handle: number of requests with it that the program has not completed.
     pub outstanding: W32,
-    /// Send and receive: the destination. Persistent: lower half of the number of the operation started last.
+    /// Send and receive: the destination. Persistent: lower half of the number of the operation last started.
     pub dest: W32,
-    /// Send and receive: the tag sent. Persistent: upper half of that number.
+    /// Send and receive: the tag of the send. Persistent: upper half of that number.
     pub send_tag: W32,
 }
 
-/// A message that was matched by a probe and not yet received (`MPI_Message`).
+/// A message that was matched by a probe and has not been received yet (`MPI_Message`).
 #[repr(C)]
 #[derive(Debug, Default, Clone)]
 pub struct Message {
@@ -211,37 +217,37 @@ pub struct Message {
     pub object: W64,
     /// Identity of the communicator.
     pub comm_identity: W64,
-    /// Where the [`Peer`] records of the communicator begin, from the start of the image; zero for none.
+    /// Offset of the communicator's [`Peer`] records from the start of the image; zero if there are none.
     pub peers: W64,
     /// Rank of the sender.
     pub source: W32,
     /// Tag of the message.
     pub tag: W32,
-    /// Its bytes.
+    /// Size of the message in bytes.
     pub bytes: W64,
-    /// Its place among the receives posted: see [`Entry::order`].
+    /// Its position among the posted receives: see [`Entry::order`].
     pub order: W64,
 }
 
-/// Messages exchanged with one rank of a communicator (of the remote group of an intercommunicator).
+/// Traffic with one rank of a communicator (of the remote group of an intercommunicator).
 #[repr(C)]
 #[derive(Debug, Default, Clone)]
 pub struct Peer {
-    /// Messages whose send was started to this rank.
+    /// Number of messages to this rank whose send was started.
     pub sent: W64,
     /// Their bytes.
     pub sent_bytes: W64,
-    /// Messages received from this rank (receive completed).
+    /// Number of messages received from this rank (receive completed).
     pub received: W64,
     /// Their bytes.
     pub received_bytes: W64,
-    /// Receives posted from exactly this rank and not complete.
+    /// Number of receives posted from exactly this rank and not complete.
     pub posted: W64,
-    /// Of `sent`: sends that were cancelled, so that their message never arrives.
+    /// Number of messages in `sent` that were cancelled, so that they never arrive.
     pub cancelled: W64,
-    /// The sum of the tags of the messages sent and not cancelled. What it is more than the receiver's
-    /// [`received_tags`](Self::received_tags) belongs to the messages that were not received: the tag of the only one, the tag of
-    /// several that are alike.
+    /// The sum of the tags of the messages sent and not cancelled. The difference from the receiver's
+    /// [`received_tags`](Self::received_tags) is due to the messages not yet received: the tag of a single
+    /// one, a multiple of the tag of several with the same tag.
     pub sent_tags: W64,
     /// The sum of the tags of the messages received.
     pub received_tags: W64,
@@ -252,26 +258,26 @@ codes! {
     EntryFlag {
         /// The message was cancelled by its sender.
         CANCELLED = 1 => "cancelled",
-        /// The receive was too short for the message, or failed otherwise after it had matched.
+        /// The receive was too short for the message, or failed otherwise after matching.
         ERROR = 2 => "error",
-        /// Matched by a probe before it was received.
+        /// Matched by a probe before being received.
         PROBED = 4 => "matched by a probe",
         /// One start of a partitioned operation.
         PARTITIONED = 8 => "partitioned",
-        /// The receive named no source.
+        /// The receive specified no source.
         ANY_SOURCE = 16 => "any source",
-        /// The receive named no tag.
+        /// The receive specified no tag.
         ANY_TAG = 32 => "any tag",
-        /// Synchronous send: complete only when the receive has begun.
+        /// Synchronous send: completes only when the receive has begun.
         SYNCHRONOUS = 64 => "synchronous",
         /// The call blocked until the operation was complete.
         BLOCKING = 128 => "blocking",
-        /// The library did not report what was received: source and tag are those that the receive named (wildcards stay
-        /// what they are), the bytes [`UNKNOWN_SIZE`], unless it had room for none.
+        /// The library did not report what was received: source and tag are those that the receive specified
+        /// (possibly wildcards), the size is [`UNKNOWN_SIZE`], unless the receive buffer was empty.
         UNTOLD = 256 => "not reported by the library",
-        /// A call of a probe had waited for it: see [`Entry::probed`].
+        /// A probe call had waited for it: see [`Entry::probed`].
         WAITED_IN_PROBE = 512 => "waited for in a probe",
-        /// Buffered send that is no blocking call: complete without its receive.
+        /// Nonblocking buffered send: completes without its receive.
         BUFFERED = 1024 => "buffered",
     }
 }
@@ -287,78 +293,80 @@ pub struct Entry {
     pub seq: Seq,
     /// Identity of the communicator: the same on all its ranks.
     pub comm: W64,
-    /// Rank of the other side in the communicator.
+    /// Rank of the peer in the communicator.
     pub peer: W32,
     /// The message's tag.
     pub tag: W32,
-    /// The message's bytes.
+    /// The message's size in bytes.
     pub bytes: W64,
-    /// When the send was started or the receive posted, in ticks; for a message matched by a probe, when that was.
+    /// When the send was started or the receive posted, in ticks; for a message matched by a probe, when it
+    /// was matched.
     pub posted: W64,
-    /// When the program learnt that the operation was complete, in ticks; zero for a send that is not.
+    /// When the program learned that the operation was complete, in ticks; zero for a send that is not.
     pub completed: W64,
-    /// Counts the sends started (the receives posted) by this process, over all communicators, from 1.
+    /// Number of this send (or receive) among those started (or posted) by this process, over all
+    /// communicators, counting from 1.
     pub order: W64,
-    /// Counts the messages to (from) this peer on this communicator, from 1, modulo 2^32: sends as they
-    /// start, receives as they complete.
+    /// Number of the message among those to (or from) this peer on this communicator, counting from 1, modulo
+    /// 2^32: sends as they start, receives as they complete.
     pub nth: W32,
     /// Bits of [`EntryFlag`].
     pub flags: W32,
-    /// The address behind the call that sent it or posted the receive. This and what follows is zero where it is not known, as in
-    /// images from before.
+    /// Return address of the call that sent it or posted the receive. This and all following fields are zero
+    /// if unknown, as in older images.
     pub from: W64,
-    /// Elements that this side named.
+    /// Number of elements specified by this side.
     pub count: W64,
-    /// Handle of the datatype that it named.
+    /// Handle of the datatype specified by this side.
     pub datatype: W64,
-    /// Of the datatype: see [`Datatype::signature`](crate::objects::Datatype::signature).
+    /// The datatype's signature: see [`Datatype::signature`](crate::objects::Datatype::signature).
     pub signature: W64,
-    /// Of the datatype: how many elements its signature has.
+    /// Number of elements in the datatype's signature.
     pub elements: W64,
-    /// When the call began by which the program learnt that the operation was complete, in ticks.
+    /// When the call began through which the program learned that the operation was complete, in ticks.
     pub waited: W64,
-    /// The address behind that call.
+    /// Return address of that call.
     pub waited_from: W64,
-    /// Its function's number plus one; zero while the operation is not complete.
+    /// Number plus one of that call's function; zero while the operation is not complete.
     pub waited_in: W64,
-    /// With [`EntryFlag::WAITED_IN_PROBE`]: when the probe began that found the message, in ticks. This and what follows means nothing
-    /// without that flag.
+    /// With [`EntryFlag::WAITED_IN_PROBE`]: when the probe that found the message began, in ticks. This and
+    /// all following fields have no meaning without that flag.
     pub probed: W64,
     /// When that call returned.
     pub probed_until: W64,
-    /// The address behind that call.
+    /// Return address of that call.
     pub probed_from: W64,
-    /// Its function's number plus one.
+    /// Number plus one of that call's function.
     pub probed_in: W64,
 }
 
-/// The envelope of a message that was sent or received lately.
+/// The envelope of a recently sent or received message.
 ///
-/// Section [`ENVELOPES`](crate::layout::SectionKind::ENVELOPES) holds two rings of [`Traffic::envelopes`] records, first
-/// those sent, then those received. They are always kept, as opposed to the ledger: with them it is known which messages
-/// between two ranks are outstanding, where the sums in [`Peer`] alone do not say.
+/// Section [`ENVELOPES`](crate::layout::SectionKind::ENVELOPES) holds two rings of [`Traffic::envelopes`]
+/// records, first those sent, then those received. Unlike the ledger, they are always kept: they show which
+/// messages between two ranks are outstanding if the sums in [`Peer`] alone are not conclusive.
 #[repr(C)]
 #[derive(Debug, Default, Clone)]
 pub struct Recent {
-    /// Its place in the ring, counted without wrapping, plus one; zero while it is being written.
+    /// Its position in the ring, counted without wrapping, plus one; zero while it is being written.
     pub number: W64,
     /// Identity of the communicator.
     pub comm: W64,
-    /// Rank of the other side; [`Recent::GONE`] if the message was cancelled or the call failed.
+    /// Rank of the peer; [`Recent::GONE`] if the message was cancelled or the call failed.
     pub peer: W32,
     #[allow(missing_docs)]
     pub tag: W32,
     #[allow(missing_docs)]
     pub bytes: W64,
-    /// The address behind the call that sent it, or that started its receive.
+    /// Return address of the call that sent it or that started its receive.
     pub from: W64,
 }
 
 impl Recent {
-    /// No rank: there is no such message.
+    /// Not a rank: there is no such message.
     pub const GONE: u32 = u32::MAX;
 
-    /// Writes the record that has this place, counted without wrapping.
+    /// Writes the record for this position, counted without wrapping.
     #[inline(always)]
     pub fn write(&self, place: u64, comm: u64, peer: i32, tag: i32, (bytes, from): (u64, u64)) {
         self.number.set(0);
@@ -371,8 +379,8 @@ impl Recent {
         self.number.atomic().store(place.wrapping_add(1), Ordering::Release);
     }
 
-    /// The tag, if the record still has this place and is of a message with this rank of this communicator.
-    /// Async-signal-safe, while another thread or process writes.
+    /// The tag, if the record still holds this position and describes a message to or from this rank of this
+    /// communicator. Async-signal-safe, even while another thread or process writes.
     pub fn tag_of(&self, place: u64, comm: u64, peer: u32) -> Option<u32> {
         let number = self.number.atomic().load(Ordering::Acquire);
         let (same, tag) = (self.comm.get() == comm && self.peer.get() == peer, self.tag.get());
@@ -381,17 +389,18 @@ impl Recent {
     }
 }
 
-/// Bytes of a message whose size nobody knows: the library did not say, or the program had freed the request.
+/// Size of a message whose size is unknown: the library did not report it, or the program had freed the
+/// request.
 pub const UNKNOWN_SIZE: u64 = u64::MAX;
 
-/// Powers of two that sizes of messages are sorted into.
+/// Number of classes, by powers of two, into which message sizes are sorted.
 pub const SIZE_CLASSES: usize = 64;
 
-/// The size class of a message: 0 for no bytes, else one more than the logarithm; class `n` holds sizes from
+/// The size class of a message: 0 for no bytes, else one more than the logarithm. Class `n` covers sizes from
 /// `2^(n-1)` to `2^n - 1`.
 #[inline(always)]
 pub const fn size_class(bytes: u64) -> usize {
-    // Never zero, so that a logarithm is one instruction. No message has 2^63 bytes.
+    // Never zero, so that the logarithm is one instruction. No message has 2^63 bytes.
     (bytes << 1 | 1).ilog2() as usize
 }
 
@@ -399,72 +408,76 @@ pub const fn size_class(bytes: u64) -> usize {
 #[repr(C)]
 #[derive(Debug, Clone)]
 pub struct Traffic {
-    /// Messages whose send was started.
+    /// Number of messages whose send was started.
     pub sent: W64,
     /// Their bytes.
     pub sent_bytes: W64,
-    /// Messages received.
+    /// Number of messages received.
     pub received: W64,
-    /// Their bytes, without those of [`received_unsized`](Self::received_unsized).
+    /// Their bytes, without the messages in [`received_unsized`](Self::received_unsized).
     pub received_bytes: W64,
-    /// Sends that were cancelled.
+    /// Number of cancelled sends.
     pub cancelled_sends: W64,
-    /// Receives that were cancelled.
+    /// Number of cancelled receives.
     pub cancelled_receives: W64,
-    /// Receives posted and not complete, now.
+    /// Current number of receives posted and not complete.
     pub posted: W64,
-    /// The most there ever were.
+    /// Maximum of that number.
     pub posted_high: W64,
-    /// Receives ever posted.
+    /// Number of receives ever posted.
     pub posted_ever: W64,
-    /// Requests started, not known to be complete and not freed by the program, now.
+    /// Current number of requests started, not known to be complete and not freed by the program.
     pub pending: W64,
-    /// The most there ever were.
+    /// Maximum of that number.
     pub pending_high: W64,
-    /// Operations with a request ever started.
+    /// Number of operations with a request ever started.
     pub started: W64,
-    /// Of them, those that were complete at start (shared handle).
+    /// Number of these operations that were complete at start (shared handle).
     pub complete_at_start: W64,
-    /// Messages matched by a probe and not received, now.
+    /// Current number of messages matched by a probe and not received.
     pub matched: W64,
-    /// Probes that found a message.
+    /// Number of probes that found a message.
     pub probe_hits: W64,
-    /// Collectives entered, on all communicators.
+    /// Number of collectives entered, on all communicators.
     pub collectives: W64,
-    /// Partitions that were marked ready.
+    /// Number of partitions marked ready.
     pub partitions_ready: W64,
-    /// Partitions that were seen to have arrived.
+    /// Number of partitions seen to have arrived.
     pub partitions_arrived: W64,
-    /// Entries of each of the two rings of the ledger; zero while there is none.
+    /// Number of entries in each of the two rings of the ledger; zero while there is no ledger.
     pub ledger_capacity: W64,
-    /// Entries ever written to the ring of sent messages. The newest is at `(ledger_sent - 1) % ledger_capacity`.
+    /// Number of entries ever written to the ring of sent messages. The newest is at `(ledger_sent - 1) %
+    /// ledger_capacity`.
     pub ledger_sent: W64,
-    /// Entries ever written to the ring of received messages. The newest is at
-    /// `ledger_capacity + (ledger_received - 1) % ledger_capacity`.
+    /// Number of entries ever written to the ring of received messages. The newest is at `ledger_capacity +
+    /// (ledger_received - 1) % ledger_capacity`.
     pub ledger_received: W64,
     /// Index of the first entry in the ledger's table.
     pub ledger_first: W64,
-    /// Where the library keeps the size in a status, as it was found out at start: the number of the 32-bit word from 1;
-    /// zero if that is what the ABI says, or not known. The word holds the size if those of `status_rest` are as they
-    /// are in `status_plain`.
+    /// Where the library keeps the size in a status, as determined at start: the number of the 32-bit word,
+    /// counting from 1; zero if it is where the ABI specifies, or unknown. The word holds the size if the
+    /// words in `status_rest` have the values in `status_plain`.
     pub status_word: W32,
-    /// Words that tell sizes that do not fit into that word, one bit each.
+    /// Words that indicate a size that does not fit into that word, one bit each.
     pub status_rest: W32,
-    /// What the words of a status with a small size hold.
+    /// Contents of the words of a status with a small size.
     pub status_plain: [W32; 8],
-    /// Records of each of the two rings of [`Recent`] envelopes, a power of two; zero if there is none.
+    /// Number of records in each of the two rings of [`Recent`] envelopes, a power of two; zero if there are
+    /// none.
     pub envelopes: W64,
-    /// Index of the first one in the table.
+    /// Index of the first envelope in the table.
     pub envelopes_first: W64,
-    /// Envelopes ever written to the ring of sent messages. The newest is at `(envelopes_sent - 1) % envelopes`.
+    /// Number of envelopes ever written to the ring of sent messages. The newest is at `(envelopes_sent - 1)
+    /// % envelopes`.
     pub envelopes_sent: W64,
-    /// The same of received messages, `envelopes` behind the first.
+    /// Likewise for received messages, whose ring starts `envelopes` records later.
     pub envelopes_received: W64,
-    /// Messages received whose size is not known ([`UNKNOWN_SIZE`]): they count in `received`, and not in bytes and sizes.
+    /// Number of messages received with unknown size ([`UNKNOWN_SIZE`]): they count in `received`, but not in
+    /// bytes and sizes.
     pub received_unsized: W64,
-    /// Messages sent, by [`size_class`].
+    /// Number of messages sent, by [`size_class`].
     pub sent_sizes: [W64; SIZE_CLASSES],
-    /// Messages received, by [`size_class`].
+    /// Number of messages received, by [`size_class`].
     pub received_sizes: [W64; SIZE_CLASSES],
 }
 

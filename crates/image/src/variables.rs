@@ -1,11 +1,11 @@
-//! The records of variables: values of control variables, for those who look from outside.
+//! The records of variables: values of control variables for outside readers.
 
 use crate::cell::{Seq, W32};
 use crate::layout::{Chars, Text, codes};
 use std::mem::{offset_of, size_of};
 
 codes! {
-    /// Where a value comes from: [`Variable::provenance`].
+    /// Origin of a value: [`Variable::provenance`].
     Provenance {
         DEFAULT = 0 => "default",
         ENVIRONMENT = 1 => "environment",
@@ -14,7 +14,8 @@ codes! {
     }
 }
 
-/// A control variable and its value. Written when the library was found, and again at each change.
+/// A control variable and its value. Written when the library has been found, and again at each
+/// change.
 #[repr(C)]
 #[derive(Debug, Clone)]
 pub struct Variable {
@@ -26,11 +27,11 @@ pub struct Variable {
     pub writable: W32,
     /// The name in the tool information interface.
     pub name: Chars<64>,
-    /// The value as text, cut off if it is long.
+    /// The value as text, truncated if it is long.
     pub value: Chars<128>,
-    /// The environment variable of the same meaning; empty if there is none.
+    /// The equivalent environment variable; empty if there is none.
     pub environment: Chars<64>,
-    /// What it means.
+    /// The description.
     pub desc: Text,
 }
 

@@ -1,7 +1,7 @@
-//! Writing an image: laying it out, growing it, handing out records.
+//! Writes an image: lays it out, grows it, and hands out records.
 //!
 //! Everything here is the slow path: it takes a spin lock that is held for a few stores (never across a call
-//! into anything but [`Grow`]). The hot path writes through the references that were handed out.
+//! to anything but [`Grow`]). The hot path writes through references that were handed out earlier.
 #![allow(unsafe_code)]
 
 use crate::cell::{W32, W64};
@@ -13,25 +13,25 @@ use crate::read::Record;
 use std::mem::{align_of, size_of};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What makes the image longer.
+/// Extends the image.
 pub trait Grow: Sync {
-    /// Makes the first `len` bytes of the image accessible; false if that cannot be had.
+    /// Makes the first `len` bytes of the image accessible. Returns false if that is impossible.
     fn grow(&self, len: usize) -> bool;
 }
 
-/// Where the bytes of a new image are.
+/// The location of a new image's bytes.
 pub struct NewImage {
-    /// First byte; page-aligned, zero-filled as far as it is accessible.
+    /// First byte; page-aligned, and zero-filled where accessible.
     pub base: *mut u8,
-    /// How far the image may ever grow.
+    /// Maximum size of the image.
     pub reserved: usize,
-    /// How much is accessible now; at least [`HEADER_SIZE`].
+    /// Number of bytes accessible now; at least [`HEADER_SIZE`].
     pub accessible: usize,
     /// See [`Grow`].
     pub grow: &'static dyn Grow,
 }
 
-/// The writing end of an image.
+/// A writer of an image.
 pub struct Writer {
     image: NewImage,
     locked: AtomicBool,
@@ -39,8 +39,8 @@ pub struct Writer {
     own: Directory,
 }
 
-/// Where everything is, in private memory: the header has a copy for readers, in which anybody of this user may have written
-/// what he likes since.
+/// The directory, in private memory: the header has a copy for readers, which any process of this user may
+/// have overwritten since.
 struct Directory {
     sections: [Section; DIRECTORY_LEN],
     count: W32,
@@ -49,7 +49,7 @@ struct Directory {
 }
 
 impl Directory {
-    /// What the header of an image says that was begun already.
+    /// Takes over the directory from the header of an image that was already begun.
     fn of(header: &Header) -> Self {
         let sections = std::array::from_fn(|index| header.directory.get(index).cloned().unwrap_or_default());
         let count = header.sections.get().min(DIRECTORY_LEN as u32);
@@ -58,8 +58,8 @@ impl Directory {
     }
 }
 
-// SAFETY: the base pointer is valid from every thread for the whole life of the process, and all changes of
-// shared state go through atomics or the lock.
+// SAFETY: the base pointer is valid from every thread for the life of the process, and all changes of shared
+// state go through atomics or the lock.
 unsafe impl Send for Writer {}
 // SAFETY: as above.
 unsafe impl Sync for Writer {}
@@ -73,13 +73,13 @@ impl Drop for Unlock<'_> {
 }
 
 impl Writer {
-    /// Takes over the bytes of `image` and writes the header unless one is there already (made by
-    /// `mpiscope run`).
+    /// Takes over the bytes of `image` and writes the header unless there is one already (made by `mpiscope
+    /// run`).
     ///
     /// # Safety
     ///
-    /// `image.base` must stay valid for reads and writes of the accessible part until the process ends, be
-    /// aligned to a page, and be written by nothing but this `Writer` and the references it hands out.
+    /// The accessible part at `image.base` must stay valid for reads and writes until the process ends, be
+    /// page-aligned, and be written only by this `Writer` and through the references it hands out.
     pub unsafe fn new(image: NewImage) -> Option<Self> {
         if image.accessible < HEADER_SIZE || image.reserved < image.accessible {
             return None;
@@ -109,7 +109,7 @@ impl Writer {
 
     /// The header of the image.
     pub fn header(&self) -> &'static Header {
-        // SAFETY: `new` checked that the header is accessible; it stays mapped and all fields are words.
+        // SAFETY: `new` checked that the header is accessible; it stays mapped, and all its fields are words.
         unsafe { &*self.image.base.cast::<Header>() }
     }
 
@@ -132,7 +132,7 @@ impl Writer {
         self.own.sections.get(..count).unwrap_or_default()
     }
 
-    /// Hands out records of a section: notes how many are used, here and for readers.
+    /// Records how many records of a section are in use, here and for readers.
     fn use_up(&self, section: &Section, used: u64) {
         section.used.atomic().store(used, Ordering::Release);
         let place = self.own.sections.iter().position(|own| std::ptr::eq(own, section));
@@ -177,8 +177,8 @@ impl Writer {
         Some(own)
     }
 
-    /// Takes `count` neighbouring records of one section, growing the table when it is full. The lock must be
-    /// held. Gives the section and the first record's place in it.
+    /// Takes `count` contiguous records of one section, growing the table when it is full. The lock must be
+    /// held. Returns the section and the index of the first record in it.
     fn take(&self, kind: SectionKind, size: usize, first: usize, count: usize) -> Option<(&Section, u64)> {
         if let Some(section) = self.last_of(kind) {
             let used = section.used.get();
@@ -193,21 +193,21 @@ impl Writer {
         Some((section, 0))
     }
 
-    /// Sets room for `capacity` records aside, for what must be written even when the image cannot grow any more.
-    /// False if there is no room.
+    /// Reserves room for `capacity` records that must be writable even when the image cannot grow any more.
+    /// Returns false if there is no room.
     pub fn reserve<T: Record>(&self, kind: SectionKind, capacity: usize) -> bool {
         let _held = self.lock();
         self.add_section(kind, size_of::<T>(), capacity).is_some()
     }
 
-    /// A new, zero-filled record and its index in the table; the table begins with room for `first` records
-    /// and doubles. `None` when the image is full: the caller counts the loss.
+    /// Returns a new, zero-filled record and its index in the table. The table starts with room for `first`
+    /// records and doubles. `None` if the image is full; the caller must count the loss.
     pub fn new_record<T: Record>(&self, kind: SectionKind, first: usize) -> Option<(u64, &'static T)> {
         self.new_array(kind, first, 1)
     }
 
-    /// `count` new, zero-filled records that lie one behind the other: the index of the first and the first
-    /// itself. Otherwise as [`new_record`](Self::new_record).
+    /// Allocates `count` contiguous, zero-filled records, and returns the index of the first and the first
+    /// itself. Otherwise like [`new_record`](Self::new_record).
     pub fn new_array<T: Record>(
         &self,
         kind: SectionKind,
@@ -226,8 +226,8 @@ impl Writer {
         Some((before + place, self.at::<T>(section.offset.get() + place * size_of::<T>() as u64)?))
     }
 
-    /// `count` new, zero-filled records that lie side by side, for a caller that hands them out itself. A reader
-    /// takes them for used: a record of zeros must mean "nothing here".
+    /// Allocates `count` contiguous, zero-filled records, which the caller hands out itself. Readers consider
+    /// them in use, so a record of zeros must mean "unused".
     pub fn new_records<T: Record>(
         &self,
         kind: SectionKind,
@@ -239,14 +239,14 @@ impl Writer {
         self.run(section.offset.get() + place * size_of::<T>() as u64, count)
     }
 
-    /// `count` words that lie side by side in the words sections, for a caller that fills them itself.
+    /// Allocates `count` contiguous words in the words sections, which the caller fills.
     pub fn new_words(&self, count: usize) -> Option<&'static [W64]> {
         let _held = self.lock();
         let (section, place) = self.take(SectionKind::WORDS, size_of::<u64>(), 1 << 12, count)?;
         self.run(section.offset.get() + place * size_of::<u64>() as u64, count)
     }
 
-    /// `count` words at an offset, if they lie in the image.
+    /// Returns `count` words at an offset, if they are inside the image.
     pub fn words_at(&self, offset: u64, count: usize) -> Option<&'static [W64]> {
         self.run(offset, count)
     }
@@ -255,24 +255,25 @@ impl Writer {
         let last = (count.checked_sub(1)? as u64).checked_mul(size_of::<T>() as u64)?.checked_add(offset)?;
         self.at::<T>(last)?;
         let first = self.at::<T>(offset)?;
-        // SAFETY: first and last record lie in the mapping, so do those between; otherwise as in `at`.
+        // SAFETY: the first and last record are in the mapping, so those between them are, too; otherwise as
+        // in `at`.
         Some(unsafe { std::slice::from_raw_parts(first, count) })
     }
 
-    /// Where something in the image lies, counted from its first byte; meaningless for anything else.
+    /// Offset of something in the image from its first byte; meaningless for anything else.
     #[inline(always)]
     pub fn offset_of<T>(&self, place: &T) -> u64 {
         (std::ptr::from_ref(place).addr()).wrapping_sub(self.image.base.addr()) as u64
     }
 
-    /// What lies at an offset that [`offset_of`](Self::offset_of) gave.
+    /// The record at an offset returned by [`offset_of`](Self::offset_of).
     #[inline(always)]
     pub fn at_offset<T: Record>(&self, offset: u64) -> Option<&'static T> {
         if offset == 0 { None } else { self.at(offset) }
     }
 
-    /// The record `index` places after the one at `first`, an offset that [`offset_of`](Self::offset_of) gave for one of its
-    /// kind: [`at_offset`](Self::at_offset) for the hottest paths.
+    /// The record `index` positions after the one at `first`, an offset that [`offset_of`](Self::offset_of)
+    /// returned for a record of the same type: [`at_offset`](Self::at_offset) for the hottest paths.
     #[inline(always)]
     pub fn nth_after<T: Record>(&self, first: u64, index: u32) -> Option<&'static T> {
         let distance = index as usize * size_of::<T>();
@@ -282,7 +283,8 @@ impl Writer {
         if offset > self.accessible.load(Ordering::Relaxed).wrapping_sub(size_of::<T>()) {
             return None;
         }
-        // SAFETY: in bounds (checked) and aligned (rounded), so inside the mapping, which has an address; otherwise as in `at`.
+        // SAFETY: in bounds (checked) and aligned (rounded), so inside the mapping, whose address is not
+        // null; otherwise as in `at`.
         Some(unsafe {
             let record = self.image.base.add(offset).cast::<T>();
             std::hint::assert_unchecked(!record.is_null());
@@ -290,7 +292,7 @@ impl Writer {
         })
     }
 
-    /// The record of a table with this index, if it was handed out.
+    /// The record with this index in a table, if it has been handed out.
     pub fn record<T: Record>(&self, kind: SectionKind, index: u64) -> Option<&'static T> {
         let mut place = index;
         for section in self.sections().iter().filter(|s| s.kind.get() == kind.0) {
@@ -314,7 +316,7 @@ impl Writer {
         Some(unsafe { &*self.image.base.add(offset as usize).cast::<T>() })
     }
 
-    /// Copies text into the image. Losing it is counted.
+    /// Copies text into the image. On failure, counts a loss.
     pub fn text(&self, text: &[u8]) -> Text {
         let result = Text::default();
         if let Some(offset) = self.copy_in(SectionKind::STRINGS, text, 1 << 14) {
@@ -324,10 +326,10 @@ impl Writer {
         result
     }
 
-    /// Copies an array into the image. Losing it is counted.
+    /// Copies an array into the image. On failure, counts a loss.
     pub fn words(&self, words: &[u64]) -> Words {
         let result = Words::default();
-        // SAFETY: a slice of u64 may be seen as the bytes it consists of.
+        // SAFETY: a slice of u64 may be viewed as bytes.
         let bytes = unsafe { std::slice::from_raw_parts(words.as_ptr().cast::<u8>(), size_of_val(words)) };
         if let Some(offset) = self.copy_in(SectionKind::WORDS, bytes, 1 << 12) {
             result.offset.set(offset);
@@ -355,7 +357,7 @@ impl Writer {
         Some(offset)
     }
 
-    /// Notes a sentence; the same sentence again only counts.
+    /// Notes a message; repetitions are only counted.
     pub fn note(&self, ticks: u64, text: &str) {
         let text = Chars::new(text.as_bytes());
         for index in 0..64 {

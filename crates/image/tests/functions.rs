@@ -1,4 +1,4 @@
-//! What a reader knows of functions: from the image, else from its own table.
+//! What a reader knows about functions: from the image, or else from its own table.
 #![allow(unsafe_code)]
 
 mod common;
@@ -8,7 +8,7 @@ use mpi_abi::{Class, Fields, FunctionId, Moves, Partners, Properties, Role, Star
 use mpiscope_image::layout::{Chars, FunctionRecord, SectionKind};
 use mpiscope_image::{Functions, Image, Record, words};
 
-/// A function as it was recorded before its properties were.
+/// A function record from before properties were added.
 #[repr(C)]
 struct ShortFunction {
     name: Chars<48>,
@@ -47,7 +47,7 @@ fn a_function_that_the_reader_does_not_know_is_as_the_image_describes_it() {
     assert_eq!((started.name.as_str(), started.operation.as_str()), ("MPI_Izsend", "MPI_Zsend"));
     assert_eq!(started.properties, Properties { start: Start::NONBLOCKING, ..properties });
     assert_eq!(started.fields, fields);
-    // What the image does not say of the base is the function itself.
+    // If the image lacks the base, it is the function itself.
     assert_eq!(functions.named("MPI_Izsend").unwrap().base, "MPI_Izsend");
     assert!(functions.get(2).is_none());
 }

@@ -1,4 +1,4 @@
-//! Tables that grow through several sections, records that have grown since, and images that are full.
+//! Tables that grow through several sections, records that have grown since, and full images.
 #![allow(unsafe_code)]
 
 mod common;
@@ -17,7 +17,7 @@ fn an_index_counts_through_all_sections_of_its_kind() {
         let (index, comm) = writer.new_record::<Comm>(SectionKind::COMMS, 3).unwrap();
         assert_eq!(index, wanted);
         comm.head.seq.write(|| comm.head.uid.set(1000 + index));
-        // Another kind in between: the sections of one kind are not neighbours.
+        // Another kind in between, so that the sections of one kind are not adjacent.
         writer.new_record::<FunctionRecord>(SectionKind::FUNCTIONS, 1).unwrap();
     }
     let image = Image::open(memory.bytes(writer.header().len.get() as usize)).unwrap();
@@ -57,7 +57,7 @@ fn a_table_that_was_opened_before_it_grew_still_shows_what_it_showed() {
     assert_eq!(image.table::<Comm>(SectionKind::COMMS).unwrap().len(), 2);
 }
 
-/// A file as it was recorded before its data access was counted.
+/// A file record from before data accesses were counted.
 #[repr(C)]
 struct ShortFile {
     head: Head,

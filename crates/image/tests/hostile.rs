@@ -1,4 +1,4 @@
-//! Bytes that are no image, or a broken one: an error in bounded time and memory, never a crash.
+//! Bytes that are not an image, or a damaged one: an error in bounded time and memory, never a crash.
 
 mod common;
 
@@ -11,7 +11,7 @@ use mpiscope_image::{Error, Image, Record, Source};
 use proptest::prelude::*;
 use std::mem::offset_of;
 
-/// Where a field of directory entry `index` is.
+/// Offset of a field of directory entry `index`.
 fn entry(index: usize, field: usize) -> usize {
     offset_of!(Header, directory) + index * size_of::<Section>() + field
 }
@@ -71,7 +71,7 @@ fn every_single_bit_of_header_and_directory_may_be_wrong() {
     for bit in 0..HEADER_SIZE * 8 {
         let mut bytes = whole.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
-        // Either the bit does not matter to the reader (a clock, a counter), or the image is refused.
+        // Either the bit does not matter to the reader (a clock, a counter), or the image is rejected.
         match read_all(bytes) {
             Ok(records) => assert!(records < 1 << 20),
             Err(_) => refused += 1,

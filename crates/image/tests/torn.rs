@@ -1,5 +1,5 @@
-//! Records that change while they are copied. The races are forced: a source changes the bytes between two reads
-//! of the reader, at exactly the moment that the test wants.
+//! Records that change while they are copied. The races are forced: a source changes the bytes between two
+//! reads of the reader, at exactly the moment required by the test.
 
 mod common;
 
@@ -10,10 +10,10 @@ use std::cell::{Cell, RefCell};
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What happens after a read, given its number, offset and length.
+/// The change made after a read, given the read's number, offset and length.
 type Change<'a> = dyn FnMut(usize, u64, usize, &mut Vec<u8>) + 'a;
 
-/// Bytes that something changes after each read.
+/// Bytes that are changed after each read.
 struct Changing<'a> {
     bytes: RefCell<Vec<u8>>,
     reads: Cell<usize>,
@@ -39,7 +39,7 @@ impl Source for Changing<'_> {
     }
 }
 
-/// Where the process record of the small image is.
+/// Offset of the process record in the small image.
 fn process_at() -> u64 {
     let image = Image::open(small_image()).unwrap();
     let header = image.header().unwrap();
@@ -61,7 +61,7 @@ fn a_record_that_changes_once_while_it_is_copied_is_copied_again() {
     let at = process_at();
     let mut done = false;
     let source = Changing::new(small_image(), |_, offset, len, bytes| {
-        // After the copy of the whole record, before the second look at its number: a complete write.
+        // After the copy of the whole record, before the second read of its number: a complete write.
         if offset == at && len == size_of::<Process>() && !done {
             done = true;
             put(bytes, at, 100);
@@ -112,7 +112,7 @@ fn a_writer_that_died_in_the_middle_leaves_a_torn_record() {
     assert_eq!(rank_and_torn(&Image::open(bytes).unwrap()), (3, true));
 }
 
-/// The bytes of a writer in the same process, read word by word.
+/// The bytes of a writer in the same process, read one by one.
 struct Shared {
     base: usize,
     len: usize,
@@ -126,7 +126,7 @@ impl Source for Shared {
             return Err("beyond the end".into());
         }
         for (i, byte) in buf.iter_mut().enumerate() {
-            // SAFETY: in bounds of memory that lives for ever; the writer uses atomics as well.
+            // SAFETY: in bounds of memory that is never freed; the writer uses atomics as well.
             *byte =
                 unsafe { &*((self.base + offset as usize + i) as *const AtomicU8) }.load(Ordering::Relaxed);
         }
@@ -161,7 +161,7 @@ fn what_is_not_torn_belongs_together_while_a_thread_writes() {
             while !stop.load(Ordering::Relaxed) {
                 n += 1;
                 write(n);
-                // A pause of varying length, so that the reader gets through now and then.
+                // A pause of varying length, so that the reader succeeds now and then.
                 (0..n % 4000).for_each(|_| std::hint::spin_loop());
             }
         });

@@ -1,4 +1,4 @@
-//! The rings of a trace: what is overwritten is counted, and no bytes make a reader fail.
+//! The rings of a trace: overwritten calls are counted, and no bytes make a reader fail.
 #![allow(unsafe_code)]
 
 mod common;
@@ -10,11 +10,11 @@ use mpiscope_image::{Image, Writer};
 
 const CALLS: usize = 64;
 
-/// A ring of a thread, after so many calls.
+/// Creates a thread's ring with `written` calls.
 fn ring(writer: &Writer, thread: u64, written: u64) -> &'static Ring {
     let (first, call) = writer.new_array::<Called>(SectionKind::TRACE, CALLS, CALLS).unwrap();
     let (_, ring) = writer.new_record::<Ring>(SectionKind::TRACE_RINGS, 4).unwrap();
-    // SAFETY: the writer gave this many neighbouring records.
+    // SAFETY: the writer allocated this many contiguous records.
     let calls = unsafe { std::slice::from_raw_parts(call, CALLS) };
     ring.first.set(first);
     ring.capacity.set(CALLS as u64);

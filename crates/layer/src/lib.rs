@@ -12,24 +12,25 @@
 //!
 //! # Floors
 //!
-//! A floor knows those below it. Where one must call up, those below offer a place for whom they call: the table that
-//! interposition is linked with ([`interpose::upcalls`]), the sink of events.
+//! The library is layered into floors, each of which may use only those below it. Where a floor must call one
+//! above it, it declares an interface that the upper one fills in: the table that interposition is linked with
+//! ([`interpose::upcalls`]) and the sink of events.
 //!
-//! | floor | is |
+//! | floor | purpose |
 //! | --- | --- |
-//! | [`hooks`] | what happens around each function, generated from the function table and the overlays `hooks/*.tsv`; beginning and end |
-//! | [`debugger`] | symbols and tables by which debuggers find the processes of the job |
+//! | [`hooks`] | what happens around each function, generated from the function table and the overlays `hooks/*.tsv`; initialization and finalization |
+//! | [`debugger`] | symbols and tables through which debuggers find the processes of the job |
 //! | [`mpi_t`] | the MPI tool information interface |
-//! | [`record`] | what is written into the image: process, threads, objects, traffic, Fortran |
-//! | [`events`] | event types as structures, which of them are wanted, and the sink that gets them |
-//! | [`interpose`] | stubs, resolver, gate, the frame around a call, trampolines, which names others find |
+//! | [`record`] | what is written to the image: process, threads, objects, traffic, Fortran |
+//! | [`events`] | event types as structures, which of them are enabled, and the sink that receives them |
+//! | [`interpose`] | stubs, resolver, gate, the frame around a call, trampolines, symbol visibility |
 //! | [`base`] | settings, clock, the image's memory |
 //!
-//! # What it promises
+//! # Guarantees
 //!
-//! The library never changes what the program computes, never fails a call that would succeed, and is inert in
-//! processes that do not call MPI: it runs no code before the first MPI call. The hot path takes no lock, does
-//! not allocate, makes no system call and cannot panic.
+//! The library never changes what the program computes, never fails a call that would otherwise succeed, and
+//! is inert in processes that do not call MPI: it runs no code before the first MPI call. The hot path takes
+//! no lock, does not allocate, makes no system call and cannot panic.
 #![cfg_attr(
     not(test),
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)

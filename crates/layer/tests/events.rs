@@ -1,9 +1,11 @@
-//! Random traffic on every MPI library at hand: what a tool hears in events is what the program did, exactly. And events of
-//! the library itself, which no packaged library has: those of the mock library (`cargo build -p mpiscope-mock-mpi`).
+//! Random traffic on every available MPI library: the events that a tool receives must match exactly what the
+//! program did. Also tests events of the library itself, which no packaged library has: those of the mock
+//! library (`cargo build -p mpiscope-mock-mpi`).
 //!
-//! The program writes its ledger (`traffic.c`), a preloaded tool what it heard (`event_recorder.c`). The tests need
-//! `libmpiscope.so` to be built (`cargo build -p mpiscope-layer`), real MPI libraries (`cargo xtask mpi`), and fail
-//! without. `MPISCOPE_ONLY` names one library, `MPISCOPE_EVERY_SIZE` makes each library run with 2 to 8 ranks.
+//! The program writes its ledger (`traffic.c`), a preloaded tool the events it receives (`event_recorder.c`).
+//! The tests need `libmpiscope.so` (`cargo build -p mpiscope-layer`) and real MPI libraries (`cargo xtask
+//! mpi`), and fail without them. `MPISCOPE_ONLY` selects one library; `MPISCOPE_EVERY_SIZE` runs each library
+//! with 2 to 8 ranks.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -19,22 +21,22 @@ use mpiscope_testkit::{paths, run};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Communicator's handle and peer.
+/// Communicator handle and peer.
 type Place = (u64, i64);
-/// Tag and bytes, if anybody knows these.
+/// Tag and bytes, if known.
 type Message = (i64, Option<u64>);
 
-/// What happened, as one of the two wrote it down.
+/// What happened, as recorded by the program or the tool.
 #[derive(Default)]
 struct Ledger {
     sent: BTreeMap<Place, Vec<Message>>,
     /// In the order in which the receives were posted.
     received: BTreeMap<Place, Vec<Message>>,
-    /// Other lines: how many of each word, and the sum of their numbers.
+    /// Other lines: for each word, its number of lines and the sum of their numbers.
     counts: BTreeMap<String, (u64, i64)>,
 }
 
-/// What the program wrote.
+/// Parses the program's output.
 fn truth(text: &str) -> Result<Ledger> {
     let mut ledger = Ledger::default();
     for line in text.lines() {
@@ -67,7 +69,7 @@ fn push(to: &mut BTreeMap<Place, Vec<Message>>, comm: &str, peer: &str, message:
     Ok(())
 }
 
-/// What the tool wrote.
+/// Parses the tool's output.
 fn heard(text: &str) -> Result<Ledger> {
     let mut ledger = Ledger::default();
     let mut received = Vec::new();
@@ -139,7 +141,7 @@ fn compare(output: &Ledger, heard: &Ledger) -> Result<()> {
     Ok(())
 }
 
-/// Compiles program and tool, runs them on `ranks` ranks and compares.
+/// Compiles program and tool, runs them on `ranks` ranks and compares their output.
 fn check(library: &Library, ranks: usize, seed: u64, rounds: usize, threads: bool) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let at = |name: &str| dir.path().join(name);
@@ -182,7 +184,7 @@ fn libraries() -> Vec<Library> {
     libraries
 }
 
-/// Ranks wait by turning in a loop: one run at a time.
+/// Ranks wait by spinning, so only one run at a time.
 static ONE: Mutex<()> = Mutex::new(());
 
 #[test]
@@ -191,7 +193,7 @@ fn a_tool_rebuilds_the_ledger_of_random_traffic_from_events() {
     let every = env::var_os("MPISCOPE_EVERY_SIZE").is_some();
     let mut failures = Vec::new();
     for (at, library) in libraries().iter().enumerate() {
-        // Together the libraries try all sizes.
+        // Between them, the libraries cover all sizes.
         let sizes: Vec<usize> = if every { (2..=8).collect() } else { vec![2 + at % 7] };
         for ranks in sizes {
             if let Err(error) = check(library, ranks, ranks as u64, 4, ranks % 3 == 0) {
@@ -233,7 +235,7 @@ fn events_of_the_library_pass_through_with_time_source_level_and_losses() {
         unexp_message_dequeued: 0 elements, in place\n\
         1 delivered that cannot be read, refused\n";
     assert_eq!(said, expected);
-    // The third that is lost would be reported before an event that does not come.
+    // The third loss would be reported before an event that never comes.
     let said = mock_events(Some("3")).expect("the program runs");
     assert!(said.contains("\n6 delivered, 2 dropped, 0 wrong, tags 627, bytes 27, level 1\n"), "{said}");
 }

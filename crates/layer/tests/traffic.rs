@@ -1,7 +1,7 @@
-//! Random traffic on every MPI library at hand: what the image says is what the program did, exactly.
+//! Random traffic on every available MPI library: the image must match exactly what the program did.
 //!
-//! The program writes what it did and a copy of its image; see `traffic.c`. The tests need `libmpiscope.so` to be
-//! built (`cargo build -p mpiscope-layer`), real MPI libraries (`cargo xtask mpi`), and fail without.
+//! The program writes what it did and a copy of its image; see `traffic.c`. The tests need `libmpiscope.so`
+//! (`cargo build -p mpiscope-layer`) and real MPI libraries (`cargo xtask mpi`), and fail without them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -21,10 +21,10 @@ use mpiscope_testkit::{paths, run};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// A message as the program wrote it down: handle of the communicator, peer, tag, bytes.
+/// A message as written by the program: handle of the communicator, peer, tag, bytes.
 type Message = (u64, i32, i32, u64);
 
-/// What one rank's program wrote.
+/// The output of one rank's program.
 #[derive(Default)]
 struct Truth {
     comms: Vec<(String, u64, u64)>,
@@ -40,7 +40,7 @@ fn truth(path: &Path) -> Result<Truth> {
         match words[..] {
             ["comm", name, handle, n] => truth.comms.push((name.to_owned(), handle.parse()?, n.parse()?)),
             [kind @ ("send" | "recv"), comm, peer, tag, bytes] => {
-                // Negative: nobody says.
+                // Negative: unknown.
                 let bytes = u64::try_from(bytes.parse::<i64>()?).unwrap_or(UNKNOWN_SIZE);
                 let message = (comm.parse()?, peer.parse()?, tag.parse()?, bytes);
                 if kind == "send" { truth.sent.push(message) } else { truth.received.push(message) }
@@ -54,7 +54,7 @@ fn truth(path: &Path) -> Result<Truth> {
     Ok(truth)
 }
 
-/// What one rank's image says.
+/// The contents of one rank's image.
 struct Seen {
     totals: Traffic,
     lost: u64,
@@ -118,9 +118,9 @@ fn histogram(what: &str, classes: &[W64], messages: &[Message]) -> Result<()> {
     Ok(())
 }
 
-/// Compares one rank's image with what its program wrote.
+/// Compares one rank's image with the output of its program.
 fn compare(truth: &Truth, seen: &Seen) -> Result<()> {
-    // First, because it says which message differs.
+    // First, because it reports which message differs.
     compare_ledgers(truth, seen)?;
     let totals = &seen.totals;
     let sum = |messages: &[Message]| messages.iter().filter(|m| is_known(m)).map(|m| m.3).sum::<u64>();
@@ -213,11 +213,11 @@ fn compare_requests(seen: &Seen) -> Result<()> {
         }
     }
     ensure!(cancelled > 0, "no record of a receive that was cancelled");
-    // Nor are those that were freed while active: nobody will learn that they are complete.
+    // Nor are those pending that were freed while active: their completion will never be known.
     same("requests pending", seen.totals.pending.get(), 0)
 }
 
-/// Messages from `from` to `to` on a communicator, by tag, as one side has them.
+/// Messages between a rank and `peer` on a communicator, by tag, as recorded by one side.
 fn between(entries: &[Entry], comm: u64, peer: u32, partitioned: bool) -> BTreeMap<i32, Vec<&Entry>> {
     let mut by_tag: BTreeMap<i32, Vec<&Entry>> = BTreeMap::new();
     let wanted = entries.iter().filter(|e| {
@@ -231,7 +231,7 @@ fn between(entries: &[Entry], comm: u64, peer: u32, partitioned: bool) -> BTreeM
     by_tag
 }
 
-/// The two sides of all messages fit together by the rule of the ledger alone.
+/// Checks that the two sides of all messages can be paired by the ledger's rule alone.
 fn compare_sides(all: &[Seen]) -> Result<u64> {
     let mut pairs = 0;
     for (a, from) in all.iter().enumerate() {
@@ -241,7 +241,7 @@ fn compare_sides(all: &[Seen]) -> Result<u64> {
                 let Some(into) = to.comms.values().find(|c| c.head.identity.get() == identity) else {
                     continue;
                 };
-                // On the intercommunicator the peers are those of the other half.
+                // On the intercommunicator, the peers are those of the other half.
                 let half = |rank: usize| rank < all.len() / 2;
                 if out.remote_size.get() != 0 && half(a) == half(b) {
                     continue;
@@ -307,9 +307,9 @@ fn layer() -> Result<PathBuf> {
     paths::libmpiscope().context("no libmpiscope.so; run `cargo build -p mpiscope-layer`")
 }
 
-/// Runs on every library (or the one that `MPISCOPE_ONLY` names) and says all that failed.
+/// Runs on every library (or the one selected by `MPISCOPE_ONLY`) and reports all failures.
 fn everywhere(ranks: usize, seed: u64, rounds: usize, threads: bool) {
-    // Ranks wait by turning in a loop: one run at a time.
+    // Ranks wait by spinning, so only one run at a time.
     static ONE: Mutex<()> = Mutex::new(());
     let _held = ONE.lock();
     let only = std::env::var("MPISCOPE_ONLY").ok();

@@ -1,14 +1,15 @@
-//! Performance variables of single objects that are words of their records.
+//! Performance variables of individual objects, stored as words of their records.
 //!
-//! The layer publishes them bound to a communicator, file or window; readers show them of other processes.
+//! The preload library publishes them bound to a communicator, file or window; readers show them for other
+//! processes.
 
 use crate::objects::{Comm, File, Window};
 use crate::traffic::Peer;
 
-/// How a value is to be read.
+/// The unit of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
-    /// As it is.
+    /// A plain number.
     Plain,
     /// Ticks, shown as seconds.
     Ticks,
@@ -25,7 +26,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// Its name in the standard, without the prefix.
+    /// The class's name in the standard, without the prefix.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Counter => "COUNTER",
@@ -40,7 +41,7 @@ impl Class {
 pub struct OfObject<T> {
     /// The variable's name.
     pub name: &'static str,
-    /// Its class, as tools know it.
+    /// Its class in the tool interface.
     pub class: Class,
     #[allow(missing_docs)]
     pub unit: Unit,
@@ -54,7 +55,7 @@ impl<T> OfObject<T> {
     }
 }
 
-/// Of each rank of a communicator.
+/// Variables of each rank of a communicator.
 pub static PEERS: [OfObject<Peer>; 4] = [
     OfObject::counter("mpiscope_messages_sent", |peer| peer.sent.get()),
     OfObject::counter("mpiscope_bytes_sent", |peer| peer.sent_bytes.get()),
@@ -62,12 +63,12 @@ pub static PEERS: [OfObject<Peer>; 4] = [
     OfObject::counter("mpiscope_bytes_received", |peer| peer.received_bytes.get()),
 ];
 
-/// Of a communicator.
+/// A variable of a communicator.
 pub static COLLECTIVES: OfObject<Comm> = OfObject::counter("mpiscope_collectives", |comm| {
     comm.collectives.get().wrapping_add(comm.restarts.get())
 });
 
-/// Of a file.
+/// Variables of a file.
 pub static FILES: [OfObject<File>; 5] = [
     OfObject::counter("mpiscope_file_reads", |file| file.reads.get()),
     OfObject::counter("mpiscope_file_writes", |file| file.writes.get()),
@@ -81,7 +82,7 @@ pub static FILES: [OfObject<File>; 5] = [
     },
 ];
 
-/// Of a window.
+/// Variables of a window.
 pub static WINDOWS: [OfObject<Window>; 5] = [
     OfObject::counter("mpiscope_puts", |window| window.puts.get()),
     OfObject::counter("mpiscope_gets", |window| window.gets.get()),
@@ -100,7 +101,8 @@ pub static WINDOWS: [OfObject<Window>; 5] = [
     },
 ];
 
-/// Messages on a communicator that wait and have no receive: see [`unexpected`](super::unexpected).
+/// Number of messages on a communicator that are waiting without a receive: see
+/// [`unexpected`](super::unexpected).
 pub const UNEXPECTED: [&str; 2] = ["MPI_T_UMQ_LENGTH", "mpiscope_unexpected_messages"];
-/// How many ranks a communicator has to talk to.
+/// Number of ranks that a process can communicate with on a communicator.
 pub const COMM_SIZE: &str = "mpiscope_comm_size";

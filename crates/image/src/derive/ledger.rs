@@ -1,10 +1,10 @@
-//! Whether messages are written down one by one.
+//! Whether individual messages are recorded.
 
 use crate::layout::{Process, Recording};
 use crate::traffic::Traffic;
 
-/// Whether a process writes its messages down one by one. The rings for them are made with the first message: until then, what the
-/// process records says so.
+/// Whether a process records individual messages. The rings for them are created with the first message;
+/// before that, the process's recording setting decides.
 #[must_use]
 pub fn messages_are_recorded(process: &Process, totals: &Traffic) -> bool {
     let wanted = process.recording.get() & Recording::MESSAGES.0 != 0;
@@ -19,7 +19,7 @@ mod tests {
 
     #[test]
     fn before_the_first_message_what_is_wanted_counts_and_then_whether_there_is_room() {
-        // SAFETY: records are words, for which zero is a value.
+        // SAFETY: records are words, for which zero is valid.
         let (process, totals): (Process, Traffic) = unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
         assert!(!messages_are_recorded(&process, &totals));
         process.recording.set(Recording::MESSAGES.0);

@@ -3,33 +3,33 @@
 use crate::objects::{Flag, Head, Life};
 use crate::traffic::Request;
 
-/// Whether a call of the program made the object: neither predefined, nor the library's own.
+/// Whether a call of the program created the object: it is neither predefined nor the library's own.
 #[inline]
 pub fn is_of_program(head: &Head) -> bool {
     head.flags.get() & Flag::PREDEFINED.0 == 0 && head.made_by.get() != 0
 }
 
-/// Whether the object was made by the program and not freed.
+/// Whether the object was created by the program and has not been freed.
 pub fn is_live(head: &Head) -> bool {
     Life(head.life.get()) == Life::LIVE && is_of_program(head)
 }
 
-/// Whether the program holds it, or MPI does still.
+/// Whether the program, or still MPI, holds the object.
 pub fn is_held(head: &Head) -> bool {
     [Life::LIVE, Life::MARKED].contains(&Life(head.life.get()))
 }
 
-/// Whether an operation of a request was started, and has neither completed nor been found complete.
+/// Whether a request's operation was started, and has neither completed nor been found complete.
 pub fn is_under_way(head: &Head) -> bool {
     head.flags.get() & (Flag::ACTIVE.0 | Flag::COMPLETE.0) == Flag::ACTIVE.0
 }
 
-/// Whether one record stands for all requests with a handle that the library gives out again and again.
+/// Whether the record represents all requests with a handle that the library returns repeatedly.
 pub fn is_shared(head: &Head) -> bool {
     head.flags.get() & Flag::SHARED_HANDLE.0 != 0
 }
 
-/// How many requests a record stands for.
+/// Number of requests that a record represents.
 pub fn requests(request: &Request) -> u64 {
     if is_shared(&request.head) { u64::from(request.outstanding.get()) } else { 1 }
 }

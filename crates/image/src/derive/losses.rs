@@ -1,20 +1,20 @@
-//! How many records found no room.
+//! Number of records that found no room.
 
 use crate::cell::W64;
 use crate::layout::{LOSSES, Loss};
 
-/// Lost records by kind; kinds without any are left out.
+/// Lost records by kind, omitting kinds without losses.
 pub fn by_kind(lost: &[W64; LOSSES]) -> impl Iterator<Item = (Loss, u64)> {
     (0..).map(Loss).zip(lost.iter().map(W64::get)).filter(|(_, count)| *count != 0)
 }
 
-/// Whether a kind counts as lost. Freed objects that are no longer known do not: as many of them are kept as
-/// `MPISCOPE_TOMBSTONES` says.
+/// Whether a kind counts as lost. Freed objects whose record was reused do not: `MPISCOPE_TOMBSTONES`
+/// determines how many are kept.
 pub fn counts(kind: Loss) -> bool {
     kind != Loss::TOMBSTONES
 }
 
-/// All lost records.
+/// Total number of lost records.
 pub fn total(lost: &[W64; LOSSES]) -> u64 {
     by_kind(lost).filter(|(kind, _)| counts(*kind)).fold(0, |sum, (_, count)| sum.saturating_add(count))
 }

@@ -1,29 +1,30 @@
-//! Whom ranks stand for: the process's own, and those of a communicator.
+//! Which processes ranks refer to: the process's own rank, and those of a communicator.
 
 use crate::layout::{Process, Words};
 use crate::objects::{Comm, Flag};
 
-/// A group of a communicator, as its record has it.
+/// A group of a communicator, as stored in its record.
 #[derive(Debug, Clone, Copy)]
 pub struct Group<'a> {
-    /// How many processes it has.
+    /// Number of processes.
     pub size: u32,
-    /// Their ranks in the world; empty where the group is that of the world, in its order.
+    /// Their ranks in the world; empty if the group is that of the world, in its order.
     pub members: &'a Words,
 }
 
-/// The process's rank in `MPI_COMM_WORLD`; none while it is not known. A launcher that states no rank states no size either.
+/// The process's rank in `MPI_COMM_WORLD`; `None` while unknown. A launcher that reports no rank reports no
+/// size either.
 pub fn own_rank(process: &Process) -> Option<u32> {
     let (rank, size) = (process.rank.get(), process.size.get());
     Some(rank).filter(|rank| *rank != u32::MAX && (size != 0 || *rank != 0))
 }
 
-/// Whether it is an intercommunicator.
+/// Whether this is an intercommunicator.
 pub fn is_inter(comm: &Comm) -> bool {
     comm.head.flags.get() & Flag::INTER.0 != 0
 }
 
-/// The group whose ranks the program names in calls: the remote one of an intercommunicator.
+/// The group that ranks in calls refer to: the remote one of an intercommunicator.
 pub fn named(comm: &Comm) -> Group<'_> {
     if is_inter(comm) {
         Group { size: comm.remote_size.get(), members: &comm.remote }
@@ -33,8 +34,8 @@ pub fn named(comm: &Comm) -> Group<'_> {
 }
 
 impl Group<'_> {
-    /// The rank in the world of a member; none if there is no such rank, or its process is outside of the world. `word`
-    /// reads the array.
+    /// The rank in the world of a member; `None` if there is no such rank, or its process is not in the
+    /// world. `word` reads the array.
     pub fn world_rank(&self, rank: u32, word: impl FnOnce(&Words, u32) -> Option<u64>) -> Option<u32> {
         if rank >= self.size {
             return None;
@@ -42,7 +43,7 @@ impl Group<'_> {
         if self.members.offset.get() == 0 {
             return Some(rank);
         }
-        // Outside of the world is −1.
+        // −1 means outside of the world.
         word(self.members, rank)
             .and_then(|world| u32::try_from(world).ok())
             .filter(|world| *world != u32::MAX)

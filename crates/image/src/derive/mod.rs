@@ -1,31 +1,32 @@
-//! What follows from the records: each fact is computed here, once.
+//! Facts derived from the records: each fact is computed here, and only here.
 //!
 //! ```text
 //! records of a process ──► derive ──┬──► MPI_T variables (inside: the records themselves)
 //!   (mapping or copy)               └──► ps, report, core, vars, plug-ins (outside: copies)
 //! ```
 //!
-//! The functions are pure and work on records, wherever these lie: in the mapping of the process itself, in that of
-//! another one, or in a copy. They allocate nothing, take no lock and do no input or output, so that the layer may call
-//! them in a signal handler. Whoever needs one of these facts calls the function here; two views of a process can
-//! differ in the moment at which they looked, and in nothing else.
+//! The functions are pure and work on records anywhere: in the process's own mapping, in that of another
+//! process, or in a copy. They allocate nothing, take no locks and do no I/O, so that the preload library may
+//! call them in a signal handler. All code that needs one of these facts calls the function here; two views
+//! of a process can differ in the time of observation, and in nothing else.
 //!
-//! Times are ticks of the image's clock. What a function does (what it waits for, whether loops over it are polling) callers
-//! bring along: the layer from the function table, a reader from the image, which may know other functions.
+//! Times are ticks of the image's clock. Properties of functions (what they wait for, whether loops over them
+//! are polling) are passed in by callers: the preload library takes them from the function table, a reader
+//! from the image, which may contain other functions.
 //!
 //! * [`threads`]: what is read of a thread, which one is the main thread, which one made the last call;
-//! * [`status`]: how far the process has come, and what its main thread is doing;
-//! * [`polling`]: loops over functions that ask and do not wait;
-//! * [`shares`]: how the time of threads and ranks divides;
-//! * [`sites`]: what each place of the program did, and what has no record;
+//! * [`status`]: the process's progress, and what its main thread is doing;
+//! * [`polling`]: loops over functions that test without waiting;
+//! * [`shares`]: how the time of threads and ranks is divided;
+//! * [`sites`]: the activity of each call site, and of calls without a record;
 //! * [`losses`]: how many records found no room;
-//! * [`timed`]: whose calls were timed;
-//! * [`totals`]: totals that are words of the records, each a performance variable;
-//! * [`bound`]: variables of single objects that are words of their records;
-//! * [`ledger`]: whether messages are written down one by one;
+//! * [`timed`]: which functions' calls were timed;
+//! * [`totals`]: totals stored as words of the records, each a performance variable;
+//! * [`bound`]: variables of individual objects, stored as words of their records;
+//! * [`ledger`]: whether individual messages are recorded;
 //! * [`live`]: which objects count as the program's, and as live;
-//! * [`members`]: whom the ranks of a communicator stand for;
-//! * [`unexpected`]: which messages wait and have no receive.
+//! * [`members`]: which processes the ranks of a communicator refer to;
+//! * [`unexpected`]: which messages are waiting without a receive.
 
 pub mod bound;
 pub mod ledger;

@@ -1,35 +1,36 @@
-//! Which way the bytes of a function went.
+//! The direction in which a function's bytes moved.
 
 use mpi_abi::Moves;
 
 /// Bytes that a process moved, by direction.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Moved {
-    /// Out of the process: messages, into windows and files.
+    /// Out of the process: messages, and data written to windows and files.
     pub sent: u64,
-    /// Into the process: messages, from windows and files.
+    /// Into the process: messages, and data read from windows and files.
     pub received: u64,
     /// By collectives, which do both.
     pub collective: u64,
 }
 
 impl Moved {
-    /// What the calls of one function moved: `bytes` in all, of which `received` were messages that came in, or fetched.
+    /// Bytes moved by the calls of one function: `bytes` in total, of which `received` were received or
+    /// fetched.
     #[must_use]
     pub fn of(moves: Moves, bytes: u64, received: u64) -> Self {
         let (sent, received) = match moves {
             Moves::COLLECTIVE => return Self { collective: bytes, ..Self::default() },
             Moves::SEND | Moves::PUT | Moves::WRITE => (bytes, 0),
             Moves::RECEIVE | Moves::GET | Moves::READ => (0, bytes),
-            // An image from before: as much comes back as goes out.
+            // An older image: assume that as much comes back as goes out.
             Moves::FETCH if received == 0 => (bytes - bytes / 2, bytes / 2),
-            // Exchanges, and the start of requests of either kind.
+            // Exchanges, and starts of requests of either kind.
             _ => (bytes.saturating_sub(received), received.min(bytes)),
         };
         Self { sent, received, collective: 0 }
     }
 
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {

@@ -1,38 +1,40 @@
-//! Loops over functions that ask and do not wait: `MPI_Test`, `MPI_Iprobe` and their like.
+//! Loops over functions that test without waiting: `MPI_Test`, `MPI_Iprobe` and the like.
 //!
-//! A *poll* is such a call that found nothing. Polls of a thread that follow each other, with no other call between them,
-//! are a *run*; the layer keeps for each thread how long the present run is and when it began. A thread is *polling* while
-//! its run has [`LEAST`] polls and does not compute for longer than [`SPACING_NS`] between two of them on average: it waits, whether it
-//! happens to be inside of the function at this moment or not, and however long a call takes. A program that asks now and then while it
-//! computes is not polling.
+//! A *poll* is such a call that found nothing. Successive polls of a thread, with no other call between them,
+//! are a *run*; for each thread, the preload library records the length and start time of the current run. A
+//! thread is *polling* while its run has at least [`LEAST`] polls and it computes for at most [`SPACING_NS`]
+//! between two of them on average. It is then waiting, whether or not it happens to be inside the function at
+//! this moment, and however long a call takes. A program that tests now and then while it computes is not
+//! polling.
 //!
-//! Time between two polls of a run that are nearer to each other than [`SPACING_NS`] is polling time, and so is time between them in
-//! which the thread did not run since another one had its processor. It lies outside of calls, so it is no MPI time; it is no useful
-//! computing either.
+//! The time between two polls of a run is polling time if it is at most [`SPACING_NS`], or if the thread did
+//! not run in between because another thread had its processor. It is outside of calls, so it is not MPI
+//! time; nor is it useful computing.
 
 use crate::layout::{Thread, ThreadHead};
 use std::sync::atomic::{Ordering, fence};
 
-/// Polls that make a loop.
+/// Number of polls that make a loop.
 pub const LEAST: u32 = 16;
-/// Polls after which a thread does nothing else, if nothing was between them but time: a loop that pauses makes few.
+/// Number of polls that suffice if nothing but time passed between them: a loop with pauses makes few.
 pub const LEAST_SLOW: u32 = 5;
-/// What lies between two polls of one loop at most, in nanoseconds.
+/// Maximum time between two polls of a loop, in nanoseconds.
 pub const SPACING_NS: u64 = 100_000;
 
-/// For how many things a run asks: what the layer keeps of it.
+/// Whether a run tests one thing or several, as recorded for it.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Several(pub u32);
 
 impl Several {
-    /// For the same thing each time.
+    /// The same thing each time.
     pub const ONE: Self = Self(0);
-    /// For several, with the same function.
+    /// Several things, with the same function.
     pub const ALIKE: Self = Self(1);
-    /// For several, with different functions.
+    /// Several things, with different functions.
     pub const UNLIKE: Self = Self(2);
 
-    /// Of the number that [`Call::asks_for`](crate::layout::Call::asks_for) gives: the part that differs where the function does.
+    /// The part of the hash from [`Call::asks_for`](crate::layout::Call::asks_for) that identifies the
+    /// function.
     #[inline(always)]
     pub const fn function(asked: u64) -> u64 {
         asked & 0xffff
@@ -44,31 +46,32 @@ impl Several {
 pub struct Polling {
     /// Ticks between polls.
     pub ticks: u64,
-    /// When the present run began, in ticks.
+    /// When the current run began, in ticks.
     pub since: u64,
     /// When its latest poll returned, in ticks.
     pub latest: u64,
-    /// How many polls it has.
+    /// Number of polls in the run.
     pub polls: u32,
-    /// How many calls the thread had completed with the latest poll, cut off to 32 bits.
+    /// Number of calls that the thread had completed at the latest poll, truncated to 32 bits.
     pub polled: u32,
-    /// How many it has completed, likewise.
+    /// Number of calls that it has completed now, likewise.
     pub completed: u32,
     /// The function that it is in, or was in last.
     pub function: Option<u32>,
-    /// Whether it is in it.
+    /// Whether it is inside that function.
     pub inside: bool,
-    /// Ticks between polls of the present run that are not in `ticks`; none in images from before.
+    /// Ticks between polls of the current run that are not in `ticks`; `None` in older images.
     pub paused: Option<u64>,
 }
 
-/// By so many calls may two numbers differ that were read one after the other.
+/// Two counts that are read one after the other may differ by up to this number of calls.
 const TORN: u32 = 2;
-/// How often a record that changes under our eyes is read again.
+/// How often a changing record is read again.
 const TRIES: u32 = 100;
 
 impl Polling {
-    /// Of a record, or a copy of one; `paused` is [`Thread::polling_paused`](crate::layout::Thread::polling_paused).
+    /// From a record, or a copy of one; `paused` is
+    /// [`Thread::polling_paused`](crate::layout::Thread::polling_paused).
     pub fn of(thread: &ThreadHead, paused: u64) -> Self {
         Self { paused: paused.checked_sub(1), ..Self::of_head(thread) }
     }
@@ -87,7 +90,7 @@ impl Polling {
         Self::read(thread)
     }
 
-    /// What the thread itself has to know of its run, which nobody else writes.
+    /// The fields that a thread needs of its own run, which no other thread writes.
     #[inline(always)]
     pub fn of_own(thread: &Thread) -> Self {
         Self { paused: thread.polling_paused.get().checked_sub(1), ..Self::of_run(thread) }
@@ -114,8 +117,8 @@ impl Polling {
         }
     }
 
-    /// The run after one more poll, which began and returned at these times and is the thread's call number `number`
-    /// (counted from 1). `stood` is asked whether the thread did not run between them.
+    /// The run after one more poll, which began and returned at these times and is the thread's call number
+    /// `number` (counting from 1). `stood` returns whether the thread was not running between the polls.
     #[inline(always)]
     pub fn after(
         self,
@@ -135,46 +138,47 @@ impl Polling {
         Self { ticks, polls, latest, polled, paused, ..self }
     }
 
-    /// Whether a poll that is the thread's call number `number` is one more of this run.
+    /// Whether a poll with call number `number` continues this run.
     #[inline(always)]
     pub fn goes_on_with(&self, number: u64) -> bool {
         self.polls != 0 && number as u32 == self.polled.wrapping_add(1)
     }
 
-    /// How long the run took, if it was a loop.
+    /// Duration of the run, if it was a loop.
     #[inline(always)]
     pub fn lasted(&self) -> Option<u64> {
         (self.polls >= LEAST_SLOW).then(|| self.latest.saturating_sub(self.since))
     }
 
-    /// When the loop began that the thread is in at `now`, if it is in one. `polls` says which functions poll, `spacing` is
-    /// [`SPACING_NS`] in ticks.
+    /// When the loop that the thread is in at `now` began, if it is in one. `polls` returns whether a
+    /// function polls; `spacing` is [`SPACING_NS`] in ticks.
     pub fn began(&self, polls: impl Fn(u32) -> bool, now: u64, spacing: u64) -> Option<u64> {
         let each = self.pauses(now) / u64::from(self.polls.max(1));
         (self.is_run(polls, LEAST) && each <= spacing).then_some(self.since)
     }
 
-    /// For how long it may have computed since the run began; for how long this lasts, where that is not known.
+    /// How long the thread may have computed since the run began; if that is unknown, the duration of the
+    /// run.
     fn pauses(&self, now: u64) -> u64 {
         let silence = if self.inside { 0 } else { now.saturating_sub(self.latest) };
         self.paused.map_or(now.saturating_sub(self.since), |paused| paused.saturating_add(silence))
     }
 
-    /// When the loop began that the thread is in, however seldom it asks.
+    /// When the loop that the thread is in began, however rarely it tests.
     pub fn asking_since(&self, polls: impl Fn(u32) -> bool) -> Option<u64> {
         self.is_run(polls, LEAST_SLOW).then_some(self.since)
     }
 
-    /// How many calls the thread has completed, without those of the run that it is in: this number stands still for as long as
-    /// a loop only asks. Cut off to 32 bits.
+    /// Number of calls that the thread has completed, without those of its current run: this number does not
+    /// change as long as a loop only tests. Truncated to 32 bits.
     pub fn steps(&self, polls: impl Fn(u32) -> bool) -> u32 {
         if self.is_run(polls, LEAST_SLOW) { self.polled.wrapping_sub(self.polls) } else { self.completed }
     }
 
-    /// Whether the thread has done nothing but ask, so many times at least.
+    /// Whether the thread has done nothing but poll, at least `least` times.
     fn is_run(&self, polls: impl Fn(u32) -> bool, least: u32) -> bool {
-        // An open call is not among the completed ones, but may have asked already; and a loop may be so fast that no two
-        // looks at its record are equal.
+        // An open call is not among the completed ones, but may already have tested; and a loop may be so
+        // fast that no two reads of its record are equal.
         let unbroken = self.completed.wrapping_sub(self.polled).cast_signed().unsigned_abs() <= TORN;
         unbroken && self.since != 0 && self.polls >= least && self.function.is_some_and(polls)
     }
@@ -186,7 +190,7 @@ mod tests {
 
     const SPACING: u64 = 100;
 
-    /// A thread that asks each `step` ticks; a call takes 2.
+    /// A thread that polls every `step` ticks; a call takes 2.
     fn asking(polls: u64, step: u64) -> Polling {
         let mut polling = Polling { function: Some(7), ..Polling::default() };
         for n in 1..=polls {

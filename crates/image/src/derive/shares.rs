@@ -1,16 +1,16 @@
-//! How the time of threads and ranks divides.
+//! How the time of threads and ranks is divided.
 //!
-//! * The time of a **rank** is a [`Window`]: from entering `MPI_Init` (before that, from its first MPI call) to leaving
-//!   `MPI_Finalize`, else to the end of the process or the moment of the look.
-//! * The time of a **thread** is the part of the window from its own first MPI call on, until it ends. Threads that never
-//!   call MPI are not seen and do not count.
-//! * The **MPI time** of a thread is that of its outermost calls, also of the one that is open. Calls that are not
-//!   [timed](super::timed) lie outside.
-//! * Its **polling time** lies outside of calls (see [`polling`](super::polling)).
-//! * A **share** is time of one sort over thread time: of one thread, of all threads of a rank, or of all ranks. It is never
-//!   above 1, and the shares of all functions add up to the share of MPI, unless callbacks of the program made calls inside of
-//!   calls: those of both functions count such time.
-//! * **Useful** is what is neither MPI nor polling: the rank's wall time times that share.
+//! * The time of a **rank** is a [`Window`]: from entering `MPI_Init` (before that, from its first MPI call)
+//!   to leaving `MPI_Finalize`, or else to the end of the process or the time of observation.
+//! * The time of a **thread** is the part of the window from its own first MPI call until it ends. Threads
+//!   that never call MPI are not seen and do not count.
+//! * The **MPI time** of a thread is that of its outermost calls, including the open one. Calls that are not
+//!   [timed](super::timed) are not included.
+//! * Its **polling time** is outside of calls (see [`polling`](super::polling)).
+//! * A **share** is one of these times divided by thread time: of one thread, of all threads of a rank, or of
+//!   all ranks. It never exceeds 1, and the shares of all functions add up to the share of MPI, unless
+//!   callbacks of the program made calls inside other calls: such time counts for both functions.
+//! * **Useful** is whatever is neither MPI nor polling: the rank's wall time multiplied by that share.
 
 use super::ThreadView;
 use crate::layout::{Clock, Process};
@@ -25,7 +25,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// Of a process that is looked at, or ended, at `until`.
+    /// The window of a process that was observed, or ended, at `until`.
     pub fn of(process: Option<&Process>, clock: &Clock, until: u64) -> Self {
         let known = |ticks: u64| Some(ticks).filter(|ticks| *ticks != 0);
         let begin = process.and_then(|process| known(process.init_enter.get()));
@@ -33,25 +33,25 @@ impl Window {
         Self { begin: begin.unwrap_or(clock.start_ticks.get()), end: end.unwrap_or(until) }
     }
 
-    /// Its length.
+    /// Length of the window.
     pub fn ticks(&self) -> u64 {
         self.end.saturating_sub(self.begin)
     }
 }
 
-/// Where time went, in ticks.
+/// How time was spent, in ticks.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
-    /// Of threads.
+    /// Time of threads.
     pub time: u64,
-    /// Inside of MPI.
+    /// Time in MPI.
     pub mpi: u64,
-    /// Between polls.
+    /// Time between polls.
     pub polling: u64,
 }
 
 impl Share {
-    /// Of one thread.
+    /// The share of one thread.
     pub fn of_thread(thread: ThreadView<'_>, window: Window) -> Self {
         let present = match (thread.tid, thread.attached) {
             (0, 1..) => 0,
@@ -62,12 +62,12 @@ impl Share {
         Self { time, mpi, polling: thread.polling.ticks.min(time - mpi) }
     }
 
-    /// Of all threads of a rank.
+    /// The share of all threads of a rank.
     pub fn of_rank<'a>(threads: impl Iterator<Item = ThreadView<'a>>, window: Window) -> Self {
         threads.map(|thread| Self::of_thread(thread, window)).fold(Self::default(), Self::with)
     }
 
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self {
@@ -77,23 +77,23 @@ impl Share {
         }
     }
 
-    /// MPI time as a part of all, 0 to 1.
+    /// MPI time as a fraction of the total.
     pub fn mpi_share(&self) -> f64 {
         part(self.mpi, self.time)
     }
 
-    /// Polling time as a part of all.
+    /// Polling time as a fraction of the total.
     pub fn polling_share(&self) -> f64 {
         part(self.polling, self.time)
     }
 
-    /// What is neither, as a part of all.
+    /// The rest as a fraction of the total.
     pub fn useful_share(&self) -> f64 {
         part(self.time.saturating_sub(self.mpi).saturating_sub(self.polling), self.time)
     }
 }
 
-/// How long the open call of a thread has taken until `end`; zero without times.
+/// Duration of a thread's open call until `end`; zero without times.
 pub fn open(thread: ThreadView<'_>, end: u64) -> u64 {
     let since = thread.open().map_or(0, |call| call.since.get());
     if since == 0 { 0 } else { end.saturating_sub(since) }

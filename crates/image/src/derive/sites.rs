@@ -1,4 +1,4 @@
-//! Call sites: what the records of several threads say together, and what has no record.
+//! Call sites: combines the records of several threads, and determines what has no record.
 
 use super::Moved;
 use crate::sites::{DURATIONS, Site, duration_class};
@@ -7,30 +7,31 @@ use mpi_abi::Moves;
 /// Calls of one function: from one place, or from all places together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Calls {
-    /// Completed ones.
+    /// Number of completed calls.
     pub count: u64,
-    /// Ticks in them.
+    /// Ticks spent in them.
     pub ticks: u64,
     /// Bytes that they moved.
     pub bytes: u64,
-    /// Of these, messages that came in.
+    /// The received part of these bytes.
     pub received: u64,
-    /// Of the calls, those whose time is an [estimate](crate::sites::estimate).
+    /// Number of calls whose time is an [estimate](crate::sites::estimate).
     pub estimated: u64,
 }
 
 impl Calls {
-    /// None.
+    /// No calls.
     pub const NONE: Self = Self { count: 0, ticks: 0, bytes: 0, received: 0, estimated: 0 };
 
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         self.by(other, u64::saturating_add)
     }
 
-    /// Those of a function that are not among `sites`, which are all its places: what had no record left. The words of a
-    /// process that runs are not of one moment, so this is never less than nothing.
+    /// The calls of a function that are not among `sites`, all its places: those for which there was no
+    /// record left. The words of a running process are not read at the same moment, so the difference
+    /// saturates at zero.
     #[must_use]
     pub fn without(self, sites: Self) -> Self {
         self.by(sites, u64::saturating_sub)
@@ -46,30 +47,30 @@ impl Calls {
         }
     }
 
-    /// Which way the bytes went, of a function that moves such.
+    /// The direction in which the bytes of a function with these properties moved.
     #[must_use]
     pub fn moved(&self, moves: Moves) -> Moved {
         Moved::of(moves, self.bytes, self.received)
     }
 
-    /// Nothing at all?
+    /// Whether there are no calls.
     #[must_use]
     pub fn are_none(&self) -> bool {
         *self == Self::NONE
     }
 }
 
-/// What is known of a place beyond its sums.
+/// Details of a place in addition to its sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Durations {
-    /// The shortest and the longest call, in ticks; none without times.
+    /// Duration of the shortest and the longest call, in ticks; `None` without times.
     pub extremes: Option<(u64, u64)>,
-    /// Calls by [`duration_class`](crate::sites::duration_class).
+    /// Number of calls by [`duration_class`](crate::sites::duration_class).
     pub classes: [u64; DURATIONS],
 }
 
 impl Durations {
-    /// No call.
+    /// No calls.
     pub const NONE: Self = Self { extremes: None, classes: [0; DURATIONS] };
 
     /// Both together.
@@ -86,7 +87,7 @@ impl Durations {
     }
 }
 
-/// What one record says; nothing of one that is just being made.
+/// The contents of one record; `None` if it is just being created.
 #[must_use]
 pub fn of(site: &Site) -> Option<(u32, Calls, Durations)> {
     let function = site.function.get().checked_sub(1)?;
@@ -99,7 +100,7 @@ pub fn of(site: &Site) -> Option<(u32, Calls, Durations)> {
         *to = from.get();
     }
     let covered = site.covered.get();
-    // The latest calls of a place whose calls are sampled: the next one that is timed will speak for them.
+    // The latest calls of a place whose calls are sampled, which the next timed call will represent.
     if let Some(latest) = count.checked_sub(covered).filter(|latest| covered != 0 && *latest != 0)
         && let Some(class) = classes.get_mut(duration_class(ticks / covered))
     {
@@ -115,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_lengths_are_those_of_all_calls_also_of_the_latest_that_were_not_timed() {
-        // SAFETY: a site is words only: all zero is a valid value.
+        // SAFETY: a site consists of words only, for which zero is valid.
         #[allow(unsafe_code)]
         let site: Site = unsafe { std::mem::zeroed() };
         site.function.set(1);

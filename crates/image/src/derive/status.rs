@@ -1,4 +1,4 @@
-//! How far a process has come, and what its main thread is doing.
+//! A process's progress, and what its main thread is doing.
 
 use super::ThreadView;
 use crate::layout::{Call, State, codes};
@@ -23,7 +23,7 @@ codes! {
 }
 
 impl Activity {
-    /// Inside of a function that waits for this.
+    /// The activity inside a function that waits for this.
     pub const fn inside(waits: Waits) -> Self {
         match waits {
             Waits::SEND => Self::IN_SEND,
@@ -38,8 +38,8 @@ impl Activity {
     }
 }
 
-/// What the main thread is doing at `now`; `spacing` is [`SPACING_NS`](super::polling::SPACING_NS) in ticks, `class` what
-/// is known of a function by its number.
+/// What the main thread is doing at `now`; `spacing` is [`SPACING_NS`](super::polling::SPACING_NS) in ticks,
+/// and `class` returns the properties of a function, given its number.
 pub fn activity(
     state: State,
     main: Option<ThreadView<'_>>,
@@ -59,7 +59,7 @@ pub fn activity(
     open.map_or(Activity::COMPUTING, |function| Activity::inside(class(function).waits))
 }
 
-/// Since when a thread has been polling, in ticks, if it is polling at `now`.
+/// When the thread began polling, in ticks, if it is polling at `now`.
 pub fn polling_since(
     thread: ThreadView<'_>,
     (now, spacing): (u64, u64),
@@ -68,7 +68,7 @@ pub fn polling_since(
     thread.polling.began(|function| class(function).flags.has(Flags::POLLING), now, spacing)
 }
 
-/// How far the process has come, in words. `init_enter` is when `MPI_Init` was entered, or zero.
+/// Describes the process's progress. `init_enter` is when `MPI_Init` was entered, or zero.
 pub fn stage(state: State, init_enter: u64) -> Option<&'static str> {
     match state {
         State::STARTED if init_enter != 0 => Some("in MPI_Init"),

@@ -3,27 +3,27 @@
 use super::Polling;
 use crate::layout::{Call, Thread};
 
-/// What is read of a thread, from its record or from a copy of it.
+/// The data read of a thread, from its record or a copy of it.
 #[derive(Debug, Clone, Copy)]
 pub struct ThreadView<'a> {
     /// Index of the record.
     pub index: u64,
-    /// The kernel's id; zero when the thread has ended.
+    /// The kernel's ID; zero if the thread has ended.
     pub tid: u32,
-    /// Ticks in outermost calls that have ended.
+    /// Ticks spent in outermost calls that have ended.
     pub mpi_ticks: u64,
-    /// When the thread made its first call, in ticks; zero if that is not known.
+    /// When the thread made its first call, in ticks; zero if unknown.
     pub attached: u64,
-    /// Ticks that former threads with this record lived after their first calls.
+    /// Total lifetime, from their first calls on, of former threads with this record, in ticks.
     pub lived: u64,
     /// See [`Polling`].
     pub polling: Polling,
-    /// The call that the thread is in, or was in last; none before the first.
+    /// The call that the thread is in, or was in last; `None` before the first.
     pub call: Option<&'a Call>,
 }
 
 impl<'a> ThreadView<'a> {
-    /// Of a record.
+    /// Creates a view of a record.
     pub fn of(index: u64, thread: &'a Thread) -> Self {
         let call = Some(&thread.call).filter(|call| call.open().is_some() || call.ended().is_some());
         Self {
@@ -42,13 +42,13 @@ impl<'a> ThreadView<'a> {
         self.call.filter(|call| call.open().is_some())
     }
 
-    /// Outside of MPI, the call that returned last.
+    /// The call that returned last, if the thread is outside of MPI.
     pub fn last(&self) -> Option<&'a Call> {
         self.call.filter(|call| call.ended().is_some())
     }
 }
 
-/// The main thread: the one that called `MPI_Init`, else the first that called MPI. `recorded` is
+/// The main thread: the one that called `MPI_Init`, otherwise the first that called MPI. `recorded` is
 /// [`Process::main_thread`](crate::layout::Process::main_thread).
 pub fn main<'a>(recorded: u64, threads: impl Iterator<Item = ThreadView<'a>>) -> Option<ThreadView<'a>> {
     let mut first = None;
@@ -61,8 +61,8 @@ pub fn main<'a>(recorded: u64, threads: impl Iterator<Item = ThreadView<'a>>) ->
     first
 }
 
-/// The thread whose call returned last, if no thread is inside MPI: its call is the last one of the rank. The main thread
-/// where times are not recorded, which alone could tell.
+/// The thread whose call returned last, if no thread is inside MPI: its call is the last one of the rank.
+/// Without times, which are needed to tell, the main thread.
 pub fn last<'a>(
     recorded: u64,
     threads: impl Iterator<Item = ThreadView<'a>> + Clone,

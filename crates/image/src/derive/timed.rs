@@ -1,9 +1,9 @@
-//! Whose calls were timed.
+//! Which functions' calls were timed.
 
 use mpi_abi::{Flags, Properties};
 
-/// The ticks in `count` calls of a function; none if they were counted and not timed, as functions are by default that only
-/// look something up. Time in these counts as time outside of MPI.
+/// Ticks spent in `count` calls of a function; `None` if they were counted but not timed, which is the
+/// default for functions that only look something up. Time spent in these counts as time outside of MPI.
 #[must_use]
 pub fn ticks(function: Properties, count: u64, ticks: u64) -> Option<u64> {
     let untimed = ticks == 0 && count != 0 && function.flags.has(Flags::LOOKUP);

@@ -1,20 +1,21 @@
-//! Totals of a process that are words of its records.
+//! Totals of a process, stored as words of its records.
 //!
-//! A row of [`TOTALS`] is a performance variable: the layer publishes all of them, and readers show them of other processes.
+//! Each entry of [`TOTALS`] is a performance variable: the preload library publishes all of them, and readers
+//! show them for other processes.
 
 use crate::layout::{Header, Loss, Recording};
 use crate::traffic::{SIZE_CLASSES, Traffic};
 
-/// Where totals are kept.
+/// The records that hold the totals.
 #[derive(Clone, Copy)]
 pub struct Records<'a> {
     /// The header of the image.
     pub header: &'a Header,
-    /// Totals of communication; none before the process can communicate.
+    /// Totals of communication; `None` before the process can communicate.
     pub traffic: Option<&'a Traffic>,
 }
 
-/// What a total is about.
+/// The subject of a total.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Subject {
     /// Messages between ranks.
@@ -23,19 +24,19 @@ pub enum Subject {
     Recording,
 }
 
-/// How many elements a total has, and what they are.
+/// The number and meaning of a total's elements.
 #[derive(Clone, Copy)]
 pub enum Elements {
-    /// One.
+    /// One element.
     Single,
-    /// So many, which the description explains.
+    /// This number of elements, explained by the description.
     Array(usize),
-    /// So many, with a name each; the enumeration of the names has a name too.
+    /// This number of elements, the name of the enumeration of their names, and each element's name.
     Named(usize, &'static str, fn(u32) -> Option<&'static str>),
 }
 
 impl Elements {
-    /// How many.
+    /// Number of elements.
     pub fn count(self) -> usize {
         match self {
             Self::Single => 1,
@@ -48,19 +49,19 @@ impl Elements {
 pub struct Total {
     /// The variable's name.
     pub name: &'static str,
-    /// What it counts, and what it costs.
+    /// What it counts, and its cost.
     pub desc: &'static str,
-    /// What it is about.
+    /// Its subject.
     pub subject: Subject,
     #[allow(missing_docs)]
     pub elements: Elements,
-    /// What has to be recorded for it; no bit if it is there in any case.
+    /// What must be recorded for it; no bits if it is always available.
     pub needs: Recording,
     /// The value of an element.
     pub value: fn(Records<'_>, usize) -> u64,
 }
 
-/// All of them.
+/// All totals.
 pub const TOTALS: &[Total] = &[
     Total {
         name: "mpiscope_lost_records",

@@ -1,45 +1,48 @@
-//! Messages that wait and have no receive: the unexpected-message queue.
+//! Messages that are waiting without a receive: the unexpected-message queue.
 //!
-//! How many messages one rank has sent to another and the other has not received is certain: it is the difference of two
-//! counts. Which ones follows from the [`Recent`](crate::traffic::Recent) envelopes of both: what was sent last, less what
-//! was received last. How far back to look for that to be right cannot be known where one of the rings has been
-//! overwritten, so the answer is checked against the sums of the tags of all messages
-//! ([`Peer::sent_tags`](crate::traffic::Peer::sent_tags)), and not believed if they differ.
+//! The number of messages that one rank has sent to another and the other has not received is certain: it is
+//! the difference of two counts. Which ones they are follows from the [`Recent`](crate::traffic::Recent)
+//! envelopes of both: those sent last, minus those received last. If one of the rings has been overwritten,
+//! it is unknown how far back one must go for this to be correct, so the result is checked against the sums
+//! of the tags of all messages ([`Peer::sent_tags`](crate::traffic::Peer::sent_tags)), and discarded if they
+//! differ.
 //!
-//! Messages of one sender do not overtake each other, and receives match in the order in which they were posted: each
-//! receive, oldest first, takes the oldest message that it fits ([`Posted::take_from`]). Between senders the order is not
-//! known. A message that a probe has matched was taken like any other: whoever has it is a receive of its sender and tag.
+//! Messages of one sender do not overtake each other, and receives match in the order in which they were
+//! posted: each receive, oldest first, takes the oldest message that it matches ([`Posted::take_from`]).
+//! Between senders the order is unknown. A message that a probe has matched is treated as taken by a receive
+//! with its sender and tag.
 //!
-//! All memory is arrays of fixed size, on the stack of a signal handler perhaps, which may be as small as a page or two: 256
-//! messages of one sender, 256 receives. They are filled where they stand.
+//! All memory is in arrays of fixed size, possibly on a signal handler's stack, which may be as small as a
+//! page or two: 256 messages of one sender, 256 receives. They are filled in place.
 //!
-//! Some libraries do not say what a send and receive in one has got ([`Comm::untold`](crate::objects::Comm::untold)). Then how many
-//! messages are left is certain only over all senders, and which ones is not known ([`Outstanding::unknown`]).
+//! Some libraries do not report what a combined send and receive has received
+//! ([`Comm::untold`](crate::objects::Comm::untold)). Then the number of remaining messages is certain only
+//! over all senders, and which ones they are is unknown ([`Outstanding::unknown`]).
 
-/// How many messages have not been received on a communicator, of `missing` that its peers' records lack altogether; `untold` is
-/// [`Comm::untold`](crate::objects::Comm::untold).
+/// Number of messages not received on a communicator, if its peers' records lack `missing` messages in total;
+/// `untold` is [`Comm::untold`](crate::objects::Comm::untold).
 pub fn left(missing: u64, untold: Option<u64>) -> u64 {
     missing.saturating_sub(untold.unwrap_or(0))
 }
 
-/// Messages of one sender that are told apart by their tags.
+/// Maximum number of messages of one sender that are distinguished by their tags.
 pub const MESSAGES: usize = 256;
-/// Receives that are looked at.
+/// Maximum number of receives considered.
 pub const RECEIVES: usize = 256;
 
-/// What one rank has sent to another and that has not been received.
+/// The messages that one rank has sent to another and that have not been received.
 #[derive(Debug, Clone)]
 pub struct Outstanding {
-    /// Those whose tags are known, newest first: the first [`known`](Self::known) of the array.
+    /// Tags of the known messages, newest first: the first [`known`](Self::known) entries.
     tags: [u32; MESSAGES],
     known: usize,
-    /// Older ones, of which nothing is known.
+    /// Number of older messages, of which nothing is known.
     unknown: u64,
 }
 
 impl Outstanding {
-    /// Finds which ones they are, of [`unknown`](Self::unknown) messages whose tags add up to `sum`. `sent` and `received` are the
-    /// tags of the messages between the two, newest first, as far as they are remembered.
+    /// Identifies the [`unknown`](Self::unknown) messages, whose tags add up to `sum`. `sent` and `received`
+    /// are the tags of the messages between the two ranks, newest first, as long as they are still kept.
     pub fn find<R: Iterator<Item = u32>>(
         &mut self,
         sum: u64,
@@ -74,11 +77,11 @@ impl Outstanding {
         Self { tags: [0; MESSAGES], known: 0, unknown: missing }
     }
 
-    /// Which of the newest `window` messages are left when those received are taken out, the oldest of a tag first. None if
-    /// one of them is not among those sent.
+    /// Which of the newest `window` messages remain if the received ones are removed, the oldest of each tag
+    /// first. `None` if one of them is not among those sent.
     fn without(&self, window: usize, received: impl Iterator<Item = u32>) -> Option<Kept> {
         let mut kept = Kept::first(window);
-        // The oldest that is left: mostly messages are received in the order in which they were sent.
+        // The oldest message that remains: messages are mostly received in the order in which they were sent.
         let mut oldest = window;
         for tag in received {
             let fits = |at: &usize| kept.has(*at) && self.tags.get(*at) == Some(&tag);
@@ -108,8 +111,8 @@ impl Outstanding {
         (self.known, self.unknown) = (known, 0);
     }
 
-    /// One message has the tag that the sum says; several are taken to be alike if it can be divided. Else they are not
-    /// known.
+    /// Uses the sum alone: a single message has the tag `sum`; several are assumed to have the same tag if
+    /// the sum can be divided. Otherwise they stay unknown.
     fn alike(&mut self, missing: u64, sum: u64) {
         self.known = 0;
         let tag = sum.checked_div(missing).filter(|tag| tag.wrapping_mul(missing) == sum);
@@ -119,26 +122,26 @@ impl Outstanding {
         self.tags = [tag.cast_unsigned(); MESSAGES];
     }
 
-    /// How many there are.
+    /// Number of messages.
     pub fn len(&self) -> u64 {
         self.unknown.saturating_add(self.known as u64)
     }
 
-    /// Whether there are none.
+    /// Whether there are no messages.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The tags that are known, oldest first.
+    /// The known tags, oldest first.
     pub fn tags(&self) -> impl Iterator<Item = u32> {
         self.tags.iter().take(self.known).rev().copied()
     }
 
-    /// A receive takes the oldest message with this tag, with any if it names none. Whether there was one. A message whose
-    /// tag is not known fits a receive of any tag only.
+    /// Lets a receive take the oldest message with this tag, or with any tag if it specifies none. Returns
+    /// whether there was one. A message with an unknown tag matches only a receive of any tag.
     fn take(&mut self, tag: Option<u32>) -> bool {
         let Some(wanted) = tag else {
-            // Those of which nothing is known are the oldest.
+            // The messages of which nothing is known are the oldest.
             let known = self.unknown == 0;
             (self.unknown, self.known) =
                 (self.unknown.saturating_sub(1), self.known.saturating_sub(usize::from(known)));
@@ -152,11 +155,11 @@ impl Outstanding {
     }
 }
 
-/// Some of the messages of an array.
+/// A subset of the messages in an array.
 struct Kept([u64; MESSAGES / 64]);
 
 impl Kept {
-    /// The first `count`.
+    /// The first `count` messages.
     fn first(count: usize) -> Self {
         let mut kept = Self([0; MESSAGES / 64]);
         for at in 0..count.min(MESSAGES) {
@@ -178,28 +181,30 @@ impl Kept {
     }
 }
 
-/// A receive that is posted, or a message that a probe has matched.
+/// A posted receive, or a message that a probe has matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Receive {
     source: i32,
     tag: i32,
-    /// The low 31 bits of its place: what is posted at one time is less than 2^30 receives apart. Or [`Self::NEWEST`].
+    /// The low 31 bits of its position: receives posted at the same time are less than 2^30 positions apart.
+    /// Or [`Self::NEWEST`].
     order: u32,
 }
 
 impl Receive {
-    /// Behind all that have a place.
+    /// Sorts after all receives that have a position.
     const NEWEST: u32 = 1 << 31;
 
-    /// The rank and the tag that it names, none for any; its place among the receives of the process
-    /// ([`Request::order`](crate::traffic::Request::order)), none for a blocking one: it is the newest.
+    /// A receive of this rank and tag, `None` for any. `order` is its position among the process's receives
+    /// ([`Request::order`](crate::traffic::Request::order)), or `None` for a blocking one, which is the
+    /// newest.
     pub fn new(source: Option<u32>, tag: Option<u32>, order: Option<u64>) -> Self {
         let word = |named: Option<u32>| named.map_or(-1, u32::cast_signed);
         let order = order.map_or(Self::NEWEST, |order| order as u32 & !Self::NEWEST);
         Self { source: word(source), tag: word(tag), order }
     }
 
-    /// Whether it was posted before another one, or is that one.
+    /// Whether it was posted before another one, or is the same one.
     fn is_no_newer(&self, other: &Self) -> bool {
         match (self.order == Self::NEWEST, other.order == Self::NEWEST) {
             (false, false) => (self.order.wrapping_sub(other.order) << 1).cast_signed() <= 0,
@@ -208,16 +213,16 @@ impl Receive {
     }
 }
 
-/// The receives that are posted on a communicator.
+/// The receives posted on a communicator.
 #[derive(Debug, Clone)]
 pub struct Posted {
-    /// Oldest first: the first `count`.
+    /// Oldest first: the first `count` entries.
     receives: [Receive; RECEIVES],
     count: usize,
 }
 
 impl Default for Posted {
-    /// Where it is wanted, all zeros: a function of its own would make it a second time on its stack.
+    /// All zeros. Inlined, since a separate function would build it a second time on its stack.
     #[inline(always)]
     fn default() -> Self {
         const UNUSED: Receive = Receive { source: 0, tag: 0, order: 0 };
@@ -226,7 +231,7 @@ impl Default for Posted {
 }
 
 impl Posted {
-    /// Adds one, in any order. If there are too many, the newest are left out.
+    /// Adds a receive, in any order. If there are too many, the newest are dropped.
     pub fn add(&mut self, receive: Receive) {
         let known = self.receives.get(..self.count).unwrap_or_default();
         let at = known.partition_point(|other| other.is_no_newer(&receive));
@@ -241,12 +246,12 @@ impl Posted {
         self.count = end + 1;
     }
 
-    /// Whether there are none.
+    /// Whether there are no receives.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The receives take what they fit of the messages of a sender, and are gone then.
+    /// Lets the receives take the messages of a sender that they match, which removes both.
     pub fn take_from(&mut self, sender: u32, messages: &mut Outstanding) {
         let (mut left, mut at) = (0, 0);
         while let Some(receive) = self.receives.get(at).copied().filter(|_| at < self.count) {
@@ -273,7 +278,8 @@ mod tests {
         tags.iter().map(|tag| u64::from(*tag)).sum()
     }
 
-    /// Of what was sent and received in all, the last `far` of each remembered.
+    /// Computes the outstanding messages from all sent and received ones, with only the last `far` of each
+    /// kept.
     fn outstanding(sent: &[u32], received: &[u32], far: usize) -> Outstanding {
         let missing = (sent.len() - received.len()) as u64;
         let newest = |tags: &[u32]| tags.iter().rev().take(far).copied().collect::<Vec<_>>();
@@ -290,7 +296,7 @@ mod tests {
     fn left(messages: &[u32], receives: &[(Option<u32>, Option<u32>)]) -> u64 {
         let mut messages = outstanding(messages, &[], 100);
         let mut posted = Posted::default();
-        // Newest first: their places say which is older.
+        // Newest first: the order follows from their positions.
         for (order, (source, tag)) in receives.iter().enumerate().rev() {
             posted.add(Receive::new(*source, *tag, Some(order as u64)));
         }

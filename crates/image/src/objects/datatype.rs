@@ -1,4 +1,4 @@
-//! Datatypes: which constructor with which arguments. A reader builds the type map from them.
+//! Datatypes: constructors and their arguments. A reader builds the type map from these.
 
 use super::Head;
 use crate::cell::{W16, W32, W64};
@@ -8,12 +8,13 @@ use crate::signature::Signature;
 use std::mem::{offset_of, size_of};
 
 codes! {
-    /// What a datatype was made by: [`Datatype::combiner`]; what [`Datatype::args`] and [`Datatype::array`] hold.
+    /// The constructor of a datatype: [`Datatype::combiner`]. Determines the contents of [`Datatype::args`]
+    /// and [`Datatype::array`].
     ///
-    /// Integers are sign-extended to 64 bits. Constants (order, distribution, type class) are the ABI's own.
-    /// "n" is `args[0]`.
+    /// Integers are sign-extended to 64 bits. Constants (order, distribution, type class) have the ABI's
+    /// values. "n" is `args[0]`.
     Combiner {
-        /// The library has the object, its making was not seen.
+        /// The object exists in the library, but its creation was not seen.
         UNKNOWN = 0 => "unknown",
         /// Predefined; see [`Datatype::name`].
         NAMED = 1 => "named",
@@ -33,8 +34,8 @@ codes! {
         INDEXED_BLOCK = 8 => "indexed_block",
         /// args: n, block length; array: n displacements in bytes.
         HINDEXED_BLOCK = 9 => "hindexed_block",
-        /// args: n; array: n block lengths, n displacements in bytes, n handles of datatypes, their n uids, and
-        /// n offsets of their records.
+        /// args: n; array: n block lengths, n displacements in bytes, n handles of datatypes, their n uids,
+        /// and n offsets of their records.
         STRUCT = 10 => "struct",
         /// args: n dimensions, order; array: n sizes, n subsizes, n starts.
         SUBARRAY = 11 => "subarray",
@@ -54,52 +55,52 @@ codes! {
     }
 }
 
-/// A datatype. `head.flags`: `PREDEFINED`, `COMMITTED`. `head.made_by` tells the exact function (`MPI_Type_struct` or
-/// `MPI_Type_create_struct_c`).
+/// A datatype. `head.flags`: `PREDEFINED`, `COMMITTED`. `head.made_by` is the exact function
+/// (`MPI_Type_struct` or `MPI_Type_create_struct_c`).
 ///
-/// A freed datatype keeps its record as long as another one that was made from it has one ([`users`](Self::users)):
-/// a type map can always be built.
+/// A freed datatype keeps its record as long as there is a record of another datatype derived from it
+/// ([`users`](Self::users)), so a type map can always be built.
 #[repr(C)]
 #[derive(Debug, Clone)]
 pub struct Datatype {
-    /// `head.parent` is the uid of the old type of constructors with one.
+    /// `head.parent` is the uid of the old type, for constructors with one.
     pub head: Head,
     /// A [`Combiner`].
     pub combiner: W32,
-    /// Datatypes made from this one whose records are there.
+    /// Number of existing records of datatypes derived from this one.
     pub users: W32,
-    /// Handle of the old type of constructors with one.
+    /// Handle of the old type, for constructors with one.
     pub old: W64,
-    /// Offset of the record of the old type.
+    /// Offset of the old type's record.
     pub old_at: W64,
     /// See [`Combiner`].
     pub args: [W64; 4],
     /// See [`Combiner`].
     pub array: Words,
-    /// Size in bytes; `u64::MAX` if the library was not asked.
+    /// Size in bytes; `u64::MAX` if not queried.
     pub size: W64,
-    /// Lower bound in bytes as the library states it (signed); `i64::MIN` if it was not asked, which it is when
-    /// the type is committed.
+    /// Lower bound in bytes as reported by the library (signed); `i64::MIN` if not queried. It is queried
+    /// when the type is committed.
     pub lb: W64,
-    /// Extent in bytes as the library states it (signed); valid if `lb` is.
+    /// Extent in bytes as reported by the library (signed); valid if `lb` is.
     pub extent: W64,
-    /// Its name, if the program gave one or it is predefined.
+    /// The name, if the program set one or the type is predefined.
     pub name: Text,
-    /// Handles of it that the program has to free: `MPI_Type_get_contents` gives further ones.
+    /// Number of handles that the program must free: `MPI_Type_get_contents` returns additional ones.
     pub handles: W32,
-    /// Its [`Mixture`](crate::mixture::Mixture) as stored, if its signature is known.
+    /// The stored form of its [`Mixture`](crate::mixture::Mixture), if its signature is known.
     pub mixture: [W16; 2],
-    /// Offset of the first [`Attribute`](super::Attribute); zero for none.
+    /// Offset of the first [`Attribute`](super::Attribute); zero if there is none.
     pub attributes: W64,
-    /// Its [`Signature`](crate::signature::Signature) as stored; zero until a call needs it, and
-    /// [`ANY`](crate::signature::Signature::ANY) if it is not known or matches anything.
+    /// The stored form of its [`Signature`](crate::signature::Signature); zero until a call needs it, and
+    /// [`ANY`](crate::signature::Signature::ANY) if it is unknown or matches anything.
     pub signature: W64,
-    /// How many elements the signature has.
+    /// Number of elements in the signature.
     pub elements: W64,
 }
 
 impl Datatype {
-    /// Its signature; nothing if it is not known, or agrees with everything.
+    /// The signature; `None` if it is unknown or agrees with everything.
     #[must_use]
     pub fn signature(&self) -> Option<Signature> {
         let [sum, kind] = &self.mixture;
@@ -108,9 +109,9 @@ impl Datatype {
     }
 }
 
-/// Value of [`Datatype::size`] that means "not asked".
+/// Value of [`Datatype::size`] that means "not queried".
 pub const SIZE_UNKNOWN: u64 = u64::MAX;
-/// Value of [`Datatype::lb`] that means "not asked".
+/// Value of [`Datatype::lb`] that means "not queried".
 pub const BOUND_UNKNOWN: u64 = i64::MIN as u64;
 
 const _: () = {

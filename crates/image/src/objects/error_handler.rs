@@ -6,7 +6,7 @@ use crate::layout::{Text, codes};
 use std::mem::{offset_of, size_of};
 
 codes! {
-    /// What an error handler may be attached to: [`Errhandler::kind`].
+    /// The kind of object to which an error handler can be attached: [`Errhandler::kind`].
     ErrhandlerKind {
         ANY = 0 => "any",
         COMM = 1 => "communicator",
@@ -16,7 +16,8 @@ codes! {
     }
 }
 
-/// An error handler. `head.flags`: `PREDEFINED`, `FORTRAN`. What it is attached to is in those objects' records.
+/// An error handler. `head.flags`: `PREDEFINED`, `FORTRAN`. The records of objects state to which it is
+/// attached.
 #[repr(C)]
 #[derive(Debug, Clone)]
 pub struct Errhandler {
@@ -24,11 +25,11 @@ pub struct Errhandler {
     pub head: Head,
     /// An [`ErrhandlerKind`].
     pub kind: W32,
-    /// Handles of it that the program has to free: `MPI_Comm_get_errhandler` gives further ones.
+    /// Number of handles that the program must free: `MPI_Comm_get_errhandler` returns additional ones.
     pub handles: W32,
-    /// Address of the program's function; zero for a predefined one or if it is not known.
+    /// Address of the program's function; zero if the handler is predefined or the address is unknown.
     pub function: W64,
-    /// Its name, if it is predefined.
+    /// The name, if it is predefined.
     pub name: Text,
 }
 

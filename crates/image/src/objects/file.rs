@@ -17,46 +17,49 @@ pub struct File {
     pub amode: W32,
     /// Whether atomic mode is on.
     pub atomicity: W32,
-    /// Handle of the info last given, zero if never.
+    /// Handle of the info object that was last set, zero if none.
     pub info: W64,
-    /// Its uid.
+    /// Uid of `info`.
     pub info_uid: W64,
-    /// Handle of the error handler last attached, zero if never (then that of `MPI_FILE_NULL` holds).
+    /// Handle of the error handler that was last attached, zero if none (that of `MPI_FILE_NULL` applies).
     pub errhandler: W64,
-    /// Its uid.
+    /// Uid of `errhandler`.
     pub errhandler_uid: W64,
-    /// The name as the program gave it.
+    /// The name as passed by the program.
     pub name: Text,
-    /// The view: displacement in bytes.
+    /// Displacement of the view in bytes.
     pub disp: W64,
-    /// Handle of the elementary type; zero while the view is the default one (bytes).
+    /// Handle of the view's elementary type; zero for the default view (bytes).
     pub etype: W64,
-    /// Its uid.
+    /// Uid of `etype`.
     pub etype_uid: W64,
-    /// Handle of the file type; zero while the view is the default one.
+    /// Handle of the view's file type; zero for the default view.
     pub filetype: W64,
-    /// Its uid.
+    /// Uid of `filetype`.
     pub filetype_uid: W64,
-    /// Data representation; empty while the view is the default one (`native`).
+    /// Data representation; empty for the default view (`native`).
     pub datarep: Text,
-    /// The pairs of the info last given, as they were then: see [`pairs`](super::pairs).
+    /// The pairs of the info object that was last set, as of that time: see [`pairs`](super::pairs).
     pub hints: Text,
-    /// What this process asked for in data access calls that succeeded (MPI 5.0, section "Data Access"): a split one
-    /// counts at its begin, a nonblocking one at its start. Of several threads, so added to atomically: calls that read.
+    /// Number of successful data access calls of this process that read (MPI 5.0, section "Data Access"): a
+    /// split call counts when it begins, a nonblocking one when it starts. This and the following counts are
+    /// updated atomically, by any thread.
     pub reads: W64,
-    /// The same: calls that write.
+    /// Number of such calls that write.
     pub writes: W64,
-    /// Bytes that the reading ones named: counts times sizes of datatypes, also of what lay behind the end of the file.
+    /// Bytes requested by the reading calls: counts times datatype sizes, including bytes beyond the end of
+    /// the file.
     pub read_bytes: W64,
-    /// Bytes that the writing ones named.
+    /// Bytes passed to the writing calls.
     pub written_bytes: W64,
-    /// Time inside of all of them, ends of split ones and `MPI_File_sync`, in ticks; zero if times are not recorded.
+    /// Time spent in all these calls, in ends of split ones and in `MPI_File_sync`, in ticks; zero if times
+    /// are not recorded.
     pub ticks: W64,
-    /// The handle in Fortran that the library gave when somebody asked for it.
+    /// The Fortran handle returned by the library when it was requested.
     pub fortran: W32,
-    /// 1 when it did: ROMIO numbers a file only then.
+    /// 1 if it was requested: ROMIO assigns a file's number only then.
     pub fortran_known: W32,
-    /// Collective calls on it that this process has entered.
+    /// Number of collective calls on it that this process has entered.
     pub collectives: W64,
     /// Its last collective calls, as in [`Window::history`](super::Window::history).
     pub history: W64,

@@ -5,7 +5,7 @@ use crate::cell::W64;
 use crate::layout::Text;
 use std::mem::{offset_of, size_of};
 
-/// An info object. `head.parent` is the uid of the object that it was got from or duplicated from.
+/// An info object. `head.parent` is the uid of the object from which it was obtained or duplicated.
 #[repr(C)]
 #[derive(Debug, Clone)]
 pub struct Info {
@@ -13,15 +13,15 @@ pub struct Info {
     pub head: Head,
     /// The pairs in order: key, zero, value, zero, key, zero, …: see [`pairs`].
     pub pairs: Text,
-    /// How many there are.
+    /// Number of pairs.
     pub count: W64,
-    /// Changes that found no room: `pairs` is incomplete.
+    /// Number of changes that found no room, so that `pairs` is incomplete.
     pub lost: W64,
-    /// Its name, if it is predefined.
+    /// The name, if it is predefined.
     pub name: Text,
 }
 
-/// Splits the bytes of [`Info::pairs`] (or of the hints of another object) into keys and values.
+/// Splits the bytes of [`Info::pairs`] (or of another object's hints) into keys and values.
 pub fn pairs(bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut parts = bytes.split(|byte| *byte == 0);
     std::iter::from_fn(move || Some((parts.next()?, parts.next()?)))

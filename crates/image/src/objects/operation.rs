@@ -13,7 +13,7 @@ pub struct Op {
     pub head: Head,
     /// Address of the program's function; zero for a predefined one.
     pub function: W64,
-    /// Its name, if it is predefined.
+    /// The name, if it is predefined.
     pub name: Text,
 }
 

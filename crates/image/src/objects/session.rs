@@ -11,15 +11,15 @@ use std::mem::size_of;
 pub struct Session {
     #[allow(missing_docs)]
     pub head: Head,
-    /// Handle of the info given, zero if never.
+    /// Handle of the info object passed at creation, zero if none.
     pub info: W64,
-    /// Its uid.
+    /// Uid of `info`.
     pub info_uid: W64,
-    /// Handle of the error handler last attached.
+    /// Handle of the error handler that was last attached.
     pub errhandler: W64,
-    /// Its uid.
+    /// Uid of `errhandler`.
     pub errhandler_uid: W64,
-    /// The pairs of that info when it was given: see [`pairs`](super::pairs).
+    /// The pairs of that info object at creation: see [`pairs`](super::pairs).
     pub hints: Text,
 }
 

@@ -1,4 +1,4 @@
-//! A small image that the real writer made in ordinary memory.
+//! A small image, made by the real writer in ordinary memory.
 #![allow(unsafe_code)]
 #![allow(dead_code)]
 
@@ -10,7 +10,7 @@ use mpiscope_image::{Error, Grow, Image, NewImage, Source, Writer};
 use std::alloc::{Layout, alloc_zeroed};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Memory that is all there from the beginning, and counts how far the writer wanted it.
+/// Memory that is allocated from the start, and records how much of it the writer requested.
 pub struct Memory {
     pub base: *mut u8,
     pub size: usize,
@@ -31,9 +31,9 @@ impl Grow for Wanted {
 }
 
 impl Memory {
-    /// `size` bytes of zeros, of which the writer gets no more than `limit`.
+    /// Allocates `size` bytes of zeros, of which the writer gets at most `limit`.
     pub fn new(size: usize, limit: usize) -> Self {
-        // SAFETY: the layout is not empty; the memory is never freed, as the writer demands.
+        // SAFETY: the layout is not empty; the memory is never freed, as the writer requires.
         let base = unsafe { alloc_zeroed(Layout::from_size_align(size, HEADER_SIZE).unwrap()) };
         let wanted = Box::leak(Box::new(Wanted { most: AtomicUsize::new(HEADER_SIZE), limit }));
         Self { base, size, wanted }
@@ -42,19 +42,19 @@ impl Memory {
     pub fn writer(&self) -> Writer {
         let new =
             NewImage { base: self.base, reserved: self.size, accessible: HEADER_SIZE, grow: self.wanted };
-        // SAFETY: the memory lives for ever and nothing but the writer writes to it.
+        // SAFETY: the memory is never freed, and only the writer writes to it.
         unsafe { Writer::new(new).unwrap() }
     }
 
     /// A copy of the first `len` bytes.
     pub fn bytes(&self, len: usize) -> Vec<u8> {
         assert!(len <= self.size);
-        // SAFETY: in bounds; the tests copy when nobody writes.
+        // SAFETY: in bounds; the tests copy only while nothing is being written.
         unsafe { std::slice::from_raw_parts(self.base, len) }.to_vec()
     }
 }
 
-/// The bytes of an image with one record of most kinds, cut to the length that the header states.
+/// The bytes of an image with one record of most kinds, truncated to the length stated in the header.
 pub fn small_image() -> Vec<u8> {
     let memory = Memory::new(1 << 20, 1 << 20);
     let writer = memory.writer();
@@ -88,7 +88,7 @@ pub fn small_image() -> Vec<u8> {
     memory.bytes(writer.header().len.get() as usize)
 }
 
-/// Reads everything that a reader can read. The result may be an error; the point is that there is one, soon.
+/// Reads everything that a reader can read. The result may be an error, but must arrive soon.
 pub fn read_all<S: Source>(source: S) -> Result<u64, Error> {
     use mpiscope_image::layout::Note;
     let image = Image::open(source)?;

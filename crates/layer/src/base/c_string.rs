@@ -1,16 +1,16 @@
-//! Strings of C.
+//! C strings.
 #![allow(unsafe_code)]
 
 use std::ffi::c_char;
 
-/// A C string as text.
+/// Returns a C string as text, reading at most `max` bytes; empty for a null pointer.
 pub fn text(pointer: *const c_char, max: usize) -> String {
     if pointer.is_null() {
         return String::new();
     }
-    // SAFETY: a C string of the caller, of which at most `max` bytes are looked at.
+    // SAFETY: a C string of the caller, of which at most `max` bytes are read.
     let len = unsafe { libc::strnlen(pointer, max) };
-    // SAFETY: these bytes were just looked at.
+    // SAFETY: `strnlen` has just read these bytes.
     let bytes = unsafe { std::slice::from_raw_parts(pointer.cast::<u8>(), len) };
     String::from_utf8_lossy(bytes).into_owned()
 }

@@ -1,13 +1,13 @@
-//! Time: ticks of the time stamp counter on the hot path, nanoseconds of the system clock to convert them.
+//! Time: ticks of the time stamp counter on the hot path; nanoseconds of the system clock to convert them.
 #![allow(unsafe_code)]
 
 use mpiscope_image::layout::{Clock, ClockKind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set when the processor's counter does not run at one speed: then ticks are nanoseconds.
+/// Set if the processor's counter does not run at a constant rate; ticks are then nanoseconds.
 static MONOTONIC: AtomicBool = AtomicBool::new(false);
 
-/// The processor's time stamp counter.
+/// Reads the processor's time stamp counter.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn counter() -> u64 {
@@ -15,7 +15,7 @@ fn counter() -> u64 {
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
-/// The processor's virtual counter.
+/// Reads the processor's virtual counter.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
 fn counter() -> u64 {
@@ -25,25 +25,26 @@ fn counter() -> u64 {
     ticks
 }
 
-/// The present moment in ticks.
+/// Returns the current time in ticks.
 #[inline(always)]
 pub fn now() -> u64 {
     if MONOTONIC.load(Ordering::Relaxed) { monotonic_ns() } else { counter() }
 }
 
-/// Whether that is the processor's counter.
+/// Whether [`now`] reads the processor's counter.
 #[inline(always)]
 pub fn is_counter() -> bool {
     !MONOTONIC.load(Ordering::Relaxed)
 }
 
-/// The same; nothing if that is not the processor's counter, but a call.
+/// Returns the current time in ticks if that takes no call: `None` unless [`now`] reads the processor's
+/// counter.
 #[inline(always)]
 pub fn counted() -> Option<u64> {
     is_counter().then(counter)
 }
 
-/// `CLOCK_MONOTONIC` in nanoseconds.
+/// Returns `CLOCK_MONOTONIC` in nanoseconds.
 #[cold]
 #[inline(never)]
 pub fn monotonic_ns() -> u64 {
@@ -52,12 +53,13 @@ pub fn monotonic_ns() -> u64 {
 
 fn read(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the clock exists on Linux and `time` is ours.
+    // SAFETY: the clock exists on Linux, and `time` is ours.
     unsafe { libc::clock_gettime(clock, &mut time) };
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }
 
-/// Whether the kernel itself trusts the counter as its clock: then it runs at one speed on all processors.
+/// Whether the kernel accepts the counter as a clock source, so that it runs at the same rate on all
+/// processors.
 fn counter_is_steady() -> bool {
     if cfg!(target_arch = "aarch64") {
         return true;
@@ -81,7 +83,7 @@ pub fn start(clock: &Clock) {
     latest(clock);
 }
 
-/// Moves the second point to the present moment.
+/// Moves the second point to the present.
 pub fn latest(clock: &Clock) {
     let (ticks, ns) = point();
     clock.seq.write(|| {
@@ -90,7 +92,7 @@ pub fn latest(clock: &Clock) {
     });
 }
 
-/// The same moment in ticks and in nanoseconds: the closest of a few tries.
+/// Reads one moment in ticks and in nanoseconds: the closest pair of a few tries.
 pub fn point() -> (u64, u64) {
     let mut best = (u64::MAX, 0, 0);
     for _ in 0..4 {

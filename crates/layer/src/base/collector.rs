@@ -1,5 +1,5 @@
-//! Handing the image to `mpiscope run`: one message with the memory file over a Unix socket. Only this user gets it, and only
-//! for reading.
+//! Hands the image to `mpiscope run`: one message with the memory file over a Unix socket. Only the same user
+//! receives it, and only with read access.
 #![allow(unsafe_code)]
 
 use crate::base::companion;
@@ -19,18 +19,18 @@ const VERSION: u32 = 1;
 /// Why an image was not handed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// Nobody takes it.
+    /// There is no collector.
     Nobody,
-    /// Somebody else listens there.
+    /// Another user's process is listening.
     Stranger,
 }
 
-/// How long a collector may take that was started for this process, and how often it is looked for.
+/// How long a collector that this process started may take to come up, and how often to try to connect.
 const STARTS: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Hands `file` to the collector of the job: the one that is named; else, in a process that was spawned to another host, the one
-/// that collects there; else one that is started.
+/// Hands `file` to the job's collector: the one named by `named`, otherwise the one that collects on this
+/// host (for a process that was spawned onto another host), otherwise a newly started one.
 pub fn hand_over(named: &CStr, file: i32, pid: u32) -> Result<(), Refused> {
     let sent = send(named.to_bytes(), file, pid);
     if sent != Err(Refused::Nobody) {
@@ -50,7 +50,7 @@ pub fn hand_over(named: &CStr, file: i32, pid: u32) -> Result<(), Refused> {
     }
 }
 
-/// Where the collector of this job listens on this host.
+/// Returns the address at which this job's collector listens on this host.
 fn place_here() -> Option<Vec<u8>> {
     let job = variable(c"MPISCOPE_JOB")?;
     Some(
@@ -75,12 +75,12 @@ fn send(name: &[u8], file: i32, pid: u32) -> Result<(), Refused> {
     if sent { Ok(()) } else { Err(Refused::Nobody) }
 }
 
-/// The same file for reading only.
+/// Opens the same file read-only.
 fn read_only(file: i32) -> Option<File> {
     File::open(format!("/proc/self/fd/{file}")).ok()
 }
 
-/// One message: 16 bytes, and the file as ancillary data.
+/// Sends one message: 16 bytes, with the file as ancillary data.
 unsafe fn send_file(socket: i32, file: i32, pid: u32) -> bool {
     let mut body = [0u8; 16];
     for (to, from) in
@@ -118,7 +118,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::path::PathBuf;
 
-    /// What a listener of user `user` gets, and what the sender hears.
+    /// Returns how many bytes a listener run by `user` receives, and the sender's result.
     fn listened(user: u32) -> (isize, Result<(), Refused>) {
         let dir: PathBuf =
             std::env::temp_dir().join(format!("mpiscope-listen-{}-{user}", std::process::id()));
@@ -126,7 +126,7 @@ mod tests {
         std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o777)).unwrap();
         let place = dir.join("s");
         let mut said = [0; 2];
-        // SAFETY: the child makes system calls only, on memory of its own, and never returns.
+        // SAFETY: the child makes only system calls, on its own memory, and never returns.
         let child = unsafe {
             assert_eq!(libc::pipe(said.as_mut_ptr()), 0);
             let child = libc::fork();

@@ -1,37 +1,38 @@
-//! A collector for a host that has none: `MPI_Comm_spawn` may bring the first process of a job to a host, where no
-//! `mpiscope run` stands before it.
+//! Starts a collector on a host that has none: `MPI_Comm_spawn` may start the first process of a job on a new
+//! host, where no `mpiscope run` launches it.
 //!
-//! The program must not notice: no `SIGCHLD`, and no child that its `wait` could find. So a process that is no child in that sense
-//! (no signal at its end, found by `__WCLONE` only) starts the command and ends at once, and whoever takes in orphans gets the
-//! command:
+//! The program must not notice: no `SIGCHLD`, and no child that its `wait` could find. So an intermediate
+//! process that does not count as a child in that sense (no signal when it ends, only `__WCLONE` finds it)
+//! starts the command and ends at once; the command is then reparented to init or the nearest subreaper:
 //!
 //! ```text
 //! this thread ──clone──► between ──clone──► execve "mpiscope run … --collect"
 //!      └─ waits until between has ended, which is when the command runs
 //! ```
 //!
-//! Both share our memory for that moment, in which this thread stands still: what they do is system calls only.
+//! Both processes share our memory during that time, while this thread is blocked; they make only
+//! system calls.
 #![allow(unsafe_code)]
 
 use crate::base::settings::variable;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The words of the command, with [`BETWEEN`] between them.
+/// The command's arguments, separated by [`BETWEEN`].
 const COMMAND: &CStr = c"MPISCOPE_COMPANION";
 const BETWEEN: u8 = 0x1f;
-/// What the command is to have: the address to report to, and the key.
+/// Variables the command needs: the address to report to, and the key.
 const NEEDED: [&CStr; 2] = [c"MPISCOPE_UPLINK", c"MPISCOPE_SECRET"];
-/// What it does not get: this library.
+/// Removed from the command's environment: this library.
 const WITHOUT: &[u8] = b"LD_PRELOAD=";
-/// Bytes of each stack.
+/// Size of each stack in bytes.
 const STACK: usize = 64 << 10;
 
 unsafe extern "C" {
     static environ: *const *const c_char;
 }
 
-/// What both processes need, made before there are any.
+/// Data for both processes, prepared before either exists.
 struct Plan {
     words: *const *const c_char,
     environment: *const *const c_char,
@@ -39,7 +40,8 @@ struct Plan {
     failed: AtomicBool,
 }
 
-/// Starts the collector that `mpiscope run` has provided for this case. False if there is none, or it cannot be started.
+/// Starts the collector command that `mpiscope run` has provided. Returns false if there is none or it cannot
+/// be started.
 pub fn start() -> bool {
     let Some(command) = variable(COMMAND).filter(|_| NEEDED.iter().all(|name| variable(name).is_some()))
     else {
@@ -67,9 +69,10 @@ fn run(words: &[CString]) -> bool {
     };
     let flags = libc::CLONE_VM | libc::CLONE_VFORK;
     let mut status = 0;
-    // SAFETY: the sets are filled before use. No handler of the program may run in processes that share its memory: all signals
-    // wait. The stacks and the plan live until both processes have left this memory, since `CLONE_VFORK` stops this thread until
-    // then. The process is waited for by its number. `errno` is what it was.
+    // SAFETY: the signal sets are filled before use. All signals are blocked, since no handler of the program
+    // may run in processes that share its memory. The stacks and the plan live until both processes have left
+    // this memory, because `CLONE_VFORK` stops this thread until then. The process is waited for by its
+    // number. `errno` is restored.
     let started = unsafe {
         let errno = *libc::__errno_location();
         let (mut all, mut before): (libc::sigset_t, libc::sigset_t) =
@@ -90,7 +93,7 @@ fn run(words: &[CString]) -> bool {
     started && !plan.failed.load(Ordering::Acquire)
 }
 
-/// The strings of this process's environment.
+/// Iterates over the strings of this process's environment.
 fn environment() -> impl Iterator<Item = *const c_char> {
     (0..).map_while(|at| {
         // SAFETY: the C library's list, which ends with a null pointer; it may be null itself.
@@ -101,11 +104,12 @@ fn environment() -> impl Iterator<Item = *const c_char> {
     })
 }
 
-/// The process that ends at once.
+/// The intermediate process, which ends at once.
 extern "C" fn between(plan: *mut c_void) -> c_int {
     // SAFETY: the plan of `run`, which waits for this process.
     let (stack, failed) = unsafe { ((*plan.cast::<Plan>()).stack, &(*plan.cast::<Plan>()).failed) };
-    // SAFETY: a stack that nobody else uses; this process stands still until the other has another memory or has ended.
+    // SAFETY: no other process uses this stack; this one is stopped until the other has replaced its memory
+    // or has ended.
     let process = unsafe { libc::clone(become_it, stack, libc::CLONE_VM | libc::CLONE_VFORK, plan) };
     if process < 0 {
         failed.store(true, Ordering::Release);
@@ -113,9 +117,10 @@ extern "C" fn between(plan: *mut c_void) -> c_int {
     0
 }
 
-/// The one that becomes the command.
+/// The process that becomes the command.
 extern "C" fn become_it(plan: *mut c_void) -> c_int {
-    // SAFETY: the plan of `run`, which waits; both lists end with a null pointer, and the first has at least one word.
+    // SAFETY: the plan of `run`, which waits; both lists end with a null pointer, and the first has at least
+    // one entry.
     unsafe {
         let plan = &*plan.cast::<Plan>();
         libc::execve(*plan.words, plan.words, plan.environment);
@@ -154,7 +159,7 @@ mod tests {
         let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", std::process::id()));
         assert!(appears(&file));
         std::fs::remove_dir_all(&dir).unwrap();
-        // Other tests of this process may have children of their own.
+        // Other tests of this process may have children too.
         assert!(!children.is_ok_and(|list| list.split_whitespace().any(|pid| runs(pid, script))));
     }
 

@@ -1,4 +1,4 @@
-//! What people are to know: on standard error, and in the image for the report.
+//! Messages for the user: on standard error, and in the image for the report.
 #![allow(unsafe_code)]
 
 use super::{clock, image, limits};
@@ -6,10 +6,10 @@ use mpiscope_image::runtime;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many sentences are remembered. One beyond that may be said again and again.
+/// Number of sentences remembered. Any beyond that may be repeated.
 const REMEMBERED: usize = 64;
 
-/// Sentences that were said, by their hashes: async-signal-safe.
+/// Hashes of the sentences already printed. Async-signal-safe.
 struct Said([AtomicU64; REMEMBERED]);
 
 impl Said {
@@ -17,7 +17,7 @@ impl Said {
         Self([const { AtomicU64::new(0) }; REMEMBERED])
     }
 
-    /// Whether this is the first time.
+    /// Whether `sentence` is new.
     fn first(&self, sentence: &str) -> bool {
         let hash = runtime::hash(sentence.as_bytes()).max(1);
         for said in &self.0 {
@@ -31,7 +31,8 @@ impl Said {
     }
 }
 
-/// Says something on standard error, a given sentence once; also in the image, for the report.
+/// Prints a sentence on standard error, each distinct one only once, and notes it in the image for
+/// the report.
 pub fn complain(sentence: &str) {
     static SAID: Said = Said::nothing();
     if let Some(writer) = image::writer() {
@@ -40,7 +41,7 @@ pub fn complain(sentence: &str) {
     if SAID.first(sentence) {
         let line = format!("mpiscope: {sentence}\n");
         limits::without_signals(|| {
-            // SAFETY: the bytes are ours; a short or failed write loses a message, nothing else.
+            // SAFETY: the bytes are ours; a short or failed write only loses a message.
             unsafe { libc::write(2, line.as_ptr().cast::<c_void>(), line.len()) }
         });
     }

@@ -1,8 +1,8 @@
-//! Making and mapping the image of this process.
+//! Creates and maps the image of this process.
 //!
-//! The memory file comes from `mpiscope run` (inherited, `MPISCOPE_IMAGE_FD`) or is made here. A large range of
-//! addresses is reserved at once, and the file is mapped into it piece by piece: offsets and pointers never move,
-//! and a core file holds no more than what is used.
+//! The memory file comes from `mpiscope run` (inherited, `MPISCOPE_IMAGE_FD`) or is created here. A large
+//! range of addresses is reserved up front, and the file is mapped into it piece by piece, so that offsets
+//! and pointers never move and a core file holds no more than what is used.
 #![allow(unsafe_code)]
 
 use crate::base::collector::{self, Refused};
@@ -14,13 +14,13 @@ use mpiscope_image::{Grow, NewImage, Writer};
 use std::ffi::{CString, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 
-/// Sizes of the reserved range of addresses to try, largest first.
+/// Sizes of the reserved address range to try, largest first.
 const RESERVE: [usize; 5] = [64 << 30, 4 << 30, 256 << 20, 32 << 20, 8 << 20];
 
 /// The mapping behind the image.
 struct Mapping {
     file: AtomicI32,
-    /// The memory file's inode number: the descriptor's number may mean another file by now.
+    /// The memory file's inode number, because the descriptor may refer to another file by now.
     inode: AtomicU64,
     base: AtomicUsize,
     mapped: AtomicUsize,
@@ -40,7 +40,7 @@ impl Grow for Mapping {
     fn grow(&self, len: usize) -> bool {
         let grown = len <= self.mapped.load(Ordering::Relaxed) || self.map_more(len);
         if !grown {
-            // The image is locked: the sentence has to wait.
+            // The image is locked, so the message has to wait.
             self.refused.store(true, Ordering::Relaxed);
         }
         grown
@@ -48,15 +48,15 @@ impl Grow for Mapping {
 }
 
 impl Mapping {
-    /// Makes the file `len` bytes long and maps what is new.
+    /// Extends the file to `len` bytes and maps the new part.
     fn map_more(&self, len: usize) -> bool {
         let mapped = self.mapped.load(Ordering::Relaxed);
         let file = self.file.load(Ordering::Relaxed);
-        // A program that closes all descriptors may have opened a file of its own under this number.
+        // A program that closes all descriptors may have opened one of its files under this number.
         if inode(file) != Some(self.inode.load(Ordering::Relaxed)) {
             return false;
         }
-        // SAFETY: our file; the new range lies behind the mapped part, inside the range reserved for it.
+        // SAFETY: our file; the new range follows the mapped part, inside the range reserved for it.
         unsafe {
             if limits::without_signals(|| libc::ftruncate(file, len as libc::off_t)) != 0 {
                 return false;
@@ -79,7 +79,7 @@ impl Mapping {
     }
 }
 
-/// Says once that the image could not become longer.
+/// Reports once that the image could not grow.
 pub fn tell_if_full() {
     if MAPPING.refused.swap(false, Ordering::Relaxed) {
         complain(
@@ -89,7 +89,7 @@ pub fn tell_if_full() {
     }
 }
 
-/// Number of an open file's inode.
+/// Returns the inode number of an open file.
 fn inode(file: i32) -> Option<u64> {
     // SAFETY: all zero is a valid `stat`; the call checks the descriptor itself.
     unsafe {
@@ -98,7 +98,7 @@ fn inode(file: i32) -> Option<u64> {
     }
 }
 
-/// Makes the image. False if that failed: the process then runs as without us.
+/// Creates the image. Returns false on failure; the process then runs as if this library were not loaded.
 pub fn start() -> bool {
     let Some(file) = inherited().or_else(create) else {
         complain("no memory file can be made for the image; nothing will be recorded");
@@ -124,7 +124,7 @@ pub fn start() -> bool {
     made
 }
 
-/// Address range for the whole life of the process, without memory and left out of core files.
+/// Reserves an address range for the life of the process, without memory and excluded from core files.
 fn reserve() -> Option<usize> {
     let most = limits::spare_addresses();
     for size in RESERVE.into_iter().filter(|size| *size <= most) {
@@ -132,8 +132,8 @@ fn reserve() -> Option<usize> {
         // SAFETY: a fresh mapping without access rights.
         let range = unsafe { libc::mmap(std::ptr::null_mut(), size, libc::PROT_NONE, flags, -1, 0) };
         if range != libc::MAP_FAILED {
-            // gdb writes ranges without access rights into core files too, unless they are marked. What is mapped
-            // over the range later has a mark of its own, and is dumped.
+            // gdb writes even inaccessible ranges to core files unless they are marked. Later mappings over
+            // parts of the range carry their own mark and are dumped.
             // SAFETY: the mapping that was just made.
             unsafe { libc::madvise(range, size, libc::MADV_DONTDUMP) };
             MAPPING.base.store(range as usize, Ordering::Relaxed);
@@ -143,10 +143,10 @@ fn reserve() -> Option<usize> {
     None
 }
 
-/// The memory file that `mpiscope run` made, unless another process has claimed it.
+/// Returns the memory file that `mpiscope run` made, unless another process has claimed it.
 fn inherited() -> Option<i32> {
     let file: i32 = settings::variable(c"MPISCOPE_IMAGE_FD")?.to_str().ok()?.parse().ok()?;
-    // The number may mean a file of the program's by now, which must not be touched.
+    // The number may refer to one of the program's files by now, which must not be touched.
     let link = std::fs::read_link(format!("/proc/self/fd/{file}")).ok()?;
     if !link.as_os_str().as_encoded_bytes().starts_with(b"/memfd:mpiscope:") {
         return None;
@@ -159,7 +159,7 @@ fn inherited() -> Option<i32> {
     if !usable {
         return None;
     }
-    // SAFETY: a shared mapping of the first page, taken down below.
+    // SAFETY: a shared mapping of the first page, unmapped below.
     let page = unsafe {
         let rights = libc::PROT_READ | libc::PROT_WRITE;
         libc::mmap(std::ptr::null_mut(), HEADER_SIZE, rights, libc::MAP_SHARED, file, 0)
@@ -167,11 +167,11 @@ fn inherited() -> Option<i32> {
     if page == libc::MAP_FAILED {
         return None;
     }
-    // SAFETY: a header's worth of words, just mapped.
+    // SAFETY: as many words as a header has, just mapped.
     let header = unsafe { &*page.cast::<Header>() };
     let claimed =
         header.pid.atomic().compare_exchange(0, own_pid(), Ordering::AcqRel, Ordering::Relaxed).is_ok();
-    // SAFETY: the mapping made above; the descriptor is ours now and must not reach children.
+    // SAFETY: the mapping made above; the descriptor is ours now and must not be inherited by children.
     unsafe {
         libc::munmap(page, HEADER_SIZE);
         if claimed {
@@ -182,8 +182,9 @@ fn inherited() -> Option<i32> {
     claimed.then_some(file)
 }
 
-/// Seals the image against shrinking, so that readers, other ranks among them, may map it without fear of a fault; and
-/// keeps other users out, who may open a memory file as any other if a descriptor of it reaches them.
+/// Seals the image against shrinking, so that readers (including other ranks) can map it without risking a
+/// fault, and restricts it to its owner: without that, any user who obtains a descriptor could reopen the
+/// memory file.
 fn seal(file: i32) {
     // SAFETY: system calls on our own file.
     unsafe {
@@ -203,13 +204,13 @@ fn create() -> Option<i32> {
     Some(file)
 }
 
-/// The same file under a high number: programs close low ones that they did not open, and some count on the number that
-/// the next file will have.
+/// Moves the file to a high descriptor number: programs close low ones that they did not open, and some rely
+/// on the number that the next file will get.
 fn out_of_the_way(file: i32) -> i32 {
-    /// What `ulimit -n` nearly everywhere allows at least; the kernel's table grows with the highest number in use.
+    /// Almost every `ulimit -n` allows this; the kernel's table grows with the highest number in use.
     const HIGH: libc::rlim_t = 1023;
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the limit is ours to be filled; both descriptors are ours.
+    // SAFETY: `limit` is ours to fill; both descriptors are ours.
     unsafe {
         libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
         let least = limit.rlim_cur.saturating_sub(1).min(HIGH) as libc::c_int;
@@ -222,7 +223,7 @@ fn out_of_the_way(file: i32) -> i32 {
     }
 }
 
-/// Hands the memory file to `mpiscope run`, so that it is still there when this process has been killed.
+/// Hands the memory file to `mpiscope run`, so that it survives this process being killed.
 fn send_to_collector(file: i32) {
     let Some(name) = settings::variable(c"MPISCOPE_COLLECTOR") else { return };
     match collector::hand_over(&name, file, own_pid()) {

@@ -1,9 +1,10 @@
-//! Which job this process belongs to.
+//! The job this process belongs to.
 #![allow(unsafe_code)]
 
 use super::settings;
 
-/// The name of the job: from `mpiscope run`, else what the launcher calls it, else the parent process.
+/// Returns the name of the job: from `mpiscope run`, otherwise from the launcher, otherwise the parent's
+/// process ID.
 pub fn name() -> String {
     for name in [c"MPISCOPE_JOB", c"PMIX_NAMESPACE", c"PMI_JOBID", c"SLURM_JOB_ID"] {
         if let Some(value) = settings::variable(name)

@@ -1,14 +1,15 @@
-//! What the process may have: limits that we must neither hit nor use up.
+//! Resource limits, which we must neither hit nor use up.
 #![allow(unsafe_code)]
 
 use std::mem::zeroed;
 use std::ptr;
 
-/// Does something that writes to a file. Where that would go beyond the process's limit (`ulimit -f`) or into a pipe that
-/// nobody reads, it fails as any other write: the signal, which would end the program, is taken away.
+/// Runs `write`, which writes to a file. If it would exceed the process's file size limit (`ulimit -f`) or
+/// writes to a pipe without a reader, it fails with an ordinary error: the signal, which would end the
+/// program, is consumed.
 pub fn without_signals<R>(write: impl FnOnce() -> R) -> R {
-    // SAFETY: all sets are ours; the mask is this thread's and is put back; the kernel sends both signals to the thread that
-    // writes, and one that was pending before is left alone.
+    // SAFETY: all sets are ours; the mask is this thread's and is restored; the kernel sends both signals to
+    // the thread that writes, and one that was already pending is left alone.
     unsafe {
         let (mut deadly, mut before, mut pending): (libc::sigset_t, libc::sigset_t, libc::sigset_t) =
             (zeroed(), zeroed(), zeroed());
@@ -30,10 +31,10 @@ pub fn without_signals<R>(write: impl FnOnce() -> R) -> R {
     }
 }
 
-/// How much of the address space may be reserved: a sixteenth, where it is limited (`ulimit -v`).
+/// How many bytes of address space may be reserved: a sixteenth if it is limited (`ulimit -v`).
 pub fn spare_addresses() -> usize {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: the limit is ours to be filled.
+    // SAFETY: `limit` is ours to fill.
     unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) };
     if limit.rlim_cur == libc::RLIM_INFINITY { usize::MAX } else { limit.rlim_cur as usize / 16 }
 }
@@ -43,10 +44,10 @@ mod tests {
     use super::without_signals;
     use std::io;
 
-    /// Writes to a pipe that nobody reads.
+    /// Writes to a pipe without a reader.
     fn write_to_nobody() -> io::Result<()> {
         let mut ends = [0; 2];
-        // SAFETY: our own pipe; a byte of ours.
+        // SAFETY: our own pipe, and one byte of ours.
         unsafe {
             libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC);
             libc::close(ends[0]);
@@ -59,11 +60,11 @@ mod tests {
 
     #[test]
     fn a_write_that_would_end_the_program_is_an_error() {
-        // SAFETY: the program's default; the tests' harness ignores the signal.
+        // SAFETY: restores the default action, since the test harness ignores the signal.
         unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
         assert_eq!(write_to_nobody().unwrap_err().raw_os_error(), Some(libc::EPIPE));
-        // Nothing is left that would arrive later.
-        // SAFETY: sets of ours.
+        // No signal is left to arrive later.
+        // SAFETY: the sets are ours.
         unsafe {
             let mut pending = std::mem::zeroed();
             libc::sigpending(&mut pending);

@@ -1,4 +1,4 @@
-//! What every floor may use, and what knows none of them: settings, the clock, the image and its hand-over.
+//! Shared by all other floors and independent of them: settings, the clock, the image and its hand-over.
 
 pub mod c_string;
 pub mod clock;

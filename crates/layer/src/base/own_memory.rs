@@ -1,31 +1,31 @@
-//! This process's own memory, read by the kernel: an address that somebody may have written over is no reason to crash.
-//! A system call: for rare paths.
+//! Reads this process's own memory through the kernel, so that an address that may have been overwritten
+//! cannot cause a crash. Each read is a system call: only for rare paths.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};
 
-/// Fills `to` from an address; false if not all of it is readable.
+/// Fills `to` from an address. Returns false unless all of it is readable.
 fn read(from: usize, to: *mut c_void, len: usize) -> bool {
     let local = libc::iovec { iov_base: to, iov_len: len };
     let remote = libc::iovec { iov_base: from as *mut c_void, iov_len: len };
-    // SAFETY: the callers give memory of their own of this length; the kernel checks the other address.
+    // SAFETY: the callers pass memory of their own of this length; the kernel checks the other address.
     unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) == len as isize }
 }
 
-/// A word at an address.
+/// Reads a word at an address.
 pub fn word(from: usize) -> Option<u64> {
     let mut value = 0u64;
     read(from, (&raw mut value).cast(), size_of::<u64>()).then_some(value)
 }
 
-/// So many bytes at an address.
+/// Reads `len` bytes at an address.
 pub fn bytes(from: u64, len: u64) -> Option<Vec<u8>> {
     let (from, len) = (usize::try_from(from).ok()?, usize::try_from(len).ok()?);
     let mut bytes = vec![0; len];
     read(from, bytes.as_mut_ptr().cast(), len).then_some(bytes)
 }
 
-/// A C `int` at an address.
+/// Reads a C `int` at an address.
 pub fn int(from: usize) -> Option<c_int> {
     let mut value = 0;
     read(from, (&raw mut value).cast(), size_of::<c_int>()).then_some(value)

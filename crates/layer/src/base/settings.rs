@@ -1,4 +1,4 @@
-//! What is recorded, and the environment variables that say so.
+//! What is recorded, and the environment variables that control it.
 #![allow(unsafe_code)]
 
 use crate::base::complaint::complain;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// What is recorded: bits of [`Recording`].
 static RECORDING: AtomicU32 = AtomicU32::new(0);
 
-/// What is recorded unless `MPISCOPE_RECORD` says otherwise.
+/// What is recorded unless `MPISCOPE_RECORD` is set.
 pub const DEFAULT_RECORDING: u32 = Recording::CALLS.0 | Recording::TIMES.0 | Recording::OBJECTS.0;
 
 /// Whether `what` is being recorded.
@@ -19,7 +19,7 @@ pub fn records(what: Recording) -> bool {
     RECORDING.load(Ordering::Relaxed) & what.0 != 0
 }
 
-/// All that is being recorded.
+/// Everything that is being recorded.
 pub fn recording() -> u32 {
     RECORDING.load(Ordering::Relaxed)
 }
@@ -29,21 +29,21 @@ pub fn set_recording(bits: u32) {
     RECORDING.store(bits, Ordering::Relaxed);
 }
 
-/// The value of an environment variable, read where the C library keeps it (a program may have changed it). A copy: the
-/// program may free what it has set, or write over it.
+/// Reads an environment variable where the C library keeps it, since the program may have changed it. Returns
+/// a copy, since the program may free or overwrite the value it has set.
 pub fn variable(name: &CStr) -> Option<CString> {
     // SAFETY: `name` is a C string.
     let value = unsafe { libc::getenv(name.as_ptr()) };
-    // SAFETY: not null, and a C string by the contract of getenv; it is read at once.
+    // SAFETY: not null, and a C string by the contract of getenv; it is copied immediately.
     (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) }.to_owned())
 }
 
-/// Whether valgrind runs the program: it reports every decision that depends on memory without a value.
+/// Whether the program runs under Valgrind, which reports every branch that depends on uninitialized memory.
 pub fn memory_is_checked() -> bool {
     variable(c"LD_PRELOAD").is_some_and(|list| list.to_string_lossy().contains("/vgpreload_"))
 }
 
-/// Records what the environment says. Called once, when the library was found.
+/// Applies the environment's settings. Called once, when the MPI library has been found.
 pub fn start() {
     let recording = variable(c"MPISCOPE_RECORD")
         .map_or(Ok(DEFAULT_RECORDING), |value| parse_recording(&value.to_string_lossy()));
@@ -51,13 +51,13 @@ pub fn start() {
         complain(&format!("MPISCOPE_RECORD: '{word}' is not known; recording what is recorded by default"));
         DEFAULT_RECORDING
     });
-    // A trace is of times, and its messages are paired by the ledger.
+    // A trace consists of times, and its messages are paired through the ledger.
     let traced = variable(c"MPISCOPE_TRACE").and_then(|value| trace::size(&value.to_string_lossy()));
     let more = Recording::CALLS.0 | Recording::TIMES.0 | Recording::OBJECTS.0 | Recording::MESSAGES.0;
     set_recording(with_switches(if traced.unwrap_or(0) == 0 { recording } else { recording | more }));
 }
 
-/// Reads `MPISCOPE_RECORD`: `off`, or names separated by commas. Gives the bits and the words not understood.
+/// Parses `MPISCOPE_RECORD`: `off`, or names separated by commas. Fails with the first unknown word.
 pub fn parse_recording(text: &str) -> Result<u32, String> {
     let mut bits = 0;
     for word in text.split(',').map(str::trim).filter(|w| !w.is_empty()) {
@@ -71,25 +71,25 @@ pub fn parse_recording(text: &str) -> Result<u32, String> {
             },
         }
     }
-    // Messages are told apart by their communicators.
+    // Messages are distinguished by their communicators.
     if bits & Recording::MESSAGES.0 != 0 {
         bits |= Recording::OBJECTS.0;
     }
-    // Everything else hangs on the calls being hooked.
+    // Everything else depends on the calls being hooked.
     Ok(if bits == 0 { 0 } else { bits | Recording::CALLS.0 })
 }
 
-/// A number that an environment variable says. Nothing if it is not set or says something else.
+/// Reads a number from an environment variable. `None` if it is unset or not a number.
 pub fn number(name: &CStr) -> Option<usize> {
     variable(name)?.to_str().ok()?.trim().parse().ok()
 }
 
-/// The same of numbers that launchers give.
+/// Like [`number`], for the 32-bit numbers that launchers pass.
 pub fn small_number(name: &CStr) -> Option<u32> {
     u32::try_from(number(name)?).ok()
 }
 
-/// What `MPISCOPE_RECORD_`*name* says: 0 or 1. Nothing if it is not set or says something else.
+/// Reads the switch `MPISCOPE_RECORD_`*name*. `None` if it is unset or neither on nor off.
 pub fn switch(name: &str) -> Option<bool> {
     let name = CString::new(format!("MPISCOPE_RECORD_{name}")).ok()?;
     match variable(&name)?.as_bytes() {
@@ -99,7 +99,7 @@ pub fn switch(name: &str) -> Option<bool> {
     }
 }
 
-/// The bits, changed by the environment variables for each of them.
+/// Applies the switches of the individual bits to `bits`.
 pub fn with_switches(bits: u32) -> u32 {
     Recording::ALL.iter().filter(|what| **what != Recording::EVENTS).fold(bits, |bits, what| {
         match switch(&what.name().unwrap_or_default().to_uppercase()) {
@@ -128,7 +128,7 @@ mod tests {
     fn the_value_of_a_variable_stays_when_the_program_changes_it() {
         const NAME: usize = "TEST_OF_SETTINGS=".len();
         let mut entry = *b"TEST_OF_SETTINGS=first\0";
-        // SAFETY: the entry is what getenv finds from here on; it is taken out below, before it is gone.
+        // SAFETY: getenv finds the entry from here on; it is removed below, before it is dropped.
         unsafe { libc::putenv(entry.as_mut_ptr().cast()) };
         let value = variable(c"TEST_OF_SETTINGS");
         entry[NAME..NAME + 5].copy_from_slice(b"other");

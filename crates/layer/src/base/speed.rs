@@ -1,18 +1,18 @@
-//! How fast the clock runs, for those who cannot wait for a reader to convert ticks.
+//! The clock's rate, for code that cannot leave the conversion of ticks to a reader.
 
 use super::{clock, image};
 use std::sync::OnceLock;
 
-/// How long the clock must have run for its speed to be known to some millionths.
+/// How long the clock must have run for its rate to be known to within a few parts per million.
 const LONG_ENOUGH_NS: u64 = 2_000_000;
 
-/// Ticks in a second, measured once. Waits up to two milliseconds if the process has just begun.
+/// Ticks per second, measured once. Waits up to two milliseconds if the process has just started.
 pub fn per_second() -> u64 {
     static SPEED: OnceLock<u64> = OnceLock::new();
     *SPEED.get_or_init(|| {
         let header = image::writer().map(|writer| &writer.header().clock);
         let here = clock::point();
-        // What the image says may have been written over: a start that is yet to come would never be long enough ago.
+        // The image may have been overwritten: with a start in the future, the loop would never end.
         let first = header.map(|clock| (clock.start_ticks.get(), clock.start_ns.get()));
         let (ticks, ns) = first.filter(|(_, ns)| *ns <= here.1).unwrap_or(here);
         loop {
@@ -27,7 +27,7 @@ pub fn per_second() -> u64 {
     })
 }
 
-/// A number of nanoseconds in ticks.
+/// Converts nanoseconds to ticks.
 pub fn of_ns(ns: u64) -> u64 {
     (u128::from(ns) * u128::from(per_second()) / 1_000_000_000) as u64
 }

@@ -1,4 +1,4 @@
-//! What variables and events are about. The tool interface has a category for each topic.
+//! Topics of variables and events. The tool interface has a category for each topic.
 
 macro_rules! topics {
     ($($topic:ident = $name:literal, $desc:literal;)*) => {
@@ -9,15 +9,15 @@ macro_rules! topics {
         }
 
         impl Topic {
-            /// All of them.
+            /// All topics.
             pub const ALL: &[Self] = &[$(Self::$topic),*];
 
-            /// The name of its category.
+            /// The name of the topic's category.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$topic => concat!("mpiscope.", $name)),* }
             }
 
-            /// What is in it.
+            /// The description of the topic's category.
             pub fn desc(self) -> &'static str {
                 match self { $(Self::$topic => $desc),* }
             }

@@ -1,22 +1,23 @@
-//! Unix sockets. A name that begins with a slash is that of a file; any other is abstract: it needs no file, and is gone
-//! with whoever made it. Anybody on the host may use either: before anything is sent, look at who is there ([`Socket::is_ours`]).
+//! Unix sockets. A name that begins with a slash is a file's; any other name is abstract: it needs no file
+//! and disappears with the socket's owner. Any user on the host may use either, so check the peer before
+//! sending anything ([`Socket::is_ours`]).
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};
 use std::mem::offset_of;
 
-/// A stream socket that is closed in the end.
+/// A stream socket, closed when dropped.
 pub struct Socket(c_int);
 
 impl Socket {
-    /// A new one; `flags` like `SOCK_NONBLOCK`. It is closed in programs that this one becomes.
+    /// Creates a socket; `flags` such as `SOCK_NONBLOCK`. It is closed on exec.
     pub fn new(flags: c_int) -> Option<Self> {
         let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | flags;
         // SAFETY: makes a descriptor, which is ours.
         Self::of(unsafe { libc::socket(libc::AF_UNIX, kind, 0) })
     }
 
-    /// Takes a descriptor over; nothing if it is none.
+    /// Takes ownership of a descriptor; `None` if it is negative.
     pub fn of(descriptor: c_int) -> Option<Self> {
         (descriptor >= 0).then_some(Self(descriptor))
     }
@@ -26,7 +27,7 @@ impl Socket {
         self.0
     }
 
-    /// Connects to the one who listens under this name. False if there is nobody.
+    /// Connects to the listener of this name. Returns false if there is none.
     pub fn connect(&self, name: &[u8]) -> bool {
         address(name).is_some_and(|(address, len)| {
             // SAFETY: an address of that length.
@@ -34,18 +35,18 @@ impl Socket {
         })
     }
 
-    /// Whether the other end is this user.
+    /// Whether the peer runs as the same user.
     pub fn is_ours(&self) -> bool {
         let mut who = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
         let mut len = size_of::<libc::ucred>() as libc::socklen_t;
         let place = (&raw mut who).cast::<c_void>();
-        // SAFETY: the place is as long as `len` says.
+        // SAFETY: the buffer is as long as `len` says.
         let known = unsafe { libc::getsockopt(self.0, libc::SOL_SOCKET, libc::SO_PEERCRED, place, &mut len) };
         // SAFETY: no arguments, always succeeds.
         known == 0 && who.uid == unsafe { libc::geteuid() }
     }
 
-    /// Listens under this name. False if somebody else does.
+    /// Listens under this name. Returns false if it is taken.
     pub fn listen(&self, name: &[u8], backlog: c_int) -> bool {
         address(name).is_some_and(|(address, len)| {
             // SAFETY: an address of that length; our own descriptor.
@@ -64,12 +65,12 @@ impl Drop for Socket {
     }
 }
 
-/// The address of a name, and its length; nothing if the name is too long.
+/// Returns the address of a name and its length; `None` if the name is too long.
 fn address(name: &[u8]) -> Option<(libc::sockaddr_un, libc::socklen_t)> {
     // SAFETY: all zero is a valid address.
     let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
     address.sun_family = libc::AF_UNIX as libc::sa_family_t;
-    // The first byte of an abstract name is zero, as is the last one of a path.
+    // An abstract name has a leading zero byte, a path a trailing one.
     let abstracted = usize::from(name.first() != Some(&b'/'));
     let room = address.sun_path.get_mut(abstracted..)?.get_mut(..name.len())?;
     for (to, from) in room.iter_mut().zip(name) {

@@ -1,25 +1,26 @@
-//! `MPI2DD_info` and `MPI2DD_breakpoint`, as every rank has them.
+//! `MPI2DD_info` and `MPI2DD_breakpoint`, present in every rank.
 #![allow(unsafe_code)]
 
 use mpiscope_debug_interfaces::mpi2dd::{Info, Reason};
 use std::sync::atomic::Ordering;
 
-/// What a debugger looks for in every rank. Valid from the first instruction on; the tables come with `MPI_Init`.
+/// The block that a debugger looks for in every rank. Valid from the first instruction on; `MPI_Init` adds
+/// the tables.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)]
 pub static MPI2DD_info: Info = Info::new(0);
 
-/// Where a debugger puts its breakpoint.
+/// Function at which a debugger sets its breakpoint.
 #[unsafe(no_mangle)]
 #[inline(never)]
 #[allow(non_snake_case)]
 pub extern "C" fn MPI2DD_breakpoint() {
-    // SAFETY: no instruction at all; as a statement with side effects it keeps the function and its calls from being
-    // optimised away, and the memory clobber makes all stores before it visible.
+    // SAFETY: no instruction at all. As a statement with side effects it keeps the function and its calls
+    // from being optimized away, and the memory clobber makes all stores before it visible.
     unsafe { std::arch::asm!("") };
 }
 
-/// Says why, and stops in the debugger if there is one.
+/// Publishes the reason and stops in the debugger, if there is one.
 pub fn stop(reason: Reason) {
     MPI2DD_info.debug_state.store(reason.0, Ordering::SeqCst);
     MPI2DD_breakpoint();
@@ -32,7 +33,7 @@ mod tests {
     #[test]
     fn the_block_begins_with_the_documents_magic_and_versions() {
         let bytes = std::ptr::from_ref(&MPI2DD_info).cast::<[u8; 7]>();
-        // SAFETY: the first bytes of a static that nobody changes.
+        // SAFETY: the first bytes of a static that is never modified here.
         assert_eq!(unsafe { *bytes }, *b"MPI2\x7f\x01\x01");
     }
 }

@@ -1,4 +1,4 @@
-//! Worlds that are spawned, jobs that connect and part: keeping the tables true on both sides.
+//! Spawned worlds, and jobs that connect and disconnect: keeps the tables correct on both sides.
 //!
 //! ```text
 //!  parents: root ───────── exchange ───────── rank 0 :children       (spawn: in MPI_Comm_spawn and in MPI_Init)
@@ -8,16 +8,18 @@
 //!             └─► holder                       └─► holder
 //! ```
 //!
-//! Nothing is exchanged before both leaders know that the other has this library too ([`presence`]).
+//! Nothing is exchanged until both leaders know that the other one also has this library ([`presence`]).
 //!
-//! The *holder* enters the edge in its tables. It is the metadirectory, if that takes part in the call; otherwise the
-//! leader, which becomes a metadirectory itself and lists the true one. A spawned world belongs to the job of
-//! its parents, also after `MPI_Comm_disconnect`: the launcher runs them as one. A connection between jobs ends
-//! with `MPI_Comm_disconnect` of the intercommunicator that the connecting call gave.
+//! The *holder* enters the edge in its tables. It is the metadirectory, if that takes part in the call;
+//! otherwise it is the leader, which becomes a metadirectory too and lists the real one. A spawned world
+//! belongs to the job of its parents, even after `MPI_Comm_disconnect`: the launcher runs them as one. A
+//! connection between jobs ends with `MPI_Comm_disconnect` of the intercommunicator that the connecting call
+//! returned.
 //!
-//! One side's name of the intercommunicator becomes that of both: parents name it for their children, who accepts for who
-//! connects, who offers for who joins. The name goes along with what the leaders send each other; those who take it pass it
-//! on among themselves, if all of them are of one world.
+//! One side's name of the intercommunicator becomes the name on both sides: parents name it for their
+//! children, the accepting side for the connecting one, the offering side for the joining one. The leaders'
+//! messages contain the name; the side that adopts it distributes it among its ranks if all of them are in
+//! the same world.
 
 use super::block::{self, MPI2DD_info};
 use super::{gate, hello, presence, state, wire};
@@ -32,10 +34,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use wire::Pending;
 
-/// How long the root may take to find out whether the other side is there.
+/// How long the root may take to find out whether the other side is present.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Before `MPI_Comm_spawn`: the root lets the children find it.
+/// Before `MPI_Comm_spawn`: the root makes itself known to the children.
 #[allow(clippy::too_many_arguments)]
 pub fn before_spawn<A: Abi>(
     _: &Call<A>,
@@ -74,7 +76,7 @@ fn offer_children<A: Abi>(root: c_int, comm: A::Handle) {
     }
 }
 
-/// Before `MPI_Comm_accept`: the root lets those who connect find it.
+/// Before `MPI_Comm_accept`: the root makes itself known to connecting processes.
 pub fn before_accept<A: Abi>(
     _: &Call<A>,
     port: &mut *const c_char,
@@ -88,13 +90,13 @@ pub fn before_accept<A: Abi>(
     }
 }
 
-/// The name for a connection, for the root, which alone knows the port.
+/// The key of a connection, at the root, which alone knows the port.
 fn key_of_root<A: Abi>(port: *const c_char, root: c_int, comm: A::Handle) -> Option<u64> {
     let meets = gate::beyond() && rank_in::<A>(comm) == root;
     meets.then(|| text(port)).flatten().map(presence::of_port)
 }
 
-/// Before `MPI_Comm_connect`: the root says that it comes to whom it connects to.
+/// Before `MPI_Comm_connect`: the root announces itself to the accepting side.
 pub fn before_connect<A: Abi>(
     _: &Call<A>,
     port: &mut *const c_char,
@@ -203,7 +205,7 @@ pub fn after_join<A: Abi>(_: &Call<A>, result: c_int, socket: c_int, intercomm: 
     presence::came();
 }
 
-/// `MPI_Comm_disconnect`: before, since after it the handle is null.
+/// `MPI_Comm_disconnect`: runs before the call, since the handle is null afterwards.
 pub fn before_disconnect<A: Abi>(_: &Call<A>, comm: &mut *mut A::Handle) {
     let Some(comm) = handle::<A>(*comm) else { return };
     if state::with(|state| state.remove_link(comm.raw())) == Some(true) {
@@ -219,19 +221,19 @@ pub fn before_abort<A: Abi>(_: &Call<A>, _: &mut A::Handle, code: &mut c_int) {
     block::stop(Reason::ABORT);
 }
 
-/// `MPI_Init` is entered, perhaps by the first of the children of a spawn: `rank` is what the launcher says.
+/// Called when `MPI_Init` is entered, perhaps by the first child of a spawn; `rank` is the launcher's.
 pub fn entering(rank: Option<c_int>) {
     if gate::beyond() && rank.is_none_or(|rank| rank == 0) {
         presence::come(presence::of_job());
     }
 }
 
-/// `MPI_Init` has done its work, or failed.
+/// Called when `MPI_Init` has done its work, or failed.
 pub fn entered() {
     presence::came();
 }
 
-/// The children's side of a spawn, in `MPI_Init`. What the parents said, if they did.
+/// The children's side of a spawn, in `MPI_Init`. Returns the parents' hello, if there was one.
 pub fn born<A: Abi>(parent: A::Handle, own: &Hello, size: c_int) -> Option<Hello> {
     let world = real::comm_world::<A>()?;
     if own.rank != 0 {
@@ -242,7 +244,7 @@ pub fn born<A: Abi>(parent: A::Handle, own: &Hello, size: c_int) -> Option<Hello
     heard
 }
 
-/// The intercommunicator that a call gave.
+/// The intercommunicator that a call created.
 fn made<A: Abi>(result: c_int, place: *mut A::Handle) -> Option<A::Handle> {
     let inter = (result == A::SUCCESS).then(|| handle::<A>(place))??;
     (Some(inter) != real::predefined::<A>("MPI_COMM_NULL")).then_some(inter)
@@ -250,7 +252,7 @@ fn made<A: Abi>(result: c_int, place: *mut A::Handle) -> Option<A::Handle> {
 
 #[allow(unsafe_code)]
 fn text<'a>(text: *const c_char) -> Option<&'a [u8]> {
-    // SAFETY: the standard requires a string at the root, the only place where this is asked; null is looked at.
+    // SAFETY: the standard requires a string at the root, and this is called only there; null is checked.
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_bytes())
 }
 
@@ -262,7 +264,7 @@ fn rank_in<A: Abi>(comm: A::Handle) -> c_int {
 
 #[allow(unsafe_code)]
 fn handle<A: Abi>(place: *mut A::Handle) -> Option<A::Handle> {
-    // SAFETY: the standard requires the parameter to point to a handle; null is looked at.
+    // SAFETY: the standard requires the parameter to point to a handle; null is checked.
     unsafe { place.as_ref() }.copied()
 }
 
@@ -288,7 +290,8 @@ fn spawned<A: Abi>(root: c_int, comm: A::Handle, inter: Option<A::Handle>) {
     block::stop(Reason::SPAWN);
 }
 
-/// `group` is our side and its root, where `present` is to be asked; the leader is rank 0, which the other side can name.
+/// Handles a connection. `group` is our side and its root, which calls `present`; the leader is rank 0, which
+/// the other side can address.
 fn connected<A: Abi>(
     group: Option<(A::Handle, c_int)>,
     inter: A::Handle,
@@ -318,15 +321,15 @@ fn connected<A: Abi>(
     block::stop(reason);
 }
 
-/// Which side names an intercommunicator.
+/// The side that names an intercommunicator.
 #[derive(Clone, Copy)]
 enum Namer {
     Us,
     Them,
 }
 
-/// The name that the leader has heard, on all ranks of our side; zero for none. Members of several worlds get none:
-/// one of the worlds may run without this library.
+/// The name that the leader received, distributed to all ranks of our side; zero if there is none. Members of
+/// several worlds get none, since one of the worlds may run without this library.
 fn common_name<A: Abi>(comm: Option<A::Handle>, rank: c_int, heard: u64) -> u64 {
     let Some(comm) = comm.filter(|comm| comms::is_of_this_world::<A>(*comm)) else {
         return if rank == 0 { heard } else { 0 };
@@ -342,7 +345,7 @@ fn common_name<A: Abi>(comm: Option<A::Handle>, rank: c_int, heard: u64) -> u64 
     heard
 }
 
-/// What the root finds, at rank 0; false at others.
+/// Moves the root's answer to rank 0; false at all other ranks.
 fn at_leader<A: Abi>(group: Option<(A::Handle, c_int)>, rank: c_int, ask: impl FnOnce() -> bool) -> bool {
     match group {
         Some((comm, root)) if root != 0 && rank == root => {
@@ -356,7 +359,7 @@ fn at_leader<A: Abi>(group: Option<(A::Handle, c_int)>, rank: c_int, ask: impl F
     }
 }
 
-/// Lets the leader hear the other side, and gives what it heard to the holder alone.
+/// Lets the leader exchange hellos with the other side, and returns the received one only at the holder.
 fn hold<A: Abi>(
     comm: Option<A::Handle>,
     rank: c_int,
@@ -376,7 +379,7 @@ fn hold<A: Abi>(
     (rank == holder).then(|| hello::hear::<A>(comm, leader))?
 }
 
-/// The metadirectory's rank in `comm`, if it is in it and of this world (others have no rank here).
+/// The metadirectory's rank in `comm`, if it is a member and in this world (others have no rank here).
 fn metadirectory_in<A: Abi>(comm: A::Handle) -> Option<c_int> {
     let meta = state::with(|state| (state.meta, state.directory))?;
     let (Some(meta), Some(first)) = meta else { return None };

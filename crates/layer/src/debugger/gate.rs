@@ -1,4 +1,4 @@
-//! The gate at the end of `MPI_Init`, and who may trace this process.
+//! The gate at the end of `MPI_Init`, and permission to trace this process.
 #![allow(unsafe_code)]
 
 use super::block::MPI2DD_info;
@@ -10,33 +10,33 @@ use std::ffi::CStr;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// How long ranks are held when nobody says otherwise.
+/// How long ranks are held by default.
 const HOLD: Duration = Duration::from_secs(600);
-/// How often the gate is looked at.
+/// How often the gate is polled.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Whether the variable says yes.
+/// Whether the variable is set to something other than 0.
 fn says_yes(name: &CStr) -> bool {
     variable(name).is_some_and(|value| !value.is_empty() && value.as_c_str() != c"0")
 }
 
-/// Whether a debugger is there or announced.
+/// Whether a debugger is present or announced.
 pub fn debugged() -> bool {
     MPI2DD_info.asked(flag::BEING_DEBUGGED) || says_yes(c"MPISCOPE_HOLD") || says_yes(c"MPISCOPE_DEBUG")
 }
 
-/// Whether ranks may announce to each other where they are: somebody may want to acquire the job.
+/// Whether ranks may announce their locations to each other, because the job may be acquired.
 pub fn acquirable() -> bool {
     debugged() || says_yes(c"MPISCOPE_ACQUIRE")
 }
 
-/// Whether they may be announced to other worlds as well: not where only the ranks of this one were started with this library on
-/// purpose (`MPISCOPE_ACQUIRE=world`), as by `mpirun mpiscope run`.
+/// Whether they may also be announced to other worlds: not if only the ranks of this one were deliberately
+/// started with this library (`MPISCOPE_ACQUIRE=world`), as by `mpirun mpiscope run`.
 pub fn beyond() -> bool {
     acquirable() && variable(c"MPISCOPE_ACQUIRE").as_deref() != Some(c"world")
 }
 
-/// Holds the process until a debugger lets it go, if one is there or announced.
+/// Holds the process until a debugger releases it, if one is present or announced.
 pub fn hold(speaker: bool) {
     let held = MPI2DD_info.asked(flag::BEING_DEBUGGED) || says_yes(c"MPISCOPE_HOLD");
     if !held || open() {
@@ -67,7 +67,7 @@ fn open() -> bool {
     MPI2DD_info.asked(flag::GATE) || MPIR_debug_gate.load(Ordering::Acquire) != 0
 }
 
-/// Allows a process to trace this one where Yama forbids it: `MPISCOPE_PTRACER` is a process id or `any`.
+/// Allows a process to trace this one even if Yama forbids it: `MPISCOPE_PTRACER` is a process ID or `any`.
 pub fn allow_tracer() {
     let Some(value) = variable(c"MPISCOPE_PTRACER").filter(|v| !v.is_empty()) else { return };
     let tracer = match value.to_str() {
@@ -82,6 +82,6 @@ pub fn allow_tracer() {
         },
         Err(_) => return,
     };
-    // SAFETY: sets an attribute of this process. Kernels without Yama refuse, and need none.
+    // SAFETY: sets an attribute of this process. Kernels without Yama refuse, but do not need it.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, tracer, 0, 0, 0) };
 }

@@ -1,4 +1,4 @@
-//! What two groups of processes send each other when they meet, and how.
+//! The messages that two groups of processes exchange when they meet, and the exchange.
 
 use super::process_descriptor::{self, ProcessDescriptor};
 use super::wire::{self, Pending};
@@ -7,21 +7,21 @@ use mpi_abi::{Abi, Handle};
 use std::ffi::c_int;
 use std::time::Duration;
 
-/// How long the other side may take, which is known to be there.
+/// How long the other side may take, once it is known to be present.
 pub const PATIENCE: Duration = Duration::from_secs(60);
-/// How long somebody of our own side may take, who may be waiting for the other side.
+/// How long another rank of our side may take, which may itself be waiting for the other side.
 pub const LONGER: Duration = Duration::from_secs(100);
 
-/// One side introduces itself.
+/// A side's introduction of itself.
 #[derive(Clone)]
 pub struct Hello {
     /// Name of the sender's world.
     pub world: String,
-    /// Rank of the sender in it.
+    /// Rank of the sender in that world.
     pub rank: i32,
-    /// Number of this spawn among those of the sender.
+    /// Number of this spawn among the sender's spawns.
     pub sequence: i32,
-    /// What the sender's side calls the intercommunicator; zero for nothing.
+    /// The sender's name for the intercommunicator; zero if it has none.
     pub name: u64,
     /// Rank 0 of the sender's world: its directory.
     pub directory: Option<ProcessDescriptor>,
@@ -29,9 +29,9 @@ pub struct Hello {
     pub meta: Option<ProcessDescriptor>,
 }
 
-/// Bytes of the world's name.
+/// Size of the world's name in bytes.
 const WORLD: usize = 64;
-/// Bytes of all.
+/// Size of the whole message in bytes.
 const SIZE: usize = WORLD + 16 + 2 * process_descriptor::SIZE;
 
 impl Hello {
@@ -69,7 +69,7 @@ impl Hello {
     }
 }
 
-/// Tells the leader of the other side who we are, and hears who they are. `peer` is the other leader's rank.
+/// Exchanges introductions with the leader of the other side, which has rank `peer`.
 pub fn exchange<A: Abi>(inter: A::Handle, peer: c_int, own: &Hello) -> Option<Hello> {
     let mut both = [Pending::<A>::receive(inter, peer, SIZE)?, Pending::<A>::send(inter, peer, own.bytes())?];
     wire::finish(&mut both, PATIENCE);
@@ -77,7 +77,7 @@ pub fn exchange<A: Abi>(inter: A::Handle, peer: c_int, own: &Hello) -> Option<He
     Hello::parse(received.bytes()?)
 }
 
-/// The child's side of [`exchange`]: the parent's leader is whoever writes first.
+/// The child's side of [`exchange`]: the parents' leader is the first process that sends.
 pub fn answer<A: Abi>(inter: A::Handle, own: &Hello) -> Option<Hello> {
     let mut first = [Pending::<A>::receive(inter, A::ANY_SOURCE, SIZE)?];
     wire::finish(&mut first, PATIENCE);
@@ -87,20 +87,20 @@ pub fn answer<A: Abi>(inter: A::Handle, own: &Hello) -> Option<Hello> {
     Some(hello)
 }
 
-/// Hands what the leader heard (perhaps nothing) to another rank of our side.
+/// Passes what the leader received (perhaps nothing) to other ranks of our side.
 pub fn pass_on<A: Abi>(comm: A::Handle, to: impl IntoIterator<Item = c_int>, heard: Option<&Hello>) {
     let bytes = heard.map_or_else(|| vec![0; SIZE], Hello::bytes);
     let sends = to.into_iter().filter_map(|rank| Pending::<A>::send(comm, rank, bytes.clone()));
     wire::finish(&mut sends.collect::<Vec<_>>(), PATIENCE);
 }
 
-/// What the leader `from` passes on.
+/// Receives what the leader `from` passes on.
 pub fn hear<A: Abi>(comm: A::Handle, from: c_int) -> Option<Hello> {
     let hello = Hello::parse(&wire::receive::<A>(comm, from, SIZE, LONGER)?)?;
     (!hello.world.is_empty()).then_some(hello)
 }
 
-/// The intercommunicator to the processes that spawned this world.
+/// Returns the intercommunicator to the processes that spawned this world.
 pub fn parent<A: Abi>() -> Option<A::Handle> {
     let mut parent = A::Handle::from_raw(0);
     let null = real::predefined::<A>("MPI_COMM_NULL")?;

@@ -1,21 +1,25 @@
-//! What debuggers look for in a rank: `MPI2DD_info`, `MPI2DD_breakpoint`, `MPIR_debug_gate`, the plug-in paths.
+//! The symbols that debuggers look for in a rank: `MPI2DD_info`, `MPI2DD_breakpoint`, `MPIR_debug_gate`, the
+//! plug-in paths.
 //!
-//! The document is "An interface between a debugger and an MPI implementation" (draft of January 2007), here *the
-//! document*. [`block`] has its layouts, [`symbols`] the other names, [`table`] how a table grows while it is read.
+//! The specification is "An interface between a debugger and an MPI implementation" (draft of January 2007),
+//! called *the document* here. [`block`] has its layouts, [`symbols`] the other names; [`table`] explains how
+//! a table grows while it is being read.
 //!
 //! # Where the process table comes from
 //!
-//! Rank 0 of each world is a directory: its table has host, executable, process id and rank of all ranks when
-//! `MPI_Init` returns. Ranks of one host find each other through shared memory ([`rendezvous`]), which costs a write
-//! of one page and no message. Ranks of several hosts must talk, and so must parents with the worlds they spawn and
-//! jobs that connect ([`wire`], [`hello`], [`dynamic`]); they do only when somebody may want to acquire the job:
-//! under `mpiscope run` (which sets `MPISCOPE_ACQUIRE=1`), with `MPISCOPE_DEBUG` or `MPISCOPE_HOLD`, or when the
-//! debugger has set `MPI2DD_FLAG_BEING_DEBUGGED`. Such messages go inside the hooked call and never wait without
-//! an end; parents, children and those who connect first make sure that the other side has this library ([`presence`]).
-//! Without any of that nothing is sent and nothing waits; then a directory knows the ranks of its own host.
+//! Rank 0 of each world is a directory: its table contains the host, executable, process ID and rank of all
+//! ranks when `MPI_Init` returns. Ranks on the same host find each other through shared memory
+//! ([`rendezvous`]), at the cost of writing one page and without messages. Ranks on different hosts must
+//! communicate, and so must parents with the worlds they spawn and jobs that connect ([`wire`], [`hello`],
+//! [`dynamic`]). They do so only if the job may be acquired by a debugger: under `mpiscope run` (which sets
+//! `MPISCOPE_ACQUIRE=1`), with `MPISCOPE_DEBUG` or `MPISCOPE_HOLD`, or if the debugger has set
+//! `MPI2DD_FLAG_BEING_DEBUGGED`. Such messages are sent inside the hooked call and all waits are bounded;
+//! parents, children and connecting jobs first make sure that the other side has this library ([`presence`]).
+//! Otherwise nothing is sent and nothing waits, and a directory only knows the ranks of its own host.
 //!
-//! Rank 0 of the world that the launcher started is the metadirectory. The name of a world is host, process id and
-//! start time of its rank 0; where a rank cannot know that one, it is what the launcher calls the world.
+//! Rank 0 of the world that the launcher started is the metadirectory. The name of a world consists of the
+//! host, process ID and start time of its rank 0; a rank that cannot know that process uses the launcher's
+//! name for the world.
 
 mod block;
 pub mod dynamic;
@@ -43,7 +47,7 @@ use std::sync::Mutex;
 /// The meeting of this world, between entering and leaving `MPI_Init`.
 static MEETING: Mutex<Option<Meeting>> = Mutex::new(None);
 
-/// `MPI_Init` is entered.
+/// Called when `MPI_Init` is entered.
 pub fn entering() {
     gate::allow_tracer();
     if let Ok(mut meeting) = MEETING.lock() {
@@ -52,7 +56,7 @@ pub fn entering() {
     }
 }
 
-/// `MPI_Init` has failed.
+/// Called when `MPI_Init` has failed.
 pub fn failed() {
     dynamic::entered();
     if let Some(meeting) = MEETING.lock().ok().and_then(|mut meeting| meeting.take()) {
@@ -60,8 +64,8 @@ pub fn failed() {
     }
 }
 
-/// `MPI_Init` has done its work: finds out who the others are and fills the block. Gives the name of the world, if it
-/// can be said.
+/// Called when `MPI_Init` has done its work: finds out who the other ranks are and fills the block. Returns
+/// the name of the world, if it is known.
 pub fn introduce<A: Abi>(rank: c_int, size: c_int) -> Option<String> {
     let meeting = MEETING.lock().ok().and_then(|mut m| m.take());
     if rank < 0 {
@@ -97,14 +101,14 @@ pub fn introduce<A: Abi>(rank: c_int, size: c_int) -> Option<String> {
     world
 }
 
-/// Stops in the debugger, if there is one, and holds the process at the gate, if somebody wants that.
+/// Stops in the debugger, if there is one, and holds the process at the gate if requested.
 pub fn announce(rank: c_int) {
     block::stop(Reason::START);
     gate::hold(rank == 0);
 }
 
-/// `MPI_Session_init` has returned in a program without a world (yet): there is no rank and no table, but the
-/// plug-ins and the gate are there.
+/// Called when `MPI_Session_init` has returned in a program without a world (yet): there is no rank and no
+/// table, but there are the plug-ins and the gate.
 pub fn announce_session() {
     gate::allow_tracer();
     symbols::publish();

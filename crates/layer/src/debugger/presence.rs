@@ -1,23 +1,24 @@
-//! Whether the other side of a new intercommunicator has this library too.
+//! Finds out whether the other side of a new intercommunicator also has this library.
 //!
-//! A message to processes without it would stay unmatched in their library, or be received by the program: their next
-//! call could fail through us. So nothing is sent before both sides know of each other, and they say so beside MPI, over
-//! a Unix socket in the [folder](meeting_place::folder) of this user, where nobody else can listen or connect; either side looks
-//! at the other's credentials all the same:
+//! A message to processes without it would stay unmatched in their MPI library, or be received by the
+//! program, whose next call could then fail because of us. So nothing is sent until both sides know of each
+//! other. They find out outside of MPI, over a Unix socket in this user's [folder](meeting_place::folder),
+//! where no other user can listen or connect; nevertheless each side checks the other's credentials:
 //!
 //! ```text
-//!  one who spawns or accepts                 the child, or one who connects
+//!  spawning or accepting side                child, or connecting side
 //!  offer: listens (before the call)
 //!                                            come: leaves a mark (before the call)
 //!           ─────────── the library's call ───────────
-//!                                            take: connects, or is refused: nobody is there
-//!  taken: says yes ─────────────────────────► reads it: both are here
+//!                                            take: connects, or is refused: the other side is not there
+//!  taken: sends yes ────────────────────────► reads it: both are present
 //! ```
 //!
-//! Both know what its name begins with: for a spawn it follows from that of the job, for a connection from the port, for a join
-//! from the addresses of the socket. The rest is the offering thread's own. Sides on different hosts do not find each other this
-//! way, and then nothing is sent. Nor does anybody wait then: the library's call returns on one side when the other is in its own,
-//! and has left its mark if it is on this host.
+//! Both sides know the prefix of the socket's name: for a spawn it is derived from the job's name, for a
+//! connection from the port, for a join from the socket's addresses. The rest is unique to each offer.
+//! Sides on different hosts do not find each other this way, and then nothing is sent. Nor does either side
+//! wait in that case: the library's call returns on one side while the other is in its own call, and a peer
+//! on the same host has left its mark by then.
 #![allow(unsafe_code)]
 
 use crate::base::complaint::complain;
@@ -33,22 +34,22 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long the other side may take to come, once the library's call has returned on ours.
+/// How long the other side may take to connect after the library's call has returned on ours.
 const OFFER: Duration = Duration::from_secs(5);
-/// How long one who offers may take to return from the library's call.
+/// How long an offering process may take to return from the library's call.
 const TAKE: Duration = Duration::from_secs(20);
-/// How many may knock at an offer at once; who comes in vain goes on to the next.
+/// Number of connections that may be pending at an offer; a peer that gets no answer tries the next offer.
 const BACKLOG: c_int = 128;
-/// What names of sockets end with, once somebody listens there.
+/// Suffix of socket names, once the socket is listening.
 const SUFFIX: &str = ".meet";
-/// What names of marks end with, once they are locked by those who come.
+/// Suffix of mark names, once the mark is locked by its creator.
 const MARK: &str = ".come";
-/// How often one who offers looks whether somebody still comes.
+/// How often an offering process checks whether a peer is still on its way.
 const LOOK: Duration = Duration::from_millis(20);
-/// What is said.
+/// The answer to a peer.
 static YES: u8 = b'y';
 
-/// A socket that does not block.
+/// A nonblocking socket.
 struct Meeting(Socket);
 
 impl Meeting {
@@ -67,7 +68,7 @@ impl Meeting {
             if ready > 0 {
                 return true;
             }
-            // Programs may be interrupted as often as they like.
+            // Signals may interrupt the wait any number of times.
             let interrupted = std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted;
             if ready == 0 || !interrupted || left.is_zero() {
                 return false;
@@ -76,13 +77,13 @@ impl Meeting {
     }
 }
 
-/// What the names for a key begin with. The number is that of what is said over it and thereafter: those of another version do not
-/// meet.
+/// Prefix of all names for a key. It contains the version of the protocol from here on, so that different
+/// versions do not meet.
 fn prefix(key: u64) -> String {
     format!("{key:016x}-4-")
 }
 
-/// Where this user's processes meet. Without such a place they do not, which is said.
+/// The folder in which this user's processes meet. If there is none, complains, and they do not.
 fn folder() -> Option<PathBuf> {
     let why = match meeting_place::folder() {
         Ok(folder) => return Some(folder),
@@ -92,7 +93,7 @@ fn folder() -> Option<PathBuf> {
     None
 }
 
-/// Somebody who listens for the other side, at a place in the folder.
+/// A socket that listens for the other side, at a path in the folder.
 pub struct Offer {
     meeting: Meeting,
     place: PathBuf,
@@ -100,14 +101,15 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// Listens, before the library's call.
+    /// Starts to listen, before the library's call.
     fn new(folder: &Path, key: u64) -> Option<Self> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let (pid, number) = (image::own_pid(), MADE.fetch_add(1, Ordering::Relaxed));
         let name = format!("{}{pid}-{number}", prefix(key));
         let (place, made) = (folder.join(format!("{name}{SUFFIX}")), folder.join(name));
         let meeting = Meeting::new()?;
-        // Nobody finds it before it listens: then one who is refused knows that whoever listened there is gone.
+        // The final name appears only once the socket listens: a refused peer then knows that the listener is
+        // gone.
         let listens =
             meeting.0.listen(made.as_os_str().as_bytes(), BACKLOG) && fs::rename(&made, &place).is_ok();
         if !listens {
@@ -119,10 +121,10 @@ impl Offer {
         listens.then_some(Self { meeting, place, key })
     }
 
-    /// Whether the other side knocks, for whom this waits as long as somebody is on the way.
+    /// Waits for a connection as long as a peer is on its way. Returns whether there is one.
     fn knocked(&self, until: Instant) -> bool {
         while Instant::now() < until {
-            // In this order: who has knocked comes no more.
+            // In this order, because a peer that has connected removes its mark.
             let comes = is_coming(&self.place, self.key);
             if self.meeting.ready(if comes { LOOK } else { Duration::ZERO }) {
                 return true;
@@ -134,17 +136,17 @@ impl Offer {
         false
     }
 
-    /// After the call: waits for the other side, and answers that we are here. True if both are.
+    /// After the call: waits for the other side and answers. Returns true if both are present.
     pub fn taken(self) -> bool {
         let until = Instant::now() + OFFER;
         while self.knocked(until) {
-            // SAFETY: no address is wanted.
+            // SAFETY: no address is requested.
             let other = unsafe {
                 let listener = self.meeting.0.descriptor();
                 libc::accept4(listener, std::ptr::null_mut(), std::ptr::null_mut(), libc::SOCK_CLOEXEC)
             };
             let Some(other) = Socket::of(other).map(Meeting) else { continue };
-            // SAFETY: one byte; a closed connection is an error here, no signal.
+            // SAFETY: one byte; a closed connection causes an error here, not a signal.
             let answered = other.0.is_ours()
                 && unsafe {
                     libc::send(other.0.descriptor(), (&raw const YES).cast(), 1, libc::MSG_NOSIGNAL)
@@ -159,13 +161,13 @@ impl Offer {
 
 impl Drop for Offer {
     fn drop(&mut self) {
-        // One who was refused may have been first.
+        // A refused peer may already have removed it.
         let _gone = fs::remove_file(&self.place);
     }
 }
 
-/// A mark that somebody on this host is in the call that will make the other side of an offer. It is locked as long as its maker
-/// lives.
+/// A mark that a process on this host is in the call that will be the other side of an offer. It is locked
+/// while its creator lives.
 struct Coming {
     place: PathBuf,
     _locked: File,
@@ -189,12 +191,12 @@ impl Coming {
 
 impl Drop for Coming {
     fn drop(&mut self) {
-        // One who offers may have taken it for that of somebody who has ended.
+        // An offering process may have removed it as a leftover.
         let _gone = fs::remove_file(&self.place);
     }
 }
 
-/// Whether somebody comes under this key, in the folder of `place`.
+/// Whether a peer is on its way for this key, in the folder of `place`.
 fn is_coming(place: &Path, key: u64) -> bool {
     let prefix = prefix(key);
     let Some(entries) = place.parent().and_then(|folder| fs::read_dir(folder).ok()) else { return true };
@@ -205,7 +207,7 @@ fn is_coming(place: &Path, key: u64) -> bool {
     marks.map(|entry| entry.path()).any(|mark| is_held(&mark))
 }
 
-/// Whether the maker of a mark is there; else the mark goes.
+/// Whether the creator of a mark is still alive; if not, removes the mark.
 fn is_held(mark: &Path) -> bool {
     let Ok(file) = File::open(mark) else { return false };
     match file.try_lock() {
@@ -213,12 +215,12 @@ fn is_held(mark: &Path) -> bool {
             let _gone = fs::remove_file(mark);
             false
         }
-        // Where files cannot be locked nobody knows.
+        // If files cannot be locked, assume that it is.
         Err(TryLockError::WouldBlock | TryLockError::Error(_)) => true,
     }
 }
 
-/// After the library's call: whether somebody who offers under this key is there and has seen us.
+/// After the library's call: whether a process that offers under this key is present and has seen us.
 pub fn take(key: u64) -> bool {
     folder().is_some_and(|folder| take_in(&folder, key))
 }
@@ -235,13 +237,13 @@ fn take_in(folder: &Path, key: u64) -> bool {
     offers.map(|name| folder.join(name)).any(|place| accepted(&place, until))
 }
 
-/// Whether the one who listens at this place is there and has seen us.
+/// Whether the process listening at this path is present and has seen us.
 fn accepted(place: &Path, until: Instant) -> bool {
     let Some(socket) = Meeting::new() else { return false };
     let mut said = 0u8;
     if !socket.0.connect(place.as_os_str().as_bytes()) {
         if std::io::Error::last_os_error().raw_os_error() == Some(libc::ECONNREFUSED) {
-            // Whoever listened there is gone and left the name behind.
+            // The listener is gone and has left its name behind.
             let _gone = fs::remove_file(place);
         }
         return false;
@@ -253,11 +255,11 @@ fn accepted(place: &Path, until: Instant) -> bool {
         && said == YES
 }
 
-/// What a thread keeps between the two hooks of a call.
+/// A value that a thread keeps between the two hooks of a call.
 struct ByThread<T>(Mutex<Vec<(libc::pthread_t, T)>>);
 
 impl<T> ByThread<T> {
-    /// Keeps it instead of one that is left from a call which was left by a jump.
+    /// Stores the thread's value, dropping one left over from a call that was exited by a jump.
     fn put(&self, new: T) {
         drop(self.take());
         if let Ok(mut all) = self.0.lock() {
@@ -266,7 +268,7 @@ impl<T> ByThread<T> {
         }
     }
 
-    /// Gives it back.
+    /// Removes and returns the thread's value.
     fn take(&self) -> Option<T> {
         let mut all = self.0.lock().ok()?;
         // SAFETY: no arguments, always succeeds.
@@ -279,50 +281,50 @@ impl<T> ByThread<T> {
 static OFFERS: ByThread<Offer> = ByThread(Mutex::new(Vec::new()));
 static MARKS: ByThread<Coming> = ByThread(Mutex::new(Vec::new()));
 
-/// Before a call that makes an intercommunicator: offers under this name.
+/// Before a call that creates an intercommunicator: offers under this key.
 pub fn offer(key: u64) {
     if let Some(offer) = folder().and_then(|folder| Offer::new(&folder, key)) {
         OFFERS.put(offer);
     }
 }
 
-/// After the call: takes back what [`offer`] offered.
+/// After the call: takes the offer that [`offer`] made.
 pub fn offered() -> Option<Offer> {
     OFFERS.take()
 }
 
-/// Before a call that may make the other side of an offer under this key: says that we come. Every `MPI_Init` is such a call, so
-/// that a folder which cannot be had is left for those who need it to say.
+/// Before a call that may be the other side of an offer under this key: leaves a mark. Since every `MPI_Init`
+/// is such a call, a missing folder is not reported here but where it matters.
 pub fn come(key: u64) {
     if let Some(mark) = meeting_place::folder().ok().and_then(|folder| Coming::new(&folder, key)) {
         MARKS.put(mark);
     }
 }
 
-/// After the call, and after [`take`].
+/// After the call and [`take`]: removes the mark.
 pub fn came() {
     drop(MARKS.take());
 }
 
-/// The name for a spawn: parents and children have the job in common.
+/// The key for a spawn: parents and children have the same job.
 pub fn of_job() -> u64 {
     let job = crate::base::settings::variable(c"MPISCOPE_JOB");
     meeting_place::key(&[&b"job "[..], job.as_ref().map_or(&b"?"[..], |job| job.to_bytes())].concat())
 }
 
-/// The name for a connection.
+/// The key for a connection.
 pub fn of_port(port: &[u8]) -> u64 {
     meeting_place::key(&[b"port ", port].concat())
 }
 
-/// The name for a join over a socket, and whether it is ours to offer; nothing if the addresses do not tell the sides
-/// apart.
+/// The key for a join over a socket, and whether this side offers; `None` if the addresses do not distinguish
+/// the sides.
 pub fn of_socket(socket: c_int) -> Option<(u64, bool)> {
     type Name = unsafe extern "C" fn(c_int, *mut libc::sockaddr, *mut libc::socklen_t) -> c_int;
     let name = |get: Name| {
         let mut bytes = [0u8; size_of::<libc::sockaddr_storage>()];
         let mut len = bytes.len() as libc::socklen_t;
-        // SAFETY: the place is as long as `len` says.
+        // SAFETY: the buffer is as long as `len` says.
         let known = unsafe { get(socket, bytes.as_mut_ptr().cast(), &mut len) } == 0;
         known.then(|| bytes.get(..len as usize).unwrap_or_default().to_vec())
     };
@@ -367,7 +369,7 @@ mod tests {
         let offers: Vec<Offer> = (0..12).map(|_| offer_here(key)).collect();
         come(key);
         let takers: Vec<_> = (0..12).map(|_| thread::spawn(move || take(key))).collect();
-        // Whom one of them does not take goes on to the next.
+        // An offer that one taker misses is taken by another.
         let taken: Vec<_> = offers.into_iter().map(|offer| thread::spawn(|| offer.taken())).collect();
         assert!(taken.into_iter().all(|offer| offer.join().unwrap()));
         assert!(takers.into_iter().all(|taker| taker.join().unwrap()));
@@ -421,9 +423,9 @@ mod tests {
         assert!(!take(key) && !place.exists());
     }
 
-    /// What another user gets out of it: whether it can listen where offers are, and connect to one.
+    /// What another user can do: listen where offers are, and connect to one.
     fn stranger(place: &Path, other: &Path) -> (bool, bool) {
-        // SAFETY: the child makes system calls only, on memory of its own, and never returns.
+        // SAFETY: the child makes only system calls, on its own memory, and never returns.
         let status = unsafe {
             let child = libc::fork();
             if child == 0 {

@@ -1,4 +1,4 @@
-//! A process as others need it: where it runs, what it is, which rank it has.
+//! A process as other processes see it: location, executable and rank.
 #![allow(unsafe_code)]
 
 use crate::base::image;
@@ -6,15 +6,15 @@ use crate::base::meeting_place::hash;
 use crate::record::{modules, process};
 use std::mem::size_of;
 
-/// Marks a descriptor, and its version.
+/// Marks a descriptor, and contains its version.
 const MARK: u32 = 0x4d50_0001;
 
-/// Host, executable, process and rank: what ranks show to each other, as bytes of a fixed size.
+/// Host, executable, process and rank, exchanged between ranks in a fixed size.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ProcessDescriptor {
     mark: u32,
-    /// Process id on its host.
+    /// Process ID on its host.
     pub pid: i32,
     /// Rank in its world.
     pub rank: i32,
@@ -25,12 +25,12 @@ pub struct ProcessDescriptor {
     executable: [u8; 4000],
 }
 
-/// Bytes of a descriptor.
+/// Size of a descriptor in bytes.
 pub const SIZE: usize = size_of::<ProcessDescriptor>();
 const _: () = assert!(SIZE == 4096);
 
 impl ProcessDescriptor {
-    /// This process.
+    /// Describes this process.
     pub fn own(rank: i32) -> Self {
         let mut descriptor = Self {
             mark: MARK,
@@ -46,18 +46,18 @@ impl ProcessDescriptor {
         descriptor
     }
 
-    /// From the bytes of another process; nothing if they are no descriptor.
+    /// Parses the bytes of another process; `None` if they are not a descriptor.
     pub fn from_bytes(bytes: &[u8; SIZE]) -> Option<Self> {
         // SAFETY: integers and bytes only, so that every bit pattern is valid; the source may be unaligned.
         let mut descriptor: Self = unsafe { bytes.as_ptr().cast::<Self>().read_unaligned() };
-        // Text ends inside its field, whatever the other process wrote.
+        // Terminate the text inside its field, whatever the other process wrote.
         descriptor.host.last_mut().into_iter().chain(descriptor.executable.last_mut()).for_each(|b| *b = 0);
         (descriptor.mark == MARK && descriptor.pid > 0).then_some(descriptor)
     }
 
-    /// As bytes.
+    /// The descriptor's bytes.
     pub fn as_bytes(&self) -> &[u8; SIZE] {
-        // SAFETY: integers and bytes without hidden padding, of just this size.
+        // SAFETY: integers and bytes without padding, of exactly this size.
         unsafe { &*std::ptr::from_ref(self).cast::<[u8; SIZE]>() }
     }
 
@@ -76,7 +76,8 @@ impl ProcessDescriptor {
         (self.pid, self.started, self.host()) == (other.pid, other.started, other.host())
     }
 
-    /// The name of the world of which this is rank 0: unique over all jobs that may ever meet. Fits the image.
+    /// The name of the world whose rank 0 this is: unique over all jobs that may ever meet. Fits the image's
+    /// field.
     pub fn world(&self) -> String {
         let host = String::from_utf8_lossy(self.host()).into_owned();
         let host = if host.len() > 32 { format!("{:016x}", hash(host.as_bytes())) } else { host };
@@ -98,7 +99,7 @@ fn text(bytes: &[u8]) -> &[u8] {
 /// When a process started, in the kernel's ticks since boot: field 22 of its stat.
 pub fn start_of(pid: &str) -> Option<u64> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // The command is in parentheses and may hold anything; what follows has no parentheses.
+    // The command name is in parentheses and may contain anything; there are no parentheses after it.
     let end = stat.iter().rposition(|b| *b == b')')?;
     let rest = String::from_utf8_lossy(stat.get(end + 1..)?).into_owned();
     rest.split_whitespace().nth(19)?.parse().ok()

@@ -1,10 +1,11 @@
-//! How the ranks of one host find each other without a message: a file in shared memory.
+//! Lets the ranks of one host find each other without messages, through a file in shared memory.
 //!
-//! Before `MPI_Init` every rank writes its [`ProcessDescriptor`] at the place of its rank into a file that all ranks of the world
-//! on this host name alike, in the [folder](meeting_place::folder) of their user: nobody else can take the name first. No rank
-//! leaves `MPI_Init` before all have entered it (all libraries exchange addresses in it), so that after it the file is complete.
-//! Then the name is removed: it exists only while the job starts. What jobs leave behind that are killed at that moment, a later
-//! job removes.
+//! Before `MPI_Init`, every rank writes its [`ProcessDescriptor`] at its rank's offset into a file with a
+//! name that all ranks of the world on this host can derive. It is in their user's
+//! [folder](meeting_place::folder), so no other user can take the name first. No rank leaves `MPI_Init`
+//! before all have entered it (all libraries exchange addresses in it), so the file is complete afterwards.
+//! Then the name is removed: it exists only while the job starts. Files left behind by jobs that are killed
+//! during that time are removed by later jobs.
 #![allow(unsafe_code)]
 
 use super::process_descriptor::{self, ProcessDescriptor};
@@ -19,23 +20,24 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// More ranks than this on one host are not believed.
+/// Upper limit for a plausible number of ranks on a host.
 const MOST: u64 = 1 << 20;
 
-/// What names of files end with.
+/// Suffix of the files' names.
 const SUFFIX: &str = ".world";
-/// No job needs so long to start.
+/// Longer than any job needs to start.
 const STALE: Duration = Duration::from_secs(3600);
 
-/// The files of this world on this host: ranks in a namespace of processes of their own know but one of its names.
+/// The files of this world on this host. Ranks in a separate PID namespace know only one of its names.
 pub struct Meeting {
     places: Vec<(File, PathBuf)>,
-    /// Rank that the launcher gave.
+    /// Rank according to the launcher.
     pub rank: i32,
 }
 
 impl Meeting {
-    /// Shows this process to the others. Nothing if the launcher says no rank, or there is no folder to meet in, which is said.
+    /// Makes this process known to the others. `None` if the launcher reports no rank, or (with a complaint)
+    /// there is no folder to meet in.
     pub fn enter() -> Option<Self> {
         let rank = number(&[c"PMIX_RANK", c"OMPI_COMM_WORLD_RANK", c"PMI_RANK"])?;
         let worlds = worlds();
@@ -69,7 +71,7 @@ impl Meeting {
         Ok((file, path))
     }
 
-    /// The descriptor of a rank, if it is on this host and has entered.
+    /// Returns the descriptor of a rank, if it is on this host and has entered.
     pub fn descriptor(&self, rank: i32) -> Option<ProcessDescriptor> {
         let rank_at = u64::try_from(rank).ok().filter(|rank| *rank < MOST)?;
         self.places.iter().find_map(|(file, _)| {
@@ -79,7 +81,7 @@ impl Meeting {
         })
     }
 
-    /// Removes the names. Every rank does, since none knows whether it is the last of its host.
+    /// Removes the names. Every rank does this, since none knows whether it is the last on its host.
     pub fn leave(self) {
         for (_, path) in &self.places {
             // Another rank may have been first.
@@ -88,28 +90,28 @@ impl Meeting {
     }
 }
 
-/// Removes files of jobs that were killed while they started.
+/// Removes files of jobs that were killed while starting.
 fn sweep(dir: &Path, age: Duration) {
     let Ok(entries) = std::fs::read_dir(dir) else { return };
     for entry in entries.flatten().filter(|e| e.file_name().to_string_lossy().ends_with(SUFFIX)) {
         let old =
             entry.metadata().and_then(|about| about.modified()).ok().and_then(|time| time.elapsed().ok());
         if old.is_some_and(|old| old > age) {
-            // Somebody else may have been first, or it is not ours.
+            // Another process may have removed it already, or it is not ours.
             let _gone = std::fs::remove_file(entry.path());
         }
     }
 }
 
-/// How many ranks of the world run on this host, as the launcher says.
+/// Number of ranks of the world on this host, according to the launcher.
 pub fn local_size() -> Option<i32> {
     number(&[c"OMPI_COMM_WORLD_LOCAL_SIZE", c"MPI_LOCALNRANKS", c"PALS_LOCAL_SIZE"])
         .and_then(|n| i32::try_from(n).ok())
 }
 
-/// What the ranks of this world on this host have in common, and no others: the launcher's namespace, or the
-/// launcher's process that started them (every spawned world has its own), with its start; and the connection that this one
-/// lets all of them inherit, by which also those know it who cannot see that process.
+/// Identifies this world on this host: the launcher's namespace, or the launcher's process that started the
+/// ranks (every spawned world has its own) with its start time. In the latter case, also the connection that
+/// all ranks inherit from that process, which identifies the world to ranks that cannot see the process.
 fn worlds() -> Vec<Vec<u8>> {
     if let Some(name) = variable(c"PMIX_NAMESPACE").filter(|name| !name.is_empty()) {
         return vec![name.into_bytes()];
@@ -121,8 +123,8 @@ fn worlds() -> Vec<Vec<u8>> {
     by_process.into_iter().chain(inherited()).collect()
 }
 
-/// The connection of Hydra's proxy, MPICH's or Intel's, that every rank below it has open. Its number in the kernel is the same for
-/// all.
+/// The connection to Hydra's proxy, MPICH's or Intel's, which every rank below it inherits. Its inode number
+/// is the same in all of them.
 fn inherited() -> Option<Vec<u8>> {
     let names = [c"HYDI_CONTROL_FD", c"HYDRA_BSTRAP_UPSTREAM_FD"];
     let descriptor = number(&names)?;

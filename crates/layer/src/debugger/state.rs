@@ -1,4 +1,4 @@
-//! What this process publishes: its tables, and the links to other jobs that they come from.
+//! The state that this process publishes: its tables, and the links to other jobs that they are derived from.
 
 use super::block::{self, MPI2DD_info};
 use super::hello::Hello;
@@ -10,7 +10,7 @@ use std::ffi::CString;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// Everything that may change after `MPI_Init`.
+/// All state that may change after `MPI_Init`.
 pub struct State {
     /// This process.
     pub own: ProcessDescriptor,
@@ -35,15 +35,15 @@ struct Link {
 }
 
 static STATE: Mutex<Option<State>> = Mutex::new(None);
-/// How many spawns this process was the root of.
+/// Number of spawns of which this process was the root.
 static SPAWNS: AtomicI32 = AtomicI32::new(0);
 
-/// Works on the state, if the process has got as far as having one.
+/// Accesses the state, if the process has any yet.
 pub fn with<T>(work: impl FnOnce(&mut State) -> T) -> Option<T> {
     STATE.lock().ok()?.as_mut().map(work)
 }
 
-/// Makes the state the process's.
+/// Installs the state.
 pub fn set(state: State) {
     if let Ok(mut place) = STATE.lock() {
         *place = Some(state);
@@ -68,7 +68,7 @@ fn metas() -> TableSlot<'static> {
 }
 
 impl State {
-    /// A state without tables.
+    /// Creates a state without tables.
     pub fn new(
         own: ProcessDescriptor,
         world: String,
@@ -88,7 +88,7 @@ impl State {
         }
     }
 
-    /// What this process says of itself when it meets others.
+    /// This process's introduction when it meets others.
     pub fn hello(&self, sequence: i32, name: u64) -> Hello {
         Hello {
             world: self.world.clone(),
@@ -105,7 +105,8 @@ impl State {
         self.meta.is_some_and(|meta| meta.same(&self.own))
     }
 
-    /// Publishes the process table and where the metadirectory is. `parent` is who spawned this world.
+    /// Publishes the process table and the metadirectory's location. `parent` describes the process that
+    /// spawned this world.
     pub fn publish(&mut self, descriptors: &[ProcessDescriptor], spawned: bool, parent: Option<&Hello>) {
         if self.own.rank == 0 {
             let spawn_desc = if spawned { self.spawn_descriptor(parent) } else { 0 };
@@ -135,7 +136,7 @@ impl State {
         info().mpi_flags.fetch_or(meta | mpi_flag::PARTIAL_ATTACH_OK, Ordering::SeqCst);
     }
 
-    /// Who spawned this world; a parent that did not say who it is has no name and rank -1.
+    /// Describes the parent of this world; a parent that did not introduce itself has no name and rank -1.
     fn spawn_descriptor(&mut self, parent: Option<&Hello>) -> usize {
         let name = parent.map_or_else(String::new, |p| p.world.clone());
         let descriptor = SpawnDesc {
@@ -146,7 +147,7 @@ impl State {
         std::ptr::from_ref(Box::leak(Box::new(descriptor))) as usize
     }
 
-    /// A world was spawned whose directory is `descriptor`.
+    /// Adds a spawned world whose directory is `descriptor`.
     pub fn add_directory(&mut self, descriptor: &ProcessDescriptor) -> bool {
         if descriptor.same(&self.own) {
             return false;
@@ -164,7 +165,7 @@ impl State {
         true
     }
 
-    /// The job of the metadirectory `descriptor` can be reached over `comm`.
+    /// Adds a connection over `comm` to the job of the metadirectory `descriptor`.
     pub fn add_link(&mut self, comm: u64, descriptor: &ProcessDescriptor) -> bool {
         if self.meta.is_some_and(|meta| meta.same(descriptor)) {
             return false;
@@ -184,7 +185,8 @@ impl State {
         true
     }
 
-    /// `comm` is being disconnected. True if a job can no longer be reached.
+    /// Removes the link over `comm`, which is being disconnected. Returns whether a job can no longer be
+    /// reached.
     pub fn remove_link(&mut self, comm: u64) -> bool {
         let Some(index) = self.links.iter().position(|link| link.comm == comm) else { return false };
         let entry = self.links.swap_remove(index).entry;
@@ -194,8 +196,8 @@ impl State {
         self.metas.remove(&metas(), |other| *other == entry)
     }
 
-    /// A process that has to hold an edge which cannot be reported to the metadirectory is a metadirectory as well: it
-    /// lists the true one and the directory of its own world.
+    /// Makes this process a metadirectory too, because it must hold an edge that cannot be reported to the
+    /// real one. It lists the real metadirectory and the directory of its own world.
     fn become_meta(&mut self) {
         let before = info().mpi_flags.fetch_or(mpi_flag::I_AM_METADIR, Ordering::SeqCst);
         if before & mpi_flag::I_AM_METADIR != 0 {
@@ -217,19 +219,19 @@ impl State {
         }
     }
 
-    /// Address of a C string that stays for ever; the same text has the same address.
+    /// Address of a C string that is never freed; equal texts have the same address.
     fn text(&mut self, text: &[u8]) -> usize {
         *self.texts.entry(text.to_vec()).or_insert_with(|| leak(text))
     }
 }
 
-/// Address of a C string that stays for ever.
+/// Address of a C string that is never freed.
 pub fn leak(text: &[u8]) -> usize {
     let whole = text.iter().copied().take_while(|b| *b != 0).collect::<Vec<u8>>();
     CString::new(whole).map_or(0, |c| c.into_raw() as usize)
 }
 
-/// Stops for a change of a table, if the debugger wants to know.
+/// Stops for a change of a table, if the debugger has requested that.
 pub fn changed(reason: Reason) {
     if info().asked(flag::REQUEST_DIRECTORY_EVENTS) {
         block::stop(reason);

@@ -1,9 +1,9 @@
 //! The other symbols that debuggers look for in a rank: MPIR's, and the lists of plug-ins.
 //!
-//! Open MPI has `MPIR_dll_name` and `MPIR_debug_gate` of its own. Being preloaded, ours come first: the library's own
-//! wait for `MPIR_debug_gate` then looks at ours, and a debugger finds ours first. `MPIR_dll_name` names our plug-in
-//! if it is there and otherwise what the library's own says, so that nothing is lost. Symbols of a starter
-//! (`MPIR_Breakpoint`, `MPIR_proctable`) are not here: a rank is none.
+//! Open MPI defines `MPIR_dll_name` and `MPIR_debug_gate` too. Being preloaded, ours come first: the
+//! library's own wait for `MPIR_debug_gate` then reads ours, and a debugger finds ours first. `MPIR_dll_name`
+//! names our plug-in if it is installed and otherwise has the library's value, so that nothing is lost. The
+//! symbols of a starter (`MPIR_Breakpoint`, `MPIR_proctable`) are not defined here, since a rank is not one.
 #![allow(unsafe_code, non_upper_case_globals)]
 
 use super::block::MPI2DD_info;
@@ -15,10 +15,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 
-/// Bytes of [`MPIR_dll_name`].
+/// Size of [`MPIR_dll_name`] in bytes.
 const NAME: usize = 1024;
 
-/// Set by a debugger to let the rank out of `MPI_Init`.
+/// Set by a debugger to release the rank from `MPI_Init`.
 #[unsafe(no_mangle)]
 pub static MPIR_debug_gate: AtomicI32 = AtomicI32::new(0);
 
@@ -26,15 +26,15 @@ pub static MPIR_debug_gate: AtomicI32 = AtomicI32::new(0);
 #[unsafe(no_mangle)]
 pub static MPIR_dll_name: [AtomicU8; NAME] = [const { AtomicU8::new(0) }; NAME];
 
-/// Handle plug-ins to try: an array of C strings that ends with null.
+/// Handle plug-ins to try: a null-terminated array of C strings.
 #[unsafe(no_mangle)]
 pub static mpidbg_dll_locations: AtomicPtr<*const c_char> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Message queue plug-ins to try: an array of C strings that ends with null.
+/// Message queue plug-ins to try: a null-terminated array of C strings.
 #[unsafe(no_mangle)]
 pub static mpimsgq_dll_locations: AtomicPtr<*const c_char> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Fills them in. Called once, in `MPI_Init`.
+/// Fills in the plug-in paths. Called once, in `MPI_Init`.
 pub fn publish() {
     let home = home();
     let beside = |name: &str| {
@@ -62,7 +62,7 @@ fn home() -> Option<PathBuf> {
     Some(std::path::absolute(path).ok()?.parent()?.to_owned())
 }
 
-/// What the MPI library itself has in `MPIR_dll_name`.
+/// The MPI library's own value of `MPIR_dll_name`.
 fn librarys_own() -> Option<CString> {
     let found = resolver::symbol(c"MPIR_dll_name")?.cast::<c_char>().cast_const();
     if std::ptr::eq(found.cast(), MPIR_dll_name.as_ptr()) {
@@ -81,8 +81,8 @@ fn name_plug_in(path: &CStr) {
     slot.store(MPIR_dll_name.as_ptr() as usize, Ordering::Release);
 }
 
-/// Publishes a list; it is never freed. Open MPI has a variable of that name, too, and never fills it: a debugger that
-/// finds that one first shall find the same.
+/// Publishes a list, which is never freed. Open MPI has a variable of the same name but never fills it; it
+/// gets the same value for debuggers that find it first.
 fn list(name: &CStr, to: &AtomicPtr<*const c_char>, names: Vec<CString>) {
     let mut pointers: Vec<*const c_char> = names.into_iter().map(|n| n.into_raw().cast_const()).collect();
     pointers.push(std::ptr::null());

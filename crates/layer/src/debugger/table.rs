@@ -1,22 +1,22 @@
-//! Tables that grow under the eyes of a debugger.
+//! Tables that grow while a debugger may be reading them.
 //!
-//! The block has the address of a table in one word and its length in another. A reader may stop us between the two
-//! stores, or read the two words at different times. Therefore:
+//! The block holds the address of a table in one word and its length in another. A reader may stop us between
+//! the two stores, or read the two words at different times. Therefore:
 //!
-//! * an entry is complete before the length counts it;
-//! * a table that moves or gets an entry publishes the address first and the length after it; one that loses an
+//! * an entry is complete before the length includes it;
+//! * a table that moves or gets an entry publishes the address first and then the length; one that loses an
 //!   entry, the length first;
 //! * tables are never freed;
-//! * behind the last entry there is always room for as many again, all zero, so that an old address with a new
-//!   length still reads zeros and nothing else.
+//! * there is always room for as many entries again after the last one, all zero, so that an old address
+//!   combined with a new length still reads only zeros beyond the entries.
 #![allow(unsafe_code)]
 
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
-/// Room of the first table, in entries.
+/// Capacity of the first table, in entries.
 const FIRST: usize = 64;
 
-/// The two words of the block.
+/// The two words of the block that publish a table.
 pub struct TableSlot<'a> {
     /// Address of the first entry.
     pub address: &'a AtomicUsize,
@@ -27,9 +27,9 @@ pub struct TableSlot<'a> {
 /// One growing table.
 pub struct Table<T: Copy> {
     entries: Vec<T>,
-    /// The memory that is published; leaked when it is replaced.
+    /// The published memory; leaked when it is replaced.
     memory: *mut T,
-    /// Room in `memory`, at least twice what is in use.
+    /// Capacity of `memory`, at least twice the number of entries.
     room: usize,
 }
 
@@ -37,12 +37,12 @@ pub struct Table<T: Copy> {
 unsafe impl<T: Copy + Send> Send for Table<T> {}
 
 impl<T: Copy> Table<T> {
-    /// An empty table: nothing is published.
+    /// Creates an empty table, which is not published.
     pub const fn new() -> Self {
         Self { entries: Vec::new(), memory: std::ptr::null_mut(), room: 0 }
     }
 
-    /// What is in the table.
+    /// The entries in the table.
     pub fn entries(&self) -> &[T] {
         &self.entries
     }
@@ -60,7 +60,7 @@ impl<T: Copy> Table<T> {
         place.len.store(self.entries.len() as i32, Ordering::SeqCst);
     }
 
-    /// Removes the entries that `unwanted` names. The old memory stays as it was.
+    /// Removes the entries for which `unwanted` returns true. The old memory stays unchanged.
     pub fn remove(&mut self, place: &TableSlot<'_>, unwanted: impl Fn(&T) -> bool) -> bool {
         let before = self.entries.len();
         self.entries.retain(|entry| !unwanted(entry));
@@ -73,10 +73,10 @@ impl<T: Copy> Table<T> {
         true
     }
 
-    /// New memory with all entries.
+    /// Allocates new memory with all entries.
     fn replace(&mut self) {
         self.room = (self.entries.len() * 4).max(FIRST);
-        // Zero everywhere behind the entries: see the module.
+        // Zero everywhere after the entries: see the module.
         let mut memory = Vec::with_capacity(self.room);
         // SAFETY: within the capacity; `Vec` aligned it.
         unsafe { std::ptr::write_bytes::<T>(memory.as_mut_ptr(), 0, self.room) };
@@ -85,7 +85,7 @@ impl<T: Copy> Table<T> {
         self.copy(0);
     }
 
-    /// Copies the entries from `first` on.
+    /// Copies the entries starting at `first`.
     fn copy(&mut self, first: usize) {
         for (index, entry) in self.entries.iter().enumerate().skip(first).take(self.room) {
             // SAFETY: inside our memory, which no Rust reference points into.
@@ -106,7 +106,7 @@ mod tests {
         }
 
         fn read(&self, address: usize, len: i32) -> Vec<u64> {
-            // SAFETY: tables are never freed, and have zeros behind their end.
+            // SAFETY: tables are never freed, and are followed by zeros.
             (0..len as usize).map(|i| unsafe { *(address as *const u64).add(i) }).collect()
         }
 

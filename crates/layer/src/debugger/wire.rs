@@ -1,9 +1,9 @@
-//! Messages between ranks, of this library to itself: on the program's communicators, with a tag of our own, inside
-//! a hooked call (so that nothing of it is counted), and never without an end.
+//! Messages between instances of this library: on the program's communicators, with a reserved tag, inside a
+//! hooked call (so that they are not counted), and with bounded waits.
 //!
-//! They are sent only while the program cannot have used the communicator for anything else: before `MPI_Init` or the
-//! call that made it has returned. If the other side does not answer (it may run without this library), the
-//! receive is cancelled and the call goes on.
+//! They are sent only while the program cannot have used the communicator for anything else: before
+//! `MPI_Init` or the call that created it has returned. If the other side does not answer (it may run without
+//! this library), the receive is cancelled and the call continues.
 #![allow(unsafe_code)]
 
 use crate::interpose::real;
@@ -11,26 +11,26 @@ use mpi_abi::{Abi, Handle, f};
 use std::ffi::{c_int, c_void};
 use std::time::{Duration, Instant};
 
-/// The tag. Below 32767, the least upper bound that the standard allows.
+/// The tag. Below 32767, the lowest upper bound that the standard allows.
 const TAG: c_int = 32_749;
 
-/// A message under way.
+/// A message in progress.
 pub struct Pending<A: Abi> {
     request: A::Handle,
     memory: Vec<u8>,
     sends: bool,
     done: bool,
-    /// Rank of the sender, once a receive is done.
+    /// Rank of the sender, once a receive has completed.
     pub source: c_int,
 }
 
 impl<A: Abi> Pending<A> {
-    /// Begins to send.
+    /// Starts a send.
     pub fn send(comm: A::Handle, to: c_int, bytes: Vec<u8>) -> Option<Self> {
         Self::start(f::MPI_Isend, comm, to, bytes, true)
     }
 
-    /// Begins to receive exactly `len` bytes.
+    /// Starts to receive exactly `len` bytes.
     pub fn receive(comm: A::Handle, from: c_int, len: usize) -> Option<Self> {
         Self::start(f::MPI_Irecv, comm, from, vec![0; len], false)
     }
@@ -46,8 +46,8 @@ impl<A: Abi> Pending<A> {
         let byte = real::predefined::<A>("MPI_BYTE")?;
         let mut request = A::Handle::from_raw(0);
         let len = c_int::try_from(memory.len()).ok()?;
-        // SAFETY: MPI_Isend and MPI_Irecv have this type; the memory stays where it is until the request is done,
-        // or for ever (see `drop`).
+        // SAFETY: MPI_Isend and MPI_Irecv have this type; the memory stays in place until the request has
+        // completed, or is leaked (see `drop`).
         let result = unsafe {
             let start: Start<A::Handle> = real::function(function)?;
             start(memory.as_mut_ptr().cast(), len, byte, peer, TAG, comm, &mut request)
@@ -60,10 +60,10 @@ impl<A: Abi> Pending<A> {
         if self.done {
             return true;
         }
-        // Longer than the status of every ABI.
+        // Larger than the status of any ABI.
         let mut status = [0u64; 16];
         let mut flag = 0;
-        // SAFETY: the type of MPI_Test; all three places are ours.
+        // SAFETY: the type of MPI_Test; all three arguments point to our memory.
         let result = unsafe {
             let Some(test) = real::function::<Test<A::Handle>>(f::MPI_Test) else { return false };
             test(&mut self.request, &mut flag, status.as_mut_ptr().cast())
@@ -77,7 +77,7 @@ impl<A: Abi> Pending<A> {
         self.done
     }
 
-    /// The received bytes, if they came.
+    /// The received bytes, once they have arrived.
     pub fn bytes(&self) -> Option<&[u8]> {
         (self.done && !self.sends).then_some(&self.memory)
     }
@@ -109,12 +109,12 @@ impl<A: Abi> Drop for Pending<A> {
     }
 }
 
-/// Drives messages until all are done or the time is over. True if all are done.
+/// Drives messages until all have completed or the time is up. Returns whether all have completed.
 pub fn finish<A: Abi>(messages: &mut [Pending<A>], limit: Duration) -> bool {
     drive(messages, limit, |open, _| open == 0)
 }
 
-/// Drives messages until one is done or the time is over. True if one is done.
+/// Drives messages until one has completed or the time is up. Returns whether one has.
 pub fn first<A: Abi>(messages: &mut [Pending<A>], limit: Duration) -> bool {
     drive(messages, limit, |open, all| open < all || all == 0)
 }
@@ -127,7 +127,7 @@ fn drive<A: Abi>(
     let begin = Instant::now();
     let mut pause = Duration::from_micros(1);
     loop {
-        // All of them, always: each look may drive the library.
+        // Always test all of them: each test may drive the library's progress.
         let open = messages.iter_mut().filter_map(|message| (!message.test()).then_some(())).count();
         if enough(open, messages.len()) {
             return true;
@@ -140,7 +140,7 @@ fn drive<A: Abi>(
     }
 }
 
-/// Sends `bytes` to `to`; false if nobody takes them in time.
+/// Sends `bytes` to `to`. Returns false if they are not received in time.
 pub fn send<A: Abi>(comm: A::Handle, to: c_int, bytes: Vec<u8>, limit: Duration) -> bool {
     Pending::<A>::send(comm, to, bytes).is_some_and(|p| finish(&mut [p], limit))
 }

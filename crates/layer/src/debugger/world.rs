@@ -1,5 +1,5 @@
-//! Who the ranks of this world are: from the meeting on this host and, where somebody may want to acquire the job,
-//! from messages between the hosts.
+//! Identifies the ranks of this world: through the meeting on this host and, if the job may be acquired,
+//! through messages between the hosts.
 
 use super::gate;
 use super::process_descriptor::{self, ProcessDescriptor};
@@ -12,22 +12,23 @@ use std::time::Duration;
 
 /// How long ranks of other hosts may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long the first of them may take. All have left the library's `MPI_Init` at about the same time: if none has come by then,
-/// they run without the layer, and nobody is to wait for them any longer.
+/// How long the first of them may take. All ranks leave the library's `MPI_Init` at about the same time: if
+/// none has answered by then, they run without this library, and there is no point in waiting longer.
 const FIRST: Duration = Duration::from_secs(3);
 
 /// The descriptors of the ranks that this process knows.
 pub struct Members {
     /// Rank 0.
     pub first: Option<ProcessDescriptor>,
-    /// All that are known; complete in rank 0 only.
+    /// All known descriptors; complete in rank 0 only.
     pub descriptors: Vec<ProcessDescriptor>,
 }
 
-/// Gathers the descriptors. Called inside `MPI_Init`, by all ranks.
+/// Collects the descriptors. Called inside `MPI_Init`, by all ranks.
 pub fn members<A: Abi>(meeting: Option<&Meeting>, own: ProcessDescriptor, size: c_int) -> Members {
     let rank = own.rank;
-    // A launcher that numbers otherwise than the library: what it said about others is not to be trusted.
+    // If the launcher's numbering differs from the library's, its information on other ranks cannot be
+    // trusted.
     let meeting = meeting.filter(|m| m.rank == rank);
     let here = |r: c_int| if r == rank { Some(own) } else { meeting?.descriptor(r) };
     let elsewhere = gate::acquirable() && rendezvous::local_size() != Some(size);
@@ -42,7 +43,7 @@ pub fn members<A: Abi>(meeting: Option<&Meeting>, own: ProcessDescriptor, size: 
     Members { first: Some(own), descriptors: descriptors.into_iter().flatten().collect() }
 }
 
-/// A rank of another host shows itself to rank 0 and hears who that is.
+/// Introduces a rank on another host to rank 0 and receives rank 0's descriptor.
 fn ask_first<A: Abi>(own: &ProcessDescriptor) -> Option<ProcessDescriptor> {
     let world = real::comm_world::<A>()?;
     let mut both = [
@@ -54,7 +55,7 @@ fn ask_first<A: Abi>(own: &ProcessDescriptor) -> Option<ProcessDescriptor> {
     ProcessDescriptor::from_bytes(answer.bytes()?.first_chunk()?)
 }
 
-/// Rank 0 hears the ranks of other hosts, and answers those that came.
+/// In rank 0: receives the descriptors of ranks on other hosts, and answers them.
 fn hear_others<A: Abi>(descriptors: &mut [Option<ProcessDescriptor>], own: &ProcessDescriptor) {
     let Some(world) = real::comm_world::<A>() else { return };
     let missing =

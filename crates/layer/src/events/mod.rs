@@ -1,14 +1,15 @@
-//! Events, as those know them who raise them: types with their elements, what is asked for, and where events go.
+//! Events from the viewpoint of the code that raises them: types and their elements, which of them are
+//! wanted, and their sink.
 //!
 //! ```text
-//!   raise(event) ──► does anybody want this type? ──no──► (one load, one branch)
+//!   raise(event) ──► is this type wanted? ──no──► (one load, one branch)
 //!                           │ yes
 //!                           ▼
-//!                      the sink: keeps the event, and delivers it when it is asked to
+//!                      the sink: keeps the event, and delivers it on request
 //! ```
 //!
-//! The sink is whoever receives events: the tool interface, which lies above. Until it has installed itself nobody wants
-//! anything.
+//! The sink is the tool interface, a floor above this one. Until it has installed itself, no events are
+//! wanted.
 
 mod payload;
 pub mod types;
@@ -19,35 +20,36 @@ pub use types::{Event, EventKind};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A bit for each [`EventKind`] that somebody wants.
+/// A bit for each wanted [`EventKind`].
 static WANTED: AtomicU64 = AtomicU64::new(0);
 static SINK: OnceLock<&'static dyn Sink> = OnceLock::new();
 
-/// Where events go.
+/// The receiver of all events.
 pub trait Sink: Sync {
-    /// Does anybody want events of this type about this object?
+    /// Whether events of this type about this object are wanted.
     fn wants(&self, kind: EventKind, object: u64) -> bool;
 
-    /// Keeps an event of this thread until it can be delivered; `at` 0 is now.
+    /// Keeps an event of this thread until it can be delivered; `at` 0 means now.
     fn keep(&self, kind: EventKind, object: u64, at: u64, payload: &Payload);
 
-    /// Delivers what this thread has kept. Outside of all locks, at depth 0.
+    /// Delivers the kept events of this thread. Must be called without any lock, at depth 0.
     fn deliver(&self);
 
-    /// The same at the beginning of a call, of which the library knows nothing yet: at depth 1.
+    /// Like [`deliver`](Self::deliver), but at the start of a call, before the library knows of it: at depth
+    /// 1.
     fn deliver_inside(&self);
 
-    /// Delivers what this thread has kept, and then this event, about no object.
+    /// Delivers the kept events of this thread, and then this event, which is about no object.
     fn deliver_with(&self, kind: EventKind, at: u64, payload: &Payload);
 
-    /// A message was received. Only called while somebody wants the types that this raises.
+    /// Handles a received message. Called only while the types that this raises are wanted.
     fn received(&self, message: &Received);
 
-    /// This thread is at its end: what it has kept is lost.
+    /// Called when this thread ends: its kept events are lost.
     fn thread_ended(&self);
 }
 
-/// A message as its receiver knows it: what says whether it was late or unexpected is known to its sender.
+/// A message as its receiver knows it. Only its sender knows what shows whether it was late or unexpected.
 #[derive(Clone, Copy)]
 pub struct Received {
     /// Uid of the communicator.
@@ -58,17 +60,17 @@ pub struct Received {
     pub tag: i32,
     #[allow(missing_docs)]
     pub bytes: u64,
-    /// Which it is of all messages from this sender on the communicator, from 1.
+    /// Number of this message among all from this sender on the communicator, counting from 1.
     pub nth: u64,
     /// When the receive was posted, in ticks.
     pub posted: u64,
-    /// When it was complete, in ticks.
+    /// When the receive completed, in ticks.
     pub at: u64,
-    /// What the two ends are found by.
+    /// Identifies the two ends.
     pub sides: Sides,
 }
 
-/// What the two ends of a message are found by: elements of the same names.
+/// Values by which the two ends of a message are identified; the event elements have the same names.
 #[derive(Clone, Copy)]
 #[allow(missing_docs)]
 pub struct Sides {
@@ -81,42 +83,42 @@ pub struct Sides {
 /// The types that [`Sink::received`] raises.
 const OF_RECEIVED: u64 = types::ReceiveUnexpected::KIND.bit() | types::ReceiveLate::KIND.bit();
 
-/// Says where events go. Once; the first one stays.
+/// Installs the sink. Only the first one takes effect.
 pub fn install(sink: &'static dyn Sink) {
-    // Nothing is to be done about a second one.
+    // A second sink is ignored.
     let _ = SINK.set(sink);
 }
 
-/// Says which types are wanted.
+/// Sets which types are wanted.
 pub fn want(kinds: u64) {
     WANTED.store(kinds, Ordering::SeqCst);
 }
 
-/// The types that somebody wants, a bit each. One load.
+/// The wanted types, one bit each. A single load.
 #[inline(always)]
 pub fn wanted() -> u64 {
     WANTED.load(Ordering::Relaxed)
 }
 
-/// Might anybody want any event? One load.
+/// Whether any events may be wanted. A single load.
 #[inline(always)]
 pub fn anybody() -> bool {
     wanted() != 0
 }
 
-/// The sink, if somebody wants events of this type about this object.
+/// The sink, if events of this type about this object are wanted.
 #[inline]
 fn sink_for(kind: EventKind, object: u64) -> Option<&'static dyn Sink> {
     SINK.get().copied().filter(|sink| sink.wants(kind, object))
 }
 
-/// Does somebody want events of this type about this object?
+/// Whether events of this type about this object are wanted.
 #[inline(always)]
 pub fn is_wanted<E: Event>(object: u64) -> bool {
     wanted() & E::KIND.bit() != 0 && sink_for(E::KIND, object).is_some()
 }
 
-/// Raises an event if anybody wants it; `at` 0 is now.
+/// Raises an event if it is wanted; `at` 0 means now.
 #[inline(always)]
 pub fn raise<E: Event>(object: u64, at: u64, event: impl FnOnce() -> E) {
     if wanted() & E::KIND.bit() != 0
@@ -126,21 +128,21 @@ pub fn raise<E: Event>(object: u64, at: u64, event: impl FnOnce() -> E) {
     }
 }
 
-/// Delivers what this thread has kept. Outside of all locks, at depth 0.
+/// Delivers the kept events of this thread. Must be called without any lock, at depth 0.
 pub fn deliver() {
     if let Some(sink) = SINK.get() {
         sink.deliver();
     }
 }
 
-/// The same at the beginning of a call, of which the library knows nothing yet: at depth 1.
+/// Like [`deliver`], but at the start of a call, before the library knows of it: at depth 1.
 pub fn deliver_inside() {
     if let Some(sink) = SINK.get() {
         sink.deliver_inside();
     }
 }
 
-/// Delivers what this thread has kept, and then this event, about no object.
+/// Delivers the kept events of this thread, and then this event, which is about no object.
 pub fn deliver_with<E: Event>(at: u64, event: impl FnOnce() -> E) {
     match sink_for(E::KIND, 0) {
         Some(sink) => sink.deliver_with(E::KIND, at, &event().payload()),
@@ -148,7 +150,7 @@ pub fn deliver_with<E: Event>(at: u64, event: impl FnOnce() -> E) {
     }
 }
 
-/// A message was received: for those who want to know whether it was late or unexpected.
+/// Reports a received message, for events about late and unexpected messages.
 #[inline(always)]
 pub fn received(message: impl FnOnce() -> Received) {
     if wanted() & OF_RECEIVED != 0
@@ -158,7 +160,7 @@ pub fn received(message: impl FnOnce() -> Received) {
     }
 }
 
-/// This thread is at its end.
+/// Reports that this thread is ending.
 pub fn thread_ended() {
     if let Some(sink) = SINK.get() {
         sink.thread_ended();

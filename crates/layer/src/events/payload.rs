@@ -1,17 +1,17 @@
-//! The elements of an event as bytes, each where the C structure of the same fields has it.
+//! The elements of an event as bytes, laid out like a C structure with the same fields.
 
 use mpit::Datatype;
 
-/// Bytes of an event.
+/// The bytes of an event.
 #[derive(Clone, Copy)]
 #[repr(align(8))]
 pub struct Payload([u8; Payload::ROOM]);
 
 impl Payload {
-    /// Largest payload of our event types.
+    /// Size of the largest payload of our event types.
     pub const ROOM: usize = 64;
 
-    /// All zero.
+    /// Creates a payload of zeros.
     #[inline(always)]
     pub const fn new() -> Self {
         Self([0; Self::ROOM])
@@ -32,12 +32,12 @@ impl AsRef<[u8]> for Payload {
     }
 }
 
-/// A type that an element of an event can have.
+/// A type that an event's elements can have.
 pub trait Element {
-    /// How tools see it.
+    /// The corresponding MPI datatype.
     const DATATYPE: Datatype;
 
-    /// Writes the element.
+    /// Writes the element at offset `at`.
     fn put(self, at: usize, payload: &mut Payload);
 }
 

@@ -1,7 +1,8 @@
-//! The event types: names, meanings, elements. One row is all that describes a type.
+//! The event types: names, descriptions, elements. Each type is described completely by one row.
 //!
-//! A row makes a structure, which whoever raises the event fills in, and the description that tools see, which is made of
-//! the type's own and of those of its elements. What an element of some name means is the same in all types.
+//! A row generates a structure, which is filled in by the code that raises the event, and the description
+//! that tools see, composed of the type's own and those of its elements. An element of a given name has the
+//! same meaning in all types.
 
 use super::payload::{Element, Payload};
 use crate::base::topic::Topic;
@@ -9,12 +10,12 @@ use mpiscope_image::layout::Recording;
 use mpit::{Bind, Datatype};
 use std::mem::offset_of;
 
-/// An event type, by its index in [`EVENT_TYPES`].
+/// An event type: its index in [`EVENT_TYPES`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EventKind(pub usize);
 
 impl EventKind {
-    /// The bit of the type in a set of types.
+    /// The type's bit in a set of types.
     pub const fn bit(self) -> u64 {
         1 << self.0
     }
@@ -29,38 +30,38 @@ pub trait Event {
     fn payload(&self) -> Payload;
 }
 
-/// What is known of an element of an event type.
+/// Describes an element of an event type.
 pub struct ElementDescription {
     /// The name.
     pub name: &'static str,
-    /// Its type.
+    /// Its datatype.
     pub datatype: Datatype,
-    /// Where it lies in the payload.
+    /// Its offset in the payload.
     #[cfg(test)]
     pub offset: usize,
 }
 
-/// What is known of an event type.
+/// Describes an event type.
 pub struct EventDescription {
-    /// The name that tools look for.
+    /// The name that tools search for.
     pub name: &'static str,
     /// When it is raised.
     pub desc: &'static str,
-    /// What it belongs to.
+    /// The topic it belongs to.
     pub topic: Topic,
-    /// What a registration is bound to.
+    /// The kind of object a registration is bound to.
     pub bind: Bind,
     /// Its elements, in order.
     pub elements: &'static [ElementDescription],
-    /// What has to be recorded for it: bits of [`Recording`].
+    /// What must be recorded for it: bits of [`Recording`].
     pub recording: u32,
 }
 
 impl EventDescription {
-    /// The type without a binding, by which one registration hears all objects.
+    /// The same type without a binding: one registration receives the events of all objects.
     pub fn twin(&self) -> Self {
         let name = self.name.strip_prefix(PREFIX).unwrap_or(self.name);
-        // Once for each type, for as long as the process.
+        // Leaked once per type.
         let name = format!("{PREFIX}any.{name}").leak();
         let desc = format!("As {}, of every {}: {}", self.name, self.bound_to(), self.desc).leak();
         Self { name, desc, bind: Bind::NO_OBJECT, ..*self }
@@ -75,7 +76,7 @@ impl EventDescription {
         }
     }
 
-    /// The description with that of every element.
+    /// The description, including those of all elements.
     pub fn full_desc(&self) -> String {
         let elements = self.elements.iter().map(|e| format!("{}: {}", e.name, meaning(e.name)));
         let elements: Vec<String> = elements.collect();
@@ -87,10 +88,10 @@ impl EventDescription {
     }
 }
 
-/// What all names begin with.
+/// Prefix of all names.
 const PREFIX: &str = "mpiscope.";
 
-/// What the elements mean.
+/// The meanings of the elements.
 const ELEMENTS: &[(&str, &str)] = &[
     ("function", "the MPI function, an item of the enumeration mpiscope_function"),
     ("thread", "the kernel's number of the thread"),
@@ -186,7 +187,7 @@ macro_rules! event_types {
             }
         )*
 
-        /// All event types, in the order of their indices.
+        /// All event types, ordered by index.
         pub const EVENT_TYPES: &[EventDescription] = &[$(EventDescription {
             name: concat!("mpiscope.", $name),
             desc: $desc,
@@ -349,7 +350,7 @@ event_types! {
         "A level of the process was higher than ever before: one of pending requests or posted receives";
 }
 
-// Sets of types are words.
+// Sets of types are stored in one word.
 const _: () = assert!(EVENT_TYPES.len() <= 64);
 
 #[cfg(test)]

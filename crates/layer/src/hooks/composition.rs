@@ -1,4 +1,4 @@
-//! Where the floors are put together: what interposition calls.
+//! Puts the floors together: the functions that interposition calls.
 #![allow(unsafe_code)]
 
 use super::lifecycle;
@@ -24,7 +24,7 @@ static UPCALLS: Upcalls = Upcalls {
 
 put_in!(UPCALLS);
 
-/// Something that is done for one ABI.
+/// An action that is generic over the ABI.
 trait ForAbi {
     fn run<A: Abi>(self);
 }
@@ -38,7 +38,7 @@ fn with_abi(abi: AbiKind, what: impl ForAbi) {
     }
 }
 
-/// The address of each hook.
+/// Reports the address of each hook.
 struct Hooks(fn(FunctionId, usize));
 
 impl ForAbi for Hooks {
@@ -49,14 +49,15 @@ impl ForAbi for Hooks {
             _ => &raw const STANDARD_HOOKS,
         };
         for (at, function) in NUMBERS.iter().enumerate() {
-            // SAFETY: each table has a word for each of the numbers.
+            // SAFETY: each table has a word for each number.
             let distance = unsafe { first.add(at).read() };
             (self.0)(FunctionId(*function), first.addr().wrapping_add_signed(distance as isize));
         }
     }
 }
 
-/// The hooks of one ABI as distances from where their table begins: pointers would be eight bytes each, and a relocation.
+/// The hooks of one ABI as offsets from the start of their table: pointers would take eight bytes and a
+/// relocation each.
 macro_rules! table {
     ($label:literal $abi:ty: $($name:ident)*) => {
         std::arch::global_asm!(
@@ -78,7 +79,7 @@ macro_rules! stubs {
         table!("mpiscope_openmpi_hooks" OpenMpi: $($name)*);
         table!("mpiscope_standard_hooks" Standard: $($name)*);
 
-        /// The functions of the tables.
+        /// The functions in the tables.
         static NUMBERS: &[u16] = &[$($number),*];
     };
 }
@@ -94,7 +95,7 @@ unsafe extern "C" {
     static STANDARD_HOOKS: i32;
 }
 
-/// The library was found.
+/// Runs when the library has been found.
 struct Found<'a>(&'a CStr);
 
 impl ForAbi for Found<'_> {

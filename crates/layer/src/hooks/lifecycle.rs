@@ -1,4 +1,5 @@
-//! Beginning and end: `MPI_Init`, `MPI_Session_init`, `MPI_Finalize`, `MPI_Session_finalize`, `MPI_Abort`, `MPI_Pcontrol`.
+//! Initialization and finalization: `MPI_Init`, `MPI_Session_init`, `MPI_Finalize`, `MPI_Session_finalize`,
+//! `MPI_Abort`, `MPI_Pcontrol`.
 #![allow(unsafe_code)]
 
 use crate::base::{clock, image, image_memory};
@@ -14,9 +15,9 @@ use mpiscope_image::layout::State;
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Sessions that are open.
+/// Number of open sessions.
 static SESSIONS: AtomicUsize = AtomicUsize::new(0);
-/// Whether the program called `MPI_Init`: then the process ends with `MPI_Finalize`, whatever sessions do.
+/// Whether the program called `MPI_Init`: the process then ends with `MPI_Finalize`, whatever sessions do.
 static WORLD: AtomicBool = AtomicBool::new(false);
 
 /// `MPI_Init`.
@@ -37,7 +38,7 @@ pub fn before_init_thread<A: Abi>(
     entered(call);
 }
 
-/// The process's time begins with the call, whose time is part of it, not with what we did since.
+/// Starts the process's time at the start of the call rather than now, since the call's time is part of it.
 fn entered<A: Abi>(call: &Call<A>) {
     let begun = if call.since == 0 { clock::now() } else { call.since };
     if let Some(process) = process::record() {
@@ -65,14 +66,14 @@ pub fn after_init_thread<A: Abi>(
     initialized::<A>(result);
 }
 
-/// `MPI_Session_init`: the first one may be where the process begins.
+/// `MPI_Session_init`: the process may begin with its first session.
 pub fn before_session_init<A: Abi>(call: &Call<A>) {
     if process::record().is_some_and(|p| p.init_enter.get() == 0) {
         entered(call);
     }
 }
 
-/// `MPI_Session_init`: a program may never have a world. Rank and size stay what the launcher said.
+/// `MPI_Session_init`: a program may never have a world. Rank and size stay those reported by the launcher.
 pub fn after_session_init<A: Abi>(_: &Call<A>, result: c_int, _: A::Handle, _: A::Handle, _: *mut A::Handle) {
     if result != A::SUCCESS {
         return;
@@ -83,13 +84,13 @@ pub fn after_session_init<A: Abi>(_: &Call<A>, result: c_int, _: A::Handle, _: A
         started(|| {});
         debugger::announce_session();
     } else if first {
-        // The process had closed all sessions and begins again.
+        // The process had closed all sessions and starts over.
         process.seq.write(|| process.finalize_leave.set(0));
         writer.header().state.set(State::INITIALIZED.0);
     }
 }
 
-/// `MPI_Session_finalize`: the last one ends what the process does with MPI, if it has no world.
+/// `MPI_Session_finalize`: closing the last session ends the process's use of MPI if it has no world.
 pub fn after_session_finalize<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::Handle) {
     if result != A::SUCCESS {
         return;
@@ -129,7 +130,7 @@ fn initialized<A: Abi>(result: c_int) {
     debugger::announce(rank);
 }
 
-/// The process can communicate from now on.
+/// Records that the process can communicate from now on.
 fn started(fill: impl FnOnce()) {
     let (Some(writer), Some(process)) = (image::writer(), process::record()) else { return };
     modules::list(writer);
@@ -138,7 +139,7 @@ fn started(fill: impl FnOnce()) {
     process.seq.write(|| {
         fill();
         process.init_leave.set(clock::now());
-        // Sessions may have come to their end before.
+        // Sessions may have ended before.
         process.finalize_leave.set(0);
     });
     writer.header().state.set(State::INITIALIZED.0);
@@ -166,8 +167,8 @@ pub fn after_finalize<A: Abi>(_: &Call<A>, result: c_int) {
     }
 }
 
-/// Changes the state, but for a process that has called `MPI_Abort`: MPICH 5.0's returns before the process is
-/// killed, and a program may get as far as `MPI_Finalize` meanwhile.
+/// Changes the state, unless the process has called `MPI_Abort`: with MPICH 5.0 that returns before the
+/// process is killed, and the program may reach `MPI_Finalize` meanwhile.
 fn go_on(writer: &Writer, state: State) {
     if writer.header().state.get() != State::ABORTED.0 {
         writer.header().state.set(state.0);
@@ -182,10 +183,10 @@ pub fn before_abort<A: Abi>(_: &Call<A>, _: &mut A::Handle, code: &mut c_int) {
     writer.header().state.set(State::ABORTED.0);
 }
 
-/// From this level on `MPI_Pcontrol` marks: 0 and 1 are those of the trace.
+/// From this level on, `MPI_Pcontrol` sets a mark: 0 and 1 control the trace.
 const MARK: c_int = 2;
 
-/// `MPI_Pcontrol`: counted; it pauses a trace, and marks the iterations of the program.
+/// `MPI_Pcontrol`: counted; pauses a trace, and marks the program's iterations.
 pub fn pcontrol(level: c_int) {
     trace::control(level);
     if level >= MARK

@@ -1,12 +1,13 @@
-//! The hooks: what happens around each function, one generic function each.
+//! The hooks: one generic function for each MPI function, which defines what happens around it.
 //!
-//! `generated/hooks.rs` has an invocation of `hook!` for every function, of `rare_hook!` for those that are called seldom or take
-//! long. The overlays `hooks/*.tsv` name functions of this crate to run `before` (they may change the arguments) and `after` (they
-//! see the result).
+//! `generated/hooks.rs` invokes `hook!` for every function, or `rare_hook!` for those that are rarely called
+//! or take long. The overlays `hooks/*.tsv` name functions of this crate to run `before` (they may change the
+//! arguments) and `after` (they see the result).
 //!
-//! Functions whose hooks would be alike share one: a function and its large-count variant, and others that do the same with
-//! their arguments. Which function was called is known from the gate, and how wide its counts are from its number. What such a hook
-//! has no use for is a word that it passes on. Functions that programs call most keep hooks of their own.
+//! Functions with identical hooks share one: a function and its large-count variant, and others that do the
+//! same with their arguments. The gate knows which function was called, and its number determines the width
+//! of its counts. Arguments that such a hook does not use are passed through as words. The most frequently
+//! called functions have separate hooks.
 #![allow(unsafe_code, non_snake_case, unused_mut)]
 #![allow(clippy::too_many_arguments, clippy::missing_safety_doc, clippy::useless_conversion)]
 
@@ -22,7 +23,7 @@ use std::ffi::{c_char, c_int, c_void};
 mod composition;
 mod lifecycle;
 
-/// Stores one noted argument: handles zero-extended, integers sign-extended.
+/// Stores one recorded argument: handles zero-extended, integers sign-extended.
 macro_rules! note {
     ($call:ident, object, $e:expr) => {
         $call.object.set(handle_word($e))
@@ -59,11 +60,11 @@ macro_rules! note {
 /// The handle that a parameter points to.
 #[inline(always)]
 fn at<H: Handle>(pointer: *const H) -> H {
-    // SAFETY: the standard requires the parameter to point to a handle; null is looked at.
+    // SAFETY: the standard requires the parameter to point to a handle; null is checked.
     unsafe { pointer.as_ref() }.map_or(H::from_raw(0), |handle| *handle)
 }
 
-/// How many bytes the call names.
+/// Number of bytes the call's arguments describe.
 macro_rules! bytes {
     () => {
         0
@@ -94,7 +95,7 @@ macro_rules! bytes {
         unsafe { bytes::own::<A>($n.into(), $d, $c) }
     };
     (to_neighbors($n:ident, $d:ident, $c:ident)) => {
-        // SAFETY: the standard requires an element for each neighbour.
+        // SAFETY: the standard requires an element for each neighbor.
         unsafe { bytes::to_neighbors::<A>($n.into(), $d, $c) }
     };
     (to_neighbors_w($n:ident, $d:ident, $c:ident)) => {
@@ -111,8 +112,8 @@ macro_rules! bytes {
     };
 }
 
-/// Calls the functions that run before the library's: with all arguments as `&mut`, or with those that the overlay
-/// names.
+/// Calls the functions that run before the library's: with all arguments as `&mut`, or with those that the
+/// overlay lists.
 macro_rules! before {
     ([] $($rest:tt)*) => {};
     ([($($path:ident)::+ ($($given:tt)*)) $($more:tt)*] ($call:expr) $($argument:expr),*) => {
@@ -125,7 +126,8 @@ macro_rules! before {
     };
 }
 
-/// Calls the functions that run after the library's: with all arguments, or with those that the overlay names.
+/// Calls the functions that run after the library's: with all arguments, or with those that the overlay
+/// lists.
 macro_rules! after {
     ([] $($rest:tt)*) => {};
     ([($($path:ident)::+ ($($given:tt)*)) $($more:tt)*] ($call:expr, $result:expr) $($argument:expr),*) => {
@@ -138,7 +140,7 @@ macro_rules! after {
     };
 }
 
-/// The function that was called: the only one that the hook is of, or what the gate says.
+/// The function that was called: the hook's only one, or the one the gate has stored.
 macro_rules! function {
     ($name:ident) => {
         f::$name
@@ -148,10 +150,10 @@ macro_rules! function {
     };
 }
 
-/// A count as a shared hook gets it: the word of an `int` or an `MPI_Count`.
+/// A count as passed to a shared hook: the word of an `int` or an `MPI_Count`.
 type Count = i64;
 
-/// An array of counts as a shared hook gets it.
+/// An array of counts as passed to a shared hook.
 type Vector = *const c_void;
 
 macro_rules! hook {
@@ -179,10 +181,10 @@ macro_rules! hook {
                 $($( #[allow(unused_variables)] let mut $vector = width.counts($vector); )*)?
                 before!([$( ($($before)::+ $( ($($with_before)*) )?) )*] (&call) $(&mut $p),*);
             }
-            // SAFETY: the type is the function's own; the arguments are the program's.
+            // SAFETY: the type is the function's; the arguments are the program's.
             let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
             $($( #[allow(unused_variables)] let $vector = width.counts($vector); )*)?
-            // A call that failed may have had arguments that must not be looked at.
+            // After a failed call the arguments may be invalid and must not be read.
             if result == A::SUCCESS {
                 call.name_bytes(bytes!($($bytes)*));
             }
@@ -221,10 +223,10 @@ macro_rules! rare_hook {
                 $($( #[allow(unused_variables)] let mut $vector = width.counts($vector); )*)?
                 before!([$( ($($before)::+ $( ($($with_before)*) )?) )*] (&call) $(&mut $p),*);
             }
-            // SAFETY: the type is the function's own; the arguments are the program's.
+            // SAFETY: the type is the function's; the arguments are the program's.
             let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
             $($( #[allow(unused_variables)] let $vector = width.counts($vector); )*)?
-            // A call that failed may have had arguments that must not be looked at.
+            // After a failed call the arguments may be invalid and must not be read.
             if result == A::SUCCESS {
                 call.name_bytes(bytes!($($bytes)*));
             }
@@ -238,7 +240,7 @@ macro_rules! rare_hook {
     };
 }
 
-/// The object among what is noted of a call; zero without one.
+/// The object among a call's recorded arguments; zero if there is none.
 macro_rules! object {
     () => {
         0
@@ -251,10 +253,11 @@ macro_rules! object {
     };
 }
 
-/// The hook of a function that only looks something up. Clock readings would be most of what it costs. It is counted before the
-/// library does it: then nothing but its result has to be kept. What programs call often and the usual case are in line; all else
-/// goes on to a function with the same arguments, so that none has to be saved.
-/// It is shared: it gets pointers that it has no use for without their type.
+/// The hook of a function that only looks something up. Reading the clock would be most of its cost. The call
+/// is counted before the library's function runs, so that only the result has to be kept. The usual case of
+/// frequently called functions is inline; everything else continues in a function with the same arguments, so
+/// that none has to be saved. The hook is shared, so pointers that it does not use are passed without their
+/// type.
 macro_rules! look_up_hook {
     (
         $name:ident ($($p:ident : $t:ty),*)
@@ -266,7 +269,7 @@ macro_rules! look_up_hook {
             if $frequent && observe::look_ups_are_counted_only() {
                 let call = LookUp::open();
                 if observe::looked_up(&call, f::$name, object!($($note)*)) {
-                    // SAFETY: the type is the function's own; the arguments are the program's.
+                    // SAFETY: the type is the function's; the arguments are the program's.
                     let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
                     call.close();
                     return result;
@@ -278,7 +281,7 @@ macro_rules! look_up_hook {
     };
 }
 
-/// What look-ups go on to that are not as usual, or not called often.
+/// Continuation of look-ups that are unusual or rarely called.
 macro_rules! recorded_look_up {
     (
         $name:ident ($($p:ident : $t:ty),*)
@@ -294,7 +297,7 @@ macro_rules! recorded_look_up {
                 note_all!(_current, $($note)*);
                 observe::started_rare(thread, function, opened.since);
             }
-            // SAFETY: the types are laid out as the function's own; the arguments are the program's.
+            // SAFETY: the types have the layout of the function's; the arguments are the program's.
             let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
             observe::end_look_up::<A>(opened, function, result);
             result
@@ -302,7 +305,7 @@ macro_rules! recorded_look_up {
     };
 }
 
-/// Stores all that is noted of a call.
+/// Stores all recorded arguments of a call.
 macro_rules! note_all {
     ($call:ident, $($field:ident : $value:expr),*) => {
         $( note!($call, $field, $value); )*
@@ -311,7 +314,8 @@ macro_rules! note_all {
 
 include!("../generated/hooks.rs");
 
-/// `MPI_Pcontrol` has an entry of its own ([`crate::interpose::arch::pcontrol`]) and never comes through the gate.
+/// `MPI_Pcontrol` has a separate entry ([`crate::interpose::arch::pcontrol`]) and never goes through the
+/// gate.
 pub unsafe extern "C" fn MPI_Pcontrol<A: Abi>() -> c_int {
     A::SUCCESS
 }

@@ -1,10 +1,10 @@
-//! User functions that the MPI library calls: operators, attribute copy and delete, error handlers, generalised
-//! requests, data representations.
+//! User functions that the MPI library calls: operators, attribute copy and delete functions, error handlers,
+//! generalized requests, data representations.
 //!
-//! They run inside a hooked call, so the depth guard would hide the MPI calls that they make. Each such function is
-//! therefore replaced by a *trampoline*, which sets the depth to 0 while the user's function runs. There is a fixed
-//! number of trampolines, one for each distinct function; when they are used up the function is passed on as it is
-//! and the loss is counted.
+//! They run inside a hooked call, so the depth guard would hide the MPI calls that they make. Each such
+//! function is therefore replaced by a *trampoline*, which sets the depth to 0 while the user's function
+//! runs. The number of trampolines is fixed, with one for each distinct function; once they are used up,
+//! functions are passed on unwrapped and the loss is counted.
 #![allow(unsafe_code)]
 
 use crate::base::image;
@@ -20,11 +20,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The user's functions, by trampoline.
 pub static TARGETS: Slots<{ arch::TRAMPOLINES }> = Slots::new();
-/// How many of [`TARGETS`] are in use; changed under [`LOCK`].
+/// Number of entries of [`TARGETS`] in use; changed under [`LOCK`].
 static USED: AtomicUsize = AtomicUsize::new(0);
 static LOCK: Mutex<()> = Mutex::new(());
 
-/// The user's function behind a trampoline, or the address itself if it is none.
+/// Returns the user's function behind a trampoline, or the address itself if it is not a trampoline.
 pub fn target(address: usize) -> usize {
     let first = arch::trampoline(0);
     let used = USED.load(Ordering::Acquire);
@@ -56,10 +56,11 @@ fn wrap(function: &mut *const c_void) {
     *function = arch::trampoline(index) as *const c_void;
 }
 
-/// Predefined functions (`MPI_COMM_DUP_FN` and so on) are recognised by their address: they must stay as they are.
+/// Predefined functions (`MPI_COMM_DUP_FN` and so on) are recognized by their address, so they must stay
+/// unchanged.
 fn belongs_to_library(function: *const c_void) -> bool {
     if linked_in() {
-        // The program's own functions are in the same object; those of an MPI library begin like this.
+        // The program's own functions are in the same object; those of an MPI library have these prefixes.
         let name = name_of(function).unwrap_or_default();
         return [&b"MPI"[..], b"PMPI", b"OMPI_"].iter().any(|begin| name.as_bytes().starts_with(begin));
     }
@@ -72,12 +73,12 @@ pub fn op_create<A: Abi>(_: &Call<A>, function: &mut *const c_void, _: &mut c_in
     wrap(function);
 }
 
-/// `MPI_Comm_create_errhandler` and its like.
+/// `MPI_Comm_create_errhandler` and similar.
 pub fn errhandler_create<A: Abi>(_: &Call<A>, function: &mut *const c_void, _: &mut *mut A::Handle) {
     wrap(function);
 }
 
-/// `MPI_Comm_create_keyval` and its like.
+/// `MPI_Comm_create_keyval` and similar.
 pub fn keyval_create<A: Abi>(
     _: &Call<A>,
     copy: &mut *const c_void,

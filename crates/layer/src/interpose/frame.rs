@@ -1,4 +1,5 @@
-//! The frame around a hooked call: what the thread is doing, how often, how long, how much.
+//! The frame around a hooked call: what the thread is doing, how often, how long, and how many bytes it
+//! moves.
 #![allow(unsafe_code)]
 
 mod interrupted;
@@ -19,10 +20,11 @@ use mpiscope_image::layout::{Call as Current, Recording, Thread};
 use std::cell::Cell;
 use std::marker::PhantomData;
 
-/// A hooked call that is under way on this thread.
+/// A hooked call in progress on this thread.
 ///
-/// Small, and lent only to functions that are inlined or rare: then it is a few registers and no memory. What the
-/// thread's record keeps anyway is read back from there; the rare paths of the frame itself get a [copy](Self::aside).
+/// Small, and lent only to functions that are inlined or rare, so that it stays in a few registers and needs
+/// no memory. Anything that the thread's record holds anyway is read back from there; the rare paths of the
+/// frame itself get a [copy](Self::aside).
 pub struct Call<A> {
     tls: &'static Tls,
     thread: &'static Thread,
@@ -30,17 +32,17 @@ pub struct Call<A> {
     real: usize,
     /// When the call began, in ticks; zero if times are not recorded.
     pub since: u64,
-    /// When the library returned, in ticks, if somebody asked.
+    /// When the library returned, in ticks, once [asked for](Call::returned).
     until: Cell<u64>,
-    /// How many bytes the arguments name; known when the library has returned.
+    /// Number of bytes the arguments describe; known once the library has returned.
     bytes: Cell<u64>,
-    /// What the objects' hooks keep from before the call till after it.
+    /// Value that the objects' hooks keep from before the call until after it.
     pub stash: Cell<u64>,
     abi: PhantomData<A>,
 }
 
 impl<A: Abi> Call<A> {
-    /// Opens the frame. Comes first in every hook: it raises the depth.
+    /// Opens the frame. Must come first in every hook, because it raises the depth.
     #[inline(always)]
     pub fn enter(function: FunctionId) -> Self {
         let tls = Tls::get();
@@ -50,7 +52,7 @@ impl<A: Abi> Call<A> {
         Self { real, ..Self::known(tls, opened.thread, function, opened.since, 0) }
     }
 
-    /// Publishes the call; `fill` adds what the function's parameters say.
+    /// Publishes the call; `fill` adds the function's parameters.
     #[inline(always)]
     pub fn publish(&self, fill: impl FnOnce(&Current)) {
         self.thread.call.seq.write(|| {
@@ -59,16 +61,16 @@ impl<A: Abi> Call<A> {
         });
     }
 
-    /// [`enter`](Self::enter) and the first part of [`publish`](Self::publish) for functions that are called seldom or take
-    /// long: what follows, up to `observe::started_rare`, writes to the record.
+    /// Does [`enter`](Self::enter) and the first part of [`publish`](Self::publish) for functions that are
+    /// rarely called or take long. What follows, up to `observe::started_rare`, writes to the record.
     #[inline(always)]
     pub fn enter_rare(function: FunctionId) -> Self {
         let opened = open_rare(function);
         Self { real: Tls::get().real(), ..Self::again(opened.thread, function, opened.since, 0) }
     }
 
-    /// Puts a call together again from what is known of it, without its bytes and its stash. For functions that are not inlined:
-    /// four words travel in registers, the call itself would have to lie in memory.
+    /// Rebuilds a call from its parts, without its bytes and its stash. For functions that are not inlined:
+    /// four words travel in registers, whereas the call itself would have to be stored in memory.
     #[inline(always)]
     pub fn again(thread: &'static Thread, function: FunctionId, since: u64, until: u64) -> Self {
         Self::known(Tls::get(), thread, function, since, until)
@@ -95,7 +97,7 @@ impl<A: Abi> Call<A> {
         }
     }
 
-    /// A copy to lend to a function that is not inlined, so that the call itself stays in registers.
+    /// Makes a copy to lend to a function that is not inlined, so that the call itself stays in registers.
     #[inline(always)]
     pub fn aside(&self) -> Self {
         let (until, bytes, stash) = (self.until.clone(), self.bytes.clone(), self.stash.clone());
@@ -107,10 +109,11 @@ impl<A: Abi> Call<A> {
         self.thread
     }
 
-    /// Address behind the call in the program.
+    /// The call's return address in the program.
     #[inline(always)]
     pub fn return_address(&self) -> u64 {
-        // Who calls the program in between puts it back: what readers see may have been written over by anybody.
+        // Code that calls back into the program restores this. The copy that readers see may have been
+        // overwritten.
         self.tls.return_address.get()
     }
 
@@ -120,27 +123,27 @@ impl<A: Abi> Call<A> {
         self.tls.stack_pointer.get()
     }
 
-    /// Whether a user callback made the call, so that an outer call must be put back. User callbacks of this call are over when
-    /// this is asked.
+    /// Whether a user callback made the call, so that an outer call must be restored. User callbacks of this
+    /// call have ended by the time this is called.
     #[inline(always)]
     pub fn is_inside(&self) -> bool {
         self.tls.nested.get() != 0
     }
 
-    /// Whether the frame can be closed without a look at anything unusual: no user callback made the call, and the time is
+    /// Whether the frame can be closed on the fast path: no user callback made the call, and the time is
     /// known or read from the processor.
     #[inline(always)]
     pub fn is_usual(&self) -> bool {
         !self.is_inside() && (self.until.get() != 0 || self.since == 0 || self.read_counter())
     }
 
-    /// Whether anybody has [asked](Self::returned) when the library returned.
+    /// Whether the library's return time has been [asked for](Self::returned).
     #[inline(always)]
     pub fn end_is_known(&self) -> bool {
         self.until.get() != 0
     }
 
-    /// False if the times are not the processor's.
+    /// Reads the end time from the processor's counter. Returns false if times come from another clock.
     #[inline(always)]
     fn read_counter(&self) -> bool {
         let now = clock::counted();
@@ -148,15 +151,17 @@ impl<A: Abi> Call<A> {
         now.is_some()
     }
 
-    /// Which function this is.
+    /// The function being called.
     pub fn function(&self) -> FunctionId {
         self.function
     }
 
-    /// When the library returned, in ticks; zero if times are not recorded. For functions that run after it.
+    /// When the library returned, in ticks; zero if times are not recorded. For code that runs after the
+    /// library.
     ///
-    /// The counter is read when this is asked first, at the latest when the frame is closed: the processor does not
-    /// work past a reading of it, and what hooks do is cheaper while it can be done beside the library's last steps.
+    /// The counter is read the first time this is called, at the latest when the frame is closed. Reading it
+    /// serializes the processor, and the hooks' work is cheaper while it can overlap with the library's last
+    /// instructions.
     #[inline(always)]
     pub fn returned(&self) -> u64 {
         if self.until.get() == 0 && self.since != 0 {
@@ -165,43 +170,45 @@ impl<A: Abi> Call<A> {
         self.until.get()
     }
 
-    /// When the call began, and when the library returned, as far as somebody has [asked](Self::returned).
+    /// When the call began and when the library returned; the latter is zero unless [asked
+    /// for](Self::returned).
     #[inline(always)]
     pub fn times(&self) -> (u64, u64) {
         (self.since, self.until.get())
     }
 
-    /// What the thread keeps at hand.
+    /// The thread-local data of this thread.
     #[inline(always)]
     pub fn tls(&self) -> &'static Tls {
         self.tls
     }
 
-    /// Says how many bytes the arguments name.
+    /// Sets the number of bytes the arguments describe.
     #[inline(always)]
     pub fn name_bytes(&self, bytes: u64) {
         self.bytes.set(bytes);
     }
 
-    /// How many bytes the arguments name. For functions that run after the library; zero if the call failed.
+    /// Number of bytes the arguments describe. For code that runs after the library; zero if the call failed.
     #[inline(always)]
     pub fn bytes(&self) -> u64 {
         self.bytes.get()
     }
 
-    /// The same; they are not counted for this call, because they move when what it makes is started.
+    /// Takes the number of bytes, so that they are not counted for this call: they move when the operation it
+    /// creates is started.
     #[inline(always)]
     pub fn take_bytes(&self) -> u64 {
         self.bytes.take()
     }
 
-    /// More has moved than the arguments say: what arrived, or what the call started.
+    /// Adds bytes that the arguments do not describe: a message that arrived, or operations the call started.
     #[inline(always)]
     pub fn add_bytes(&self, bytes: u64) {
         self.bytes.set(self.bytes.get().saturating_add(bytes));
     }
 
-    /// A message has come in.
+    /// Counts a received message.
     #[inline(always)]
     pub fn add_received(&self, bytes: u64) {
         self.add_bytes(bytes);
@@ -212,7 +219,7 @@ impl<A: Abi> Call<A> {
         }
     }
 
-    /// A message has come in that another call asked for.
+    /// Counts a received message that another call asked for.
     #[inline(always)]
     pub fn add_received_of(&self, function: FunctionId, bytes: u64) {
         self.add_bytes_of(function, bytes);
@@ -226,7 +233,7 @@ impl<A: Abi> Call<A> {
         }
     }
 
-    /// Bytes have moved that another call asked for.
+    /// Counts bytes of another function: one whose call asked for them.
     #[inline(always)]
     pub fn add_bytes_of(&self, function: FunctionId, bytes: u64) {
         if let Some(counter) = self.thread.counters.get(usize::from(function.0)) {
@@ -234,34 +241,34 @@ impl<A: Abi> Call<A> {
         }
     }
 
-    /// Notes the number of a collective for those who look at the thread.
+    /// Publishes the number of a collective for readers of the thread's record.
     #[inline(always)]
     pub fn set_sequence(&self, number: u64) {
         let [.., last] = &self.thread.call.extra;
         last.set(number);
     }
 
-    /// What [`set_sequence`](Self::set_sequence) noted.
+    /// The number that [`set_sequence`](Self::set_sequence) stored.
     #[inline(always)]
     pub fn sequence(&self) -> u64 {
         let [.., last] = &self.thread.call.extra;
         last.get()
     }
 
-    /// The operation that the function was given; for a function without one, the one of an earlier call.
+    /// The operation passed to the function; stale, from an earlier call, if the function takes none.
     #[inline(always)]
     pub fn operation(&self) -> u64 {
         let [.., operation, _] = &self.thread.call.extra;
         operation.get()
     }
 
-    /// How many calls of the thread are open below this one.
+    /// Number of the thread's open calls below this one.
     #[inline(always)]
     pub fn level(&self) -> usize {
         self.tls.nested.get() as usize
     }
 
-    /// The function that the program would have reached without us.
+    /// The function that the program would have reached without this library.
     ///
     /// # Safety
     ///
@@ -269,7 +276,7 @@ impl<A: Abi> Call<A> {
     #[inline(always)]
     pub unsafe fn real<F: Copy>(&self) -> F {
         const { assert!(size_of::<F>() == size_of::<usize>()) };
-        // SAFETY: the resolver stored the address of the real function, and the caller states its type.
+        // SAFETY: the resolver stored the address of the real function, and the caller guarantees its type.
         unsafe { std::mem::transmute_copy(&self.real) }
     }
 
@@ -282,13 +289,14 @@ impl<A: Abi> Call<A> {
         close(self.tls, self.thread, self.function, self.counted_since(), until, self.bytes.get());
     }
 
-    /// When the call began, if its time counts: that of a look-up does on request only, even if a listener hears of it.
+    /// When the call began, or zero if its time is not counted: look-ups are timed only on request, even if a
+    /// listener receives them.
     pub fn counted_since(&self) -> u64 {
         let look_up = self.function.properties().flags.has(Flags::LOOKUP);
         if look_up && !settings::records(Recording::LOOKUPS) { 0 } else { self.since }
     }
 
-    /// [`leave`](Self::leave) for a call that a user callback made: its time is part of the outer one's.
+    /// [`leave`](Self::leave) for a call made by a user callback: its time is part of the outer call's.
     #[cold]
     #[inline(never)]
     fn leave_inside(&self) {
@@ -297,7 +305,7 @@ impl<A: Abi> Call<A> {
         self.tls.leave();
     }
 
-    /// What a copy that was lent [aside](Self::aside) got to know.
+    /// Takes over what a copy lent [aside](Self::aside) has recorded.
     #[inline(always)]
     pub fn learn(&self, copy: &Self) {
         self.until.set(copy.until.get());
@@ -334,7 +342,8 @@ fn count(thread: &Thread, function: FunctionId, since: u64, until: u64, bytes: u
     }
 }
 
-/// Closes the frame of a call that [is usual](Call::is_usual) and was not timed: it still says when the call began.
+/// Closes the frame of a [usual](Call::is_usual) call that was not timed; the record keeps the time the call
+/// began.
 #[inline(always)]
 pub fn close_untimed(tls: &Tls, thread: &Thread, function: FunctionId, bytes: u64) {
     count(thread, function, 0, 0, bytes);
@@ -346,7 +355,7 @@ pub fn close_untimed(tls: &Tls, thread: &Thread, function: FunctionId, bytes: u6
     tls.leave();
 }
 
-/// Adds what calls took that were not timed.
+/// Adds the estimated time of calls that were not timed.
 pub fn add_estimate(thread: &Thread, function: FunctionId, calls: u64, ticks: u64) {
     let function = usize::from(function.0);
     if let (Some(counter), Some(estimated)) = (thread.counters.get(function), thread.estimated.get(function))
@@ -357,7 +366,8 @@ pub fn add_estimate(thread: &Thread, function: FunctionId, calls: u64, ticks: u6
     thread.mpi_ticks.add_mine(ticks);
 }
 
-/// What is known of a call when its frame is opened. Travels in two registers; a call would lie in memory.
+/// What is known of a call when its frame is opened. Returned in two registers; a whole call would be
+/// returned in memory.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Opened {
@@ -365,7 +375,8 @@ struct Opened {
     since: u64,
 }
 
-/// The same of a look-up. Without a thread it has been counted, and no more is recorded of it.
+/// What is known of a look-up when its frame is opened. Without a thread, the call has been counted already
+/// and nothing more is recorded of it.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct OpenedLookUp {
@@ -376,7 +387,7 @@ pub struct OpenedLookUp {
 }
 
 impl OpenedLookUp {
-    /// One that is recorded as other calls are: see [`Call::enter_rare`].
+    /// Opens a look-up that is recorded like other calls: see [`Call::enter_rare`].
     #[inline(always)]
     pub fn recorded(function: FunctionId) -> Self {
         let opened = open_rare(function);
@@ -385,7 +396,8 @@ impl OpenedLookUp {
 }
 
 impl Opened {
-    /// Nothing for the first call of a thread, one that a user callback makes, or times by the system's clock.
+    /// `None` for a thread's first call, a call from a user callback, or if times come from the system's
+    /// clock.
     #[inline(always)]
     fn usual(tls: &Tls) -> Option<Self> {
         let thread = usual_thread(tls)?;
@@ -394,10 +406,10 @@ impl Opened {
     }
 }
 
-// What is out of line has the calling convention of C: nothing unwinds out of it, so that the hooks need no landing pads.
+// Out-of-line parts use the C calling convention: it cannot unwind, so the hooks need no landing pads.
 
-/// The part of [`Call::enter_rare`] that is out of line. What is unusual is left to a function that it ends with, so that it has
-/// nothing to save.
+/// The out-of-line part of [`Call::enter_rare`]. Unusual cases are left to a tail call, so that this function
+/// saves no registers.
 #[inline(never)]
 extern "C" fn open_rare(function: FunctionId) -> Opened {
     let tls = Tls::get();
@@ -419,7 +431,7 @@ extern "C" fn open_rare_unusual(function: FunctionId) -> Opened {
     opened
 }
 
-/// The first call of a thread, one that a user callback makes, or times by the system's clock.
+/// Handles a thread's first call, calls from user callbacks, and times by the system's clock.
 #[cold]
 #[inline(never)]
 extern "C" fn open_unusual() -> Opened {
@@ -433,8 +445,8 @@ extern "C" fn open_unusual() -> Opened {
     Opened { thread, since }
 }
 
-/// The record of a thread whose first call looks something up, or does so in a user callback. Such a call is counted like any
-/// other: the one that the callback interrupts stays the one that is seen.
+/// Returns the thread's record for a look-up that is the thread's first call or is made in a user callback.
+/// Such a call is counted like any other, but readers keep seeing the call that the callback interrupts.
 #[inline(always)]
 pub fn look_up_unusual(tls: &'static Tls) -> &'static Thread {
     // As in `interrupted`.
@@ -443,7 +455,7 @@ pub fn look_up_unusual(tls: &'static Tls) -> &'static Thread {
     unsafe { tls.thread.get().as_ref() }.unwrap_or_else(|| (upcalls().attach)(tls))
 }
 
-/// Writes down what is known of every call.
+/// Writes the fields common to all calls.
 #[inline(always)]
 fn begin(tls: &Tls, thread: &Thread, function: FunctionId, since: u64) {
     let current = &thread.call;

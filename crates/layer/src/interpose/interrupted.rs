@@ -1,15 +1,16 @@
-//! What of a thread's private memory belongs to this floor.
+//! The part of a thread's private memory that belongs to interposition.
 
 use mpiscope_image::layout::Call;
 use std::cell::Cell;
 
-/// How many open user callbacks keep the call that they interrupt.
+/// Number of nested user callbacks for which the interrupted call is kept.
 const NESTING: usize = 8;
 
-/// Calls interrupted by user callbacks, by level. The private memory of a thread begins with them.
+/// Calls interrupted by user callbacks, by level. They are at the start of a thread's private
+/// memory.
 #[derive(Default)]
 pub struct Interrupted {
     pub(super) calls: [Call; NESTING],
-    /// Bytes of messages that came in by the call that is about to end.
+    /// Bytes of messages received by the call that is about to end.
     pub(super) received: Cell<u64>,
 }

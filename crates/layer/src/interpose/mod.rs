@@ -1,5 +1,6 @@
-//! Between the program and its MPI library: exported stubs, the resolver that finds the library, the gate, the frame
-//! around a call, trampolines for user callbacks, and which of our names the rest of the process finds.
+//! The boundary between the program and its MPI library: exported stubs, the resolver that finds the library,
+//! the gate, the frame around a call, trampolines for user callbacks, and which of our symbols the rest of
+//! the process can find.
 
 pub mod arch;
 pub mod callbacks;

@@ -1,11 +1,11 @@
-//! The library's functions, called by this library itself (always inside a call, so at depth 1).
+//! The MPI library's functions, as called by this library itself (always inside a call, so at depth 1).
 #![allow(unsafe_code)]
 
 use crate::interpose::slots::REAL;
 use mpi_abi::{Abi, FunctionId, Handle, f};
 use std::ffi::{c_char, c_int};
 
-/// The library's own function, with the type `F`; `None` if the library lacks it.
+/// Returns the library's own function, with the type `F`; `None` if the library lacks it.
 ///
 /// # Safety
 ///
@@ -14,11 +14,11 @@ use std::ffi::{c_char, c_int};
 pub unsafe fn function<F: Copy>(function: FunctionId) -> Option<F> {
     const { assert!(size_of::<F>() == size_of::<usize>()) };
     let address = REAL.load(2 * usize::from(function.0) + 1);
-    // SAFETY: a function of the library, whose type the caller states.
+    // SAFETY: a function of the library, whose type the caller guarantees.
     (address != 0).then(|| unsafe { std::mem::transmute_copy(&address) })
 }
 
-/// Wraps functions of the library: `None` if it lacks them, else the error code.
+/// Wraps functions of the library: `None` if the library lacks them, otherwise the error code.
 macro_rules! wrap {
     ($($(#[$doc:meta])* $wrapper:ident = $name:ident($($p:ident: $t:ty),*);)*) => {$(
         $(#[$doc])*
@@ -67,7 +67,7 @@ wrap! {
     error_class = MPI_Error_class(code: c_int, class: &mut c_int);
     /// `MPI_Finalized`.
     finalized = MPI_Finalized(flag: &mut c_int);
-    /// `MPI_Comm_get_name`; the buffer has room for the longest name of every ABI.
+    /// `MPI_Comm_get_name`; the buffer must have room for the longest name of any ABI.
     comm_get_name = MPI_Comm_get_name(comm: A::Handle, name: *mut c_char, len: &mut c_int);
     /// `MPI_Comm_get_parent`.
     comm_get_parent = MPI_Comm_get_parent(parent: &mut A::Handle);
@@ -90,7 +90,8 @@ pub fn is_inter<A: Abi>(comm: A::Handle) -> bool {
     comm_test_inter::<A>(comm, &mut flag) == Some(A::SUCCESS) && flag != 0
 }
 
-/// Size of the group that a collective sends to: the remote group of an intercommunicator; 0 on error.
+/// Returns the size of the group that a collective sends to: the remote group of an intercommunicator; 0 on
+/// error.
 pub fn remote_or_local_size<A: Abi>(comm: A::Handle) -> c_int {
     let mut size = 0;
     let result = if is_inter::<A>(comm) {
@@ -101,21 +102,21 @@ pub fn remote_or_local_size<A: Abi>(comm: A::Handle) -> c_int {
     if result == Some(A::SUCCESS) { size } else { 0 }
 }
 
-/// To whom this rank sends in a neighbourhood collective.
+/// The processes this rank sends to in a neighborhood collective.
 pub enum Neighbors<A: Abi> {
-    /// Two in each direction of a grid; at the border of one that is not periodic, none is there.
+    /// Two neighbors in each dimension of a grid; at a non-periodic border, one is missing.
     Grid {
         /// The communicator.
         comm: A::Handle,
-        /// How many directions.
+        /// Number of dimensions.
         dimensions: usize,
     },
-    /// As many, each of them there.
+    /// This number of neighbors, none of them missing.
     Graph(usize),
 }
 
 impl<A: Abi> Neighbors<A> {
-    /// The places, in the arguments of a neighbourhood collective, at which somebody is.
+    /// Positions in a neighborhood collective's arguments that have a neighbor.
     pub fn there(&self) -> impl Iterator<Item = usize> {
         let (grid, others) = match *self {
             Self::Grid { comm, dimensions } => (Some((comm, dimensions)), 0),
@@ -134,7 +135,8 @@ impl<A: Abi> Neighbors<A> {
     }
 }
 
-/// To whom this rank sends in a neighbourhood collective; `None` if the communicator has no topology.
+/// Returns the processes this rank sends to in a neighborhood collective; `None` if the communicator has no
+/// topology.
 pub fn sends_to<A: Abi>(comm: A::Handle) -> Option<Neighbors<A>> {
     let (mut kind, mut n, mut out, mut weighted) = (A::UNDEFINED, 0, 0, 0);
     if topo_test::<A>(comm, &mut kind) != Some(A::SUCCESS) {
@@ -166,7 +168,7 @@ pub fn predefined<A: Abi>(name: &str) -> Option<A::Handle> {
     predefined_raw::<A>(name).map(A::Handle::from_raw)
 }
 
-/// The same as 64 bits; also for files, whose handles are pointers in every ABI.
+/// [`predefined`] as 64 bits; also for files, whose handles are pointers in every ABI.
 pub fn predefined_raw<A: Abi>(name: &str) -> Option<u64> {
     let found = mpi_abi::predefined::by_name(name)?;
     match A::CODE {

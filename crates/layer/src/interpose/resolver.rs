@@ -1,10 +1,11 @@
-//! Finding the real MPI library and filling the slots.
+//! Finds the real MPI library and fills the slots.
 //!
-//! Every exported function jumps through [`ENTRY`]. At first all entries point at the resolver; the first MPI call
-//! of the process comes here, once. What is hooked then points at the gate, the rest at the library itself.
+//! Every exported function jumps through [`ENTRY`]. Initially all entries point at the resolver, which the
+//! first MPI call of the process runs once. Afterwards, entries of hooked functions point at the gate, the
+//! others at the library itself.
 //!
-//! Nothing is linked: every function is looked up, and absence is normal. `MPI_X` is forwarded to the next `MPI_X`
-//! and `PMPI_X` to the next `PMPI_X`, so that other profiling tools can be stacked above or below.
+//! Nothing is linked: every function is looked up, and absence is normal. `MPI_X` is forwarded to the next
+//! `MPI_X` and `PMPI_X` to the next `PMPI_X`, so that other profiling tools can be stacked above or below.
 #![allow(unsafe_code)]
 
 use crate::base::complaint::complain;
@@ -20,7 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 /// Where the stub of slot `2 * function` (`MPI_X`) or `2 * function + 1` (`PMPI_X`) jumps to.
 pub static ENTRY: AtomicTable = AtomicTable([const { AtomicPtr::new(arch::resolver as *mut c_void) }; SLOTS]);
 
-/// A table of code addresses that is not zero at first.
+/// A table of code addresses that is not initialized to zero.
 #[repr(transparent)]
 pub struct AtomicTable([AtomicPtr<c_void>; SLOTS]);
 
@@ -36,16 +37,16 @@ impl AtomicTable {
     }
 }
 
-/// Progress of the resolver: nobody, somebody is at it, done.
+/// Progress of the resolver: 0 not started, 1 in progress, 2 done.
 static PROGRESS: AtomicU32 = AtomicU32::new(0);
 /// The handle of the real library, for [`symbol`].
 static LIBRARY: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
-/// The library is part of the program.
+/// Whether the library is part of the program.
 static LINKED_IN: AtomicBool = AtomicBool::new(false);
 /// The ABI, as [`AbiKind`]'s number; 0 before it is known.
 static ABI: AtomicU32 = AtomicU32::new(0);
 
-/// Fills the slots if that has not been done, and gives the address where slot `slot` points now.
+/// Fills the slots if necessary, and returns the address that slot `slot` points to afterwards.
 pub unsafe extern "C" fn resolve_slot(slot: usize) -> usize {
     // SAFETY: the C library's errno belongs to this thread.
     let errno = unsafe { *libc::__errno_location() };
@@ -53,11 +54,11 @@ pub unsafe extern "C" fn resolve_slot(slot: usize) -> usize {
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
     let code = ENTRY.load(slot);
-    // Without a library the entry still points at the resolver: answer with an error instead of going round.
+    // Without a library, the entry still points at the resolver: return an error instead of looping.
     if code == arch::resolver as *const () as usize { no_library as *const () as usize } else { code }
 }
 
-/// Finds the library and fills the slots, unless that has been done.
+/// Finds the library and fills the slots, unless that has already happened.
 pub fn resolve() {
     if PROGRESS.load(Ordering::Acquire) == 2 {
         return;
@@ -83,7 +84,7 @@ struct Library {
     path: CString,
 }
 
-/// The library that the names others find were chosen by.
+/// Finds the library that determined which of our symbols are visible.
 fn find_library() -> Option<Library> {
     let path = exports::library()?;
     let handle = reopen(&path)?;
@@ -98,17 +99,17 @@ fn program() -> CString {
     CString::new(path.into_os_string().into_encoded_bytes()).unwrap_or_default()
 }
 
-/// File name of the object that an address belongs to.
+/// File name of the object that contains an address.
 pub fn object_of(address: *const c_void) -> Option<CString> {
     let info = about(address)?;
     // SAFETY: a C string of the dynamic linker.
     (!info.dli_fname.is_null()).then(|| unsafe { CStr::from_ptr(info.dli_fname) }.to_owned())
 }
 
-/// Name of the function at an address, if others find it.
+/// Name of the function at an address, if it has a dynamic symbol.
 pub fn name_of(address: *const c_void) -> Option<CString> {
     let info = about(address)?;
-    // SAFETY: a C string of the object's own.
+    // SAFETY: a C string of the object.
     (!info.dli_sname.is_null()).then(|| unsafe { CStr::from_ptr(info.dli_sname) }.to_owned())
 }
 
@@ -125,44 +126,46 @@ fn about(address: *const c_void) -> Option<libc::Dl_info> {
     found.then_some(info)
 }
 
-/// A handle of an object that is loaded already.
+/// Returns a handle of an already loaded object.
 fn reopen(path: &CStr) -> Option<*mut c_void> {
     // SAFETY: NOLOAD never runs code of a new object.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
     (!handle.is_null()).then_some(handle)
 }
 
-/// Address of a function of the MPI library, by name.
+/// Looks up the address of a function in the MPI library.
 pub fn symbol(name: &CStr) -> Option<*mut c_void> {
     let library = LIBRARY.load(Ordering::Acquire);
     if library.is_null() {
         return None;
     }
-    // SAFETY: a look-up by name in an object that is loaded.
+    // SAFETY: a look-up by name in a loaded object.
     let address = unsafe { libc::dlsym(library, name.as_ptr()) };
     (!address.is_null() && !is_own(address)).then_some(address)
 }
 
-/// Whether a symbol of the program's is one of ours: the program's handle means all that is loaded.
+/// Whether a symbol found through the program's handle is one of ours: that handle covers everything that is
+/// loaded.
 fn is_own(address: *const c_void) -> bool {
     linked_in() && exports::is_in_one_of_ours(address as usize)
 }
 
-/// Address of a variable of the MPI library. The executable's copy, if it has one, is the true one.
+/// Looks up the address of a variable of the MPI library. If the executable has a copy of it, that copy is
+/// the one in use.
 pub fn data_symbol(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: a look-up by name.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     if address.is_null() { symbol(name) } else { Some(address) }
 }
 
-/// The next function of this name behind this library, or the MPI library's own.
+/// Returns the next function of this name after this library, or else the MPI library's.
 pub fn next(name: &CStr) -> usize {
     // SAFETY: a look-up by name.
     let address = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
     if address.is_null() { symbol(name).map_or(0, |a| a as usize) } else { address as usize }
 }
 
-/// Behind another of our libraries this one only passes on what that one calls.
+/// Fills the tables. Behind another of our libraries, this one only forwards the other one's calls.
 fn take_over(library: &Library) {
     let second = exports::another_is_in_front();
     let abi = if second { None } else { detect_abi() };
@@ -200,7 +203,7 @@ fn install<A: Abi>(library: &Library) {
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
 }
 
-/// In a forked child nothing is recorded: the image, and the thread's record in it, belong to the parent.
+/// Stops recording in a forked child: the image, and the thread's record in it, belong to the parent.
 unsafe extern "C" fn forked() {
     Tls::get().thread.set(std::ptr::null());
     settings::set_recording(0);
@@ -235,7 +238,8 @@ pub fn switch_slots(hooked: bool) {
     }
 }
 
-/// Functions that are hooked even when nothing is recorded: they show who the process is and whom it is connected to.
+/// Whether a function is hooked even when nothing is recorded: these identify the process and its
+/// connections.
 fn always_hooked(function: FunctionId) -> bool {
     [
         f::MPI_Init,
@@ -252,7 +256,7 @@ fn always_hooked(function: FunctionId) -> bool {
     .contains(&function)
 }
 
-/// Tells the ABI by the library's symbols and versions.
+/// Detects the ABI from the library's symbols and versions.
 fn detect_abi() -> Option<AbiKind> {
     if symbol(c"ompi_mpi_comm_world").is_some() {
         return Some(AbiKind::OPENMPI);
@@ -262,11 +266,11 @@ fn detect_abi() -> Option<AbiKind> {
         call_version(get, &mut version);
     }
     if version[0] <= 0 {
-        // Its header has this as MPI_DUP_FN, so every library of the ABI has it. Others are left alone: handles of theirs need not
-        // fit into an `int` (MPItrampoline, HPE MPT).
+        // MPICH's header defines MPI_DUP_FN as this symbol, so every library of that ABI has it. Other
+        // libraries are not recorded: their handles need not fit into an `int` (MPItrampoline, HPE MPT).
         return symbol(c"MPIR_Dup_fn").map(|_| AbiKind::MPICH);
     }
-    // Drafts of the standard ABI report version 1.0 too, but have other constants.
+    // Drafts of the standard ABI also report version 1.0, but have different constants.
     let mut standard: [c_int; 2] = [0, 0];
     if let Some(get) = symbol(c"PMPI_Get_version").or_else(|| symbol(c"MPI_Get_version")) {
         call_version(get, &mut standard);
@@ -291,7 +295,7 @@ pub fn abi() -> Option<AbiKind> {
     }
 }
 
-/// Stands in for a function that the library does not have.
+/// Stands in for a function that the library lacks.
 unsafe extern "C" fn missing() -> c_int {
     complain("a function was called that this MPI library does not have; the call returned an error");
     match abi() {
@@ -301,7 +305,7 @@ unsafe extern "C" fn missing() -> c_int {
     }
 }
 
-/// Stands in for every function when no MPI library can be found.
+/// Stands in for every function if no MPI library can be found.
 unsafe extern "C" fn no_library() -> c_int {
     complain(
         "an MPI function was called, but no MPI library is loaded in this process; \

@@ -1,14 +1,14 @@
-//! The slots, two for each function, and the tables of addresses that are numbered like them.
+//! The slots, two for each function, and the tables of addresses with the same numbering.
 #![allow(unsafe_code)]
 
 use mpi_abi::COUNT;
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many slots there are: two for each function, `MPI_X` and `PMPI_X`.
+/// Number of slots: two for each function, `MPI_X` and `PMPI_X`.
 pub const SLOTS: usize = 2 * COUNT;
 
-/// A table of code addresses that assembly reads.
+/// A table of code addresses that assembly code reads.
 #[repr(transparent)]
 pub struct Slots<const N: usize>(UnsafeCell<[usize; N]>);
 
@@ -26,24 +26,24 @@ impl<const N: usize> Slots<N> {
         (index < N).then(|| unsafe { &*self.0.get().cast::<AtomicUsize>().add(index) })
     }
 
-    /// What is in a slot; 0 beyond the end.
+    /// The value of a slot; 0 if `index` is out of bounds.
     #[inline(always)]
     pub fn load(&self, index: usize) -> usize {
         self.cell(index).map_or(0, |c| c.load(Ordering::Acquire))
     }
 
-    /// What is in a slot that is there.
+    /// The value of a slot, without a bounds check.
     ///
     /// # Safety
     ///
-    /// `index` is less than `N`.
+    /// `index` must be less than `N`.
     #[inline(always)]
     pub unsafe fn load_within(&self, index: usize) -> usize {
-        // SAFETY: as in `cell`; in bounds by the caller's promise.
+        // SAFETY: as in `cell`; in bounds by the caller's contract.
         unsafe { &*self.0.get().cast::<AtomicUsize>().add(index) }.load(Ordering::Acquire)
     }
 
-    /// Changes a slot.
+    /// Sets a slot.
     pub fn store(&self, index: usize, value: usize) {
         if let Some(cell) = self.cell(index) {
             cell.store(value, Ordering::Release);

@@ -1,7 +1,7 @@
 //! The exported functions, and the list of them.
 //!
-//! `generated/stubs.rs` is one invocation of `stubs!`; it is read here twice, with two meanings of that macro (and a third in
-//! `hooks`).
+//! `generated/stubs.rs` is one invocation of `stubs!`. It is included twice here, with two definitions of
+//! that macro (and a third time in `hooks`).
 #![allow(unsafe_code)]
 
 use mpi_abi::FunctionId;
@@ -34,7 +34,7 @@ mod list {
     include!("../generated/stubs.rs");
 }
 
-/// The functions that this library exports, in order of their numbers.
+/// The functions that this library exports, ordered by number.
 pub fn exported() -> &'static [FunctionId] {
     list::EXPORTED
 }

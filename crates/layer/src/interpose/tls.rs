@@ -1,7 +1,7 @@
-//! What a thread keeps at hand: one cache line of thread-local memory.
+//! Per-thread state of the gate and the hooks: one cache line of thread-local memory.
 //!
-//! The block is reached with the initial-exec model (one load and one addition), which Rust's own
-//! `thread_local!` cannot give on a stable compiler; `arch` defines the memory and the access.
+//! The block is accessed with the initial-exec model (one load and one addition), which Rust's
+//! `thread_local!` does not offer on a stable compiler; `arch` defines the memory and the access.
 #![allow(unsafe_code)]
 
 use crate::interpose::interrupted::Interrupted;
@@ -12,28 +12,31 @@ use std::cell::Cell;
 use std::mem::{offset_of, size_of};
 use std::sync::atomic::{Ordering, compiler_fence};
 
-/// The thread-local block. All zero when a thread begins.
+/// The thread-local block. All zero when a thread starts.
 #[repr(C, align(64))]
 pub struct Tls {
-    /// 1 inside a hooked call: calls that the library makes to itself go straight through.
+    /// 1 inside a hooked call, so that calls the library makes to itself bypass the hooks.
     pub depth: Cell<u32>,
-    /// How many user callbacks are open, each with a hooked call below it.
+    /// Number of open user callbacks, each with a hooked call below it.
     pub nested: Cell<u32>,
     /// The thread's record; null before its first call.
     pub thread: Cell<*const Thread>,
-    /// Written by the gate: address behind the call in the program.
+    /// Written by the gate: the call's return address in the program.
     pub return_address: Cell<u64>,
-    /// Written by the gate: stack pointer at the call; zero while none is open, so that a signal handler that calls when the gate has
-    /// raised the depth and not yet written this is not compared with an earlier call.
+    /// Written by the gate: stack pointer at the call. Zero while no call is open, so that a call made by a
+    /// signal handler after the gate has raised the depth and before it has written this is not compared with
+    /// an earlier call.
     pub stack_pointer: Cell<u64>,
-    /// Written by the gate: the number of the slot that was called, see [`real`](Self::real) and [`function`](Self::function).
+    /// Written by the gate: the number of the called slot, see [`real`](Self::real) and
+    /// [`function`](Self::function).
     pub slot: Cell<u32>,
     unused: u32,
     /// Stack pointer when the innermost user callback was entered.
     pub callback_stack: Cell<u64>,
-    /// Private memory of the thread; null before its first call. What floors above keep there lies behind this.
+    /// The thread's private memory; null before its first call. Floors above keep their data after this part
+    /// of it.
     pub local: Cell<*const Interrupted>,
-    /// What whoever receives events keeps of the thread; null until there is something.
+    /// Per-thread data of the event receiver; null until it has any.
     pub events: Cell<*const ()>,
 }
 
@@ -54,12 +57,12 @@ impl Tls {
     /// The block of this thread.
     #[inline(always)]
     pub fn get() -> &'static Self {
-        // SAFETY: `arch::tls_address` gives the thread's own zero-initialised block of this size and alignment.
-        // The reference does not leave the thread: `Tls` is not `Sync`.
+        // SAFETY: `arch::tls_address` returns the thread's own zero-initialized block of this size and
+        // alignment. The reference does not leave the thread: `Tls` is not `Sync`.
         unsafe { &*arch_address() }
     }
 
-    /// The call is over.
+    /// Marks the call as over.
     #[inline(always)]
     pub fn leave(&self) {
         self.stack_pointer.set(0);
@@ -67,11 +70,11 @@ impl Tls {
         self.depth.set(0);
     }
 
-    /// Runs `f` inside of a call, so that what the library calls is not taken for calls of the program.
+    /// Runs `f` as if inside a call, so that calls made by the library are not mistaken for the program's.
     pub fn inside<R>(f: impl FnOnce() -> R) -> R {
         let tls = Self::get();
         let here = 0u8;
-        // All that is called lies below.
+        // The frames of everything that `f` calls are at lower addresses.
         let stack = tls.stack_pointer.replace((&raw const here).addr() as u64);
         compiler_fence(Ordering::SeqCst);
         let before = tls.depth.replace(1);
@@ -88,10 +91,10 @@ impl Tls {
         FunctionId((self.slot.get() / 2) as u16)
     }
 
-    /// Address of the function that the program would have reached without us.
+    /// Address of the function that the program would have reached without this library.
     #[inline(always)]
     pub fn real(&self) -> usize {
-        // SAFETY: zero, or what the gate stored: the number of a stub's slot.
+        // SAFETY: zero, or the number of a stub's slot, as stored by the gate.
         unsafe { REAL.load_within(self.slot.get() as usize) }
     }
 }

@@ -1,7 +1,7 @@
-//! What interposition needs from the floors above, and the one way in which it calls them.
+//! The only way in which interposition calls the floors above it.
 //!
-//! The first MPI call of a process comes here before any code of this library has run, so the table cannot be handed over at
-//! run time: it is linked. The top defines it with [`put_in`]; nobody outside of this library sees its name.
+//! The first MPI call of a process gets here before any code of this library has run, so the table cannot be
+//! registered at run time: it is linked. The top floor defines it with [`put_in`]; its symbol is hidden.
 #![allow(unsafe_code)]
 
 use crate::interpose::tls::Tls;
@@ -9,25 +9,27 @@ use mpi_abi::{AbiKind, FunctionId};
 use mpiscope_image::layout::Thread;
 use std::ffi::{CStr, c_int};
 
-/// What the floors above do.
+/// Functions of the floors above.
 pub struct Upcalls {
-    /// Says the address of the hook of every function for an ABI.
+    /// Reports the address of every function's hook for an ABI.
     pub hooks: fn(AbiKind, fn(FunctionId, usize)),
-    /// The library with this file name was found, and nothing has been recorded yet.
+    /// Called when the library with this file name has been found and nothing has been recorded yet.
     pub found: fn(AbiKind, &CStr),
-    /// Gives a thread its record, at its first call.
+    /// Creates the record of a thread, at its first call.
     pub attach: fn(&Tls) -> &'static Thread,
-    /// Whether calls may come from a library or a binding that only [`caller`](Self::caller) can see through.
+    /// Whether calls may come from a library or binding whose caller only [`caller`](Self::caller) can find.
     pub has_bindings: fn() -> bool,
-    /// Where the program made the call that returns to this address; what the frame pointer was.
+    /// Finds the program's call site, given the return address and the frame pointer of the call.
     pub caller: fn(&Tls, u64, u64) -> u64,
-    /// Ends the open call, of which the gate sees that the program may have left it; gets the stack pointer. False if it goes on.
+    /// Ends the open call if the program has left it, as the gate suspects; receives the new call's stack
+    /// pointer. Returns false if the open call is still in progress.
     pub left: fn(&'static Tls, u64) -> bool,
-    /// Ends the call that called a user callback which the program may have left, while another call is made. False if it goes on.
+    /// During another call, ends the call whose user callback the program may have left. Returns false if
+    /// that call is still in progress.
     pub callback_left: fn(&'static Tls) -> bool,
-    /// The process is a forked child, for which nothing is recorded.
+    /// Called in a forked child, where nothing is recorded.
     pub forked: fn(),
-    /// The program called `MPI_Pcontrol`: return address and stack pointer are in the thread's block.
+    /// Called for `MPI_Pcontrol`; return address and stack pointer are in the thread's block.
     pub pcontrol: fn(c_int),
 }
 
@@ -36,13 +38,13 @@ unsafe extern "Rust" {
     safe static UPCALLS: &'static Upcalls;
 }
 
-/// The table.
+/// The table of functions above.
 #[inline]
 pub fn upcalls() -> &'static Upcalls {
     UPCALLS
 }
 
-/// Puts a table in. To be used once.
+/// Defines the table. Must be used exactly once.
 macro_rules! put_in {
     ($table:path) => {
         const _: &$crate::interpose::upcalls::Upcalls = &$table;
@@ -59,19 +61,21 @@ macro_rules! put_in {
 }
 pub(crate) use put_in;
 
-/// A call that may come from a library or a binding: its place becomes that of the program. The gate has written it down.
+/// Replaces the call site that the gate has stored by that of the program, for calls through a library or
+/// binding.
 pub unsafe extern "C" fn see_through_binding(frame_pointer: u64) {
     let tls = Tls::get();
     tls.return_address.set((upcalls().caller)(tls, tls.return_address.get(), frame_pointer));
 }
 
-/// A call that does not lie in the stack below the open one: whether the program has left that one, by `longjmp` or an exception, so
-/// that it will not return.
+/// Whether the program has left the open call by `longjmp` or an exception, so that it will never return.
+/// Called when a new call is not below the open one on the stack.
 pub unsafe extern "C" fn is_left(stack_pointer: u64) -> u32 {
     (upcalls().left)(Tls::get(), stack_pointer).into()
 }
 
-/// `MPI_Pcontrol`, which the library must get with all its arguments: counted, and its level looked at.
+/// Records `MPI_Pcontrol`, which must reach the library with all its arguments: counts it and reads its
+/// level.
 pub unsafe extern "C" fn observe_pcontrol(
     level: c_int,
     return_address: u64,

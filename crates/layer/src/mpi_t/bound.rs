@@ -1,8 +1,8 @@
 //! Objects that variables and events are bound to.
 //!
-//! A library would find out by a crash that a handle is none. Here it is looked up in the tables of live objects.
-//! A communicator that a variable of our own is bound to is kept as a [`Bound`], so that a handle which the library
-//! gives out again is not taken for it.
+//! A library would crash on an invalid handle. Here it is looked up in the tables of live objects. A
+//! communicator that one of our variables is bound to is kept as a [`Bound`], so that it is not confused with
+//! a later communicator for which the library reuses the handle.
 #![allow(unsafe_code)]
 
 use super::other_ranks::OtherRanks;
@@ -25,7 +25,8 @@ use std::sync::{Mutex, PoisonError};
 /// Checks that `object` is a live object of this kind.
 ///
 /// # Errors
-/// [`Error::INVALID_HANDLE`] if it is not, or if there are no objects: before `MPI_Init` without a session, and after `MPI_Finalize`.
+/// [`Error::INVALID_HANDLE`] if it is not, or if no objects exist: before `MPI_Init` without a session, and
+/// after `MPI_Finalize`.
 pub fn check(bind: Bind, object: u64) -> Result<u64> {
     if bind == Bind::NO_OBJECT {
         return Ok(0);
@@ -37,16 +38,16 @@ pub fn check(bind: Bind, object: u64) -> Result<u64> {
     if known { Ok(object) } else { Err(Error::INVALID_HANDLE) }
 }
 
-/// An object of the library that a handle of the library was bound to.
+/// Tracks the object that one of the library's handles was bound to.
 pub struct Life(Option<(&'static image::Head, u64)>);
 
 impl Life {
-    /// Of an object that [`check`] has passed.
+    /// Tracks an object that [`check`] has accepted.
     pub fn of(bind: Bind, object: u64) -> Self {
         Self(head(bind, object).map(|head| (head, head.uid.get())))
     }
 
-    /// Is it alive? One whose making was not seen counts as alive.
+    /// Whether the object is alive. One whose creation was not seen counts as alive.
     pub fn is_alive(&self) -> bool {
         let live = image::Life::LIVE.0;
         self.0.is_none_or(|(head, uid)| head.uid.get() == uid && head.life.get() == live)
@@ -57,7 +58,7 @@ fn is_known(bind: Bind, object: u64) -> bool {
     (bind == Bind::MPI_COMM && is_predefined(object)) || head(bind, object).is_some()
 }
 
-/// What is recorded of a live object.
+/// The record of a live object.
 fn head(bind: Bind, object: u64) -> Option<&'static image::Head> {
     fn of<T: Object>(table: &'static Table<T>, object: u64) -> Option<&'static image::Head> {
         table.find(object).map(Object::head)
@@ -76,10 +77,10 @@ fn head(bind: Bind, object: u64) -> Option<&'static image::Head> {
     }
 }
 
-/// The number of a live object, which no other object ever has.
+/// The unique number of a live object, which is never reused.
 ///
 /// # Errors
-/// [`Error::INVALID_HANDLE`] as [`check`].
+/// [`Error::INVALID_HANDLE`] as for [`check`].
 pub fn uid(bind: Bind, object: u64) -> Result<u64> {
     if bind == Bind::MPI_COMM {
         return Bound::of(token(object)?).map(|bound| bound.uid);
@@ -88,47 +89,47 @@ pub fn uid(bind: Bind, object: u64) -> Result<u64> {
     head(bind, object).map(|head| head.uid.get()).ok_or(Error::INVALID_HANDLE)
 }
 
-/// The communicators that are there whether recorded or not.
+/// Whether this is a communicator that exists even if it is not recorded.
 fn is_predefined(object: u64) -> bool {
     ["MPI_COMM_WORLD", "MPI_COMM_SELF"].iter().any(|name| handles::predefined(name) == object)
 }
 
-/// A communicator that some variable was bound to. Lives as long as the process.
+/// A communicator that a variable was bound to. Lives as long as the process.
 pub struct Bound {
-    /// Its record, which may become another's when it has been freed.
+    /// Its record, which may be reused once the communicator has been freed.
     comm: &'static Comm,
     uid: u64,
     handle: u64,
     /// This process's rank.
     pub rank: usize,
-    /// How many ranks there are to talk to.
+    /// Number of ranks it can communicate with.
     pub size: usize,
     /// The first of `size` records; null if there are none.
     peers: AtomicPtr<Peer>,
-    /// Ticks spent in blocking collectives, counted while somebody wants it.
+    /// Ticks spent in blocking collectives, counted on request.
     pub waited: AtomicU64,
-    /// What is known of the other ranks.
+    /// The other ranks' data.
     pub others: OtherRanks,
     next: AtomicPtr<Bound>,
-    /// What has taken its place, if it was made while `MPI_Init` had not returned to us: another tool's wrapper of
-    /// `MPI_Init` may run inside of ours.
+    /// Its replacement, if it was created before our hook of `MPI_Init` had completed: another tool's wrapper
+    /// of `MPI_Init` may run inside ours.
     now: AtomicPtr<Bound>,
 }
 
-/// How many lists of them there are.
+/// Number of buckets.
 const LISTS: usize = 1024;
-/// They are found by their uid: each list has those whose uid leads to it, newest first.
+/// Hash table keyed by uid: each bucket is a list, newest first.
 static BY_UID: [AtomicPtr<Bound>; LISTS] = [const { AtomicPtr::new(std::ptr::null_mut()) }; LISTS];
 static ADDING: Mutex<()> = Mutex::new(());
 
 fn list_of(uid: u64) -> &'static AtomicPtr<Bound> {
     let [first, ..] = &BY_UID;
-    // The upper bits of the product: in a uid it is the lower ones that count.
+    // The upper bits of the product, since it is a uid's lower bits that vary.
     let at = uid.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - LISTS.ilog2());
     BY_UID.get(at as usize).unwrap_or(first)
 }
 
-/// The communicator of this uid, if anything was ever bound to it.
+/// The communicator with this uid, if anything was ever bound to it.
 pub fn of_uid(uid: u64) -> Option<&'static Bound> {
     // SAFETY: null, or leaked by `bind`.
     let first = unsafe { list_of(uid).load(Ordering::Acquire).as_ref() };
@@ -138,13 +139,13 @@ pub fn of_uid(uid: u64) -> Option<&'static Bound> {
     all.find(|bound| bound.uid == uid)
 }
 
-/// The word by which our variables know a communicator: the address of its [`Bound`].
+/// The word that identifies a communicator in our variables: the address of its [`Bound`].
 ///
 /// # Errors
-/// [`Error::INVALID_HANDLE`] as [`check`].
+/// [`Error::INVALID_HANDLE`] as for [`check`].
 pub fn token(object: u64) -> Result<u64> {
     check(Bind::MPI_COMM, object)?;
-    // Unless communicators are recorded, none is looked up.
+    // Communicators are only looked up while they are recorded.
     recording::want(Recording::OBJECTS.0, true);
     let bound = with_abi!(bind(object));
     recording::want(Recording::OBJECTS.0, false);
@@ -153,7 +154,7 @@ pub fn token(object: u64) -> Result<u64> {
 
 fn bind<A: Abi>(object: u64) -> Option<&'static Bound> {
     let handle = A::Handle::from_raw(object);
-    // What a tool binds a variable to is a communicator, whether or not its making was seen.
+    // A tool may bind a variable to a communicator whose creation was not seen.
     let comm = comms::find_or_adopt::<A>(handle)?;
     let peers = match traffic::state::hold() {
         Some(held) => {
@@ -169,7 +170,7 @@ fn bind<A: Abi>(object: u64) -> Option<&'static Bound> {
         known.others.search();
         return Some(known);
     }
-    // What loops go by comes from the library: anybody of this user may have written over what the image says.
+    // Loop bounds come from the library, since any process of this user may have overwritten the image.
     let (mut rank, mut size) = (0, real::remote_or_local_size::<A>(handle));
     if real::comm_rank::<A>(handle, &mut rank) != Some(A::SUCCESS) {
         size = 0;
@@ -190,7 +191,8 @@ fn bind<A: Abi>(object: u64) -> Option<&'static Bound> {
     Some(bound)
 }
 
-/// The records of all ranks of a communicator, which begin at an offset of the image; null if they are not all in it.
+/// The records of all ranks of a communicator, starting at an offset of the image; null if the image does not
+/// contain them all.
 fn peers_at(writer: &'static Writer, first: u64, comm: &Comm) -> *mut Peer {
     let size = comm.remote_size.get().max(comm.size.get());
     let last = size.checked_sub(1).and_then(|last| writer.nth_after::<Peer>(first, last));
@@ -199,10 +201,10 @@ fn peers_at(writer: &'static Writer, first: u64, comm: &Comm) -> *mut Peer {
 }
 
 impl Bound {
-    /// The communicator behind a word of [`token`].
+    /// The communicator behind a word from [`token`].
     ///
     /// # Errors
-    /// [`Error::INVALID_HANDLE`] when it was freed and its record is another's.
+    /// [`Error::INVALID_HANDLE`] if it was freed and its record has been reused.
     pub fn of(token: u64) -> Result<&'static Self> {
         // SAFETY: words reach the instruments only from `token`, and what they point to is leaked.
         let bound = unsafe { (token as *const Self).as_ref() }.ok_or(Error::INVALID_HANDLE)?;
@@ -213,7 +215,7 @@ impl Bound {
         bound.renewed()
     }
 
-    /// A predefined communicator that has got another record.
+    /// Finds the new record of a predefined communicator.
     #[cold]
     fn renewed(&self) -> Result<&'static Self> {
         // SAFETY: null, or leaked by `bind`.
@@ -229,7 +231,7 @@ impl Bound {
         Ok(now)
     }
 
-    /// See `Head::identity`: not before `MPI_Init` has returned is it what the other ranks know it by.
+    /// See `Head::identity`: the other ranks know the communicator by it only once `MPI_Init` has returned.
     pub fn identity(&self) -> u64 {
         self.comm.head.identity.get()
     }
@@ -239,11 +241,11 @@ impl Bound {
         self.comm
     }
 
-    /// What was exchanged with a rank.
+    /// The traffic with a rank.
     pub fn peer(&self, rank: usize) -> Option<&'static Peer> {
         let mut peers = self.peers.load(Ordering::Acquire);
         if peers.is_null() {
-            // They are made with the first message.
+            // They are created with the first message.
             let index = self.comm.peers.get().checked_sub(1)?;
             let writer = record::writer()?;
             let first = writer.record::<Peer>(SectionKind::PEERS, index)?;
@@ -255,12 +257,12 @@ impl Bound {
         if rank >= self.size {
             return None;
         }
-        // SAFETY: `size` records lie there, in the image, which is never unmapped.
+        // SAFETY: it points to `size` records in the image, which is never unmapped.
         Some(unsafe { &*peers.add(rank) })
     }
 }
 
-/// A thread spent `ticks` in a blocking collective on a communicator.
+/// Records that a thread spent `ticks` in a blocking collective on a communicator.
 #[cold]
 pub fn waited(handle: u64, ticks: u64) {
     if let Some(bound) = tables::COMMS.find(handle).and_then(|comm| of_uid(comm.head.uid.get())) {

@@ -1,4 +1,4 @@
-//! What every entry point needs: the frame of an exported function, and C's pointers.
+//! Utilities for all entry points: the frame of an exported function, and C pointers.
 #![allow(unsafe_code)]
 
 use super::codes::codes;
@@ -7,7 +7,8 @@ use mpit::{Error, Result};
 use std::borrow::Cow;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-/// Exports functions under both of their names. The body gives a [`Result`]; the checks come first.
+/// Exports functions under both of their names. The body returns a [`Result`]; initialization is
+/// checked first.
 macro_rules! entry_points {
     ($($(#[$doc:meta])* $name:ident $profiled:ident ($($p:ident: $t:ty),* $(,)?) $body:block)*) => {$(
         const _: () = {
@@ -21,14 +22,14 @@ macro_rules! entry_points {
             $(#[$doc])*
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $name($($p: $t),*) -> ::std::ffi::c_int {
-                // SAFETY: the caller's promise to the function of this name.
+                // SAFETY: the caller's contract with the function of this name.
                 $crate::mpi_t::c::answer(unsafe { body($($p),*) })
             }
 
             $(#[$doc])*
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $profiled($($p: $t),*) -> ::std::ffi::c_int {
-                // SAFETY: the caller's promise to the function of this name.
+                // SAFETY: the caller's contract with the function of this name.
                 $crate::mpi_t::c::answer(unsafe { body($($p),*) })
             }
         };
@@ -36,7 +37,7 @@ macro_rules! entry_points {
 }
 pub(super) use entry_points;
 
-/// What C gets for a result: `MPI_SUCCESS` is 0 in every ABI.
+/// Converts a result for C: `MPI_SUCCESS` is 0 in every ABI.
 #[inline(always)]
 pub fn answer(result: Result<()>) -> c_int {
     match result {
@@ -48,7 +49,7 @@ pub fn answer(result: Result<()>) -> c_int {
 #[cold]
 fn failed(error: Error) -> c_int {
     if error == Error::NOT_INITIALIZED {
-        // Possibly the first call of all: the numbers are the library's.
+        // Possibly the first call of all, and the numbers depend on the library.
         crate::interpose::resolver::resolve();
     }
     codes().error(error)
@@ -58,16 +59,16 @@ fn failed(error: Error) -> c_int {
 ///
 /// # Safety
 ///
-/// `to` is null or may be written.
+/// `to` must be null or writable.
 #[inline(always)]
 pub unsafe fn put<T>(to: *mut T, value: T) {
     if !to.is_null() {
-        // SAFETY: the caller's promise. C's callers need not align.
+        // SAFETY: the caller's contract. C callers need not align.
         unsafe { to.write_unaligned(value) };
     }
 }
 
-/// A count or an index as C's `int`.
+/// A count or an index as C `int`.
 pub fn int(value: usize) -> c_int {
     c_int::try_from(value).unwrap_or(c_int::MAX)
 }
@@ -76,12 +77,12 @@ pub fn int(value: usize) -> c_int {
 ///
 /// # Safety
 ///
-/// `length` is null or may be read and written; `buffer` is null or has `*length` bytes.
+/// `length` must be null, or readable and writable; `buffer` must be null or have `*length` bytes.
 pub unsafe fn put_string(text: &str, buffer: *mut c_char, length: *mut c_int) {
     if length.is_null() {
         return;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's contract.
     unsafe {
         let room = usize::try_from(*length).unwrap_or(0);
         let bytes = (!buffer.is_null() && room != 0)
@@ -90,24 +91,24 @@ pub unsafe fn put_string(text: &str, buffer: *mut c_char, length: *mut c_int) {
     }
 }
 
-/// A name that the caller gave.
+/// Reads a name passed by the caller.
 ///
 /// # Safety
 ///
-/// `name` is null or a C string.
+/// `name` must be null or a C string.
 pub unsafe fn name<'a>(name: *const c_char) -> Result<Cow<'a, str>> {
     if name.is_null() {
         return Err(Error::INVALID);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's contract.
     Ok(raw_text::keep(unsafe { CStr::from_ptr(name) }.to_bytes()))
 }
 
-/// Writes the first `length` of `from` as C's `int`s.
+/// Writes up to `length` elements of `from` as C `int`s.
 ///
 /// # Safety
 ///
-/// `to` is null or has `length` elements.
+/// `to` must be null or have `length` elements.
 pub unsafe fn put_indices(from: &[usize], length: c_int, to: *mut c_int) -> Result<()> {
     let room = usize::try_from(length).map_err(|_| Error::INVALID)?;
     if to.is_null() {
@@ -124,9 +125,9 @@ pub unsafe fn put_indices(from: &[usize], length: c_int, to: *mut c_int) -> Resu
 ///
 /// # Safety
 ///
-/// `to` is null or has room for a handle.
+/// `to` must be null or have room for a handle.
 pub unsafe fn put_datatype(to: *mut c_void, datatype: mpit::Datatype) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's contract.
     unsafe { handles::put(to, handles::datatype(datatype)) };
 }
 
@@ -134,13 +135,13 @@ pub unsafe fn put_datatype(to: *mut c_void, datatype: mpit::Datatype) {
 ///
 /// # Safety
 ///
-/// `to` is null or has room for a handle.
+/// `to` must be null or have room for a handle.
 pub unsafe fn put_enumeration(to: *mut u64, enumeration: Option<usize>) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's contract.
     unsafe { put(to, handles::enumeration(enumeration)) };
 }
 
-/// The index of an enumeration by its handle.
+/// The index of an enumeration, given its handle.
 pub fn enumeration(word: u64) -> Result<usize> {
     let index = handles::enumeration_of(word).ok_or(Error::INVALID_HANDLE)?;
     REGISTRY.enumeration(index).map(|_| index).map_err(|_| Error::INVALID_HANDLE)
@@ -153,12 +154,12 @@ mod tests {
     #[test]
     fn a_text_of_the_library_is_given_to_tools_byte_by_byte_and_found_by_the_same_bytes() {
         let (given, mut out, mut length) = (c"caf\xe9 \xff", [0 as c_char; 16], 16);
-        // SAFETY: a C string; a buffer of its length.
+        // SAFETY: a C string, and a buffer of its length.
         let kept = unsafe { name(given.as_ptr()) }.unwrap();
         // SAFETY: as above.
         unsafe { put_string(&kept, out.as_mut_ptr(), &mut length) };
         assert_eq!(length, 7);
-        // SAFETY: what was written ends with NUL.
+        // SAFETY: the written text ends with NUL.
         assert_eq!(unsafe { CStr::from_ptr(out.as_ptr()) }, given);
     }
 }

@@ -44,7 +44,7 @@ c::entry_points! {
         Ok(())
     }
 
-    /// The index of the category of this name.
+    /// Index of the category with this name.
     MPI_T_category_get_index PMPI_T_category_get_index(name: *const c_char, cat_index: *mut c_int) {
         if cat_index.is_null() {
             return Err(Error::INVALID);
@@ -85,7 +85,7 @@ c::entry_points! {
         unsafe { c::put_indices(&REGISTRY.category(cat_index)?.categories(), len, indices) }
     }
 
-    /// The update number: equal numbers, nothing was added in between.
+    /// The update number: if it has not changed, nothing was added.
     MPI_T_category_changed PMPI_T_category_changed(update_number: *mut c_int) {
         library::refresh();
         // SAFETY: the caller's OUT argument.

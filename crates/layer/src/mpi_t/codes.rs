@@ -1,13 +1,14 @@
-//! Numbers of the interface's constants in each ABI.
+//! Values of the interface's constants in each ABI.
 //!
-//! The engine has small numbers of its own; here they become those of the library that was found, and back. The
-//! libraries of Open MPI before 6 lack some constants: they get the numbers of version 6, as in the project's header.
+//! The engine numbers them independently; here its numbers are converted to those of the library that was
+//! found, and back. Open MPI before version 6 lacks some constants: they get the values of version 6, as in
+//! the project's header.
 
 use mpi_abi::{AbiKind, mpich, openmpi, standard};
 use mpit::{Bind, CbSafety, Error, PvarClass, Scope, SourceOrder, Verbosity};
 use std::ffi::c_int;
 
-/// The numbers of one ABI, each list by the engine's number.
+/// The values of one ABI; each list is indexed by the engine's number.
 pub struct Codes {
     errors: [i64; 18],
     verbosity: [i64; 9],
@@ -18,7 +19,7 @@ pub struct Codes {
     order: [i64; 2],
     /// `MPI_THREAD_SINGLE` to `MPI_THREAD_MULTIPLE`.
     pub threads: [i64; 4],
-    /// `MPI_ERR_OTHER`: for a library's failure that has no class here.
+    /// `MPI_ERR_OTHER`: for failures of the library that have no class here.
     other: i64,
 }
 
@@ -122,7 +123,7 @@ static STANDARD: Codes = complete!(standard);
 static MPICH: Codes = complete!(mpich);
 static OPENMPI: Codes = codes!(openmpi, 81, 82, 11, [0, 1, 2, 3], [0, 1]);
 
-/// The numbers of the library that was found; those of the standard while there is none.
+/// The values for the library that was found; the standard's while there is none.
 pub fn codes() -> &'static Codes {
     match crate::interpose::resolver::abi() {
         Some(AbiKind::MPICH) => &MPICH,
@@ -131,17 +132,17 @@ pub fn codes() -> &'static Codes {
     }
 }
 
-/// The ABI's number. One that a library gave and that nobody knows is passed on as it is.
+/// The ABI's value. An unknown number from a library is passed through.
 fn number(list: &[i64], own: u32) -> c_int {
     list.get(own as usize).map_or(own as c_int, |number| *number as c_int)
 }
 
-/// The engine's number. An unknown one is kept, out of the way of the known.
+/// The engine's number. An unknown value is kept, marked so that it differs from all known ones.
 fn own(list: &[i64], number: c_int) -> u32 {
     list.iter().position(|n| *n == i64::from(number)).map_or(number as u32 | UNKNOWN, |at| at as u32)
 }
 
-/// Marks numbers that are not the engine's.
+/// Marks values that are not the engine's.
 const UNKNOWN: u32 = 1 << 31;
 
 fn foreign(list: &[i64], own: u32) -> c_int {
@@ -150,13 +151,13 @@ fn foreign(list: &[i64], own: u32) -> c_int {
 
 macro_rules! translations {
     ($($list:ident: $type:ident, $to:ident $(, $from:ident)?;)*) => {$(
-        /// The ABI's number.
+        /// The ABI's value.
         pub fn $to(&self, value: $type) -> c_int {
             foreign(&self.$list, value.0)
         }
 
         $(
-            /// What the ABI's number means.
+            /// The meaning of the ABI's value.
             pub fn $from(&self, number: c_int) -> $type {
                 $type(own(&self.$list, number))
             }
@@ -183,13 +184,13 @@ impl Codes {
         }
     }
 
-    /// What an error code of the library means.
+    /// The meaning of an error code of the library.
     pub fn error_of(&self, code: c_int) -> Error {
         let at = self.errors.iter().position(|c| *c == i64::from(code));
         at.and_then(|at| Error::ALL.get(at).copied()).unwrap_or(Error::library(code))
     }
 
-    /// Is this one of the four thread levels?
+    /// The index of a thread level; `None` if it is not one of the four.
     pub fn thread_level(&self, level: c_int) -> Option<usize> {
         self.threads.iter().position(|l| *l == i64::from(level))
     }

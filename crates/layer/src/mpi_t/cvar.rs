@@ -18,7 +18,7 @@ c::entry_points! {
         Ok(())
     }
 
-    /// What is known of a control variable.
+    /// Describes a control variable.
     MPI_T_cvar_get_info PMPI_T_cvar_get_info(
         cvar_index: c_int,
         name: *mut c_char,
@@ -46,7 +46,7 @@ c::entry_points! {
         Ok(())
     }
 
-    /// The index of the control variable of this name.
+    /// Index of the control variable with this name.
     MPI_T_cvar_get_index PMPI_T_cvar_get_index(name: *const c_char, cvar_index: *mut c_int) {
         if cvar_index.is_null() {
             return Err(Error::INVALID);
@@ -118,10 +118,10 @@ c::entry_points! {
 /// `MPI_T_cvar_handle`.
 type CvarWordC = u64;
 
-/// A control variable was written, by its index.
+/// Raises the event that the control variable with this index was written.
 fn written(index: usize) {
     events::raise(0, 0, || CvarWritten { cvar: i32::try_from(index).unwrap_or(-1) });
-    // Inside of a call the hook will deliver.
+    // Inside a call, the hook will deliver.
     if Tls::get().depth.get() == 0 {
         events::deliver();
     }

@@ -1,7 +1,7 @@
-//! Everything that tools can see, as lines of JSON: what `mpiscope vars --library` shows.
+//! Everything that tools can see, as lines of JSON: the output of `mpiscope vars --library`.
 //!
-//! The command starts itself again with this library and an MPI library loaded, and calls
-//! [`mpiscope_describe_variables`] there; MPI itself is not initialised.
+//! The command restarts itself with this library and an MPI library loaded, and calls
+//! [`mpiscope_describe_variables`] there; MPI itself is not initialized.
 #![allow(unsafe_code)]
 
 use super::values::shown;
@@ -17,16 +17,16 @@ unsafe extern "C" {
     fn MPI_T_cvar_get_num(number: *mut c_int) -> c_int;
 }
 
-/// Writes one line for each variable, enumeration, category, event type and source to an open file. Returns 0, or 1 if
-/// no MPI library is loaded, or 2 if the file cannot be written.
+/// Writes one line for each variable, enumeration, category, event type and source to an open file. Returns
+/// 0, or 1 if no MPI library is loaded, or 2 if the file cannot be written.
 #[unsafe(no_mangle)]
 pub extern "C" fn mpiscope_describe_variables(file: c_int) -> c_int {
     let mut number = 0;
-    // SAFETY: our own entry points, with places for their answers; level 0 is MPI_THREAD_SINGLE in every ABI.
+    // SAFETY: our own entry points, with memory for their results; level 0 is MPI_THREAD_SINGLE in every ABI.
     if unsafe { MPI_T_init_thread(0, &mut number) } != 0 {
         return 1;
     }
-    // SAFETY: as above. The number brings in what the library has.
+    // SAFETY: as above. Asking for the number adds the library's variables.
     unsafe { MPI_T_cvar_get_num(&mut number) };
     let mut done = 0;
     for line in lines() {
@@ -50,7 +50,7 @@ fn write(file: c_int, line: &str) -> c_int {
     0
 }
 
-/// One JSON object under way.
+/// A JSON object under construction.
 struct Line(String);
 
 impl Line {
@@ -69,7 +69,7 @@ impl Line {
                     self.0.push('\\');
                     self.0.push(c);
                 }
-                // What JSON cannot say.
+                // Not representable in JSON.
                 c if raw_text::byte_of(c).is_some() => self.0.push(char::REPLACEMENT_CHARACTER),
                 c if c.is_control() => _ = write!(self.0, "\\u{:04x}", c as u32),
                 c => self.0.push(c),
@@ -86,7 +86,7 @@ impl Line {
         self
     }
 
-    /// A number, or an array of numbers: Rust writes them as JSON does.
+    /// Adds a number, or an array of numbers: Rust's debug format matches JSON.
     fn number(mut self, key: &str, value: impl std::fmt::Debug) -> Self {
         self.0.push(',');
         self.quote(key);
@@ -101,7 +101,7 @@ impl Line {
         }
     }
 
-    /// Values and names of an enumeration: `[[0,"off"],[1,"on"]]`.
+    /// Adds the values and names of an enumeration: `[[0,"off"],[1,"on"]]`.
     fn items(mut self, names: &Enumeration) -> Self {
         self.0.push_str(",\"items\":[");
         for (at, (value, name)) in (0..names.len()).filter_map(|at| names.get(at)).enumerate() {
@@ -214,7 +214,7 @@ fn pvar_line(at: usize, pvar: &Pvar) -> String {
     }
 }
 
-/// Number of elements, and the value as a handle shows it that has just been started.
+/// Returns the number of elements, and the value as shown by a newly started handle.
 fn pvar_value(pvar: usize, info: &PvarInfo) -> mpit::Result<(usize, String)> {
     let session = REGISTRY.pvar_session_create()?;
     let read = REGISTRY.pvar_handle_alloc(session, pvar, 0).and_then(|(handle, count)| {

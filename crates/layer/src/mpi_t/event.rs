@@ -1,7 +1,7 @@
 //! Entry points: event types, registrations, callbacks and instances (MPI 5.0, section "Events").
 //!
-//! Handles of MPI info objects are `int`s in MPICH's ABI; both forms come in one register, and the upper half of a
-//! narrow one is cut off ([`info_of`]).
+//! Handles of MPI info objects are `int`s in MPICH's ABI. Both forms are passed in one register, and the
+//! upper half of a narrow one is discarded ([`info_of`]).
 #![allow(unsafe_code)]
 
 use super::codes::codes;
@@ -23,7 +23,7 @@ type FreeFunction = Option<unsafe extern "C" fn(Registration, c_int, *mut c_void
 /// `MPI_T_event_dropped_cb_function`.
 type DroppedFunction = Option<unsafe extern "C" fn(i64, Registration, c_int, c_int, *mut c_void)>;
 
-/// The handle of an info object as it came in a register.
+/// The handle of an info object, given the register it was passed in.
 fn info_of(register: u64) -> u64 {
     if resolver::abi() == Some(AbiKind::MPICH) { register & 0xffff_ffff } else { register }
 }
@@ -32,7 +32,7 @@ fn callback(function: Callback) -> Option<EventCallback> {
     let function = function?;
     Some(Box::new(move |delivery: Delivery| {
         let data = delivery.user_data as *mut c_void;
-        // SAFETY: the tool gave this function for calls of this type.
+        // SAFETY: the tool passed this function to be called with this type.
         unsafe {
             function(delivery.instance.0, delivery.registration.0, codes().safety(delivery.safety), data);
         }
@@ -42,7 +42,7 @@ fn callback(function: Callback) -> Option<EventCallback> {
 fn free_callback(function: FreeFunction) -> Option<FreeCallback> {
     let function = function?;
     Some(Box::new(move |freed: Freed| {
-        // SAFETY: the tool gave this function for calls of this type.
+        // SAFETY: the tool passed this function to be called with this type.
         unsafe {
             function(freed.registration.0, codes().safety(freed.safety), freed.user_data as *mut c_void)
         };
@@ -54,7 +54,7 @@ fn dropped_handler(function: DroppedFunction) -> Option<DroppedHandler> {
     Some(Box::new(move |drops: Drops| {
         let count = i64::try_from(drops.count).unwrap_or(i64::MAX);
         let (source, safety) = (c::int(drops.source), codes().safety(drops.safety));
-        // SAFETY: the tool gave this function for calls of this type.
+        // SAFETY: the tool passed this function to be called with this type.
         unsafe { function(count, drops.registration.0, source, safety, drops.user_data as *mut c_void) };
     }))
 }
@@ -68,7 +68,7 @@ c::entry_points! {
         Ok(())
     }
 
-    /// What is known of an event type.
+    /// Describes an event type.
     MPI_T_event_get_info PMPI_T_event_get_info(
         event_index: c_int,
         name: *mut c_char,
@@ -108,7 +108,7 @@ c::entry_points! {
         Ok(())
     }
 
-    /// The index of the event type of this name.
+    /// Index of the event type with this name.
     MPI_T_event_get_index PMPI_T_event_get_index(name: *const c_char, event_index: *mut c_int) {
         if event_index.is_null() {
             return Err(Error::INVALID);
@@ -222,7 +222,7 @@ c::entry_points! {
         REGISTRY.event_set_dropped_handler(word, dropped_handler(dropped_cb_function))
     }
 
-    /// One element of an event. Async-signal-safe, as all below.
+    /// Reads one element of an event. Async-signal-safe, like all functions below.
     MPI_T_event_read PMPI_T_event_read(event_instance: Instance, element_index: c_int, buffer: *mut c_void) {
         let instance = InstanceWord(event_instance);
         if buffer.is_null() {
@@ -237,7 +237,7 @@ c::entry_points! {
         }
     }
 
-    /// All elements of an event.
+    /// Copies all elements of an event.
     MPI_T_event_copy PMPI_T_event_copy(event_instance: Instance, buffer: *mut c_void) {
         let instance = InstanceWord(event_instance);
         if buffer.is_null() {
@@ -267,7 +267,7 @@ c::entry_points! {
         Ok(())
     }
 
-    /// Which source raised an event.
+    /// Index of the source that raised an event.
     MPI_T_event_get_source PMPI_T_event_get_source(event_instance: Instance, source_index: *mut c_int) {
         let source = event::source_index(InstanceWord(event_instance))?;
         if source_index.is_null() {

@@ -1,4 +1,4 @@
-//! Handles of MPI objects as this interface passes them: datatypes, enumerations, objects to bind to.
+//! MPI object handles as this interface passes them: datatypes, enumerations, objects to bind to.
 #![allow(unsafe_code)]
 
 use crate::interpose::real;
@@ -7,7 +7,7 @@ use mpit::{Bind, Datatype};
 use std::ffi::c_void;
 use std::sync::OnceLock;
 
-/// Runs generic code for the ABI that was found; the standard's while there is none.
+/// Runs generic code for the ABI that was found, or for the standard's while there is none.
 macro_rules! with_abi {
     ($function:ident ( $($argument:expr),* )) => {
         match $crate::interpose::resolver::abi() {
@@ -19,7 +19,7 @@ macro_rules! with_abi {
 }
 pub(super) use with_abi;
 
-/// Names of the datatypes, by the engine's number.
+/// Names of the datatypes, indexed by the engine's number.
 const DATATYPES: [&str; 11] = [
     "MPI_INT",
     "MPI_UNSIGNED",
@@ -38,7 +38,7 @@ const DATATYPES: [&str; 11] = [
 const FOREIGN: [&str; 5] =
     ["MPI_C_BOOL", "MPI_LONG", "MPI_LONG_LONG", "MPI_LONG_LONG_INT", "MPI_UNSIGNED_CHAR"];
 
-/// The datatypes' handles: the interface's, then others.
+/// Handles of the datatypes: those of the interface, then the others.
 fn table() -> &'static (Vec<u64>, Vec<u64>) {
     static TABLE: OnceLock<(Vec<u64>, Vec<u64>)> = OnceLock::new();
     TABLE.get_or_init(|| {
@@ -47,7 +47,7 @@ fn table() -> &'static (Vec<u64>, Vec<u64>) {
     })
 }
 
-/// A predefined handle by its name; `u64::MAX` if the library has none of the name.
+/// Looks up a predefined handle by name; `u64::MAX` if the library lacks it.
 pub fn predefined(name: &str) -> u64 {
     fn get<A: mpi_abi::Abi>(name: &str) -> u64 {
         real::predefined::<A>(name).map_or(u64::MAX, mpi_abi::Handle::raw)
@@ -55,21 +55,21 @@ pub fn predefined(name: &str) -> u64 {
     with_abi!(get(name))
 }
 
-/// The handle of a datatype of the interface.
+/// The handle of one of the interface's datatypes.
 pub fn datatype(datatype: Datatype) -> u64 {
     table().0.get(datatype.0 as usize).copied().unwrap_or(0)
 }
 
-/// How values of a datatype of the library become values of one that the interface allows.
+/// Conversion of values of a library's datatype to one that the interface allows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Widening {
-    /// As they are.
+    /// Unchanged.
     None,
     /// From a byte to an `int`.
     Byte,
 }
 
-/// What a library's datatype is to the interface; `None` for one that it cannot show.
+/// Maps a library's datatype to one of the interface; `None` if the interface cannot represent it.
 pub fn datatype_of(handle: u64) -> Option<(Datatype, Widening)> {
     let (own, foreign) = table();
     if let Some(at) = own.iter().position(|h| *h == handle) {
@@ -81,21 +81,21 @@ pub fn datatype_of(handle: u64) -> Option<(Datatype, Widening)> {
     }
 }
 
-/// Bytes of the handle of an object of this kind: all but files are `int`s in MPICH's ABI.
+/// Size in bytes of the handle of an object of this kind: in MPICH's ABI all but files are `int`s.
 fn size(bind: Bind) -> usize {
     if crate::interpose::resolver::abi() == Some(AbiKind::MPICH) && bind != Bind::MPI_FILE { 4 } else { 8 }
 }
 
-/// Stores a handle that is no file's.
+/// Stores a handle other than a file's.
 ///
 /// # Safety
 ///
-/// `to` is null or has room for a handle.
+/// `to` must be null or have room for a handle.
 pub unsafe fn put(to: *mut c_void, handle: u64) {
     if to.is_null() {
         return;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's contract.
     unsafe {
         match size(Bind::NO_OBJECT) {
             4 => to.cast::<u32>().write_unaligned(handle as u32),
@@ -104,24 +104,24 @@ pub unsafe fn put(to: *mut c_void, handle: u64) {
     }
 }
 
-/// Stores a handle that is no file's in an array.
+/// Stores a handle other than a file's in an array.
 ///
 /// # Safety
 ///
-/// `to` has more than `at` handles.
+/// `to` must have more than `at` elements.
 pub unsafe fn put_nth(to: *mut c_void, at: usize, handle: u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's contract.
     unsafe { put(to.byte_add(at * size(Bind::NO_OBJECT)), handle) };
 }
 
-/// A handle in an array of handles that are no files'.
+/// Reads an element of an array of handles other than files'.
 ///
 /// # Safety
 ///
-/// `from` has more than `at` handles.
+/// `from` must have more than `at` elements.
 pub unsafe fn nth(from: *const c_void, at: usize) -> u64 {
     let size = size(Bind::NO_OBJECT);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's contract.
     unsafe {
         match size {
             4 => u64::from(from.byte_add(at * size).cast::<u32>().read_unaligned()),
@@ -130,16 +130,16 @@ pub unsafe fn nth(from: *const c_void, at: usize) -> u64 {
     }
 }
 
-/// The handle that the caller's variable holds; 0 for a null pointer.
+/// Reads the handle in the caller's variable; 0 for a null pointer.
 ///
 /// # Safety
 ///
-/// `from` is null or points to a handle of this kind.
+/// `from` must be null or point to a handle of this kind.
 pub unsafe fn object(from: *const c_void, bind: Bind) -> u64 {
     if from.is_null() || bind == Bind::NO_OBJECT {
         return 0;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's contract.
     unsafe {
         match size(bind) {
             4 => u64::from(from.cast::<u32>().read_unaligned()),
@@ -148,26 +148,27 @@ pub unsafe fn object(from: *const c_void, bind: Bind) -> u64 {
     }
 }
 
-/// High byte of the handles of enumerations, different from those of the engine's words.
+/// High byte of enumeration handles, different from those of the engine's words.
 const ENUMERATION: u64 = 0xA6 << 56;
 
-/// The handle of an enumeration; `MPI_T_ENUM_NULL` for none.
+/// The handle of an enumeration; `MPI_T_ENUM_NULL` for `None`.
 pub fn enumeration(index: Option<usize>) -> u64 {
     index.map_or(0, |index| ENUMERATION | index as u64)
 }
 
-/// The index of an enumeration, if the word has the form of one.
+/// The index of an enumeration, if the word has the form of an enumeration handle.
 pub fn enumeration_of(word: u64) -> Option<usize> {
     (word >> 56 == ENUMERATION >> 56).then_some((word & !ENUMERATION) as usize)
 }
 
-/// The word of `MPI_T_PVAR_ALL_HANDLES` in the program: a constant, or in MPICH's ABI the value of a variable.
+/// The value of `MPI_T_PVAR_ALL_HANDLES` in the program: a constant, or in MPICH's ABI the value of a
+/// variable.
 pub fn all_handles() -> u64 {
     static VALUE: OnceLock<u64> = OnceLock::new();
     *VALUE.get_or_init(|| match crate::interpose::resolver::abi() {
         Some(AbiKind::OPENMPI) => mpi_abi::openmpi::MPI_T_PVAR_ALL_HANDLES as u64,
         Some(AbiKind::MPICH) => crate::interpose::resolver::data_symbol(c"MPI_T_PVAR_ALL_HANDLES")
-            // SAFETY: a variable of the library, as large as a pointer, that never changes.
+            // SAFETY: a pointer-sized variable of the library that never changes.
             .map_or(u64::MAX, |variable| unsafe { variable.cast::<u64>().read() }),
         _ => mpi_abi::standard::MPI_T_PVAR_ALL_HANDLES as u64,
     })

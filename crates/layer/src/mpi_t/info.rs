@@ -1,7 +1,8 @@
-//! Info objects: hints of the engine as the library's `MPI_Info`, and back.
+//! Info objects: converts the engine's hints to the library's `MPI_Info`, and back.
 //!
-//! Since MPI 4.0 info objects can be made at any time. An older library aborts the process outside of `MPI_Init` and
-//! `MPI_Finalize`: there a tool gets `MPI_INFO_NULL`, and its own hints are not read.
+//! Since MPI 4.0 info objects can be created at any time. Older libraries abort the process if one is created
+//! outside of `MPI_Init` and `MPI_Finalize`; with these, a tool then gets `MPI_INFO_NULL`, and its own hints
+//! are not read.
 #![allow(unsafe_code)]
 
 use super::handles::{self, with_abi};
@@ -13,7 +14,7 @@ use mpi_abi::{Abi, AbiKind, Handle, Mpich, OpenMpi, Standard, f};
 use mpit::event::Hints;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
-/// Can info objects be used now?
+/// Whether info objects can be used now.
 fn usable() -> bool {
     let version = process::record().map_or(0, |process| process.mpi_version.get() >> 16);
     version >= 4 || program::is_up()
@@ -23,11 +24,11 @@ fn null() -> u64 {
     handles::predefined("MPI_INFO_NULL")
 }
 
-/// A new info object with these hints, which the caller has to free.
+/// Creates an info object with these hints, which the caller must free.
 fn make(hints: &Hints) -> u64 {
     fn make<A: Abi>(hints: &Hints) -> Option<u64> {
         let mut info = A::Handle::from_raw(0);
-        // SAFETY: the C types of the functions; all strings live during the calls.
+        // SAFETY: the C types of the functions; all strings outlive the calls.
         unsafe {
             let create: unsafe extern "C" fn(*mut A::Handle) -> c_int = real::function(f::MPI_Info_create)?;
             let set: unsafe extern "C" fn(A::Handle, *const c_char, *const c_char) -> c_int =
@@ -50,22 +51,22 @@ fn make(hints: &Hints) -> u64 {
 ///
 /// # Safety
 ///
-/// `to` is null or has room for a handle.
+/// `to` must be null or have room for a handle.
 pub unsafe fn put(to: *mut c_void, hints: &Hints) {
     if !to.is_null() {
         let info = if usable() { make(hints) } else { null() };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's contract.
         unsafe { handles::put(to, info) };
     }
 }
 
-/// The hints in the caller's info object; none for `MPI_INFO_NULL`.
+/// Reads the hints in the caller's info object; none for `MPI_INFO_NULL`.
 pub fn hints(info: u64) -> Hints {
     fn read<A: Abi>(info: u64) -> Option<Hints> {
         let info = A::Handle::from_raw(info);
         let mut hints = Hints::new();
         let mut count = 0;
-        // SAFETY: the C types of the functions; keys and values are as long as the standard allows.
+        // SAFETY: the C types of the functions; keys and values have the maximum length of the standard.
         unsafe {
             let number: unsafe extern "C" fn(A::Handle, *mut c_int) -> c_int =
                 real::function(f::MPI_Info_get_nkeys)?;

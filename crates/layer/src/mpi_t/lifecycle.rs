@@ -1,8 +1,8 @@
 //! `MPI_T_init_thread` and `MPI_T_finalize`.
 //!
-//! The interface has a count of its own, and works before `MPI_Init` and after `MPI_Finalize`. The library's own
-//! interface is initialised at most once ([`super::library`]) and never finalized: nearly every library crashes in one
-//! of the orders that the standard allows.
+//! The interface has a separate reference count, and works before `MPI_Init` and after `MPI_Finalize`. The
+//! library's own interface is initialized at most once ([`super::library`]) and never finalized, because
+//! nearly every library crashes in one of the orders that the standard allows.
 #![allow(unsafe_code)]
 
 use super::codes::codes;
@@ -11,8 +11,8 @@ use mpit::{Error, Result};
 use std::ffi::c_int;
 use std::sync::Once;
 
-/// Every entry point is safe to call from several threads whatever was asked for. So the highest level is granted, always:
-/// a call that only counts up, nested in another, gives the same answer.
+/// Every entry point is thread-safe whatever level was requested. So the highest level is always granted, and
+/// a nested call, which only increments the count, returns the same level.
 unsafe fn init(required: c_int, provided: *mut c_int) -> Result<()> {
     crate::interpose::resolver::resolve();
     let codes = codes();
@@ -31,7 +31,7 @@ unsafe fn init(required: c_int, provided: *mut c_int) -> Result<()> {
     Ok(())
 }
 
-/// Publishes everything of our own, once.
+/// Publishes all our own variables and events, once.
 fn publish() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -43,14 +43,14 @@ fn publish() {
 /// `MPI_T_init_thread`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_init_thread(required: c_int, provided: *mut c_int) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's contract.
     c::answer(unsafe { init(required, provided) })
 }
 
 /// `MPI_T_init_thread`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_init_thread(required: c_int, provided: *mut c_int) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's contract.
     c::answer(unsafe { init(required, provided) })
 }
 

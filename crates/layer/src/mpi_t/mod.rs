@@ -1,6 +1,7 @@
 //! The MPI tool information interface: all `MPI_T_*` and `PMPI_T_*` functions of MPI 5.0, on every library.
 //!
-//! The engine is the crate `mpit`; here are its C layer, the variables and events of our own, and the library's.
+//! The engine is the crate `mpit`; this module has its C interface, our own variables and events, and access
+//! to the library's.
 //!
 //! ```text
 //!   tool ──► entry points (lifecycle, cvar, pvar, enumeration, category, event, source)
@@ -10,8 +11,9 @@
 //!                     ◄── library: what the library offers  appended as it appears, under its own names
 //! ```
 //!
-//! Indices and handles are checked here; the library below sees none that it did not give. Nothing is allocated or
-//! read in it that the tool did not ask for. These functions are not hooked: they are not counted as MPI calls.
+//! Indices and handles are checked here; the library below only sees those that it returned. Nothing is
+//! allocated or read in it unless the tool requests it. These functions are not hooked: they are not counted
+//! as MPI calls.
 
 pub mod bound;
 pub mod builtin;

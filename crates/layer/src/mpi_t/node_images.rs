@@ -1,11 +1,12 @@
 //! Images of the other processes of the world on this node, mapped for reading.
 //!
-//! They are memory files, found among the open files of the processes that may be looked at. Their bytes are another
-//! process's: every place is checked against the size of the file, which cannot shrink.
+//! They are memory files, found among the open files of the processes that this one may inspect. Their
+//! contents belong to another process: every offset is checked against the size of the file, which cannot
+//! shrink.
 //!
-//! Which rank of which world a process is stands in its image when it has left `MPI_Init`, and that may be after this one
-//! has left it and a tool has bound its variables. So images are mapped when a variable is bound, and told apart when
-//! it is read, which looks at memory only: a signal handler may do it.
+//! An image shows its process's rank and world only once that process has left `MPI_Init`, which may be after
+//! this one has left it and a tool has bound its variables. So images are mapped when a variable is bound,
+//! and identified when it is read. Reading accesses only memory, so that a signal handler may do it.
 #![allow(unsafe_code)]
 
 use crate::base::{clock, image};
@@ -21,28 +22,28 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
-/// Addresses reserved for an image that may grow.
+/// Size of the address range reserved for an image that may grow.
 const RESERVED: usize = 1 << 30;
 
 /// Another process's image.
 pub struct Neighbour {
     base: usize,
     file: i32,
-    /// Of the memory file: several processes may hold the same one.
+    /// The memory file's inode: several processes may hold the same file.
     inode: u64,
-    /// Rank in this process's world, or one of the two below.
+    /// Rank in this process's world, or one of the two constants below.
     rank: AtomicU32,
     next: AtomicPtr<Neighbour>,
 }
 
-/// It has not said yet.
+/// The process has not published its rank yet.
 const UNKNOWN: u32 = u32::MAX;
-/// Of another world.
+/// The process belongs to another world.
 const FOREIGN: u32 = u32::MAX - 1;
 
-/// Those that were found, newest first. They are never taken out.
+/// Images that were found, newest first. They are never removed.
 static LIST: AtomicPtr<Neighbour> = AtomicPtr::new(std::ptr::null_mut());
-/// How many of them are [`UNKNOWN`].
+/// Number of images that are [`UNKNOWN`].
 static UNKNOWNS: AtomicUsize = AtomicUsize::new(0);
 
 fn list() -> impl Iterator<Item = &'static Neighbour> {
@@ -52,11 +53,12 @@ fn list() -> impl Iterator<Item = &'static Neighbour> {
     std::iter::successors(first, |image| unsafe { image.next.load(Ordering::Acquire).as_ref() })
 }
 
-/// How often one was added or has said who it is.
+/// Number of times that an image was added or identified.
 static NEWS: AtomicUsize = AtomicUsize::new(1);
 
-/// The image of this rank of the world, if it was found and has said who it is. Async-signal-safe. `missed` is zero at
-/// first, and spares the search for a rank that is not there as long as there is no news.
+/// Returns the image of a rank of the world, if it was found and has been identified. Async-signal-safe.
+/// `missed` must be zero initially; it avoids searching again for a missing rank as long as nothing has
+/// changed.
 pub fn of_rank(rank: u32, missed: &AtomicUsize) -> Option<&'static Neighbour> {
     let news = NEWS.load(Ordering::Acquire);
     if UNKNOWNS.load(Ordering::Acquire) == 0 && missed.load(Ordering::Relaxed) == news {
@@ -72,7 +74,7 @@ pub fn of_rank(rank: u32, missed: &AtomicUsize) -> Option<&'static Neighbour> {
     found
 }
 
-/// Looks through the open files of all processes that may be looked at, not more than a few times a second.
+/// Searches the open files of all processes that may be inspected, at most a few times per second.
 pub fn search() {
     static LAST: Mutex<Option<u64>> = Mutex::new(None);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -99,7 +101,8 @@ fn is_image(target: OsString) -> bool {
     target.into_vec().starts_with(b"/memfd:mpiscope:")
 }
 
-/// Keeps an image unless it is this process's, known, or of another world. Called by one thread at a time.
+/// Keeps an image unless it is this process's, already known, or of another world. Must be called by one
+/// thread at a time.
 fn add(path: &Path) {
     let Some(image) = map(path) else { return };
     let own = image.process().is_some_and(|process| process.pid.get() == image::own_pid());
@@ -115,7 +118,8 @@ fn add(path: &Path) {
 }
 
 fn map(path: &Path) -> Option<Neighbour> {
-    // A rank of the same job belongs to the same user; whatever else has such a name, a pipe or a device, is left alone.
+    // Ranks of the same job belong to the same user. Anything else with such a name, like a pipe or a device,
+    // is left alone.
     // SAFETY: no arguments, always succeeds.
     let user = unsafe { libc::geteuid() };
     let about_path = std::fs::metadata(path).ok().filter(|about| about.is_file() && about.uid() == user)?;
@@ -128,7 +132,7 @@ fn map(path: &Path) -> Option<Neighbour> {
         return None;
     }
     let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
-    // SAFETY: a fresh mapping for reading; only what the file has is ever looked at.
+    // SAFETY: a fresh mapping for reading; only bytes within the file's size are ever read.
     let base = unsafe { libc::mmap(std::ptr::null_mut(), RESERVED, libc::PROT_READ, flags, file, 0) };
     if base == libc::MAP_FAILED {
         // SAFETY: opened above.
@@ -153,7 +157,7 @@ fn map(path: &Path) -> Option<Neighbour> {
     None
 }
 
-/// Inode and size of an open file; zeros if they cannot be had.
+/// Inode and size of an open file; zeros on error.
 fn about(file: i32) -> (u64, usize) {
     // SAFETY: all zero is a valid `stat`; the call checks the descriptor itself.
     let about = unsafe {
@@ -167,16 +171,16 @@ fn about(file: i32) -> (u64, usize) {
 }
 
 impl Neighbour {
-    /// Gives the mapping back.
+    /// Removes the mapping.
     fn unmap(&self) {
-        // SAFETY: mapped and opened by `map`, and nothing that was found in it has been handed out.
+        // SAFETY: mapped and opened by `map`, and no reference into it has been handed out.
         unsafe {
             libc::munmap(self.base as *mut c_void, RESERVED);
             libc::close(self.file);
         }
     }
 
-    /// Rank in this process's world, if both have left `MPI_Init` and said so.
+    /// Rank in this process's world, once both processes have left `MPI_Init` and published it.
     fn identify(&self) -> u32 {
         let said = |process: &Process| process.init_leave.get() != 0;
         let (Some(own), Some(other)) = (process::record().filter(|p| said(p)), self.process()) else {
@@ -193,7 +197,7 @@ impl Neighbour {
         }
     }
 
-    /// Looks again who it is.
+    /// Tries again to identify the process.
     fn ask(&self) {
         let rank = self.identify();
         let taken = |_| self.rank.compare_exchange(UNKNOWN, rank, Ordering::AcqRel, Ordering::Relaxed).ok();
@@ -203,21 +207,21 @@ impl Neighbour {
         }
     }
 
-    /// Bytes that may be looked at.
+    /// Number of readable bytes.
     fn size(&self) -> usize {
         about(self.file).1.min(RESERVED)
     }
 
-    /// What the image has by now.
+    /// The image's current records.
     fn records(&self) -> Mapped<'static> {
-        // SAFETY: mapped by `map` for as long as the process lives once it is in the list, and `size` is what the file has,
-        // which cannot shrink; its owner writes words only.
+        // SAFETY: mapped by `map`, and never unmapped once it is in the list; `size` is at most the size of
+        // the file, which cannot shrink; its owner writes whole words only.
         unsafe { Mapped::new(self.base as *const u8, self.size()) }
     }
 
-    /// An image of our own version that cannot shrink?
+    /// Whether this is an image of our own version that cannot shrink.
     fn is_readable(&self) -> bool {
-        // SAFETY: asks about an open file.
+        // SAFETY: a query about an open file.
         let seals = unsafe { libc::fcntl(self.file, libc::F_GET_SEALS) };
         let header = self.records().header();
         seals >= 0

@@ -5,11 +5,11 @@ use crate::base::topic::Topic;
 use crate::mpi_t::REGISTRY;
 use mpit::Member;
 
-/// The categories as they were registered.
+/// Registry indices of the categories, by topic.
 pub struct Categories(Vec<Option<usize>>);
 
 impl Categories {
-    /// Registers the tree: one category for all, below it one for each topic.
+    /// Registers the tree: one root category with a subcategory for each topic.
     pub fn new() -> Self {
         let root = REGISTRY.add_category(
             "mpiscope",
@@ -24,7 +24,7 @@ impl Categories {
         Self(Topic::ALL.iter().map(add).collect())
     }
 
-    /// Puts a member into the category of its topic.
+    /// Adds a member to the category of its topic.
     pub fn add(&self, topic: Topic, member: Member) {
         if let Some(Some(category)) = self.0.get(topic as usize) {
             publish_one("a member of a category", REGISTRY.add_to_category(*category, member));
@@ -32,7 +32,7 @@ impl Categories {
     }
 }
 
-/// Adds an entry; a failure is a mistake of ours and costs that entry only.
+/// Unwraps the result of adding an entry. A failure is a bug of ours and costs only that entry.
 pub fn publish_one<T>(what: &str, added: mpit::Result<T>) -> Option<T> {
     match added {
         Ok(index) => Some(index),

@@ -1,10 +1,10 @@
-//! How far the program has come with MPI itself.
+//! The program's progress with MPI itself.
 
 use super::codes::codes;
 use crate::record::objects::sessions;
 use mpi_abi::{Abi, AbiKind, Mpich, OpenMpi, Standard};
 
-/// The thread level of MPI while it is initialised, counted from 0.
+/// The thread level of MPI while it is initialized, counting from 0.
 pub fn level() -> Option<usize> {
     fn level_of<A: Abi>() -> Option<usize> {
         let (mut begun, mut over, mut level) = (0, 0, A::THREAD_SINGLE);
@@ -23,7 +23,7 @@ pub fn level() -> Option<usize> {
     }
 }
 
-/// Whether MPI is up by way of sessions alone: there is no `MPI_COMM_WORLD`, but there may be objects.
+/// Whether MPI is initialized through sessions alone: there is no `MPI_COMM_WORLD`, but there may be objects.
 pub fn sessions_only() -> bool {
     fn begun<A: Abi>() -> bool {
         let mut begun = 0;
@@ -38,7 +38,7 @@ pub fn sessions_only() -> bool {
     !begun && sessions::is_one_open()
 }
 
-/// Whether MPI is up, in one way or the other.
+/// Whether MPI is initialized, through the world or a session.
 pub fn is_up() -> bool {
     level().is_some() || sessions_only()
 }

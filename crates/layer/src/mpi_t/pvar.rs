@@ -1,6 +1,7 @@
 //! Entry points: performance variables (MPI 5.0, section "Performance Variables").
 //!
-//! Start, stop, read, write, reset and readreset lock and allocate nothing and may be called in signal handlers.
+//! Start, stop, read, write, reset and readreset neither lock nor allocate, and may be called in signal
+//! handlers.
 #![allow(unsafe_code)]
 
 use super::codes::codes;
@@ -13,19 +14,19 @@ type Session = u64;
 /// `MPI_T_pvar_handle`.
 type Handle = u64;
 
-/// A handle, where all handles of the session may be meant.
+/// A handle where `MPI_T_PVAR_ALL_HANDLES` is allowed.
 #[inline(always)]
 fn one_or_all(handle: Handle) -> PvarWord {
     if handle == handles::all_handles() { PvarWord::ALL_HANDLES } else { PvarWord(handle) }
 }
 
-/// The word by which the variable knows an object: the handle, or for a variable of our own what stands for it.
+/// The word that identifies an object to the variable: the handle, or a token if the variable is our own.
 fn object(pvar: c_int, bind: Bind, handle: u64) -> mpit::Result<u64> {
     let own = usize::try_from(pvar).is_ok_and(builtin::is_own_pvar);
     if own { builtin::token(bind, handle) } else { Ok(handle) }
 }
 
-/// The answer to a missing buffer: a bad handle is the worse mistake.
+/// The error for a missing buffer: an invalid handle takes precedence.
 #[cold]
 fn no_buffer(session: Session, handle: Handle) -> Error {
     match REGISTRY.pvar_size(SessionWord(session), PvarWord(handle)) {
@@ -43,7 +44,7 @@ c::entry_points! {
         Ok(())
     }
 
-    /// What is known of a performance variable.
+    /// Describes a performance variable.
     MPI_T_pvar_get_info PMPI_T_pvar_get_info(
         pvar_index: c_int,
         name: *mut c_char,
@@ -77,7 +78,7 @@ c::entry_points! {
         Ok(())
     }
 
-    /// The index of the performance variable of this name and class.
+    /// Index of the performance variable with this name and class.
     MPI_T_pvar_get_index PMPI_T_pvar_get_index(name: *const c_char, var_class: c_int, pvar_index: *mut c_int) {
         if pvar_index.is_null() {
             return Err(Error::INVALID);
@@ -174,7 +175,7 @@ c::entry_points! {
         REGISTRY.pvar_reset(SessionWord(session), one_or_all(handle))
     }
 
-    /// Reads the value and sets the starting value, in one step.
+    /// Reads the value and sets the starting value atomically.
     MPI_T_pvar_readreset PMPI_T_pvar_readreset(session: Session, handle: Handle, buf: *mut c_void) {
         if buf.is_null() {
             return Err(no_buffer(session, handle));
@@ -184,7 +185,7 @@ c::entry_points! {
     }
 }
 
-/// What does not go without calling something, and every mistake.
+/// Handles the cases that need calls, and all errors.
 #[inline(never)]
 unsafe extern "C" fn read_carefully(session: Session, handle: Handle, buf: *mut c_void) -> c_int {
     let read = REGISTRY.lifecycle().check().and_then(|()| {
@@ -197,8 +198,8 @@ unsafe extern "C" fn read_carefully(session: Session, handle: Handle, buf: *mut 
     c::answer(read)
 }
 
-/// Reading is what tools do most, in loops and from signal handlers: the common case is a few dozen instructions without
-/// a call, so that no register has to be saved, and all else is a jump.
+/// Reads a variable. Tools do this most, in loops and from signal handlers: the common case is a few dozen
+/// instructions without a call, so that no register has to be saved, and everything else is a tail call.
 #[inline(always)]
 unsafe fn read(session: Session, handle: Handle, buf: *mut c_void) -> c_int {
     let (pe_session, variable) = (SessionWord(session), PvarWord(handle));
@@ -209,20 +210,20 @@ unsafe fn read(session: Session, handle: Handle, buf: *mut c_void) -> c_int {
     {
         return 0;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's contract.
     unsafe { read_carefully(session, handle, buf) }
 }
 
 /// Reads the value.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_T_pvar_read(session: Session, handle: Handle, buf: *mut c_void) -> c_int {
-    // SAFETY: the caller's promise to the function of this name.
+    // SAFETY: the caller's contract with the function of this name.
     unsafe { read(session, handle, buf) }
 }
 
 /// Reads the value.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_pvar_read(session: Session, handle: Handle, buf: *mut c_void) -> c_int {
-    // SAFETY: the caller's promise to the function of this name.
+    // SAFETY: the caller's contract with the function of this name.
     unsafe { read(session, handle, buf) }
 }

@@ -1,20 +1,20 @@
-//! Texts of the library that need not be UTF-8, kept as text.
+//! Keeps texts of the library that need not be UTF-8 as Rust strings.
 //!
-//! Each byte that is not part of UTF-8 becomes a character of its own at the end of the last private area, which nobody
-//! uses; where such a character itself stands in a text, its bytes do. So every text has one form here, and is given back as
-//! it was.
+//! Each byte that is not valid UTF-8 is mapped to a distinct character at the end of the last private-use
+//! plane, which nothing else uses. If a text contains such a character itself, its bytes are mapped. So every
+//! text has exactly one representation, and the original bytes can be recovered.
 
 use std::borrow::Cow;
 
 /// The character of byte 0.
 const FIRST: u32 = 0x0010_ff00;
 
-/// The byte that a character stands for.
+/// The byte that a character represents.
 pub fn byte_of(c: char) -> Option<u8> {
     u8::try_from((c as u32).checked_sub(FIRST)?).ok().filter(|byte| *byte >= 0x80)
 }
 
-/// A text of these bytes.
+/// Represents these bytes as text.
 pub fn keep(bytes: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = str::from_utf8(bytes)
         && !text.contains(|c| byte_of(c).is_some())
@@ -37,7 +37,7 @@ pub fn keep(bytes: &[u8]) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// The bytes of a text that [`keep`] has made.
+/// Recovers the bytes from a text made by [`keep`].
 pub fn bytes(text: &str) -> Cow<'_, [u8]> {
     if !text.contains(|c| byte_of(c).is_some()) {
         return Cow::Borrowed(text.as_bytes());

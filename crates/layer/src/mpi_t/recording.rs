@@ -1,7 +1,8 @@
-//! Who wants what recorded: the user by setting, and every started variable or registered event for itself.
+//! Decides what is recorded: the union of the user's settings and of the needs of all started variables and
+//! registered events.
 //!
-//! What is recorded is what any of them wants. Variables that are not continuous cost nothing until they are started:
-//! as long as nobody wants calls, the slots lead straight to the library.
+//! Variables that are not continuous cost nothing until they are started: as long as calls are not needed,
+//! the slots lead straight to the library.
 #![allow(unsafe_code)]
 
 use crate::base::settings;
@@ -10,24 +11,24 @@ use crate::record::{process, traffic};
 use mpiscope_image::layout::Recording;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// What the user wants: the environment, then the control variables.
+/// The user's settings: from the environment, then from the control variables.
 static SETTING: AtomicU32 = AtomicU32::new(0);
-/// How many others want each of [`Recording::ALL`].
+/// For each of [`Recording::ALL`], the number of variables and events that need it.
 static WANTED: [AtomicU32; 8] = [const { AtomicU32::new(0) }; 8];
-/// One thread at a time applies; the others leave their change to it.
+/// One thread at a time applies changes, including those that others make meanwhile.
 static APPLYING: AtomicBool = AtomicBool::new(false);
 
-/// Takes what is recorded now as what the user wants.
+/// Takes over what is recorded now as the user's setting.
 pub fn start() {
     SETTING.store(settings::recording(), Ordering::Release);
 }
 
-/// What the user wants.
+/// The user's setting.
 pub fn setting() -> u32 {
     SETTING.load(Ordering::Acquire)
 }
 
-/// The user wants, or no longer wants, `what`. Async-signal-safe, as all here.
+/// Turns `what` on or off in the user's setting. Async-signal-safe, like everything here.
 pub fn set(what: Recording, on: bool) {
     if on {
         SETTING.fetch_or(what.0, Ordering::AcqRel);
@@ -37,7 +38,7 @@ pub fn set(what: Recording, on: bool) {
     apply();
 }
 
-/// Somebody more, or less, wants all of `bits`.
+/// Adds or removes one requester of all `bits`.
 pub fn want(bits: u32, wanted: bool) {
     for (bit, count) in WANTED.iter().enumerate() {
         if bits & (1 << bit) != 0 {
@@ -52,17 +53,17 @@ pub fn want(bits: u32, wanted: bool) {
     apply();
 }
 
-/// What is to be recorded.
+/// What should be recorded.
 fn total() -> u32 {
     let set = setting();
-    // Without calls nothing that the user wants is recorded.
+    // If calls are off in the user's setting, nothing else of it is recorded.
     let mut bits = if set & Recording::CALLS.0 == 0 { 0 } else { set };
     for (bit, count) in WANTED.iter().enumerate() {
         if count.load(Ordering::Acquire) != 0 {
             bits |= 1 << bit;
         }
     }
-    // Everything else hangs on the calls being hooked.
+    // Everything else depends on the calls being hooked.
     if bits == 0 { 0 } else { bits | Recording::CALLS.0 }
 }
 
@@ -82,23 +83,23 @@ fn apply() {
             process.recording.set(bits);
         }
         APPLYING.store(false, Ordering::Release);
-        // Who came meanwhile has left its change to us: look again.
+        // Other threads may have left their changes to us meanwhile: check again.
     }
 }
 
-/// What a variable wants recorded while it is started.
+/// What a variable needs recorded while it is started.
 pub struct Interest {
     bits: u32,
     on: AtomicBool,
 }
 
 impl Interest {
-    /// In these bits of [`Recording`].
+    /// Creates an interest in these bits of [`Recording`].
     pub const fn new(bits: u32) -> Self {
         Self { bits, on: AtomicBool::new(false) }
     }
 
-    /// As the engine says: it may say the same twice.
+    /// Follows the engine, which may report the same state twice.
     pub fn set(&self, wanted: bool) {
         if self.on.swap(wanted, Ordering::AcqRel) != wanted {
             want(self.bits, wanted);

@@ -15,7 +15,7 @@ c::entry_points! {
         Ok(())
     }
 
-    /// What is known of a source.
+    /// Describes a source.
     MPI_T_source_get_info PMPI_T_source_get_info(
         source_index: c_int,
         name: *mut c_char,
@@ -41,7 +41,7 @@ c::entry_points! {
         Ok(())
     }
 
-    /// The present time of a source. Async-signal-safe.
+    /// The current time of a source. Async-signal-safe.
     MPI_T_source_get_timestamp PMPI_T_source_get_timestamp(source_index: c_int, timestamp: *mut i64) {
         let now = REGISTRY.source(source_index)?.timestamp()?;
         if timestamp.is_null() {

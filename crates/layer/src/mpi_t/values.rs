@@ -1,7 +1,8 @@
-//! Values of control variables in the image, for those who look from outside.
+//! Publishes the values of control variables in the image, for outside readers.
 //!
-//! Ours are written when the library was found, whether a tool ever asks or not, and again at each change. The library's
-//! own are written when a tool has written them: what they are at the start is known outside.
+//! Ours are written when the library has been found, whether or not a tool ever asks for them, and again at
+//! each change. Those of the MPI library are written when a tool sets them: their initial values are known
+//! outside.
 
 use super::{events, recording};
 use crate::base::{image, job, settings};
@@ -15,11 +16,11 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// A value.
+/// A control variable's value.
 pub struct Value {
     /// The variable's name.
     pub name: &'static str,
-    /// The environment variable of the same meaning; empty if there is none.
+    /// The equivalent environment variable; empty if there is none.
     pub env: &'static str,
     writable: bool,
     desc: &'static str,
@@ -34,7 +35,7 @@ fn records(what: Recording) -> String {
     switch(recording::setting() & what.0 != 0)
 }
 
-/// All of them.
+/// All our control variables.
 pub const VALUES: [Value; 12] = [
     Value {
         name: "mpiscope_record_calls",
@@ -126,7 +127,7 @@ static WRITTEN: [AtomicBool; VALUES.len()] = [const { AtomicBool::new(false) }; 
 /// Indices of the records, plus one.
 static RECORDS: [AtomicU64; VALUES.len()] = [const { AtomicU64::new(0) }; VALUES.len()];
 
-/// Is an environment variable set?
+/// Whether an environment variable is set.
 pub fn is_set(name: &str) -> bool {
     CString::new(name).is_ok_and(|name| settings::variable(&name).is_some())
 }
@@ -159,7 +160,7 @@ pub fn publish() {
     }
 }
 
-/// A tool has written the variable of this name.
+/// Records that a tool has set the variable of this name.
 pub fn written(name: &str) {
     let Some(at) = VALUES.iter().position(|value| value.name == name) else { return };
     if let Some(written) = WRITTEN.get(at) {
@@ -189,7 +190,7 @@ fn put(at: usize) {
     });
 }
 
-/// A tool has written a control variable of the library, whose value is this from now on.
+/// Records that a tool has set one of the library's control variables to this value.
 pub fn library_written(name: &str, value: &str) {
     static WRITTEN: Mutex<Vec<(String, u64)>> = Mutex::new(Vec::new());
     let Some(writer) = image::writer() else { return };
@@ -211,7 +212,7 @@ pub fn library_written(name: &str, value: &str) {
     }
 }
 
-/// A value as text, elements separated by blanks.
+/// Formats a value as text, with elements separated by spaces.
 pub fn shown(datatype: Datatype, bytes: &[u8]) -> String {
     if datatype == Datatype::CHAR {
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());

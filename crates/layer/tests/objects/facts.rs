@@ -1,4 +1,4 @@
-//! The facts that an image has about an object, as text.
+//! The facts that an image contains about an object, as text.
 
 use crate::said::{Object, Said};
 use mpiscope_image::layout::{FunctionRecord, Loss, SectionKind, Text, Words};
@@ -12,7 +12,7 @@ pub struct Images {
     functions: Vec<String>,
 }
 
-/// A record whose head can be seen.
+/// A record that starts with a head.
 trait Headed: Record {
     fn head(&self) -> &Head;
 }
@@ -64,7 +64,7 @@ impl Images {
         number.checked_sub(1).map_or("none", |n| &self.functions[n as usize])
     }
 
-    /// The record that a handle stands for, or the one that it stood for last.
+    /// The record that a handle maps to, or the last one that it mapped to.
     fn record<T: Headed>(&self, kind: SectionKind, object: &Object) -> T {
         let all = self
             .all::<T>(kind)
@@ -77,7 +77,7 @@ impl Images {
         found.pop().unwrap_or_else(|| panic!("{}: no such object", object.label))
     }
 
-    /// Checks all that the program said of an object.
+    /// Checks everything that the program reported about an object.
     pub fn check(&self, said: &Said, object: &Object) {
         for (key, value) in object.values().filter(|(key, _)| *key != "same") {
             let expected: Vec<String> = value
@@ -97,7 +97,7 @@ impl Images {
         }
     }
 
-    /// All that the image has with the handle of an object.
+    /// Everything in the image that has the handle of an object.
     fn describe(&self, object: &Object) -> String {
         let all = self.all::<Datatype>(SectionKind::DATATYPES);
         let found = all.iter().filter(|s| s.value.head.handle.get() == object.handle);
@@ -156,7 +156,7 @@ impl Images {
         kinds.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("{name}")).1
     }
 
-    /// Handles of all objects of a kind that live and are not predefined, in order.
+    /// Handles of all live, non-predefined objects of a kind, in order.
     pub fn living(&self, name: &str) -> Vec<u64> {
         let wanted = Self::kind(name);
         let mut handles: Vec<u64> = self
@@ -170,7 +170,7 @@ impl Images {
         handles
     }
 
-    /// How many objects of a kind there ever were.
+    /// Number of objects of a kind that ever existed.
     pub fn ever(&self, name: &str) -> usize {
         let wanted = Self::kind(name);
         let used = |head: &Head| head.life.get() != Life::EMPTY.0;
@@ -184,12 +184,12 @@ impl Images {
         })
     }
 
-    /// How many freed objects are still there.
+    /// Number of freed objects that are still present.
     pub fn tombstones(&self) -> usize {
         self.heads().iter().filter(|(_, head, _)| head.life.get() == Life::FREED.0).count()
     }
 
-    /// Records (bytes, words) that were ever used, by kind; but for what does not belong to objects.
+    /// Number of records (bytes, words) ever used, by kind, except for kinds that do not belong to objects.
     pub fn used(&self) -> BTreeMap<&'static str, u64> {
         let header = self.image.header().unwrap();
         let mut used = BTreeMap::new();
@@ -206,7 +206,7 @@ impl Images {
         self.image.header().unwrap().lost[Loss::TOMBSTONES.0 as usize].get()
     }
 
-    /// Checks what must hold of an image that was copied while the process went on.
+    /// Checks the invariants of an image that was copied while the process kept running.
     pub fn is_sound(&self) {
         for (kind, head, torn) in self.heads() {
             let life = Life(head.life.get());

@@ -1,4 +1,4 @@
-//! C programs say what they did to MPI objects; the image of each rank must say the same. On every library.
+//! C programs report what they did to MPI objects; the image of each rank must agree. On every library.
 
 mod facts;
 mod said;
@@ -9,7 +9,8 @@ use said::Said;
 use std::collections::BTreeMap;
 use subject::{Run, run_on_all};
 
-/// Values of objects with the same label on different ranks: those that all members must compute alike.
+/// Checks the identities of objects with the same label on different ranks, which all members must compute
+/// alike.
 fn identities(runs: &[(Said, Images)]) {
     let mut by_label: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for (said, images) in runs {
@@ -51,7 +52,7 @@ fn every_object_is_known_with_all_that_the_program_knows_of_it() {
     });
 }
 
-/// Steps of each of four threads; set to a million for the long run.
+/// Number of steps in each of four threads; set it to a million for the long run.
 fn churn_steps() -> String {
     std::env::var("MPISCOPE_CHURN_STEPS").unwrap_or_else(|_| "5000".to_owned())
 }
@@ -80,7 +81,8 @@ fn objects_that_come_and_go_in_four_threads_agree_with_the_programs_model() {
     });
 }
 
-/// Turns of the program that makes and frees everything; set to a million for the long run.
+/// Number of iterations of the program that creates and frees everything; set it to a million for the long
+/// run.
 fn steady_steps() -> String {
     std::env::var("MPISCOPE_STEADY_STEPS").unwrap_or_else(|_| "5000".to_owned())
 }

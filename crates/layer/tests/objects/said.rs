@@ -1,8 +1,8 @@
-//! What a program said of its objects; the format is described in `programs/say.h`.
+//! A program's report on its objects; the format is described in `programs/say.h`.
 
 use std::collections::BTreeMap;
 
-/// An object as the program knows it.
+/// An object as reported by the program.
 #[derive(Debug)]
 pub struct Object {
     pub label: String,
@@ -11,7 +11,7 @@ pub struct Object {
     values: BTreeMap<String, String>,
 }
 
-/// All that one rank said.
+/// Everything that one rank reported.
 #[derive(Debug, Default)]
 pub struct Said {
     pub objects: Vec<Object>,

@@ -1,4 +1,4 @@
-//! Running a program of the object tests under the layer on every library.
+//! Runs a program of the object tests under the preload library on every MPI library.
 
 use crate::facts::Images;
 use crate::said::Said;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(240);
 
-/// What one run left behind.
+/// The output of one run.
 pub struct Run {
     dir: PathBuf,
     pub output: String,
@@ -21,7 +21,7 @@ impl Run {
         Said::parse(&fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display())))
     }
 
-    /// A copy that was made while the program ran, if it got that far.
+    /// A copy made while the program ran, if it got that far.
     pub fn image_if(&self, rank: usize, end: &str) -> Option<Images> {
         fs::read(self.dir.join(format!("{rank}.{end}")))
             .ok()
@@ -35,7 +35,7 @@ impl Run {
     }
 }
 
-/// The library that cargo built for this test, or the one that is named.
+/// The library that cargo built for this test, or the one given by `MPISCOPE_LIB`.
 fn layer() -> PathBuf {
     let exe = std::env::current_exe().unwrap();
     let beside = exe.ancestors().skip(1).take(2).map(|dir| dir.join("libmpiscope.so"));
@@ -47,7 +47,7 @@ fn layer() -> PathBuf {
         .expect("cargo built no libmpiscope.so")
 }
 
-/// Compiles and runs a program on each library that is there, and lets `check` look at what it left behind.
+/// Compiles and runs a program on each available library, and lets `check` inspect its output.
 pub fn run_on_all(program: &str, ranks: usize, variables: &[(&str, &str)], check: impl Fn(&Run)) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(program);
     let libraries = mpi::found();

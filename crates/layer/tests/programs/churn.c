@@ -1,5 +1,5 @@
-/* Four threads make and free objects at random and keep a model of what lives; a fifth copies the image all the while.
- * They make CHURN_STEPS steps each, but for no longer than CHURN_SECONDS, if that is set. */
+/* Four threads create and free objects at random and keep a model of the live ones; a fifth keeps copying the image.
+ * Each makes CHURN_STEPS steps, but runs for at most CHURN_SECONDS, if that is set. */
 #include "say.h"
 #include <pthread.h>
 #include <time.h>

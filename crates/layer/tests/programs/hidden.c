@@ -1,4 +1,4 @@
-/* Calls that fail make no object and free none; what the library makes for itself inside a call is not shown. */
+/* Failed calls neither create nor free objects; objects that the library creates for itself inside a call are hidden. */
 #include "say.h"
 
 static void fail(void)
@@ -9,7 +9,7 @@ static void fail(void)
     MPI_Group group;
     int ranks[1] = {99};
 
-    /* Some libraries return success from a call that failed when an error handler of the program has returned. */
+    /* Some libraries return success from a failed call if an error handler of the program returns. */
     MPI_Type_vector(-1, 1, 1, MPI_INT, &type);
     MPI_Comm_dup(null, &comm);
     MPI_Comm_group(MPI_COMM_WORLD, &group);
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
 {
     MPI_Errhandler errors;
     MPI_Init(&argc, &argv);
-    /* Not MPI_ERRORS_RETURN, which is another number in drafts of the standard ABI. */
+    /* Not MPI_ERRORS_RETURN, which has a different value in drafts of the standard ABI. */
     MPI_Comm_create_errhandler(go_on, &errors);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, errors);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, errors);

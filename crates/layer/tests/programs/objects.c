@@ -1,4 +1,4 @@
-/* One object of every kind and constructor, with what is to be known of it. Three ranks. */
+/* One object of every kind and constructor, with the expected facts about it. Three ranks. */
 #include "say.h"
 
 static MPI_Win made[5];
@@ -146,7 +146,7 @@ static void datatypes(void)
     if (f90 != MPI_INT && f90 != MPI_INTEGER)
         say("f90", "datatype", RAW(f90), "predefined=1");
 
-    /* The old type was freed; its handle comes back from the library, to be freed once more. */
+    /* The old type was freed; the library returns its handle again, which must be freed once more. */
     MPI_Type_contiguous(2, MPI_FLOAT, &nested);
     {
         MPI_Datatype outer;

@@ -1,4 +1,4 @@
-/* A program of the object tests says what it did, one object a line, and hands its image over.
+/* A program of the object tests reports what it did, one object per line, and provides its image.
  *
  *   label kind handle key=value ...
  *
@@ -16,7 +16,7 @@
 static FILE *said;
 static int rank, size;
 
-/* A handle as the image has it: zero-extended. */
+/* A handle as stored in the image: zero-extended. */
 static uint64_t raw(const void *handle, size_t bytes)
 {
     uint64_t word = 0;
@@ -51,7 +51,7 @@ static void open_said(void)
         abort();
 }
 
-/* Copies the image of this process as it is now. */
+/* Copies the current image of this process. */
 static void hand_over(const char *end)
 {
     DIR *fds = opendir("/proc/self/fd");

@@ -1,4 +1,4 @@
-/* A program without MPI_Init: everything comes from a session. */
+/* A program without MPI_Init: everything is derived from a session. */
 #include "say.h"
 
 int main(void)

@@ -1,5 +1,5 @@
-/* Makes and frees objects of many kinds over and over, with messages and collectives on them, and hands its image
- * over twice: after a while, and at the end. */
+/* Creates and frees objects of many kinds repeatedly, with messages and collectives on them, and provides its image
+ * twice: after a while, and at the end. */
 #include "say.h"
 
 static void combine(void *in, void *inout, int *n, MPI_Datatype *type)
@@ -10,7 +10,7 @@ static void on_error(MPI_Comm *comm, int *code, ...)
 {
 }
 
-/* Not inlined, so that each line is one call site: compilers repeat calls in front of loops. */
+/* Not inlined, so that each line is one call site: compilers duplicate calls in front of loops. */
 __attribute__((noinline)) static void turn(long step)
 {
     MPI_Comm quiet, used, cart;
@@ -31,7 +31,7 @@ __attribute__((noinline)) static void turn(long step)
         MPI_Barrier(quiet);
     MPI_Comm_free(&quiet);
 
-    /* Messages; every other time the receive is still pending when the communicator is freed. */
+    /* Messages; every other time, the receive is still pending when the communicator is freed. */
     if (step % 64 == 0) {
         MPI_Comm_dup(MPI_COMM_WORLD, &used);
         MPI_Comm_set_name(used, "for messages");
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     open_said();
     for (long step = 0; step < steps; step++) {
-        /* By then every kind has as many tombstones as it may have: 64 times the number given. */
+        /* By then every kind has the maximum number of tombstones: 64 times the configured number. */
         if (step == 64 * 16)
             hand_over("early");
         turn(step);

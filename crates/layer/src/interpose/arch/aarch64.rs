@@ -1,14 +1,16 @@
-//! AArch64, AAPCS64. Run under an emulator only (`cargo xtask aarch64`); see the README's table of platforms.
+//! AArch64, AAPCS64. Tested under an emulator only (`cargo xtask aarch64`); see the README's table of
+//! platforms.
 //!
-//! Between the program's call and the hook only `x9` to `x12`, `x16` and `x17` are touched: scratch registers that
-//! carry no argument. `x9` carries the slot number from the stub to the gate and the resolver.
+//! Between the program's call and the hook, only `x9` to `x12`, `x16` and `x17` are modified: scratch
+//! registers that carry no arguments. `x9` carries the slot number from the stub to the gate and the
+//! resolver.
 #![allow(unsafe_code)]
 
 use crate::interpose::slots::{HOOK, REAL};
 use crate::interpose::tls::offset;
 use std::arch::{asm, global_asm, naked_asm};
 
-// The thread-local block: 64 zero bytes, reached through the GOT entry with its offset (initial-exec).
+// The thread-local block: 64 zero bytes, accessed through the GOT entry that holds its offset (initial-exec).
 global_asm!(
     ".pushsection .tbss.mpiscope,\"awT\",@nobits",
     ".globl mpiscope_tls_block",
@@ -20,10 +22,10 @@ global_asm!(
     ".popsection",
 );
 
-/// Has the processor fetch the cache line at an address that will be used soon. Any address will do.
+/// Prefetches the cache line at an address that will be used soon. Any address is allowed.
 #[inline(always)]
 pub fn prefetch(address: *const u8) {
-    // SAFETY: the instruction never faults and changes nothing that can be seen.
+    // SAFETY: the instruction never faults and has no observable effect.
     unsafe { asm!("prfm pldl1keep, [{0}]", in(reg) address, options(readonly, nostack, preserves_flags)) };
 }
 
@@ -31,7 +33,7 @@ pub fn prefetch(address: *const u8) {
 #[inline(always)]
 pub fn tls_address() -> *const u8 {
     let address: *const u8;
-    // SAFETY: reads the thread pointer and the constant offset of the block; touches nothing else.
+    // SAFETY: reads the thread pointer and the constant offset of the block; accesses nothing else.
     unsafe {
         asm!(
             "adrp {0}, :gottprel:mpiscope_tls_block",
@@ -46,7 +48,7 @@ pub fn tls_address() -> *const u8 {
     address
 }
 
-/// Defines an exported function that jumps to where slot `$slot` of the entry table points.
+/// Defines an exported function that jumps to the target of slot `$slot` of the entry table.
 macro_rules! export_stub {
     ($name:ident, $slot:expr) => {
         #[allow(non_snake_case, missing_docs)]
@@ -67,8 +69,8 @@ macro_rules! export_stub {
 }
 pub(crate) use export_stub;
 
-/// Defines an exported function that keeps where it was called from, as the gate does, unless a call is open, and goes on
-/// in `$body`.
+/// Defines an exported function that stores its call site as the gate does, unless a call is open, and
+/// continues in `$body`.
 macro_rules! export_marked {
     ($name:ident, $body:path) => {
         #[allow(non_snake_case, missing_docs)]
@@ -97,12 +99,12 @@ macro_rules! export_marked {
 }
 pub(crate) use export_marked;
 
-/// Has the dynamic linker call `$body` when it relocates this library: the address of an *indirect function* is filled in by
-/// asking for it.
+/// Makes the dynamic linker call `$body` when it relocates this library, using an *indirect function*: the
+/// linker calls it to obtain the address.
 ///
-/// glibc asks at the relocation's place in the table here, not after all others. What only a call refers to comes after the
-/// addresses of all functions that this library calls (`memcpy` and its like, which `$body` may need); a pointer to it would
-/// come before them.
+/// On AArch64, glibc calls it when it reaches the relocation in the table, not after all others. A relocation
+/// for a function that is only called is placed after those of all functions that this library calls
+/// (`memcpy` and the like, which `$body` may need); one for a pointer would be placed before them.
 macro_rules! export_at_relocation {
     ($body:path) => {
         ::std::arch::global_asm!(
@@ -132,8 +134,9 @@ macro_rules! export_at_relocation {
 }
 pub(crate) use export_at_relocation;
 
-/// Start-up code looks at one place for the address of `__gmon_start__` and calls it through another, which is filled in when it is
-/// called: what was found there once must be taken back when it is not found any more.
+/// Start-up code reads the address of `__gmon_start__` from one location and calls it through another, which
+/// is resolved at the call. A definition found for the first must be withdrawn if the second no longer finds
+/// it.
 pub const ASKS_TWICE: bool = true;
 
 /// Whether a relocation of this kind fills in the address of a symbol: `R_AARCH64_ABS64`, `_GLOB_DAT`, `_JUMP_SLOT`.
@@ -141,10 +144,10 @@ pub fn binds_an_address(kind: u32) -> bool {
     matches!(kind, 257 | 1025 | 1026)
 }
 
-/// The system call.
+/// Makes the system call `mprotect`.
 pub fn mprotect(start: usize, len: usize, rights: i32) -> bool {
     let mut result = start;
-    // SAFETY: the caller owns the pages; the kernel changes the result's register only.
+    // SAFETY: the caller owns the pages; the kernel changes only the result's register.
     unsafe {
         asm!(
             "svc 0",
@@ -158,7 +161,8 @@ pub fn mprotect(start: usize, len: usize, rights: i32) -> bool {
     result == 0
 }
 
-/// Calls a function with one argument, which stands in `x12`, and keeps `x9` and the arguments of the program's call.
+/// Calls a function with one argument, passed in `x12`, and preserves `x9` and the arguments of the program's
+/// call.
 macro_rules! aside {
     ($function:literal) => {
         concat!(
@@ -184,8 +188,9 @@ macro_rules! aside {
     };
 }
 
-/// Where a slot points that has a hook: straight on to the library inside a call, to the hook outside. `between` is done on the way
-/// to the hook, and keeps `x9` and the arguments. See the x86-64 twin.
+/// The target of slots that have a hook: jumps to the library inside a call, and to the hook otherwise.
+/// `between` runs on the way to the hook, and must preserve `x9` and the arguments. See the x86-64
+/// counterpart.
 macro_rules! gate {
     ($(#[$doc:meta])* $name:ident between { $($between:expr,)* } $($operand:ident = sym $path:path)?) => {
         $(#[$doc])*
@@ -243,12 +248,13 @@ gate! {
 }
 
 gate! {
-    /// [`gate`] in a process that may call through a binding of another language: has the place of the call looked up.
+    /// [`gate`] for a process that may call through a binding of another language: also looks up the
+    /// program's call site.
     gate_of_bindings between { "mov x12, x29", aside!("see_through"), }
     see_through = sym crate::interpose::upcalls::see_through_binding
 }
 
-/// Where every slot points at first: keeps the arguments, has the slots filled, and jumps again.
+/// Initial target of every slot: saves the arguments, fills the slots, and jumps again.
 #[unsafe(naked)]
 pub unsafe extern "C" fn resolver() {
     naked_asm!(
@@ -281,7 +287,7 @@ pub unsafe extern "C" fn resolver() {
     )
 }
 
-/// Entry of `MPI_Pcontrol`, whose further arguments nobody knows: looks at the level and passes all on.
+/// Entry of `MPI_Pcontrol`, whose further arguments are unknown: reads the level and passes everything on.
 #[unsafe(naked)]
 pub unsafe extern "C" fn pcontrol() {
     naked_asm!(
@@ -319,7 +325,7 @@ pub unsafe extern "C" fn pcontrol() {
     )
 }
 
-/// Body of all trampolines: calls the user's function number `x9` with a fresh depth. See the x86-64 twin.
+/// Body of all trampolines: calls user function number `x9` with a fresh depth. See the x86-64 counterpart.
 #[unsafe(naked)]
 pub unsafe extern "C" fn enter_callback() {
     naked_asm!(
@@ -347,7 +353,8 @@ pub unsafe extern "C" fn enter_callback() {
         "str w10, [x19, {nested}]",
         "mov x10, sp",
         "str x10, [x19, {callback_stack}]",
-        // Comes last, and first on the way back: a signal handler that calls MPI in between changes nothing.
+        // Done last, and first on the way back, so that a signal handler that calls MPI in between does no
+        // harm.
         "str wzr, [x19, {depth}]",
         "adrp x10, {targets}",
         "add x10, x10, :lo12:{targets}",
@@ -376,12 +383,12 @@ pub unsafe extern "C" fn enter_callback() {
     )
 }
 
-/// How many user functions can have a trampoline.
+/// Maximum number of user functions that can have a trampoline.
 pub const TRAMPOLINES: usize = 1024;
 /// Bytes from one trampoline to the next.
 const TRAMPOLINE_SIZE: usize = 16;
 
-/// The trampolines: each says which it is and goes on to [`enter_callback`].
+/// The trampolines: each loads its number and jumps to [`enter_callback`].
 #[unsafe(naked)]
 unsafe extern "C" fn trampolines() {
     naked_asm!(

@@ -1,7 +1,8 @@
-//! The few lines that must be assembly, one file an architecture.
+//! The few functions that must be assembly, one file per architecture.
 //!
-//! Each file defines `export_stub!` (an exported function that is one indirect jump), `export_marked!`, `gate`, `resolver`,
-//! `pcontrol`, the thread-local block with `tls_address`, and `trampoline!` for user callbacks.
+//! Each file defines `export_stub!` (an exported function consisting of an indirect jump), `export_marked!`,
+//! `gate`, `resolver`, `pcontrol`, the thread-local block with `tls_address`, and `trampoline!` for user
+//! callbacks.
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64;

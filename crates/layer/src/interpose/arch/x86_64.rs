@@ -1,15 +1,16 @@
 //! x86-64, System V calling convention.
 //!
-//! Between the program's call and the hook only `r10`, `r11` and `rax` are touched: scratch registers that carry
-//! no argument of a function with a fixed parameter list. (`MPI_Pcontrol`, whose `rax` counts vector registers,
-//! has an entry of its own.) `r11` carries the slot number from the stub to the gate and the resolver.
+//! Between the program's call and the hook, only `r10`, `r11` and `rax` are modified: scratch registers that
+//! carry no arguments of functions with a fixed parameter list. (`MPI_Pcontrol`, for which `rax` holds the
+//! number of vector registers, has a separate entry.) `r11` carries the slot number from the stub to the gate
+//! and the resolver.
 #![allow(unsafe_code)]
 
 use crate::interpose::slots::{HOOK, REAL};
 use crate::interpose::tls::offset;
 use std::arch::{asm, global_asm, naked_asm};
 
-// The thread-local block: 64 zero bytes, reached through the GOT entry with its offset (initial-exec).
+// The thread-local block: 64 zero bytes, accessed through the GOT entry that holds its offset (initial-exec).
 global_asm!(
     ".pushsection .tbss.mpiscope,\"awT\",@nobits",
     ".globl mpiscope_tls_block",
@@ -25,7 +26,7 @@ global_asm!(
 #[inline(always)]
 pub fn tls_address() -> *const u8 {
     let address: *const u8;
-    // SAFETY: reads the thread pointer and the constant offset of the block; touches nothing else.
+    // SAFETY: reads the thread pointer and the constant offset of the block; accesses nothing else.
     unsafe {
         asm!(
             "mov {0}, qword ptr [rip + mpiscope_tls_block@GOTTPOFF]",
@@ -37,7 +38,7 @@ pub fn tls_address() -> *const u8 {
     address
 }
 
-/// Has the processor fetch the cache line at an address that will be used soon. Any address will do.
+/// Prefetches the cache line at an address that will be used soon. Any address is allowed.
 #[inline(always)]
 pub fn prefetch(address: *const u8) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -45,7 +46,7 @@ pub fn prefetch(address: *const u8) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
 }
 
-/// Defines an exported function that jumps to where slot `$slot` of [`ENTRY`] points.
+/// Defines an exported function that jumps to the target of slot `$slot` of [`ENTRY`].
 macro_rules! export_stub {
     ($name:ident, $slot:expr) => {
         #[allow(non_snake_case, missing_docs)]
@@ -63,8 +64,8 @@ macro_rules! export_stub {
 }
 pub(crate) use export_stub;
 
-/// Defines an exported function that keeps where it was called from, as the gate does, unless a call is open, and goes on
-/// in `$body`.
+/// Defines an exported function that stores its call site as the gate does, unless a call is open, and
+/// continues in `$body`.
 macro_rules! export_marked {
     ($name:ident, $body:path) => {
         #[allow(non_snake_case, missing_docs)]
@@ -91,8 +92,8 @@ macro_rules! export_marked {
 }
 pub(crate) use export_marked;
 
-/// Has the dynamic linker call `$body` when it relocates this library: the address of an *indirect function* is filled in by
-/// asking for it.
+/// Makes the dynamic linker call `$body` when it relocates this library, using an *indirect function*: the
+/// linker calls it to obtain the address.
 macro_rules! export_at_relocation {
     ($body:path) => {
         ::std::arch::global_asm!(
@@ -116,7 +117,7 @@ macro_rules! export_at_relocation {
 }
 pub(crate) use export_at_relocation;
 
-/// Start-up code calls `__gmon_start__` through the place where it looks for it.
+/// Start-up code calls `__gmon_start__` through the same location from which it reads the address.
 pub const ASKS_TWICE: bool = false;
 
 /// Whether a relocation of this kind fills in the address of a symbol: `R_X86_64_64`, `_GLOB_DAT`, `_JUMP_SLOT`.
@@ -124,10 +125,10 @@ pub fn binds_an_address(kind: u32) -> bool {
     matches!(kind, 1 | 6 | 7)
 }
 
-/// The system call.
+/// Makes the system call `mprotect`.
 pub fn mprotect(start: usize, len: usize, rights: i32) -> bool {
     let mut result = libc::SYS_mprotect;
-    // SAFETY: the caller owns the pages; the kernel changes these registers only.
+    // SAFETY: the caller owns the pages; the kernel changes only these registers.
     unsafe {
         asm!(
             "syscall",
@@ -143,7 +144,8 @@ pub fn mprotect(start: usize, len: usize, rights: i32) -> bool {
     result == 0
 }
 
-/// Calls a function with one argument, which stands in `rax`, and keeps `r11` and the arguments of the program's call.
+/// Calls a function with one argument, passed in `rax`, and preserves `r11` and the arguments of the
+/// program's call.
 macro_rules! aside {
     ($function:literal) => {
         concat!(
@@ -153,7 +155,7 @@ macro_rules! aside {
             "mov rbp, rsp\n",
             ".cfi_def_cfa_register rbp\n",
             "push rdi\n push rsi\n push rdx\n push rcx\n push r8\n push r9\n push r11\n",
-            // Aligned to 16 bytes with the eight words and the return address.
+            // Keeps the stack aligned to 16 bytes: eight words and the return address are on it.
             "sub rsp, 8\n",
             "mov rdi, rax\n",
             "call {",
@@ -167,14 +169,15 @@ macro_rules! aside {
     };
 }
 
-/// Where a slot points that has a hook: straight on to the library inside a call, to the hook outside. `between` is done on the way
-/// to the hook, and keeps `r11` and the arguments.
+/// The target of slots that have a hook: jumps to the library inside a call, and to the hook otherwise.
+/// `between` runs on the way to the hook, and must preserve `r11` and the arguments.
 ///
-/// What the library calls lies deeper in the stack than the call that it is inside of. A call that does not shows that the program
-/// has left the open one, by `longjmp` or an exception.
+/// Calls made by the library are deeper in the stack than the open call. A call that is not shows that the
+/// program has left the open one, by `longjmp` or an exception.
 ///
-/// The depth is raised before anything is stored, and the stack pointer, which is zero until then, is stored next: a signal handler may
-/// call MPI between any two instructions here, and must not change which function the hook finds.
+/// The depth is raised before anything is stored, and the stack pointer, which is zero until then, is stored
+/// next: a signal handler may call MPI between any two instructions here, and must not change which function
+/// the hook finds.
 macro_rules! gate {
     ($(#[$doc:meta])* $name:ident between { $($between:expr,)* } $($operand:ident = sym $path:path)?) => {
         $(#[$doc])*
@@ -227,12 +230,13 @@ gate! {
 }
 
 gate! {
-    /// [`gate`] in a process that may call through a binding of another language: has the place of the call looked up.
+    /// [`gate`] for a process that may call through a binding of another language: also looks up the
+    /// program's call site.
     gate_of_bindings between { "mov rax, rbp", aside!("see_through"), }
     see_through = sym crate::interpose::upcalls::see_through_binding
 }
 
-/// Where every slot points at first: keeps the arguments, has the slots filled, and jumps again.
+/// Initial target of every slot: saves the arguments, fills the slots, and jumps again.
 #[unsafe(naked)]
 pub unsafe extern "C" fn resolver() {
     naked_asm!(
@@ -259,7 +263,7 @@ pub unsafe extern "C" fn resolver() {
     )
 }
 
-/// Entry of `MPI_Pcontrol`, whose further arguments nobody knows: looks at the level and passes all on.
+/// Entry of `MPI_Pcontrol`, whose further arguments are unknown: reads the level and passes everything on.
 #[unsafe(naked)]
 pub unsafe extern "C" fn pcontrol() {
     naked_asm!(
@@ -289,12 +293,12 @@ pub unsafe extern "C" fn pcontrol() {
     )
 }
 
-/// Body of all trampolines: calls the user's function number `r11` with a fresh depth.
+/// Body of all trampolines: calls user function number `r11` with a fresh depth.
 ///
-/// Up to six register arguments are passed on as they are, and two more on the stack: an attribute copy function of
-/// Fortran has seven. The former depth and callback stack are kept on the stack, and where the program made the call that the
-/// user's function interrupts; they are lost (on purpose) when the user's function leaves by `longjmp` or an exception: then the
-/// program is back in its own code, where depth 0 is right.
+/// Up to six register arguments are passed through unchanged, and two more on the stack: a Fortran attribute
+/// copy function has seven. The previous depth and callback stack are saved on the stack, and so is the call
+/// site of the call that the user's function interrupts. They are (deliberately) lost if the user's function
+/// exits by `longjmp` or an exception: the program is then back in its own code, where depth 0 is right.
 #[unsafe(naked)]
 pub unsafe extern "C" fn enter_callback() {
     naked_asm!(
@@ -304,7 +308,7 @@ pub unsafe extern "C" fn enter_callback() {
         ".cfi_rel_offset rbx, 0",
         "sub rsp, 48",
         ".cfi_adjust_cfa_offset 48",
-        // Behind the frame, rbx and the return address.
+        // Past the frame, rbx and the return address.
         "mov r10, qword ptr [rsp + 64]",
         "mov qword ptr [rsp], r10",
         "mov r10, qword ptr [rsp + 72]",
@@ -321,7 +325,8 @@ pub unsafe extern "C" fn enter_callback() {
         "mov r10d, dword ptr [rsp + 24]",
         "add dword ptr fs:[rbx + {nested}], r10d",
         "mov qword ptr fs:[rbx + {callback_stack}], rsp",
-        // Comes last, and first on the way back: a signal handler that calls MPI in between changes nothing.
+        // Done last, and first on the way back, so that a signal handler that calls MPI in between does no
+        // harm.
         "mov dword ptr fs:[rbx + {depth}], 0",
         "lea r10, [rip + {targets}]",
         "call qword ptr [r10 + 8 * r11]",
@@ -349,12 +354,12 @@ pub unsafe extern "C" fn enter_callback() {
     )
 }
 
-/// How many user functions can have a trampoline.
+/// Maximum number of user functions that can have a trampoline.
 pub const TRAMPOLINES: usize = 1024;
 /// Bytes from one trampoline to the next.
 const TRAMPOLINE_SIZE: usize = 16;
 
-/// The trampolines: each says which it is and goes on to [`enter_callback`].
+/// The trampolines: each loads its number and jumps to [`enter_callback`].
 #[unsafe(naked)]
 unsafe extern "C" fn trampolines() {
     naked_asm!(

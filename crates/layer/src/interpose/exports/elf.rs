@@ -1,4 +1,4 @@
-//! Objects as the dynamic linker has loaded them: their symbols, looked up without it.
+//! Objects as the dynamic linker has loaded them: their symbols, looked up without its help.
 #![allow(unsafe_code)]
 
 use super::versions::{Versions, Wanted};
@@ -15,7 +15,7 @@ pub struct LinkMap {
     previous: *const LinkMap,
 }
 
-/// `struct r_debug`: the beginning.
+/// `struct r_debug`: its first fields.
 #[repr(C)]
 struct Debug {
     version: i32,
@@ -50,7 +50,7 @@ pub struct Relocation {
 }
 
 impl Relocation {
-    /// What is to be done.
+    /// The relocation's type.
     pub fn kind(&self) -> u32 {
         self.info as u32
     }
@@ -89,17 +89,17 @@ const STV_DEFAULT: u8 = 0;
 const STV_PROTECTED: u8 = 3;
 
 impl Symbol {
-    /// What it names.
+    /// The symbol's type.
     pub fn kind(&self) -> u8 {
         self.info & 0xf
     }
 
-    /// Nothing happens when there is none.
+    /// Whether the symbol is weak, so that a missing definition is not an error.
     pub fn is_weak(&self) -> bool {
         self.info >> 4 == STB_WEAK
     }
 
-    /// A function that others find.
+    /// Whether this is a function that other objects can find.
     fn is_offered(&self) -> bool {
         let visibility = self.other & STV_MASK;
         self.section != 0
@@ -112,7 +112,7 @@ impl Symbol {
 
 /// A name, with its two hashes.
 pub struct Name {
-    /// Stands before the text, unless it is zero.
+    /// Precedes the text unless it is zero.
     first: u8,
     text: *const u8,
     gnu: u32,
@@ -120,14 +120,14 @@ pub struct Name {
 }
 
 impl Name {
-    /// `text` ends with a zero.
+    /// `text` must end with a zero.
     pub fn new(text: *const u8) -> Self {
         let mut name = Self { first: 0, text, gnu: 5381, old: 0 };
         name.hash(text);
         name
     }
 
-    /// The name by which profiling tools call the same function, `P` and this one.
+    /// The profiling name of the same function: `P` and this name.
     pub fn profiled(&self) -> Self {
         let mut name = Self { first: b'P', text: self.text, gnu: 5381, old: 0 };
         name.add(b'P');
@@ -138,7 +138,7 @@ impl Name {
     fn hash(&mut self, text: *const u8) {
         let mut at = text;
         loop {
-            // SAFETY: not behind the zero that ends the text.
+            // SAFETY: not past the zero that ends the text.
             let byte = unsafe { *at };
             if byte == 0 {
                 return;
@@ -155,18 +155,19 @@ impl Name {
         self.old = (old ^ (high >> 24)) & !high;
     }
 
-    /// Compared by hand: `memcmp` may belong to an object that is not relocated.
+    /// Whether the name equals `text`. Compares by hand, since `memcmp` may belong to an object that is not
+    /// relocated yet.
     pub fn is(&self, text: *const u8) -> bool {
         let (mut one, mut other) = (self.text, text);
         if self.first != 0 {
-            // SAFETY: the text has one byte at least, the zero that ends it.
+            // SAFETY: the text has at least one byte, the zero that ends it.
             if unsafe { *other } != self.first {
                 return false;
             }
             other = other.wrapping_add(1);
         }
         loop {
-            // SAFETY: neither is read behind the zero that ends it: up to here they were equal and not zero.
+            // SAFETY: neither is read past its terminating zero: all bytes before were equal and not zero.
             let (a, b) = unsafe { (*one, *other) };
             if a != b {
                 return false;
@@ -179,11 +180,11 @@ impl Name {
         }
     }
 
-    /// Whether it begins so.
+    /// Whether the name begins with `start`.
     pub fn starts_with(&self, start: &[u8]) -> bool {
         let mut at = self.text;
         for byte in start {
-            // SAFETY: up to here all bytes were equal to ones that are not zero.
+            // SAFETY: all bytes before equaled bytes that are not zero.
             if unsafe { *at } != *byte {
                 return false;
             }
@@ -208,7 +209,7 @@ pub struct Object {
 }
 
 impl Object {
-    /// `None` for an object without symbols.
+    /// Reads an object's dynamic section; `None` if the object has no symbols.
     fn new(map: *const LinkMap) -> Option<Self> {
         // SAFETY: an entry of the dynamic linker's list.
         let LinkMap { bias, dynamic, .. } = *unsafe { map.as_ref() }?;
@@ -223,7 +224,7 @@ impl Object {
             soname: 0,
             versions: Versions::default(),
         };
-        // The C library writes addresses in the place of offsets, except where the section cannot be written.
+        // The C library replaces offsets by addresses, unless the section is read-only.
         let address = |value: usize| if value < bias { value.wrapping_add(bias) } else { value };
         let mut at = dynamic;
         // SAFETY: the section ends with a tag of zero.
@@ -246,19 +247,19 @@ impl Object {
         (!object.symbols.is_null() && !object.strings.is_null()).then_some(object)
     }
 
-    /// Whether it is the executable.
+    /// Whether this is the executable.
     pub fn is_program(&self) -> bool {
         // SAFETY: the dynamic linker's variable.
         unsafe { LOADED.first == self.map }
     }
 
-    /// The entry behind this one.
+    /// The entry after this one.
     pub fn next(&self) -> *const LinkMap {
         // SAFETY: an entry of the dynamic linker's list.
         unsafe { (*self.map).next }
     }
 
-    /// Path of its file; empty if it has none.
+    /// Path of the object's file; empty if it has none.
     pub fn path(&self) -> &CStr {
         // SAFETY: an entry of the dynamic linker's list: null, or a C string that lives as long as the entry.
         unsafe {
@@ -267,17 +268,17 @@ impl Object {
         }
     }
 
-    /// Whether the object calls itself so.
+    /// Whether `name` is the object's soname.
     pub fn is_called(&self, name: *const u8) -> bool {
         self.soname != 0 && Name::new(name).is(self.strings.wrapping_add(self.soname))
     }
 
-    /// Which version of a symbol one of this object's references wants.
+    /// Returns the version of a symbol that one of this object's references requires.
     pub fn wanted(&self, symbol: usize) -> Option<Wanted> {
         self.versions.wanted(symbol, self.strings)
     }
 
-    /// Address of a function that others find in this object, in the version that a reference wants.
+    /// Address of a function that this object exports, in the version that a reference requires.
     pub fn define_version(&self, name: &Name, wanted: &Wanted) -> Option<usize> {
         let index = self.versions.index(wanted)?;
         let symbols = self.symbols_of(name.gnu).map(|(index, _)| index);
@@ -292,7 +293,7 @@ impl Object {
         self.strings.wrapping_add(symbol.name as usize)
     }
 
-    /// The name of a symbol by its index, which a relocation of the object has.
+    /// The name of the symbol with an index taken from one of the object's relocations.
     pub fn name(&self, index: usize) -> Name {
         // SAFETY: a symbol that a relocation of the object names.
         Name::new(self.text(unsafe { &*self.symbol(index) }))
@@ -303,16 +304,16 @@ impl Object {
         self.symbols.wrapping_add(index)
     }
 
-    /// Relocations with a symbol, and others.
+    /// All relocations, with or without a symbol.
     pub fn relocations(&self) -> impl Iterator<Item = &Relocation> {
         self.relocations.into_iter().flat_map(|(start, len)| {
             let first = start as *const Relocation;
-            // SAFETY: the object states where they are and how many bytes.
+            // SAFETY: the object states their location and size in bytes.
             (0..len / size_of::<Relocation>()).filter_map(move |n| unsafe { first.wrapping_add(n).as_ref() })
         })
     }
 
-    /// Address of a function that others find in this object.
+    /// Address of a function that this object exports.
     pub fn define(&self, name: &Name) -> Option<usize> {
         let symbol = if self.gnu_hash.is_null() { self.by_old_hash(name) } else { self.by_gnu_hash(name) };
         // SAFETY: null, or a symbol of this object.
@@ -331,7 +332,7 @@ impl Object {
         self.symbols_of(name.gnu).find_map(|(index, _)| self.is(index, name)).unwrap_or(ptr::null())
     }
 
-    /// Symbols whose names have this hash, by `DT_GNU_HASH`.
+    /// Symbols whose names have this hash, from `DT_GNU_HASH`.
     fn symbols_of(&self, wanted: u32) -> impl Iterator<Item = (u32, u32)> {
         let table = GnuHash::new(self.gnu_hash).filter(|table| table.may_have(wanted));
         let chain = table.into_iter().flat_map(move |table| table.chain(wanted % table.buckets));
@@ -342,7 +343,8 @@ impl Object {
         if self.old_hash.is_null() {
             return ptr::null();
         }
-        // SAFETY: the table begins with the numbers of buckets and of symbols; all indices come from itself.
+        // SAFETY: the table begins with the numbers of buckets and of symbols; all indices come from the
+        // table itself.
         unsafe {
             let buckets = *self.old_hash;
             if buckets == 0 {
@@ -361,7 +363,7 @@ impl Object {
         ptr::null()
     }
 
-    /// All symbols that the object defines, as it lists them for look-ups.
+    /// All symbols that the object defines, in the order of its hash table.
     pub fn defined(&self) -> impl Iterator<Item = *mut Symbol> {
         let table = GnuHash::new(self.gnu_hash);
         let object = *self;
@@ -371,7 +373,7 @@ impl Object {
             .map(move |(index, _)| object.symbol(index as usize))
     }
 
-    /// Whether an address lies in the part that is read-only once the object was relocated.
+    /// Whether an address is in the part that becomes read-only after relocation.
     pub fn is_sealed(&self, address: usize) -> bool {
         self.headers().any(|header| {
             let start = self.bias.wrapping_add(header.p_vaddr as usize);
@@ -379,19 +381,20 @@ impl Object {
         })
     }
 
-    /// Whether an address lies in the object.
+    /// Whether an address is in the object.
     pub fn has(&self, address: usize) -> bool {
         address.wrapping_sub(self.bias) < self.extent()
     }
 
-    /// How far the object reaches from its bias.
+    /// Number of bytes from the object's bias to its end.
     pub fn extent(&self) -> usize {
         let ends =
             self.headers().filter(|h| h.p_type == libc::PT_LOAD).map(|h| h.p_vaddr.wrapping_add(h.p_memsz));
         ends.max().unwrap_or(0) as usize
     }
 
-    /// The program headers, where the first page of the file is mapped at the bias, as linkers have it.
+    /// The program headers, assuming that the first page of the file is mapped at the bias, as linkers
+    /// arrange it.
     fn headers(&self) -> impl Iterator<Item = &libc::Elf64_Phdr> {
         // SAFETY: an entry of the dynamic linker's list.
         let dynamic = unsafe { (*self.map).dynamic } as usize;
@@ -401,7 +404,7 @@ impl Object {
         let head = if likely { unsafe { head.as_ref() } } else { None };
         head.into_iter().flat_map(move |head| {
             let first = self.bias.wrapping_add(head.e_phoff as usize) as *const libc::Elf64_Phdr;
-            // SAFETY: the header states where they are and how many.
+            // SAFETY: the header states their location and number.
             (0..usize::from(head.e_phnum)).filter_map(move |n| unsafe { first.wrapping_add(n).as_ref() })
         })
     }
@@ -432,7 +435,7 @@ impl GnuHash {
         (buckets != 0 && words != 0).then_some(Self { buckets, first, words, shift, bloom, heads, chains })
     }
 
-    /// Most names that are not there are seen not to be there by one word.
+    /// Bloom filter: rejects most missing names by reading one word.
     fn may_have(&self, hash: u32) -> bool {
         // SAFETY: the index is within the filter.
         let word = unsafe { *self.bloom.add((hash / 64 % self.words) as usize) };
@@ -442,7 +445,7 @@ impl GnuHash {
 
     /// Symbols of one bucket: index and hash.
     fn chain(self, bucket: u32) -> impl Iterator<Item = (u32, u32)> {
-        // SAFETY: the caller asks for buckets that there are.
+        // SAFETY: the caller passes only existing buckets.
         let mut index = unsafe { *self.heads.add(bucket as usize) };
         std::iter::from_fn(move || {
             if index < self.first {
@@ -462,14 +465,14 @@ pub fn from(first: *const LinkMap, last: *const LinkMap) -> impl Iterator<Item =
     maps(first, last).filter_map(Object::new)
 }
 
-/// All objects behind the executable.
+/// All objects except the executable.
 pub fn objects() -> impl Iterator<Item = Object> {
     // SAFETY: null, or the head of the dynamic linker's list.
     let second = unsafe { LOADED.first.as_ref() }.map_or(ptr::null(), |first| first.next);
     from(second, ptr::null())
 }
 
-/// The program itself.
+/// The executable.
 pub fn program() -> Option<Object> {
     // SAFETY: null, or the head of the dynamic linker's list.
     unsafe { LOADED.first.as_ref() }.and_then(|first| Object::new(first))
@@ -481,7 +484,7 @@ pub fn last() -> *const LinkMap {
     maps(unsafe { LOADED.first }, ptr::null()).last().unwrap_or(ptr::null())
 }
 
-/// This library; `None` where it is part of an executable.
+/// This library; `None` if it is part of an executable.
 pub fn own() -> Option<Object> {
     let dynamic = (&raw const OWN).cast::<c_void>();
     objects().find(|object| {

@@ -1,43 +1,49 @@
-//! Which of our names the rest of the process finds: exactly those that its MPI library has.
+//! Controls which of our symbols the rest of the process can find: exactly those that its MPI library has.
 //!
-//! This one file exports the functions of every MPI library. A program that asks whether a function exists (a weak
-//! reference, `dlsym`, a module's undefined symbol) would find all of them. So the library edits its own symbol table in
-//! memory: a name that the MPI library lacks gets the visibility *hidden*, which makes the dynamic linker go on looking as
-//! if the name were not there. That is one byte for each symbol: a look-up in another thread sees it there or not,
-//! never something between. Without an MPI library all names are hidden, and the process is as it would be without us.
+//! This one file exports the functions of every MPI library. A program that checks whether a function exists
+//! (a weak reference, `dlsym`, a module's undefined symbol) would find all of them. So the library edits its
+//! own symbol table in memory: a symbol that the MPI library lacks gets the visibility *hidden*, which makes
+//! the dynamic linker continue its search as if the symbol did not exist. That changes one byte per symbol,
+//! so a look-up in another thread either sees the symbol or does not. Without an MPI library all symbols are
+//! hidden, and the process behaves as if we were not loaded.
 //!
 //! # When
 //!
-//! The dynamic linker maps everything, then relocates, and only then runs constructors: too late, since relocating is where
-//! weak references are answered. There are two earlier moments, and both are ours:
+//! The dynamic linker maps everything, then relocates, and only then runs constructors. That is too late,
+//! since weak references are resolved during relocation. There are two earlier opportunities, and we use
+//! both:
 //!
-//! | moment | how we come to run | what is known |
+//! | moment | how our code gets to run | what is known |
 //! | --- | --- | --- |
-//! | the program starts | an `IRELATIVE` relocation of our own ([`at_relocation`]) | all that the program is linked with |
-//! | `dlopen` | every shared object has a weak reference to `__gmon_start__`, from the start-up code of the C library. No library ever defines it. We do, as an *indirect function*: to answer, the dynamic linker calls [`on_load`] | all that is being loaded, before any of it is relocated |
+//! | the program starts | an `IRELATIVE` relocation of our own ([`at_relocation`]) | everything the program is linked with |
+//! | `dlopen` | every shared object has a weak reference to `__gmon_start__`, from the C library's start-up code. No library ever defines it. We do, as an *indirect function*: to resolve it, the dynamic linker calls [`on_load`] | everything that is being loaded, before any of it is relocated |
 //!
-//! At start-up objects are relocated from the last to the first, libraries before what needs them: those behind us are
-//! bound already, some to names that are now hidden. [`rebind`] looks through them and binds those places again, as if
-//! we were not there. What comes after us, the executable above all, finds the edited table.
+//! At start-up, objects are relocated from last to first, libraries before their users. Objects after us are
+//! already bound by then, some of them to symbols that are now hidden. [`rebind`] goes through them and binds
+//! those references again, as if we were not loaded. Objects before us, above all the executable, see the
+//! edited table.
 //!
-//! When `dlopen` brings an MPI library (Python: privately, as what a module needs), it is relocated before whatever needs it.
-//! Its own reference to `__gmon_start__` therefore calls us in time. This goes on until the first MPI call.
+//! When `dlopen` loads an MPI library (in Python, privately, as a dependency of a module), that library is
+//! relocated before its users. Its own reference to `__gmon_start__` therefore calls us in time. This goes on
+//! until the first MPI call.
 //!
-//! [`own_references`] uses the first moment for one thing more: what we ourselves call is bound to the C library's functions, also in a
-//! program that has some of the same names.
+//! [`own_references`] also uses the first moment: it binds our own calls to the C library's functions, even
+//! in a program that defines functions with the same names.
 //!
-//! # What is there
+//! # Which symbols are visible
 //!
-//! A name is there if the MPI library, or another object that was there at the start behind us, defines it: a
-//! program may bring a stand-in for what its library lacks. The MPI library is the first object with `PMPI_Init` that is no library
-//! of this project, the program itself if there is no other: with an MPI library linked in whose `MPI_*` were made local, it takes
-//! these from us and has `PMPI_*`. `MPI_T_*` are the exception: they are implemented here, and are there with every MPI library.
+//! A symbol is visible if it is defined by the MPI library or by another object that was loaded at the start
+//! after us: a program may bring a substitute for a function that its library lacks. The MPI library is the
+//! first object with `PMPI_Init` that is not a library of this project, or the program itself if there is no
+//! other: if an MPI library was linked in and its `MPI_*` were made local, the program takes these from us
+//! and has `PMPI_*`. `MPI_T_*` are an exception: they are implemented here and are visible with every MPI
+//! library.
 //!
-//! # What may be done here
+//! # Restrictions
 //!
-//! [`at_relocation`] runs before most of the process exists. Objects before us, which may define `malloc` or `memcpy`, are not
-//! relocated. So nothing here allocates, panics, takes a lock or calls the C library; memory is walked by pointer, and the one
-//! system call is made directly.
+//! [`at_relocation`] runs before most of the process exists. Objects before us, which may define `malloc` or
+//! `memcpy`, are not relocated yet. So nothing here allocates, panics, takes a lock or calls the C library;
+//! memory is walked by pointer, and the only system call is made directly.
 #![allow(unsafe_code)]
 
 mod elf;
@@ -54,22 +60,22 @@ use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-/// The function by which an MPI library is known.
+/// The function that identifies an MPI library.
 const MARK: &[u8] = b"PMPI_Init\0";
 
-/// A function that every library of this project has, of whichever installation, and no MPI library.
+/// A function that every library of this project has, in any installation, and that no MPI library has.
 const OURS: &[u8] = b"mpiscope_pin\0";
 
-/// The last object that was there at the start: up to it, all can be found by everybody.
+/// The last object loaded at the start: objects up to this one are in the global scope.
 static LAST_AT_START: AtomicPtr<elf::LinkMap> = AtomicPtr::new(ptr::null_mut());
-/// The MPI library that the symbol table was edited for.
+/// The MPI library for which the symbol table was edited.
 static LIBRARY: AtomicPtr<elf::LinkMap> = AtomicPtr::new(ptr::null_mut());
 /// Set at the first MPI call: the library is chosen, and nothing changes any more.
 static FINAL: AtomicBool = AtomicBool::new(false);
 
 arch::export_at_relocation!(at_relocation);
 
-/// The program starts; this library is being relocated. The answer is not used.
+/// Called at program start, when this library is being relocated. The result is not used.
 pub unsafe extern "C" fn at_relocation() -> usize {
     if let Some(own) = own::Own::find() {
         own_references::bind(&own, Moment::Relocation);
@@ -85,7 +91,8 @@ pub unsafe extern "C" fn at_relocation() -> usize {
     at_relocation as *const () as usize
 }
 
-/// Something is being loaded and asks for `__gmon_start__`, which nobody has.
+/// Called when an object is being loaded and its reference to `__gmon_start__`, which nothing else defines,
+/// is resolved.
 unsafe extern "C" fn on_load() -> usize {
     if !FINAL.load(Ordering::Acquire)
         && let Some(own) = own::Own::find()
@@ -99,7 +106,8 @@ unsafe extern "C" fn on_load() -> usize {
     0
 }
 
-/// Path of the MPI library, for the first MPI call: from now on nothing changes. `None` if there is none.
+/// Returns the path of the MPI library, for the first MPI call; nothing changes after that. `None` if there
+/// is no library.
 pub fn library() -> Option<CString> {
     let mut found: Option<CString> = None;
     while_nothing_is_loaded(&mut || {
@@ -114,8 +122,8 @@ pub fn library() -> Option<CString> {
     found
 }
 
-/// Whether a library that calls MPI is there, in C or Fortran, apart from the MPI library; `counts` says by its path whether it is
-/// meant.
+/// Whether a library other than the MPI library calls MPI, in C or Fortran. Only libraries for whose path
+/// `counts` returns true are considered.
 pub fn callers(counts: impl Fn(&CStr) -> bool) -> bool {
     let mut found = false;
     while_nothing_is_loaded(&mut || {
@@ -135,19 +143,19 @@ fn calls_mpi(object: &Object) -> bool {
     names.any(|name| name.starts_with(b"MPI_") || name.starts_with(b"mpi_"))
 }
 
-/// Does something within a function of the dynamic linker that holds the lock of its list of objects.
+/// Runs `what` in a callback of the dynamic linker, which holds the lock of its object list.
 fn while_nothing_is_loaded(mut what: &mut dyn FnMut()) {
     unsafe extern "C" fn once(_: *mut libc::dl_phdr_info, _: usize, what: *mut c_void) -> c_int {
-        // SAFETY: the variable of the function around.
+        // SAFETY: the variable of the enclosing function.
         unsafe { (*what.cast::<&mut dyn FnMut()>())() };
         1
     }
-    // SAFETY: `once` has the right type and gets the variable that it expects.
+    // SAFETY: `once` has the right type and receives the variable that it expects.
     unsafe { libc::dl_iterate_phdr(Some(once), (&raw mut what).cast()) };
 }
 
-/// Whether the process has another library of this project in front of this one: a program that is linked with one was started with
-/// that of another installation. What is in front sees all calls.
+/// Whether another library of this project precedes this one: a program linked with one was started with that
+/// of another installation. The one in front sees all calls.
 pub fn another_is_in_front() -> bool {
     let mut found = false;
     while_nothing_is_loaded(&mut || {
@@ -157,7 +165,7 @@ pub fn another_is_in_front() -> bool {
     found
 }
 
-/// Whether an address lies in a library of this project.
+/// Whether an address is in a library of this project.
 pub fn is_in_one_of_ours(address: usize) -> bool {
     let mut found = false;
     while_nothing_is_loaded(&mut || {
@@ -170,14 +178,15 @@ fn is_ours(object: &Object) -> bool {
     object.define(&Name::new(OURS.as_ptr())).is_some()
 }
 
-/// The first object that has an MPI library's functions and is none of ours; the executable only if there is no other.
+/// Finds the first object that has an MPI library's functions and is not ours; the executable only if there
+/// is no other.
 fn library_of(own: &own::Own) -> Option<Object> {
     let mark = Name::new(MARK.as_ptr());
     let others = elf::objects().filter(|object| object.map != own.map() && !is_ours(object));
     others.chain(elf::program()).find(|object| object.define(&mark).is_some())
 }
 
-/// Whether the process has a function of this name without us.
+/// Whether the process would have a function of this name without us.
 fn is_there(own: &own::Own, library: Option<&Object>, name: &Name) -> bool {
     let Some(library) = library else { return false };
     name.starts_with(b"MPI_T_")
@@ -187,7 +196,7 @@ fn is_there(own: &own::Own, library: Option<&Object>, name: &Name) -> bool {
         || behind(own).any(|object| object.define(name).is_some())
 }
 
-/// The objects behind us that were there at the start.
+/// The objects after us that were loaded at the start.
 fn behind(own: &own::Own) -> impl Iterator<Item = Object> {
     let last = LAST_AT_START.load(Ordering::Relaxed).cast_const();
     elf::from(own.next(), last)

@@ -5,34 +5,34 @@ use super::elf::{self, LinkMap, Name, Object, STT_FUNC, STT_GNU_IFUNC, Symbol};
 use super::pages::Pages;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Visibility of a symbol that others do not find.
+/// Visibility of a symbol that other objects cannot find.
 const STV_HIDDEN: u8 = 2;
-/// What shows that something is loaded.
+/// The symbol whose look-up shows that something is being loaded.
 const WATCHED: &[u8] = b"__gmon_start__\0";
 
-/// Stands for `__gmon_start__` until [`Symbols::watch`]: objects that are relocated before us at the start call it when
-/// they are initialized.
+/// Placeholder for `__gmon_start__` until [`Symbols::watch`]: objects that are relocated before us at the
+/// start call it when they are initialized.
 #[unsafe(no_mangle)]
 extern "C" fn __gmon_start__() {}
 
 /// This library among the loaded objects.
 pub struct Own(Object);
 
-/// The symbols, while they can be written.
+/// The symbols, while they are writable.
 pub struct Symbols<'a>(&'a Own);
 
 impl Own {
-    /// `None` where we are part of an executable.
+    /// Finds this library; `None` if it is part of an executable.
     pub fn find() -> Option<Self> {
         elf::own().map(Self)
     }
 
-    /// As others are looked at.
+    /// This library as a loaded object.
     pub fn object(&self) -> &Object {
         &self.0
     }
 
-    /// Whether an address lies in this library.
+    /// Whether an address is in this library.
     pub fn has(&self, address: usize) -> bool {
         self.0.has(address)
     }
@@ -42,15 +42,15 @@ impl Own {
         self.0.map
     }
 
-    /// The entry behind ours.
+    /// The entry after ours.
     pub fn next(&self) -> *const LinkMap {
         self.0.next()
     }
 
-    /// Whether an address is one of a function that others do not find.
+    /// Whether `address` is that of a hidden function called `name`.
     pub fn is_hidden(&self, name: &Name, address: usize) -> bool {
         self.functions().any(|symbol| {
-            // SAFETY: a symbol of ours.
+            // SAFETY: one of our symbols.
             let symbol = unsafe { &*symbol };
             self.0.bias.wrapping_add(symbol.value) == address
                 && symbol.other == STV_HIDDEN
@@ -58,12 +58,12 @@ impl Own {
         })
     }
 
-    /// Whether this is the name by which we learn that something is loaded.
+    /// Whether this is the symbol whose look-up shows that something is being loaded.
     pub fn is_watched(&self, name: &Name) -> bool {
         name.starts_with(WATCHED)
     }
 
-    /// Lets `edit` change the symbols. Where memory cannot be made writable they stay as they are.
+    /// Lets `edit` change the symbols. They stay unchanged if memory cannot be made writable.
     pub fn change(&self, edit: impl FnOnce(&Symbols)) {
         let start = self.0.symbol(0) as usize;
         let end = self.0.defined().map(|symbol| symbol.wrapping_add(1) as usize).max().unwrap_or(start);
@@ -74,15 +74,15 @@ impl Own {
         }
     }
 
-    /// Where this library lies: its first address and its length.
+    /// The first address and the length of this library.
     pub fn extent(&self) -> (usize, usize) {
         (self.0.bias, self.0.extent())
     }
 
-    /// Every function that stands in for one of the process.
+    /// All functions that replace one of the process's.
     fn functions(&self) -> impl Iterator<Item = *mut Symbol> {
         self.0.defined().filter(|symbol| {
-            // SAFETY: a symbol of ours.
+            // SAFETY: one of our symbols.
             let symbol = unsafe { &**symbol };
             let name = Name::new(self.0.text(symbol));
             symbol.kind() == STT_FUNC && !name.starts_with(b"mpiscope_") && !name.starts_with(WATCHED)
@@ -91,10 +91,11 @@ impl Own {
 }
 
 impl Symbols<'_> {
-    /// Others find the functions that `is_there` names, and no others.
+    /// Makes the functions for which `is_there` returns true visible, and hides all others.
     pub fn show(&self, is_there: impl Fn(&Name) -> bool) {
         for symbol in self.0.functions() {
-            // SAFETY: a symbol of ours, in memory that can be written; other threads read this byte, so it is stored as one.
+            // SAFETY: one of our symbols, in writable memory; other threads read this byte, so it is stored
+            // atomically.
             let (name, other) = unsafe {
                 let name = Name::new(self.0.0.text(&*symbol));
                 (name, AtomicU8::from_ptr(&raw mut (*symbol).other))
@@ -103,12 +104,12 @@ impl Symbols<'_> {
         }
     }
 
-    /// From now on `on_load` is called when an object is relocated; or else nobody finds the symbol for it. Only before other
-    /// threads exist.
+    /// Has `on_load` called whenever an object is relocated from now on, or hides the symbol if that is not
+    /// `wanted`. Only before other threads exist.
     pub fn watch(&self, wanted: bool, on_load: unsafe extern "C" fn() -> usize) {
         let watched = Name::new(WATCHED.as_ptr());
         for symbol in self.0.0.defined() {
-            // SAFETY: a symbol of ours, in memory that can be written; nobody else reads it yet.
+            // SAFETY: one of our symbols, in writable memory; no other thread reads it yet.
             let symbol = unsafe { &mut *symbol };
             if watched.is(self.0.0.text(symbol)) {
                 if wanted {

@@ -1,21 +1,23 @@
-//! What this library itself calls: the C library's functions, not those of the program that are called alike.
+//! Binds this library's own calls to the C library's functions rather than to functions of the program with
+//! the same names.
 //!
-//! A program may have a function named `connect` or `rename` that is its own. Where the program exports it (it is linked with
-//! `-rdynamic`, or a library that it is linked with has a reference of that name) the dynamic linker binds all references of the
-//! process to it, ours among these, and we would call the program. So the places that we call through are bound again: to
-//! the definition in the library that we were linked with, in the version that our reference states.
+//! A program may define its own function named `connect` or `rename`. If the program exports it (because it
+//! is linked with `-rdynamic`, or a library it is linked with refers to that name), the dynamic linker binds
+//! all references of the process to it, including ours, and we would call the program. So our references are
+//! bound again: to the definition in the library that we were linked with, in the version that the reference
+//! requires.
 //!
-//! Left as they are: what binds to an object in front of us other than the program (it was preloaded, to be called instead of
-//! the C library), what sanitizers replace, the functions that hand out memory (all of a process must come from one), data (which
-//! the program may have a copy of), and indirect functions (`memcpy`, `strlen`: a program that has its own is called by its
-//! compiler, too).
+//! Left unchanged are references to an object in front of us other than the program (it was preloaded to
+//! replace the C library's functions), functions that sanitizers replace, memory allocation (all of a process
+//! must use one allocator), data (of which the program may have a copy), and indirect functions (`memcpy`,
+//! `strlen`: if a program defines its own, its compiler calls them, too).
 
 use super::elf::{self, Name, Object, Relocation};
 use super::own::Own;
 use super::rebind;
 use crate::interpose::arch;
 
-/// Memory: one function of this list may free what another one returned.
+/// Memory allocation: one function of this list may free what another one returned.
 const ALLOCATION: [&[u8]; 9] = [
     b"malloc\0",
     b"free\0",
@@ -28,19 +30,19 @@ const ALLOCATION: [&[u8]; 9] = [
     b"reallocarray\0",
 ];
 
-/// A function that the run-time library of each sanitizer has.
+/// A function that the run-time library of every sanitizer has.
 const SANITIZER: &[u8] = b"__sanitizer_print_stack_trace\0";
 
-/// When it is done.
+/// When references are bound.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// While we are relocated: all our memory can be written, and must stay so.
+    /// While we are being relocated: all our memory is writable, and must stay so.
     Relocation,
-    /// Later. Where a linker has put the places of a table behind what called us the first time, these are bound since.
+    /// Later. Handles linkers that place some relocations after the one that called us the first time.
     FirstCall,
 }
 
-/// The C library, whatever else is called so.
+/// The soname of the C library.
 const C_LIBRARY: &[u8] = b"libc.so.6\0";
 
 /// A library with its length.
@@ -61,7 +63,7 @@ impl Home {
     }
 }
 
-/// Binds our references again. Once more does no harm.
+/// Binds our references again. Idempotent.
 pub fn bind(own: &Own, moment: Moment) {
     let sanitizer = Name::new(SANITIZER.as_ptr());
     if elf::objects().chain(elf::program()).any(|object| object.define(&sanitizer).is_some()) {
@@ -86,7 +88,7 @@ fn again(own: &Own, relocation: &Relocation, moment: Moment, c_library: &Home) {
         return;
     }
     let definition = match object.wanted(relocation.symbol()) {
-        // What was in a library of its own when we were linked may be in the C library by now.
+        // A function may have moved from the library we were linked with to the C library.
         Some(wanted) => match Home::called(wanted.file) {
             Some(home) if home.has(bound) => return,
             home => {
@@ -94,7 +96,7 @@ fn again(own: &Own, relocation: &Relocation, moment: Moment, c_library: &Home) {
                 named.or_else(|| c_library.object.define_version(&name, &wanted))
             }
         },
-        // So new that the C library that we were linked with lacked it.
+        // Newer than the C library that we were linked with.
         None => c_library.object.define(&name),
     };
     let Some(definition) = definition else { return };
@@ -105,7 +107,7 @@ fn again(own: &Own, relocation: &Relocation, moment: Moment, c_library: &Home) {
     }
 }
 
-/// Whether an address lies in an object between the program and us.
+/// Whether an address is in an object between the program and us.
 fn is_of_a_preloaded(own: &Own, address: usize) -> bool {
     elf::objects().take_while(|object| object.map != own.map()).any(|object| object.has(address))
 }

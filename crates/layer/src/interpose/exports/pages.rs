@@ -1,9 +1,9 @@
-//! What may be done with memory, changed without the C library: its `mprotect` may be somebody else's, and where a linker has put
-//! our own relocations first (LLVM's and Zig's on AArch64) none of its functions can be called yet.
+//! Memory protection, changed without the C library: its `mprotect` may be replaced, and with linkers that
+//! put our own relocations first (LLVM's and Zig's on AArch64) none of its functions can be called yet.
 
 use crate::interpose::arch;
 
-/// How large pages may be here, smallest first: the kernel refuses an address that does not begin one.
+/// Possible page sizes, smallest first: the kernel refuses an address that is not page-aligned.
 #[cfg(target_arch = "x86_64")]
 const SIZES: [usize; 1] = [4 << 10];
 #[cfg(not(target_arch = "x86_64"))]
@@ -16,12 +16,12 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// Those that have the bytes from `start` to before `end`.
+    /// The pages that contain the bytes from `start` up to, but not including, `end`.
     pub fn around(start: usize, end: usize) -> Self {
         Self { start, end }
     }
 
-    /// Sets the rights (`PROT_…`); false if the kernel refuses.
+    /// Sets the protection (`PROT_…`). Returns false if the kernel refuses.
     pub fn allow(&self, rights: i32) -> bool {
         SIZES.iter().any(|size| {
             let first = self.start & !(size - 1);

@@ -1,4 +1,4 @@
-//! Places that were bound to names of ours before these were hidden.
+//! References that were bound to our symbols before these were hidden.
 #![allow(unsafe_code)]
 
 use super::elf::{Object, Relocation};
@@ -6,7 +6,7 @@ use super::own::Own;
 use super::pages::Pages;
 use crate::interpose::arch;
 
-/// Binds them again, as if we were not there: in all objects that were relocated before us.
+/// Binds such references again, as if we were not loaded, in all objects that were relocated before us.
 pub fn all(own: &Own) {
     let (start, len) = own.extent();
     for object in super::behind(own) {
@@ -22,10 +22,10 @@ pub fn all(own: &Own) {
     }
 }
 
-/// The place of a relocation, and the address that it was bound to; 0 before it is.
+/// The location of a relocation, and the address to which it is bound; 0 before it is.
 pub fn bound(object: &Object, relocation: &Relocation) -> (*mut usize, usize) {
     let place = object.bias.wrapping_add(relocation.place) as *mut usize;
-    // SAFETY: a place of the object that the dynamic linker fills.
+    // SAFETY: a location in the object that the dynamic linker fills.
     let value = unsafe { place.read_unaligned() };
     (place, value.wrapping_sub(relocation.addend))
 }
@@ -39,14 +39,14 @@ fn again(own: &Own, object: &Object, relocation: &Relocation, place: *mut usize,
         return;
     }
     let other = super::behind(own).find_map(|object| object.define(&name));
-    // Without a definition a strong reference would have ended the program; ours answers with an error.
+    // Without a definition, a strong reference would have ended the program; ours returns an error instead.
     if other.is_none() && !symbol.is_weak() {
         return;
     }
     write_sealed(object, place, other.unwrap_or(0).wrapping_add(relocation.addend));
 }
 
-/// Writes a place that may be read-only by now.
+/// Writes a location that may be read-only by now.
 pub fn write_sealed(object: &Object, place: *mut usize, value: usize) {
     let pages = Pages::around(place as usize, place as usize + size_of::<usize>());
     let sealed = object.is_sealed(place as usize);
@@ -59,9 +59,9 @@ pub fn write_sealed(object: &Object, place: *mut usize, value: usize) {
     }
 }
 
-/// Writes a place that can be written.
+/// Writes a writable location.
 pub fn write(place: *mut usize, value: usize) {
-    // SAFETY: the place is the dynamic linker's to fill, and can be written now; who calls through it meanwhile reads one address
-    // or the other.
+    // SAFETY: the location is the dynamic linker's to fill, and is writable now; a thread that calls through
+    // it meanwhile reads either address.
     unsafe { place.write_unaligned(value) };
 }

@@ -1,4 +1,5 @@
-//! Versions of symbols: which one a reference wants, and which one a definition is (`DT_VERSYM`, `DT_VERNEED`, `DT_VERDEF`).
+//! Symbol versions: which one a reference requires and which one a definition has (`DT_VERSYM`, `DT_VERNEED`,
+//! `DT_VERDEF`).
 #![allow(unsafe_code)]
 
 use std::ptr;
@@ -10,7 +11,7 @@ const DT_VERNEED: i64 = 0x6fff_fffe;
 /// Set in `DT_VERSYM` for a version that is not the default one.
 const HIDDEN: u16 = 0x8000;
 
-/// `Elf64_Verneed`: a library whose symbols are wanted.
+/// `Elf64_Verneed`: a library from which symbols are required.
 #[repr(C)]
 struct Needed {
     version: u16,
@@ -20,7 +21,7 @@ struct Needed {
     next: u32,
 }
 
-/// `Elf64_Vernaux`: one version of them.
+/// `Elf64_Vernaux`: one version required from it.
 #[repr(C)]
 struct NeededVersion {
     hash: u32,
@@ -42,7 +43,7 @@ struct Defined {
     next: u32,
 }
 
-/// The tables of one object; addresses, 0 where there is none.
+/// The tables of one object: addresses, or 0 if it lacks the table.
 #[derive(Clone, Copy, Default)]
 pub struct Versions {
     of_symbols: usize,
@@ -50,16 +51,16 @@ pub struct Versions {
     defined: usize,
 }
 
-/// What a reference wants.
+/// The version that a reference requires.
 pub struct Wanted {
-    /// Name of the library that had it when the object was linked: a C string.
+    /// Name of the library that defined it when the object was linked: a C string.
     pub file: *const u8,
     /// Hash of the version's name.
     hash: u32,
 }
 
 impl Versions {
-    /// Takes one entry of the dynamic section.
+    /// Takes in one entry of the dynamic section.
     pub fn read(&mut self, tag: i64, address: impl Fn() -> usize) {
         match tag {
             DT_VERSYM => self.of_symbols = address(),
@@ -69,7 +70,7 @@ impl Versions {
         }
     }
 
-    /// What the reference `symbol` wants; `strings` is the object's string table.
+    /// The version that reference `symbol` requires; `strings` is the object's string table.
     pub fn wanted(&self, symbol: usize, strings: *const u8) -> Option<Wanted> {
         let index = self.index_of(symbol)? & !HIDDEN;
         chain::<Needed>(self.needed, |needed| needed.next).find_map(|(at, needed)| {
@@ -83,14 +84,14 @@ impl Versions {
         })
     }
 
-    /// The number that a version has in this object.
+    /// The index of a version in this object.
     pub fn index(&self, wanted: &Wanted) -> Option<u16> {
         chain::<Defined>(self.defined, |defined| defined.next)
             .find(|(_, defined)| defined.hash == wanted.hash)
             .map(|(_, defined)| defined.index)
     }
 
-    /// Whether a symbol is of the version of this number.
+    /// Whether a symbol has the version with this index.
     pub fn is(&self, symbol: usize, index: u16) -> bool {
         self.index_of(symbol).is_some_and(|own| own & !HIDDEN == index & !HIDDEN)
     }
@@ -102,11 +103,11 @@ impl Versions {
     }
 }
 
-/// The entries of a table in which each says how far behind it the next one stands, 0 in the last.
+/// Iterates over a linked table: each entry holds the offset from itself to the next one, 0 in the last.
 fn chain<T: 'static>(first: usize, next: impl Fn(&T) -> u32) -> impl Iterator<Item = (usize, &'static T)> {
     let mut at = first;
     std::iter::from_fn(move || {
-        // SAFETY: null, or an entry of a table of a loaded object, whose bytes are aligned as the format demands.
+        // SAFETY: null, or an entry of a table in a loaded object, aligned as the format demands.
         let entry = unsafe { ptr::with_exposed_provenance::<T>(at).as_ref() }?;
         let found = (at, entry);
         at = match next(entry) {

@@ -1,4 +1,4 @@
-//! Calls that user callbacks interrupt, which MPI calls of the callbacks would write over.
+//! Keeps the calls that user callbacks interrupt, which MPI calls of the callbacks would overwrite.
 #![allow(unsafe_code)]
 
 use super::{close, count};
@@ -7,26 +7,26 @@ use crate::interpose::upcalls::upcalls;
 use mpi_abi::FunctionId;
 use mpiscope_image::layout::{Call as Current, Thread};
 
-/// Bytes of messages that came in by the call that is about to end. For the one who counts them.
+/// Takes the number of bytes of messages received by the call that is about to end.
 #[inline(always)]
 pub fn take_received(tls: &Tls) -> u64 {
     // SAFETY: as in `kept`.
     unsafe { tls.local.get().as_ref() }.map_or(0, |private| private.received.take())
 }
 
-/// Where the call below the innermost user callback is kept.
+/// The location at which the call below the innermost user callback is kept.
 fn kept(tls: &Tls) -> Option<&Current> {
-    // SAFETY: null, or the beginning of the private memory, which lives until the thread has ended.
+    // SAFETY: null, or the start of the private memory, which lives until the thread has ended.
     unsafe { tls.local.get().as_ref() }?.calls.get(tls.nested.get() as usize)
 }
 
-/// Whether the innermost user callback was left by longjmp or an exception, so that its frames are gone, and we are in the program again.
-/// Ends the calls that it was made by.
+/// Whether the innermost user callback was left by longjmp or an exception, so that its frames are gone and
+/// the program runs again. If so, ends the calls that led to it.
 pub(super) fn is_callback_left(tls: &'static Tls) -> bool {
     tls.stack_pointer.get() > tls.callback_stack.get() && (upcalls().callback_left)(tls)
 }
 
-/// Keeps the call below the innermost user callback, if that callback is still open.
+/// Keeps the call below the innermost user callback, if that callback is still running.
 #[cold]
 pub(super) fn interrupted(tls: &'static Tls, thread: &Thread) {
     if !is_callback_left(tls)
@@ -36,8 +36,8 @@ pub(super) fn interrupted(tls: &'static Tls, thread: &Thread) {
     }
 }
 
-/// Closes the frame of a call that the program has left, so that it never returns. Below one that a user callback made there is the call
-/// that the callback interrupted.
+/// Closes the frame of a call that the program has left, so that it never returns. If a user callback made
+/// it, the call that the callback interrupted becomes the current one again.
 pub fn abandon(tls: &Tls, thread: &Thread, function: FunctionId, (since, until): (u64, u64)) {
     if tls.nested.get() == 0 {
         return close(tls, thread, function, since, until, 0);
@@ -47,7 +47,7 @@ pub fn abandon(tls: &Tls, thread: &Thread, function: FunctionId, (since, until):
     tls.leave();
 }
 
-/// Puts back the call that a user callback interrupted.
+/// Restores the call that a user callback interrupted.
 #[cold]
 pub(super) fn resume(tls: &Tls, thread: &Thread) {
     let current = &thread.call;
@@ -59,7 +59,8 @@ pub(super) fn resume(tls: &Tls, thread: &Thread) {
     current.seq.end();
 }
 
-/// Copies all that describes one call; not the sequence number, not the count of completed calls.
+/// Copies everything that describes one call, but neither the sequence number nor the count of completed
+/// calls.
 fn copy(from: &Current, to: &Current) {
     to.as_in(from);
     to.nested.set(from.nested.get());

@@ -7,15 +7,15 @@ use crate::interpose::tls::Tls;
 use mpi_abi::FunctionId;
 use mpiscope_image::layout::Thread;
 
-/// The frame of a function that only looks something up: no clock is read, and nothing is written down but that it was called.
-/// The thread's record still says what it was in before.
+/// The frame of a function that only looks something up: reads no clock, and records only that the function
+/// was called. The thread's record still shows its previous call.
 pub struct LookUp {
     tls: &'static Tls,
     real: usize,
 }
 
 impl LookUp {
-    /// Opens it: raises the depth.
+    /// Opens the frame: raises the depth.
     #[inline(always)]
     pub fn open() -> Self {
         let tls = Tls::get();
@@ -23,19 +23,19 @@ impl LookUp {
         Self { tls, real: tls.real() }
     }
 
-    /// What the thread keeps at hand.
+    /// The thread-local data of this thread.
     #[inline(always)]
     pub fn tls(&self) -> &'static Tls {
         self.tls
     }
 
-    /// The thread's record, unless this is its first call or a user callback makes it.
+    /// The thread's record, unless this is its first call or is made by a user callback.
     #[inline(always)]
     pub fn usual_thread(&self) -> Option<&'static Thread> {
         usual_thread(self.tls)
     }
 
-    /// As [`Call::real`].
+    /// Like [`Call::real`].
     ///
     /// # Safety
     ///
@@ -43,14 +43,14 @@ impl LookUp {
     #[inline(always)]
     pub unsafe fn real<F: Copy>(&self) -> F {
         const { assert!(size_of::<F>() == size_of::<usize>()) };
-        // SAFETY: the gate stored the address of the real function, and the caller states its type.
+        // SAFETY: the gate stored the address of the real function, and the caller guarantees its type.
         unsafe { std::mem::transmute_copy(&self.real) }
     }
 
-    /// Closes it.
+    /// Closes the frame.
     #[inline(always)]
     pub fn close(self) {
-        // Asked for again: what is not kept over the library's function need not be saved before it.
+        // Looked up again, so that nothing needs to be saved across the library's function.
         Tls::get().leave();
     }
 }
@@ -64,9 +64,9 @@ pub fn count_look_up(thread: &Thread, function: FunctionId) {
     thread.call.completed.add_mine(1);
 }
 
-/// The thread's record, unless this is its first call or a user callback makes it.
+/// The thread's record, unless this is its first call or is made by a user callback.
 #[inline(always)]
 pub(super) fn usual_thread(tls: &Tls) -> Option<&'static Thread> {
-    // SAFETY: null, or a record that lives as long as the process: whoever attaches a thread stored it.
+    // SAFETY: null, or a record that lives as long as the process, stored when the thread was attached.
     unsafe { tls.thread.get().as_ref() }.filter(|_| tls.nested.get() == 0)
 }

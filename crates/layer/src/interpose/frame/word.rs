@@ -2,9 +2,9 @@
 
 use mpi_abi::Handle;
 
-/// A parameter as the 64-bit word that the image keeps.
+/// A parameter that converts to the 64-bit word stored in the image.
 pub trait Word {
-    /// Integers are sign-extended, handles zero-extended.
+    /// The word: integers are sign-extended, handles zero-extended.
     fn word(self) -> u64;
 }
 
@@ -29,7 +29,7 @@ impl Word for usize {
     }
 }
 
-/// A handle as the word that the image keeps.
+/// A handle as the word stored in the image.
 #[inline(always)]
 pub fn handle_word(handle: impl Handle) -> u64 {
     handle.raw()

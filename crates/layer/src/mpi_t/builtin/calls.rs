@@ -1,4 +1,4 @@
-//! Calls: how many, how long, and of which function.
+//! Calls: number and time, in total and by function.
 
 use crate::base::topic::Topic;
 use crate::mpi_t::own_categories::{Categories, publish_one};
@@ -16,7 +16,7 @@ use mpit::{
 const CALLS: u32 = Recording::CALLS.0;
 const TIMES: u32 = Recording::CALLS.0 | Recording::TIMES.0;
 
-/// What a thread has of a function.
+/// Reads a thread's value for a function.
 type Of = fn(&Thread, usize) -> u64;
 
 /// A total over all threads and functions.
@@ -27,7 +27,7 @@ pub struct Sum {
     count: usize,
     of: Of,
     interest: Interest,
-    /// From the sum to the raw value.
+    /// Converts the sum to the raw value.
     unit: fn(u64) -> u64,
 }
 
@@ -97,7 +97,7 @@ fn ticks_of(thread: &Thread, function: usize) -> u64 {
     thread.counters.get(function).map_or(0, |counter| counter.ticks.get())
 }
 
-/// Which way the bytes of a function went in a thread.
+/// Directions in which the bytes of a function moved in a thread.
 fn moved(thread: &Thread, function: usize) -> Moved {
     let counter = thread.counters.get(function).map_or(0, |counter| counter.bytes.get());
     if counter == 0 {
@@ -186,7 +186,7 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
     super::process::publish_function(registry, categories, names);
 }
 
-/// Registers the arrays over all functions: hundreds of elements, for tools that ask for everything.
+/// Registers the arrays over all functions. They have hundreds of elements, for tools that read everything.
 pub fn publish_arrays(registry: &Registry, categories: &mut Categories) {
     let add = |added: Result<usize>| publish_call(categories, added);
     add(registry.add_pvar(
@@ -224,7 +224,7 @@ pub fn publish_arrays(registry: &Registry, categories: &mut Categories) {
     }
 }
 
-/// Functions that have variables of their own beside their elements of the arrays.
+/// Functions with separate variables, in addition to their elements in the arrays.
 const IMPORTANT: [FunctionId; 24] = [
     f::MPI_Send,
     f::MPI_Recv,
@@ -252,7 +252,7 @@ const IMPORTANT: [FunctionId; 24] = [
     f::MPI_Win_fence,
 ];
 
-/// A total over all threads of one function.
+/// A total over all threads for one function.
 struct OfFunction {
     function: usize,
     of: Of,

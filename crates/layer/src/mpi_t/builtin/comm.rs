@@ -1,4 +1,4 @@
-//! Variables that are bound to a communicator: what was exchanged with each of its ranks, and collectives.
+//! Variables bound to a communicator: traffic with each of its ranks, and collectives.
 
 use crate::base::topic::Topic;
 use crate::mpi_t::bound::{self, Bound};
@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 
 const OBJECTS: u32 = Recording::OBJECTS.0;
 
-/// Something of each rank of a communicator.
+/// A value for each rank of a communicator.
 pub struct PerRank(fn(&Peer) -> u64, Interest);
 
 impl Instrument for PerRank {
@@ -33,11 +33,11 @@ impl Instrument for PerRank {
     }
 }
 
-/// Something of a communicator as a whole.
+/// A value of a communicator as a whole.
 pub struct Whole {
     value: fn(&Bound) -> u64,
     interest: Interest,
-    /// Does it need the time of collectives?
+    /// Whether it needs the time of collectives.
     waits: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Variables that are bound to a file: what this process read and wrote in it.
+//! Variables bound to a file: what this process read from it and wrote to it.
 
 use super::kept::{self, List, Subject};
 use crate::base::topic::Topic;
@@ -23,7 +23,7 @@ impl Subject for File {
     }
 }
 
-/// What the variables of [`bound::FILES`] are.
+/// Descriptions of the variables in [`bound::FILES`].
 const WHAT: [&str; 5] = [
     "Calls that read (split ones at their begin, nonblocking at their start)",
     "Calls that write (split ones at their begin, nonblocking at their start)",

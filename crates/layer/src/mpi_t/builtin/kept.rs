@@ -1,8 +1,8 @@
 //! Windows and files that variables are bound to.
 //!
-//! The word by which our variables know one is the address of a [`Kept`], so that a handle which the library gives out
-//! again is not taken for it. A value of an object that was freed can be read for as long as its record is a tombstone;
-//! afterwards the handle is invalid.
+//! In our variables, such an object is identified by the address of a [`Kept`], so that it is not confused
+//! with a later one for which the library reuses the handle. Values of a freed object can be read as long as
+//! its record is a tombstone; afterwards the handle is invalid.
 #![allow(unsafe_code)]
 
 use crate::base::topic::Topic;
@@ -17,14 +17,14 @@ use mpit::{Bind, Binding, Datatype, Error, Instrument, Member, PvarClass, PvarSp
 use std::sync::atomic::{Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
-/// An object that some variable was bound to. Lives as long as the process.
+/// An object that a variable was bound to. Lives as long as the process.
 pub struct Kept<T: 'static> {
-    /// Its record, which may become another's when it has been freed.
+    /// Its record, which may be reused once the object has been freed.
     record: &'static T,
     uid: u64,
 }
 
-/// All that were ever bound to, of one kind.
+/// All objects of one kind to which anything was ever bound.
 pub type List<T> = Mutex<Vec<&'static Kept<T>>>;
 
 /// A kind of object that our variables can be bound to.
@@ -32,17 +32,17 @@ pub trait Subject: Object + Sync {
     #[allow(missing_docs)]
     const BIND: Bind;
 
-    /// The live ones.
+    /// The live objects.
     fn table() -> &'static Table<Self>;
 
-    /// Those that are kept.
+    /// The kept objects.
     fn list() -> &'static List<Self>;
 }
 
-/// The word of a live object.
+/// The token of a live object.
 ///
 /// # Errors
-/// [`Error::INVALID_HANDLE`] if it is none, or was made while objects were not recorded.
+/// [`Error::INVALID_HANDLE`] if it is not live, or was created while objects were not recorded.
 pub fn token<T: Subject>(handle: u64) -> Result<u64> {
     bound::check(T::BIND, handle)?;
     let record = T::table().find(handle).ok_or(Error::INVALID_HANDLE)?;
@@ -63,7 +63,7 @@ impl<T: Subject> Kept<T> {
     }
 }
 
-/// Something of the object behind a word of [`token`], as long as its record is not another's.
+/// Reads the object behind a [`token`], unless its record has been reused.
 fn read<T: Subject, R>(token: u64, value: impl FnOnce(&T) -> R) -> Result<R> {
     // SAFETY: words reach the instruments only from `token`, and what they point to is leaked.
     let kept = unsafe { (token as *const Kept<T>).as_ref() }.ok_or(Error::INVALID_HANDLE)?;
@@ -71,12 +71,12 @@ fn read<T: Subject, R>(token: u64, value: impl FnOnce(&T) -> R) -> Result<R> {
         return Err(Error::INVALID_HANDLE);
     }
     let value = value(kept.record);
-    // A record is emptied before it becomes another's: what was read while that went on is seen to be so.
+    // A record is emptied before it is reused, so a read during that time is detected.
     fence(Ordering::Acquire);
     if kept.is_there() { Ok(value) } else { Err(Error::INVALID_HANDLE) }
 }
 
-/// A variable of each object of a kind, and what it says, without how and at what cost.
+/// A variable for each object of a kind, and its description without method and cost.
 pub type Variable<T> = (&'static OfObject<T>, &'static str);
 
 struct Of<T: 'static> {
@@ -101,7 +101,7 @@ impl<T: Subject> Instrument for Of<T> {
     }
 }
 
-/// Registers variables; `how` ends their descriptions.
+/// Registers variables; `how` is appended to their descriptions.
 pub fn publish<T: Subject>(
     registry: &Registry,
     (categories, topic): (&Categories, Topic),

@@ -1,4 +1,5 @@
-//! What is pending in the process, over all communicators: requests and receives, with watermarks.
+//! Pending operations of the process, over all communicators: requests and receives, with
+//! watermarks.
 
 use crate::base::topic::Topic;
 use crate::mpi_t::own_categories::{Categories, publish_one};

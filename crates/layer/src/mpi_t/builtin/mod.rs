@@ -1,4 +1,5 @@
-//! What this library publishes itself: the same on every MPI library, with fixed indices, before anything else.
+//! The variables that this library publishes: the same on every MPI library, with fixed indices, before all
+//! others.
 
 mod calls;
 mod comm;
@@ -20,18 +21,18 @@ use mpiscope_image::objects::{File, Window};
 use mpit::Bind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many performance variables are ours.
+/// Number of our own performance variables.
 static PVARS: AtomicUsize = AtomicUsize::new(0);
 
-/// Is the performance variable with this index ours?
+/// Whether the performance variable with this index is ours.
 pub fn is_own_pvar(index: usize) -> bool {
     index < PVARS.load(Ordering::Acquire)
 }
 
-/// The word by which a variable of our own knows an object: what stands for its handle.
+/// The token that identifies an object in our variables, in place of its handle.
 ///
 /// # Errors
-/// [`mpit::Error::INVALID_HANDLE`] if it is no live object of this kind.
+/// [`mpit::Error::INVALID_HANDLE`] if it is not a live object of this kind.
 pub fn token(bind: Bind, handle: u64) -> mpit::Result<u64> {
     match bind {
         Bind::MPI_COMM => bound::token(handle),
@@ -41,12 +42,12 @@ pub fn token(bind: Bind, handle: u64) -> mpit::Result<u64> {
     }
 }
 
-/// Publishes all variables; gives the categories that they are in.
+/// Publishes all variables and returns their categories.
 pub fn publish() -> Categories {
     let mut categories = Categories::new();
     settings::publish(&REGISTRY, &categories);
-    // Single values first, then what is bound to an object, then arrays: there are tools that print all elements of
-    // every variable up to the first that wants an object.
+    // Single values first, then variables bound to an object, then arrays: some tools print all elements of
+    // every variable up to the first that needs an object.
     calls::publish(&REGISTRY, &mut categories);
     process::publish(&REGISTRY, &mut categories);
     levels::publish(&REGISTRY, &mut categories);

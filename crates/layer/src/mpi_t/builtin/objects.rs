@@ -1,4 +1,4 @@
-//! MPI objects: how many exist of each kind.
+//! MPI objects: how many of each kind exist.
 
 use crate::base::topic::Topic;
 use crate::mpi_t::own_categories::{Categories, publish_one};
@@ -11,7 +11,7 @@ use mpit::{
     WatchList,
 };
 
-/// How many objects there are of each kind.
+/// Number of objects of each kind.
 pub struct Live(Interest);
 
 impl Instrument for Live {

@@ -1,4 +1,4 @@
-//! Posted receives as the requests and the open calls of threads show them.
+//! Posted receives, derived from the requests and the threads' open calls.
 
 use crate::base::image;
 use crate::interpose::tls::Tls;
@@ -11,9 +11,9 @@ use mpiscope_image::layout::{SectionKind, Thread};
 use mpiscope_image::objects::{Flag, Life};
 use mpiscope_image::traffic::{Message, Request, RequestKind};
 
-/// Adds what is posted on a communicator: requests, and blocking calls of other threads. A tool that asks from inside of its
-/// wrapper of a receive, below ours, asks before that receive is posted. Messages that a probe has matched are taken by the
-/// receives that are made for them, which name their source and tag.
+/// Adds everything posted on a communicator: requests, and blocking calls of other threads. If a tool calls
+/// this from its own wrapper of a receive, inside ours, that receive is not posted yet. Messages that a probe
+/// has matched are taken by the receives made for them, so those are added with their source and tag.
 ///
 /// Async-signal-safe.
 pub fn on(bound: &Bound, state: &State, posted: &mut Posted) {
@@ -38,7 +38,8 @@ pub fn on(bound: &Bound, state: &State, posted: &mut Posted) {
     }
 }
 
-/// `MPI_ANY_TAG` is negative in every ABI, and so are `MPI_ANY_SOURCE` and `MPI_PROC_NULL`, from which nothing is posted.
+/// `MPI_ANY_TAG` is negative in every ABI, and so are `MPI_ANY_SOURCE` and `MPI_PROC_NULL`, which never posts
+/// a receive.
 fn add(posted: &mut Posted, source: u32, tag: u32, order: Option<u64>) {
     let named = |word: u32| Some(word).filter(|word| word.cast_signed() >= 0);
     if named(source).is_some() || is_any(source) {
@@ -46,7 +47,7 @@ fn add(posted: &mut Posted, source: u32, tag: u32, order: Option<u64>) {
     }
 }
 
-/// Source and tag of the blocking receive on the communicator that a thread is in.
+/// Source and tag of the blocking receive on the communicator that a thread is executing.
 fn receive_of(thread: &Thread, bound: &Bound) -> Option<(u32, u32)> {
     const RECEIVES: [mpi_abi::FunctionId; 2] = [f::MPI_Recv, f::MPI_Recv_c];
     const EXCHANGES: [mpi_abi::FunctionId; 4] =
@@ -63,7 +64,7 @@ fn receive_of(thread: &Thread, bound: &Bound) -> Option<(u32, u32)> {
 
 fn is_posted(request: &Request, bound: &Bound) -> bool {
     let life = request.head.life.get();
-    // One that was freed while it was active still takes its message.
+    // A request freed while active still takes its message.
     (life == Life::LIVE.0 || life == Life::MARKED.0)
         && request.is(Flag::ACTIVE)
         && !request.is(Flag::CANCELLED)

@@ -1,4 +1,4 @@
-//! The process: what it is doing, how much of its time is MPI's.
+//! The process: its state, and MPI's share of its time.
 
 use super::text::Text;
 use crate::base::topic::Topic;
@@ -15,7 +15,7 @@ use mpit::{
     Verbosity,
 };
 
-/// What stands for no function in the enumeration of all of them.
+/// The item for no function in the enumeration of all functions.
 pub const NO_FUNCTION: i32 = -1;
 
 /// A current value, computed when it is read.
@@ -39,7 +39,7 @@ fn main_thread() -> Option<ThreadView<'static>> {
     derive::threads::main(recorded, threads::views())
 }
 
-/// What the function table says about a function.
+/// The properties of a function from the function table.
 fn class(function: u32) -> Properties {
     u16::try_from(function).map_or_else(|_| Properties::default(), |number| FunctionId(number).properties())
 }
@@ -62,7 +62,7 @@ fn share() -> u64 {
     derive::Share::of_rank(threads::views(), window).mpi_share().to_bits()
 }
 
-/// The function that the process is in; its enumeration also names the elements of the arrays by function.
+/// Registers the current function. Its enumeration also names the elements of the arrays by function.
 pub fn publish_function(registry: &Registry, categories: &mut Categories, names: Option<usize>) {
     let Some(names) = names else { return };
     let spec = PvarSpec::new("mpiscope_function", PvarClass::STATE, Datatype::INT)

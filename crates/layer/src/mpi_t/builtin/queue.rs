@@ -1,8 +1,9 @@
-//! The length of the unexpected-message queue of a communicator.
+//! The length of a communicator's unexpected-message queue.
 //!
-//! No library shows it on a stock installation, and where the network matches there is none to be seen. It follows from
-//! what both sides recorded: messages that the others have sent to this rank, less those that it has received, less
-//! those for which a receive is posted, or that a probe has matched (`mpiscope_image::derive::unexpected`).
+//! No stock library installation exposes it, and if the network does the matching, the library has none.
+//! Instead, it is derived from the records of both sides: messages that others have sent to this rank, minus
+//! those it has received, minus those for which a receive is posted or that a probe has matched
+//! (`mpiscope_image::derive::unexpected`).
 
 use crate::base::topic::Topic;
 use crate::mpi_t::bound::Bound;
@@ -40,13 +41,14 @@ fn length(bound: &Bound) -> u64 {
     unexpected::left(length, bound.comm().untold())
 }
 
-/// Messages of one sender that none of the receives takes.
+/// Number of messages from one sender that no receive takes.
 fn waiting(bound: &Bound, state: &'static State, rank: usize, posted: &mut Posted) -> u64 {
     let Some(mine) = bound.peer(rank) else { return 0 };
     let own = rank == bound.rank && !bound.others.is_remote();
     let theirs = if own { Some(mine) } else { bound.others.peer(rank, bound.identity(), bound.rank) };
     let Some(theirs) = theirs else { return 0 };
-    // What was received is read first: a message that arrives meanwhile is not counted below zero.
+    // Read the received count first, so that a message arriving meanwhile cannot make the difference
+    // negative.
     let (received, tags) = (mine.received.get(), mine.received_tags.get());
     let missing = theirs.sent.get().saturating_sub(theirs.cancelled.get()).saturating_sub(received);
     if missing == 0 || posted.is_empty() {

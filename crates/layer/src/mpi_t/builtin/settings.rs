@@ -1,4 +1,4 @@
-//! Our control variables: what is recorded, how much is kept.
+//! Our control variables: what is recorded, and how much is kept.
 
 use crate::base::topic::Topic;
 use crate::base::{job, settings};
@@ -14,7 +14,7 @@ use mpit::{
 };
 use std::sync::Arc;
 
-/// A variable about to be registered.
+/// A variable to be registered.
 struct NewCvar<'a> {
     name: String,
     desc: String,
@@ -40,9 +40,10 @@ impl<'a> NewCvar<'a> {
         }
     }
 
-    /// Registers it with what holds its value. `effective` is what has become of the environment variable.
+    /// Registers the variable with its setting. `effective` is the value in effect due to the environment
+    /// variable.
     fn add(self, registry: &Registry, datatype: Datatype, setting: Setting, effective: Option<String>) {
-        // A value that the check refuses cannot have become effective.
+        // A value that the check rejects cannot have taken effect.
         let _ = setting.from_environment(effective.as_deref());
         let info = CvarInfo {
             desc: self.desc,
@@ -58,7 +59,7 @@ impl<'a> NewCvar<'a> {
     }
 }
 
-/// An `INT` that is 0 or 1.
+/// Registers an `INT` that is 0 or 1.
 fn switch(
     registry: &Registry,
     new: NewCvar,
@@ -76,7 +77,7 @@ fn switch(
     new.add(registry, Datatype::INT, setting, effective.map(|on| i32::from(on).to_string()));
 }
 
-/// What can be recorded: name, bit, meaning.
+/// Everything that can be recorded: name, bit, description.
 const RECORDINGS: [(&str, Recording, &str); 6] = [
     ("calls", Recording::CALLS, "Count MPI calls, about 5 ns each; 0 switches all recording off"),
     ("times", Recording::TIMES, "Take the time of MPI calls, about 15 ns each"),
@@ -138,7 +139,7 @@ pub fn publish(registry: &Registry, categories: &Categories) {
     constants(registry, categories);
 }
 
-/// How many freed objects are remembered.
+/// Registers the number of freed objects that are kept.
 fn tombstones(registry: &Registry, categories: &Categories) {
     let desc = "Freed objects of each kind that are kept, so that it can be shown who freed them; 100 to 400 bytes each. 0 or \
         more; fewer than there are holds when the next object of the kind is freed";
@@ -161,7 +162,7 @@ fn tombstones(registry: &Registry, categories: &Categories) {
     );
 }
 
-/// How many events wait for their delivery.
+/// Registers the number of events that may wait for delivery.
 fn event_queue(registry: &Registry, categories: &Categories) {
     let desc = "Events that a thread keeps until they can be delivered: at the most as many as one MPI call causes. What does \
         not fit is dropped and counted for its registrations";
@@ -183,7 +184,7 @@ fn is_capacity(value: &SettingValue) -> bool {
     usize::try_from(*entries).is_ok_and(|n| n == 0 || n.is_power_of_two() && n <= ledger::MOST)
 }
 
-/// What cannot be changed.
+/// Registers the read-only variables.
 fn constants(registry: &Registry, categories: &Categories) {
     let desc = "Different user functions (operators, attribute functions, error handlers) inside which MPI calls are seen";
     let slots = Setting::new(Datatype::INT, SettingValue::Int(arch::TRAMPOLINES as i64));

@@ -1,4 +1,4 @@
-//! A string that never changes, as a variable.
+//! A constant string as a variable.
 
 use mpit::{Error, PvarHandle, PvarProvider, Result, SessionContext};
 

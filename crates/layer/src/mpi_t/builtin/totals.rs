@@ -1,4 +1,4 @@
-//! The totals that are words of the image: [`TOTALS`] describes them, a variable each.
+//! The totals stored as words of the image: one variable for each entry of [`TOTALS`].
 
 use crate::base::image;
 use crate::base::topic::Topic;
@@ -10,7 +10,7 @@ use mpit::{
     Binding, Datatype, Enumeration, Instrument, Member, PvarClass, PvarSpec, Registry, Result, Verbosity,
 };
 
-/// A row of the table.
+/// An entry of the table.
 struct Row(&'static Total, Interest);
 
 impl Instrument for Row {
@@ -36,7 +36,7 @@ fn topic(total: &Total) -> Topic {
     }
 }
 
-/// Registers those with one element.
+/// Registers the totals with one element.
 pub fn publish(registry: &Registry, categories: &mut Categories) {
     publish_all(registry, categories, |elements| matches!(elements, Elements::Single));
 }

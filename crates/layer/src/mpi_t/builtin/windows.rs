@@ -1,4 +1,4 @@
-//! Variables that are bound to a window: what this process did through it.
+//! Variables bound to a window: this process's use of it.
 
 use super::kept::{self, List, Subject};
 use crate::base::topic::Topic;
@@ -23,7 +23,7 @@ impl Subject for Window {
     }
 }
 
-/// What the variables of [`bound::WINDOWS`] are.
+/// Descriptions of the variables in [`bound::WINDOWS`].
 const WHAT: [&str; 5] = [
     "MPI_Put and MPI_Rput that this process started",
     "MPI_Get and MPI_Rget that this process started",

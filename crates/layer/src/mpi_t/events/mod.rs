@@ -1,29 +1,31 @@
-//! Events of our own as tools get them: registrations, and the queues from which callbacks are called.
+//! Delivers our own events to tools: registrations, and the queues from which callbacks are called.
 //!
-//! What a hook raises ([`crate::events`]) is put into a queue of its thread with its time, and delivered when the MPI call has
-//! returned to this library and all its locks are free: the callback runs where the program itself would run next, so
-//! that it may call any MPI function, and an operation whose start is reported to it is under way. Only the start of a call
-//! is reported at once, because the call may never return. A queue that is full loses events; every registration that would
-//! have got them learns how many.
+//! An event raised by a hook ([`crate::events`]) is put into its thread's queue with its time, and delivered
+//! when the MPI call has returned to this library and all its locks are released. The callback runs where the
+//! program itself would run next, so it may call any MPI function, and an operation whose start it is
+//! notified of is in progress. Only the start of a call is delivered immediately, because the call may never
+//! return. A full queue loses events; every registration that would have received them learns how many.
 //!
 //! # MPI calls of callbacks
 //!
-//! An MPI call that a callback makes raises no event for the registration of that callback. Other registrations hear it,
-//! after the events under way; what *their* callbacks call then raises nothing at all. So no tool hears itself, and what a tool
-//! costs is in proportion to the program's calls, however many of its callbacks call MPI.
+//! An MPI call made by a callback raises no event for that callback's registration. Other registrations
+//! receive it, after the events in progress; calls made by *their* callbacks then raise no events at all. So
+//! no tool observes itself, and a tool's cost is proportional to the program's calls, however many of its
+//! callbacks call MPI.
 //!
 //! # Sources
 //!
-//! Each thread is a source of its own, in which timestamps never decrease. Threads beyond [`sources::MOST`]
-//! share one that promises nothing.
+//! Each thread is a separate source, in which timestamps never decrease. Threads beyond [`sources::MOST`]
+//! share one that guarantees nothing.
 //!
-//! # What a callback must bear
+//! # Safety levels of callbacks
 //!
-//! `MPI_T_CB_REQUIRE_NONE` between `MPI_Init` and `MPI_Finalize`, as long as one thread calls MPI. If there are several,
-//! registrations whose callbacks are all thread-safe are called by them side by side, with `MPI_T_CB_REQUIRE_THREAD_SAFE`;
-//! for an event type with a callback of a lower level the threads take turns, with `MPI_T_CB_REQUIRE_NONE`, and if
-//! a turn takes too long, the next thread's callbacks run at the same time, with `MPI_T_CB_REQUIRE_THREAD_SAFE`. Inside of
-//! user functions that MPI calls, and outside of `MPI_Init` and `MPI_Finalize`: `MPI_T_CB_REQUIRE_MPI_RESTRICTED`.
+//! `MPI_T_CB_REQUIRE_NONE` between `MPI_Init` and `MPI_Finalize`, as long as only one thread calls MPI. If
+//! several do, registrations whose callbacks are all thread-safe are called by them concurrently, with
+//! `MPI_T_CB_REQUIRE_THREAD_SAFE`; for an event type with a callback of a lower level the threads take turns,
+//! with `MPI_T_CB_REQUIRE_NONE`, and if a turn takes too long, the next thread's callbacks run at the same
+//! time, with `MPI_T_CB_REQUIRE_THREAD_SAFE`. Inside user functions that MPI calls, and outside of `MPI_Init`
+//! and `MPI_Finalize`: `MPI_T_CB_REQUIRE_MPI_RESTRICTED`.
 #![allow(unsafe_code)]
 
 pub mod queue;
@@ -44,17 +46,17 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 static ALLOWED: AtomicBool = AtomicBool::new(true);
-/// Registrations, by [`EventKind`].
+/// Number of registrations, by [`EventKind`].
 static REGISTERED: Mutex<[u32; EVENT_TYPES.len()]> = Mutex::new([0; EVENT_TYPES.len()]);
 /// Types by [`EventKind`]; set once.
 type Types = [AtomicPtr<EventType>; EVENT_TYPES.len()];
 
-/// The types.
+/// The event types.
 static TYPES: Types = [const { AtomicPtr::new(ptr::null_mut()) }; EVENT_TYPES.len()];
-/// Of those that are bound to an object: their twins, which are not.
+/// The unbound twins of types that are bound to an object.
 static TWINS: Types = [const { AtomicPtr::new(ptr::null_mut()) }; EVENT_TYPES.len()];
 
-/// What the floors below raise comes here.
+/// The sink for events raised by the floors below.
 struct Registrations;
 
 impl Sink for Registrations {
@@ -95,7 +97,7 @@ pub fn allow(on: bool) {
     refresh(&*registered);
 }
 
-/// Are events delivered?
+/// Whether events are delivered.
 pub fn is_allowed() -> bool {
     ALLOWED.load(Ordering::SeqCst)
 }
@@ -107,21 +109,21 @@ fn refresh(registered: &[u32]) {
     traffic::state::reconsider();
 }
 
-/// The type of a kind in one of the two sets.
+/// Looks up the type of a kind in one of the two tables.
 #[inline(always)]
 fn event_type(types: &Types, kind: EventKind) -> Option<&'static EventType> {
     // SAFETY: null, or a type in `REGISTRY`, which only grows and lives as long as the process.
     unsafe { types.get(kind.0)?.load(Ordering::Acquire).as_ref() }
 }
 
-/// The types of a kind, and by which word each knows the object.
+/// The types of a kind, each with the word that identifies the object to it.
 #[inline(always)]
 fn types_of(kind: EventKind, object: u64) -> impl Iterator<Item = (&'static EventType, u64)> {
     let bound = event_type(&TYPES, kind).map(|event| (event, object));
     bound.into_iter().chain(event_type(&TWINS, kind).map(|event| (event, 0)))
 }
 
-/// A registration came (`true`) or went.
+/// Records that a registration was added (`came`) or removed.
 fn interest(kind: EventKind, needed: u32, came: bool) {
     let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(count) = registered.get_mut(kind.0) {
@@ -163,7 +165,7 @@ fn publish_kind(
         spec = spec.element(element.name, element.datatype);
     }
     if described.bind != Bind::NO_OBJECT {
-        // Objects are checked and named when the handle is looked at, before the engine.
+        // Objects are checked and resolved together with the handle, before the engine is called.
         spec = spec.bind(described.bind, |_| Ok(()));
     }
     let needed = described.recording;
@@ -175,10 +177,11 @@ fn publish_kind(
     }
 }
 
-/// The word by which events of a type know an object: its number, or for types of the library its handle.
+/// The word that identifies an object to events of a type: its uid, or for the library's own types its
+/// handle.
 ///
 /// # Errors
-/// As [`bound::uid`] and [`bound::check`].
+/// As for [`bound::uid`] and [`bound::check`].
 pub fn token(event: i32, bind: Bind, object: u64) -> mpit::Result<u64> {
     let ours = |first: &EventType| {
         usize::try_from(event).is_ok_and(|event| event < first.index() + EVENT_TYPES.len())

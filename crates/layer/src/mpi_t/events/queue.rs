@@ -1,4 +1,4 @@
-//! Events that a thread has observed and not delivered, and their delivery.
+//! Events that a thread has observed but not delivered, and their delivery.
 #![allow(unsafe_code)]
 
 use super::{sources, types_of};
@@ -16,22 +16,22 @@ use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// How many events a thread keeps unless the control variable says otherwise.
+/// Default maximum number of events that a thread keeps.
 pub const DEFAULT_LIMIT: usize = 1 << 16;
-/// The largest limit.
+/// Largest value for that maximum.
 pub const LARGEST_LIMIT: usize = 1 << 26;
 /// How long a thread waits for its turn.
 const TURN: Duration = Duration::from_millis(50);
 
-/// More events than this are not kept: they are lost, and counted for their registrations.
+/// Events beyond this number are lost, and counted for their registrations.
 static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LIMIT);
 
-/// How many events a thread keeps.
+/// Maximum number of events that a thread keeps.
 pub fn limit() -> usize {
     LIMIT.load(Ordering::Relaxed)
 }
 
-/// Changes how many events a thread keeps.
+/// Sets the maximum number of events that a thread keeps.
 pub fn set_limit(events: usize) {
     LIMIT.store(events.min(LARGEST_LIMIT), Ordering::Relaxed);
 }
@@ -41,7 +41,7 @@ struct Event {
     payload: Payload,
 }
 
-/// An event without what it says.
+/// An event without its payload.
 #[derive(Clone, Copy)]
 struct Occurrence {
     kind: EventKind,
@@ -50,15 +50,15 @@ struct Occurrence {
     origin: Origin,
 }
 
-/// The queue of a thread: two lists that take turns, so that an event stays where it was put until it is delivered.
+/// A thread's queue: two lists that alternate, so that an event stays in place until it is delivered.
 struct Queue {
     events: RefCell<Vec<Event>>,
-    /// The other one, empty; it keeps its memory.
+    /// The other list, empty; it keeps its memory.
     spare: Cell<Vec<Event>>,
-    /// There may be events.
+    /// Whether there may be events.
     some: Cell<bool>,
     delivering: Cell<bool>,
-    /// Occurrence [`mpit::event`] keeps of this thread.
+    /// This thread's state in [`mpit::event`].
     frames: *const Frames,
 }
 
@@ -73,30 +73,32 @@ impl Queue {
         }
     }
 
-    /// Occurrence there is, with the other list in its place; `None` for a signal handler that interrupted [`add`].
+    /// Takes all events, leaving the other list in their place; `None` for a signal handler that interrupted
+    /// [`add`].
     fn take(&self) -> Option<Vec<Event>> {
         let mut events = self.events.try_borrow_mut().ok()?;
         self.some.set(false);
         Some(std::mem::replace(&mut *events, self.spare.take()))
     }
 
-    /// The events that the thread is delivering: reached through its own memory, which is faster than by the
-    /// thread-local storage of a library that was loaded.
+    /// The events that the thread is delivering, accessed through the thread's own memory: that is faster
+    /// than the thread-local storage of a loaded library.
     #[inline(always)]
     fn frames(&self) -> &Frames {
-        // SAFETY: memory of this thread, which only it reaches and which outlives its queue.
+        // SAFETY: memory that only this thread accesses and that outlives its queue.
         unsafe { &*self.frames }
     }
 }
 
-/// The queue of this thread, if it has one.
+/// This thread's queue, if it has one.
 #[inline(always)]
 fn queue(tls: &Tls) -> Option<&'static Queue> {
     // SAFETY: null, or made by `queue_or_new`; it lives until the thread has ended.
     unsafe { tls.events.get().cast::<Queue>().as_ref() }
 }
 
-/// The queue of this thread; nothing if it has never called MPI, so that no hook would deliver later.
+/// This thread's queue, created if necessary; `None` if the thread has never called MPI, so that no hook
+/// would deliver later.
 #[inline]
 fn queue_or_new(tls: &Tls) -> Option<&'static Queue> {
     if tls.events.get().is_null() && !tls.thread.get().is_null() {
@@ -105,22 +107,23 @@ fn queue_or_new(tls: &Tls) -> Option<&'static Queue> {
     queue(tls)
 }
 
-/// Occurrence this thread is delivering, where that is fast to be had.
+/// The events this thread is delivering, if they are available without thread-local storage.
 #[inline(always)]
 pub fn frames() -> Option<&'static Frames> {
     queue(Tls::get()).map(Queue::frames)
 }
 
-/// One thread at a time has callbacks that need not be thread-safe.
+/// Held by the one thread that may run callbacks which are not thread-safe.
 static TURNS: AtomicBool = AtomicBool::new(false);
 
-/// Times are not recorded in a call that began before anybody was registered.
+/// Substitutes the current time for 0: times are not recorded in a call that began before there were
+/// registrations.
 #[inline(always)]
 fn or_now(at: u64) -> u64 {
     if at == 0 { clock::now() } else { at }
 }
 
-/// Puts an event into the queue of this thread; `at` 0 is now.
+/// Puts an event into this thread's queue; `at` 0 means now.
 #[inline(never)]
 pub fn add(kind: EventKind, object: u64, at: u64, payload: &Payload) {
     let at = or_now(at);
@@ -146,7 +149,7 @@ pub fn add(kind: EventKind, object: u64, at: u64, payload: &Payload) {
     lose(tls, queue, what);
 }
 
-/// The event counts as dropped for all who would have heard it.
+/// Counts the event as dropped for all registrations that would have received it.
 #[cold]
 fn lose(tls: &Tls, queue: &Queue, event: Occurrence) {
     let Some((source, _)) = sources::of(local::index(tls), 0) else { return };
@@ -171,9 +174,10 @@ fn deliver(
     }
 }
 
-/// Delivers what this thread has observed so far. To be called outside of all locks, at depth 0.
+/// Delivers what this thread has observed so far. Must be called without any lock, at depth 0.
 ///
-/// Occurrence the callbacks themselves cause comes after it; what the callbacks for *that* cause is not raised ([`Origin`]).
+/// Events caused by the callbacks themselves follow; those caused by *their* callbacks are not raised
+/// ([`Origin`]).
 #[inline]
 pub fn flush(tls: &Tls) {
     if let Some(queue) = queue(tls)
@@ -183,8 +187,8 @@ pub fn flush(tls: &Tls) {
     }
 }
 
-/// [`flush`] at the beginning of a call, of which the library knows nothing yet. The callbacks run as functions of the
-/// program that the library calls would, so that the record of the call is put back after MPI calls that they make.
+/// [`flush`] at the start of a call, before the library knows of it. The callbacks run like user functions
+/// called by the library, so that the record of the call is restored after MPI calls that they make.
 #[inline]
 pub fn flush_inside(tls: &Tls) {
     if let Some(queue) = queue(tls)
@@ -196,7 +200,7 @@ pub fn flush_inside(tls: &Tls) {
 
 #[inline(never)]
 fn run_inside(tls: &Tls, queue: &Queue) {
-    // Whatever the callbacks call lies below it.
+    // The frames of everything that the callbacks call are at lower addresses.
     let here = 0u8;
     let (nested, stack) = (tls.nested.get(), tls.callback_stack.get());
     let (from, at) = (tls.return_address.get(), tls.stack_pointer.get());
@@ -212,7 +216,7 @@ fn run_inside(tls: &Tls, queue: &Queue) {
     tls.stack_pointer.set(at);
 }
 
-/// [`flush`] with one more event behind those in the queue, which need not be put there if that is empty.
+/// [`flush`] with one more event after those in the queue, which bypasses the queue if that is empty.
 #[inline]
 pub fn flush_with(tls: &Tls, kind: EventKind, at: u64, payload: &Payload) {
     let Some(queue) = queue_or_new(tls) else { return };
@@ -223,15 +227,15 @@ pub fn flush_with(tls: &Tls, kind: EventKind, at: u64, payload: &Payload) {
         let what = Occurrence { kind, object: 0, at, origin: Origin::PROGRAM };
         in_turn(tls, queue, tls.nested.get(), &[State::INITIALIZED], |stage| stage.deliver(what, payload));
     }
-    // Also what the callback caused.
+    // Also delivers what the callback caused.
     flush(tls);
 }
 
-/// Delivers; `nested` user functions are open, and MPI can be called in the states of `running`.
+/// Delivers the queue; `nested` user functions are open, and MPI can be called in the states of `running`.
 #[inline(never)]
 fn run(tls: &Tls, queue: &Queue, nested: u32, running: &[State]) {
     in_turn(tls, queue, nested, running, |stage| {
-        // The second time what the callbacks caused.
+        // The second iteration delivers what the callbacks caused.
         while queue.some.get() {
             let Some(mut events) = queue.take() else { break };
             for event in &events {
@@ -243,7 +247,7 @@ fn run(tls: &Tls, queue: &Queue, nested: u32, running: &[State]) {
     });
 }
 
-/// Runs a delivery. Not at all while another delivery of the thread is under way.
+/// Runs a delivery, unless another delivery of the thread is in progress.
 #[inline(always)]
 fn in_turn(tls: &Tls, queue: &Queue, nested: u32, running: &[State], delivery: impl FnOnce(&mut Stage<'_>)) {
     if queue.delivering.replace(true) {
@@ -255,16 +259,16 @@ fn in_turn(tls: &Tls, queue: &Queue, nested: u32, running: &[State], delivery: i
     queue.delivering.set(false);
 }
 
-/// A delivery: of which thread, and what callbacks must bear.
+/// A delivery: its thread, and the safety level for callbacks.
 struct Stage<'a> {
     queue: &'a Queue,
     /// Index of the thread's record.
     thread: u64,
-    /// No other thread can deliver meanwhile.
+    /// Whether no other thread can deliver at the same time.
     alone: bool,
-    /// Occurrence callbacks must bear that need not be thread-safe.
+    /// The safety level for callbacks that need not be thread-safe.
     context: CbSafety,
-    /// Taken for the first event that needs it, and kept to the end.
+    /// Taken for the first event that needs it, and held until the end.
     turn: Option<Turn>,
 }
 
@@ -301,16 +305,16 @@ impl Stage<'_> {
     }
 }
 
-/// The thread is at its end: what it still has is lost.
+/// Ends the thread's queue: events still in it are lost.
 pub fn end(tls: &Tls) {
     let Some(queue) = queue(tls) else { return };
     queue.take().iter().flatten().for_each(|event| lose(tls, queue, event.what));
     let ended = tls.events.replace(std::ptr::null()).cast_mut().cast::<Queue>();
-    // SAFETY: made by `queue_or_new` with a box; only this thread, which is at its end, ever refers to it.
+    // SAFETY: made by `queue_or_new` from a box; only this thread, which is ending, ever refers to it.
     drop(unsafe { Box::from_raw(ended) });
 }
 
-/// Occurrence a callback must bear here, if no other runs at the same time.
+/// The safety level for callbacks here, if no others run at the same time.
 fn context(nested: u32, running: &[State]) -> CbSafety {
     let state = image::writer().map(|writer| writer.header().state.get());
     if nested != 0 || !running.iter().any(|running| state == Some(running.0)) {
@@ -320,7 +324,7 @@ fn context(nested: u32, running: &[State]) -> CbSafety {
     }
 }
 
-/// May several threads call MPI at once?
+/// Whether several threads may call MPI at once.
 fn is_multiple() -> bool {
     process::record().is_some_and(|process| process.thread_level.get() >= 3)
 }

@@ -1,7 +1,7 @@
-//! Whether a message was late or unexpected: when it was sent stands in the ledger of its sender.
+//! Determines whether a message was late or unexpected, from the send time in its sender's ledger.
 //!
-//! Messages of one sender, tag and length are taken for each other only if receives complete in another order than they
-//! were posted in. What was received before anybody asked is left aside.
+//! Messages with the same sender, tag and length can only be confused if receives complete in a different
+//! order than they were posted. Messages received before the first registration are not considered.
 
 use crate::events::types::{ReceiveLate, ReceiveUnexpected};
 use crate::events::{self, Received, Sides};
@@ -10,20 +10,21 @@ use crate::mpi_t::node_images::Sent;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Messages that are taken for each other: those of one communicator, sender, tag and length.
+/// Messages that cannot be distinguished: those with the same communicator, sender, tag and length.
 type Alike = (u64, i32, i32, u64);
 
-/// What is known of the senders so far.
+/// What has been found out about senders so far.
 struct Known {
-    /// How many messages had been received from a rank of a communicator when it was asked about first.
+    /// Number of messages that had been received from a rank of a communicator at the first query.
     before: BTreeMap<(u64, i32), u64>,
-    /// Number in its sender's ledger of the last one of a kind that was found.
+    /// Number, in its sender's ledger, of the last message found among indistinguishable ones.
     after: BTreeMap<Alike, u64>,
 }
 
 static KNOWN: Mutex<Known> = Mutex::new(Known { before: BTreeMap::new(), after: BTreeMap::new() });
 
-/// Raises what a received message was. Who was first, it or its receive?
+/// Raises the event for a received message: unexpected if it was sent before its receive was posted, late
+/// otherwise.
 #[cold]
 pub fn compare(message: &Received) {
     let Received { comm, from: peer, tag, bytes, posted, at, sides, .. } = *message;
@@ -60,7 +61,7 @@ pub fn compare(message: &Received) {
     }
 }
 
-/// When a message that has just been received was sent, in ticks.
+/// Returns when a message that has just been received was sent, in ticks.
 fn sent_at(message: &Received) -> Option<u64> {
     let bound = bound::of_uid(message.comm)?;
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! The sources: one for each thread, and one for all threads beyond.
+//! The event sources: one for each thread, and one shared by all threads beyond the limit.
 #![allow(unsafe_code)]
 
 use crate::base::clock;
@@ -10,13 +10,13 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// How many threads have a source of their own.
+/// Number of threads that have a separate source.
 pub const MOST: usize = 32;
 
-/// How many there are from the beginning, for tools that ask only once.
+/// Number of sources that exist from the start, for tools that ask only once.
 const FIRST: usize = 8;
 
-/// A source of the registry; null while there is none.
+/// A source of the registry; null if not registered yet.
 struct Slot(AtomicPtr<Source>);
 
 impl Slot {
@@ -39,18 +39,18 @@ impl Slot {
     }
 }
 
-/// Two cache lines, because processors fetch the neighbour of a line along with it.
+/// Two cache lines, because processors prefetch the adjacent line.
 #[repr(align(128))]
 struct Last(AtomicU64);
 
 /// The threads' sources.
 static SOURCES: [Slot; MOST] = [const { Slot::new() }; MOST];
-/// The last timestamp of each, which every event writes.
+/// The last timestamp of each thread, written by every event.
 static LAST: [Last; MOST] = [const { Last(AtomicU64::new(0)) }; MOST];
 static SHARED: Slot = Slot::new();
 static ADDING: Mutex<()> = Mutex::new(());
 
-/// The first threads' sources, and the one for those that have none of their own.
+/// Registers the first threads' sources and the shared one.
 pub fn publish() {
     for thread in 0..FIRST {
         add(thread);
@@ -77,7 +77,8 @@ fn add(thread: usize) -> Option<&'static Source> {
     slot.fill(spec.desc(desc).order(SourceOrder::ORDERED))
 }
 
-/// The source of a thread by the index of its record, and the timestamp to give: not before its last.
+/// Returns the source of a thread, given the index of its record, and the timestamp to use: not before its
+/// last one.
 #[inline]
 pub fn of(thread: u64, at: u64) -> Option<(&'static Source, u64)> {
     let own = usize::try_from(thread).ok().filter(|thread| *thread < MOST);
@@ -85,7 +86,7 @@ pub fn of(thread: u64, at: u64) -> Option<(&'static Source, u64)> {
         return Some((SHARED.get()?, at));
     };
     let source = SOURCES.get(thread).and_then(Slot::get).or_else(|| add(thread))?;
-    // One thread at a time has this record.
+    // Only one thread at a time has this record.
     let stamp = at.max(last.load(Ordering::Relaxed));
     last.store(stamp, Ordering::Relaxed);
     Some((source, stamp))

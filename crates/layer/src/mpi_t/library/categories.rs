@@ -1,5 +1,6 @@
-//! The library's categories, below one that holds all of them, and the variables that the library has put into none
-//! (`I_MPI_STATS` of Intel MPI; those that components of Open MPI have lost): who goes through the categories finds all.
+//! The library's categories, below a root for all of them. The root also holds variables that the library has
+//! put in no category (`I_MPI_STATS` of Intel MPI; those that components of Open MPI have lost), so that a
+//! walk through the categories finds all.
 #![allow(unsafe_code)]
 
 use super::native;
@@ -9,11 +10,11 @@ use mpit::{Member, Result};
 use std::cell::Cell;
 use std::ffi::c_int;
 
-/// What has been appended.
+/// The categories that have been appended.
 #[derive(Default)]
 pub struct Known {
     root: Option<usize>,
-    /// Ours, by the library's index.
+    /// Our index, by the library's index.
     ours: Vec<Option<usize>>,
 }
 
@@ -26,7 +27,7 @@ struct Described {
 type Members = unsafe fn(c_int, c_int, *mut c_int) -> Result<()>;
 
 impl Known {
-    /// Appends categories that are new, and new members of all.
+    /// Appends new categories, and new members of all categories.
     pub fn append(
         &mut self,
         count: c_int,
@@ -60,7 +61,8 @@ impl Known {
             add(*ours, of_cvars, cvars, Member::Cvar);
             add(*ours, of_pvars, pvars, Member::Pvar);
             let mut of_events = 0;
-            // SAFETY: a category of the library, a place for the answer; older libraries have no such function.
+            // SAFETY: a category of the library, and memory for the result; older libraries have no such
+            // function.
             if unsafe { native::category_get_num_events(index, &mut of_events) }.is_ok() {
                 let of_events = members(native::category_get_events, index, of_events);
                 forget(&mut outside.events, &of_events);
@@ -77,7 +79,7 @@ impl Known {
         let Some(root) = self.root else { return };
         for (ours, inner) in self.ours.iter().zip(inner) {
             if let (Some(ours), false) = (ours, inner) {
-                // A failure would be one of ours; the category is there all the same.
+                // A failure would be a bug of ours; the category exists nevertheless.
                 let _ = REGISTRY.add_to_category(root, Member::Category(*ours));
             }
         }
@@ -85,7 +87,7 @@ impl Known {
     }
 }
 
-/// What is in no category of the library: ours, by the library's index.
+/// Our indices of what is in no category of the library, by the library's index.
 struct Outside {
     cvars: Vec<Option<usize>>,
     pvars: Vec<Option<usize>>,
@@ -111,7 +113,7 @@ fn forget(outside: &mut [Option<usize>], members: &[usize]) {
 fn add(category: usize, indices: Vec<usize>, ours: &[Option<usize>], member: fn(usize) -> Member) {
     for index in indices {
         if let Some(Some(index)) = ours.get(index) {
-            // Refused if it would close a circle: then it is the library that is wrong.
+            // Fails only if it would close a cycle, which is the library's error.
             let _ = REGISTRY.add_to_category(category, member(*index));
         }
     }
@@ -119,7 +121,7 @@ fn add(category: usize, indices: Vec<usize>, ours: &[Option<usize>], member: fn(
 
 fn members(get: Members, category: c_int, count: c_int) -> Vec<usize> {
     let mut indices = vec![-1; usize::try_from(count).unwrap_or(0)];
-    // SAFETY: a category of the library, an array of the stated length.
+    // SAFETY: a category of the library, and an array of the stated length.
     if unsafe { get(category, count, indices.as_mut_ptr()) }.is_err() {
         return Vec::new();
     }
@@ -131,7 +133,7 @@ fn describe(index: c_int) -> Result<Described> {
     let [name, desc] = native::with_strings(|[name, desc]| {
         let [mut cvars, mut pvars, mut categories] = [0; 3];
         let ((name, name_len), (desc, desc_len)) = (name.pointers(), desc.pointers());
-        // SAFETY: an index below the library's number, places for its answers.
+        // SAFETY: an index below the library's number, and memory for its results.
         unsafe {
             native::category_get_info(
                 index,

@@ -13,10 +13,10 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Some libraries copy strings without looking at the room: ours is larger than what they say.
+/// Some libraries copy strings without checking the buffer size, so ours is larger than what they report.
 const STRING_ROOM: usize = 1 << 16;
 
-/// Appends the variable with this index of the library; gives ours.
+/// Appends the variable with this library index and returns our index.
 pub fn append(index: c_int, enumerations: &mut enumeration::Known) -> Option<usize> {
     let (mut info, native) = describe(index).ok()?;
     let (datatype, widening) = handles::datatype_of(native.datatype)?;
@@ -47,7 +47,7 @@ fn describe(index: c_int) -> Result<(CvarInfo, Native)> {
         let (mut datatype, mut enumeration) = (0u64, 0);
         let (mut verbosity, mut bind, mut scope) = (0, 0, 0);
         let ((name, name_len), (desc, desc_len)) = (name.pointers(), desc.pointers());
-        // SAFETY: an index below the library's number, places for its answers.
+        // SAFETY: an index below the library's number, and memory for its results.
         unsafe {
             native::cvar_get_info(
                 index,
@@ -76,15 +76,16 @@ fn describe(index: c_int) -> Result<(CvarInfo, Native)> {
     Ok((info, Native { datatype, enumeration }))
 }
 
-/// The environment variable that sets a control variable: of several names the first that is set, else the usual one.
+/// The environment variable that sets a control variable: if there are several names, the first that is set,
+/// else the usual one.
 fn environment(name: &str, desc: &str) -> Option<String> {
     let names = environment_names(crate::interpose::resolver::abi()?, name, desc);
     let set = names.iter().find(|name| values::is_set(name));
     set.or_else(|| names.first()).cloned()
 }
 
-/// The names that libraries of this ABI look at. MPICH takes three prefixes; Intel MPI has names of its own for some, and
-/// says so in the description: `@Alias:# I_MPI_…`.
+/// The names that libraries of this ABI read. MPICH accepts three prefixes; Intel MPI has additional names
+/// for some variables, which it gives in the description: `@Alias:# I_MPI_…`.
 fn environment_names(abi: AbiKind, name: &str, desc: &str) -> Vec<String> {
     if abi == AbiKind::OPENMPI {
         return vec![format!("OMPI_MCA_{name}")];
@@ -114,24 +115,25 @@ impl CvarProvider for Shared {
         let object = bound::check(variable.bind, object)?;
         let mut object = Box::new(Object::new(object));
         let (mut handle, mut count) = (0, 0);
-        // SAFETY: an index of the library, an object that is kept with the handle, places for the answers.
+        // SAFETY: an index of the library, an object that is kept with the handle, and memory for the
+        // results.
         unsafe { native::cvar_handle_alloc(variable.index, object.pointer(), &mut handle, &mut count)? };
         let count = usize::try_from(count).ok().filter(|count| *count > 0).ok_or(Error::INVALID_HANDLE)?;
         Ok(Box::new(Handle { variable, handle, count, _object: object }))
     }
 
     fn provenance(&self) -> Provenance {
-        // A name in the environment proves nothing: see what the command makes of it.
+        // A variable in the environment proves nothing: check what the library says.
         let source = || gone::source(self.0.index).unwrap_or(Provenance::Other);
         if self.0.written.load(Ordering::Relaxed) { Provenance::Written } else { source() }
     }
 }
 
 impl Variable {
-    /// The variable is there, and so is its memory.
+    /// Checks that the variable and its memory still exist.
     fn check(&self) -> Result<()> {
         let (mut verbosity, none) = (0, ptr::null_mut());
-        // SAFETY: an index of the library; what is not wanted is null, as the standard allows.
+        // SAFETY: an index of the library; unused results are null, as the standard allows.
         unsafe {
             native::cvar_get_info(
                 self.index,
@@ -173,7 +175,7 @@ impl CvarHandle for Handle {
         if self.variable.datatype == Datatype::CHAR {
             return self.read_string(out);
         }
-        // One element is 8 bytes at most.
+        // An element has at most 8 bytes.
         let mut values = vec![0u64; self.count];
         // SAFETY: a live handle, and room for the whole value.
         unsafe { native::cvar_read(self.handle, values.as_mut_ptr().cast())? };
@@ -200,7 +202,7 @@ impl CvarHandle for Handle {
         // SAFETY: a live handle, and at least as many bytes as its value has.
         unsafe { native::cvar_write(self.handle, bytes.as_ptr().cast())? };
         self.variable.written.store(true, Ordering::Relaxed);
-        // What it is now may be another value than the one that was written.
+        // The actual value may differ from the one that was written.
         let mut now = vec![0; self.count * self.variable.datatype.size()];
         if self.read(&mut now).is_ok() {
             values::library_written(&self.variable.name, &values::shown(self.variable.datatype, &now));
@@ -217,7 +219,7 @@ fn narrow(value: &[u8]) -> Result<u8> {
 impl Handle {
     fn read_string(&self, out: &mut [u8]) -> Result<()> {
         let mut room = vec![0u8; STRING_ROOM.max(self.count + 1)];
-        // SAFETY: a live handle, and more room than the library says that the value needs.
+        // SAFETY: a live handle, and more memory than the library reports that the value needs.
         unsafe { native::cvar_read(self.handle, room.as_mut_ptr().cast())? };
         let length = room.iter().position(|byte| *byte == 0).unwrap_or(0);
         let text = room.get(..length.min(out.len().saturating_sub(1))).unwrap_or_default();
@@ -229,9 +231,9 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // A variable that is gone took its handles with it.
+        // When a variable disappears, so do its handles.
         if self.variable.check().is_ok() {
-            // SAFETY: a live handle, given back once.
+            // SAFETY: a live handle, freed once.
             let _ = unsafe { native::cvar_handle_free(&mut self.handle) };
         }
     }

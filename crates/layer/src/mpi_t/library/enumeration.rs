@@ -1,4 +1,4 @@
-//! The library's enumerations, copied.
+//! Copies of the library's enumerations.
 #![allow(unsafe_code)]
 
 use super::native::{self, Word};
@@ -7,12 +7,12 @@ use mpit::Enumeration;
 use std::collections::HashMap;
 use std::ffi::c_int;
 
-/// Indices of the copies, by the library's handle; `None` for one that could not be copied.
+/// Indices of the copies, by the library's handle; `None` for an enumeration that could not be copied.
 #[derive(Default)]
 pub struct Known(HashMap<Word, Option<usize>>);
 
 impl Known {
-    /// The copy of an enumeration.
+    /// Returns the copy of an enumeration, made on first use.
     pub fn get(&mut self, handle: Word) -> Option<usize> {
         if handle == 0 {
             return None;
@@ -26,7 +26,7 @@ fn copy(handle: Word) -> Option<usize> {
     let [name] = native::with_strings(|[name]| {
         let mut number = 0;
         let (text, length) = name.pointers();
-        // SAFETY: a handle that the library gave, places for its answers.
+        // SAFETY: a handle from the library, and memory for its results.
         let got = unsafe { native::enum_get_info(handle, &mut number, text, length) };
         count.set(number);
         got
@@ -46,7 +46,7 @@ fn item_of(handle: Word, item: c_int) -> Option<(c_int, String)> {
     let [name] = native::with_strings(|[name]| {
         let mut number = 0;
         let (text, length) = name.pointers();
-        // SAFETY: a handle that the library gave, an index below its number, places for its answers.
+        // SAFETY: a handle from the library, an index below its number, and memory for its results.
         let got = unsafe { native::enum_get_item(handle, item, &mut number, text, length) };
         value.set(number);
         got

@@ -1,9 +1,9 @@
-//! The library's own events: MPICH has some when it is built so.
+//! The library's own events, which MPICH has if it was built with them.
 //!
-//! They pass through our engine. When a tool registers for an event type of the library, one registration is allocated in
-//! the library, for the same object; what it delivers is raised again as an event of ours, with the library's time, source
-//! and safety level. So a tool has one kind of handle, levels and drops are counted alike, and nothing is allocated in the
-//! library that no tool asked for.
+//! They pass through our engine. When a tool registers for an event type of the library, one registration is
+//! allocated in the library for the same object; events that it delivers are raised again as events of ours,
+//! with the library's time, source and safety level. So a tool sees one kind of handle, levels and drops are
+//! handled uniformly, and nothing is allocated in the library that no tool asked for.
 #![allow(unsafe_code)]
 
 use super::enumeration;
@@ -20,15 +20,15 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Sources of the library that can be shown.
+/// Maximum number of the library's sources that can be represented.
 const SOURCES: usize = 64;
-/// Elements of an event type of the library that can be shown.
+/// Maximum number of elements of the library's event types that can be represented.
 const ELEMENTS: usize = 32;
 
 /// Our sources, plus one, by the library's index.
 static OURS: [AtomicUsize; SOURCES] = [const { AtomicUsize::new(0) }; SOURCES];
 
-/// Appends the source with this index of the library.
+/// Appends the source with this library index.
 pub fn append_source(index: c_int) -> Option<usize> {
     let place = OURS.get(usize::try_from(index).ok()?)?;
     let ours = REGISTRY.add_source(describe_source(index).ok()?).ok()?;
@@ -41,7 +41,7 @@ fn describe_source(index: c_int) -> Result<SourceSpec> {
     let [name, desc] = native::with_strings(|[name, desc]| {
         let (mut order, mut ticks, mut most) = (0, 0, 0);
         let ((name, name_len), (desc, desc_len)) = (name.pointers(), desc.pointers());
-        // SAFETY: an index below the library's number, places for its answers, no info object wanted.
+        // SAFETY: an index below the library's number, memory for its results, and no info object requested.
         unsafe {
             let info = std::ptr::null_mut();
             native::source_get_info(
@@ -61,7 +61,7 @@ fn describe_source(index: c_int) -> Result<SourceSpec> {
 
 fn timestamp_of(index: c_int) -> Result<u64> {
     let mut ticks = 0;
-    // SAFETY: a source of the library, a place for the answer.
+    // SAFETY: a source of the library, and memory for the result.
     unsafe { native::source_get_timestamp(index, &mut ticks)? };
     Ok(ticks.cast_unsigned())
 }
@@ -71,13 +71,13 @@ struct Type {
     index: c_int,
     bind: Bind,
     elements: Vec<(Datatype, Widening)>,
-    /// Ours, once it is there.
+    /// Our index, once it is registered.
     ours: OnceLock<usize>,
     /// Registrations in the library, by object.
     open: Mutex<BTreeMap<u64, Open>>,
 }
 
-/// A registration in the library, for as many of ours.
+/// A registration in the library, shared by several of ours.
 struct Open {
     registration: Word,
     users: usize,
@@ -85,13 +85,14 @@ struct Open {
     _object: Box<Object>,
 }
 
-/// What the library calls us with. Never freed: the library may be calling while it is given back.
+/// User data of the library's callbacks. Never freed, since the library may be calling while its registration
+/// is freed.
 struct Listener {
     of: Arc<Type>,
     object: u64,
 }
 
-/// Appends the event type with this index of the library; gives ours.
+/// Appends the event type with this library index and returns our index.
 pub fn append(index: c_int, enumerations: &mut enumeration::Known) -> Option<usize> {
     let (mut spec, of, names) = describe(index).ok()?;
     let names = names.and_then(|names| enumerations.get(names));
@@ -111,20 +112,21 @@ pub fn append(index: c_int, enumerations: &mut enumeration::Known) -> Option<usi
     Some(ours)
 }
 
-/// MPICH hands out a null payload with this type (4.0 and 5.0): reading it crashes.
+/// Whether the elements of this event type can be read: for one of them MPICH (4.0 and 5.0) passes a null
+/// payload, and reading it crashes.
 fn has_readable_elements(name: &str) -> bool {
     crate::interpose::resolver::abi() != Some(AbiKind::MPICH) || name != "unexp_message_dequeued"
 }
 
 fn describe(index: c_int) -> Result<(EventSpec, Type, Option<Word>)> {
-    // Some libraries give the enumeration no value: then it stays none.
+    // Some libraries do not set the enumeration: it then stays unset.
     let answers = Cell::new(([0u64; ELEMENTS], 0usize, [0; 3]));
     let [name, desc] = native::with_strings(|[name, desc]| {
         let (mut types, mut places) = ([0u64; ELEMENTS], [0isize; ELEMENTS]);
         let (mut enumeration, mut count) = (0usize, ELEMENTS as c_int);
         let [mut verbosity, mut bind] = [0; 2];
         let ((name, name_len), (desc, desc_len)) = (name.pointers(), desc.pointers());
-        // SAFETY: an index below the library's number, places for its answers, no info object wanted.
+        // SAFETY: an index below the library's number, memory for its results, and no info object requested.
         unsafe {
             let (types, places) = (types.as_mut_ptr().cast(), places.as_mut_ptr());
             let (names, info) = (&mut enumeration, std::ptr::null_mut());
@@ -159,17 +161,17 @@ fn describe(index: c_int) -> Result<(EventSpec, Type, Option<Word>)> {
     Ok((spec, of, (enumeration != 0).then_some(enumeration)))
 }
 
-/// The datatypes of elements, if all can be shown.
+/// The datatypes of elements, if all of them can be represented.
 fn elements_of(handles: &[u64; ELEMENTS], count: usize) -> Result<Vec<(Datatype, Widening)>> {
     if count > ELEMENTS || count * 8 > MAX_EXTENT {
         return Err(Error::NOT_SUPPORTED);
     }
-    // SAFETY: as many handles as there are elements, packed as the library's handles are.
+    // SAFETY: as many handles as there are elements, packed like the library's handles.
     let each = (0..count).map(|at| unsafe { handles::nth(handles.as_ptr().cast(), at) });
     each.map(|handle| handles::datatype_of(handle).ok_or(Error::NOT_SUPPORTED)).collect()
 }
 
-/// A tool has registered for an object, or freed its registration.
+/// Adds or removes a tool's registration for an object.
 fn interest(of: &Arc<Type>, object: u64, came: bool) {
     let mut open = of.open.lock().unwrap_or_else(PoisonError::into_inner);
     if came {
@@ -183,7 +185,7 @@ fn interest(of: &Arc<Type>, object: u64, came: bool) {
         if known.users == 0
             && let Some(known) = open.remove(&object)
         {
-            // SAFETY: a live registration of the library, given back once, without a function to be called.
+            // SAFETY: a live registration of the library, freed once, without a callback.
             let _ = unsafe { native::event_handle_free(known.registration, std::ptr::null_mut(), None) };
         }
     }
@@ -194,8 +196,8 @@ fn listen(of: &Arc<Type>, object: u64) -> Result<Open> {
     let no_info = handles::predefined("MPI_INFO_NULL");
     let listener = Box::leak(Box::new(Listener { of: Arc::clone(of), object }));
     let data = std::ptr::from_mut(listener).cast::<c_void>();
-    // SAFETY: an event type of the library, an object of its kind, places for answers; functions of the right types that
-    // are there for ever, as the listener is.
+    // SAFETY: an event type of the library, an object of its kind, memory for results; functions of the right
+    // types that are never unloaded, and a listener that is never freed.
     unsafe {
         native::event_handle_alloc(of.index, kept.pointer(), no_info, &mut registration)?;
         for level in
@@ -204,13 +206,13 @@ fn listen(of: &Arc<Type>, object: u64) -> Result<Open> {
             let level = codes().safety(level);
             native::event_register_callback(registration, level, no_info, data, Some(on_event))?;
         }
-        // Where it is missing, losses in the library stay unknown.
+        // If the library lacks this function, its losses stay unknown.
         let _ = native::event_set_dropped_handler(registration, Some(on_dropped));
     }
     Ok(Open { registration, users: 1, _object: kept })
 }
 
-/// The library's index of a source is ours plus one, or none.
+/// Our index of a source, given the library's index.
 fn source(index: c_int) -> Option<usize> {
     OURS.get(usize::try_from(index).ok()?)?.load(Ordering::Acquire).checked_sub(1)
 }
@@ -220,12 +222,12 @@ fn level(safety: c_int) -> CbSafety {
     if level <= CbSafety::ASYNC_SIGNAL_SAFE { level } else { CbSafety::ASYNC_SIGNAL_SAFE }
 }
 
-/// The library has delivered an event. It may be in any context: nothing is locked or allocated.
+/// Called when the library delivers an event. Any context is possible, so nothing is locked or allocated.
 unsafe extern "C" fn on_event(instance: Word, _: Word, safety: c_int, data: *mut c_void) {
     // SAFETY: the listener that was registered with this function, which is never freed.
     let Some(listener) = (unsafe { data.cast::<Listener>().as_ref() }) else { return };
     let (mut index, mut at) = (-1, 0);
-    // SAFETY: the instance of this call, places for the answers.
+    // SAFETY: the instance of this call, and memory for the results.
     let known = unsafe { native::event_get_source(instance, &mut index) }.is_ok()
         && unsafe { native::event_get_timestamp(instance, &mut at) }.is_ok();
     let of = &listener.of;
@@ -239,12 +241,13 @@ unsafe extern "C" fn on_event(instance: Word, _: Word, safety: c_int, data: *mut
     }
 }
 
-/// The elements, as our engine lays them out.
+/// Reads the elements into our engine's layout.
 fn read(of: &Type, instance: Word) -> Result<[u8; MAX_EXTENT]> {
     let (mut payload, mut end) = ([0; MAX_EXTENT], 0usize);
     for (at, (datatype, widening)) in of.elements.iter().enumerate() {
         let mut value = [0u8; 16];
-        // SAFETY: the instance of the call under way, an element of its type, room for the longest basic datatype.
+        // SAFETY: the instance of the current call, an element of its type, and room for the largest basic
+        // datatype.
         unsafe { native::event_read(instance, at as c_int, value.as_mut_ptr().cast())? };
         if *widening == Widening::Byte {
             let [byte, ..] = value;
@@ -260,7 +263,7 @@ fn read(of: &Type, instance: Word) -> Result<[u8; MAX_EXTENT]> {
     Ok(payload)
 }
 
-/// The library has lost events.
+/// Called when the library has lost events.
 unsafe extern "C" fn on_dropped(count: i64, _: Word, index: c_int, _: c_int, data: *mut c_void) {
     // SAFETY: the listener that was registered with this function, which is never freed.
     let Some(listener) = (unsafe { data.cast::<Listener>().as_ref() }) else { return };

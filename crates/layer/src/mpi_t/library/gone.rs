@@ -1,12 +1,13 @@
 //! Variables whose memory is gone.
 //!
-//! Open MPI 4.1 keeps variables (`opal_common_ucx_verbose`, `osc_ucx_verbose`) registered after it has unloaded the
-//! component in which their values are. Reading one ends the process. Its libraries export a function that says where
-//! a value is, and where it came from.
+//! Open MPI 4.1 keeps variables (`opal_common_ucx_verbose`, `osc_ucx_verbose`) registered after it has
+//! unloaded the component that contains their values. Reading one crashes the process. Its libraries export a
+//! function that returns where a value is stored, and where it came from.
 //!
-//! Performance variables of Open MPI's components are code of the component, which runs when a handle is made, read or
-//! freed, and looks at what the component made in `MPI_Init`. So they are out of reach before and after; and those of a
-//! transport (`mtl_psm2_…` of Open MPI 4.1) for ever, if it was not selected: they look at what only a selected one makes.
+//! Performance variables of Open MPI's components are implemented by code of the component, which runs when a
+//! handle is allocated, read or freed, and accesses data that the component creates in `MPI_Init`. So they
+//! cannot be used before and after; and those of a transport (`mtl_psm2_…` of Open MPI 4.1) never, if it was
+//! not selected, since only a selected transport creates that data.
 #![allow(unsafe_code)]
 
 use crate::interpose::resolver;
@@ -16,12 +17,12 @@ use mpit::Provenance;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
-/// Can the library's performance variables be used now?
+/// Whether the library's performance variables can be used now.
 pub fn pvars_usable() -> bool {
     resolver::abi() != Some(AbiKind::OPENMPI) || program::is_up()
 }
 
-/// Is this a performance variable of a transport that Open MPI has not selected?
+/// Whether this is a performance variable of a transport that Open MPI has not selected.
 pub fn is_unselected(pvar: &str) -> bool {
     if resolver::abi() != Some(AbiKind::OPENMPI) || !pvar.starts_with("mtl_") {
         return false;
@@ -36,7 +37,7 @@ pub fn is_unselected(pvar: &str) -> bool {
 enum Transport {
     Unknown,
     None,
-    /// As the variables of it begin: `mtl_psm2`.
+    /// The prefix of its variables' names: `mtl_psm2`.
     Named(String),
 }
 
@@ -44,21 +45,21 @@ fn is_of(pvar: &str, component: &str) -> bool {
     pvar.strip_prefix(component).is_some_and(|rest| rest.starts_with('_'))
 }
 
-/// The transport that the library's messages go through. Its module is an object with the name of the component.
+/// The transport that the library uses for messages. Its module is a variable named after the component.
 fn selected_transport() -> Transport {
     let Some(place) = resolver::symbol(c"ompi_mtl") else { return Transport::Unknown };
-    // SAFETY: a pointer variable of the library, which `MPI_Init` has set.
+    // SAFETY: a pointer variable of the library, set by `MPI_Init`.
     let module = unsafe { place.cast::<*const c_void>().read() };
     if module.is_null() {
         return Transport::None;
     }
-    // SAFETY: nothing but pointers, for which zero is a value.
+    // SAFETY: consists of pointers only, for which zero is a valid value.
     let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: any address may be asked for; a place for the answer.
+    // SAFETY: any address may be queried, with memory for the result.
     if unsafe { libc::dladdr(module, &mut found) } == 0 || found.dli_sname.is_null() {
         return Transport::Unknown;
     }
-    // SAFETY: a name in the symbol table of an object that is loaded.
+    // SAFETY: a name in the symbol table of a loaded object.
     let name = unsafe { CStr::from_ptr(found.dli_sname) }.to_string_lossy();
     name.strip_prefix("ompi_").map_or(Transport::Unknown, |name| Transport::Named(name.to_owned()))
 }
@@ -74,24 +75,24 @@ fn value_of(index: c_int) -> Option<(*const c_void, c_int)> {
         Some(unsafe { std::mem::transmute::<*mut c_void, GetValue>(address) })
     }))?;
     let (mut value, mut source, mut file) = (std::ptr::null(), -1, std::ptr::null());
-    // SAFETY: an index that the library gave, places for its answers.
+    // SAFETY: an index from the library, and memory for its results.
     (unsafe { get(index, &mut value, &mut source, &mut file) } == 0).then_some((value, source))
 }
 
-/// Is the memory of the control variable with this index of the library unloaded?
+/// Whether the memory of the control variable with this library index is unmapped.
 pub fn is_gone(index: c_int, is_string: bool) -> bool {
     let Some((value, _)) = value_of(index) else { return false };
     if !is_mapped(value) {
         return true;
     }
-    // SAFETY: the value of a string is a pointer, and was just found mapped.
+    // SAFETY: the value of a string is a pointer, and was just found to be mapped.
     let text = if is_string { unsafe { value.cast::<*const c_void>().read_unaligned() } } else { value };
     !text.is_null() && !is_mapped(text)
 }
 
-/// Where the value of a control variable comes from.
+/// Origin of a control variable's value.
 pub fn source(index: c_int) -> Option<Provenance> {
-    // The order of `mca_base_var_source_t`.
+    // The numbering of `mca_base_var_source_t`.
     Some(match value_of(index)?.1 {
         0 => Provenance::Default,
         1 | 2 => Provenance::Environment,
@@ -123,7 +124,7 @@ mod tests {
         let here = 0u8;
         assert!(is_mapped((&raw const here).cast()));
         assert!(!is_mapped(std::ptr::null()));
-        // SAFETY: a mapping of our own, taken down before it is looked at.
+        // SAFETY: a mapping of our own, unmapped before it is tested.
         let gone = || unsafe {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
             let page = libc::mmap(std::ptr::null_mut(), 4096, libc::PROT_READ, flags, -1, 0);
@@ -131,7 +132,7 @@ mod tests {
             libc::munmap(page, 4096);
             page
         };
-        // Another test may map something there in between, though not each time.
+        // Another test may map something there in the meantime, though not every time.
         assert!((0..100).any(|_| !is_mapped(gone())));
     }
 }

@@ -1,9 +1,9 @@
-//! The library's own variables, events, enumerations and categories, appended behind ours as they appear.
+//! The library's own variables, events, enumerations and categories, appended after ours as they appear.
 //!
-//! The library's interface is initialised at most once, by the first tool, and never finalized: that crashes one
-//! library or another in most orders. It is not initialised after `MPI_Finalize`. On Open MPI the level asked for is
-//! the program's own, because the call would change it; elsewhere it is `MPI_THREAD_MULTIPLE`, so that the library
-//! protects its tables.
+//! The library's interface is initialized at most once, by the first tool, and never finalized: that crashes
+//! one library or another in most orders. It is not initialized after `MPI_Finalize`. On Open MPI the
+//! requested level is the program's own, because the call would change it; elsewhere it is
+//! `MPI_THREAD_MULTIPLE`, so that the library protects its tables.
 #![allow(unsafe_code)]
 
 mod categories;
@@ -26,7 +26,7 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Which of the library's indices have been appended, and as what.
+/// Our index for each of the library's indices, if it has been appended.
 #[derive(Default)]
 struct Known {
     tried: bool,
@@ -39,7 +39,7 @@ struct Known {
     enumerations: enumeration::Known,
 }
 
-/// What shows that the library has more to offer.
+/// Numbers that change when the library offers more.
 #[derive(Default, PartialEq, Clone, Copy)]
 struct Counts {
     cvars: c_int,
@@ -52,19 +52,19 @@ struct Counts {
 }
 
 static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
-/// The library's interface can be called.
+/// Whether the library's interface can be called.
 static OPEN: AtomicBool = AtomicBool::new(false);
 
-/// A tool has initialised the interface.
+/// Called when a tool has initialized the interface.
 pub fn started() {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let known = known.get_or_insert_default();
-    // The loops of others keep asking until the program has ended: not once it has.
+    // A tool's polling loop may run until the program ends: do not start after `MPI_Finalize`.
     if !known.tried && !over() {
         known.tried = true;
         let level = level();
         let mut provided = 0;
-        // SAFETY: a level, and a place for the answer.
+        // SAFETY: a level, and memory for the result.
         OPEN.store(unsafe { native::init_thread(level, &mut provided) }.is_ok(), Ordering::Release);
     }
     append(known);
@@ -79,7 +79,7 @@ fn level() -> c_int {
     codes().threads.get(level).map_or(0, |level| *level as c_int)
 }
 
-/// Appends what the library has added. A few calls of the library if it has not.
+/// Appends what the library has added. Takes a few calls of the library if nothing was added.
 pub fn refresh() {
     if !OPEN.load(Ordering::Acquire) {
         return;
@@ -89,7 +89,7 @@ pub fn refresh() {
     }
 }
 
-/// Finds an entry by its name; if there is none, once more after the library has been looked at again.
+/// Finds an entry by its name; if there is none, tries again after appending the library's new entries.
 pub fn find(look: impl Fn() -> mpit::Result<usize>) -> mpit::Result<usize> {
     look().or_else(|_| {
         refresh();
@@ -122,7 +122,7 @@ fn append(known: &mut Known) {
     categories.append(now.categories, cvars, pvars, events);
 }
 
-/// Tries all indices that are not there: one that could not be had, as of a closed component, may come later.
+/// Tries all missing indices: one that is not available, like that of a closed component, may appear later.
 fn add_missing(known: &mut Vec<Option<usize>>, count: c_int, mut add: impl FnMut(c_int) -> Option<usize>) {
     known.resize(known.len().max(usize::try_from(count).unwrap_or(0)), None);
     for (index, entry) in (0..count).zip(known.iter_mut()) {
@@ -132,7 +132,7 @@ fn add_missing(known: &mut Vec<Option<usize>>, count: c_int, mut add: impl FnMut
     }
 }
 
-/// `MPI_Finalize` has returned.
+/// Whether `MPI_Finalize` has returned.
 fn over() -> bool {
     fn finalized<A: Abi>() -> bool {
         let mut flag = 0;

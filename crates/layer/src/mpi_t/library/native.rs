@@ -1,7 +1,7 @@
-//! The library's own functions of the interface, as far as it has them.
+//! The library's own functions of the interface, if it has them.
 //!
-//! Nothing that a tool passes reaches them unchecked. While one runs, the depth guard is up: MPI calls that the library
-//! makes are not the program's.
+//! Nothing that a tool passes reaches them unchecked. The depth is raised while one runs: MPI calls that the
+//! library makes are not the program's.
 #![allow(unsafe_code)]
 
 use crate::interpose::resolver;
@@ -43,11 +43,11 @@ macro_rules! functions {
             ///
             /// # Safety
             ///
-            /// As the standard requires of the function's arguments.
+            /// As the standard requires for the function's arguments.
             #[allow(clippy::too_many_arguments)]
             pub unsafe fn $name($($p: $t),*) -> Result<()> {
                 let function = table().$name.ok_or(Error::NOT_SUPPORTED)?;
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller's contract.
                 inside(|| unsafe { function($($p),*) })
             }
         )*
@@ -121,29 +121,29 @@ functions! {
     event_get_source(instance: Word, source: *mut c_int);
 }
 
-/// A number that a function returns through its only argument; 0 if it fails.
+/// The number that a function returns through its only argument; 0 if it fails.
 pub fn number(function: unsafe fn(*mut c_int) -> Result<()>) -> c_int {
     let mut number = 0;
-    // SAFETY: the argument is a place for the number.
+    // SAFETY: the argument is memory for the number.
     match unsafe { function(&mut number) } {
         Ok(()) => number,
         Err(_) => 0,
     }
 }
 
-/// A buffer for a string of the library, which says how long it was, but not how long it would have been.
+/// A buffer for a string of the library, which reports the string's length, but not the length it would need.
 pub struct Buffer {
     bytes: Vec<u8>,
     length: c_int,
 }
 
 impl Buffer {
-    /// With room for this many bytes.
+    /// Creates a buffer with room for this many bytes.
     fn new(size: usize) -> Self {
         Self { bytes: vec![0; size], length: size as c_int }
     }
 
-    /// For the call.
+    /// The arguments to pass to the library.
     pub fn pointers(&mut self) -> (*mut c_char, *mut c_int) {
         (self.bytes.as_mut_ptr().cast(), &mut self.length)
     }
@@ -162,7 +162,7 @@ impl Buffer {
     }
 }
 
-/// Calls `get` with buffers for strings, again with larger ones as long as a string is cut off.
+/// Calls `get` with buffers for strings, retrying with larger ones while any string is truncated.
 pub fn with_strings<const N: usize>(get: impl Fn(&mut [Buffer; N]) -> Result<()>) -> Result<[String; N]> {
     let mut size = 2048;
     loop {
@@ -175,16 +175,17 @@ pub fn with_strings<const N: usize>(get: impl Fn(&mut [Buffer; N]) -> Result<()>
     }
 }
 
-/// An object's handle in a variable, as these functions want it.
+/// A variable that holds an object's handle, as these functions require it.
 pub struct Object(u64);
 
 impl Object {
-    /// Of this handle.
+    /// Creates a variable with this handle.
     pub fn new(handle: u64) -> Self {
         Self(handle)
     }
 
-    /// The address of the variable (little-endian: also right for handles of four bytes); null if there is none.
+    /// The variable's address, or null for handle 0. Also correct for handles of four bytes, since it is
+    /// little-endian.
     pub fn pointer(&mut self) -> *mut c_void {
         if self.0 == 0 { std::ptr::null_mut() } else { (&raw mut self.0).cast() }
     }

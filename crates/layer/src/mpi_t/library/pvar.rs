@@ -1,8 +1,8 @@
 //! The library's performance variables.
 //!
-//! Totals that are bound to nothing are measured by our engine ([`super::measured`]), because libraries mix up
-//! sessions. All others are the library's: our handle holds one of its handles, in a session of its that belongs to
-//! our session.
+//! Totals that are not bound to an object are measured by our engine ([`super::measured`]), because libraries
+//! mix up sessions. All others are passed through: our handle holds one of the library's handles, in a
+//! library session that belongs to our session.
 #![allow(unsafe_code)]
 
 use super::enumeration;
@@ -17,7 +17,7 @@ use mpit::{Bind, Datatype, Error, PvarHandle, PvarProvider, PvarSpec, Result, Se
 use std::cell::Cell;
 use std::ffi::c_int;
 
-/// Appends the variable with this index of the library; gives ours.
+/// Appends the variable with this library index and returns our index.
 pub fn append(index: c_int, enumerations: &mut enumeration::Known) -> Option<usize> {
     let (mut spec, native) = describe(index).ok()?;
     let name = native.name;
@@ -51,7 +51,7 @@ fn describe(index: c_int) -> Result<(PvarSpec, Native)> {
         let (mut datatype, mut enumeration) = (0u64, 0);
         let [mut verbosity, mut class, mut bind, mut readonly, mut continuous, mut atomic] = [0; 6];
         let ((name, name_len), (desc, desc_len)) = (name.pointers(), desc.pointers());
-        // SAFETY: an index below the library's number, places for its answers.
+        // SAFETY: an index below the library's number, and memory for its results.
         unsafe {
             native::pvar_get_info(
                 index,
@@ -75,7 +75,7 @@ fn describe(index: c_int) -> Result<(PvarSpec, Native)> {
     let (datatype, enumeration, [verbosity, class, bind, readonly, continuous, atomic]) = numbers.get();
     let codes = codes();
     let (class, bind) = (codes.class_of(class), codes.bind_of(bind));
-    // The registered datatype must be the one shown.
+    // The variable must be registered with the datatype that tools see.
     let shown = handles::datatype_of(datatype).map_or(Datatype::INT, |(shown, _)| shown);
     let spec = PvarSpec::new(name.as_str(), class, shown)
         .desc(desc)
@@ -98,7 +98,7 @@ struct Variable {
 
 impl PvarProvider for Variable {
     fn open(&self, object: u64, session: SessionContext<'_>) -> Result<Box<dyn PvarHandle>> {
-        // The element sizes of the library and of the interface differ: no released library needs it.
+        // The library's and the interface's element sizes differ. No released library needs this.
         if self.widening != Widening::None {
             return Err(Error::NOT_SUPPORTED);
         }

@@ -9,7 +9,7 @@ use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Can handles of this variable be made?
+/// Checks that handles of this variable can be allocated.
 pub fn can_open(name: &str) -> Result<()> {
     if gone::is_unselected(name) { Err(Error::INVALID_HANDLE) } else { usable() }
 }
@@ -22,10 +22,10 @@ fn usable() -> Result<()> {
 pub struct Session(pub Word, AtomicBool);
 
 impl Session {
-    /// A new one.
+    /// Creates a session.
     pub fn create() -> Result<Self> {
         let mut session = 0;
-        // SAFETY: a place for the answer.
+        // SAFETY: memory for the result.
         unsafe { native::pvar_session_create(&mut session)? };
         Ok(Self(session, AtomicBool::new(false)))
     }
@@ -35,7 +35,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         // Freeing it would free the handles in it.
         if gone::pvars_usable() && !self.1.load(Ordering::Relaxed) {
-            // SAFETY: a live session, given back once; its handles are gone.
+            // SAFETY: a live session, freed once; its handles have been freed.
             let _ = unsafe { native::pvar_session_free(&mut self.0) };
         }
     }
@@ -53,7 +53,7 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Allocates one.
+    /// Allocates a handle.
     pub fn new(
         session: Arc<Session>,
         index: c_int,
@@ -63,7 +63,8 @@ impl Handle {
     ) -> Result<Self> {
         let mut object = Box::new(Object::new(object));
         let (mut handle, mut count) = (0, 0);
-        // SAFETY: a live session, an index of the library, an object that is kept, places for the answers.
+        // SAFETY: a live session, an index of the library, an object that is kept, and memory for the
+        // results.
         unsafe { native::pvar_handle_alloc(session.0, index, object.pointer(), &mut handle, &mut count)? };
         let count = usize::try_from(count).ok().filter(|count| *count > 0).ok_or(Error::INVALID_HANDLE)?;
         Ok(Self { session, handle, count, size: count * datatype.size(), life, _object: object })
@@ -71,7 +72,7 @@ impl Handle {
 }
 
 impl Handle {
-    /// The library would look at a freed object.
+    /// Checks that the handle can be used: the library would access a freed object.
     fn usable(&self) -> Result<()> {
         if self.life.is_alive() { usable() } else { Err(Error::INVALID_HANDLE) }
     }
@@ -99,7 +100,7 @@ impl PvarHandle for Handle {
         if out.len() < self.size {
             return Err(Error::INVALID);
         }
-        // SAFETY: a live handle in its session, room for the whole value.
+        // SAFETY: a live handle in its session, and room for the whole value.
         unsafe { native::pvar_read(self.session.0, self.handle, out.as_mut_ptr().cast()) }
     }
 
@@ -108,7 +109,7 @@ impl PvarHandle for Handle {
         if from.len() < self.size {
             return Err(Error::INVALID);
         }
-        // SAFETY: a live handle in its session, the whole value.
+        // SAFETY: a live handle in its session, and the whole value.
         unsafe { native::pvar_write(self.session.0, self.handle, from.as_ptr().cast()) }
     }
 
@@ -123,9 +124,9 @@ impl PvarHandle for Handle {
         if out.len() < self.size {
             return Err(Error::INVALID);
         }
-        // SAFETY: a live handle in its session, room for the whole value.
+        // SAFETY: a live handle in its session, and room for the whole value.
         let done = unsafe { native::pvar_readreset(self.session.0, self.handle, out.as_mut_ptr().cast()) };
-        // Open MPI up to 5 refuses every handle here.
+        // Open MPI up to version 5 refuses every handle here.
         done.map_err(|_| Error::PVAR_NO_ATOMIC)
     }
 }
@@ -133,7 +134,7 @@ impl PvarHandle for Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         if self.usable().is_ok() {
-            // SAFETY: a live handle in its session, given back once.
+            // SAFETY: a live handle in its session, freed once.
             let _ = unsafe { native::pvar_handle_free(self.session.0, &mut self.handle) };
         } else {
             self.session.1.store(true, Ordering::Relaxed);
