@@ -4,7 +4,7 @@ use super::more;
 use crate::render::{Block, Table, bytes, duration};
 use mpiscope_job::performance::report::JobReport;
 
-/// Files that are shown.
+/// Number of files shown.
 const MOST: usize = 12;
 
 /// The section.
