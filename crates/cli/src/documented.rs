@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The project's documentation pages.
+/// Returns the project's documentation pages.
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let docs = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
@@ -15,7 +15,7 @@ fn pages() -> Vec<PathBuf> {
     ours.into_iter().chain(docs).filter(|path| path.extension().is_some_and(|end| end == "md")).collect()
 }
 
-/// The command lines of a page: lines after a prompt, and inline code.
+/// Returns the command lines of a page: lines after a prompt, and inline code.
 fn commands(page: &str) -> Vec<String> {
     let mut found: Vec<String> =
         page.lines().filter_map(|line| line.trim_start().strip_prefix("$ ")).map(str::to_owned).collect();
@@ -32,7 +32,8 @@ fn commands(page: &str) -> Vec<String> {
     found
 }
 
-/// The words of a call of `mpiscope` in a shell command line; `None` if the line does not call it.
+/// Returns the words of a call of `mpiscope` in a shell command line; `None` if the line does not
+/// call it.
 fn words(line: &str) -> Option<Vec<String>> {
     let line = line.split(" #").next().unwrap_or_default();
     let words = shlex::split(line)?;
@@ -57,7 +58,7 @@ fn alternatives(words: &[String]) -> Vec<Vec<String>> {
     (0..most).map(|which| one(which).collect()).collect()
 }
 
-/// The error for the words, unless it is only that something was omitted.
+/// Returns the error for the words, unless it is only that something was omitted.
 fn wrong(words: &[String]) -> Option<String> {
     let left_out = [
         ErrorKind::MissingRequiredArgument,
@@ -99,7 +100,7 @@ fn a_command_that_is_wrong_is_noticed() {
     assert!(!wrong("pip install mpiscope --no-such-option"));
 }
 
-/// The link targets of a page that are files of the project.
+/// Returns the link targets of a page that are files of the project.
 fn links(page: &str) -> impl Iterator<Item = &str> {
     let all = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     let ours = all.filter(|link| !link.contains("://") && !link.starts_with('#') && !link.contains(' '));

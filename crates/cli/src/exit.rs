@@ -16,7 +16,7 @@ pub const PROBLEM: u8 = 1;
 /// Nothing could be read.
 pub const COULD_NOT_READ: u8 = 2;
 
-/// The exit status of a result.
+/// Returns the exit status of a result.
 pub fn answer(problem: bool, partial: bool) -> ExitCode {
     ExitCode::from(if problem || partial { PROBLEM } else { FINE })
 }
@@ -47,8 +47,8 @@ pub fn failed(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(COULD_NOT_READ)
 }
 
-/// The kind of the underlying I/O error, including one inside a JSON error, which does not expose it as its
-/// source.
+/// Returns the kind of the underlying I/O error, including one inside a JSON error, which does not expose it
+/// as its source.
 fn kind(error: &(dyn std::error::Error + 'static)) -> Option<ErrorKind> {
     let own = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
     own.or_else(|| error.downcast_ref::<serde_json::Error>()?.io_error_kind())

@@ -26,7 +26,7 @@ pub fn print(_: &Options) -> Result<ExitCode> {
     Ok(ExitCode::from(crate::exit::FINE))
 }
 
-/// The gdb command that loads the script from this program; `None` if its path is not UTF-8.
+/// Returns the gdb command that loads the script from this program; `None` if its path is not UTF-8.
 pub fn loading(program: &Path) -> Option<String> {
     let program = program.to_str()?;
     // A Rust string literal also works in Python: both escape unprintable characters.

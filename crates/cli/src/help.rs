@@ -37,7 +37,7 @@ pub fn print(page: &StyledStr) -> Result<ExitCode> {
     Ok(ExitCode::from(exit::FINE))
 }
 
-/// The value of `--color` on a command line with `--help`, which the parser does not read to the end.
+/// Returns the value of `--color` on a command line with `--help`, which the parser does not read to the end.
 pub fn colours(arguments: impl Iterator<Item = String>) -> Option<ColourChoice> {
     let mut arguments = arguments.take_while(|word| !matches!(word.as_str(), "-h" | "--help" | "--"));
     let named = arguments.find_map(|word| match word.strip_prefix("--color") {

@@ -103,7 +103,7 @@ enum Verb {
     ManPages(completions::ManOptions),
 }
 
-/// The command line, with help formatted for a terminal of this width.
+/// Returns the command line, with help formatted for a terminal of this width.
 fn command(width: usize) -> clap::Command {
     Cli::command().term_width(width)
 }

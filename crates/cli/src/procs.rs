@@ -153,7 +153,7 @@ impl Watched {
         }
     }
 
-    /// Processes that have ended without reaching the end of `MPI_Finalize`.
+    /// Lists processes that have ended without reaching the end of `MPI_Finalize`.
     fn lost(&self, last: &Acquired) -> Vec<String> {
         let listed = |place: &ProcessLocation| last.processes.iter().find(|entry| entry.place == *place);
         let line = |(entry, image): &(Entry, Option<HeldImage>)| {
@@ -214,7 +214,7 @@ pub fn look_by(targets: &[OsString], remote: bool, whose: &Whose) -> Result<(Acq
     Ok((found, system))
 }
 
-/// The jobs that the local processes are connected with.
+/// Returns the jobs that the local processes are connected with.
 fn connections(found: &Acquired, named: &BTreeMap<JobKey, BTreeSet<String>>) -> BTreeSet<Connected> {
     let system = system();
     let here = found.processes.iter().filter(|entry| system.here(&entry.place.host) && !entry.gone);
@@ -318,7 +318,7 @@ fn show(found: &Acquired, json: bool) -> Result<()> {
     Ok(())
 }
 
-/// The table shown to people.
+/// Returns the table shown to people.
 fn table(entries: &[Entry]) -> Table {
     let mut table = Table::new(&["WORLD", "RANK", "HOST", "PID", "EXECUTABLE", "SPAWNED BY"]);
     for entry in entries {

@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// All schemas by name.
+/// Returns all schemas by name.
 fn forms() -> serde_json::Result<Vec<(&'static str, String)>> {
     Ok(vec![
         ("mpiscope.answers/1", of::<attach::batch::Outputs>()?),

@@ -43,7 +43,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// The job and the file, if named.
+    /// Returns the job and the file, if named.
     fn job_and_file(&self) -> Result<(Option<&OsStr>, Option<&Path>)> {
         match self.names.as_slice() {
             [] => Ok((None, None)),
@@ -54,7 +54,7 @@ impl Options {
     }
 }
 
-/// The default file for a job.
+/// Returns the default file for a job.
 fn file_of(job: &Job) -> PathBuf {
     PathBuf::from(format!("mpiscope-{}.mpiscope", job.name.replace(['/', ':'], "-")))
 }

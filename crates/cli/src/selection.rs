@@ -73,7 +73,7 @@ pub fn is_running(name: &OsStr) -> Result<bool> {
     Ok(scheduled() || exactly(&discover(), text)?.is_some())
 }
 
-/// The path to show when a file is given where a running job is required.
+/// Returns the path to show when a file is given where a running job is required.
 pub fn shown(files: &[PathBuf]) -> String {
     files.first().map(|path| path.display().to_string()).unwrap_or_default()
 }
@@ -148,7 +148,7 @@ fn running(name: Option<&OsStr>) -> Result<Target> {
     bail!("{nothing}; jobs on this host: {}. {}", known.join(", "), if_ended(name))
 }
 
-/// Advice on a job that no longer runs.
+/// Returns advice on a job that no longer runs.
 fn if_ended(job: &str) -> String {
     let saved = evidence::hang_file(job);
     if saved.is_file() {
@@ -157,7 +157,8 @@ fn if_ended(job: &str) -> String {
     "Of one that has ended name the DIR of `mpiscope run --out DIR`, or a file that was saved".to_owned()
 }
 
-/// The jobs that Slurm has started under this number: on this host, or else on the hosts that Slurm names.
+/// Finds the jobs that Slurm has started under this number: on this host, or else on the hosts that Slurm
+/// names.
 fn of_slurm(jobs: Vec<Job>, id: &SlurmId) -> Result<Target> {
     let meant = |job: &Job| job.slurm().filter(|found| id.covers(found));
     let mut here: Vec<(Job, SlurmId)> =
@@ -181,7 +182,7 @@ fn of_slurm(jobs: Vec<Job>, id: &SlurmId) -> Result<Target> {
     Ok(elsewhere(name.clone(), name, found))
 }
 
-/// The job of this name among those that run under a Slurm number.
+/// Finds the job of this name among those that run under a Slurm number.
 fn one_of_slurm(jobs: Vec<Job>, id: &SlurmId, name: &str) -> Result<Target> {
     let meant = |job: &Job| job.name == name && job.slurm().is_some_and(|found| id.covers(&found));
     if let Some(here) = jobs.into_iter().find(meant) {
@@ -193,7 +194,7 @@ fn one_of_slurm(jobs: Vec<Job>, id: &SlurmId, name: &str) -> Result<Target> {
     Ok(elsewhere(full.clone(), full, found))
 }
 
-/// A Slurm job without ranks on this host.
+/// Makes a Slurm job without ranks on this host.
 fn elsewhere(name: String, there: String, found: Allocation) -> Target {
     let parts = Some(Parts { hosts: found.hosts(), name: there, slurm: Some(found.id), starter: None });
     Target::Job(Job { name, parts, ..Job::default() })
@@ -204,7 +205,7 @@ pub fn several_users(jobs: &[Job]) -> bool {
     jobs.iter().zip(jobs.iter().skip(1)).any(|(one, other)| one.owner != other.owner)
 }
 
-/// The job's name, qualified by its owner.
+/// Returns the job's name, qualified by its owner.
 pub fn full_name(job: &Job) -> String {
     format!("{}:{}", job.owner, job.name)
 }
@@ -267,7 +268,7 @@ fn position(jobs: &[Job], name: &str) -> Result<Option<usize>> {
     }
 }
 
-/// The symbolizer that turns addresses into source lines.
+/// Returns the symbolizer that turns addresses into source lines.
 pub fn symbols() -> Box<dyn Locate> {
     Box::new(FileSymbols::default())
 }

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 const PLUG_INS: [(&str, &str); 2] =
     [("handles plug-in", "libmpiscope_handles.so"), ("queues plug-in", "libmpiscope_queues.so")];
 
-/// Version and commit.
+/// Returns the version and commit.
 pub fn name() -> String {
     let commit = env!("MPISCOPE_COMMIT");
     let version = env!("CARGO_PKG_VERSION");

@@ -44,7 +44,7 @@ const STACK_POINTER: u64 = 0x7ffd_0000_0000;
 #[derive(Clone, Copy)]
 struct Killer(i32, i32, u64);
 
-/// An x86-64 core file with one mapping and the notes of a killed process.
+/// Makes an x86-64 core file with one mapping and the notes of a killed process.
 fn core_file(memory: &[u8], killer: Option<Killer>) -> Vec<u8> {
     const AT: usize = 0x1000;
     let tid = std::process::id();
@@ -122,14 +122,14 @@ fn rank(rank: u32) -> TestImage {
     member(rank).0
 }
 
-/// A rank, and its view of the communicator.
+/// Makes a rank, and its view of the communicator.
 fn member(rank: u32) -> (TestImage, &'static Comm) {
     let sample = TestImage::new("postmortem", rank, 4);
     let comm = sample.shares_comm(SOLVER, "solver", 4, SHARED);
     (sample, comm)
 }
 
-/// A rank in the collective with this number on the communicator.
+/// Makes a rank in the collective with this number on the communicator.
 fn inside(rank: u32, function: &str, number: u64, root: i32) -> TestImage {
     let (sample, comm) = member(rank);
     sample.enters_collective(function, (SOLVER, comm), number, root);
@@ -140,7 +140,8 @@ const SEGV: Killer = Killer(libc::SIGSEGV, 1, 16);
 /// Sent by the launcher, process 7.
 const TERM: Killer = Killer(libc::SIGTERM, 0, 7);
 
-/// Rank 2 used a null pointer; rank 0 waits for it in a receive, ranks 1 and 3 in a collective.
+/// Makes four core files: rank 2 used a null pointer; rank 0 waits for it in a receive, ranks 1 and 3 in a
+/// collective.
 fn four() -> Cores {
     let cores = Cores::new();
     let receive = rank(0);
@@ -274,12 +275,12 @@ fn requests_of_ranks_that_look_alike_are_one_line_and_have_no_fields_of_others()
     );
 }
 
-/// An active receive from rank 2.
+/// Adds an active receive from rank 2.
 fn receive(sample: &TestImage, handle: u64) {
     started(sample, handle, RequestKind::RECV, "MPI_Irecv");
 }
 
-/// An active request.
+/// Adds an active request.
 fn started(sample: &TestImage, handle: u64, kind: RequestKind, by: &str) {
     let (_, request) = sample.writer.new_record::<Request>(SectionKind::REQUESTS, 8).unwrap();
     request.head.seq.write(|| {
@@ -496,7 +497,7 @@ fn core_and_why_give_one_verdict_on_the_same_files() {
     }
 }
 
-/// Ranks that receive from each other.
+/// Makes core files of ranks that receive from each other.
 fn ring(killer: Option<Killer>) -> Cores {
     let cores = Cores::new();
     for r in 0..4 {

@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     ])
 }
 
-/// The output of gdb.
+/// Returns the output of gdb.
 fn gdb(script: &Path, line: &str) -> String {
     let output = Command::new("gdb")
         .args(["-nx", "-batch", "-ex"])

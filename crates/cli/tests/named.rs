@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const WORLD: u64 = 0x4400_0000;
 const DOUBLE: u64 = 0x4c00_080b;
 
-/// An evidence file in which the second process's image cannot be decompressed.
+/// Makes an evidence file in which the second process's image cannot be decompressed.
 fn damaged(dir: &Path) -> PathBuf {
     let job = Job::start(FOUR_IN_RECV, 4);
     job.shows(|printed| printed.contains("[0-3]"));

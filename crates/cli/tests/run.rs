@@ -70,14 +70,14 @@ impl Run {
         child.wait_with_output().unwrap()
     }
 
-    /// A shell that starts `script` in place of a launcher, below `mpiscope run --out`.
+    /// Makes a shell run `script` in place of a launcher, below `mpiscope run --out`.
     fn whole(script: &str) -> Self {
         let run = Self::new();
         let dir = run.dir.path().to_str().unwrap().to_owned();
         run.args(&["run", "--out", &dir, "sh", "-c", script])
     }
 
-    /// A shell that acts as the launcher: every rank has its own `mpiscope run`.
+    /// Makes a shell run `script` as the launcher: every rank has its own `mpiscope run`.
     fn ranks(script: &str) -> Self {
         let mut run = Self::of("sh").args(&["-c", script]);
         let dir = run.dir.path().to_owned();

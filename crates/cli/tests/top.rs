@@ -112,7 +112,7 @@ impl Job {
         Self { child, dir }
     }
 
-    /// The job's name, once both ranks are visible.
+    /// Returns the job's name, once both ranks are visible.
     fn name(&self) -> String {
         let begun = Instant::now();
         loop {
@@ -201,7 +201,7 @@ fn pid_of_top(name: &str) -> Option<String> {
     found.lines().next().map(str::to_owned)
 }
 
-/// A job, and `top` in the terminal.
+/// Starts a job, and `top` in the terminal.
 fn begun(tmux: &Tmux) -> (Job, String) {
     let job = Job::new();
     let name = job.name();

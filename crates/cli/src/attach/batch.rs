@@ -161,7 +161,7 @@ fn one(pid: u32, debugger: &Debugger, command: &str) -> Result<String> {
     }
 }
 
-/// The process that traces another one.
+/// Returns the process that traces another one.
 fn tracer(pid: u32) -> Option<u32> {
     procfs::status_lines(pid).ok()?.tracer()
 }

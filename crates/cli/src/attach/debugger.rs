@@ -22,12 +22,12 @@ impl Debugger {
         }
     }
 
-    /// The program to start.
+    /// Returns the program to start.
     pub fn program(&self) -> &str {
         &self.program
     }
 
-    /// The words given after `--`.
+    /// Returns the words given after `--`.
     pub fn words(&self) -> impl Iterator<Item = &String> {
         std::iter::once(&self.program).chain(&self.options)
     }
@@ -37,8 +37,8 @@ impl Debugger {
         name.is_some_and(|name| name.contains("lldb"))
     }
 
-    /// The command line that attaches to a process and leaves the user at the prompt. With `open` the process
-    /// also leaves `MPI_Init` as soon as the user continues it.
+    /// Returns the command line that attaches to a process and leaves the user at the prompt. With `open` the
+    /// process also leaves `MPI_Init` as soon as the user continues it.
     pub fn interactive(&self, pid: u32, open: bool) -> Vec<String> {
         let mut words = vec![self.program.clone()];
         words.extend(self.options.iter().cloned());
@@ -60,7 +60,7 @@ impl Debugger {
         words
     }
 
-    /// A command that attaches, runs one debugger command and detaches.
+    /// Returns a command that attaches, runs one debugger command and detaches.
     pub fn batch(&self, pid: u32, command: &str) -> Command {
         let mut run = Command::new(&self.program);
         if self.is_lldb() {
@@ -94,7 +94,7 @@ impl Debugger {
     }
 }
 
-/// The gdb options that load the script for MPI objects, which also hides the layer's frames.
+/// Returns the gdb options that load the script for MPI objects, which also hides the layer's frames.
 fn script() -> Vec<String> {
     let program = std::env::current_exe().ok();
     let line = program.and_then(|program| gdb_script::loading(&program));
@@ -105,8 +105,8 @@ fn script() -> Vec<String> {
 const MARK: &str = "--mpiscope--";
 const MARK_GDB: &str = "echo --mpiscope--\\n";
 
-/// The text after the line that equals the mark. In gdb a separate command prints it; lldb echoes each
-/// command before its answer.
+/// Returns the text after the line that equals the mark. In gdb a separate command prints it; lldb echoes
+/// each command before its answer.
 fn after_mark<'a>(printed: &'a str, mark: &str) -> Option<&'a str> {
     let at = printed.lines().position(|line| line.trim_end() == mark)?;
     let lines = printed.split_inclusive('\n').take(at + 1).map(str::len).sum();

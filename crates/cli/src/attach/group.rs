@@ -49,7 +49,7 @@ pub fn lines(answers: &[Answer]) -> Vec<String> {
     lines
 }
 
-/// The text of a group, with the argument values that all members share.
+/// Returns the text of a group, with the argument values that all members share.
 fn in_common(key: &str, members: &[&Answer]) -> String {
     let texts: Vec<String> = members.iter().map(|member| without_addresses(&member.text)).collect();
     let mut lines: Vec<_> = texts.iter().map(|text| text.lines()).collect();
@@ -99,7 +99,7 @@ fn processes(n: usize) -> String {
     if n == 1 { "1 process".into() } else { format!("{n} processes") }
 }
 
-/// The ranks of a group, with their worlds if there are several.
+/// Returns the ranks of a group, with their worlds if there are several.
 fn heads(members: &[&Answer], several: bool) -> String {
     let mut worlds: BTreeMap<&str, (RankSet, Vec<u32>)> = BTreeMap::new();
     for member in members {

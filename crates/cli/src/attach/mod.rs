@@ -83,7 +83,7 @@ pub fn attach(options: &Options) -> Result<ExitCode> {
     }
 }
 
-/// The processes that the user selected.
+/// Returns the processes that the user selected.
 fn chosen(options: &Options, found: &Acquired, hosts: &SystemHosts) -> Result<Vec<Entry>> {
     let wanted = |entry: &&Entry| {
         let rank =

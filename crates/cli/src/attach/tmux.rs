@@ -89,14 +89,14 @@ fn name(entry: &Entry) -> String {
     entry.rank.map_or_else(|| "?".to_owned(), |rank| format!("rank {rank}"))
 }
 
-/// The arguments for this program on a process's host: a debugger for this process only.
+/// Returns the arguments for this program on a process's host: a debugger for this process only.
 fn asked(entry: &Entry, debugger: &Debugger) -> Vec<String> {
     let words = ["attach", "--here", "--only"].into_iter().map(str::to_owned);
     let target = [entry.place.pid.to_string(), "--".to_owned()];
     words.chain(target).chain(debugger.words().cloned()).collect()
 }
 
-/// The tmux commands that open all panes, in a new session or in the current one.
+/// Returns the tmux commands that open all panes, in a new session or in the current one.
 fn plan(panes: &[Pane], session: Option<&str>) -> Vec<Vec<String>> {
     let mut commands = Vec::new();
     for (index, pane) in panes.iter().enumerate() {

@@ -17,7 +17,7 @@ const LAYER: &str = "libmpiscope.so";
 /// Number of stack frames shown for the first failure.
 const FRAMES: usize = 8;
 
-/// The whole page.
+/// Returns the whole page.
 pub fn page(postmortem: &Postmortem) -> Vec<Block> {
     if postmortem.deaths.is_empty() {
         let lines = of_evidence(postmortem);
@@ -33,7 +33,7 @@ pub fn page(postmortem: &Postmortem) -> Vec<Block> {
     page
 }
 
-/// The heading if there are no core files.
+/// Returns the heading if there are no core files.
 fn of_evidence(postmortem: &Postmortem) -> Vec<String> {
     let of = postmortem.size.map_or_else(String::new, |size| format!("{size} ranks; "));
     let library = if postmortem.library.is_empty() { "unknown MPI library" } else { &postmortem.library };
@@ -43,7 +43,7 @@ fn of_evidence(postmortem: &Postmortem) -> Vec<String> {
     ]
 }
 
-/// Why the ranks could not proceed, and what was in progress.
+/// Explains why the ranks could not proceed, and what was in progress.
 fn conclusions(postmortem: &Postmortem) -> Vec<String> {
     let mut lines = vec![String::new()];
     // If a rank has ended, the next thing to look at is its core file, which is shown above.
@@ -55,7 +55,7 @@ fn conclusions(postmortem: &Postmortem) -> Vec<String> {
     lines
 }
 
-/// The rank that died, for use in sentences.
+/// Returns the rank that died, for use in sentences.
 fn whose(death: &Death) -> Members {
     death.rank().into_iter().collect()
 }
@@ -114,8 +114,8 @@ fn first_lines(postmortem: &Postmortem, first: &FirstFailure) -> Vec<String> {
     lines
 }
 
-/// The frames called by the program's own frame, innermost first. Frames of the layer, between the program
-/// and the MPI library, are omitted.
+/// Returns the frames called by the program's own frame, innermost first. Frames of the layer, between the
+/// program and the MPI library, are omitted.
 fn below<'a>(stack: &'a [FrameText], own: Option<&'a FrameText>) -> impl Iterator<Item = &'a FrameText> {
     let others = |frame: &&FrameText| !frame.module.is_empty() && !frame.module.starts_with(LAYER);
     stack.iter().take_while(move |frame| Some(*frame) != own).filter(others).take(FRAMES)
@@ -130,7 +130,7 @@ fn shown(place: &FrameText) -> String {
     }
 }
 
-/// The signal with its meaning.
+/// Names the signal with its meaning.
 fn killed(death: &Death) -> String {
     match (death.end.abort_code, death.end.killer()) {
         (Some(code), _) => format!("called MPI_Abort with code {code}"),
@@ -139,13 +139,13 @@ fn killed(death: &Death) -> String {
     }
 }
 
-/// The call in which the dying thread was.
+/// Returns the call in which the dying thread was.
 fn own_call(death: &Death) -> Option<String> {
     let thread = death.now.threads.iter().find(|t| Some(t.tid) == death.tid)?;
     thread.call.as_ref().map(|call| call.function.clone())
 }
 
-/// The last call, if the dying thread was in none.
+/// Returns the last call, if the dying thread was in none.
 fn last_call(death: &Death) -> Option<String> {
     let thread = main_thread(death).filter(|t| t.call.is_none())?;
     let last = thread.last_call.as_ref()?;
@@ -157,7 +157,7 @@ fn last_call(death: &Death) -> Option<String> {
 /// Ranks, minimum and maximum age, the other cells.
 type Row = (Members, Option<(f64, f64)>, Vec<String>);
 
-/// A row for each kind of end, with equal ranks merged.
+/// Makes a row for each kind of end, merging equal ranks.
 fn table(postmortem: &Postmortem) -> Table {
     let mut table = Table::new(&[
         "RANK", "HOST", "END", "AT", "CALL", "PEER", "TAG", "COMM", "COUNT", "TYPE", "SINCE", "WHERE",
@@ -184,7 +184,7 @@ fn table(postmortem: &Postmortem) -> Table {
     table
 }
 
-/// The dying thread if the layer knows it, or else one that was in MPI.
+/// Returns the dying thread if the layer knows it, or else one that was in MPI.
 fn main_thread(death: &Death) -> Option<&ThreadStatus> {
     let died = death.now.threads.iter().find(|t| Some(t.tid) == death.tid);
     died.or_else(|| death.now.busy().first().copied())
@@ -204,7 +204,7 @@ fn cells(death: &Death) -> Vec<String> {
     call
 }
 
-/// The last messages of the rank that failed first.
+/// Lists the last messages of the rank that failed first.
 fn messages(postmortem: &Postmortem) -> Vec<String> {
     let death = postmortem.first.as_ref().and_then(|first| postmortem.deaths.get(first.index));
     let Some(death) = death.filter(|death| !death.messages.is_empty()) else { return Vec::new() };
@@ -224,7 +224,7 @@ fn messages(postmortem: &Postmortem) -> Vec<String> {
     lines
 }
 
-/// What could not be seen.
+/// Lists what could not be seen.
 fn left_out(postmortem: &Postmortem) -> Vec<String> {
     let mut lines = Vec::new();
     for death in &postmortem.deaths {

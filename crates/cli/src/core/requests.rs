@@ -14,7 +14,7 @@ const MOST_LINES: usize = 40;
 /// Ranks, minimum and maximum age, description, place of the start.
 type Alike = (Members, Option<(f64, f64)>, What, String);
 
-/// The outstanding requests, with equal ones of several ranks merged.
+/// Returns the outstanding requests, with equal ones of several ranks merged.
 pub fn lines(postmortem: &Postmortem) -> Vec<String> {
     let mut rows: Vec<Alike> = Vec::new();
     let mut hidden = 0;
@@ -52,7 +52,7 @@ pub fn lines(postmortem: &Postmortem) -> Vec<String> {
     lines
 }
 
-/// The description and the place of the start.
+/// Returns the description and the place of the start.
 fn described(pending: &PendingRequest) -> (What, String) {
     let start = pending.request.start.as_ref();
     let place = start.and_then(|start| start.place.as_ref());

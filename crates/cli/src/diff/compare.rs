@@ -229,7 +229,7 @@ type Who = (usize, Option<u32>);
 /// Name of a rank, and its value in each run.
 type Values = (String, Vec<f64>);
 
-/// Values in the runs of a side, by rank.
+/// Returns the values in the runs of a side, by rank.
 fn by_rank(side: &Side, of: impl Fn(&mpiscope_job::RankReport) -> f64) -> BTreeMap<Who, Values> {
     let mut found: BTreeMap<Who, Values> = BTreeMap::new();
     for rank in side.reports.iter().flat_map(|report| &report.ranks) {
@@ -239,7 +239,7 @@ fn by_rank(side: &Side, of: impl Fn(&mpiscope_job::RankReport) -> f64) -> BTreeM
     found
 }
 
-/// The rank whose own difference is the largest.
+/// Returns the rank whose own difference is the largest.
 fn most(a: &Side, b: &Side, of: impl Fn(&mpiscope_job::RankReport) -> f64) -> Option<(String, f64)> {
     let (before, after) = (by_rank(a, &of), by_rank(b, &of));
     let difference = |(key, (name, values)): (&Who, &Values)| {
@@ -259,7 +259,7 @@ fn ranks(a: &Side, b: &Side) -> Vec<Quantity> {
 /// A property that runs should have in common.
 type Fact = fn(&JobReport) -> String;
 
-/// The number of hosts and of ranks on each; their names do not matter.
+/// Describes the number of hosts and of ranks on each; their names do not matter.
 fn layout(report: &JobReport) -> String {
     let mut hosts: BTreeMap<usize, usize> = BTreeMap::new();
     for host in &report.hosts {
@@ -274,7 +274,7 @@ fn layout(report: &JobReport) -> String {
     }
 }
 
-/// Differences that make a comparison of times doubtful.
+/// Lists differences that make a comparison of times doubtful.
 fn unlike(a: &Side, b: &Side) -> Vec<String> {
     let facts: [(&str, Fact); 4] = [
         ("ranks", |report| report.ranks.len().to_string()),
@@ -299,7 +299,7 @@ mod tests {
     use super::*;
     use mpiscope_job::performance::report::{Calls, FunctionReport, HostReport};
 
-    /// Runs that differ only in their time in one function.
+    /// Makes runs that differ only in their time in one function.
     fn side(name: &str, waits: &[f64]) -> Side {
         let report = |wait: &f64| {
             let mut report = JobReport::new("./a".into(), Vec::new());

@@ -8,7 +8,7 @@ const MOST: usize = 12;
 /// Share of a function's extra time that a rank must have caused as waiting to be named as the cause.
 const BEGAN: f64 = 0.5;
 
-/// The whole comparison.
+/// Returns the whole comparison.
 pub fn page(found: &Comparison) -> Vec<Block> {
     let mut page = vec![Block::Head(answer(found))];
     for (name, runs) in [("A", &found.before), ("B", &found.after)] {
@@ -52,14 +52,14 @@ fn side(runs: &Runs) -> String {
     format!("{} ({what}): {}", runs.name, runs.command)
 }
 
-/// A note that single runs prove nothing, if there are any.
+/// Returns a note that single runs prove nothing, if there are any.
 fn single(found: &Comparison) -> Option<String> {
     let few = found.before.runs.min(found.after.runs);
     let help = "name several of each side: mpiscope diff A1,A2,A3 B1,B2,B3";
     (few < 2).then(|| format!("  one run proves nothing, times vary from run to run; {help}"))
 }
 
-/// The answer in one sentence.
+/// Returns the answer in one sentence.
 fn answer(found: &Comparison) -> String {
     let wall = &found.wall;
     let times = format!("{} to {}", duration(wall.before), duration(wall.after));
@@ -82,7 +82,7 @@ fn answer(found: &Comparison) -> String {
     format!("{size}, chance alone makes that with probability {}; {}", probability(chance), where_to(found))
 }
 
-/// The largest difference in the direction of the whole.
+/// Returns the largest difference in the direction of the whole.
 fn where_to(found: &Comparison) -> String {
     let sign = found.wall.difference.signum();
     let Some(first) = found.functions.iter().find(|quantity| quantity.difference * sign > 0.0) else {
@@ -114,7 +114,7 @@ fn probability(chance: f64) -> String {
     if chance < 0.001 { "below 0.001".to_owned() } else { format!("{chance:.3}") }
 }
 
-/// `+1.20 s`, `-30.0 ms`.
+/// Formats seconds with a sign: `+1.20 s`, `-30.0 ms`.
 fn signed(seconds: f64) -> String {
     format!("{}{}", if seconds < 0.0 { "-" } else { "+" }, duration(seconds.abs()))
 }

@@ -152,7 +152,7 @@ fn ranks(launcher: &[OsString], layer: &Path, limit: Duration) -> Result<Vec<Che
 /// Number of lines shown of a launcher's message.
 const MOST_SAID: usize = 4;
 
-/// A launcher's message in one line, without the rules drawn around it.
+/// Returns a launcher's message in one line, without the rules drawn around it.
 fn said(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| line.contains(char::is_alphabetic));
     let mut words: Vec<&str> = lines.take(MOST_SAID + 1).collect();

@@ -82,7 +82,7 @@ pub struct Inspection {
     pub problems: Vec<String>,
 }
 
-/// The ranks of these processes.
+/// Returns the ranks of these processes.
 pub fn who<'a>(looks: impl Iterator<Item = &'a Look>) -> Members {
     looks.map(|look| (look.world, look.process.rank)).collect()
 }
@@ -96,7 +96,7 @@ impl Deref for Look {
 }
 
 impl Look {
-    /// Places that created objects which were not freed, of one kind or of all kinds.
+    /// Returns the places that created objects which were not freed, of one kind or of all kinds.
     pub fn leaks(&self, kind: Option<Kind>) -> Vec<Site> {
         self.sites.iter().filter(|site| kind.is_none_or(|kind| site.kind == kind)).cloned().collect()
     }

@@ -149,7 +149,7 @@ impl Alike for Joint {
     }
 }
 
-/// The JSON Schema of the output; a test checks the published one against it.
+/// Returns the JSON Schema of the output; a test checks the published one against it.
 #[cfg(test)]
 pub fn schema() -> serde_json::Result<String> {
     mpiscope_job::schema::of::<Report<'static>>()

@@ -16,7 +16,7 @@ use std::cell::RefCell;
 /// Maximum number of lines shown; JSON has all objects.
 const MOST: usize = 1000;
 
-/// The list.
+/// Returns the page.
 pub fn page(found: &mut Inspection, kind: Kind, freed: bool) -> Vec<Block> {
     let rows = collect(found, kind, freed);
     let mut page: Vec<Block> = counts::head(found, freed).into_iter().map(Block::Line).collect();

@@ -9,7 +9,7 @@ use mpiscope_job::jobs::merge::{ByRank, Fields, Who};
 /// Number of values shown per field; JSON has all of them.
 const MOST_VALUES: usize = 5;
 
-/// The lines about a shared object; `processes` is the number of processes examined.
+/// Returns the lines about a shared object; `processes` is the number of processes examined.
 pub fn lines(group: &Same<'_>, processes: usize) -> Vec<String> {
     let Some((_, first)) = group.views.first() else { return Vec::new() };
     if group.views.len() == 1 {

@@ -1,10 +1,10 @@
 //! `mpiscope inspect`: shows the objects behind handles.
 //!
 //! ```text
-//! target ──► Look (one process: image, objects) ─┬─► counts: of each kind, leaks       (no handle, no kind)
-//!            Look ───────────────────────────────┼─► list: a line for each object     (--kind)
-//!            Look ───────────────────────────────┴─► describe: everything about one   (--handle)
-//!                             objects that several ranks share are joined: shared
+//! target ──► Look (one process: image, objects) ─┬─► counts: number of each kind, leaks  (no handle, no kind)
+//!            Look ───────────────────────────────┼─► list: a line for each object        (--kind)
+//!            Look ───────────────────────────────┴─► describe: everything about one      (--handle)
+//!                              shared: merges objects that several ranks share
 //! ```
 
 mod collect;

@@ -15,7 +15,7 @@ enum Key {
     Name(Kind, String, usize),
 }
 
-/// The key; `None` for objects private to one process.
+/// Returns the key; `None` for objects private to one process.
 fn key(common: &Common, world: usize) -> Option<Key> {
     if common.predefined {
         let name = common.name.clone()?;
@@ -147,7 +147,7 @@ pub struct Likeness {
 }
 
 impl Likeness {
-    /// The key of an object.
+    /// Returns the key of an object.
     pub fn of(shown: &Shown) -> Self {
         Self { state: shown.object.common().standing, summary: shown.summary.clone() }
     }
@@ -155,9 +155,10 @@ impl Likeness {
 
 /// An object, or several similar ones of one process each.
 pub trait Alike {
-    /// The key for comparison; `None` for an object shared by several processes, whose views may differ.
+    /// Returns the key for comparison; `None` for an object shared by several processes, whose views may
+    /// differ.
     fn likeness(&self) -> Option<Likeness>;
-    /// The ranks that have it.
+    /// Returns the ranks that have it.
     fn members(&self) -> &Members;
     /// Adds a similar object of another process.
     fn fold(&mut self, other: Self);

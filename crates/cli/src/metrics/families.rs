@@ -129,7 +129,7 @@ impl Families {
         }
     }
 
-    /// The metrics in text format.
+    /// Returns the metrics in text format.
     pub fn text(&self) -> Result<String> {
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
@@ -137,7 +137,7 @@ impl Families {
     }
 }
 
-/// The unit of ratios from 0 to 1.
+/// Returns the unit of ratios from 0 to 1.
 fn ratio() -> Unit {
     Unit::Other("ratio".to_owned())
 }

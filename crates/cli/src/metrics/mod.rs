@@ -71,7 +71,7 @@ pub fn metrics(options: &Options) -> Result<ExitCode> {
     }
 }
 
-/// The current metrics, and what could not be read.
+/// Returns the current metrics, and what could not be read.
 fn text(options: &Options) -> Result<(String, Vec<String>)> {
     let families = Families::new();
     let mut errors = Vec::new();

@@ -172,7 +172,7 @@ fn in_order(report: &mut Report, processes: &[Process]) {
     report.ranks.sort_by_key(|r| (r.world_number, r.rank.is_none(), r.rank, r.pid));
 }
 
-/// The status of a rank; `None` for a process that has not called MPI.
+/// Returns the status of a rank; `None` for a process that has not called MPI.
 fn status(
     found: &JobImage,
     reader: &live_process::Reader,

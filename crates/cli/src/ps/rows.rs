@@ -21,7 +21,7 @@ pub struct Row {
 /// The columns of [`Row::cells`].
 pub const CELLS: [&str; 9] = ["HOST", "STATE", "CALL", "PEER", "TAG", "COMM", "COUNT", "TYPE", "WHERE"];
 
-/// The merged rows of a job, in the order of their first ranks.
+/// Returns the merged rows of a job, in the order of their first ranks.
 pub fn rows(ranks: &[RankStatus]) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for row in ranks.iter().flat_map(rank_rows) {
@@ -35,7 +35,7 @@ pub fn rows(ranks: &[RankStatus]) -> Vec<Row> {
     rows
 }
 
-/// The rows as a table.
+/// Makes a table of the rows.
 pub fn table(rows: &[Row]) -> Table {
     let [host, state, call, peer, tag, comm, count, datatype, place] = CELLS;
     let mut table =
@@ -95,7 +95,7 @@ fn state(rank: &RankStatus, thread: &ThreadStatus, several: bool) -> String {
     if named { format!("{state}, thread {}", thread.thread) } else { state }
 }
 
-/// One word for what a thread does outside MPI.
+/// Returns one word for what a thread does outside MPI.
 fn outside(doing: Option<&str>) -> &str {
     doing.and_then(|doing| doing.split(' ').next()).unwrap_or("computing")
 }
@@ -107,7 +107,7 @@ fn cells(rank: &RankStatus, thread: Option<&ThreadStatus>, state: String) -> Vec
     cells
 }
 
-/// Call, peer, tag, communicator, count, type and place; outside MPI, the last call and its place.
+/// Returns call, peer, tag, communicator, count, type and place; outside MPI, the last call and its place.
 pub fn call_cells(thread: Option<&ThreadStatus>) -> Vec<String> {
     // A thread between two polls counts as inside the call.
     let polled = |t: &ThreadStatus| t.polling_s.is_some();
@@ -159,7 +159,7 @@ fn peers(call: &CallStatus) -> Option<String> {
     })
 }
 
-/// A rank in the world, followed in brackets by the rank in the communicator if that differs.
+/// Formats a rank in the world, followed in brackets by the rank in the communicator if that differs.
 fn peer(peer: &PeerRank) -> String {
     let root = if peer.root { "root " } else { "" };
     match (&peer.name, peer.world_rank) {

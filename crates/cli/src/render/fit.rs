@@ -2,7 +2,7 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Columns that a terminal needs for the text.
+/// Returns the number of columns that a terminal needs for the text.
 #[must_use]
 pub fn display_width(text: &str) -> usize {
     text.width()
@@ -46,7 +46,8 @@ pub fn wrap(text: &str, width: usize, indent: usize) -> Vec<String> {
 /// Characters after which a word may be broken.
 const JOINTS: [char; 8] = ['/', ',', ';', ':', '=', '|', ')', ']'];
 
-/// Positions where a text may be broken: after joints, but not between a file name and its line number.
+/// Returns the positions where a text may be broken: after joints, but not between a file name and its line
+/// number.
 fn joints(text: &str) -> impl DoubleEndedIterator<Item = usize> {
     text.match_indices(JOINTS).map(|(at, joint)| (at + joint.len(), joint)).filter_map(move |(end, joint)| {
         let before_number = text.get(end..)?.starts_with(|c: char| c.is_ascii_digit());
@@ -54,7 +55,7 @@ fn joints(text: &str) -> impl DoubleEndedIterator<Item = usize> {
     })
 }
 
-/// The pieces of a text that wrapping keeps whole.
+/// Returns the pieces of a text that wrapping keeps whole.
 pub fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split_inclusive(' ');
     words.flat_map(|word| {
@@ -64,7 +65,7 @@ pub fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Indentation of a text in columns.
+/// Returns the indentation of a text in columns.
 #[must_use]
 pub fn indentation(text: &str) -> usize {
     text.len() - text.trim_start_matches(' ').len()

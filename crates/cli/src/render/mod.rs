@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! verb ──► typed values of `job` ──► lines, [`Table`] ──► [`Screen`]: escaped, fitted to the width, coloured ──► stdout
-//!                          └───────► JSON, complete whatever the width
+//!                          └───────► JSON, always complete
 //! ```
 //!
 //! Three rules apply to all output. Anything from outside (names given by programs, paths, answers of other

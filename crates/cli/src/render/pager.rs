@@ -33,7 +33,7 @@ impl Paged {
         Self { kept: (wanted && Pager::chosen().is_some()).then(Vec::new), out }
     }
 
-    /// The underlying output.
+    /// Returns the underlying output.
     pub fn output(&self) -> &io::StdoutLock<'static> {
         &self.out
     }
@@ -75,7 +75,7 @@ enum Pager {
 }
 
 impl Pager {
-    /// The command in PAGER, or `less` if unset; empty or `cat` means no pager.
+    /// Returns the command in PAGER, or `less` if unset; empty or `cat` means no pager.
     fn chosen() -> Option<Self> {
         match std::env::var_os("PAGER") {
             None => Some(Self::Less),

@@ -2,13 +2,13 @@
 
 pub use mpiscope_job::base::quantity::{bytes, duration, moment};
 
-/// `3 ranks`, `1 rank`.
+/// Formats a count: `3 ranks`, `1 rank`.
 #[must_use]
 pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// Union of two ranges, each given by its minimum and maximum.
+/// Returns the union of two ranges, each given by its minimum and maximum.
 #[must_use]
 pub fn span(one: Option<(f64, f64)>, other: Option<(f64, f64)>) -> Option<(f64, f64)> {
     match (one, other) {
@@ -17,14 +17,15 @@ pub fn span(one: Option<(f64, f64)>, other: Option<(f64, f64)>) -> Option<(f64, 
     }
 }
 
-/// `42.0 s`, or `5.00 s..42.0 s` if ranks differ.
+/// Formats an age: `42.0 s`, or `5.00 s..42.0 s` if ranks differ.
 #[must_use]
 pub fn age((least, most): (f64, f64)) -> String {
     let (low, high) = (duration(least), duration(most));
     if low == high { high } else { format!("{low}..{high}") }
 }
 
-/// The time of calls, `-` if they were not timed. Marked as [`ESTIMATED`] if any of them was estimated.
+/// Formats the time of calls: `-` if they were not timed, marked as [`ESTIMATED`] if any of them was
+/// estimated.
 #[must_use]
 pub fn time_of_calls(seconds: Option<f64>, estimated: u64) -> String {
     let sign = if estimated == 0 { "" } else { "~" };

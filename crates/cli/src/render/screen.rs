@@ -24,7 +24,7 @@ pub enum Block {
 }
 
 impl Block {
-    /// The lines as shown on a terminal.
+    /// Returns the lines as shown on a terminal.
     #[must_use]
     pub fn lines(&self, terminal: Terminal) -> Vec<String> {
         let text = |line: &str, colour| {
@@ -71,7 +71,7 @@ pub struct Screen<W: Write> {
 }
 
 impl Screen<io::StdoutLock<'static>> {
-    /// Standard output.
+    /// Locks standard output.
     #[must_use]
     pub fn stdout() -> Self {
         let out = io::stdout().lock();
@@ -81,7 +81,8 @@ impl Screen<io::StdoutLock<'static>> {
 }
 
 impl Screen<Paged> {
-    /// Standard output, through a pager if it is a terminal and the text is longer than the screen.
+    /// Locks standard output; uses a pager if it is a terminal and the text is longer than the
+    /// screen.
     #[must_use]
     pub fn paged() -> Self {
         let out = Paged::stdout();

@@ -22,7 +22,7 @@ pub struct Table {
     numbers: Vec<bool>,
 }
 
-/// The text, or a dash if there is none.
+/// Returns the text, or a dash if there is none.
 #[must_use]
 pub fn or_dash(text: Option<String>) -> String {
     text.filter(|text| !text.is_empty()).unwrap_or_else(|| NOTHING.to_owned())
@@ -50,13 +50,13 @@ impl Table {
         self
     }
 
-    /// The heads of the columns.
+    /// Returns the heads of the columns.
     #[must_use]
     pub fn head(&self) -> &[String] {
         &self.head
     }
 
-    /// The rows, escaped for terminals.
+    /// Returns the rows, escaped for terminals.
     #[must_use]
     pub fn rows(&self) -> &[Vec<String>] {
         &self.rows
@@ -140,13 +140,13 @@ impl Table {
         cells.map(display_width).max().unwrap_or(0)
     }
 
-    /// Minimum width of a column in which no word is cut.
+    /// Returns the minimum width of a column in which no word is cut.
     fn longest_piece(&self, column: usize) -> usize {
         let cells = std::iter::once(&self.head).chain(&self.rows).map(|row| self.cell(row, column));
         cells.map(longest_piece).max().unwrap_or(0)
     }
 
-    /// The same, but keeping numbers together with their units.
+    /// Like [`longest_piece`](Self::longest_piece), but keeps numbers together with their units.
     fn unbroken(&self, column: usize) -> usize {
         if !self.is_number(column) {
             return self.longest_piece(column);
@@ -155,7 +155,7 @@ impl Table {
         cells.max().unwrap_or(0).max(longest_piece(self.cell(&self.head, column)))
     }
 
-    /// Absolute minimum width of a column: a short word and the head stay whole.
+    /// Returns the absolute minimum width of a column: a short word and the head stay whole.
     fn floor(&self, column: usize) -> usize {
         let head = display_width(self.cell(&self.head, column));
         self.natural(column).min(NARROWEST).max(head.min(2 * NARROWEST))
@@ -209,12 +209,12 @@ impl Table {
     }
 }
 
-/// Indentation of a cell.
+/// Returns the indentation of a cell.
 fn margin(cell: &str) -> usize {
     cell.len() - cell.trim_start().len()
 }
 
-/// Width of the longest part of a cell that must not be cut.
+/// Returns the width of the longest part of a cell that must not be cut.
 fn longest_piece(cell: &str) -> usize {
     let margin = margin(cell);
     let pieces = pieces(cell.trim_start()).map(|piece| display_width(piece.trim_end()));

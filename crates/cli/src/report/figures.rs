@@ -16,7 +16,7 @@ const WIDTH: f64 = 560.0;
 /// Space for names on the left.
 const LEFT: f64 = 120.0;
 
-/// How the time of each rank is divided.
+/// Draws how the time of each rank is divided.
 pub fn shares(report: &JobReport) -> Option<Markup> {
     if !report.times || report.ranks.is_empty() {
         return None;
@@ -58,7 +58,7 @@ pub fn first_of(ranks: usize) -> String {
     if ranks > MOST_ROWS { format!("; the first {MOST_ROWS} of {ranks} ranks") } else { String::new() }
 }
 
-/// How much each rank sends to each other rank.
+/// Draws how much each rank sends to each other rank.
 pub fn matrix(exchange: &Exchange) -> Option<Markup> {
     let names = peers::names(exchange);
     if names.len() < 2 || names.len() > MOST_ROWS {
@@ -98,7 +98,7 @@ pub fn matrix(exchange: &Exchange) -> Option<Markup> {
     })
 }
 
-/// Messages by size.
+/// Draws the number of messages by size.
 pub fn sizes(classes: &[SizeClass]) -> Option<Markup> {
     let most = classes.iter().map(|class| class.sent.max(class.received)).max()?.max(1) as f64;
     let line = 26.0;

@@ -53,7 +53,7 @@ fn id(section: Section) -> String {
     format!("{section:?}").to_lowercase()
 }
 
-/// The figures of a section.
+/// Draws the figures of a section.
 fn drawn(section: Section, source: &Source) -> Markup {
     let report = &source.report;
     let found: Vec<Markup> = match section {

@@ -2,9 +2,9 @@
 //! or ended.
 //!
 //! ```text
-//! target ──► JobReport (the same values as in report.json) ─┬─► sections: lines and tables ─┬─► text
-//!                                                           │                                └─► html, with figures
-//!                                                           └─► JSON, one line per job
+//! target ──► JobReport (same values as in report.json) ─┬─► sections: lines and tables ─┬─► text
+//!                                                       │                               └─► HTML, with figures
+//!                                                       └─► JSON, one line per job
 //! ```
 
 mod figures;

@@ -118,7 +118,7 @@ fn kept(paths: &[PathBuf]) -> Result<Kind> {
     Ok(Kind::Job { job: Box::new(job), ends: Some(ends), errors: manifest.not_seen })
 }
 
-/// How the processes of a run ended, from `report.json` in its directory.
+/// Returns how the processes of a run ended, from `report.json` in its directory.
 fn ends_in(dir: &Path) -> Result<Option<Ends>> {
     let path = dir.join("report.json");
     let Ok(text) = fs::read_to_string(&path) else { return Ok(None) };

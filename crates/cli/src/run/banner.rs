@@ -146,7 +146,8 @@ fn lines(
     lines
 }
 
-/// The beginning of every view of a report: the command, the ranks, the efficiencies and the problems.
+/// Returns the beginning of every view of a report: the command, the ranks, the efficiencies and the
+/// problems.
 pub fn head(report: &JobReport) -> Vec<Block> {
     let mut head = vec![Block::Line(format!("mpiscope: {}", report.command))];
     head.extend(overview(report).into_iter().map(Block::Line));
@@ -204,7 +205,7 @@ fn overview(report: &JobReport) -> Vec<String> {
     vec![ranks, library, time]
 }
 
-/// The functions that took the most time, down to [`LEAST_SHARE`].
+/// Makes a table of the functions that took the most time, down to [`LEAST_SHARE`].
 fn table(report: &JobReport) -> Table {
     if !report.times {
         let mut table = Table::new(&["  function", "calls", "bytes"]).numbers(&[1, 2]);
@@ -279,19 +280,19 @@ fn totals(report: &JobReport) -> String {
     )
 }
 
-/// One line for each kind of loss: how much was lost, on which ranks and why.
+/// Makes one line for each kind of loss: how much was lost, on which ranks and why.
 fn losses(report: &JobReport) -> Vec<String> {
     let ranks = report.ranks.iter().map(|rank| ((rank.world_number, rank.rank), &rank.losses));
     losses::joined(ranks).iter().map(|lost| format!("  {lost}")).collect()
 }
 
-/// The largest cause of waiting: the rank that caused it, the ranks that waited, and where. `mpiscope report`
-/// has the rest.
+/// Describes the largest cause of waiting: the rank that caused it, the ranks that waited, and where.
+/// `mpiscope report` has the rest.
 fn most_waiting(report: &JobReport) -> Option<String> {
     Some(format!("  most waiting: {}", report.waits.foremost(LEAST_WAIT)?))
 }
 
-/// Abnormal ends of ranks, with equal ends grouped.
+/// Lists abnormal ends of ranks, with equal ends grouped.
 fn ends(report: &JobReport) -> Vec<String> {
     let mut ends: BTreeMap<String, Members> = BTreeMap::new();
     for rank in &report.ranks {
@@ -351,7 +352,7 @@ fn aborting(rank: &RankReport) -> Option<&ThreadReport> {
     rank.open_threads().find(|thread| thread.in_call.as_deref() == Some("MPI_Abort"))
 }
 
-/// `last seen in MPI_Recv at ring.c:9`, or the last call made.
+/// Returns `last seen in MPI_Recv at ring.c:9`, or the last call made.
 fn last_seen(rank: &RankReport) -> Option<String> {
     let mut open: BTreeMap<String, usize> = BTreeMap::new();
     for thread in rank.open_threads() {
@@ -373,7 +374,7 @@ fn called(what: &str, place: Option<&String>) -> String {
     place.map_or_else(|| what.to_owned(), |place| format!("{what} at {place}"))
 }
 
-/// Problems of the run other than leaks: at most three lines.
+/// Lists problems of the run other than leaks: at most three lines.
 fn findings(report: &JobReport) -> Vec<String> {
     const MOST: usize = 3;
     let wrong: Vec<&Finding> =
@@ -390,7 +391,7 @@ fn findings(report: &JobReport) -> Vec<String> {
     lines
 }
 
-/// Objects that were never freed: at most three lines.
+/// Lists objects that were never freed: at most three lines.
 fn leaks(report: &JobReport, written: Option<&Path>) -> Vec<String> {
     const MOST: usize = 3;
     // Requests that never completed are reported as findings.

@@ -111,7 +111,7 @@ impl Collector {
         ended.for_each(|(_, peer)| peer.let_go());
     }
 
-    /// Path of the collector's socket.
+    /// Returns the path of the collector's socket.
     pub fn place(&self) -> &Path {
         &self.place
     }
@@ -254,7 +254,7 @@ impl Collector {
         }
     }
 
-    /// The known processes, in the order in which they connected.
+    /// Returns the known processes, in the order in which they connected.
     pub fn peers(&self) -> &[Peer] {
         &self.peers
     }
@@ -272,7 +272,7 @@ impl Collector {
         self.peers.iter().any(Peer::running)
     }
 
-    /// Handles pending connections after the launcher has ended, and gives the ranks a moment to end.
+    /// Handles pending connections after the launcher has ended, and waits a moment for the ranks to end.
     pub fn settle(&mut self) {
         let until = Instant::now() + SETTLE;
         self.accept();
@@ -289,12 +289,12 @@ impl Collector {
         }
     }
 
-    /// How each process ended, keyed by its image's inode number.
+    /// Returns how each process ended, keyed by its image's inode number.
     pub fn ends(&self) -> Vec<(u64, ProcessEnd)> {
         self.peers.iter().map(|peer| (peer.inode(), peer.end())).collect()
     }
 
-    /// The ranks that the launcher assigned to the processes of this host.
+    /// Returns the ranks that the launcher assigned to the processes of this host.
     pub fn launcher_ranks(&self) -> Vec<u32> {
         self.peers.iter().filter_map(Peer::launcher_rank).collect()
     }

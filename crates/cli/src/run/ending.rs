@@ -72,7 +72,7 @@ fn alone(collector: &mut Collector, job: &str, options: &Options, screen: Option
     }
 }
 
-/// Number of ranks in the parts of the job.
+/// Returns the number of ranks in the parts of the job.
 fn sent(parts: &[FromHost]) -> usize {
     parts.iter().filter_map(|part| part.evidence.as_ref().ok()).map(|part| part.manifest.processes).sum()
 }

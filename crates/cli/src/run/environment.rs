@@ -83,12 +83,12 @@ impl Environment {
         })
     }
 
-    /// Name of the job.
+    /// Returns the name of the job.
     pub fn job(&self) -> &str {
         &self.job
     }
 
-    /// Names and values of the variables.
+    /// Returns the names and values of the variables.
     pub fn variables(&self) -> Vec<(&'static str, OsString)> {
         let mut variables =
             vec![("LD_PRELOAD", self.preload.clone()), ("MPISCOPE_JOB", self.job.clone().into())];
@@ -119,7 +119,7 @@ impl Environment {
     }
 }
 
-/// The user's options come last and take precedence.
+/// Extends the user's options, which come last and take precedence.
 fn asan_options(users: OsString) -> OsString {
     let mut options = OsString::from("verify_asan_link_order=0");
     if !users.is_empty() {

@@ -35,7 +35,7 @@ pub fn add(seen: &Seen, file: &Path) -> bool {
     added.is_ok()
 }
 
-/// The part of the job on this host. `ends` tells how processes have ended.
+/// Finds the part of the job on this host. `ends` tells how processes have ended.
 pub fn here(job: &str, ends: &[(u64, ProcessEnd)]) -> Option<Job> {
     let mut found = discover().into_iter().find(|found| found.name == job)?;
     for image in &mut found.images {

@@ -105,7 +105,7 @@ impl Budget {
         self.spend(processor_time().saturating_sub(before), Instant::now())
     }
 
-    /// Unused time does not accumulate beyond the advance.
+    /// Accounts for a cost and returns how long to wait. Unused time does not accumulate beyond the advance.
     fn spend(&mut self, cost: Duration, now: Instant) -> Duration {
         self.over = self.over.saturating_sub(now.saturating_duration_since(self.at) / PARTS) + cost;
         self.at = now;
@@ -113,7 +113,7 @@ impl Budget {
     }
 }
 
-/// Processor time of this thread.
+/// Returns the processor time of this thread.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
@@ -123,7 +123,8 @@ fn processor_time() -> Duration {
 mod tests {
     use super::*;
 
-    /// The scans of a program that runs for `seconds`, and their processor time; the first one opens images.
+    /// Returns the scans of a program that runs for `seconds`, and their processor time; the first one opens
+    /// images.
     fn looks(budget: &mut Budget, seconds: u64, first: u64, others: u64) -> (Vec<Duration>, Duration) {
         let (begun, mut spent, mut looks) = (budget.at, Duration::ZERO, Vec::new());
         let mut now = begun;

@@ -1,12 +1,12 @@
 //! `mpiscope run`: runs a program under the layer and reports when it has ended.
 //!
 //! ```text
-//! form 1    mpiscope run ──► mpirun ──► ranks          one parent: starts the launcher, collects, reports
+//! form 1    mpiscope run ──► mpirun ──► ranks          a single parent: starts the launcher, collects, reports
 //!               ▲ images ─────────────────┘
 //!
-//! form 2    mpirun ──► mpiscope run ──► rank           one wrapper a rank; the first one on a host leaves a
-//!                          │ image, end                 collector behind, which reports when the last rank of
-//!                          └──► collector               the host has ended
+//! form 2    mpirun ──► mpiscope run ──► rank           a wrapper per rank; the first one on a host leaves a
+//!                          │ image, end                collector behind, which reports when the last rank
+//!                          └──► collector              of the host has ended
 //! ```
 //!
 //! Images arrive over a local socket ([`protocol`]) and are kept open so that killed ranks can be read too.
@@ -138,8 +138,8 @@ fn trace_window(text: &str) -> Result<TraceWindow, String> {
     Ok(TraceWindow { typed: text.to_owned(), milliseconds })
 }
 
-/// The message shown before a traced run. The ledger holds one 128-byte message for every four 64-byte calls,
-/// both for sent and for received messages.
+/// Returns the message shown before a traced run. The ledger holds one 128-byte message for every four
+/// 64-byte calls, both for sent and for received messages.
 fn traces_need(size: &str) -> String {
     let bytes = crate::render::bytes(mpiscope_job::performance::trace::size(size).unwrap_or(0));
     format!(
@@ -148,7 +148,7 @@ fn traces_need(size: &str) -> String {
 }
 
 impl Options {
-    /// The command as the user typed it, for display.
+    /// Returns the command as the user typed it, for display.
     pub fn command(&self) -> String {
         let words = self.program.iter().map(|w| w.to_string_lossy());
         words.collect::<Vec<_>>().join(" ")
@@ -243,7 +243,7 @@ fn across(
     }
 }
 
-/// The words that precede the program on every host.
+/// Returns the words that precede the program on every host.
 fn inner(options: &Options) -> Result<Vec<OsString>> {
     let exe = std::env::current_exe()?;
     let mut words: Vec<OsString> = vec![exe.into(), "run".into()];
@@ -259,8 +259,8 @@ fn inner(options: &Options) -> Result<Vec<OsString>> {
     Ok(words)
 }
 
-/// The command run by processes spawned on a host that had no rank before, as separated words. The program in
-/// it is only a name.
+/// Returns the command run by processes spawned on a host that had no rank before, as separated words. The
+/// program in it is only a name.
 fn companion(inner: &[OsString], program: &[OsString]) -> OsString {
     let mut words = inner.to_vec();
     words.push("--collect".into());
@@ -268,8 +268,8 @@ fn companion(inner: &[OsString], program: &[OsString]) -> OsString {
     words.join(std::ffi::OsStr::new("\u{1f}"))
 }
 
-/// The data that other hosts sent, over connections or through the directory of `--out`, and notes on it for
-/// the report.
+/// Returns the data that other hosts sent, over connections or through the directory of `--out`, and notes on
+/// it for the report.
 fn gathered(
     gather: &hosts::gather::Gather,
     options: &Options,
@@ -309,7 +309,7 @@ fn alone(options: &Options, job: &str, environment: &environment::Environment) -
     child::end_like(ending)
 }
 
-/// Form 1: acts as parent of the launcher.
+/// Implements form 1: acts as parent of the launcher.
 fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     let job = environment::new_job();
     let mut environment = environment::Environment::new(layer, &job)?;

@@ -8,7 +8,7 @@ use mpiscope_job::performance::report::JobReport;
 use std::borrow::Cow;
 use std::ffi::OsString;
 
-/// The lines below the command; `whole` and `ending` as in [`Scope`](super::banner::Scope).
+/// Returns the lines below the command; `whole` and `ending` as in [`Scope`](super::banner::Scope).
 pub fn lines(
     report: &JobReport,
     (whole, ending): (bool, Option<Ending>),
@@ -35,7 +35,8 @@ pub fn lines(
     lines
 }
 
-/// The report for programs. If no process called MPI, it includes the explanation shown to people.
+/// Makes the report for programs. If no process called MPI, it includes the explanation shown to
+/// people.
 pub fn document<'a>(
     report: &'a JobReport,
     seen: (bool, Option<Ending>),
@@ -50,7 +51,7 @@ pub fn document<'a>(
     Cow::Owned(document)
 }
 
-/// Findings about the program of a command, as `mpiscope doctor` reports them.
+/// Returns findings about the program of a command, as `mpiscope doctor` reports them.
 fn program_of(command: &[OsString]) -> Vec<String> {
     let Some(program) = launcher::command::split(command).1.first() else { return Vec::new() };
     let checks = setup::program(&launcher::command::file_of(program)).checks;

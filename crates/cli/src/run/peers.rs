@@ -135,7 +135,7 @@ impl Peer {
         self.wrapped
     }
 
-    /// The descriptor to poll for events.
+    /// Returns the descriptor to poll for events.
     pub fn watched(&self) -> Option<BorrowedFd<'_>> {
         match &self.watch {
             Watch::Wrapper(socket) => Some(socket.as_fd()),
@@ -222,13 +222,13 @@ impl Peer {
         })
     }
 
-    /// The moment that converts ticks into seconds. Fixed once the process has ended, so that all times of a
-    /// run agree.
+    /// Returns the moment that converts ticks into seconds. Fixed once the process has ended, so that all
+    /// times of a run agree.
     fn moment(&self) -> Moment {
         if self.ended_ns.is_some() { *self.read_at.get_or_init(Moment::now) } else { Moment::now() }
     }
 
-    /// How the process ended.
+    /// Returns how the process ended.
     pub fn end(&self) -> ProcessEnd {
         // Its parent may have reaped it before we looked.
         let ending = self.ending.or_else(|| ended::of_descriptor(self.remains.as_ref()?));
@@ -244,17 +244,17 @@ impl Peer {
         }
     }
 
-    /// Pid on this host of the process that writes the image, if it sent the image itself.
+    /// Returns the pid on this host of the process that writes the image, if it sent the image itself.
     pub fn writer(&self) -> Option<u32> {
         self.writer
     }
 
-    /// The inode number of the image.
+    /// Returns the inode number of the image.
     pub fn inode(&self) -> u64 {
         self.inode.1
     }
 
-    /// Rank assigned by the launcher.
+    /// Returns the rank assigned by the launcher.
     pub fn launcher_rank(&self) -> Option<u32> {
         self.rank
     }

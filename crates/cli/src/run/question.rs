@@ -67,8 +67,8 @@ pub fn ask(job: &Job) -> Result<Followed, String> {
     read(&place, job.owner).map_err(|why| format!("`mpiscope run`, which follows it, cannot be asked: {why}"))
 }
 
-/// Path of the job's collector, from the environment of its ranks. The collector of an enclosing run has a
-/// different name.
+/// Returns the path of the job's collector, from the environment of its ranks. The collector of an enclosing
+/// run has a different name.
 fn place(job: &Job) -> Option<PathBuf> {
     let name = rendezvous::name(&job.name);
     // Process ids in evidence from other hosts are not valid here.

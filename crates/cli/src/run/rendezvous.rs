@@ -59,13 +59,13 @@ impl Folder {
         }
     }
 
-    /// Path of the folder.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Path of a job's socket on this host. The name includes the host, since the folder may be on a shared
-    /// file system.
+    /// Returns the path of a job's socket on this host. The name includes the host, since the folder may be
+    /// on a shared file system.
     pub fn place(&self, job: &str) -> PathBuf {
         self.0.join(name(job))
     }

@@ -74,7 +74,7 @@ impl Signals {
         Ok(unsafe { Self { fd: OwnedFd::from_raw_fd(fd), before: before.assume_init() } })
     }
 
-    /// The mask that was in effect before.
+    /// Returns the mask that was in effect before.
     pub fn mask(&self) -> Mask {
         Mask(self.before)
     }

@@ -105,8 +105,8 @@ fn released(socket: &UnixStream) {
     let _gone = socket.set_read_timeout(Some(HELD)).and_then(|()| io::Read::read(&mut &*socket, &mut word));
 }
 
-/// The job name set by an `mpiscope run` around the launcher; it is the same on all hosts. That run collects,
-/// and watches the job by this name.
+/// Returns the job name set by an `mpiscope run` around the launcher; it is the same on all hosts. That run
+/// collects, and watches the job by this name.
 fn job_of_outer() -> Option<String> {
     let collects = || std::env::var_os("MPISCOPE_COLLECTOR").is_some_and(|place| Path::new(&place).exists());
     std::env::var("MPISCOPE_JOB").ok().filter(|job| !job.is_empty() && (uplink::wanted() || collects()))
@@ -125,7 +125,7 @@ fn job_name(place: &LauncherEnvironment) -> String {
     format!("{:012x}", (hash ^ (hash >> 48)) & 0xffff_ffff_ffff)
 }
 
-/// The process at the other end of the launcher's connection.
+/// Returns the process at the other end of the launcher's connection.
 fn launcher_at(fd: RawFd) -> Option<u32> {
     if fd < 0 {
         return None;
@@ -203,7 +203,7 @@ fn leave_behind(
     }
 }
 
-/// The collector of a host without ranks of the launcher; started by the first process spawned there.
+/// Runs the collector of a host without ranks of the launcher; started by the first process spawned there.
 pub fn stand_in(options: &Options) -> Result<ExitCode> {
     let job = std::env::var("MPISCOPE_JOB").context("MPISCOPE_JOB is not set: only the layer starts this")?;
     detach()?;

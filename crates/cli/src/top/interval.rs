@@ -74,7 +74,7 @@ impl Function {
         self.time_s.unwrap_or(0.0)
     }
 
-    /// Time and share, formatted.
+    /// Formats the time and the share.
     pub fn times(&self) -> [String; 2] {
         let dash = || "-".to_owned();
         [
@@ -170,7 +170,7 @@ impl Interval {
         }
     }
 
-    /// Number of completed calls.
+    /// Returns the number of completed calls.
     pub fn calls(&self) -> u64 {
         self.ranks.iter().fold(0, |sum, rank| sum.saturating_add(rank.calls))
     }
@@ -220,8 +220,8 @@ impl Span {
         self.share(self.thread_s - self.mpi_s - self.polling_s)
     }
 
-    /// Useful time in the interval. The time between samples varies between ranks, which must not look like
-    /// imbalance; so a rank's own time counts only if it has ended.
+    /// Returns the useful time in the interval. The time between samples varies between ranks, which must not
+    /// look like imbalance; so a rank's own time counts only if it has ended.
     fn useful_s(&self, wall_s: f64, ended: bool) -> f64 {
         self.useful_share() * if ended { self.wall_s } else { wall_s }
     }
@@ -231,7 +231,7 @@ impl Span {
 /// sample.
 const CLOCK: f64 = 1e-7;
 
-/// The growth of a time.
+/// Returns the growth of a time.
 fn more(before: f64, after: f64) -> f64 {
     let grown = after - before;
     if grown > CLOCK * after { grown } else { 0.0 }

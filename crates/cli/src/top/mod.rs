@@ -1,9 +1,9 @@
 //! `mpiscope top`: shows a job while it runs.
 //!
 //! ```text
-//! sampler (a thread) ──► JobSnapshot, again and again ──► Interval (what happened between two) ─┬─► View: strip, places, sort, filter ──► screen
-//!                                                                                           ├─► text   (--once)
-//!                                                                                           └─► JSON lines (--json)
+//! sampler (thread) ──► JobSnapshots ──► Interval (between two snapshots) ─┬─► View: strip, places, order, filter ──► screen
+//!                                                                         ├─► text (--once)
+//!                                                                         └─► JSON lines (--json)
 //! ```
 //!
 //! Ranks are not stopped or queried: every sample reads their images, as `ps` does.

@@ -34,7 +34,7 @@ impl Places {
         self.looks.push_back((interval.ranks.len(), inside));
     }
 
-    /// The most frequent places first.
+    /// Returns the most frequent places first.
     pub fn hottest(&self, most: usize) -> Vec<Hot> {
         let all: usize = self.looks.iter().map(|(ranks, _)| ranks).sum();
         let mut counts: BTreeMap<&(String, String), usize> = BTreeMap::new();

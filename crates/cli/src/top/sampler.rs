@@ -64,7 +64,7 @@ impl Sampler {
         Ok(Self { job: name, intervals, stop, over, failure })
     }
 
-    /// Name of the job.
+    /// Returns the name of the job.
     pub fn job(&self) -> &str {
         &self.job
     }
@@ -74,7 +74,7 @@ impl Sampler {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// Why sampling stopped, if not because the job ended.
+    /// Returns why sampling stopped, if not because the job ended.
     pub fn failure(&self) -> Option<String> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -116,8 +116,8 @@ fn job(target: Option<&OsStr>) -> Result<Job> {
     }
 }
 
-/// The name by which to find the job again: its qualified name, or its Slurm number if it has no process
-/// here.
+/// Returns the name by which to find the job again: its qualified name, or its Slurm number if it has no
+/// process here.
 fn again(job: &Job) -> String {
     if let Some(id) = &job.named {
         return id.to_string();

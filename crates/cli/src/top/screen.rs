@@ -69,7 +69,8 @@ fn red(colour: bool) -> Style {
     if colour { bold.fg(Color::Red) } else { bold }
 }
 
-/// Computing is green, MPI blue, files yellow. The letters carry the same information.
+/// Returns the colour of a letter: computing is green, MPI blue, files yellow. The letters carry
+/// the same information.
 fn colour_of(letter: char) -> Color {
     match letter {
         '.' => Color::Green,
@@ -129,7 +130,7 @@ fn ranks(frame: &mut Frame<'_>, view: &View, latest: &Interval, area: Rect) {
     frame.render_stateful_widget(table, area, &mut state);
 }
 
-/// The lines of the detail pane.
+/// Returns the lines of the detail pane.
 fn detail(view: &View, area: Rect) -> Vec<String> {
     let Some((at, rank)) = view.chosen() else { return vec!["no rank is chosen".to_owned()] };
     let inside = if rank.open { "in" } else { "" };

@@ -21,20 +21,20 @@ impl Strip {
         self.lines.push_back(letters);
     }
 
-    /// Number of ranks per column.
+    /// Returns the number of ranks per column.
     pub fn ranks_per_column(&self, width: usize) -> usize {
         let most = self.lines.iter().map(Vec::len).max().unwrap_or(0);
         most.div_ceil(width.max(1)).max(1)
     }
 
-    /// The last `height` samples, the newest last.
+    /// Returns the last `height` samples, the newest last.
     pub fn lines(&self, width: usize, height: usize) -> Vec<String> {
         let each = self.ranks_per_column(width);
         let first = self.lines.len().saturating_sub(height);
         self.lines.iter().skip(first).map(|line| line.chunks(each).map(rarest).collect()).collect()
     }
 
-    /// The letters of one rank over time.
+    /// Returns the letters of one rank over time.
     pub fn of_rank(&self, number: usize, width: usize) -> String {
         let first = self.lines.len().saturating_sub(width);
         self.lines.iter().skip(first).map(|line| line.get(number).copied().unwrap_or(' ')).collect()

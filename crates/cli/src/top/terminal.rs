@@ -63,8 +63,8 @@ fn show(
     Ok(())
 }
 
-/// The keys that the user presses. Read by a separate thread: if the terminal goes away, the event reader
-/// spins without returning, and its caller would not notice the signal that reports this.
+/// Starts a thread that reads the user's keys. It is separate because, if the terminal goes away, the event
+/// reader spins without returning, and its caller would not notice the signal that reports this.
 fn keys_pressed() -> Receiver<io::Result<KeyEvent>> {
     let (sender, keys) = mpsc::channel();
     thread::spawn(move || {

@@ -12,7 +12,7 @@ pub const MOST_HOT: usize = 5;
 /// Columns of the strip of `--once`.
 const STRIP: usize = 76;
 
-/// The whole view.
+/// Returns the whole view.
 pub fn page(view: &View) -> Vec<Block> {
     let Some(latest) = view.latest.as_deref() else { return Vec::new() };
     let mut page: Vec<Block> = head(view, latest).into_iter().map(Block::Line).collect();
@@ -30,7 +30,7 @@ pub fn page(view: &View) -> Vec<Block> {
     page
 }
 
-/// The lines at the top.
+/// Returns the lines at the top.
 pub fn head(view: &View, latest: &Interval) -> Vec<String> {
     let mut hosts: Vec<&str> = latest.ranks.iter().map(|rank| rank.host.as_str()).collect();
     hosts.sort_unstable();
@@ -65,14 +65,14 @@ pub fn head(view: &View, latest: &Interval) -> Vec<String> {
     ]
 }
 
-/// The problems of the job.
+/// Returns the problems of the job.
 pub fn problems(latest: &Interval) -> Vec<String> {
     let verdict = latest.verdict.iter().cloned();
     let not_seen = latest.not_seen.iter().map(|what| format!("not seen: {what}"));
     verdict.chain(latest.crowded.iter().cloned()).chain(not_seen).collect()
 }
 
-/// The letters in use, with their meanings.
+/// Returns the letters in use, with their meanings.
 pub fn legend(view: &View) -> String {
     let Some(latest) = view.latest.as_deref() else { return String::new() };
     let used =
@@ -90,7 +90,7 @@ fn functions(latest: &Interval) -> Table {
     table
 }
 
-/// The cells of a rank, in the order of [`COLUMNS`].
+/// Returns the cells of a rank, in the order of [`COLUMNS`].
 pub fn cells(rank: &Rank) -> [String; 9] {
     [
         rank.rank.clone(),
@@ -108,7 +108,7 @@ pub fn cells(rank: &Rank) -> [String; 9] {
 /// The heads of the columns.
 pub const COLUMNS: [&str; 9] = ["RANK", "", "% USEFUL", "% MPI", "CALLS", "MEMORY", "AGE", "CALL", "WHERE"];
 
-/// All ranks, or if there are too many, those that the others wait for.
+/// Returns all ranks, or if there are too many, those that the others wait for.
 fn ranks(view: &View, latest: &Interval) -> Table {
     let mut shown: Vec<&Rank> = view.shown().into_iter().filter_map(|at| latest.ranks.get(at)).collect();
     if shown.len() > MOST_RANKS {

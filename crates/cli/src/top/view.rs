@@ -30,7 +30,7 @@ impl Order {
     const ALL: [Self; 7] =
         [Self::Rank, Self::Useful, Self::Mpi, Self::Age, Self::Calls, Self::Bytes, Self::Memory];
 
-    /// The head of the column.
+    /// Returns the head of the column.
     pub fn name(self) -> &'static str {
         match self {
             Self::Rank => "RANK",
@@ -43,7 +43,7 @@ impl Order {
         }
     }
 
-    /// The next order in the cycle.
+    /// Returns the next order in the cycle.
     pub fn next(self) -> Self {
         let at = Self::ALL.iter().position(|order| *order == self).unwrap_or(0);
         Self::ALL.get(at + 1).copied().unwrap_or_default()
@@ -133,7 +133,7 @@ impl View {
         self.latest.as_deref().is_some_and(|latest| !latest.not_seen.is_empty())
     }
 
-    /// Indices of the ranks shown, in order.
+    /// Returns the indices of the ranks shown, in order.
     pub fn shown(&self) -> Vec<usize> {
         let Some(latest) = &self.latest else { return Vec::new() };
         let wanted = self.filter.to_lowercase();
@@ -150,7 +150,7 @@ impl View {
         shown.into_iter().map(|(at, _)| at).collect()
     }
 
-    /// The selected rank and its index in the interval.
+    /// Returns the selected rank and its index in the interval.
     pub fn chosen(&self) -> Option<(usize, &Rank)> {
         let at = *self.shown().get(self.selected)?;
         Some((at, self.latest.as_deref()?.ranks.get(at)?))

@@ -89,7 +89,7 @@ impl Object {
         one.kind == other.kind && (shared || predefined || one == other)
     }
 
-    /// The object's name, for display.
+    /// Returns the object's name, for display.
     pub fn label(&self) -> String {
         self.reference.label()
     }
@@ -134,7 +134,7 @@ impl Item {
         self.kind == "cvar" && self.values.iter().any(|held| held.from != "default")
     }
 
-    /// One variable for each object with values, in the order of their appearance.
+    /// Returns one variable for each object with values, in the order of their appearance.
     pub fn by_object(&self) -> Vec<(&Object, Self)> {
         let mut found: Vec<(&Object, Self)> = Vec::new();
         for held in &self.values {
@@ -147,7 +147,7 @@ impl Item {
         found
     }
 
-    /// The value held by the most ranks.
+    /// Returns the value held by the most ranks.
     pub fn most(&self) -> Option<&Held> {
         let many = |held: &&Held| held.ranks.as_ref().map_or(0, |ranks| ranks.0.len());
         // The first of several maxima.

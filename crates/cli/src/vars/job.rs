@@ -144,7 +144,7 @@ impl Rank {
         Self { number: process.rank.unwrap_or(0), process, environment, variables }
     }
 
-    /// What distinguishes ranks whose libraries have different values: the library and its settings.
+    /// Returns what distinguishes ranks whose libraries have different values: the library and its settings.
     fn settings(&self) -> Option<(&str, Vec<&(OsString, OsString)>)> {
         const PREFIXES: [&[u8]; 6] =
             [b"MPIR_", b"MPICH_", b"I_MPI_", b"OMPI_MCA_", b"PMIX_MCA_", b"PRTE_MCA_"];
@@ -157,14 +157,14 @@ impl Rank {
     }
 }
 
-/// The initial environment of a living process.
+/// Returns the initial environment of a living process.
 fn environment_of(pid: u32) -> Option<Environment> {
     let environment = procfs::environment(pid).ok()?;
     Some(environment.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
-/// The helpers' results for each rank, running one helper per processor at a time. A failure is reported and
-/// loses the library's variables, but not those in the images.
+/// Returns the helpers' results for each rank, running one helper per processor at a time. A failure is
+/// reported and loses the library's variables, but not those in the images.
 fn helpers(ranks: &[Rank]) -> Vec<(u32, Vec<Item>)> {
     let mut groups: BTreeMap<_, Vec<&Rank>> = BTreeMap::new();
     for rank in ranks {

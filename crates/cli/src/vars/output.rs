@@ -73,7 +73,7 @@ pub fn show(
     Ok(exit::answer(problem, partial))
 }
 
-/// One line for each variable worth showing, by kind, and the number of others.
+/// Adds one line for each variable worth showing, by kind, and the number of others.
 fn overview(page: &mut Vec<Block>, items: &[&Item], in_job: bool) {
     for (kind, title) in TITLES {
         let of_kind: Vec<&&Item> = items.iter().filter(|item| item.kind == kind).collect();
@@ -153,7 +153,7 @@ fn list(page: &mut Vec<Block>, items: &[&Item]) {
     }
 }
 
-/// Class or scope, type, verbosity, flags and binding.
+/// Formats the class or scope, type, verbosity, flags and binding.
 fn facts(item: &Item) -> String {
     let bind = if item.bind == "NO_OBJECT" { "" } else { &item.bind };
     let facts = [&item.class, &item.scope, &item.datatype, &item.verbosity, &item.flags].map(String::as_str);
@@ -169,7 +169,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Values and names of an enumeration.
+/// Formats the values and names of an enumeration.
 fn names(item: &Item) -> String {
     let names = item.items.iter().map(|(value, name)| format!("{value}={name}"));
     names.collect::<Vec<_>>().join(", ")
@@ -207,7 +207,7 @@ fn range(item: &Item) -> Option<String> {
     Some(format!(" = {} to {}", on(least), on(most)))
 }
 
-/// `rank 3`, `ranks [0,2]`.
+/// Formats the ranks: `rank 3`, `ranks [0,2]`.
 fn ranks(held: &Held) -> String {
     held.ranks.as_ref().map_or_else(String::new, RankSet::named)
 }
@@ -217,7 +217,7 @@ fn held(item: &Item, held: &Held) -> String {
     if held.from.is_empty() { value } else { format!("{value}  ({})", held.from) }
 }
 
-/// The value with its name; for a long array, the nonzero elements, by name if they have names.
+/// Formats the value with its name; for a long array, the nonzero elements, by name if they have names.
 fn one(item: &Item, held: &Held) -> String {
     if held.value.is_empty() {
         return "\"\"".to_owned();
@@ -244,7 +244,7 @@ fn one(item: &Item, held: &Held) -> String {
     }
 }
 
-/// The tree of categories with their members.
+/// Adds the tree of categories with their members.
 fn tree(page: &mut Vec<Block>, items: &[Item]) {
     let categories: Vec<&Item> = items.iter().filter(|item| item.kind == "category").collect();
     let inner: BTreeSet<usize> =

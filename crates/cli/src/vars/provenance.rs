@@ -59,7 +59,8 @@ mod tests {
         }
     }
 
-    /// The verdict on a variable with this default and value, and this text in the environment, if any.
+    /// Returns the verdict on a variable with this default and value, and this text in the environment, if
+    /// any.
     fn judged(default: &str, value: &str, said: Option<&str>) -> String {
         let mut items = [variable("I_MPI_X", value, "other")];
         let plain = [variable("MPIR_CVAR_X", default, "other")];

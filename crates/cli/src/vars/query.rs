@@ -16,7 +16,8 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// The environment of a helper.
 pub type Environment = Vec<(OsString, OsString)>;
 
-/// The library's items, with the values that a process started in this environment would find.
+/// Returns the library's items, with the values that a process started in this environment would
+/// find.
 pub fn describe(library: &OsStr, environment: &Environment) -> Result<Vec<Item>> {
     let mut items = ask(library, environment)?;
     if items.iter().any(provenance::is_open) {
@@ -94,7 +95,7 @@ fn read(mut pipe: impl Read) -> Vec<u8> {
     bytes
 }
 
-/// This process's environment.
+/// Returns this process's environment.
 pub fn own_environment() -> Environment {
     std::env::vars_os().collect()
 }

@@ -5,7 +5,8 @@ use mpiscope_job::observation::Observation;
 use mpiscope_job::questions::live::Look;
 use mpiscope_job::questions::why::{Verdict, snapshot, verdict};
 
-/// The verdict that follows from two snapshots; `unseen` is the reason why a rank may be missing.
+/// Returns the verdict that follows from two snapshots; `unseen` is the reason why a rank may be
+/// missing.
 pub fn compared(before: &[Observation], after: Look, seconds: f64, unseen: &str) -> Result<Verdict> {
     if after.observations.is_empty() {
         bail!("{}", nothing(&after));

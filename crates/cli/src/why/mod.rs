@@ -157,7 +157,7 @@ pub fn twice(
     Ok((compared(&before, after, seconds, ELSEWHERE)?, elsewhere))
 }
 
-/// One snapshot of the named target: a job, an evidence file, core files or saved images.
+/// Returns one snapshot of the named target: a job, an evidence file, core files or saved images.
 pub fn once(verb: &str, targets: &[OsString], host_scope: HostScope) -> Result<(Snapshot, Vec<String>)> {
     let paths = || targets.iter().map(PathBuf::from).collect::<Vec<_>>();
     let look = match targets {
@@ -192,7 +192,7 @@ fn of_evidence(files: &EvidenceFiles, stacks: bool) -> Result<Judged> {
     Ok(Judged { found, stacks: stacks.then(|| stacks::of_job(&job, &*job.symbols())) })
 }
 
-/// The verdict on core files and saved images.
+/// Returns the verdict on core files and saved images.
 fn of_files(paths: &[PathBuf], stacks: bool) -> Result<Judged> {
     let symbols = selection::symbols();
     let seen = kept(paths, &*symbols)?;
@@ -209,7 +209,7 @@ fn stacks_of_files(paths: &[PathBuf], symbols: &dyn Locate) -> Result<Vec<Taken>
     Ok(opened.map(|file| stacks::of_file(&file, &words, symbols)).collect())
 }
 
-/// One snapshot of core files and saved images.
+/// Returns one snapshot of core files and saved images.
 fn kept(paths: &[PathBuf], symbols: &dyn Locate) -> Result<Look> {
     let (mut seen, words, mut one_job) = (Look::default(), Symbolizer::new(), OneJob::default());
     for path in files::expand(paths)? {

@@ -6,14 +6,14 @@ use mpiscope_job::questions::why::{Evidence, Verdict};
 /// Number of evidence lines shown; the rest is counted.
 const MOST_LINES: usize = 12;
 
-/// The lines to print.
+/// Returns the lines to print.
 pub fn lines(found: &Verdict) -> Vec<String> {
     let mut lines = reasons(found);
     lines.push(format!("next: {}", found.next));
     lines
 }
 
-/// The lines without the next thing to try.
+/// Returns the lines without the next thing to try.
 pub fn reasons(found: &Verdict) -> Vec<String> {
     let mut lines = vec![found.verdict.clone()];
     lines.extend(found.also.iter().map(|also| format!("also: {}", also.verdict)));

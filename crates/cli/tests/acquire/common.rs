@@ -20,12 +20,12 @@ pub fn alone() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The preload library.
+/// Returns the preload library.
 pub fn layer() -> PathBuf {
     paths::libmpiscope().unwrap()
 }
 
-/// The libraries without duplicates: how processes are found does not depend on a library's ABI.
+/// Returns the libraries without duplicates: how processes are found does not depend on a library's ABI.
 pub fn libraries() -> Vec<Library> {
     let mut libraries = trials::survey().0.clone();
     let own = |library: &Library| library.abi != Abi::Standard;
@@ -157,7 +157,7 @@ pub fn go(dir: &Path, step: u32) {
     std::fs::write(dir.join(format!("go.{step}")), "").unwrap();
 }
 
-/// The processes that have left their file in the folder, once there are `n` of them.
+/// Returns the processes that have left their file in the folder, once there are `n` of them.
 pub fn pids(dir: &Path, n: usize) -> BTreeSet<u32> {
     let until = Instant::now() + LIMIT;
     loop {
@@ -176,7 +176,7 @@ pub fn mpiscope(arguments: &[&str]) -> Output {
     Command::new(MPISCOPE).env("COLUMNS", "400").args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
-/// The output of `procs --json` for one process.
+/// Returns the output of `procs --json` for one process.
 pub fn procs(pid: u32) -> Value {
     let output = mpiscope(&["procs", "--json", &pid.to_string()]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -184,7 +184,7 @@ pub fn procs(pid: u32) -> Value {
         .unwrap_or_else(|_| panic!("{pid}: {text}{}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// The process ids in the output of `procs`.
+/// Returns the process ids in the output of `procs`.
 pub fn found(report: &Value) -> BTreeSet<u32> {
     let processes = report["processes"].as_array().unwrap();
     processes.iter().map(|p| p["pid"].as_u64().unwrap() as u32).collect()
@@ -205,12 +205,12 @@ pub fn same_from_each(pids: &BTreeSet<u32>, when: &str) -> Value {
     first.unwrap()
 }
 
-/// A folder for one job. Socket names have a small length limit, so its path must be short.
+/// Makes a folder for one job. Socket names have a small length limit, so its path must be short.
 pub fn folder() -> TempDir {
     TempDir::with_prefix("acq").unwrap()
 }
 
-/// A library for tests that need only one: MPICH, or else any.
+/// Returns a library for tests that need only one: MPICH, or else any.
 pub fn one() -> Library {
     let mut all = libraries();
     let best = all.iter().position(|l| l.family == Family::Mpich && l.bin.is_some() && l.abi == Abi::Mpich);
@@ -242,12 +242,12 @@ pub fn strip(file: &Path, dir: &Path) -> PathBuf {
     out
 }
 
-/// The rest of each line from the given word: launchers may put a prefix before it.
+/// Returns the rest of each line from the given word: launchers may put a prefix before it.
 pub fn seen<'a>(text: &'a str, word: &str) -> Vec<&'a str> {
     text.lines().filter_map(|line| line.find(word).map(|at| &line[at..])).collect()
 }
 
-/// The pairs (rank, pid) printed by the program itself, or read by gdb.
+/// Returns the pairs (rank, pid) printed by the program itself, or read by gdb.
 pub fn pairs(lines: &[&str], rank_at: usize, pid_at: usize) -> BTreeSet<(u32, u32)> {
     let number = |line: &str, at: usize| line.split_whitespace().nth(at)?.parse().ok();
     lines.iter().filter_map(|line| Some((number(line, rank_at)?, number(line, pid_at)?))).collect()

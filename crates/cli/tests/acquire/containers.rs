@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// The reason why no process can be put into a separate namespace here, if any.
+/// Returns the reason why no process can be put into a separate namespace here, if any.
 pub fn no_name_space() -> Option<String> {
     let mut command = Command::new("unshare");
     command.args(["--pid", "--fork", "--mount-proc", "true"]).stdin(Stdio::null()).stderr(Stdio::null());
@@ -15,7 +15,7 @@ pub fn no_name_space() -> Option<String> {
     (!may).then(|| "needs namespaces of processes (unshare, root)".to_owned())
 }
 
-/// The JSON output of a verb.
+/// Returns the JSON output of a verb.
 fn ask(library: &Library, words: &[&str]) -> Value {
     let mut command = Command::new(MPISCOPE);
     prepare(&mut command, library, &layer());
@@ -23,7 +23,7 @@ fn ask(library: &Library, words: &[&str]) -> Value {
     serde_json::from_str(&outcome.stdout).unwrap_or_else(|_| panic!("{words:?}: {}", outcome.describe()))
 }
 
-/// The pids on this host of the processes that run a program.
+/// Returns the pids on this host of the processes that run a program.
 fn running(program: &Path) -> Vec<u64> {
     let all = std::fs::read_dir("/proc").unwrap().flatten();
     let all = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u64>().ok());
@@ -34,7 +34,7 @@ fn running(program: &Path) -> Vec<u64> {
     found
 }
 
-/// The ranks, and the pids, of a list of processes.
+/// Returns the ranks, and the pids, of a list of processes.
 fn numbers(list: &Value) -> (Vec<u64>, Vec<u64>) {
     let pair = |one: &Value| (one["rank"].as_u64().unwrap(), one["pid"].as_u64().unwrap());
     let mut pairs: Vec<(u64, u64)> = list.as_array().unwrap().iter().map(pair).collect();
@@ -44,7 +44,8 @@ fn numbers(list: &Value) -> (Vec<u64>, Vec<u64>) {
     (pairs.into_iter().map(|(rank, _)| rank).collect(), pids)
 }
 
-/// Four ranks, two of them in separate namespaces; started through `mpiscope` with these words, if any.
+/// Returns a command that starts four ranks, two of them in separate namespaces, through `mpiscope` with
+/// these words, if any.
 fn launch(library: &Library, words: &[&str], program: &Path, folder: &str) -> Command {
     let mut command =
         Command::new(if words.is_empty() { library.mpirun.as_path() } else { Path::new(MPISCOPE) });
@@ -110,7 +111,7 @@ pub fn ranks_in_name_spaces_of_their_own_are_each_shown_once_with_the_numbers_of
     }
 }
 
-/// The job that a process has started.
+/// Returns the job that a process has started.
 fn job_of(library: &Library, run: &str) -> String {
     let ps = ask(library, &["ps"]);
     let all = ps["jobs"].as_array().into_iter().flatten().map(|job| &job["job"]).chain([&ps["job"]]);

@@ -48,7 +48,7 @@ fn grows(library: &Library, layer: &Path) {
 const COMMUNICATORS: [&str; 7] =
     ["0, 2.0", "0, 2.[0,2]", "1, 2.1", "1, 2.[1-2]", "[0-1], 1.[0-1]", "[0-1], 2.[0-2]", "[0-1], 2.[0-2]"];
 
-/// The members of each communicator of these jobs that is not predefined.
+/// Returns the members of each communicator of these jobs that is not predefined.
 fn shared(jobs: &[u32]) -> Vec<String> {
     let jobs: Vec<String> = jobs.iter().map(u32::to_string).collect();
     let arguments: Vec<&str> = ["inspect", "--kind", "comm", "--json"].into_iter().collect();

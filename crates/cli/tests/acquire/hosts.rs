@@ -114,7 +114,7 @@ pub fn a_launcher_for_hosts() -> Option<String> {
     hydras().next().is_none().then(|| "no MPICH with its launcher here".to_owned())
 }
 
-/// Libraries with a launcher that accepts another remote shell.
+/// Returns the libraries with a launcher that accepts another remote shell.
 fn hydras() -> impl Iterator<Item = Library> {
     common::libraries().into_iter().filter(|library| library.family == Family::Mpich && library.bin.is_some())
 }
@@ -189,7 +189,7 @@ pub fn the_starter_has_the_ranks_of_all_hosts() {
     assert_eq!(hosts, ["nodea", "nodea", "nodeb", "nodeb"], "{all}");
 }
 
-/// Rank and host of each process.
+/// Returns the rank and host of each process.
 fn wanted() -> [(u64, String); 4] {
     [(0, "nodea"), (1, "nodea"), (2, "nodeb"), (3, "nodeb")].map(|(rank, host)| (rank, host.to_owned()))
 }

@@ -58,8 +58,8 @@ fn check(library: &Library, text: &str, program: &Path, n: usize) {
     }
 }
 
-/// A wrapper script for a launcher: rank 0 runs `program` in gdb, the others run it directly, all with the
-/// layer.
+/// Writes a wrapper script for a launcher: rank 0 runs `program` in gdb, the others run it directly, all with
+/// the layer.
 fn under_gdb(dir: &Path, layer: &Path, script: &Path, program: &str) -> PathBuf {
     let wrapper = dir.join("wrapper.sh");
     let text = format!(
@@ -98,7 +98,7 @@ pub fn gdb_stops_in_a_rank_and_reads_the_process_table_by_offsets() {
     }
 }
 
-/// The states at which rank 0 of a job that spawns twice stops, with these debugger flags set.
+/// Returns the states at which rank 0 of a job that spawns twice stops, with these debugger flags set.
 fn states(library: &Library, layer: &Path, flags: u32) -> Vec<u32> {
     let dir = folder();
     let program = compile(library, "grow", dir.path());

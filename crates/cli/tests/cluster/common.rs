@@ -83,7 +83,7 @@ impl Hosts {
         self.shared.cluster.0.kill(host);
     }
 
-    /// A command on a host.
+    /// Returns a command on a host.
     pub fn on(&self, host: &str, program: &str, library: &Library) -> Command {
         let mut command = self.shared.cluster.0.on(host, program).unwrap();
         let mut path = None;
@@ -115,7 +115,7 @@ impl Hosts {
         run::bounded(command, LIMIT).unwrap()
     }
 
-    /// The report that a command wrote to a folder.
+    /// Returns the report that a command wrote to a folder.
     pub fn report(&self, out: &str) -> Option<Value> {
         serde_json::from_slice(&std::fs::read(self.dir.path().join(out).join("report.json")).ok()?).ok()
     }
@@ -130,8 +130,8 @@ impl Drop for Hosts {
     }
 }
 
-/// The libraries whose launcher can start ranks on other hosts: all of them with `MPISCOPE_EVERY_SIZE`,
-/// otherwise the newest of each family.
+/// Returns the libraries whose launcher can start ranks on other hosts: all of them with
+/// `MPISCOPE_EVERY_SIZE`, otherwise the newest of each family.
 pub fn libraries() -> Vec<Library> {
     let all = trials::survey().0.iter().filter(|library| !library.name.ends_with("-abi"));
     let mut all: Vec<Library> = all.cloned().collect();
@@ -147,14 +147,14 @@ pub fn libraries() -> Vec<Library> {
     all
 }
 
-/// MPICH with its own launcher, or else any library.
+/// Returns MPICH with its own launcher, or else any library.
 pub fn one() -> Library {
     let mut all = libraries();
     let best = all.iter().position(|library| library.name.starts_with("mpich-5"));
     all.swap_remove(best.unwrap_or(0))
 }
 
-/// A library's launcher command for two ranks on each host.
+/// Returns a library's launcher command for two ranks on each host.
 pub fn launcher(library: &Library) -> Vec<String> {
     launcher_of(library, 2)
 }
@@ -175,7 +175,7 @@ pub fn launcher_for(library: &Library, each: usize, all: usize) -> Vec<String> {
     std::iter::once(mpirun).chain(words.split(' ').map(str::to_owned)).collect()
 }
 
-/// Slurm's launcher command for two ranks on each host.
+/// Returns Slurm's launcher command for two ranks on each host.
 pub fn srun() -> Vec<String> {
     "srun -N 3 -n 6 --mpi=pmi2".split(' ').map(str::to_owned).collect()
 }

@@ -6,7 +6,8 @@ use mpiscope_testkit::paths;
 use serde_json::Value;
 use std::path::Path;
 
-/// The result with this layer and time limit: problems by name, passed checks, and the complete output.
+/// Returns the result with this layer and time limit: problems by name, passed checks, and the complete
+/// output.
 fn found(
     hosts: &Hosts,
     library: &Library,

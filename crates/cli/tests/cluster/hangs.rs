@@ -60,7 +60,7 @@ impl<'a> Hanging<'a> {
         std::fs::read_to_string(self.folder.join("said")).unwrap()
     }
 
-    /// The output of `why` for the saved evidence.
+    /// Returns the output of `why` for the saved evidence.
     fn saved(&self) -> (Value, String) {
         let mut why = self.hosts.on("login", MPISCOPE, self.library);
         let outcome = self.hosts.run(why.args(["why", "--json"]).arg(self.out().join("hang.mpiscope")));
@@ -182,7 +182,7 @@ fn cancelled(mut hanging: Hanging<'_>) -> String {
     hanging.said()
 }
 
-/// In the second form the report may come after the launcher has ended.
+/// Waits for the report, which in the second form may come after the launcher has ended.
 fn report_is_there(out: &Path, hanging: &Hanging<'_>) {
     reaches(&out.join("report.json"), &hanging.folder.join("said"));
 }

@@ -18,7 +18,7 @@ pub fn places(list: &Value) -> Vec<(u64, String)> {
     list.as_array().map(|list| list.iter().map(place).collect()).unwrap_or_default()
 }
 
-/// The JSON output of a verb on a host.
+/// Returns the JSON output of a verb on a host.
 pub fn ask(hosts: &Hosts, host: &str, library: &Library, words: &[&str]) -> (Value, String) {
     ask_with(hosts, host, library, words, |_| {})
 }
@@ -38,7 +38,7 @@ pub fn ask_with(
     (serde_json::from_str(outcome.stdout.trim()).unwrap_or(Value::Null), all)
 }
 
-/// A job of six ranks that wait for a file.
+/// Starts a job of six ranks that wait for a file.
 fn start(hosts: &Hosts, library: &Library, launcher: &[String]) -> Job {
     start_with(hosts, library, launcher, |_| {})
 }

@@ -16,7 +16,8 @@ use mpiscope_testkit::cluster;
 use mpiscope_testkit::trials::{self, trial};
 use std::process::ExitCode;
 
-/// Every test needs a cluster, which takes seconds to start.
+/// Returns why tests are skipped, if they are: every test needs a cluster, which takes seconds to
+/// start.
 fn asked_for() -> Option<String> {
     let asked = std::env::var_os("MPISCOPE_CLUSTER").is_some();
     (!asked).then(|| "`cargo xtask cluster run` runs it".to_owned())

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// A command that takes the host as its first non-option word: the cluster's `ssh` under another name.
+/// Makes a command that takes the host as its first non-option word: the cluster's `ssh` under another name.
 fn shell(hosts: &Hosts, folder: &Path, name: &str, library: &Library) -> PathBuf {
     let path = hosts
         .on("login", "true", library)
@@ -28,7 +28,7 @@ fn shell(hosts: &Hosts, folder: &Path, name: &str, library: &Library) -> PathBuf
     file
 }
 
-/// A library's launcher command with this remote shell.
+/// Returns a library's launcher command with this remote shell.
 fn with_agent(library: &Library, agent: &Path) -> Vec<String> {
     let options: &[&str] = match library.family {
         Family::Mpich => &["-launcher-exec"],

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
 
-/// Rank and host of each process in a report.
+/// Returns the rank and host of each process in a report.
 fn places(report: &Value) -> Vec<(u64, String)> {
     let place = |rank: &Value| (rank["rank"].as_u64().unwrap(), rank["host"].as_str().unwrap().to_owned());
     report["ranks"].as_array().unwrap().iter().map(place).collect()

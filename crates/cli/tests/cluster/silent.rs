@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 const SILENT: &str = "has not called MPI";
 
-/// The JSON output of a verb on a host, or its complete output if that is not JSON.
+/// Returns the JSON output of a verb on a host, or its complete output if that is not JSON.
 fn try_to_ask(hosts: &Hosts, host: &str, library: &Library, words: &[&str]) -> Result<Value, String> {
     let outcome = hosts.run(hosts.on(host, MPISCOPE, library).args(words).arg("--json"));
     serde_json::from_str(outcome.stdout.trim())
@@ -19,7 +19,7 @@ fn ask(hosts: &Hosts, host: &str, library: &Library, words: &[&str]) -> Value {
     try_to_ask(hosts, host, library, words).unwrap_or_else(|said| panic!("{said}"))
 }
 
-/// Rank and host of the silent ranks in the output of `ps`, if it shows all six ranks.
+/// Returns the rank and host of the silent ranks in the output of `ps`, if it shows all six ranks.
 fn silent(ps: &Value) -> Option<Vec<(u64, String)>> {
     let ranks = ps["ranks"].as_array()?;
     let place = |rank: &Value| Some((rank["rank"].as_u64()?, rank["host"].as_str()?.to_owned()));
@@ -53,7 +53,7 @@ fn blamed(why: &Value, ranks: &[(u64, String)]) -> bool {
     why["kind"] == "slow" && named.eq(ranks.iter().map(|(rank, _)| *rank)) && why["unseen"] == ""
 }
 
-/// Rank and host of the silent processes in the output of `procs`, if it lists six ranks.
+/// Returns the rank and host of the silent processes in the output of `procs`, if it lists six ranks.
 fn listed_silent(procs: &Value) -> Option<Vec<(u64, String)>> {
     let processes = procs["processes"].as_array()?;
     let place = |entry: &Value| Some((entry["rank"].as_u64()?, entry["host"].as_str()?.to_owned()));

@@ -41,7 +41,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// The `srun` command of ranks that wait for a file in the test's folder `at`.
+/// Returns the `srun` command of ranks that wait for a file in the test's folder `at`.
 fn step(options: &str, program: &Path, at: &Path) -> String {
     let (program, at) = (program.display(), at.display());
     format!("mkdir -p {at}\nsrun --mpi=pmi2 {options} {MPISCOPE} run --quiet --hang-after 0 {program} {at}")

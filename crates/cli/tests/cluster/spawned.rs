@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// World, rank and host of each process, in that order.
+/// Returns the world, rank and host of each process, in that order.
 fn places(list: &Value, world: impl Fn(&Value) -> Option<usize>) -> Vec<(usize, u64, String)> {
     let place =
         |rank: &Value| Some((world(rank)?, rank["rank"].as_u64()?, rank["host"].as_str()?.to_owned()));

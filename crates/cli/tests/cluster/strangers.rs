@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// The value of a variable in a process, or in its first descendant that has it.
+/// Returns the value of a variable in a process, or in its first descendant that has it.
 fn variable(pid: u32, name: &str) -> Option<String> {
     let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     let mut words = environment.split(|byte| *byte == 0).filter_map(|word| std::str::from_utf8(word).ok());
@@ -25,7 +25,7 @@ fn as_stranger(hosts: &Hosts, host: &str, library: &Library, command: &str) -> O
     hosts.run(all.env("MPISCOPE_HOST_SECONDS", "5"))
 }
 
-/// A copy that other users may execute, wherever the tests were built.
+/// Makes a copy that other users may execute, wherever the tests were built.
 fn for_everybody(dir: &Path) -> String {
     fs::set_permissions(dir, Permissions::from_mode(0o755)).unwrap();
     let copy = dir.join("mpiscope");

@@ -17,7 +17,7 @@ const DEFAULT: u64 = -49767_i64 as u64;
 /// Far more than a list shows.
 const BLOCKS: u64 = 1000;
 
-/// A datatype of `int`s.
+/// Makes a datatype of `int`s.
 fn datatype(combiner: Combiner, by: &str, args: [u64; 4], array: &[u64]) -> Saved {
     let sample = TestImage::new("types", 0, 4);
     sample.records(Recording::OBJECTS);
@@ -60,7 +60,7 @@ fn a_built_in_type_of_two_parts_has_a_type_map_and_one_of_a_single_part_none() {
     assert!(printed.contains("4 bytes") && !printed.contains("type map"), "{printed}");
 }
 
-/// The type as shown in a list, or alone.
+/// Returns the type as shown in a list, or alone.
 fn of(saved: &Saved, arguments: &[&str]) -> Value {
     let answer = saved.json(arguments);
     let objects = answer["ranks"][0]["objects"].as_array().unwrap();

@@ -52,7 +52,7 @@ impl Saved {
             .unwrap()
     }
 
-    /// The text output and the exit status.
+    /// Returns the text output and the exit status.
     fn printed(&self, args: &[&str]) -> (String, Option<i32>) {
         let output = self.inspect(args);
         (text(&output.stdout) + &text(&output.stderr), output.status.code())
@@ -101,7 +101,7 @@ fn receive(sample: &TestImage, handle: u64, life: Life) -> &'static Request {
     request
 }
 
-/// Two ranks that share a communicator; the second one also has a request.
+/// Makes two ranks that share a communicator; the second one also has a request.
 fn two() -> Saved {
     let samples = [0, 1].map(|rank| {
         let sample = TestImage::new("look", rank, 4);
@@ -455,7 +455,7 @@ fn images_that_lie_never_crash_the_reader_and_never_take_long() {
     }
 }
 
-/// Names of the fields of a definition in the schema.
+/// Returns the names of the fields of a definition in the schema.
 fn fields(schema: &Value, definition: &str) -> Vec<String> {
     let properties = schema.pointer(&format!("/$defs/{definition}/properties")).and_then(Value::as_object);
     properties.unwrap_or_else(|| panic!("no {definition} in the schema")).keys().cloned().collect()

@@ -89,7 +89,7 @@ fn a_file_that_is_not_there_is_said_to_be_missing() {
     }
 }
 
-/// The values that a verb prints.
+/// Returns the values that a verb prints.
 fn json(arguments: &[&str]) -> Vec<serde_json::Value> {
     let output = Command::new(MPISCOPE).args(arguments).output().unwrap();
     let values =

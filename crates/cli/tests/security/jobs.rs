@@ -3,7 +3,7 @@
 use crate::stranger::{self, MPISCOPE, NOBODY, Running, soon, text, until};
 use std::process::Command;
 
-/// A waiting rank of a job with this name.
+/// Starts a waiting rank of a job with this name.
 fn rank(dir: &tempfile::TempDir, job: &str, user: u32) -> Running {
     let mut command = Command::new(dir.path().join("fake_rank"));
     command.arg("recv").env("MPISCOPE_JOB", job).env_remove("MPISCOPE_COLLECTOR");

@@ -35,7 +35,8 @@ impl Drop for Running {
     }
 }
 
-/// A folder that everyone may enter, with copies of the example programs that other users run.
+/// Makes a folder that everyone may enter, with copies of the example programs that other users
+/// run.
 pub fn folder(programs: &[&str]) -> TempDir {
     let dir = tempfile::Builder::new().prefix("mpiscope-stranger-").tempdir().unwrap();
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -58,7 +59,7 @@ pub fn start(command: &mut Command, user: u32) -> Running {
     Running(command.spawn().unwrap())
 }
 
-/// The output of a command, which is killed if it does not end within 20 seconds.
+/// Returns the output of a command, which is killed if it does not end within 20 seconds.
 pub fn soon(command: &mut Command) -> Output {
     let mut bounded = Command::new("timeout");
     bounded.args(["-s", "KILL", "20"]).arg(command.get_program()).args(command.get_args());

@@ -28,7 +28,7 @@ pub enum Called {
 }
 
 impl Name {
-    /// `MPI_COMM_WORLD`, `"solver"`, or `None`.
+    /// Returns `MPI_COMM_WORLD`, `"solver"`, or `None`.
     pub fn of(common: &Common) -> Option<Self> {
         Self::new(common.name.as_ref(), common.predefined)
     }

@@ -252,7 +252,7 @@ fn weighted(ranks: &[i64], weights: Option<&[i64]>) -> String {
     if listed.is_empty() { "nobody".to_owned() } else { listed.join(", ") }
 }
 
-/// The ranks of a one- or two-dimensional grid, drawn in their positions.
+/// Draws the ranks of a one- or two-dimensional grid in their positions.
 fn grid(dims: &[i64]) -> Vec<String> {
     let (rows, columns) = match dims {
         [columns] => (1, *columns),

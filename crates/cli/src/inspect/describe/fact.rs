@@ -35,17 +35,17 @@ pub struct Fact {
 }
 
 impl Fact {
-    /// The first line.
+    /// Makes the first line.
     pub fn heading(text: String) -> Self {
         Self { key: Key::Heading, value: Value::Text(text), here: false }
     }
 
-    /// A line without a label.
+    /// Makes a line without a label.
     pub fn line(text: String) -> Self {
         Self { key: Key::Line(text.clone()), value: Value::Text(text), here: false }
     }
 
-    /// The fact as text.
+    /// Returns the fact as text.
     pub fn text(&self) -> String {
         let mark = if self.here { "  <- this process" } else { "" };
         let value = match &self.value {
@@ -66,18 +66,18 @@ impl Key {
     }
 }
 
-/// A labelled value.
+/// Makes a labelled value.
 pub fn field(label: &str, value: &str) -> Fact {
     Fact { key: Key::Label(label.to_owned()), value: Value::Text(value.to_owned()), here: false }
 }
 
-/// A fact about the items omitted from a list of which `most` are shown, if any.
+/// Makes a fact about the items omitted from a list of which `most` are shown, if any.
 pub fn left_out(all: usize, most: usize, what: &str) -> Option<Fact> {
     let rest = all.checked_sub(most).filter(|rest| *rest > 0)?;
     Some(field("", &format!("and {rest} more {what}")))
 }
 
-/// A moment; merging several processes turns it into a span.
+/// Makes a moment; merging several processes turns it into a span.
 pub fn when(label: &str, seconds: f64) -> Fact {
     let ms = (seconds.max(0.0) * 1e3).round() as u64;
     Fact { key: Key::Label(label.to_owned()), value: Value::Moment(ms), here: false }

@@ -51,7 +51,7 @@ pub fn text(context: &Context<'_>, keyval: &Keyval, lines: &mut Vec<Fact>) {
 /// Smaller values are not functions: a null pointer or a small number denotes a predefined one.
 const SMALL: u64 = 4096;
 
-/// A function of the program, or a predefined one.
+/// Names a function of the program, or a predefined one.
 fn callback(context: &Context<'_>, address: u64) -> String {
     match address {
         0..SMALL => format!("predefined ({address})"),

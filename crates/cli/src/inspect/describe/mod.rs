@@ -52,7 +52,7 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// The contents of the object's line.
+    /// Returns the contents of the object's line.
     pub fn summary(&self, object: &Object) -> Summary {
         let what = match object {
             Object::Communicator(comm) => What::Communicator(communicator::Summary::of(comm)),
@@ -71,7 +71,7 @@ impl Context<'_> {
         Summary::new(object.common(), what)
     }
 
-    /// All facts about the object.
+    /// Returns all facts about the object.
     pub fn facts(&self, object: &Object) -> Vec<Fact> {
         let common = object.common();
         let mut lines = self.head(common);
@@ -151,7 +151,7 @@ impl Context<'_> {
         known.map_or_else(String::new, |place| format!(" at {place}"))
     }
 
-    /// A reference to another object that is the same on all ranks where possible.
+    /// Makes a reference to another object that is the same on all ranks where possible.
     fn call(&self, reference: &Reference) -> Called {
         let unknown = Called::Handle(reference.kind, reference.handle);
         if let Some(name) = Called::by_name(reference) {
@@ -169,7 +169,7 @@ impl Context<'_> {
         }
     }
 
-    /// Another object, by its name and handle.
+    /// Names another object by its name and handle.
     fn refer(&self, reference: &Reference) -> String {
         match &reference.name {
             Some(name) if reference.predefined => name.clone(),
@@ -236,7 +236,7 @@ impl Context<'_> {
         format!("key {number} ({number:#x}{made})")
     }
 
-    /// A function of the program, with its address.
+    /// Names a function of the program, with its address.
     fn function(&self, address: Hex) -> String {
         format!("{} ({address})", self.function_name(address))
     }
@@ -249,13 +249,13 @@ impl Context<'_> {
         }
     }
 
-    /// The function's name without the address, which differs between processes.
+    /// Returns the function's name without the address, which differs between processes.
     fn function_name(&self, address: Hex) -> String {
         function_at(&self.process.modules, address.0)
     }
 }
 
-/// The state in a word.
+/// Returns the state in a word.
 pub fn state(standing: Lifetime) -> &'static str {
     match standing {
         Lifetime::Live => "live",

@@ -42,7 +42,7 @@ struct State {
 }
 
 impl Summary {
-    /// `None` for the null request.
+    /// Returns the contents of the line; `None` for the null request.
     pub fn of(context: &Context<'_>, request: &Request) -> Option<Self> {
         (request.common.standing != Lifetime::Null).then(|| Self {
             what: What::of(request, &|object| context.call(object)),
@@ -87,7 +87,7 @@ impl fmt::Display for What {
     }
 }
 
-/// The operation's name; if it is not a message, the function says more than the kind.
+/// Returns the operation's name; if it is not a message, the function says more than the kind.
 fn operation(request: &Request) -> &str {
     let made_by = request.common.created.as_ref().and_then(|created| created.function.as_deref());
     let function = made_by.filter(|_| matches!(request.class, "collective" | "one-sided" | "file"));
@@ -208,7 +208,7 @@ fn place(context: &Context<'_>, when: &When) -> String {
     context.place(when.place.as_ref(), when.address).trim_start().to_owned()
 }
 
-/// How long the request has been active.
+/// Formats how long the request has been active.
 fn age(context: &Context<'_>, start: &When, request: &Request) -> String {
     let clock = &context.process.clock;
     let now = clock.end_ns().saturating_sub(clock.start_ns()) as f64 / 1e9;

@@ -32,7 +32,7 @@ fn letters(map: &TypeMap) -> BTreeMap<&str, char> {
     letters
 }
 
-/// The lines of the drawing and its legend; empty if it would show nothing.
+/// Returns the lines of the drawing and its legend; empty if it would show nothing.
 pub fn lines(map: &TypeMap, lb: i64, extent: i64) -> Vec<String> {
     if map.incomplete || map.cut || extent <= 0 {
         return Vec::new();

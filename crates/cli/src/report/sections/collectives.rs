@@ -11,7 +11,7 @@ const MOST_COMMS: usize = 6;
 /// Number of kinds of collectives shown for each.
 const MOST_KINDS: usize = 6;
 
-/// The section. Communicators with the same last collectives share one table.
+/// Returns the section's blocks. Communicators with the same last collectives share one table.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let alike = alike(&report.sections.collectives);
     let mut blocks = Vec::new();

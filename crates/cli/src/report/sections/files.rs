@@ -7,7 +7,7 @@ use mpiscope_job::performance::report::JobReport;
 /// Number of files shown.
 const MOST: usize = 12;
 
-/// The section.
+/// Returns the section's blocks.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let files = &report.sections.files;
     if files.is_empty() {

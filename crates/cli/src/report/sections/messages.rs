@@ -7,7 +7,7 @@ use mpiscope_job::performance::report::{Most, SizeClass};
 /// Columns of the longest bar.
 const BAR: u64 = 24;
 
-/// The section.
+/// Returns the section's blocks.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let all = &report.sections.messages;
     if all.sizes.is_empty() && all.received == 0 && all.pending == 0 && all.posted == 0 {

@@ -50,7 +50,7 @@ impl Section {
         Self::Memory,
     ];
 
-    /// The section's title.
+    /// Returns the section's title.
     pub fn title(self) -> &'static str {
         match self {
             Self::Time => "Time",
@@ -81,12 +81,12 @@ impl Section {
     }
 }
 
-/// The beginning of a report, as at the end of a run.
+/// Returns the beginning of a report, as at the end of a run.
 pub fn head(report: &JobReport) -> Vec<Block> {
     banner::head(report)
 }
 
-/// The requested sections, or else those that have something to report.
+/// Returns the requested sections, or else those that have something to report.
 pub fn all(report: &JobReport, wanted: &[Section]) -> Vec<(Section, Vec<Block>)> {
     let chosen = if wanted.is_empty() { &Section::ALL } else { wanted };
     let shown = |section: &Section| match (section.blocks(report), wanted.is_empty()) {
@@ -102,7 +102,7 @@ fn not_followed(report: &JobReport) -> Option<Block> {
     report.not_followed.as_ref().map(|why| Block::Line(format!("  {why}")))
 }
 
-/// A note on the rows omitted from a table, if any.
+/// Makes a note on the rows omitted from a table, if any.
 pub fn more(shown: usize, all: usize, what: &str) -> Option<Block> {
     let rest = all.checked_sub(shown).filter(|rest| *rest > 0)?;
     Some(Block::Line(format!("  ... and {rest} more {what}; --json has all of them")))

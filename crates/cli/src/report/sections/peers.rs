@@ -13,7 +13,7 @@ pub const MOST_IN_MATRIX: usize = 9;
 /// Number of pairs shown if there is no matrix.
 const MOST_PAIRS: usize = 12;
 
-/// The section.
+/// Returns the section's blocks.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let all = &report.sections.peers;
     let mut blocks = Vec::new();
@@ -31,7 +31,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     blocks
 }
 
-/// The heading of an exchange.
+/// Returns the heading of an exchange.
 pub fn title(exchange: &Exchange) -> String {
     let what = if exchange.messages == 1 { "message" } else { "messages" };
     format!(
@@ -43,7 +43,7 @@ pub fn title(exchange: &Exchange) -> String {
     )
 }
 
-/// The participants, in the order of ranks.
+/// Returns the participants, in the order of ranks.
 pub fn names(exchange: &Exchange) -> Vec<String> {
     let mut names: Vec<&String> = exchange.pairs.iter().flat_map(|pair| [&pair.from, &pair.to]).collect();
     let key =
@@ -53,7 +53,8 @@ pub fn names(exchange: &Exchange) -> Vec<String> {
     names.into_iter().cloned().collect()
 }
 
-/// Bytes sent from each row's rank to each column's rank; empty messages are counted.
+/// Makes a table of the bytes sent from each row's rank to each column's rank; empty messages are
+/// counted.
 fn matrix(exchange: &Exchange, names: &[String]) -> Table {
     let cells: BTreeMap<(&str, &str), &Pair> =
         exchange.pairs.iter().map(|pair| ((pair.from.as_str(), pair.to.as_str()), pair)).collect();
@@ -76,7 +77,7 @@ fn cell_of(pair: &Pair) -> String {
     if moved == 0 { format!("{messages} x 0 B") } else { bytes(moved) }
 }
 
-/// Messages and bytes of a pair, as seen by the sender, or else by the receiver.
+/// Returns the messages and bytes of a pair, as seen by the sender, or else by the receiver.
 pub fn volume(pair: &Pair) -> (u64, u64) {
     if pair.messages > 0 { (pair.messages, pair.bytes) } else { (pair.received, pair.received_bytes) }
 }

@@ -12,7 +12,7 @@ use mpiscope_job::performance::report::JobReport;
 /// Number of places shown.
 const MOST: usize = 15;
 
-/// The section.
+/// Returns the section's blocks.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let found = &report.call_sites;
     let mut blocks = still_open(report);

@@ -11,7 +11,7 @@ const MOST_FUNCTIONS: usize = 15;
 /// Number of ranks shown individually; if there are more, only the extremes.
 const MOST_RANKS: usize = 16;
 
-/// The section.
+/// Returns the section's blocks.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let mut blocks =
         vec![Block::Line("  by function, all ranks together".to_owned()), functions(report).into()];
@@ -29,8 +29,8 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     blocks
 }
 
-/// The table of functions. Its first row is the time outside MPI, so that the column adds up to the
-/// total.
+/// Makes the table of functions. Its first row is the time outside MPI, so that the column adds up
+/// to the total.
 fn functions(report: &JobReport) -> Table {
     if !report.times {
         let mut table = Table::new(&["  FUNCTION", "CALLS", "BYTES"]).numbers(&[1, 2]);
@@ -93,7 +93,7 @@ fn ranks(report: &JobReport) -> Table {
     table
 }
 
-/// All ranks, or those with the most and the least useful time.
+/// Returns all ranks, or those with the most and the least useful time.
 fn chosen(report: &JobReport) -> Vec<&RankReport> {
     let mut ranks: Vec<&RankReport> = report.ranks.iter().collect();
     if ranks.len() <= MOST_RANKS {

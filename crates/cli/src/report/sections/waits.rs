@@ -10,7 +10,7 @@ const MOST: usize = 12;
 /// Share of the job's time below which waits are only counted.
 const LEAST: f64 = 0.005;
 
-/// The section: one sentence per wait, by decreasing time.
+/// Returns the section's blocks: one sentence per wait, by decreasing time.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let found = &report.waits;
     let sampled =
@@ -71,7 +71,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     blocks
 }
 
-/// How much of the time in calls that can wait has been attributed.
+/// Reports how much of the time in calls that can wait has been attributed.
 fn known(share: f64) -> String {
     let percent = share * 100.0;
     if percent >= 99.5 {
@@ -115,7 +115,7 @@ fn sampled(found: &Sampled, messages: bool, thread_s: f64) -> Vec<Block> {
 /// Number of causes shown.
 const MOST_CAUSES: usize = 5;
 
-/// Where the waiting began, if not with the ranks that were waited for directly.
+/// Explains where the waiting began, if not with the ranks that were waited for directly.
 fn causes(found: &Waits) -> Vec<Block> {
     let large = || found.causes.iter().filter(|cause| cause.share >= LEAST);
     if !large().any(Cause::is_handed_on) {

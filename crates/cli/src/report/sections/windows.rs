@@ -53,7 +53,7 @@ fn table(windows: &Windows) -> Table {
     table
 }
 
-/// Share of the ranks' time spent in MPI.
+/// Returns the share of the ranks' time spent in MPI.
 pub fn share(window: &Window) -> Option<f64> {
     let here: Vec<f64> = window.mpi.iter().flatten().map(|share| f64::from(*share)).collect();
     (!here.is_empty()).then(|| here.iter().sum::<f64>() / here.len() as f64)

@@ -93,7 +93,7 @@ impl Shared {
         ended.is_some_and(|ended| ended.elapsed() > LATE)
     }
 
-    /// The answer to a host's sign of life.
+    /// Returns the answer to a host's sign of life.
     fn next(&self, turn: &mut Turn) -> Message {
         if self.is_late() {
             return Message::Now;
@@ -107,7 +107,7 @@ impl Shared {
         Message::Look { milliseconds, stacks: wanted.stacks }
     }
 
-    /// The look that is currently asked for.
+    /// Returns the look that is currently asked for.
     fn wanted(&self) -> Asked {
         *self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -179,7 +179,7 @@ impl Gather {
         Ok(Self { secret, port, shared })
     }
 
-    /// The variables that the launcher's environment needs.
+    /// Returns the variables that the launcher's environment needs.
     pub fn variables(&self) -> [(&'static str, OsString); 2] {
         let addresses = if_addrs::get_if_addrs().unwrap_or_default();
         let addresses = addresses.iter().filter(|one| !one.is_loopback() && !one.is_link_local());
@@ -188,12 +188,12 @@ impl Gather {
         [(PLACE, place.into()), (SECRET, self.secret.text().into())]
     }
 
-    /// The hosts, for looks while their ranks run.
+    /// Returns the hosts, for looks while their ranks run.
     pub fn hosts(&self) -> Hosts {
         Hosts(Arc::clone(&self.shared))
     }
 
-    /// The hosts currently regarded as lost.
+    /// Returns the hosts currently regarded as lost.
     pub fn silent(&self) -> Vec<Silent> {
         let hosts = self.shared.hosts();
         let again = |at: usize, id: &str| hosts.iter().skip(at + 1).any(|later| later.id == id);
@@ -207,7 +207,7 @@ impl Gather {
         silent.filter(|host| host.since > SILENCE).collect()
     }
 
-    /// Connections that were refused or not heard, as sentences.
+    /// Lists connections that were refused or not heard, as sentences.
     pub fn refused(&self) -> Vec<String> {
         let refused = self.shared.refused.lock().unwrap_or_else(PoisonError::into_inner).said();
         let unheard = self.shared.unheard.load(Ordering::Relaxed).then(|| UNHEARD.to_owned());

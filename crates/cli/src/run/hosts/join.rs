@@ -13,7 +13,7 @@ use mpiscope_job::performance::report::{Observed, of_job};
 use mpiscope_job::{JobReport, RankSet};
 use std::path::Path;
 
-/// The processes of other hosts, and the problems in reading them.
+/// Returns the processes of other hosts, and the problems in reading them.
 pub fn observed(others: &[FromHost]) -> (Vec<Observed>, Vec<String>) {
     let hosts = parallel::work(others, of_host);
     let (processes, problems): (Vec<_>, Vec<_>) = hosts.into_iter().unzip();
@@ -84,7 +84,7 @@ pub fn clocks(report: &mut JobReport, others: &[FromHost]) {
     }
 }
 
-/// The sentence for a missing host and its ranks.
+/// Makes the sentence for a missing host and its ranks.
 fn lost(other: &FromHost, why: &str) -> String {
     let ranks: RankSet = other.ranks.iter().copied().collect();
     let host = &other.host;
@@ -97,7 +97,7 @@ fn lost(other: &FromHost, why: &str) -> String {
     }
 }
 
-/// The note on parts that came through the folder.
+/// Makes the note on parts that came through the folder.
 pub fn through(parts: &[FromHost], folder: &Path) -> Option<String> {
     let hosts = match parts.len() {
         0 => return None,
@@ -115,7 +115,7 @@ pub fn add(others: &mut Vec<FromHost>, parts: Vec<FromHost>) {
     others.extend(parts);
 }
 
-/// The note on ranks of the first world that no host has sent, excluding those already reported.
+/// Makes the note on ranks of the first world that no host has sent, excluding those already reported.
 pub fn missing(report: &JobReport, others: &[FromHost]) -> Option<String> {
     let world = report.worlds.first()?;
     let lost = |rank: &u32| others.iter().any(|other| other.evidence.is_err() && other.ranks.contains(rank));

@@ -83,7 +83,7 @@ pub fn receive(from: &mut Sealed) -> io::Result<Message> {
     Ok(serde_json::from_slice(&text)?)
 }
 
-/// The error for an unexpected message.
+/// Makes the error for an unexpected message.
 pub fn unexpected(message: &Message) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("unexpected message {message:?}"))
 }

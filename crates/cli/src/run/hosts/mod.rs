@@ -5,8 +5,7 @@
 //!       ▲ gather                   └─► n2: mpiscope run ./app ─┴─ collector of n2 ─┤  over TCP, sealed
 //!       └──────────────────────────────────────────────────────────────────────────┘
 //!
-//! srun mpiscope run ./app:  the collectors put their files into a folder that the hosts share; the one of rank 0's host
-//!                           reports
+//! srun mpiscope run ./app:  the collectors put their files into a shared folder; the one on rank 0's host reports
 //! ```
 //!
 //! * [`wrapped`]: the launcher's command with `mpiscope run` before the program;
@@ -51,7 +50,7 @@ pub struct FromHost {
     pub evidence: Result<Evidence, String>,
 }
 
-/// How long a host may take to deliver its data: `MPISCOPE_HOST_SECONDS`.
+/// Returns how long a host may take to deliver its data: `MPISCOPE_HOST_SECONDS`.
 pub fn patience() -> Duration {
     mpiscope_job::jobs::acquire::host_limit()
 }

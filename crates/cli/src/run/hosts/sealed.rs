@@ -37,7 +37,7 @@ impl Secret {
         if got == bytes.len() { Ok(Self(bytes)) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
     }
 
-    /// The text form used in the environment.
+    /// Returns the text form used in the environment.
     pub fn text(&self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }

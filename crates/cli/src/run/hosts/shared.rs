@@ -43,7 +43,7 @@ impl Shared {
         Ok(Self { folder, file })
     }
 
-    /// The folder, for display.
+    /// Returns the folder, for display.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

@@ -94,7 +94,7 @@ impl Uplink {
         Some(Self { news, told, thread })
     }
 
-    /// The place to put the progress of this host's ranks.
+    /// Returns the place to put the progress of this host's ranks.
     pub fn told(&self) -> Told {
         self.told.clone()
     }
@@ -321,7 +321,7 @@ fn taken(up: &mut Sealed) -> io::Result<()> {
     }
 }
 
-/// The identity of this host.
+/// Returns the identity of this host.
 fn identity() -> Identity {
     let here = mpiscope_job::sources::host_identity::HostIdentity::here();
     let slurm = SlurmId::of_process(std::process::id()).map(|id| id.to_string());

@@ -61,7 +61,7 @@ pub fn plan(command: &[OsString], before: &[OsString], variables: &[String]) -> 
     }
 }
 
-/// The variables that other hosts need: the user's and our own.
+/// Returns the variables that other hosts need: the user's and our own.
 pub fn passed(users: impl Iterator<Item = OsString>) -> Vec<String> {
     let users = users.filter_map(|name| name.into_string().ok()).filter(|name| name.starts_with("MPISCOPE_"));
     let ours = ["MPISCOPE_JOB", "MPISCOPE_COLLECTOR", super::PLACE, super::SECRET, super::COMPANION]
@@ -92,8 +92,8 @@ fn several_hosts(name: &OsStr, words: &[OsString], get: impl Fn(&str) -> Option<
         || VARIABLES.iter().any(|name| get(name).is_some())
 }
 
-/// The words after the launcher's name, with `before` inserted before each program; `None` if a program
-/// cannot be identified.
+/// Returns the words after the launcher's name, with `before` inserted before each program; `None` if a
+/// program cannot be identified.
 fn wrapped(
     kind: Kind,
     words: &[OsString],

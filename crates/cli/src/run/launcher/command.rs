@@ -29,7 +29,7 @@ pub fn launcher_at(command: &[OsString]) -> Option<usize> {
     is(command.get(at)?, &starts_jobs).then_some(at)
 }
 
-/// The kind of launcher, if its options are known. `name` is the program's file name.
+/// Returns the kind of launcher, if its options are known. `name` is the program's file name.
 pub fn kind(program: &OsStr, name: &OsStr) -> Option<Kind> {
     if name == "srun" {
         return Some(Kind::Slurm);
@@ -94,7 +94,7 @@ pub fn is_program(word: &OsStr) -> bool {
     in_path().chain([PathBuf::from(".")]).any(|folder| executable(&folder.join(word)))
 }
 
-/// A program's file, found as a shell would.
+/// Returns a program's file, found as a shell would.
 pub fn file_of(program: &OsStr) -> PathBuf {
     let path = Path::new(program);
     if path.components().count() > 1 {

@@ -50,7 +50,7 @@ fn is_between(name: &str) -> bool {
 /// Maximum length of a chain of parents.
 const MOST_PARENTS: usize = 16;
 
-/// Standard error of the outermost launcher above this process, if we may open it.
+/// Returns the standard error of the outermost launcher above this process, if we may open it.
 pub fn standard_error() -> Option<File> {
     let mut pid = std::os::unix::process::parent_id();
     let mut found = None;

@@ -197,7 +197,7 @@ const OPEN_MPI: [(&str, usize); 67] = [
 ];
 
 impl Kind {
-    /// Number of words after this one that belong to it; `None` if unknown.
+    /// Returns the number of words after this one that belong to it; `None` if unknown.
     pub fn takes(self, word: &str) -> Option<usize> {
         match self {
             Self::Slurm => slurm(word),

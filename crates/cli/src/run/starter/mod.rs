@@ -56,8 +56,8 @@ impl Starter {
         Self { debug, published: false, looks: 0, aborting: false, ended: BTreeSet::new() }
     }
 
-    /// Maximum time to wait before the next [`look`](Self::look): there is no notification when a rank learns
-    /// its number.
+    /// Returns the maximum time to wait before the next [`look`](Self::look): there is no notification when a
+    /// rank learns its number.
     pub fn patience(&self, peers: &[Peer]) -> Option<Duration> {
         let pause = if self.looks < SOON { LOOK } else { LOOK_LATER };
         (!self.published && !peers.is_empty()).then_some(pause)
@@ -103,21 +103,21 @@ impl Starter {
     }
 }
 
-/// All ranks of the first peer's world, in order; `None` while one is missing.
+/// Returns all ranks of the first peer's world, in order; `None` while one is missing.
 fn first_world(known: &[Known]) -> Option<Vec<Entry>> {
     let first = known.first()?;
     let members = known.iter().filter(|k| k.world == first.world && k.started);
     complete(members.map(|k| (k.number, k.rank.clone())), first.size)
 }
 
-/// The ranks in order without duplicates; `None` unless all are present.
+/// Returns the ranks in order without duplicates; `None` unless all are present.
 fn complete(ranks: impl Iterator<Item = (u32, Entry)>, size: u32) -> Option<Vec<Entry>> {
     let ranks: BTreeMap<u32, Entry> = ranks.collect();
     let complete = size > 0 && ranks.len() == size as usize && ranks.keys().all(|rank| *rank < size);
     complete.then(|| ranks.into_values().collect())
 }
 
-/// All ranks of the world of the first peer with rank 0, according to that rank's table.
+/// Returns all ranks of the world of the first peer with rank 0, according to that rank's table.
 fn directory(known: &[Known]) -> Option<Vec<Entry>> {
     let zero = known.iter().find(|k| k.number == 0 && k.started)?;
     let block = mpi2dd::read_process(zero.rank.place.pid)?;

@@ -9,8 +9,8 @@
 //! There is a watcher on every host, and one of them reports ([`Scope`]):
 //!
 //! ```text
-//! mpiscope run mpirun -hosts n1,n2 ./app     the hosts say how far their ranks are; the one who has started the job asks them to look
-//! mpirun -hosts n1,n2 mpiscope run ./app     the host of rank 0 asks the others, as `mpiscope why` does
+//! mpiscope run mpirun -hosts n1,n2 ./app     hosts report their progress; the starting process asks them for snapshots
+//! mpirun -hosts n1,n2 mpiscope run ./app     the host of rank 0 queries the others, as `mpiscope why` does
 //! ```
 
 mod partly;
@@ -114,7 +114,7 @@ impl Drop for Watch {
     }
 }
 
-/// The pause after a reading that took `reading`.
+/// Returns the pause after a reading that took `reading`.
 fn pause_after(reading: Duration, hang_after: Duration) -> Duration {
     let longest = (hang_after / 8).clamp(READINGS.0, READINGS.1);
     (reading * SPARING).clamp(OFTEN.min(longest), longest)

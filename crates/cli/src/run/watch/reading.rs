@@ -59,13 +59,13 @@ impl Reading {
         Self { since, progress, longest, ended }
     }
 
-    /// The processes that lived until the job's end began at `end`.
+    /// Returns the processes that lived until the job's end began at `end`.
     pub fn lived(&self, end: Instant) -> BTreeSet<ImageId> {
         let together = self.ended.iter().filter(|(_, seen)| **seen + TOGETHER > end);
         self.progress.living.iter().chain(together.map(|(process, _)| process)).cloned().collect()
     }
 
-    /// When the final series of ends began, in which each process ended shortly after the one before.
+    /// Returns when the final series of ends began, in which each process ended shortly after the one before.
     pub fn last_end(&self) -> Instant {
         let mut seen: Vec<Instant> = self.ended.values().copied().collect();
         seen.sort_unstable();
@@ -80,7 +80,7 @@ impl Reading {
             .0
     }
 
-    /// How long the job must have stalled before an uncertain verdict is reported.
+    /// Returns how long the job must have stalled before an uncertain verdict is reported.
     pub fn patience(&self, after: Duration) -> Duration {
         let (least, times) = PATIENCE;
         least.max(after * times).max(self.longest * LONGER)

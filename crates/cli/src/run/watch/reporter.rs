@@ -74,12 +74,12 @@ impl Reporter {
         }
     }
 
-    /// The part of the job on this host.
+    /// Finds the part of the job on this host.
     fn job(&self) -> Option<Job> {
         discover().into_iter().find(|job| job.name == self.job)
     }
 
-    /// The current progress of the ranks.
+    /// Returns the current progress of the ranks.
     pub fn progress(&self) -> Option<Progress> {
         self.scope.progress(self.job().as_ref())
     }
@@ -92,7 +92,7 @@ impl Reporter {
         reading.as_ref().map(|reading| reading.since)
     }
 
-    /// The latest reading.
+    /// Returns the latest reading.
     fn reading(&self) -> Option<Reading> {
         self.reading.lock().ok()?.clone()
     }
@@ -147,8 +147,8 @@ impl Reporter {
         }
     }
 
-    /// The verdict on a job at the time of its end, if no rank had made progress for a while. The latest
-    /// reading may be older: it tells which processes lived, and the images tell how long they had stalled.
+    /// Judges a job as of the time of its end, if no rank had made progress for a while. The latest reading
+    /// may be older: it tells which processes lived, and the images tell how long they had stalled.
     fn as_it_was(&self, job: Job, before: &Reading, end: Instant) -> Option<Found> {
         let mut job = job.as_it_was(&before.lived(end), stood);
         let apart = job.stood.filter(|stood| *stood >= APART_AT_THE_END)?;
@@ -156,7 +156,7 @@ impl Reporter {
         Some(Found { verdict, job: Some(job), elsewhere, apart })
     }
 
-    /// The verdict on a running job. `ends` means that the job is about to be ended.
+    /// Judges a running job. `ends` means that the job is about to be ended.
     pub fn twice(&self, apart: Duration, ends: bool) -> Option<Found> {
         let mut job = self.here();
         let join = |job: &mut Job| self.scope.join(job, (apart, false), ends);
@@ -166,7 +166,7 @@ impl Reporter {
         Some(Found { verdict, job, elsewhere, apart })
     }
 
-    /// The part of the job on this host, possibly empty.
+    /// Finds the part of the job on this host, possibly empty.
     fn here(&self) -> Job {
         self.job().unwrap_or_else(|| Job { name: self.job.clone(), ..Job::default() })
     }
@@ -234,8 +234,8 @@ impl Reporter {
         self.gone.lock().is_ok_and(|mut since| since.is_new(gone, Instant::now()))
     }
 
-    /// When the end of a job began that is about to end at `end`. A program may also handle a signal and
-    /// continue.
+    /// Returns when the end of a job began that is about to end at `end`. A program may also handle a signal
+    /// and continue.
     fn began_to_end(&self, end: Instant) -> Option<Instant> {
         let began = self.ending.lock().ok().and_then(|ending| *ending)?;
         (end.saturating_duration_since(began) < ENDING).then_some(began)
@@ -246,7 +246,7 @@ impl Reporter {
         self.reading().is_some_and(|reading| reading.since.elapsed() >= reading.patience(self.after))
     }
 
-    /// The file for everything known about a job that hangs.
+    /// Returns the file for everything known about a job that hangs.
     fn file(&self) -> PathBuf {
         match &self.out {
             Some(dir) => dir.join(HANG),

@@ -30,7 +30,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// The progress of the ranks, of which `here` are on this host.
+    /// Returns the progress of the ranks, of which `here` are on this host.
     pub fn progress(&self, here: Option<&Job>) -> Option<Progress> {
         let here = here.and_then(progress);
         match self {
@@ -42,7 +42,7 @@ impl Scope {
         }
     }
 
-    /// A scope of one host's ranks.
+    /// Makes a scope of one host's ranks.
     pub fn part(told: Option<Told>) -> Self {
         Self::Part { told, ranks: Mutex::default() }
     }
@@ -73,8 +73,8 @@ impl Scope {
         }
     }
 
-    /// By which factor a stall must have grown since the last look before the next one, to avoid querying
-    /// other hosts all the time.
+    /// Returns the factor by which a stall must have grown since the last look before the next one, to avoid
+    /// querying other hosts all the time.
     pub fn sparing(&self) -> f64 {
         match self {
             Self::Here => 1.0,

@@ -10,7 +10,7 @@ use mpiscope_job::Process;
 use mpiscope_job::base::clock::Moment;
 use std::collections::BTreeSet;
 
-/// The display name of a host: its name, with a number if other hosts have the same name.
+/// Returns the display name of a host: its name, with a number if other hosts have the same name.
 pub fn shown(hosts: &[Known], from: &Identity) -> String {
     if let Some(known) = hosts.iter().find(|known| known.id == from.id) {
         return known.host.clone();
@@ -22,7 +22,7 @@ pub fn shown(hosts: &[Known], from: &Identity) -> String {
     }
 }
 
-/// The names by which the hosts are reached, without duplicates.
+/// Returns the names by which the hosts are reached, without duplicates.
 pub fn names(hosts: &[Known]) -> Vec<String> {
     let mut named = BTreeSet::new();
     hosts.iter().map(|known| &known.name).filter(|name| named.insert(*name)).cloned().collect()
@@ -51,7 +51,7 @@ impl Tells {
     }
 }
 
-/// Everything that was sent, and one entry for each host from which something is missing.
+/// Returns everything that was sent, and one entry for each host from which something is missing.
 pub fn once(hosts: Vec<Known>) -> Vec<Known> {
     let now_ns = Moment::now().monotonic_ns;
     let (sent, lost): (Vec<Known>, Vec<Known>) =
@@ -79,8 +79,8 @@ pub fn once(hosts: Vec<Known>) -> Vec<Known> {
     sent.into_iter().chain(open).collect()
 }
 
-/// The ranks that a host sent, restricted to those that began before `ns` on our clock: later ones belong to
-/// another program, which has the same rank numbers.
+/// Returns the ranks that a host sent, restricted to those that began before `ns` on our clock: later ones
+/// belong to another program, which has the same rank numbers.
 fn ranks_that_began_before(ns: u64, host: &Known) -> BTreeSet<u32> {
     let Some(Ok(evidence)) = &host.outcome else { return BTreeSet::new() };
     let images = evidence.job.images.iter();

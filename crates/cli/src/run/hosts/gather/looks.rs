@@ -27,7 +27,7 @@ pub struct Seen {
 pub struct Hosts(pub(super) Arc<Shared>);
 
 impl Hosts {
-    /// The latest progress of the ranks of all hosts; `None` before the first host has reported any.
+    /// Returns the latest progress of the ranks of all hosts; `None` before the first host has reported any.
     pub fn progress(&self) -> Option<Progress> {
         let hosts = self.0.hosts();
         let of_one = |known: &Known| {
@@ -68,7 +68,8 @@ impl Hosts {
     }
 }
 
-/// The connections that count: for each host the latest one, and earlier ones that delivered all their data.
+/// Returns the connections that count: for each host the latest one, and earlier ones that delivered all
+/// their data.
 fn latest(hosts: &[Known]) -> impl Iterator<Item = &Known> {
     let again = |at: usize, id: &str| hosts.iter().skip(at + 1).any(|later| later.id == id);
     let counts =

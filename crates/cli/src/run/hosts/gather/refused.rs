@@ -30,7 +30,7 @@ impl Refused {
         }
     }
 
-    /// The sentence for the report, if any connections were refused.
+    /// Makes the sentence for the report, if any connections were refused.
     pub fn said(&self) -> Option<String> {
         let count = self.from.values().sum::<usize>().saturating_add(self.others);
         if count == 0 {

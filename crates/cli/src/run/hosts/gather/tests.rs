@@ -93,7 +93,7 @@ fn lost(gather: &Gather, count: usize) {
     }
 }
 
-/// The evidence file of a job on this host.
+/// Makes the evidence file of a job on this host.
 fn saved(job: &str) -> Vec<u8> {
     let file = NamedTempFile::new().unwrap();
     let found = discover().into_iter().find(|found| found.name == job).unwrap();
@@ -113,7 +113,7 @@ fn delivers(host: &mut Sealed, bytes: &[u8], announced: fn(u64) -> Message) {
     assert_eq!(message::receive(host).unwrap(), Message::Taken);
 }
 
-/// Hosts that sent nothing, with their ranks.
+/// Returns hosts that sent nothing, with their ranks.
 fn missing(heard: &[FromHost]) -> Vec<(&str, &[u32])> {
     heard.iter().filter(|one| one.evidence.is_err()).map(|one| (one.host.as_str(), &one.ranks[..])).collect()
 }
