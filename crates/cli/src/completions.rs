@@ -41,7 +41,6 @@ pub struct ManOptions {
     dir: PathBuf,
 }
 
-/// Prints the completions.
 pub fn print(options: &Options) -> Result<ExitCode> {
     let mut command = crate::command(Terminal::of(&stdout()).width);
     let mut text = Vec::new();

@@ -8,7 +8,6 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The script.
 const TEXT: &str = include_str!("../../../share/mpiscope-gdb.py");
 
 /// Print the script that shows MPI objects in gdb
@@ -18,7 +17,6 @@ const TEXT: &str = include_str!("../../../share/mpiscope-gdb.py");
 #[derive(clap::Args)]
 pub struct Options {}
 
-/// Prints the script.
 pub fn print(_: &Options) -> Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     out.write_all(TEXT.as_bytes())?;

@@ -75,7 +75,6 @@ pub struct Report<'a> {
     found: &'a Acquired,
 }
 
-/// Lists the processes.
 pub fn procs(options: &Options) -> Result<ExitCode> {
     if let Some(kept) =
         Some(&options.targets).filter(|targets| !targets.is_empty()).and_then(|all| EvidenceFiles::of(all))

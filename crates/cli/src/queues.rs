@@ -12,7 +12,7 @@ use std::process::ExitCode;
 /// Show unreceived messages and posted receives over all ranks
 ///
 /// One table per communicator. "posted": a receive without a matching message; "unexpected": a message
-/// without a matching posted receive; "paired": both are there; "matched": a probe (MPI_Mprobe) has taken the
+/// without a matching posted receive; "paired": both exist; "matched": a probe (MPI_Mprobe) has taken the
 /// message and nothing has received it. Ranks are those of MPI_COMM_WORLD. No rank is stopped or slowed. Exit
 /// status: 0 everything is shown, 1 part of the job could not be read, 2 nothing could be read.
 #[derive(clap::Args)]
@@ -34,7 +34,6 @@ pub struct Options {
 /// Entries shown per communicator without `--all`.
 const MOST_ENTRIES: usize = 40;
 
-/// Prints the queues.
 pub fn show(options: &Options) -> Result<ExitCode> {
     let (snapshot, errors) =
         while_working("reading the ranks", || why::once("queues", &options.targets, options.host_scope))?;

@@ -59,7 +59,6 @@ fn file_of(job: &Job) -> PathBuf {
     PathBuf::from(format!("mpiscope-{}.mpiscope", job.name.replace(['/', ':'], "-")))
 }
 
-/// Saves a job.
 pub fn save(options: &Options) -> Result<ExitCode> {
     if !(0.0..=86_400.0).contains(&options.seconds) {
         bail!("--for takes seconds between 0 and 86400");

@@ -78,7 +78,6 @@ impl Format {
 /// The schema of a `mpiscope.trace/1` line; a test checks it against the code.
 const SCHEMA: &str = include_str!("../../../share/mpiscope.trace.1.schema.json");
 
-/// Writes the trace.
 pub fn trace(options: &Options) -> Result<ExitCode> {
     if options.schema {
         io::stdout().lock().write_all(SCHEMA.as_bytes())?;

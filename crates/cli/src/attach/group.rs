@@ -12,9 +12,7 @@ use std::collections::BTreeMap;
 pub struct Answer {
     /// Name of its world.
     pub world: String,
-    /// Its rank.
     pub rank: Option<u32>,
-    /// Its process.
     pub pid: u32,
     /// The debugger's output.
     pub text: String,

@@ -19,8 +19,8 @@ use std::process::ExitCode;
 ///
 /// Starts from the job or any one process of it, like `mpiscope procs`. Without --batch, every chosen rank
 /// gets a debugger in a tmux pane, on its own host. With --batch, the command runs in every chosen rank on
-/// all hosts, and equal answers are shown once with their ranks. Attaching stops a rank for that moment. Exit
-/// status: 0 all is well, 1 some processes could not be read, 2 none could.
+/// all hosts, and equal answers are shown once with their ranks. Attaching briefly stops a rank. Exit status:
+/// 0 all is well, 1 some processes could not be read, 2 none could.
 #[derive(clap::Args)]
 pub struct Options {
     /// Process ids, a job, or one core file; not needed if there is only one job

@@ -17,7 +17,6 @@ const LAYER: &str = "libmpiscope.so";
 /// Number of stack frames shown for the first failure.
 const FRAMES: usize = 8;
 
-/// Returns the whole page.
 pub fn page(postmortem: &Postmortem) -> Vec<Block> {
     if postmortem.deaths.is_empty() {
         let lines = of_evidence(postmortem);

@@ -8,7 +8,6 @@ const MOST: usize = 12;
 /// Share of a function's extra time that a rank must have caused as waiting to be named as the cause.
 const BEGAN: f64 = 0.5;
 
-/// Returns the whole comparison.
 pub fn page(found: &Comparison) -> Vec<Block> {
     let mut page = vec![Block::Head(answer(found))];
     for (name, runs) in [("A", &found.before), ("B", &found.after)] {

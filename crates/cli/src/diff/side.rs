@@ -14,7 +14,7 @@ use std::path::Path;
 pub struct Side {
     /// The name given by the user.
     pub name: String,
-    /// The runs.
+    /// The reports of the runs.
     pub reports: Vec<JobReport>,
     /// What could not be read.
     pub errors: Vec<String>,

@@ -57,7 +57,6 @@ pub struct Look {
 
 /// An object, with the facts that need its process to be determined.
 pub struct Shown {
-    /// The object.
     pub object: Object,
     /// The contents of its line in a list.
     pub summary: Summary,

@@ -67,7 +67,6 @@ fn of_objects(what: &str) -> bool {
     ["object", "tombstone", "request", "names", "message"].iter().any(|word| what.contains(word))
 }
 
-/// Returns the page of counts.
 pub fn page(found: &Inspection, freed: bool) -> Vec<Block> {
     let mut page: Vec<Block> = head(found, freed).into_iter().map(Block::Line).collect();
     let mut rows: Vec<(Kind, Count, Members)> = Vec::new();

@@ -16,7 +16,6 @@ use std::cell::RefCell;
 /// Maximum number of lines shown; JSON has all objects.
 const MOST: usize = 1000;
 
-/// Returns the page.
 pub fn page(found: &mut Inspection, kind: Kind, freed: bool) -> Vec<Block> {
     let rows = collect(found, kind, freed);
     let mut page: Vec<Block> = counts::head(found, freed).into_iter().map(Block::Line).collect();
@@ -126,7 +125,7 @@ fn hidden(predefined: bool, kind: Kind) -> bool {
     predefined && kind != Kind::Communicator
 }
 
-/// A line.
+/// A line of the list.
 struct Row {
     /// `None` if it differs.
     handle: Option<Hex>,

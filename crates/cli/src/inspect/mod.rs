@@ -81,7 +81,6 @@ fn kinds() -> String {
 /// The schema `mpiscope.inspect/3`; a test checks it against the code.
 const SCHEMA: &str = include_str!("../../../../share/mpiscope.inspect.3.schema.json");
 
-/// Shows the objects.
 pub fn inspect(options: &Options) -> Result<ExitCode> {
     if options.schema {
         io::stdout().lock().write_all(SCHEMA.as_bytes())?;

@@ -19,7 +19,6 @@ pub enum Block {
     Head(String),
     /// A line about a problem.
     Problem(String),
-    /// A table.
     Table(Table),
 }
 

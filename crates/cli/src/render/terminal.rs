@@ -13,7 +13,7 @@ const LEAST_WIDTH: usize = 20;
 /// Width and colours of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terminal {
-    /// Columns.
+    /// Width in columns.
     pub width: usize,
     /// Whether colours are enabled.
     pub colour: bool,

@@ -10,7 +10,6 @@ const STYLE: &str = include_str!("page.css");
 /// Nothing is fetched, whatever the page contains.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
-/// Renders the page.
 pub fn page(source: &Source, wanted: &[Section]) -> String {
     let report = &source.report;
     let all = sections::all(report, wanted);

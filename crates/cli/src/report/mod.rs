@@ -52,7 +52,6 @@ pub struct Options {
     host_scope: HostScope,
 }
 
-/// Shows the report.
 pub fn report(options: &Options) -> Result<ExitCode> {
     if options.summary && options.targets.len() > 1 {
         return summaries(options);

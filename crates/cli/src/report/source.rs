@@ -20,7 +20,6 @@ use std::time::Duration;
 pub struct Source {
     /// Name of the job.
     pub job: String,
-    /// The report.
     pub report: JobReport,
     /// What could not be read.
     pub errors: Vec<String>,

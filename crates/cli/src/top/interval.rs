@@ -92,7 +92,7 @@ pub struct Rank {
     pub rank: String,
     pub host: String,
     pub pid: u32,
-    /// Activity of the rank; see `Letter`.
+    /// Activity of the rank, as a letter; `mpiscope top` shows the legend.
     pub letter: char,
     /// The open call, or the last one.
     pub call: String,

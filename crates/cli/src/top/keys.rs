@@ -22,9 +22,7 @@ pub const HELP: [(&str, &str); 9] = [
 /// What to do after a key.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Then {
-    /// Continue.
     GoOn,
-    /// End.
     End,
 }
 

@@ -67,7 +67,6 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Watches a job.
 pub fn top(options: &Options) -> Result<ExitCode> {
     let pause = Duration::from_secs_f64(options.interval);
     let plain = options.once || !std::io::stdout().is_terminal();

@@ -15,7 +15,6 @@ pub struct Places {
 /// A place where ranks were found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hot {
-    /// The function.
     pub function: String,
     /// The source line, or module and offset.
     pub place: String,

@@ -12,7 +12,6 @@ pub const MOST_HOT: usize = 5;
 /// Columns of the strip of `--once`.
 const STRIP: usize = 76;
 
-/// Returns the whole view.
 pub fn page(view: &View) -> Vec<Block> {
     let Some(latest) = view.latest.as_deref() else { return Vec::new() };
     let mut page: Vec<Block> = head(view, latest).into_iter().map(Block::Line).collect();

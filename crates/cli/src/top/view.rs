@@ -75,7 +75,6 @@ pub enum Pane {
     Help,
 }
 
-/// What is shown.
 pub struct View {
     pub job: String,
     pub latest: Latest,

@@ -21,9 +21,10 @@ use std::process::ExitCode;
 /// Show variables of the MPI tool information interface, for a running job or an MPI library
 ///
 /// Shows control and performance variables, event types and enumerations, mpiscope's own and the library's,
-/// with the values that can be read without an object, and where these come from. For a job, also on which
-/// ranks they differ; no rank is stopped or slowed. For a library, as a program started here would find them.
-/// Exit status: 0 all is well, 1 a variable or part of the job could not be read, 2 nothing could be read.
+/// with the values that can be read without an object, and where these come from. For a job, also shows on
+/// which ranks they differ; no rank is stopped or slowed. For a library, shows what a program started here
+/// would find. Exit status: 0 all is well, 1 a variable or part of the job could not be read, 2 nothing could
+/// be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`,
@@ -64,7 +65,6 @@ impl Options {
     }
 }
 
-/// Shows the variables.
 pub fn vars(options: &Options) -> Result<ExitCode> {
     if options.describe {
         return helper::describe();

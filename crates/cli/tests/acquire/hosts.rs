@@ -62,7 +62,6 @@ kill $job
 wait $job
 "#;
 
-/// The hosts.
 const HOSTS: [&str; 2] = ["nodea", "nodeb"];
 
 /// Runs a script on `nodea`, the first of the two hosts.

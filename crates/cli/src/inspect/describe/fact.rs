@@ -6,9 +6,7 @@ const LABEL: usize = 17;
 /// The subject of a fact; facts of several processes are merged by it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Key {
-    /// The heading.
     Heading,
-    /// A labelled value.
     Label(String),
     /// A standalone line.
     Line(String),
@@ -17,7 +15,6 @@ pub enum Key {
 /// The value of a fact.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Value {
-    /// Text.
     Text(String),
     /// Milliseconds after the start.
     Moment(u64),
@@ -28,7 +25,6 @@ pub enum Value {
 pub struct Fact {
     /// The subject.
     pub key: Key,
-    /// The value.
     pub value: Value,
     /// Whether it concerns the reporting process itself; useless if several processes are merged.
     pub here: bool,

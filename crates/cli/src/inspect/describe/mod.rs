@@ -47,7 +47,6 @@ const MOST_PAIRS: usize = 4;
 pub struct Context<'a> {
     /// The other objects of its process.
     pub reader: &'a Reader<'a, Bytes>,
-    /// The process.
     pub process: &'a Process,
 }
 

@@ -150,7 +150,6 @@ impl Drop for Stranger {
 
 /// A host that has gone silent without sending its evidence.
 pub struct Silent {
-    /// Its name.
     pub host: String,
     /// The ranks of its wrappers.
     pub ranks: Vec<u32>,

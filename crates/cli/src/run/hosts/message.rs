@@ -23,7 +23,6 @@ pub struct Identity {
     pub slurm: Option<String>,
 }
 
-/// A message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -31,7 +30,6 @@ pub enum Message {
     Hello {
         /// The name of the job.
         job: String,
-        /// The host.
         from: Identity,
     },
     /// Gatherer: queries the host's clock.
@@ -63,7 +61,6 @@ pub enum Message {
     Taken,
 }
 
-/// Sends a message.
 pub fn send(to: &mut Sealed, message: &Message) -> io::Result<()> {
     let text = serde_json::to_vec(message)?;
     let len = u32::try_from(text.len()).map_err(io::Error::other)?;

@@ -40,7 +40,6 @@ const SILENT: &str = "it did not answer";
 
 /// The data received from a host.
 pub struct FromHost {
-    /// The host's name.
     pub host: String,
     /// The ranks of its wrappers.
     pub ranks: Vec<u32>,

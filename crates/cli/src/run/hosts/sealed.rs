@@ -69,7 +69,6 @@ pub struct Sealed {
 pub enum Side {
     /// The host that sends; it initiates.
     Host,
-    /// The gatherer.
     Gatherer,
 }
 

@@ -36,10 +36,10 @@ use std::time::{Duration, Instant};
 
 /// Interval between the two snapshots of a verdict.
 const APART: Duration = Duration::from_secs(1);
-/// Shortest and longest maximum interval between two readings of the ranks' progress.
+/// Bounds of the maximum interval between two readings of the ranks' progress.
 const READINGS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
-/// Minimum interval between readings, however cheap. A job killed by the user is then known to have stalled
-/// for at least a second.
+/// Interval between readings that cost next to nothing. Short enough to know, when a user ends a job, that it
+/// had stalled for a second.
 const OFTEN: Duration = Duration::from_millis(400);
 /// The pause after a reading is this many times as long as the reading.
 const SPARING: u32 = 200;
