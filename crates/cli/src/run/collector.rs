@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// File descriptors reserved for making the report.
 const RESERVE: u64 = 32;
 /// How long no connections are accepted after `accept` failed. Without the pause, the pending connection
-/// would wake `poll` again and again.
+/// would keep waking `poll`.
 const DEAF: Duration = Duration::from_millis(100);
 /// Minimum interval between samples of the processes' memory. Sampling also takes at most one part in `PARTS`
 /// of the time.

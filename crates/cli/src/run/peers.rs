@@ -191,8 +191,8 @@ impl Peer {
                 let mut process = Process::read(&image, Some(self.moment())).map_err(damaged)?;
                 process.pid = self.writer.unwrap_or(process.pid);
                 let seen = observation::of_image(&image, &process, symbols);
-                // Objects left by a program that did not reach its end are not leaks. However, libraries may
-                // crash in `MPI_Finalize` because of leaked objects.
+                // Objects left by a program that did not reach its end are not leaks, unless it crashed in
+                // `MPI_Finalize`: libraries may crash there because of leaked objects.
                 let crashed = self.end().ending.is_some_and(ended::dumps_core);
                 if process.finalized() || crashed && finalizes(&seen) {
                     leaks = leaks::sites(&image, &process, symbols).map_err(damaged)?;

@@ -78,7 +78,7 @@ pub fn run(options: &Options, layer: &Path, place: &LauncherEnvironment) -> Resu
     drop(image);
     tell(Kind::STARTED, [program.id(), 0, 0], None);
     // Descriptors inherited from the launcher stay open: if the launcher saw the rank's connection close
-    // before the rank's end, it would kill us before we can pass on the exit status.
+    // before the rank's end, it would kill us before we could pass on the exit status.
     let ending = child::supervise(program, &signals, None, &|_| ())?;
     match ending {
         Ending::Exit(code) => tell(Kind::ENDED, [0, code as u32, 0], None),

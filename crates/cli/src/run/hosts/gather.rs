@@ -257,8 +257,7 @@ fn accept(listener: &TcpListener, job: &str, secret: &Secret, shared: &Arc<Share
             return;
         }
         let Ok(socket) = socket else {
-            // Out of descriptors: without a pause, the pending connection would wake this loop again and
-            // again.
+            // Out of descriptors: without a pause, the pending connection would keep waking this loop.
             shared.unheard.store(true, Ordering::Relaxed);
             thread::sleep(DEAF);
             continue;

@@ -1,7 +1,7 @@
 //! The watcher: reports unasked when a job hangs, in the log of that job.
 //!
-//! It reads images from outside and costs the ranks nothing. When no rank has completed a call other than
-//! polling for `--hang-after` seconds, it consults [`why`](crate::why). It reports a verdict only if it is a
+//! It reads images from outside and costs the ranks nothing. When for `--hang-after` seconds no rank has
+//! completed a call other than polling, it consults [`why`](crate::why). It reports a verdict only if it is a
 //! problem, once, and again only if it changes. A job that computes, sleeps, reads files or is slow gets no
 //! such verdict. While ranks do complete calls, it checks at the same interval whether some of them can never
 //! proceed ([`Partly`]).

@@ -102,7 +102,7 @@ impl Reporter {
         self.tell(self.twice(apart, false), when);
     }
 
-    /// Reports what is wrong; or what was wrong, if the ranks have received the ending signal as well.
+    /// Reports what is wrong; or what was wrong, if the signal has already reached the ranks as well.
     pub fn last_look(&self) {
         let before = self.reading();
         let speaks = self.scope.speaks(before.as_ref().map(|reading| &reading.progress));

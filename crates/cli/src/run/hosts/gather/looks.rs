@@ -1,5 +1,5 @@
-//! Looks at the hosts while their ranks run: the progress of the ranks, and two snapshots that each host
-//! takes on request.
+//! Queries to the hosts while their ranks run: the progress of the ranks, and looks, for each of which every
+//! host takes two snapshots.
 
 use super::{Known, SILENCE, Shared, busy_or_silent};
 use crate::run::hosts::FromHost;

@@ -1,4 +1,5 @@
-//! Connections that do not know the job's secret: they get no answer, and the report mentions them.
+//! Connections from clients without the job's secret: they get no answer, and the report mentions
+//! them.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
