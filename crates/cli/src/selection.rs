@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// What to look at. There is only one per process, so its size does not matter.
+/// What to look at. There is only one per invocation, so its size does not matter.
 #[allow(clippy::large_enum_variant)]
 pub enum Target {
     /// One job, running or in an evidence file.

@@ -1,4 +1,4 @@
-//! Where in MPI ranks were found in the last samples, as a sampling profiler would show it.
+//! Where ranks were found inside MPI in the last samples, as a sampling profiler would show it.
 
 use super::interval::Interval;
 use std::collections::{BTreeMap, VecDeque};

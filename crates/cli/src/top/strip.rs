@@ -1,5 +1,5 @@
 //! The strip: one line per sample, one letter per rank. If there are more ranks than columns, each column
-//! covers several ranks and shows the rarest of their letters, because the outliers are what one looks for.
+//! covers several ranks and shows the rarest of their letters, because outliers are what matters.
 
 use std::collections::{BTreeMap, VecDeque};
 

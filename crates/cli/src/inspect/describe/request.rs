@@ -87,7 +87,8 @@ impl fmt::Display for What {
     }
 }
 
-/// Returns the operation's name; if it is not a message, the function says more than the kind.
+/// Returns the operation's name. For anything but messages, the name of the function says more than
+/// the kind.
 fn operation(request: &Request) -> &str {
     let made_by = request.common.created.as_ref().and_then(|created| created.function.as_deref());
     let function = made_by.filter(|_| matches!(request.class, "collective" | "one-sided" | "file"));
