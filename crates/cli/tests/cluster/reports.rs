@@ -267,7 +267,7 @@ pub fn a_host_that_was_cut_off_for_a_while_is_in_the_report_and_not_among_the_lo
     let program = compile(&library, "acquire/idle", dir).display().to_string();
     let said = dir.join("said");
     let mut command = hosts.on("login", MPISCOPE, &library);
-    // Hosts are connected only by this connection.
+    // Without `--out`, the connection is the only way between the hosts.
     command.arg("run").args(launcher(&library)).arg(program).arg(dir).env("MPISCOPE_HOST_SECONDS", "10");
     let mut job = Job::start(&mut command, &said);
     reaches(&dir.join("at.idle.1"), &said);
