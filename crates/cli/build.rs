@@ -1,10 +1,10 @@
-//! Linker settings of the command: debuggers look for MPIR's symbols in it, which must survive `strip`. And the commit that
-//! `--version` names.
+//! Linker settings of the command: debuggers look for MPIR's symbols in it, which must survive `strip`. Also
+//! records the commit that `--version` prints.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Symbols of a starter: see `src/run/starter/symbols.rs`.
+/// Symbols of a starter process: see `src/run/starter/symbols.rs`.
 const EXPORTED: &[&str] = &[
     "MPI2DD_info",
     "MPI2DD_breakpoint",
@@ -23,7 +23,7 @@ fn main() {
         Some(linker) => println!("cargo:rustc-link-arg-bins={}", reference(&linker)),
         None => EXPORTED.iter().for_each(|symbol| {
             println!("cargo:rustc-link-arg-bins=-Wl,--export-dynamic-symbol={symbol}");
-            // Kept although nothing in the program refers to it.
+            // Keeps the symbol although nothing in the program refers to it.
             println!("cargo:rustc-link-arg-bins=-Wl,--undefined={symbol}");
         }),
     }
@@ -31,14 +31,14 @@ fn main() {
     println!("cargo:rustc-env=MPISCOPE_COMMIT={}", commit());
 }
 
-/// The linker, if it is `zig cc`, which knows neither option.
+/// Returns the linker if it is `zig cc`, which supports neither option.
 fn zig() -> Option<PathBuf> {
     let linker = PathBuf::from(std::env::var_os("RUSTC_LINKER")?);
     linker.file_name()?.to_str()?.starts_with("zigcc").then_some(linker)
 }
 
-/// A shared library that refers to the symbols: a linker exports and keeps what one refers to. Since it resolves nothing, the
-/// program does not need it when it runs.
+/// Builds a shared library that refers to the symbols, so that the linker exports and keeps them. Since it
+/// resolves nothing, the program does not need it at run time.
 fn reference(linker: &Path) -> String {
     let folder = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
     let (source, library) = (folder.join("exported.c"), folder.join("libexported.so"));
@@ -51,7 +51,8 @@ fn reference(linker: &Path) -> String {
     library.display().to_string()
 }
 
-/// What whoever builds says it is, else what git says. Debug builds have none: they would be linked anew for every commit.
+/// Returns the commit given by the environment, or else by git. Debug builds have none: they would be
+/// relinked for every commit.
 fn commit() -> String {
     println!("cargo:rerun-if-env-changed=MPISCOPE_COMMIT");
     if let Ok(named) = std::env::var("MPISCOPE_COMMIT") {
@@ -60,7 +61,7 @@ fn commit() -> String {
     if std::env::var("PROFILE").as_deref() != Ok("release") {
         return String::new();
     }
-    // What git appends to whenever another commit is looked at.
+    // Git appends to this file whenever HEAD moves.
     if let Some(log) = git(&["rev-parse", "--path-format=absolute", "--git-path", "logs/HEAD"]) {
         println!("cargo:rerun-if-changed={log}");
     }

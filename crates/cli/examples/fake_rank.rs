@@ -1,5 +1,5 @@
-//! A program that looks to `mpiscope run` like a rank under the layer: it takes or makes an image, sends it to the
-//! collector, and ends in the way that its argument names. For the tests; uses no MPI.
+//! A program that looks to `mpiscope run` like a rank under the layer: it takes or creates an image, sends it
+//! to the collector, and ends in the way given by its argument. Used by tests; does not use MPI.
 #![allow(unsafe_code)]
 #![allow(missing_docs)]
 
@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// The handle of `MPI_COMM_WORLD` and of `MPI_DOUBLE` in MPICH's ABI.
+/// The handles of `MPI_COMM_WORLD` and `MPI_DOUBLE` in MPICH's ABI.
 const WORLD: u64 = 0x4400_0000;
 const DOUBLE: u64 = 0x4c00_080b;
 
@@ -37,7 +37,7 @@ fn main() {
     sample.called("MPI_Allreduce", 10 + u64::from(rank), 1_000_000 * u64::from(rank + 1), 80);
     sample.called("MPI_Send", 5, 20_000, 4096);
     std::thread::sleep(Duration::from_millis(30));
-    // Until a file of this name is there.
+    // Waits until this file exists.
     while std::env::var_os("FAKE_WAIT").is_some_and(|path| !std::path::Path::new(&path).exists()) {
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -58,20 +58,20 @@ fn end(how: &str, sample: &TestImage) {
             sample.enters("MPI_Recv", [WORLD, DOUBLE, 100], -2, 7);
             std::thread::sleep(Duration::from_secs(30));
         }
-        // In a barrier on a communicator with this identity, whose handle is each rank's own.
+        // In a barrier on a communicator with this identity; the handle differs between ranks.
         ("barrier", identity) => {
             let handle = 0x8400_0000 + u64::from(std::process::id() % 1000);
             sample.shares_comm(handle, "", 2, identity.parse().unwrap_or(0));
             sample.enters("MPI_Barrier", [handle, DOUBLE, 0], 0, 0);
             std::thread::sleep(Duration::from_secs(30));
         }
-        // In the first collective on a communicator that all such ranks share.
+        // In the first collective on a communicator shared by all such ranks.
         ("collective", name) => {
             let comm = sample.shares_comm(0x8400_0001, "", 2, 77);
             sample.enters_collective(name, (0x8400_0001, comm), 1, 0);
             std::thread::sleep(Duration::from_secs(30));
         }
-        // Completes calls as long as anybody may look.
+        // Completes calls for longer than any test looks.
         ("works", _) => {
             for _ in 0..600 {
                 sample.enters("MPI_Recv", [WORLD, DOUBLE, 100], -2, 7);
@@ -84,7 +84,7 @@ fn end(how: &str, sample: &TestImage) {
             std::thread::sleep(Duration::from_millis(50));
             die(signal);
         }
-        // In the end, with a communicator that was not freed.
+        // In MPI_Finalize, with a communicator that was not freed.
         ("kill-finalizing", signal) => {
             let left = sample.has_comm(0x8400_0002, "left", 1);
             left.head.made_by.set(sample.number("MPI_Comm_dup") as u16 + 1);
@@ -104,14 +104,14 @@ fn end(how: &str, sample: &TestImage) {
 
 fn die(signal: &str) {
     let signal = signal.parse().unwrap_or(libc::SIGKILL);
-    // SAFETY: ends this process; Rust's own handler of SIGSEGV would take the signal for an accident.
+    // SAFETY: ends this process; the default action is needed because Rust installs its own SIGSEGV handler.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
         libc::raise(signal);
     }
 }
 
-/// As the layer does it.
+/// Sends the image as the layer does.
 fn send(name: &str, image: &OwnedFd) {
     use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
     let Ok(socket) = UnixStream::connect(name) else { return };

@@ -1,5 +1,5 @@
-//! Somebody who listens where he should not: at paths, or at abstract names after an `@`. Prints `ready`, and then what
-//! comes to him: bytes, and descriptors handed over. For the tests.
+//! A process that listens where it should not: at paths, or at abstract names given with `@`. Prints `ready`,
+//! and then what it receives: bytes and file descriptors. Used by tests.
 #![allow(missing_docs)]
 
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};

@@ -1,4 +1,4 @@
-//! `mpiscope completions`, and the manual pages: both are made from the definition of the command line.
+//! `mpiscope completions` and the manual pages, both generated from the definition of the command line.
 
 use crate::exit;
 use crate::render::Terminal;
@@ -11,7 +11,7 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Shells that people use on clusters.
+/// Shells in use on clusters.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum For {
     Bash,
@@ -20,10 +20,11 @@ enum For {
     Tcsh,
 }
 
-/// Print what a shell needs to complete mpiscope's command line
+/// Print the completion script of a shell for mpiscope
 ///
-/// bash: `mpiscope completions bash > ~/.local/share/bash-completion/completions/mpiscope`; zsh: into a file `_mpiscope` in
-/// a directory of fpath; fish: `mpiscope completions fish > ~/.config/fish/completions/mpiscope.fish`; tcsh: into a file that
+/// bash: `mpiscope completions bash > ~/.local/share/bash-completion/completions/mpiscope`; zsh: write it to
+/// a file `_mpiscope` in a directory of fpath; fish:
+/// `mpiscope completions fish > ~/.config/fish/completions/mpiscope.fish`; tcsh: write it to a file that
 /// ~/.tcshrc sources. Exit status: 0.
 #[derive(clap::Args)]
 pub struct Options {
@@ -40,7 +41,6 @@ pub struct ManOptions {
     dir: PathBuf,
 }
 
-/// Prints the completions.
 pub fn print(options: &Options) -> Result<ExitCode> {
     let mut command = crate::command(Terminal::of(&stdout()).width);
     let mut text = Vec::new();
@@ -57,7 +57,8 @@ pub fn print(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::from(exit::FINE))
 }
 
-/// A line for tcsh, which knows no words that depend on others: the verbs, the options of all of them, files.
+/// Generates the line for tcsh, whose completion cannot depend on the verb: the verbs, the options of all
+/// verbs, and files.
 fn tcsh(mut command: Command) -> String {
     command.build();
     let visible = || command.get_subcommands().filter(|verb| !verb.is_hide_set());

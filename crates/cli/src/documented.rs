@@ -1,4 +1,4 @@
-//! What documents say of the command line is held against the command line.
+//! Checks that the command lines in the documentation are valid.
 
 use crate::Cli;
 use clap::Parser;
@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The project's pages that people read.
+/// Returns the project's documentation pages.
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let docs = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
@@ -15,7 +15,7 @@ fn pages() -> Vec<PathBuf> {
     ours.into_iter().chain(docs).filter(|path| path.extension().is_some_and(|end| end == "md")).collect()
 }
 
-/// The command lines of a page: what follows a prompt, and what stands in the text as code.
+/// Returns the command lines of a page: lines after a prompt, and inline code.
 fn commands(page: &str) -> Vec<String> {
     let mut found: Vec<String> =
         page.lines().filter_map(|line| line.trim_start().strip_prefix("$ ")).map(str::to_owned).collect();
@@ -32,13 +32,15 @@ fn commands(page: &str) -> Vec<String> {
     found
 }
 
-/// The words for `mpiscope` in a command line of a shell; none if it does not call it.
+/// Returns the words of a call of `mpiscope` in a shell command line; `None` if the line does not
+/// call it.
 fn words(line: &str) -> Option<Vec<String>> {
     let line = line.split(" #").next().unwrap_or_default();
     let words = shlex::split(line)?;
     let begin = words.iter().position(|word| word == "mpiscope")?;
     let before = words.get(..begin)?;
-    // A program that is given to `mpiscope run` may be called so too; and `man mpiscope` or `pip install mpiscope` is none of ours.
+    // The program given to `mpiscope run` may have this name too, and `man mpiscope` or
+    // `pip install mpiscope` does not call us.
     let launcher = before.iter().all(|word| {
         word.contains('=') || word.starts_with('-') || word.parse::<u32>().is_ok() || word == "srun"
     });
@@ -47,7 +49,7 @@ fn words(line: &str) -> Option<Vec<String>> {
     launcher.then(|| words.get(begin..end.unwrap_or(words.len())).unwrap_or_default().to_vec())
 }
 
-/// The command lines that a line with `this|that` in it stands for.
+/// Expands a command line with words such as `this|that` into its alternatives.
 fn alternatives(words: &[String]) -> Vec<Vec<String>> {
     let most = words.iter().map(|word| word.split('|').count()).max().unwrap_or(1);
     let one = |which: usize| {
@@ -56,7 +58,7 @@ fn alternatives(words: &[String]) -> Vec<Vec<String>> {
     (0..most).map(|which| one(which).collect()).collect()
 }
 
-/// What is wrong with the words, if it is more than that something was left out.
+/// Returns the error for the words, unless it is only that something was omitted.
 fn wrong(words: &[String]) -> Option<String> {
     let left_out = [
         ErrorKind::MissingRequiredArgument,
@@ -98,7 +100,7 @@ fn a_command_that_is_wrong_is_noticed() {
     assert!(!wrong("pip install mpiscope --no-such-option"));
 }
 
-/// The targets of the links of a page that are files of the project.
+/// Returns the link targets of a page that are files of the project.
 fn links(page: &str) -> impl Iterator<Item = &str> {
     let all = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     let ours = all.filter(|link| !link.contains("://") && !link.starts_with('#') && !link.contains(' '));

@@ -1,18 +1,18 @@
-//! The evidence files that the user names: files, and folders of runs.
+//! The evidence files that the user names: files, and output directories of runs.
 
 use anyhow::Result;
 use mpiscope_job::jobs::evidence::{self, Evidence};
 use std::path::{Path, PathBuf};
 
-/// The evidence files that paths mean.
+/// The evidence files that the paths refer to.
 pub struct EvidenceFiles {
     files: Vec<PathBuf>,
-    /// What was saved while the job hung, in the folder of its run.
+    /// The file saved while the job hung, if the path is the directory of its run.
     pub hang: Option<PathBuf>,
 }
 
 impl EvidenceFiles {
-    /// If the paths mean nothing else: files, and folders of runs.
+    /// Finds the evidence files; `None` if any path refers to something else.
     pub fn of<P: AsRef<Path>>(paths: &[P]) -> Option<Self> {
         let found: Option<Vec<_>> = paths.iter().map(|path| evidence::files(path.as_ref())).collect();
         let files: Vec<PathBuf> = found?.into_iter().flatten().collect();
@@ -23,7 +23,7 @@ impl EvidenceFiles {
         Some(Self { files, hang })
     }
 
-    /// What they have kept.
+    /// Opens and merges the files.
     pub fn open(&self) -> Result<Evidence> {
         Ok(evidence::open_all(&self.files)?)
     }

@@ -1,26 +1,28 @@
 //! Exit status, and how a failure is reported.
 //!
-//! All verbs that read jobs have one rule: an answer that lacks a part, because a host, a process or a file of it could not be
-//! read, is never "nothing wrong", and as long as something could be read it is no failure either.
+//! All verbs that read jobs follow one rule: a result that is incomplete, because a host, a process or a file
+//! could not be read, is never "nothing wrong"; but as long as something could be read, it is not a failure
+//! either.
 
 use crate::render::complain;
 use mpiscope_job::base::refusal::Refusal;
 use std::io::{ErrorKind, IsTerminal};
 use std::process::ExitCode;
 
-/// Nothing wrong.
+/// Nothing is wrong.
 pub const FINE: u8 = 0;
-/// A problem was found, or part of what was asked could not be read.
+/// A problem was found, or part of what was requested could not be read.
 pub const PROBLEM: u8 = 1;
 /// Nothing could be read.
 pub const COULD_NOT_READ: u8 = 2;
 
-/// The status of an answer.
+/// Returns the exit status of a result.
 pub fn answer(problem: bool, partial: bool) -> ExitCode {
     ExitCode::from(if problem || partial { PROBLEM } else { FINE })
 }
 
-/// Whoever asked a host for what is `here` is told in a form of its own why it gets nothing; people read the words.
+/// Prints the reason for a failure in machine-readable form if this process serves another host (`here`) and
+/// its standard error is not a terminal. People read the message instead.
 pub fn explained<T>(here: bool, result: anyhow::Result<T>) -> anyhow::Result<T> {
     result.inspect_err(|error| {
         if let Some(refusal) = refusal(error).filter(|_| here && !std::io::stderr().is_terminal()) {
@@ -36,7 +38,7 @@ fn refusal(error: &anyhow::Error) -> Option<&Refusal> {
     }
 }
 
-/// Reports what failed. A reader that went away (`mpiscope ps | head`) is no failure.
+/// Reports a failure. A reader that went away (`mpiscope ps | head`) is not a failure.
 pub fn failed(error: &anyhow::Error) -> ExitCode {
     if error.chain().any(|e| kind(e) == Some(ErrorKind::BrokenPipe)) {
         return ExitCode::from(FINE);
@@ -45,7 +47,8 @@ pub fn failed(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(COULD_NOT_READ)
 }
 
-/// What failed in the system, also below the writer of JSON, which names no cause.
+/// Returns the kind of the underlying I/O error, including one inside a JSON error, which does not expose it
+/// as its source.
 fn kind(error: &(dyn std::error::Error + 'static)) -> Option<ErrorKind> {
     let own = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
     own.or_else(|| error.downcast_ref::<serde_json::Error>()?.io_error_kind())

@@ -1,23 +1,22 @@
-//! `mpiscope gdb-script`: the script that shows MPI objects in gdb, which this command carries.
+//! `mpiscope gdb-script`: prints the embedded script that shows MPI objects in gdb.
 //!
-//! It is not in libmpiscope.so: gdb would warn of it whenever it loads the library and does not trust its folder.
+//! The script is not embedded in libmpiscope.so: gdb would warn whenever it loads the library from a folder
+//! that it does not trust.
 
 use anyhow::Result;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The script.
 const TEXT: &str = include_str!("../../../share/mpiscope-gdb.py");
 
 /// Print the script that shows MPI objects in gdb
 ///
-/// `mpiscope attach` loads it by itself. For a gdb of your own: `mpiscope gdb-script > mpiscope-gdb.py`, then
+/// `mpiscope attach` loads it automatically. For your own gdb: `mpiscope gdb-script > mpiscope-gdb.py`, then
 /// `source mpiscope-gdb.py` in gdb or in ~/.config/gdb/gdbinit. Exit status: 0.
 #[derive(clap::Args)]
 pub struct Options {}
 
-/// Prints it.
 pub fn print(_: &Options) -> Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     out.write_all(TEXT.as_bytes())?;
@@ -25,10 +24,10 @@ pub fn print(_: &Options) -> Result<ExitCode> {
     Ok(ExitCode::from(crate::exit::FINE))
 }
 
-/// The command of gdb that loads the script from this program; none if its path cannot be given to gdb.
+/// Returns the gdb command that loads the script from this program; `None` if its path is not UTF-8.
 pub fn loading(program: &Path) -> Option<String> {
     let program = program.to_str()?;
-    // A string of Python as one of Rust: both escape what is not printable.
+    // A Rust string literal also works in Python: both escape unprintable characters.
     let quoted = format!("{program:?}");
     let parts = [
         "import os, subprocess".to_owned(),

@@ -10,12 +10,12 @@ use std::process::ExitCode;
 /// Print help on mpiscope or on one of its verbs
 #[derive(clap::Args)]
 pub struct Options {
-    /// The verb; without it, what there is
+    /// The verb; without it, an overview
     #[arg(value_name = "VERB")]
     verb: Option<String>,
 }
 
-/// Prints the page: what the verb says to `--help`.
+/// Prints the page, which is the same as for `--help`.
 pub fn help(options: &Options) -> Result<ExitCode> {
     let words = ["mpiscope"].into_iter().chain(options.verb.as_deref()).chain(["--help"]);
     match crate::command(Terminal::of(&stdout()).width).try_get_matches_from(words) {
@@ -24,7 +24,7 @@ pub fn help(options: &Options) -> Result<ExitCode> {
     }
 }
 
-/// A page of help, through a pager if it is long.
+/// Prints a help page, through a pager if it is long.
 pub fn print(page: &StyledStr) -> Result<ExitCode> {
     let mut out = Paged::stdout();
     let colour = Terminal::of(out.output()).colour;
@@ -37,7 +37,7 @@ pub fn print(page: &StyledStr) -> Result<ExitCode> {
     Ok(ExitCode::from(exit::FINE))
 }
 
-/// The colours that a command line asks for that also asks for help, and so was not read to its end.
+/// Returns the value of `--color` on a command line with `--help`, which the parser does not read to the end.
 pub fn colours(arguments: impl Iterator<Item = String>) -> Option<ColourChoice> {
     let mut arguments = arguments.take_while(|word| !matches!(word.as_str(), "-h" | "--help" | "--"));
     let named = arguments.find_map(|word| match word.strip_prefix("--color") {

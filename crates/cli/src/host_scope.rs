@@ -1,4 +1,4 @@
-//! How far a look at a running job goes: this host, or all hosts of the job.
+//! Whether a command looks at this host only or at all hosts of a running job.
 
 use crate::open_files;
 use mpiscope_job::hosts::other_hosts::{self, Elsewhere};
@@ -7,7 +7,7 @@ use mpiscope_job::jobs::job::Job;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What verbs that look at running jobs have in common.
+/// Options shared by all verbs that look at running jobs.
 #[derive(clap::Args, Clone, Copy)]
 pub struct HostScope {
     /// Do not ask other hosts
@@ -21,8 +21,9 @@ impl HostScope {
         self.here
     }
 
-    /// Adds the job's ranks on other hosts, unless the user does not want that or the job is in a file; those look twice, `pause`
-    /// apart. A file says what was not seen when it was written.
+    /// Adds the job's ranks on other hosts, unless the user excluded them or the job comes from a file. The
+    /// other hosts take two snapshots, `pause` apart. A file contains its own list of what was not seen when
+    /// it was written.
     pub fn join(self, job: &mut Job, pause: Duration, stacks: bool) -> Elsewhere {
         if self.here || !job.runs_here() {
             return Elsewhere { not_seen: job.not_seen.clone(), ..Elsewhere::default() };
@@ -33,8 +34,8 @@ impl HostScope {
     }
 }
 
-/// This host, and how to reach others: this program is taken to be at the same place there, unless `MPISCOPE_REMOTE`
-/// says where it is.
+/// Returns this host, and how to reach others. The program is assumed to be at the same path on other hosts
+/// unless `MPISCOPE_REMOTE` gives another one.
 pub fn system() -> SystemHosts {
     let program = std::env::var_os("MPISCOPE_REMOTE").map(PathBuf::from);
     SystemHosts::new(program.or_else(|| std::env::current_exe().ok()).unwrap_or_else(|| "mpiscope".into()))

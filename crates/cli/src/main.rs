@@ -1,7 +1,7 @@
 //! `mpiscope`: see inside any MPI job, without rebuilding it.
 //!
-//! One module for each verb. Exit status: 0 nothing wrong, 1 a problem was found or a part could not be read, 2 nothing could be
-//! read; `run` exits with the status of the program.
+//! One module per verb. Exit status: 0 nothing wrong, 1 a problem was found or a part could not be read, 2
+//! nothing could be read; `run` exits with the status of the program.
 #![deny(unsafe_code)]
 
 mod attach;
@@ -48,11 +48,12 @@ use std::process::ExitCode;
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
-    // Both go with every verb; they stand at the end of the first page of help instead of on every page.
+    // Both options apply to every verb. They are described at the end of the main help page instead of on
+    // every page.
     /// When to use colours
     #[arg(long, value_name = "WHEN", value_enum, default_value_t, global = true, hide = true)]
     color: ColourChoice,
-    /// Never show long output in a pager (PAGER, else less)
+    /// Never show long output in a pager (PAGER, or else less)
     #[arg(long, global = true, hide = true)]
     no_pager: bool,
 }
@@ -102,7 +103,7 @@ enum Verb {
     ManPages(completions::ManOptions),
 }
 
-/// The command line, with help for a terminal of this width.
+/// Returns the command line, with help formatted for a terminal of this width.
 fn command(width: usize) -> clap::Command {
     Cli::command().term_width(width)
 }
@@ -112,7 +113,7 @@ fn main() -> ExitCode {
     let matches = command(width).try_get_matches();
     match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => execute(cli),
-        // The line was not read to its end.
+        // Parsing stopped early, so the colour option may not have been seen.
         Err(e) => {
             let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
             help::colours(words).unwrap_or_default().choose();
@@ -121,7 +122,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Help and version are answers (0); anything else means that nothing could be read (2).
+/// Prints the result of parsing. Help and version are successes (0); anything else means that nothing could
+/// be read (2).
 fn answer(asked: &clap::Error) -> anyhow::Result<ExitCode> {
     match asked.kind() {
         ErrorKind::DisplayVersion => version::show(),

@@ -1,5 +1,5 @@
-//! How many files may be open at once: a descriptor for each rank, and one for the part of each host, are more than the usual limit
-//! of a thousand. Programs that are started from here find the limit as it was.
+//! The limit on open files. One descriptor per rank and one per host can exceed the usual limit of about a
+//! thousand. Programs started from here get the original limit.
 #![allow(unsafe_code)]
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -11,24 +11,25 @@ use std::sync::OnceLock;
 /// The limit before it was raised.
 static ORIGINAL: OnceLock<Rlimit> = OnceLock::new();
 
-/// Lets this process open as many files as the system allows it.
+/// Raises the limit to the maximum allowed by the system.
 pub fn as_many_as_allowed() {
     let now = getrlimit(Resource::Nofile);
     let before = ORIGINAL.get_or_init(|| now);
-    // With fewer, what is beyond the limit is named as not seen.
+    // If this fails, whatever exceeds the limit is reported as not seen.
     let _refused = setrlimit(Resource::Nofile, Rlimit { current: before.maximum, ..*before });
 }
 
-/// Whether no more than so many files can be opened beside those that are: the newest one has the least number that was free.
+/// Whether fewer than `left` more files can be opened. A new descriptor always gets the lowest free number,
+/// so the number of `newest` shows how many are in use.
 pub fn nearly_all(newest: &impl AsRawFd, left: u64) -> bool {
     let limit = getrlimit(Resource::Nofile).current;
     limit.is_some_and(|limit| u64::try_from(newest.as_raw_fd()).unwrap_or(0).saturating_add(left) >= limit)
 }
 
-/// Has a program started with the limit as it was.
+/// Makes a command start its program with the original limit.
 pub fn as_before(command: &mut Command) -> &mut Command {
     let Some(before) = ORIGINAL.get().copied() else { return command };
-    // SAFETY: between fork and exec one system call.
+    // SAFETY: only one system call between fork and exec.
     unsafe { command.pre_exec(move || Ok(setrlimit(Resource::Nofile, before)?)) }
 }
 

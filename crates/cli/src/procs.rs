@@ -29,15 +29,15 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// How often `--watch` looks.
+/// Polling interval of `--watch`.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// List all processes of a job, and of the jobs that it spawned or is connected with
 ///
-/// Starts from any one process (a rank, a launcher, `mpiscope run`), a job or a core file, and follows the tables that
-/// debuggers use (MPI2DD, MPIR). Other hosts are asked through `ssh`, or through the command in MPISCOPE_SSH, where {host}
-/// stands for the host; MPISCOPE_REMOTE is the path of mpiscope there. Exit status: 0 all is well, 1 a process is gone,
-/// 2 no process could be read.
+/// Starts from any process (a rank, a launcher, `mpiscope run`), a job or a core file, and follows the tables
+/// that debuggers use (MPI2DD, MPIR). Other hosts are reached through `ssh`, or through the command in
+/// MPISCOPE_SSH, where {host} stands for the host; MPISCOPE_REMOTE is the path of mpiscope there. Exit
+/// status: 0 all is well, 1 a process is gone, 2 no process could be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// Process ids, a job, one core file, or the evidence files of a job; not needed if there is only one job
@@ -56,26 +56,25 @@ pub struct Options {
     whose: Whose,
 }
 
-/// Whose processes tables may lead to.
+/// The users whose processes are followed.
 #[derive(clap::Args, Debug, Default)]
 pub struct Whose {
-    /// Also follow tables to processes of these users: user numbers, or `all`; by default only those of the owner of the
-    /// named processes
+    /// Also follow tables to processes of these users (numeric user ids, or `all`); the default is only the
+    /// owner of the named processes
     #[arg(long, value_name = "ID,…|all")]
     user: Option<Users>,
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Report<'a> {
-    /// Name and version of this form: fields may be added to it, none changes its meaning.
+    /// Name and version of this schema; fields may be added, but none changes its meaning.
     schema: &'static str,
     #[serde(flatten)]
     found: &'a Acquired,
 }
 
-/// Lists the processes.
 pub fn procs(options: &Options) -> Result<ExitCode> {
     if let Some(kept) =
         Some(&options.targets).filter(|targets| !targets.is_empty()).and_then(|all| EvidenceFiles::of(all))
@@ -85,7 +84,7 @@ pub fn procs(options: &Options) -> Result<ExitCode> {
     let first = || look(&options.targets, !options.here, &options.whose);
     let mut found = exit::explained(options.here, while_working("finding the processes", first))?;
     let mut watched = Watched::default();
-    // Before they are shown: whoever is seen is watched.
+    // Before the table is shown: every process shown is also watched.
     if options.watch {
         watched.add(&found);
     }
@@ -107,7 +106,7 @@ pub fn procs(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::from(if problem { exit::PROBLEM } else { exit::FINE }))
 }
 
-/// Lists the processes that evidence files have kept, as they were then.
+/// Lists the processes in evidence files, as of the time when these were written.
 fn of_evidence(files: &EvidenceFiles, json: bool) -> Result<ExitCode> {
     let kept = files.open()?;
     let mut found = images::of_kept(&kept.job);
@@ -128,13 +127,13 @@ fn of_evidence(files: &EvidenceFiles, json: bool) -> Result<ExitCode> {
     Ok(ExitCode::from(if problem { exit::PROBLEM } else { exit::FINE }))
 }
 
-/// The images of processes that are watched. They outlive the processes, and tell how far each came: a launcher that ends the
-/// others takes them out of all tables at once.
+/// The images of watched processes. They outlive the processes and tell how far each one got: a launcher that
+/// kills the others removes all of them from its tables at once.
 #[derive(Default)]
 struct Watched(BTreeMap<u32, (Entry, Option<HeldImage>)>);
 
 impl Watched {
-    /// Notes the processes of a look; opens the images of new ones on this host.
+    /// Records the processes just found, and opens the images of new ones on this host.
     fn add(&mut self, found: &Acquired) {
         let system = system();
         let new: Vec<&Entry> = found
@@ -153,7 +152,7 @@ impl Watched {
         }
     }
 
-    /// Processes that are there no more and did not come to the end of `MPI_Finalize`.
+    /// Lists processes that have ended without reaching the end of `MPI_Finalize`.
     fn lost(&self, last: &Acquired) -> Vec<String> {
         let listed = |place: &ProcessLocation| last.processes.iter().find(|entry| entry.place == *place);
         let line = |(entry, image): &(Entry, Option<HeldImage>)| {
@@ -161,7 +160,7 @@ impl Watched {
             let stage = image.as_ref().and_then(HeldImage::stage);
             let finished = match stage {
                 Some(stage) => matches!(stage, LastStage::Finalized | LastStage::Silent),
-                // Without an image only the tables can tell: who was taken out of them left.
+                // Without an image only the tables can tell: a process removed from them left regularly.
                 None => listed(&entry.place).is_none_or(|entry| !entry.gone),
             };
             let rank = entry.rank.map_or_else(|| "a process".to_owned(), |rank| format!("rank {rank}"));
@@ -177,17 +176,18 @@ impl Watched {
     }
 }
 
-/// Also if nobody has waited for it yet.
+/// Whether the process has ended. This includes zombies.
 fn has_ended(pid: u32) -> bool {
     !procfs::exists(pid) || ended::of_zombie(pid).is_some()
 }
 
-/// Acquires from what the user named.
+/// Acquires the processes from what the user named.
 pub fn look(targets: &[OsString], remote: bool, whose: &Whose) -> Result<Acquired> {
     look_by(targets, remote, whose).map(|(found, _)| found)
 }
 
-/// The same, and how the job's hosts are asked: where the user logs in no process of it says what started it.
+/// Like [`look`], but also returns how to reach the job's hosts: on a login node, no process shows what
+/// started the job.
 pub fn look_by(targets: &[OsString], remote: bool, whose: &Whose) -> Result<(Acquired, SystemHosts)> {
     let Beginning { start, owner, jobs, started_by } = beginning(targets, remote)?;
     let users = whose.user.clone().unwrap_or(owner);
@@ -199,7 +199,7 @@ pub fn look_by(targets: &[OsString], remote: bool, whose: &Whose) -> Result<(Acq
     silent::add(&mut found, &scope.jobs, &host, |host| system.here(host));
     let connected = connections(&found, &scope.jobs);
     found.connected.extend(connected);
-    // Who looks at one host only does not miss the others.
+    // With only one host requested, the others are not missing.
     if remote {
         found.problems.extend(connected::unseen(&found.connected));
     }
@@ -213,7 +213,7 @@ pub fn look_by(targets: &[OsString], remote: bool, whose: &Whose) -> Result<(Acq
     Ok((found, system))
 }
 
-/// The jobs that the processes here are connected with.
+/// Returns the jobs that the local processes are connected with.
 fn connections(found: &Acquired, named: &BTreeMap<JobKey, BTreeSet<String>>) -> BTreeSet<Connected> {
     let system = system();
     let here = found.processes.iter().filter(|entry| system.here(&entry.place.host) && !entry.gone);
@@ -226,7 +226,7 @@ fn connections(found: &Acquired, named: &BTreeMap<JobKey, BTreeSet<String>>) -> 
     jobs.flat_map(|job| connected::of_job(&job)).collect()
 }
 
-/// The same, for the job of these processes: one that Slurm has started is asked by Slurm.
+/// Like [`system`], for the job of these processes: hosts of a Slurm job are reached through Slurm.
 pub fn system_of(entries: &[Entry]) -> SystemHosts {
     let system = system();
     let here = entries.iter().filter(|entry| system.here(&entry.place.host));
@@ -234,18 +234,18 @@ pub fn system_of(entries: &[Entry]) -> SystemHosts {
     system.started_by(started_by)
 }
 
-/// Where to begin.
+/// Where acquisition starts.
 struct Beginning {
     start: Start,
-    /// Whose processes are meant unless the user says so: a core file is the word of its owner.
+    /// The users whose processes are followed by default. For a core file this is the file's owner.
     owner: Users,
-    /// The jobs that are wanted whole.
+    /// The jobs of which all processes are wanted.
     jobs: BTreeMap<JobKey, BTreeSet<String>>,
-    /// What has started them.
+    /// The scheduler or launcher that started them.
     started_by: StartedBy,
 }
 
-/// What the user names: processes and jobs, or one core file; the only job there is, if nothing is named.
+/// Resolves what the user named: processes and jobs, or one core file; without a name, the only job.
 fn beginning(targets: &[OsString], remote: bool) -> Result<Beginning> {
     if let [file] = targets
         && selection::is_path(file)?
@@ -269,7 +269,7 @@ fn beginning(targets: &[OsString], remote: bool) -> Result<Beginning> {
     for (scheduled, target) in named.chain(only) {
         let found = match target? {
             Target::Job(job) if job.runs_here() => vec![job],
-            // All processes of what a scheduler runs are meant, of which each says its world.
+            // For a scheduler's job all of its processes are meant; each one names its world.
             Target::Jobs(jobs) if scheduled.is_some() => jobs,
             Target::Jobs(jobs) => {
                 bail!(Refusal::several(job::names(&jobs), "", ""));
@@ -282,7 +282,7 @@ fn beginning(targets: &[OsString], remote: bool) -> Result<Beginning> {
         };
         for job in found {
             started_by = started_by.or_else(|| job.started_by());
-            // Whose job of Slurm it is its hosts know.
+            // The owner of a Slurm job is known on its hosts.
             if job.parts.as_ref().is_none_or(|parts| parts.slurm.is_none()) {
                 owner.add(job.owner);
             }
@@ -317,7 +317,7 @@ fn show(found: &Acquired, json: bool) -> Result<()> {
     Ok(())
 }
 
-/// The table for people.
+/// Returns the table shown to people.
 fn table(entries: &[Entry]) -> Table {
     let mut table = Table::new(&["WORLD", "RANK", "HOST", "PID", "EXECUTABLE", "SPAWNED BY"]);
     for entry in entries {

@@ -1,4 +1,4 @@
-//! The forms of all JSON, as they are published in `share/`.
+//! Checks the JSON schemas published in `share/`.
 
 use crate::{attach, diff, doctor, inspect, procs, ps, report, top, vars, why};
 use expect_test::expect_file;
@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Every form by its name.
+/// Returns all schemas by name.
 fn forms() -> serde_json::Result<Vec<(&'static str, String)>> {
     Ok(vec![
         ("mpiscope.answers/1", of::<attach::batch::Outputs>()?),
@@ -42,8 +42,8 @@ fn file_of(form: &str) -> PathBuf {
     share().join(format!("{}.schema.json", form.replace('/', ".")))
 }
 
-/// `UPDATE_EXPECT=1 cargo test -p mpiscope --bin mpiscope published` writes the files: only after fields were added. What the
-/// Python module knows of them is made anew with them.
+/// `UPDATE_EXPECT=1 cargo test -p mpiscope --bin mpiscope published` rewrites the files; do this only after
+/// adding fields. It also regenerates the Python module's knowledge of them.
 #[test]
 fn the_published_schemas_are_those_of_the_code() {
     for (name, schema) in forms().unwrap() {
@@ -55,7 +55,7 @@ fn the_published_schemas_are_those_of_the_code() {
     }
 }
 
-/// What stands in the sources as the name of a form.
+/// Collects the schema names that occur in the sources.
 fn named(dir: &Path, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(dir).unwrap().filter_map(Result::ok) {
         let path = entry.path();
@@ -74,7 +74,7 @@ fn named(dir: &Path, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Forms that no verb prints: what lies in an evidence file.
+/// Schemas that no verb prints because they are inside evidence files.
 const INSIDE: [&str; 1] = ["mpiscope.evidence/1"];
 
 #[test]

@@ -1,4 +1,4 @@
-//! `mpiscope queues`: the messages of a job that were sent and not received, and the receives that wait.
+//! `mpiscope queues`: messages that were sent but not received, and pending receives.
 
 use crate::exit;
 use crate::host_scope::HostScope;
@@ -9,16 +9,16 @@ use mpiscope_job::questions::queues::{Entry, Queue, queues};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Show the messages that were sent and not received, and the receives that are posted, over all ranks
+/// Show unreceived messages and posted receives over all ranks
 ///
-/// One table for each communicator. "posted": a receive that no message fits; "unexpected": a message that no posted receive
-/// fits; "paired": both are there; "matched": a probe (MPI_Mprobe) has taken the message and nothing has received it. Ranks
-/// are those of MPI_COMM_WORLD. No rank is stopped or slowed. Exit status: 0 all is shown, 1 part of the job could
-/// not be read, 2 nothing could be read.
+/// One table per communicator. "posted": a receive without a matching message; "unexpected": a message
+/// without a matching posted receive; "paired": both exist; "matched": a probe (MPI_Mprobe) has taken the
+/// message and nothing has received it. Ranks are those of MPI_COMM_WORLD. No rank is stopped or slowed. Exit
+/// status: 0 everything is shown, 1 part of the job could not be read, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`, or core files and
-    /// directories with core files; not needed if there is only one job
+    /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`, or
+    /// core files and directories with core files; not needed if there is only one job
     #[arg(value_name = "JOB|PID|FILE|DIR")]
     targets: Vec<OsString>,
     /// Show every entry, however many there are
@@ -26,15 +26,14 @@ pub struct Options {
     all: bool,
     #[command(flatten)]
     host_scope: HostScope,
-    /// Everything as JSON (schema mpiscope.queues/1)
+    /// Print everything as JSON (schema mpiscope.queues/1)
     #[arg(long)]
     json: bool,
 }
 
-/// Entries of a communicator that are shown without `--all`.
+/// Entries shown per communicator without `--all`.
 const MOST_ENTRIES: usize = 40;
 
-/// Prints the queues.
 pub fn show(options: &Options) -> Result<ExitCode> {
     let (snapshot, errors) =
         while_working("reading the ranks", || why::once("queues", &options.targets, options.host_scope))?;

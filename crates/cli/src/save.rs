@@ -16,24 +16,26 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Save what is known about a job in one file, to be read elsewhere
+/// Save everything known about a job in one file, to be read elsewhere
 ///
-/// The file holds the images of all ranks, source lines, what the threads did and their times: every verb that shows a job that has
-/// ended reads it on any machine, without the program, also long after the job. Ranks are neither stopped nor slowed, except
-/// with --stacks; those that are dead are saved as long as `mpiscope run` holds their images. Command lines are in it, the
-/// environment is not. Exit status: 0 saved, 1 some ranks are missing, 2 nothing could be read.
+/// The file contains the images of all ranks, source lines, and what the threads did and when. Every verb
+/// that shows ended jobs can read it on any machine, without the program and long after the job. Ranks are
+/// not stopped or slowed, except with --stacks. Dead ranks are saved as long as `mpiscope run` holds their
+/// images. The file contains command lines but not the environment. Exit status: 0 saved, 1 some ranks are
+/// missing, 2 nothing could be read.
 #[derive(clap::Args)]
 #[command(override_usage = "mpiscope save [OPTIONS] [JOB|PID] [FILE]")]
 pub struct Options {
-    /// A job, the process id of a rank or of its launcher (not needed if there is only one job); and the file to write, which by
-    /// convention ends in .mpiscope; by default mpiscope-JOB.mpiscope. A number alone is a process. `-` is standard output
-    // Not two arguments: with options between them, the first one would be taken for the file.
+    /// A job or the process id of a rank or of its launcher (not needed if there is only one job), and the
+    /// file to write, by convention ending in .mpiscope; the default is mpiscope-JOB.mpiscope. A number alone
+    /// is a process. `-` is standard output
+    // One argument instead of two: with options between them, the first would be taken for the file.
     #[arg(value_name = "JOB|PID FILE", num_args = 0..=2)]
     names: Vec<OsString>,
-    /// Seconds between the two looks that `why` compares
+    /// Seconds between the two snapshots that `why` compares
     #[arg(long = "for", value_name = "SECONDS", default_value_t = 1.0, allow_negative_numbers = true)]
     seconds: f64,
-    /// Also save the stacks of all threads that call MPI, each of which is stopped for less than a thousandth of a second
+    /// Also save the stacks of all threads that call MPI; each is stopped for less than a millisecond
     #[arg(long)]
     stacks: bool,
     #[command(flatten)]
@@ -41,7 +43,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// The job and the file, as far as they are named.
+    /// Returns the job and the file, if named.
     fn job_and_file(&self) -> Result<(Option<&OsStr>, Option<&Path>)> {
         match self.names.as_slice() {
             [] => Ok((None, None)),
@@ -52,12 +54,11 @@ impl Options {
     }
 }
 
-/// The file of a job whose file is not named.
+/// Returns the default file for a job.
 fn file_of(job: &Job) -> PathBuf {
     PathBuf::from(format!("mpiscope-{}.mpiscope", job.name.replace(['/', ':'], "-")))
 }
 
-/// Saves a job.
 pub fn save(options: &Options) -> Result<ExitCode> {
     if !(0.0..=86_400.0).contains(&options.seconds) {
         bail!("--for takes seconds between 0 and 86400");
@@ -68,7 +69,7 @@ pub fn save(options: &Options) -> Result<ExitCode> {
     let pause = Duration::from_secs_f64(options.seconds);
     let is_output = target.as_os_str() == "-";
     let way = if is_output { Way::Into(target.clone()) } else { Way::to(&target) };
-    // An archive is written back and forth, which a pipe does not allow.
+    // Writing an archive requires seeking, which a pipe does not support.
     let folder = if matches!(way, Way::Into(_)) { Some(tempfile::tempdir()?) } else { None };
     let file = match (&folder, &way) {
         (Some(folder), _) => folder.path().join("evidence"),

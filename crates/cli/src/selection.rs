@@ -1,4 +1,4 @@
-//! What the user means: a job, a process, a file, or the only job there is.
+//! Resolves what the user names: a job, a process, a file, or the only job there is.
 
 use crate::core::files;
 use crate::evidence_files::EvidenceFiles;
@@ -16,12 +16,12 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// What to look at. There is one of these in a run, so that its size does not matter.
+/// What to look at. There is only one per invocation, so its size does not matter.
 #[allow(clippy::large_enum_variant)]
 pub enum Target {
     /// One job, running or in an evidence file.
     Job(Job),
-    /// Several, none of them named.
+    /// Several jobs, none of them named.
     Jobs(Vec<Job>),
     /// Saved images and core files.
     Files(Vec<PathBuf>),
@@ -29,7 +29,8 @@ pub enum Target {
 
 const START_ONE: &str = "start one with `mpiscope run mpirun -n 4 ./app`";
 
-/// Finds what names mean: the only job there is, a running job, or files of one job and folders with such files.
+/// Resolves names: no name means the only job; otherwise a running job, or files of one job and directories
+/// with such files.
 pub fn find(names: &[OsString]) -> Result<Target> {
     match names {
         [] => running(None),
@@ -38,7 +39,7 @@ pub fn find(names: &[OsString]) -> Result<Target> {
     }
 }
 
-/// The same of one name, or of none.
+/// Like [`find`], for at most one name.
 pub fn find_one(name: Option<&OsStr>) -> Result<Target> {
     match name {
         Some(name) if is_path(name)? => kept(&[name.to_owned()]),
@@ -46,10 +47,11 @@ pub fn find_one(name: Option<&OsStr>) -> Result<Target> {
     }
 }
 
-/// Whether a name means a file or folder: it has a slash, or that is there; the name of a job has none.
+/// Whether a name refers to a file or directory: it contains a slash or exists. Names of jobs contain no
+/// slash.
 ///
 /// # Errors
-/// When it is a running job's name or process as well.
+/// If it is also the name or a process of a running job.
 pub fn is_path(name: &OsStr) -> Result<bool> {
     let Some(text) = name.to_str() else { return Ok(true) };
     if text.contains('/') || !Path::new(name).exists() {
@@ -64,19 +66,19 @@ pub fn is_path(name: &OsStr) -> Result<bool> {
     }
 }
 
-/// Whether a name alone means a running job, where it could be that of a new file too.
+/// Whether a name refers to a running job, where it could also be the name of a new file.
 pub fn is_running(name: &OsStr) -> Result<bool> {
     let Some(text) = name.to_str().filter(|text| !text.contains('/')) else { return Ok(false) };
     let scheduled = || text.parse::<u32>().is_ok() || SlurmId::parse(text).is_some();
     Ok(scheduled() || exactly(&discover(), text)?.is_some())
 }
 
-/// A file where a running job is wanted.
+/// Returns the path to show when a file is given where a running job is required.
 pub fn shown(files: &[PathBuf]) -> String {
     files.first().map(|path| path.display().to_string()).unwrap_or_default()
 }
 
-/// What of several names is not there: they are files.
+/// Fails if one of several names does not exist: several names must be files.
 pub fn missing<P: AsRef<Path>>(paths: &[P]) -> Result<()> {
     match paths.iter().map(AsRef::as_ref).find(|path| paths.len() > 1 && !path.exists()) {
         Some(path) => bail!(
@@ -101,7 +103,7 @@ fn running(name: Option<&OsStr>) -> Result<Target> {
         let same = |here: &&mut Job| (here.owner, &here.name) == (elsewhere.owner, &elsewhere.name);
         match jobs.iter_mut().find(same) {
             Some(here) => here.announced = elsewhere.parts.map(|parts| parts.hosts).unwrap_or_default(),
-            // It was started from here, and has no process here.
+            // It was started from here, but has no process here.
             None => jobs.push(elsewhere),
         }
     }
@@ -124,7 +126,7 @@ fn running(name: Option<&OsStr>) -> Result<Target> {
         return one_of_slurm(jobs, &id, one);
     }
     if let Ok(pid) = name.parse::<u32>() {
-        // A process of no job may by chance have the number of a job of Slurm's.
+        // A process that belongs to no job may have the same number as a Slurm job.
         return match SlurmId::number(name).filter(|_| scheduler::is_here()).map(|id| of_slurm(jobs, &id)) {
             Some(Ok(found)) => Ok(found),
             Some(Err(why)) if !Path::new("/proc").join(name).exists() => {
@@ -146,7 +148,7 @@ fn running(name: Option<&OsStr>) -> Result<Target> {
     bail!("{nothing}; jobs on this host: {}. {}", known.join(", "), if_ended(name))
 }
 
-/// What is left of a job that does not run any more.
+/// Returns advice on a job that no longer runs.
 fn if_ended(job: &str) -> String {
     let saved = evidence::hang_file(job);
     if saved.is_file() {
@@ -155,12 +157,13 @@ fn if_ended(job: &str) -> String {
     "Of one that has ended name the DIR of `mpiscope run --out DIR`, or a file that was saved".to_owned()
 }
 
-/// What Slurm has started under this number: on this host, else on those that Slurm names.
+/// Finds the jobs that Slurm has started under this number: on this host, or else on the hosts that Slurm
+/// names.
 fn of_slurm(jobs: Vec<Job>, id: &SlurmId) -> Result<Target> {
     let meant = |job: &Job| job.slurm().filter(|found| id.covers(found));
     let mut here: Vec<(Job, SlurmId)> =
         jobs.into_iter().filter_map(|job| meant(&job).map(|found| (job, found))).collect();
-    // Other tasks of an array may be elsewhere.
+    // Other tasks of an array may run elsewhere.
     let array = here.first().is_some_and(|(_, found)| id.is_array_of(found));
     if array && here.len() == 1 {
         drop(Allocation::of(id).map_err(|why| anyhow!("{id}: {why}"))?);
@@ -179,7 +182,7 @@ fn of_slurm(jobs: Vec<Job>, id: &SlurmId) -> Result<Target> {
     Ok(elsewhere(name.clone(), name, found))
 }
 
-/// One of several jobs that run under a number of Slurm's, by its name.
+/// Finds the job of this name among those that run under a Slurm number.
 fn one_of_slurm(jobs: Vec<Job>, id: &SlurmId, name: &str) -> Result<Target> {
     let meant = |job: &Job| job.name == name && job.slurm().is_some_and(|found| id.covers(&found));
     if let Some(here) = jobs.into_iter().find(meant) {
@@ -191,7 +194,7 @@ fn one_of_slurm(jobs: Vec<Job>, id: &SlurmId, name: &str) -> Result<Target> {
     Ok(elsewhere(full.clone(), full, found))
 }
 
-/// A job of Slurm without ranks here.
+/// Makes a Slurm job without ranks on this host.
 fn elsewhere(name: String, there: String, found: Allocation) -> Target {
     let parts = Some(Parts { hosts: found.hosts(), name: there, slurm: Some(found.id), starter: None });
     Target::Job(Job { name, parts, ..Job::default() })
@@ -202,12 +205,12 @@ pub fn several_users(jobs: &[Job]) -> bool {
     jobs.iter().zip(jobs.iter().skip(1)).any(|(one, other)| one.owner != other.owner)
 }
 
-/// A job and whose it is.
+/// Returns the job's name, qualified by its owner.
 pub fn full_name(job: &Job) -> String {
     format!("{}:{}", job.owner, job.name)
 }
 
-/// Why a process is in none of the jobs.
+/// Explains why a process belongs to none of the jobs.
 fn no_job_of(pid: u32) -> String {
     match live_process::may_read(pid) {
         Err(why) => why.to_string(),
@@ -215,8 +218,9 @@ fn no_job_of(pid: u32) -> String {
     }
 }
 
-/// The job with this name, or with this process or one that it has started (a launcher, `mpiscope run`, a script). `USER:JOB` is
-/// the job of one user, by number; without, the reader's own comes before those of others.
+/// Finds the job with this name, with this process, or with a descendant of it (if it is a launcher,
+/// `mpiscope run` or a script). `USER:JOB` is the job of one user, by user id; otherwise the caller's own job
+/// takes precedence.
 fn exactly(jobs: &[Job], name: &str) -> Result<Option<usize>> {
     let called = |job: &Job| job.name == name || full_name(job) == name;
     let same: Vec<usize> = (0..jobs.len()).filter(|i| jobs.get(*i).is_some_and(called)).collect();
@@ -250,7 +254,7 @@ fn exactly(jobs: &[Job], name: &str) -> Result<Option<usize>> {
     Ok(None)
 }
 
-/// The same, or the job whose name alone begins like this.
+/// Like [`exactly`], but also accepts a unique prefix of a job's name.
 fn position(jobs: &[Job], name: &str) -> Result<Option<usize>> {
     if let Some(at) = exactly(jobs, name)? {
         return Ok(Some(at));
@@ -264,7 +268,7 @@ fn position(jobs: &[Job], name: &str) -> Result<Option<usize>> {
     }
 }
 
-/// What turns addresses into source lines.
+/// Returns the symbolizer that turns addresses into source lines.
 pub fn symbols() -> Box<dyn Locate> {
     Box::new(FileSymbols::default())
 }

@@ -4,8 +4,8 @@ use mpiscope_job::jobs::acquire::{Acquired, Entry, ImageEntry, JobKey, images};
 use mpiscope_job::jobs::silent::{Silent, job_of, ranks};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Adds those of the jobs of the processes that were found, and of the named ones, to the list. Processes of `host` are those of
-/// this host.
+/// Adds the silent ranks of the named jobs, and of the jobs of the processes found, to the list. `host` is
+/// the name of this host.
 pub fn add(
     found: &mut Acquired,
     named: &BTreeMap<JobKey, BTreeSet<String>>,
@@ -31,7 +31,7 @@ pub fn add(
     found.sort();
 }
 
-/// A launcher's table may have it already, which does not know that it is silent.
+/// Adds a silent rank. A launcher's table may already list it, but does not know that it is silent.
 fn list(found: &mut Acquired, silent: Silent, here: impl Fn(&str) -> bool) {
     let same = |entry: &&mut Entry| entry.place.pid == silent.pid && here(&entry.place.host);
     if let Some(entry) = found.processes.iter_mut().find(same) {

@@ -1,4 +1,4 @@
-//! `mpiscope trace`: the calls of a job one by one, for other programs to look at.
+//! `mpiscope trace`: exports a job's individual calls for other programs.
 
 use crate::exit;
 use crate::host_scope::HostScope;
@@ -13,25 +13,25 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Write the calls and messages of a job one by one, for Perfetto, as lines of JSON or as OTF2
+/// Write the individual calls and messages of a job for Perfetto, as JSON lines or as OTF2
 ///
-/// Of a job that was started with `mpiscope run --trace`: while it runs, or from what `run --out DIR` and `mpiscope save` have
-/// written. Each thread keeps its last calls; the number of older ones that were overwritten is reported. Exit status: 0
-/// written, 1 some ranks are missing, 2 nothing could be read.
+/// The job must have been started with `mpiscope run --trace`; it may still run, or be saved by
+/// `run --out DIR` or `mpiscope save`. Each thread keeps its last calls; the number of older calls that were
+/// overwritten is reported. Exit status: 0 written, 1 some ranks are missing, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, the process id of a rank or of its launcher, the DIR of `run --out`, evidence files, saved images or core
-    /// files; not needed if there is only one job
+    /// A job, the process id of a rank or of its launcher, the DIR of `run --out`, evidence files, saved
+    /// images or core files; not needed if there is only one job
     #[arg(value_name = "JOB|PID|DIR|FILE")]
     targets: Vec<OsString>,
-    /// `perfetto` opens in ui.perfetto.dev; `jsonl` has a line for each call and message, as pandas reads them; `otf2` is a
-    /// folder for Vampir and others, and needs the OTF2 library
+    /// `perfetto` opens in ui.perfetto.dev; `jsonl` has one line per call or message, for pandas; `otf2` is a
+    /// folder for Vampir and other tools, and needs the OTF2 library
     #[arg(long, value_name = "FORMAT", value_enum, default_value = "jsonl")]
     format: Format,
-    /// The file to write, or the folder for `otf2`; by default, standard output
+    /// The file to write, or the folder for `otf2`; the default is standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Print the JSON Schema of a line of `jsonl`, and nothing else
+    /// Print the JSON Schema of a `jsonl` line and nothing else
     #[arg(long, exclusive = true)]
     schema: bool,
     #[command(flatten)]
@@ -75,10 +75,9 @@ impl Format {
     }
 }
 
-/// The form of a line of `mpiscope.trace/1`: a test holds it against the code.
+/// The schema of a `mpiscope.trace/1` line; a test checks it against the code.
 const SCHEMA: &str = include_str!("../../../share/mpiscope.trace.1.schema.json");
 
-/// Writes the trace.
 pub fn trace(options: &Options) -> Result<ExitCode> {
     if options.schema {
         io::stdout().lock().write_all(SCHEMA.as_bytes())?;
@@ -111,7 +110,7 @@ pub fn trace(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::from(if errors.is_empty() { exit::FINE } else { exit::PROBLEM }))
 }
 
-/// What will be written, and what is not in it.
+/// Announces what will be written and what is missing.
 fn say(options: &Options, trace: &JobTrace) {
     let count = |number: u64, noun: &str| render::count(usize::try_from(number).unwrap_or(usize::MAX), noun);
     let to = options.output.as_ref().map_or_else(String::new, |path| format!("{}: ", path.display()));

@@ -1,4 +1,4 @@
-//! `mpiscope --version`: what this is, and the files that it would use.
+//! `mpiscope --version`: the version, and the files in use.
 
 use crate::render::Screen;
 use crate::run::environment::find_layer;
@@ -6,18 +6,18 @@ use anyhow::Result;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What debuggers load, beside the layer.
+/// Libraries that debuggers load, next to the layer.
 const PLUG_INS: [(&str, &str); 2] =
     [("handles plug-in", "libmpiscope_handles.so"), ("queues plug-in", "libmpiscope_queues.so")];
 
-/// Version and commit.
+/// Returns the version and commit.
 pub fn name() -> String {
     let commit = env!("MPISCOPE_COMMIT");
     let version = env!("CARGO_PKG_VERSION");
     if commit.is_empty() { version.to_owned() } else { format!("{version} (commit {commit})") }
 }
 
-/// Prints the version, and where the files are.
+/// Prints the version and the paths of the files.
 pub fn show() -> Result<ExitCode> {
     let mut screen = Screen::stdout();
     screen.line(&format!("mpiscope {}", name()))?;
@@ -31,7 +31,7 @@ pub fn show() -> Result<ExitCode> {
                 screen.line(&row(what, &beside(&layer, file)))?;
             }
         }
-        // The rest can be used without it: core files and evidence files are read by the command alone.
+        // The command works without the layer: it can still read core files and evidence files.
         Err(why) => screen.line(&row("layer", &format!("not found: {why}")))?,
     }
     screen.finish()?;

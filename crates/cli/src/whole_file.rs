@@ -1,25 +1,27 @@
-//! Files that appear when they are whole: whoever reads one sees all of it, and one that cannot be written leaves nothing behind.
+//! Files that appear only when complete: readers never see part of a file, and a failed write leaves nothing
+//! behind.
 //!
-//! What is no regular file (a device, a pipe, what a shell has opened as `/dev/stdout`) is written to and never replaced.
+//! Anything that is not a regular file (a device, a pipe, a `/dev/stdout` opened by the shell) is written to
+//! and never replaced.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// How bytes come to a path.
+/// How to write to a path.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Way {
-    /// As a file beside this one, which is then replaced.
+    /// Write a temporary file next to this one and rename it.
     Whole(PathBuf),
-    /// Written to what is there.
+    /// Write to the existing file.
     Into(PathBuf),
 }
 
 impl Way {
-    /// The way to a path. A link stays, and what it leads to is meant.
+    /// Chooses the way for a path. A symbolic link is followed, not replaced.
     pub fn to(path: &Path) -> Self {
         let file = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        // What a process has open already; files in `/dev/shm` are files like others.
+        // Files that are already open. Files in `/dev/shm`, in contrast, are ordinary files.
         let opened = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"];
         let opened = opened.iter().any(|place| path.starts_with(place));
         match fs::metadata(path) {
@@ -29,7 +31,7 @@ impl Way {
     }
 }
 
-/// Writes a file in the place of the one that may be there, or into what is no file.
+/// Writes or replaces a regular file, or writes to anything else.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     match Way::to(path) {
         Way::Into(path) => open(&path)?.write_all(bytes),
@@ -37,7 +39,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Opens what is no file of its own: behind what was written to it before.
+/// Opens something that is not a regular file, appending to earlier output.
 pub fn open(path: &Path) -> io::Result<File> {
     File::options().append(true).open(path)
 }

@@ -1,4 +1,4 @@
-//! `mpiscope core` on core files of ranks that sample images stand for, and on everything that is none.
+//! `mpiscope core` on core files made from sample images of ranks, and on files that are not core files.
 
 use mpiscope_image::layout::{SectionKind, State};
 use mpiscope_image::objects::{Comm, Flag, Life};
@@ -37,14 +37,14 @@ fn note(kind: u32, body: &[u8]) -> Vec<u8> {
     note
 }
 
-/// Of the thread that died; no memory is there.
+/// Stack pointer of the thread that died; no memory is mapped there.
 const STACK_POINTER: u64 = 0x7ffd_0000_0000;
 
 /// What killed the process: signal, code, and the address or the sender.
 #[derive(Clone, Copy)]
 struct Killer(i32, i32, u64);
 
-/// A core file of x86-64 with the notes of a process that was killed, and one mapping.
+/// Makes an x86-64 core file with one mapping and the notes of a killed process.
 fn core_file(memory: &[u8], killer: Option<Killer>) -> Vec<u8> {
     const AT: usize = 0x1000;
     let tid = std::process::id();
@@ -86,13 +86,13 @@ impl Cores {
         Self(TempDir::new().unwrap(), SystemTime::now() - Duration::from_secs(100))
     }
 
-    /// The core file of a rank that died so many milliseconds after the others could have.
+    /// Adds the core file of a rank that died `after_ms` after a common start.
     fn add(&self, name: &str, sample: &TestImage, killer: Option<Killer>, after_ms: u64) -> PathBuf {
         let path = self.0.path().join(name);
         let mut memory = sample.bytes();
         memory.resize(memory.len().next_multiple_of(4096), 0);
         std::fs::write(&path, core_file(&memory, killer)).unwrap();
-        // Of the times of a file the earlier one counts, and that of its birth is now.
+        // The earlier of a file's times counts, and its birth time is now.
         let died = self.1 + Duration::from_millis(after_ms);
         std::fs::File::options().write(true).open(&path).unwrap().set_modified(died).unwrap();
         path
@@ -115,21 +115,21 @@ impl Cores {
     }
 }
 
-/// The communicator, the same on all ranks.
+/// Identity of the communicator, the same on all ranks.
 const SHARED: u64 = 0x5eed_5eed_5eed_5eed;
 
 fn rank(rank: u32) -> TestImage {
     member(rank).0
 }
 
-/// A rank, and the communicator as it has it.
+/// Makes a rank, and its view of the communicator.
 fn member(rank: u32) -> (TestImage, &'static Comm) {
     let sample = TestImage::new("postmortem", rank, 4);
     let comm = sample.shares_comm(SOLVER, "solver", 4, SHARED);
     (sample, comm)
 }
 
-/// A rank in a collective that has this number on the communicator.
+/// Makes a rank in the collective with this number on the communicator.
 fn inside(rank: u32, function: &str, number: u64, root: i32) -> TestImage {
     let (sample, comm) = member(rank);
     sample.enters_collective(function, (SOLVER, comm), number, root);
@@ -137,10 +137,11 @@ fn inside(rank: u32, function: &str, number: u64, root: i32) -> TestImage {
 }
 
 const SEGV: Killer = Killer(libc::SIGSEGV, 1, 16);
-/// Of the launcher, process 7.
+/// Sent by the launcher, process 7.
 const TERM: Killer = Killer(libc::SIGTERM, 0, 7);
 
-/// Rank 2 used a null pointer; 0 waits for it in a receive, 1 and 3 in a collective.
+/// Makes four core files: rank 2 used a null pointer; rank 0 waits for it in a receive, ranks 1 and 3 in a
+/// collective.
 fn four() -> Cores {
     let cores = Cores::new();
     let receive = rank(0);
@@ -261,7 +262,7 @@ fn requests_of_ranks_that_look_alike_are_one_line_and_have_no_fields_of_others()
     let cores = four();
     for r in [0, 1, 3] {
         let waiting = rank(r);
-        // A barrier has no count and no datatype; the record has those of the request that it was used for before.
+        // A barrier has no count or datatype; the reused record still holds those of the previous request.
         started(&waiting, 0xac00_0000, RequestKind::COLLECTIVE, "MPI_Ibarrier");
         started(&waiting, 0xac00_0001, RequestKind::COLLECTIVE, "MPI_Ibcast");
         cores.add(&format!("core.{r}"), &waiting, Some(TERM), 300);
@@ -274,12 +275,12 @@ fn requests_of_ranks_that_look_alike_are_one_line_and_have_no_fields_of_others()
     );
 }
 
-/// A receive from rank 2 under way.
+/// Adds an active receive from rank 2.
 fn receive(sample: &TestImage, handle: u64) {
     started(sample, handle, RequestKind::RECV, "MPI_Irecv");
 }
 
-/// A request under way.
+/// Adds an active request.
 fn started(sample: &TestImage, handle: u64, kind: RequestKind, by: &str) {
     let (_, request) = sample.writer.new_record::<Request>(SectionKind::REQUESTS, 8).unwrap();
     request.head.seq.write(|| {
@@ -415,7 +416,7 @@ fn names_of_programs_cannot_control_the_terminal() {
 #[test]
 fn a_rank_that_has_left_a_collective_is_not_waited_for_and_makes_no_deadlock() {
     let cores = Cores::new();
-    // The first leaf of a reduction has gone on to the barrier; the others are where they were.
+    // One leaf of a reduction has proceeded to the barrier; the others have not.
     for r in [0, 1, 2] {
         cores.add(&format!("core.{r}"), &inside(r, "MPI_Reduce", 5, 0), Some(TERM), 300);
     }
@@ -496,7 +497,7 @@ fn core_and_why_give_one_verdict_on_the_same_files() {
     }
 }
 
-/// Ranks that receive from each other.
+/// Makes core files of ranks that receive from each other.
 fn ring(killer: Option<Killer>) -> Cores {
     let cores = Cores::new();
     for r in 0..4 {

@@ -1,4 +1,4 @@
-//! The script for gdb, as far as it can be asked without an MPI library. Real programs are looked at by the test matrix.
+//! The gdb script, as far as it can be tested without an MPI library. The test matrix covers real programs.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     ])
 }
 
-/// What gdb prints.
+/// Returns the output of gdb.
 fn gdb(script: &Path, line: &str) -> String {
     let output = Command::new("gdb")
         .args(["-nx", "-batch", "-ex"])
@@ -60,7 +60,7 @@ fn a_frame_without_a_symbol_has_question_marks_as_gdb_has_them() {
     assert!(said.contains(" in ?? ()") && !said.contains(" in  ()"), "{said}");
 }
 
-/// A status as MPICH, Open MPI and the standard ABI lay it out.
+/// A status as laid out by MPICH, Open MPI and the standard ABI.
 const STATUSES: &str = "\
 #include <stddef.h>
 #ifdef MPICH

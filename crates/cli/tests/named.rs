@@ -1,4 +1,5 @@
-//! What names mean: jobs, processes, files, several files; and files that cannot be read whole.
+//! How names are resolved: jobs, processes, files, several files; and files that are partly
+//! unreadable.
 
 mod fake_job;
 
@@ -12,7 +13,7 @@ use tempfile::TempDir;
 const WORLD: u64 = 0x4400_0000;
 const DOUBLE: u64 = 0x4c00_080b;
 
-/// An evidence file in which the image of the second process cannot be unpacked.
+/// Makes an evidence file in which the second process's image cannot be decompressed.
 fn damaged(dir: &Path) -> PathBuf {
     let job = Job::start(FOUR_IN_RECV, 4);
     job.shows(|printed| printed.contains("[0-3]"));
@@ -23,7 +24,7 @@ fn damaged(dir: &Path) -> PathBuf {
     let mut bytes = std::fs::read(&file).unwrap();
     let name = b"process/1.image";
     let at = bytes.windows(name.len()).position(|window| window == name).unwrap();
-    // The local head says how long what follows the name is.
+    // The local header gives the length of the field after the name.
     let more = usize::from(u16::from_le_bytes([bytes[at - 2], bytes[at - 1]]));
     bytes[at + name.len() + more + 16..][..64].fill(0xff);
     std::fs::write(&file, bytes).unwrap();

@@ -1,4 +1,4 @@
-//! `mpiscope ps` on running jobs of fake ranks, on saved images, on core files, and on everything that is none.
+//! `mpiscope ps` on running jobs of fake ranks, on saved images, on core files, and on invalid files.
 
 mod fake_job;
 
@@ -37,7 +37,7 @@ fn ranks_on_a_communicator_without_a_name_share_a_row_though_their_handles_diffe
         wait; wait"
     );
     let job = Job::start(&script, 4);
-    // Until then they have not called anything yet.
+    // Until then they have not called anything.
     job.shows(|printed| {
         let shown = |ranks: &str, comm: &str| {
             printed.lines().any(|line| line.starts_with(ranks) && line.contains(comm))
@@ -160,7 +160,7 @@ fn of_a_job_that_has_ended_it_is_said_where_something_is_left() {
     assert!(status == Some(2) && said.contains(named), "{said}");
 }
 
-/// A saved image of a rank in a receive, and a directory for it.
+/// Makes a saved image of a rank in a send, and a directory for it.
 fn saved() -> (TempDir, Vec<u8>) {
     let sample = TestImage::new("saved", 2, 4);
     sample.has_comm(0x8400_0001, "solver", 2);
@@ -258,7 +258,7 @@ fn a_damaged_image_is_a_clear_error_and_never_a_crash() {
     }
 }
 
-/// A core file of x86-64 with one mapping.
+/// Makes an x86-64 core file with one mapping.
 fn core_file(memory: &[u8]) -> Vec<u8> {
     const AT: u64 = 0x1000;
     let mut core = Vec::new();

@@ -1,4 +1,4 @@
-//! `mpiscope report` on saved images of ranks that are inside of calls.
+//! `mpiscope report` on saved images of ranks that are inside calls.
 
 use mpiscope_job::test_image::TestImage;
 use std::process::Command;

@@ -1,5 +1,6 @@
-//! `mpiscope run` with programs that behave like ranks under the layer (see `examples/fake_rank.rs`): exit status,
-//! output, report, in both forms and for every way to end. Real MPI libraries are tried by the test matrix.
+//! `mpiscope run` with programs that behave like ranks under the layer (see `examples/fake_rank.rs`): exit
+//! status, output and report, in both forms and for every kind of end. The test matrix covers real MPI
+//! libraries.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ fn fake_rank() -> PathBuf {
     Path::new(MPISCOPE).with_file_name("examples").join("fake_rank")
 }
 
-/// A run in a directory of its own, with a library that does nothing in place of the layer.
+/// A run in a separate directory, with an empty library in place of the layer.
 struct Run {
     dir: TempDir,
     command: Command,
@@ -69,14 +70,14 @@ impl Run {
         child.wait_with_output().unwrap()
     }
 
-    /// A shell that starts `script` in the place of a launcher, below `mpiscope run --out`.
+    /// Makes a shell run `script` in place of a launcher, below `mpiscope run --out`.
     fn whole(script: &str) -> Self {
         let run = Self::new();
         let dir = run.dir.path().to_str().unwrap().to_owned();
         run.args(&["run", "--out", &dir, "sh", "-c", script])
     }
 
-    /// A shell that is the launcher: every rank has its own `mpiscope run`.
+    /// Makes a shell run `script` as the launcher: every rank has its own `mpiscope run`.
     fn ranks(script: &str) -> Self {
         let mut run = Self::of("sh").args(&["-c", script]);
         let dir = run.dir.path().to_owned();
@@ -93,7 +94,8 @@ fn signal(status: ExitStatus) -> Option<i32> {
     std::os::unix::process::ExitStatusExt::signal(&status)
 }
 
-/// Every value of one that is not the same in the other; times are computed anew from clocks that ran on a little.
+/// Collects the values that differ between the two. Times are recomputed from clocks that have advanced a
+/// little.
 fn differences(at: &str, one: &Value, other: &Value, found: &mut Vec<String>) {
     match (one, other) {
         (Value::Object(a), Value::Object(b)) => {
@@ -154,7 +156,7 @@ fn the_report_has_every_rank_with_its_counts_and_standard_output_is_the_programs
         assert_eq!(one["calls"]["MPI_Send"]["bytes"], 4096);
         let (wall, mpi) = (one["wall_s"].as_f64().unwrap(), one["mpi_s"].as_f64().unwrap());
         assert!(wall >= 0.03 && mpi > 0.0 && mpi < wall);
-        // Known though the process has ended.
+        // Known even though the process has ended.
         let memory = &report["sections"]["memory"][rank];
         assert!(memory["peak"].as_u64().unwrap() > 100_000 && memory["cpus"] != "", "{memory}");
     }
@@ -187,7 +189,7 @@ fn libc_signal(name: &str) -> i32 {
 fn a_killed_rank_is_in_the_report_with_the_call_it_was_in() {
     let mut run = Run::whole("FAKE_SIZE=2 $RANK finalize & FAKE_RANK=1 FAKE_SIZE=2 $RANK kill=9; wait");
     let shown = text(&run.go().stderr);
-    // How it ended the kernel says from Linux 6.15 on.
+    // How it ended is known only with Linux 6.15 or newer.
     let end = shown.lines().find(|line| line.contains("rank 1: ended without MPI_Finalize")).unwrap();
     assert!(end.ends_with(", last seen in MPI_Recv at 0x1234"), "{shown}");
     let report = run.report();
@@ -347,7 +349,7 @@ fn a_launcher_around_says_how_each_rank_ended_and_who_was_first() {
         "$RANK recv & a=$!; FAKE_RANK=1 $RANK recv & b=$!; sleep 0.5; kill -9 $b; sleep 0.3; kill -9 $a; wait; true",
     );
     let shown = text(&run.go().stderr);
-    // Older kernels do not say how a process ended whose parent was quicker.
+    // Older kernels do not report how a process ended if its parent has already reaped it.
     if shown.contains("killed by signal") {
         assert!(shown.contains("killed by signal 9 (SIGKILL)"), "{shown}");
     }
@@ -405,7 +407,7 @@ fn the_folder_of_a_job_that_hung_until_it_was_ended_says_why_it_hung() {
         assert!(text(&said.stderr).contains("hang.mpiscope"), "{verb}: {}", text(&said.stderr));
         assert_eq!(said.status.code(), Some(1));
     }
-    // A run that was killed has left nothing else.
+    // A run that was killed leaves nothing else.
     std::fs::remove_file(dir.join("evidence.mpiscope")).unwrap();
     let said = Command::new(MPISCOPE).args(["why", "--json"]).arg(&dir).output().unwrap();
     let answer: Value = serde_json::from_slice(&said.stdout).unwrap();

@@ -1,12 +1,12 @@
-//! What a terminal gets: a pager for what is long, colours when they are asked for; and what `--version`, `help`,
-//! `completions` and the manual pages say.
+//! Output on a terminal: a pager for long output, colours when requested; and the output of `--version`,
+//! `help`, `completions` and the manual pages.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
 
-/// The command with a terminal of `rows` rows as its standard output.
+/// Runs the command with a terminal of `rows` rows as its standard output.
 fn on_terminal(rows: usize, pager: &str, arguments: &str) -> String {
     let line = format!("stty rows {rows} cols 80; {MPISCOPE} {arguments}");
     let mut command = Command::new("script");

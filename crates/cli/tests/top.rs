@@ -1,4 +1,5 @@
-//! `mpiscope top` in a real terminal, that of tmux: what it shows, its keys, and that the terminal is given back.
+//! `mpiscope top` in a real terminal, provided by tmux: what it shows, its keys, and that it restores the
+//! terminal.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -17,7 +18,7 @@ fn main() -> ExitCode {
     ])
 }
 
-/// A terminal of 80 columns with a shell in it, on a server of its own.
+/// A terminal of 80 columns with a shell, on a separate tmux server.
 struct Tmux {
     socket: tempfile::TempDir,
 }
@@ -88,7 +89,7 @@ impl Job {
         Self::of("recv", "recv")
     }
 
-    /// What rank 0 and what rank 1 does.
+    /// Starts a job from the arguments of rank 0 and rank 1.
     fn of(one: &str, other: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let source = dir.path().join("empty.c");
@@ -111,7 +112,7 @@ impl Job {
         Self { child, dir }
     }
 
-    /// Its name, once both ranks can be seen.
+    /// Returns the job's name, once both ranks are visible.
     fn name(&self) -> String {
         let begun = Instant::now();
         loop {
@@ -177,7 +178,7 @@ fn top_shows_a_job_obeys_keys_and_gives_the_terminal_back_however_it_ends() {
     given_back("status ");
 }
 
-/// Who closes a window or loses a connection leaves nothing behind that goes on for ever.
+/// Closing a window or losing a connection must not leave `top` running forever.
 fn top_ends_with_its_terminal() {
     let tmux = Tmux::new();
     let (_job, name) = begun(&tmux);
@@ -200,7 +201,7 @@ fn pid_of_top(name: &str) -> Option<String> {
     found.lines().next().map(str::to_owned)
 }
 
-/// A job, and `top` in the terminal.
+/// Starts a job, and `top` in the terminal.
 fn begun(tmux: &Tmux) -> (Job, String) {
     let job = Job::new();
     let name = job.name();

@@ -1,4 +1,4 @@
-//! `mpiscope vars` as a user meets it when there is nothing to be seen.
+//! `mpiscope vars` as seen by a user when there is nothing to show.
 
 use std::process::{Command, Output};
 

@@ -1,4 +1,4 @@
-//! One command of the debugger in many processes, on all their hosts.
+//! Runs one debugger command in many processes, on all their hosts.
 
 use super::Options;
 use super::debugger::Debugger;
@@ -16,29 +16,29 @@ use std::process::{Command, ExitStatus};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// How much longer than others a debugger may take on another host.
+/// Additional time that a debugger on another host may take.
 const DEBUGGING: Duration = Duration::from_secs(600);
 
-/// How long one debugger may take: reading the debug information of a large program takes a while.
+/// Timeout of one debugger: reading the debug information of a large program takes a while.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What one process gave.
+/// The result for one process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Output {
     #[serde(flatten)]
     entry: Entry,
-    /// The answer, or nothing.
+    /// The debugger's answer, or null.
     text: Option<String>,
-    /// Why there is none.
+    /// Why there is no answer.
     error: Option<String>,
 }
 
-/// What `--json` prints, and what another host answers.
+/// The output of `--json`, also used as the answer of another host.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Outputs {
-    /// Name and version of this form: fields may be added to it, none changes its meaning.
+    /// Name and version of this schema; fields may be added, but none changes its meaning.
     schema: String,
     outputs: Vec<Output>,
 }
@@ -50,7 +50,7 @@ impl Output {
     }
 }
 
-/// Runs `command` in the chosen processes, shows the answers, and gives them.
+/// Runs `command` in the chosen processes, shows the answers and returns them.
 pub fn run(
     chosen: &[Entry],
     debugger: &Debugger,
@@ -60,7 +60,7 @@ pub fn run(
 ) -> Result<Vec<Output>> {
     let (here, elsewhere) = split(chosen);
     let mut outputs = all_here(&here, debugger, command)?;
-    // Side by side: one that does not answer costs the others nothing.
+    // In parallel, so that a host that does not answer does not delay the others.
     let answers = std::thread::scope(|scope| {
         let asked: Vec<_> = elsewhere
             .iter()
@@ -80,7 +80,7 @@ pub fn run(
     Ok(report.outputs)
 }
 
-/// Processes of this host, and those of others by host.
+/// Separates the processes of this host from those of other hosts, grouped by host.
 pub fn split(chosen: &[Entry]) -> (Vec<Entry>, BTreeMap<String, Vec<Entry>>) {
     let system = host_scope::system();
     let mut elsewhere: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
@@ -107,11 +107,11 @@ fn show(outputs: &[Output]) -> Result<()> {
     let answers: Vec<Answer> = outputs.iter().filter_map(answer).collect();
     let mut screen = Screen::stdout();
     for line in group::lines(&answers) {
-        // Debuggers indent by tabs.
+        // Debuggers indent with tabs.
         screen.line(&line.replace('\t', "    "))?;
     }
     screen.finish()?;
-    // The same rule usually forbids all processes: it is shown once.
+    // Usually the same restriction applies to all processes; it is shown once.
     let errors: BTreeSet<&str> = outputs.iter().filter_map(|output| output.error.as_deref()).collect();
     for error in errors {
         complain("attach", error);
@@ -119,7 +119,7 @@ fn show(outputs: &[Output]) -> Result<()> {
     Ok(())
 }
 
-/// All processes of this host, a few at a time.
+/// Runs the command in all processes of this host, a few at a time.
 fn all_here(entries: &[Entry], debugger: &Debugger, command: &str) -> Result<Vec<Output>> {
     let waiting = Mutex::new(entries.iter().collect::<Vec<_>>());
     let done = Mutex::new(Vec::new());
@@ -141,16 +141,17 @@ fn all_here(entries: &[Entry], debugger: &Debugger, command: &str) -> Result<Vec
     done.into_inner().map_err(|_| anyhow::anyhow!("a worker failed; try again"))
 }
 
-/// One process.
+/// Runs the command in one process.
 fn one(pid: u32, debugger: &Debugger, command: &str) -> Result<String> {
-    // Says which rule forbids it, where the debugger would only say that it is not permitted.
+    // Names the restriction that forbids it; the debugger would only report that it is not
+    // permitted.
     may_read(pid)?;
     if let Some(tracer) = tracer(pid) {
         bail!("process {pid} has a debugger already (process {tracer}); leave that one first");
     }
     let said = bounded(debugger.batch(pid, command), debugger.program())?;
     match debugger.answer(&said.printed, command) {
-        // There are commands that print nothing.
+        // Some commands print nothing.
         Some(answer) if !answer.is_empty() || said.status.success() => Ok(answer),
         _ => {
             let line =
@@ -160,19 +161,19 @@ fn one(pid: u32, debugger: &Debugger, command: &str) -> Result<String> {
     }
 }
 
-/// The process that traces another.
+/// Returns the process that traces another one.
 fn tracer(pid: u32) -> Option<u32> {
     procfs::status_lines(pid).ok()?.tracer()
 }
 
-/// What a debugger that has ended said.
+/// The output of a debugger that has ended.
 struct Said {
     printed: String,
     errors: String,
     status: ExitStatus,
 }
 
-/// Runs a command for no longer than [`PATIENCE`].
+/// Runs a command for at most [`PATIENCE`].
 fn bounded(mut command: Command, name: &str) -> Result<Said> {
     let mut child = command.spawn().with_context(|| {
         format!("{name} cannot be started; install it, or name another debugger after `--`")
@@ -180,7 +181,7 @@ fn bounded(mut command: Command, name: &str) -> Result<Said> {
     let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
     let read = |pipe: &mut dyn Read| {
         let mut bytes = Vec::new();
-        // A pipe that breaks has given what it had.
+        // A broken pipe has delivered all it had.
         let _broken = pipe.read_to_end(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     };
@@ -193,7 +194,7 @@ fn bounded(mut command: Command, name: &str) -> Result<Said> {
                 Ok(None) if begin.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(20)),
                 Ok(Some(status)) => break Some(status),
                 _ => {
-                    // The kernel lets a traced process run on when its tracer dies.
+                    // The kernel resumes a traced process when its tracer dies.
                     let _gone = child.kill().and_then(|()| child.wait().map(drop));
                     break None;
                 }
@@ -207,7 +208,7 @@ fn bounded(mut command: Command, name: &str) -> Result<Said> {
     }
 }
 
-/// Processes of another host, by this program there.
+/// Runs the command in processes of another host, through the copy of this program there.
 fn ask(remote: &Remote, host: &str, entries: &[Entry], command: &str, options: &Options) -> Vec<Output> {
     let mut arguments: Vec<String> =
         ["attach", "--here", "--only", "--json", "--batch"].map(str::to_owned).to_vec();

@@ -1,4 +1,4 @@
-//! The debugger, and the commands that it is given.
+//! The debugger and its command lines.
 
 use crate::gdb_script;
 use std::path::Path;
@@ -12,7 +12,7 @@ pub struct Debugger {
 }
 
 impl Debugger {
-    /// The words that the user gave; gdb if he gave none, or options only.
+    /// Uses the words given by the user; gdb if there are none or only options.
     pub fn new(words: &[String]) -> Self {
         match words.split_first() {
             Some((program, options)) if !program.starts_with('-') => {
@@ -22,12 +22,12 @@ impl Debugger {
         }
     }
 
-    /// What to start.
+    /// Returns the program to start.
     pub fn program(&self) -> &str {
         &self.program
     }
 
-    /// What the user gave after `--`.
+    /// Returns the words given after `--`.
     pub fn words(&self) -> impl Iterator<Item = &String> {
         std::iter::once(&self.program).chain(&self.options)
     }
@@ -37,8 +37,8 @@ impl Debugger {
         name.is_some_and(|name| name.contains("lldb"))
     }
 
-    /// Words that attach to a process and leave the user at the prompt. With `open` the process is also let out of
-    /// `MPI_Init`, as soon as the user continues it.
+    /// Returns the command line that attaches to a process and leaves the user at the prompt. With `open` the
+    /// process also leaves `MPI_Init` as soon as the user continues it.
     pub fn interactive(&self, pid: u32, open: bool) -> Vec<String> {
         let mut words = vec![self.program.clone()];
         words.extend(self.options.iter().cloned());
@@ -50,8 +50,8 @@ impl Debugger {
         } else {
             words.push("-q".into());
             words.extend(script());
-            // Nobody is at a prompt while the process is attached to; from then on the user is, with the settings of the
-            // user's own gdbinit.
+            // Pagination is off only while attaching, when no user is at the prompt; then the settings of the
+            // user's own gdbinit apply.
             words.extend(["-ex".to_owned(), format!("with pagination off -- attach {pid}")]);
             if open {
                 words.extend(["-ex", "set var *(int*)&MPIR_debug_gate = 1"].map(str::to_owned));
@@ -60,7 +60,7 @@ impl Debugger {
         words
     }
 
-    /// A command that attaches, does one thing, and lets go.
+    /// Returns a command that attaches, runs one debugger command and detaches.
     pub fn batch(&self, pid: u32, command: &str) -> Command {
         let mut run = Command::new(&self.program);
         if self.is_lldb() {
@@ -75,7 +75,8 @@ impl Debugger {
         run
     }
 
-    /// The answer to the command in what the debugger printed; nothing if it did not come as far as answering.
+    /// Extracts the answer to the command from the debugger's output; `None` if the debugger did not get that
+    /// far.
     pub fn answer(&self, printed: &str, command: &str) -> Option<String> {
         let answer = if self.is_lldb() {
             after_mark(printed, &format!("(lldb) {command}"))
@@ -84,7 +85,7 @@ impl Debugger {
         }?;
         let noise = |line: &&str| {
             let line = line.trim();
-            // What they say when they let the process go.
+            // Messages printed when detaching.
             !(line.starts_with("[Inferior ") && line.ends_with("detached]")
                 || line.starts_with("(lldb)")
                 || line.starts_with("warning: "))
@@ -93,19 +94,19 @@ impl Debugger {
     }
 }
 
-/// Words that load the script for MPI objects into gdb, which also hides the frames of the layer.
+/// Returns the gdb options that load the script for MPI objects, which also hides the layer's frames.
 fn script() -> Vec<String> {
     let program = std::env::current_exe().ok();
     let line = program.and_then(|program| gdb_script::loading(&program));
     line.into_iter().flat_map(|line| ["-iex".to_owned(), line]).collect()
 }
 
-/// What gdb is made to print before the answer begins.
+/// Printed by gdb before the answer begins.
 const MARK: &str = "--mpiscope--";
 const MARK_GDB: &str = "echo --mpiscope--\\n";
 
-/// What follows the line that is the mark. For gdb it is printed by a command of its own; lldb repeats each command before its
-/// answer.
+/// Returns the text after the line that equals the mark. In gdb a separate command prints it; lldb echoes
+/// each command before its answer.
 fn after_mark<'a>(printed: &'a str, mark: &str) -> Option<&'a str> {
     let at = printed.lines().position(|line| line.trim_end() == mark)?;
     let lines = printed.split_inclusive('\n').take(at + 1).map(str::len).sum();

@@ -1,7 +1,8 @@
-//! Equal answers of many ranks as one.
+//! Groups equal answers of many ranks.
 //!
-//! Two stacks are equal if they differ only in what differs by chance or by rank: addresses, numbers of threads, values
-//! of arguments. A line of a group shows what all members have in common; a group of one keeps everything.
+//! Two stacks are equal if they differ only in details that vary by chance or by rank: addresses, thread
+//! numbers and argument values. A line of a group shows what all members have in common; a group of one keeps
+//! everything.
 
 use mpiscope_job::RankSet;
 use std::collections::BTreeMap;
@@ -11,15 +12,13 @@ use std::collections::BTreeMap;
 pub struct Answer {
     /// Name of its world.
     pub world: String,
-    /// Its rank.
     pub rank: Option<u32>,
-    /// Its process.
     pub pid: u32,
-    /// What the debugger said.
+    /// The debugger's output.
     pub text: String,
 }
 
-/// Ranks that gave the same answer, as lines to print; the largest group first.
+/// Formats the groups of ranks with equal answers, largest first.
 pub fn lines(answers: &[Answer]) -> Vec<String> {
     let mut groups: BTreeMap<String, Vec<&Answer>> = BTreeMap::new();
     for answer in answers {
@@ -48,7 +47,7 @@ pub fn lines(answers: &[Answer]) -> Vec<String> {
     lines
 }
 
-/// The lines of a group: with the values of arguments where all members have the same.
+/// Returns the text of a group, with the argument values that all members share.
 fn in_common(key: &str, members: &[&Answer]) -> String {
     let texts: Vec<String> = members.iter().map(|member| without_addresses(&member.text)).collect();
     let mut lines: Vec<_> = texts.iter().map(|text| text.lines()).collect();
@@ -63,7 +62,7 @@ fn in_common(key: &str, members: &[&Answer]) -> String {
     out
 }
 
-/// The text with the values of arguments replaced, in lines that are frames of a stack or threads.
+/// Replaces argument values in lines that are stack frames or thread headers.
 fn without_values(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {
@@ -87,7 +86,8 @@ fn without_values(text: &str) -> String {
     out
 }
 
-/// A frame of a stack, or a thread: of gdb (`#1  main (…`, `Thread 0x…`) or of lldb (`  * frame #1: …`).
+/// Whether a line is a stack frame or a thread header, of gdb (`#1  main (…`, `Thread 0x…`) or lldb
+/// (`  * frame #1: …`).
 fn is_of_stack(line: &str) -> bool {
     let begin = line.trim_start().trim_start_matches("* ");
     begin.starts_with('#') || begin.starts_with("frame #") || line.contains("Thread ")
@@ -97,7 +97,7 @@ fn processes(n: usize) -> String {
     if n == 1 { "1 process".into() } else { format!("{n} processes") }
 }
 
-/// The ranks of a group, with their worlds where there are several.
+/// Returns the ranks of a group, with their worlds if there are several.
 fn heads(members: &[&Answer], several: bool) -> String {
     let mut worlds: BTreeMap<&str, (RankSet, Vec<u32>)> = BTreeMap::new();
     for member in members {
@@ -120,7 +120,7 @@ fn heads(members: &[&Answer], several: bool) -> String {
     worlds.into_iter().map(head).collect::<Vec<_>>().join("; ")
 }
 
-/// The text with every address and thread number replaced.
+/// Replaces every address and thread number.
 fn without_addresses(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {

@@ -1,5 +1,5 @@
-//! `mpiscope attach`: the user's debugger on chosen ranks of a job, one each; or one command in all of them, with equal
-//! answers folded.
+//! `mpiscope attach`: opens the user's debugger on chosen ranks of a job, one each, or runs one command in
+//! all of them and groups equal answers.
 
 pub mod batch;
 mod debugger;
@@ -17,10 +17,10 @@ use std::process::ExitCode;
 
 /// Open a debugger on ranks of a job, or run one command in all of them
 ///
-/// Starts from the job or any one process of it, like `mpiscope procs`. Without --batch, every chosen rank gets a debugger in a
-/// tmux pane, on its own host. With --batch, the command runs in every chosen rank on all hosts, and equal answers are shown
-/// once with the ranks that gave them. Attaching stops a rank for that moment. Exit status: 0 all is well, 1 some processes
-/// could not be read, 2 none could.
+/// Starts from the job or any one process of it, like `mpiscope procs`. Without --batch, every chosen rank
+/// gets a debugger in a tmux pane, on its own host. With --batch, the command runs in every chosen rank on
+/// all hosts, and equal answers are shown once with their ranks. Attaching briefly stops a rank. Exit status:
+/// 0 all is well, 1 some processes could not be read, 2 none could.
 #[derive(clap::Args)]
 pub struct Options {
     /// Process ids, a job, or one core file; not needed if there is only one job
@@ -29,10 +29,10 @@ pub struct Options {
     /// Only these ranks (of every world), for example 0,4-31 or 0-60:4
     #[arg(long, value_name = "SET")]
     ranks: Option<RankSet>,
-    /// Only this world: its name in `mpiscope procs`, or the beginning of it
+    /// Only this world: its name in `mpiscope procs`, or a prefix of it
     #[arg(long, value_name = "NAME")]
     world: Option<String>,
-    /// Run this command of the debugger in every rank, and end
+    /// Run this debugger command in every rank, and exit
     #[arg(long, value_name = "COMMAND")]
     batch: Option<String>,
     /// With --batch: print each answer separately, as JSON
@@ -44,7 +44,7 @@ pub struct Options {
     /// Only processes of this host
     #[arg(long)]
     here: bool,
-    /// Only the named processes, not the others of their job
+    /// Only the named processes, not the rest of their job
     #[arg(long)]
     only: bool,
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub struct Options {
     debugger: Vec<String>,
 }
 
-/// Attaches.
+/// Attaches to the chosen processes.
 pub fn attach(options: &Options) -> Result<ExitCode> {
     let (found, hosts) = procs::look_by(&options.targets, !options.here, &options.whose)?;
     for problem in &found.problems {
@@ -83,7 +83,7 @@ pub fn attach(options: &Options) -> Result<ExitCode> {
     }
 }
 
-/// The processes that the user wants.
+/// Returns the processes that the user selected.
 fn chosen(options: &Options, found: &Acquired, hosts: &SystemHosts) -> Result<Vec<Entry>> {
     let wanted = |entry: &&Entry| {
         let rank =
@@ -106,7 +106,7 @@ fn chosen(options: &Options, found: &Acquired, hosts: &SystemHosts) -> Result<Ve
     Ok(chosen)
 }
 
-/// Lets processes go that are held in `MPI_Init`, on all hosts; gives what went wrong.
+/// Releases processes that are held in `MPI_Init`, on all hosts. Returns the problems.
 pub fn release(entries: &[Entry], hosts: &SystemHosts) -> Vec<String> {
     let mut problems = Vec::new();
     let (here, elsewhere) = batch::split(entries);
@@ -126,8 +126,8 @@ pub fn release(entries: &[Entry], hosts: &SystemHosts) -> Vec<String> {
     problems
 }
 
-/// Opens debuggers on those of the processes that are on this host and held in `MPI_Init`, and opens their gates. The
-/// others stay held, and are named.
+/// Opens debuggers on the processes of this host, which are held in `MPI_Init`, and opens their gates.
+/// Processes of other hosts stay held and are reported.
 pub fn debug(entries: &[Entry]) -> Result<()> {
     let (here, elsewhere) = batch::split(entries);
     for (host, entries) in elsewhere {

@@ -1,4 +1,4 @@
-//! Several debuggers at once: panes of tmux, four to a window.
+//! Runs several debuggers at once in tmux, four panes per window.
 
 use super::batch::split;
 use super::debugger::Debugger;
@@ -11,17 +11,17 @@ use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Panes of one window.
+/// Panes per window.
 const PANES: usize = 4;
 
-/// A pane: whose it is, and what runs there.
+/// A pane with its name and command.
 struct Pane {
     name: String,
     words: Vec<String>,
 }
 
-/// Opens a debugger for each process, by this way to other hosts. Without one the processes are of this host, are waiting in
-/// `MPI_Init`, and the terminal belongs to somebody else.
+/// Opens a debugger for each process; `remote` reaches other hosts. Without it, the processes are on this
+/// host and held in `MPI_Init`, and the terminal belongs to another program.
 pub fn open(chosen: &[Entry], debugger: &Debugger, remote: Option<&Remote>) -> Result<()> {
     let held = remote.is_none();
     let panes = panes(chosen, debugger, remote)?;
@@ -56,12 +56,12 @@ pub fn open(chosen: &[Entry], debugger: &Debugger, remote: Option<&Remote>) -> R
     Ok(())
 }
 
-/// Those of the processes that can be reached with a terminal; it is said where the others are.
+/// Makes the panes for processes that can be reached with a terminal, and reports where the others are.
 fn panes(chosen: &[Entry], debugger: &Debugger, remote: Option<&Remote>) -> Result<Vec<Pane>> {
     let held = remote.is_none();
     let (here, elsewhere) = if held { (chosen.to_vec(), BTreeMap::new()) } else { split(chosen) };
     for entry in &here {
-        // Says why it is forbidden before a screen full of debuggers says only that it is.
+        // Reports why it is forbidden, before a screen full of debuggers reports only that it is.
         mpiscope_job::jobs::live_process::may_read(entry.place.pid)?;
     }
     let pane = |entry: &Entry| Pane { name: name(entry), words: debugger.interactive(entry.place.pid, held) };
@@ -89,14 +89,14 @@ fn name(entry: &Entry) -> String {
     entry.rank.map_or_else(|| "?".to_owned(), |rank| format!("rank {rank}"))
 }
 
-/// What this program is asked on the host of a process: a debugger for this one only.
+/// Returns the arguments for this program on a process's host: a debugger for this process only.
 fn asked(entry: &Entry, debugger: &Debugger) -> Vec<String> {
     let words = ["attach", "--here", "--only"].into_iter().map(str::to_owned);
     let target = [entry.place.pid.to_string(), "--".to_owned()];
     words.chain(target).chain(debugger.words().cloned()).collect()
 }
 
-/// The commands of tmux that open all panes, in a session of their own or in the one we are in.
+/// Returns the tmux commands that open all panes, in a new session or in the current one.
 fn plan(panes: &[Pane], session: Option<&str>) -> Vec<Vec<String>> {
     let mut commands = Vec::new();
     for (index, pane) in panes.iter().enumerate() {

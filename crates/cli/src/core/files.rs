@@ -1,4 +1,4 @@
-//! Which core files the user means.
+//! Resolves the core files that the user names.
 
 use anyhow::{Context, Result, bail};
 use std::fs::{self, File};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// `ET_CORE` of `e_type`.
 const CORE: u16 = 4;
 
-/// Files as they are, directories by the core files in them.
+/// Keeps files as they are, and replaces directories by the core files in them.
 pub fn expand(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
     no_documents(named)?;
     let mut files = Vec::new();
@@ -22,7 +22,8 @@ pub fn expand(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// What `mpiscope run --out` writes for other programs stands in the folder that is to be named.
+/// Rejects JSON files that `mpiscope run --out` writes for other programs: their directory must be named
+/// instead.
 pub fn no_documents(named: &[PathBuf]) -> Result<()> {
     let is_document = |path: &&PathBuf| path.extension().is_some_and(|end| end == "json") && path.is_file();
     let Some(path) = named.iter().find(is_document) else { return Ok(()) };
@@ -34,9 +35,10 @@ pub fn no_documents(named: &[PathBuf]) -> Result<()> {
     )
 }
 
-/// Jobs have a folder for each rank, or for each host and rank; the tree of a file system is not meant.
+/// Maximum depth. Jobs have a folder per rank, or per host and rank; scanning a whole file system is not
+/// intended.
 const DEEPEST: usize = 4;
-/// Entries of folders that are looked at.
+/// Maximum number of directory entries examined.
 const MOST_ENTRIES: usize = 1 << 20;
 
 fn in_directory(dir: &Path) -> Result<Vec<PathBuf>> {
@@ -61,7 +63,8 @@ fn in_directory(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Core files in a folder and in those below it. Links to folders are not followed; folders that cannot be read are passed over.
+/// Collects core files in a folder and its subfolders. Links to folders are not followed; unreadable folders
+/// are skipped.
 fn collect(dir: &Path, deeper: usize, left: &mut usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(dir)?.flatten() {
         if *left == 0 {
@@ -80,7 +83,7 @@ fn collect(dir: &Path, deeper: usize, left: &mut usize, files: &mut Vec<PathBuf>
     Ok(())
 }
 
-/// By the head of the file. A pipe or device in the directory is not opened.
+/// Whether the file begins like a core file. Pipes and devices are not opened.
 fn is_core(path: &Path) -> bool {
     let mut head = [0; 18];
     let regular = fs::metadata(path).is_ok_and(|data| data.is_file());

@@ -13,22 +13,23 @@ use mpiscope_job::questions::postmortem::Postmortem;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Show from core files which rank died of what, in which call, and why the others could not go on
+/// Show from core files which rank died of what, in which call, and why the others could not proceed
 ///
-/// Name the core files of a job, or a directory that contains them, also in one folder per rank. The program must have run
-/// under `mpiscope run`. An evidence file, which has no core files in it, gets the verdict of `mpiscope why`. Exit status: 0
-/// nothing is wrong, 1 a rank died or waited for ever, or part of the job could not be read, 2 no core file could be read.
+/// Name the core files of a job, or a directory that contains them, possibly in one folder per rank. The
+/// program must have run under `mpiscope run`. An evidence file, which contains no core files, gets the
+/// verdict of `mpiscope why`. Exit status: 0 nothing is wrong, 1 a rank died or waited forever, or part of
+/// the job could not be read, 2 no core file could be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// Core files, or directories with core files; or an evidence file, or the directory of `run --out`
     #[arg(required = true, value_name = "FILE|DIR")]
     files: Vec<PathBuf>,
-    /// Everything as JSON (schema mpiscope.core/2)
+    /// Print everything as JSON (schema mpiscope.core/2)
     #[arg(long)]
     json: bool,
 }
 
-/// The evidence files that are meant, if these are all: in a folder core files come first.
+/// Returns the evidence files if nothing else is meant. In a directory, core files take precedence.
 fn evidence_alone(named: &[PathBuf]) -> Option<EvidenceFiles> {
     match named {
         [one] if one.is_file() || files::expand(named).is_err() => EvidenceFiles::of(named),

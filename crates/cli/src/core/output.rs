@@ -1,4 +1,4 @@
-//! The postmortem as text: who failed first, a row for each kind of end, and the verdict of `mpiscope why`.
+//! The postmortem as text: what failed first, a row for each kind of end, and the verdict of `mpiscope why`.
 
 use super::requests;
 use crate::ps::rows;
@@ -10,14 +10,13 @@ use mpiscope_job::questions::postmortem::{Death, FirstFailure, FrameText, Postmo
 use mpiscope_job::questions::why::Kind;
 use std::collections::BTreeSet;
 
-/// Messages that are shown.
+/// Number of messages shown.
 const MOST_MESSAGES: usize = 6;
 /// Our own library.
 const LAYER: &str = "libmpiscope.so";
-/// Frames of the first to fail that are shown.
+/// Number of stack frames shown for the first failure.
 const FRAMES: usize = 8;
 
-/// The lines.
 pub fn page(postmortem: &Postmortem) -> Vec<Block> {
     if postmortem.deaths.is_empty() {
         let lines = of_evidence(postmortem);
@@ -33,7 +32,7 @@ pub fn page(postmortem: &Postmortem) -> Vec<Block> {
     page
 }
 
-/// What stands for the core files where there are none.
+/// Returns the heading if there are no core files.
 fn of_evidence(postmortem: &Postmortem) -> Vec<String> {
     let of = postmortem.size.map_or_else(String::new, |size| format!("{size} ranks; "));
     let library = if postmortem.library.is_empty() { "unknown MPI library" } else { &postmortem.library };
@@ -43,10 +42,10 @@ fn of_evidence(postmortem: &Postmortem) -> Vec<String> {
     ]
 }
 
-/// Why the ranks could not go on, and what was under way.
+/// Explains why the ranks could not proceed, and what was in progress.
 fn conclusions(postmortem: &Postmortem) -> Vec<String> {
     let mut lines = vec![String::new()];
-    // Where a rank has ended, the next thing to try is the core file, which is shown above.
+    // If a rank has ended, the next thing to look at is its core file, which is shown above.
     let shown = postmortem.why.kind == Kind::RANK_GONE && postmortem.first.is_some();
     lines.extend(if shown { verdict::reasons(&postmortem.why) } else { verdict::lines(&postmortem.why) });
     lines.extend(requests::lines(postmortem));
@@ -55,7 +54,7 @@ fn conclusions(postmortem: &Postmortem) -> Vec<String> {
     lines
 }
 
-/// The rank that died, for sentences.
+/// Returns the rank that died, for use in sentences.
 fn whose(death: &Death) -> Members {
     death.rank().into_iter().collect()
 }
@@ -106,7 +105,7 @@ fn first_lines(postmortem: &Postmortem, first: &FirstFailure) -> Vec<String> {
         lines.push(format!("  at {}{call}", shown(place)));
     }
     lines.extend(last_call(death));
-    // The first frame is worth showing when it is not the program's own.
+    // The stack is worth showing if its top frame is not the program's own.
     if death.stack.first() != death.place.as_ref() || death.place.is_none() {
         let frames = below(&death.stack, death.place.as_ref());
         lines.extend(frames.map(|frame| format!("    {}", shown(frame))));
@@ -114,8 +113,8 @@ fn first_lines(postmortem: &Postmortem, first: &FirstFailure) -> Vec<String> {
     lines
 }
 
-/// The frames that the program's own called, innermost first. The layer between the program and the MPI library is of no
-/// interest.
+/// Returns the frames called by the program's own frame, innermost first. Frames of the layer, between the
+/// program and the MPI library, are omitted.
 fn below<'a>(stack: &'a [FrameText], own: Option<&'a FrameText>) -> impl Iterator<Item = &'a FrameText> {
     let others = |frame: &&FrameText| !frame.module.is_empty() && !frame.module.starts_with(LAYER);
     stack.iter().take_while(move |frame| Some(*frame) != own).filter(others).take(FRAMES)
@@ -130,7 +129,7 @@ fn shown(place: &FrameText) -> String {
     }
 }
 
-/// The signal with what it means.
+/// Names the signal with its meaning.
 fn killed(death: &Death) -> String {
     match (death.end.abort_code, death.end.killer()) {
         (Some(code), _) => format!("called MPI_Abort with code {code}"),
@@ -139,13 +138,13 @@ fn killed(death: &Death) -> String {
     }
 }
 
-/// The call that the thread that died was in.
+/// Returns the call in which the dying thread was.
 fn own_call(death: &Death) -> Option<String> {
     let thread = death.now.threads.iter().find(|t| Some(t.tid) == death.tid)?;
     thread.call.as_ref().map(|call| call.function.clone())
 }
 
-/// The call that it had made last, if the thread that died was in none.
+/// Returns the last call, if the dying thread was in none.
 fn last_call(death: &Death) -> Option<String> {
     let thread = main_thread(death).filter(|t| t.call.is_none())?;
     let last = thread.last_call.as_ref()?;
@@ -154,10 +153,10 @@ fn last_call(death: &Death) -> Option<String> {
     Some(format!("  last call: {}{place}{ago}", last.function))
 }
 
-/// Ranks, least and greatest age, the other cells.
+/// Ranks, minimum and maximum age, the other cells.
 type Row = (Members, Option<(f64, f64)>, Vec<String>);
 
-/// A row for every kind of end, equal ranks folded.
+/// Makes a row for each kind of end, merging equal ranks.
 fn table(postmortem: &Postmortem) -> Table {
     let mut table = Table::new(&[
         "RANK", "HOST", "END", "AT", "CALL", "PEER", "TAG", "COMM", "COUNT", "TYPE", "SINCE", "WHERE",
@@ -184,7 +183,7 @@ fn table(postmortem: &Postmortem) -> Table {
     table
 }
 
-/// The thread that died if it is known to the layer, else one that was in MPI.
+/// Returns the dying thread if the layer knows it, or else one that was in MPI.
 fn main_thread(death: &Death) -> Option<&ThreadStatus> {
     let died = death.now.threads.iter().find(|t| Some(t.tid) == death.tid);
     died.or_else(|| death.now.busy().first().copied())
@@ -204,7 +203,7 @@ fn cells(death: &Death) -> Vec<String> {
     call
 }
 
-/// The last messages of the first to fail.
+/// Lists the last messages of the rank that failed first.
 fn messages(postmortem: &Postmortem) -> Vec<String> {
     let death = postmortem.first.as_ref().and_then(|first| postmortem.deaths.get(first.index));
     let Some(death) = death.filter(|death| !death.messages.is_empty()) else { return Vec::new() };
@@ -224,7 +223,7 @@ fn messages(postmortem: &Postmortem) -> Vec<String> {
     lines
 }
 
-/// What could not be seen.
+/// Lists what could not be seen.
 fn left_out(postmortem: &Postmortem) -> Vec<String> {
     let mut lines = Vec::new();
     for death in &postmortem.deaths {

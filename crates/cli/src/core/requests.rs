@@ -1,4 +1,4 @@
-//! What the ranks had under way: a line for each kind of request.
+//! The ranks' outstanding requests: one line per kind.
 
 use crate::inspect::describe::Called;
 use crate::inspect::describe::request::What;
@@ -6,15 +6,15 @@ use crate::render::{self, span};
 use mpiscope_job::Members;
 use mpiscope_job::questions::postmortem::{PendingRequest, Postmortem};
 
-/// Requests of one process that are shown.
+/// Number of requests shown per process.
 const MOST_PENDING: usize = 12;
-/// Lines.
+/// Maximum number of lines.
 const MOST_LINES: usize = 40;
 
-/// Ranks, least and greatest age, what it is, where it was started.
+/// Ranks, minimum and maximum age, description, place of the start.
 type Alike = (Members, Option<(f64, f64)>, What, String);
 
-/// Requests under way, those of several ranks that look alike together.
+/// Returns the outstanding requests, with equal ones of several ranks merged.
 pub fn lines(postmortem: &Postmortem) -> Vec<String> {
     let mut rows: Vec<Alike> = Vec::new();
     let mut hidden = 0;
@@ -52,7 +52,7 @@ pub fn lines(postmortem: &Postmortem) -> Vec<String> {
     lines
 }
 
-/// What it is, and where it was started.
+/// Returns the description and the place of the start.
 fn described(pending: &PendingRequest) -> (What, String) {
     let start = pending.request.start.as_ref();
     let place = start.and_then(|start| start.place.as_ref());

@@ -1,4 +1,4 @@
-//! Quantities of both sides: the run, its functions, its ranks.
+//! Quantities compared: the run, its functions, its ranks.
 
 use super::side::Side;
 use super::stats::{corrected, mean, variance, welch};
@@ -8,35 +8,36 @@ use mpiscope_job::performance::waits::Cause;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What names the form.
+/// Schema name.
 pub const SCHEMA: &str = "mpiscope.diff/1";
-/// Parts of all time below which a difference is not looked at.
+/// Share of the wall time below which a quantity is ignored.
 const LEAST: f64 = 0.001;
 
-/// Two sides.
+/// A comparison of two sides.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Comparison {
-    /// Name and version of this form: fields may be added to it, none changes its meaning.
+    /// Name and version of this schema; fields may be added, but none changes its meaning.
     pub schema: &'static str,
     pub before: Runs,
     pub after: Runs,
-    /// What is called noise: see `--chance`.
+    /// The probability above which a difference counts as noise; see `--chance`.
     pub chance: f64,
-    /// B takes longer, by more than chance.
+    /// Whether B takes longer, by more than chance.
     pub slower: bool,
     pub wall: Quantity,
     /// The run as a whole: shares and efficiencies.
     pub whole: Vec<Quantity>,
-    /// Seconds in a function and outside of MPI, mean over the ranks: largest difference first.
+    /// Seconds in each function and outside MPI, mean over the ranks; largest difference first.
     pub functions: Vec<Quantity>,
-    /// Seconds at a place of the program, mean over the ranks: largest difference first.
+    /// Seconds at each call site, mean over the ranks; largest difference first.
     pub sites: Vec<Quantity>,
-    /// Seconds that others waited because of what a rank did, mean over the ranks: largest difference first.
+    /// Seconds that other ranks waited because of what a rank did, mean over the ranks; largest difference
+    /// first.
     pub causes: Vec<Quantity>,
-    /// Seconds outside of MPI (useful) of each rank: largest difference first.
+    /// Useful seconds (outside MPI) of each rank; largest difference first.
     pub ranks: Vec<Quantity>,
-    /// Why sides are not alike, beside their times.
+    /// Differences between the sides other than their times.
     pub unlike: Vec<String>,
 }
 
@@ -57,13 +58,14 @@ pub struct Quantity {
     pub name: String,
     pub before: f64,
     pub after: f64,
-    /// Standard deviations; none of a single run.
+    /// Standard deviations; null for a single run.
     pub before_deviation: Option<f64>,
     pub after_deviation: Option<f64>,
     pub difference: f64,
-    /// How likely chance alone makes such a difference, corrected for the number of comparisons; none of single runs.
+    /// Probability that chance alone causes such a difference, corrected for the number of comparisons; null
+    /// for single runs.
     pub chance: Option<f64>,
-    /// The rank whose own difference is largest, and that difference.
+    /// The rank whose own difference is the largest, and that difference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most: Option<(String, f64)>,
 }
@@ -83,14 +85,14 @@ impl Quantity {
         }
     }
 
-    /// More than chance.
+    /// Whether the difference is more than chance.
     pub fn is_real(&self, limit: f64) -> bool {
         self.chance.is_some_and(|chance| chance < limit)
     }
 }
 
 impl Comparison {
-    /// Compares.
+    /// Compares two sides.
     pub fn new(a: &Side, b: &Side, chance: f64) -> Self {
         let wall = each("wall time", a, b, |report| report.wall_s);
         let mut whole = vec![
@@ -133,7 +135,7 @@ impl Comparison {
 }
 
 impl Comparison {
-    /// Whether anything that is compared is not exactly the same.
+    /// Whether any compared quantity differs at all.
     pub fn differs(&self) -> bool {
         let lists = [&self.whole, &self.functions, &self.sites, &self.causes, &self.ranks];
         let mut all = lists.into_iter().flatten().chain([&self.wall]);
@@ -158,10 +160,10 @@ fn each(name: &str, a: &Side, b: &Side, of: impl Fn(&JobReport) -> f64) -> Quant
     Quantity::of(name, &values(a), &values(b))
 }
 
-/// What is outside of MPI in a list of functions.
+/// Name for the time outside MPI in a list of functions.
 pub const OUTSIDE: &str = "(not in MPI)";
 
-/// Those that were timed wherever they were called.
+/// Compares functions that were timed in all runs.
 fn functions(a: &Side, b: &Side) -> Vec<Quantity> {
     let reports = || a.reports.iter().chain(&b.reports);
     let all = || reports().flat_map(|report| &report.functions);
@@ -188,7 +190,8 @@ fn functions(a: &Side, b: &Side) -> Vec<Quantity> {
     found
 }
 
-/// By function and place; objects are told apart in reports, where names are the same in all runs.
+/// Compares call sites by function and place. Objects are not distinguished: the reports do that, but only
+/// names are the same in all runs.
 fn sites(a: &Side, b: &Side) -> Vec<Quantity> {
     let reports = || a.reports.iter().chain(&b.reports);
     let all = || reports().flat_map(|report| &report.call_sites.sites);
@@ -208,7 +211,8 @@ fn sites(a: &Side, b: &Side) -> Vec<Quantity> {
         .collect()
 }
 
-/// By who was late and what it did: the functions show who waited, and not for whom.
+/// Compares the causes of waiting, by late rank and its activity: functions show only which ranks waited, not
+/// for which rank.
 fn causes(a: &Side, b: &Side) -> Vec<Quantity> {
     let named = |cause: &Cause| format!("{}, {}", cause.culprit.named(), cause.doing);
     let reports = || a.reports.iter().chain(&b.reports);
@@ -225,7 +229,7 @@ type Who = (usize, Option<u32>);
 /// Name of a rank, and its value in each run.
 type Values = (String, Vec<f64>);
 
-/// Values in the runs of a side, by rank.
+/// Returns the values in the runs of a side, by rank.
 fn by_rank(side: &Side, of: impl Fn(&mpiscope_job::RankReport) -> f64) -> BTreeMap<Who, Values> {
     let mut found: BTreeMap<Who, Values> = BTreeMap::new();
     for rank in side.reports.iter().flat_map(|report| &report.ranks) {
@@ -235,7 +239,7 @@ fn by_rank(side: &Side, of: impl Fn(&mpiscope_job::RankReport) -> f64) -> BTreeM
     found
 }
 
-/// The rank whose own difference is the largest.
+/// Returns the rank whose own difference is the largest.
 fn most(a: &Side, b: &Side, of: impl Fn(&mpiscope_job::RankReport) -> f64) -> Option<(String, f64)> {
     let (before, after) = (by_rank(a, &of), by_rank(b, &of));
     let difference = |(key, (name, values)): (&Who, &Values)| {
@@ -252,10 +256,10 @@ fn ranks(a: &Side, b: &Side) -> Vec<Quantity> {
     both.map(|(name, a, b)| Quantity::of(&format!("rank {name}"), a, b)).collect()
 }
 
-/// What runs should have in common.
+/// A property that runs should have in common.
 type Fact = fn(&JobReport) -> String;
 
-/// How many hosts, and how many ranks each of them has; which hosts they are does not matter.
+/// Describes the number of hosts and of ranks on each; their names do not matter.
 fn layout(report: &JobReport) -> String {
     let mut hosts: BTreeMap<usize, usize> = BTreeMap::new();
     for host in &report.hosts {
@@ -270,7 +274,7 @@ fn layout(report: &JobReport) -> String {
     }
 }
 
-/// What makes a comparison of times doubtful.
+/// Lists differences that make a comparison of times doubtful.
 fn unlike(a: &Side, b: &Side) -> Vec<String> {
     let facts: [(&str, Fact); 4] = [
         ("ranks", |report| report.ranks.len().to_string()),
@@ -295,7 +299,7 @@ mod tests {
     use super::*;
     use mpiscope_job::performance::report::{Calls, FunctionReport, HostReport};
 
-    /// Runs that differ in their time in one function.
+    /// Makes runs that differ only in their time in one function.
     fn side(name: &str, waits: &[f64]) -> Side {
         let report = |wait: &f64| {
             let mut report = JobReport::new("./a".into(), Vec::new());

@@ -1,4 +1,5 @@
-//! `mpiscope diff`: two runs, or several of each, side by side: what became slower, where, and whether that is more than chance.
+//! `mpiscope diff`: compares two runs, or several of each: what became slower, where, and whether that is
+//! more than chance.
 //!
 //! ```text
 //! A1,A2,… ──► reports ──► Side ─┐
@@ -19,12 +20,13 @@ use side::Side;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Compare two runs, or several of each: what became slower, where
+/// Compare two runs, or several of each: what became slower, and where
 ///
-/// A side is a DIR of `run --out`, an evidence file, a saved image, a running job, or several of them with commas in between.
-/// Differences of single runs may be chance; with two or more runs of each side Welch's t-test says how likely that is, corrected
-/// for the number of comparisons (Benjamini and Hochberg). Exit status: 0 B is not slower, 1 B is slower by more than chance or
-/// part of a run could not be read, 2 nothing could be read.
+/// A side is a DIR of `run --out`, an evidence file, a saved image, a running job, or several of these
+/// separated by commas. Differences between single runs may be chance; with two or more runs of each side
+/// Welch's t-test tells how likely that is, corrected for the number of comparisons (Benjamini and Hochberg).
+/// Exit status: 0 B is not slower, 1 B is slower by more than chance or part of a run could not be read, 2
+/// nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// Before: DIR,DIR,... or files
@@ -33,7 +35,7 @@ pub struct Options {
     /// After
     #[arg(value_name = "B")]
     after: Option<OsString>,
-    /// Differences that chance alone would produce with a higher probability than this are called noise
+    /// Differences that chance alone would produce with a higher probability than this count as noise
     #[arg(long, value_name = "PART", default_value_t = 0.05, value_parser = part)]
     chance: f64,
     /// Print everything as JSON (schema mpiscope.diff/1)
@@ -48,7 +50,7 @@ fn part(text: &str) -> Result<f64, String> {
     if part > 0.0 && part < 1.0 { Ok(part) } else { Err("write a number between 0 and 1".to_owned()) }
 }
 
-/// Compares and shows.
+/// Compares the runs and shows the result.
 pub fn diff(options: &Options) -> Result<ExitCode> {
     let (a, b) = while_working("reading the runs", || {
         let a = Side::read(&options.before, options.host_scope)?;

@@ -3,12 +3,11 @@
 use super::compare::{Comparison, OUTSIDE, Quantity, Runs};
 use crate::render::{Block, Table, count, duration};
 
-/// Rows of a table at most.
+/// Maximum number of rows per table.
 const MOST: usize = 12;
-/// What part of the time that a function takes longer somebody must have cost others to be called its cause.
+/// Share of a function's extra time that a rank must have caused as waiting to be named as the cause.
 const BEGAN: f64 = 0.5;
 
-/// All of it.
 pub fn page(found: &Comparison) -> Vec<Block> {
     let mut page = vec![Block::Head(answer(found))];
     for (name, runs) in [("A", &found.before), ("B", &found.after)] {
@@ -52,14 +51,14 @@ fn side(runs: &Runs) -> String {
     format!("{} ({what}): {}", runs.name, runs.command)
 }
 
-/// Of single runs nothing follows.
+/// Returns a note that single runs prove nothing, if there are any.
 fn single(found: &Comparison) -> Option<String> {
     let few = found.before.runs.min(found.after.runs);
     let help = "name several of each side: mpiscope diff A1,A2,A3 B1,B2,B3";
     (few < 2).then(|| format!("  one run proves nothing, times vary from run to run; {help}"))
 }
 
-/// The answer in one sentence.
+/// Returns the answer in one sentence.
 fn answer(found: &Comparison) -> String {
     let wall = &found.wall;
     let times = format!("{} to {}", duration(wall.before), duration(wall.after));
@@ -67,7 +66,7 @@ fn answer(found: &Comparison) -> String {
     if !found.differs() {
         return format!("nothing differs between A and B ({} each)", duration(wall.after));
     }
-    // Less than is shown is not called faster or slower.
+    // A difference smaller than the displayed precision is not called faster or slower.
     if part.abs() < 0.05 {
         return format!("A and B take the same time ({times})");
     }
@@ -82,13 +81,13 @@ fn answer(found: &Comparison) -> String {
     format!("{size}, chance alone makes that with probability {}; {}", probability(chance), where_to(found))
 }
 
-/// What differs most in the direction of the whole.
+/// Returns the largest difference in the direction of the whole.
 fn where_to(found: &Comparison) -> String {
     let sign = found.wall.difference.signum();
     let Some(first) = found.functions.iter().find(|quantity| quantity.difference * sign > 0.0) else {
         return "no function differs in that direction".to_owned();
     };
-    // Who waits longer is seldom who has become slower.
+    // A rank that waits longer is seldom the one that became slower.
     let began = |cause: &&Quantity| cause.difference * sign >= BEGAN * first.difference * sign;
     if first.name != OUTSIDE
         && let Some(cause) = found.causes.iter().find(began)
@@ -114,7 +113,7 @@ fn probability(chance: f64) -> String {
     if chance < 0.001 { "below 0.001".to_owned() } else { format!("{chance:.3}") }
 }
 
-/// `+1.20 s`, `-30.0 ms`.
+/// Formats seconds with a sign: `+1.20 s`, `-30.0 ms`.
 fn signed(seconds: f64) -> String {
     format!("{}{}", if seconds < 0.0 { "-" } else { "+" }, duration(seconds.abs()))
 }

@@ -1,4 +1,4 @@
-//! One side of a comparison: one run or several of the same.
+//! One side of a comparison: one run, or several of the same program.
 
 use crate::host_scope::HostScope;
 use crate::report;
@@ -10,18 +10,18 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Runs of one side.
+/// The runs of one side.
 pub struct Side {
-    /// As the user named it.
+    /// The name given by the user.
     pub name: String,
-    /// The runs.
+    /// The reports of the runs.
     pub reports: Vec<JobReport>,
     /// What could not be read.
     pub errors: Vec<String>,
 }
 
 impl Side {
-    /// Reads all runs that are named, with commas in between; a file that has a comma in its name is one.
+    /// Reads all runs in a comma-separated list; an existing file with a comma in its name is a single run.
     pub fn read(name: &OsStr, host_scope: HostScope) -> Result<Self> {
         let parts = |bytes: &[u8]| {
             bytes.split(|byte| *byte == b',').map(|part| OsStr::from_bytes(part).to_owned()).collect()
@@ -52,7 +52,8 @@ impl Side {
     }
 }
 
-/// A run that is named more than once, by whichever path: it would pass for two runs that agree to the last digit.
+/// Finds a run that is named more than once, even by different paths: it would look like two runs that agree
+/// exactly.
 fn named_twice(names: &[OsString]) -> Option<&OsString> {
     let mut seen = HashSet::new();
     let mut is_new = |name: &OsStr| seen.insert(fs::canonicalize(name).unwrap_or_else(|_| name.into()));

@@ -1,21 +1,21 @@
-//! Means, and how likely it is that chance alone makes them differ so much.
+//! Means, and the probability that chance alone makes them differ.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Mean; zero of nothing.
+/// Returns the mean; zero for an empty slice.
 pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
-/// Variance of a sample; none of fewer than two values.
+/// Returns the sample variance; `None` for fewer than two values.
 pub fn variance(values: &[f64]) -> Option<f64> {
     let mean = mean(values);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     (values.len() > 1).then(|| squares / (values.len() - 1) as f64)
 }
 
-/// Welch's t-test, two-sided: how likely two samples of equal means differ at least so much. None where a side has fewer than two
-/// values.
+/// Performs Welch's two-sided t-test. Returns the probability that two samples of equal means differ at least
+/// this much. `None` if a side has fewer than two values.
 pub fn welch(a: &[f64], b: &[f64]) -> Option<f64> {
     let (na, nb) = (a.len() as f64, b.len() as f64);
     let (ea, eb) = (variance(a)? / na, variance(b)? / nb);
@@ -30,8 +30,8 @@ pub fn welch(a: &[f64], b: &[f64]) -> Option<f64> {
     Some((2.0 * (1.0 - t.cdf(difference / error))).clamp(0.0, 1.0))
 }
 
-/// Chances corrected for their number, after Benjamini and Hochberg: of what is below a limit then, no larger part is expected to be
-/// chance.
+/// Corrects probabilities for their number after Benjamini and Hochberg: among those below a limit, the
+/// expected share of false positives is at most that limit.
 pub fn corrected(chances: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut order: Vec<(usize, f64)> =
         chances.iter().enumerate().filter_map(|(at, chance)| Some((at, (*chance)?))).collect();

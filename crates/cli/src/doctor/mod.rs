@@ -1,4 +1,4 @@
-//! `mpiscope doctor`: can jobs be seen here, and what stands in the way?
+//! `mpiscope doctor`: checks whether jobs can be observed here, and what prevents it.
 
 use crate::exit;
 use crate::render::{Screen, while_working};
@@ -17,21 +17,21 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-/// Check whether jobs can be seen here, and say what helps where they cannot
+/// Check whether jobs can be observed here, and suggest remedies if not
 ///
-/// Without a command: this host. With the command that starts a job, as after `mpiscope run`: also whether launcher, program
-/// and MPI library belong together, and what arrives at the ranks; for this the launcher starts a process of mpiscope in the place
-/// of each rank, and the program itself is not started. Exit status: 0 all is well, 1 something will not work, 2 nothing could be
-/// checked.
+/// Without a command, checks this host. With a command that starts a job, as after `mpiscope run`, also
+/// checks whether launcher, program and MPI library belong together, and what reaches the ranks; for this the
+/// launcher starts a process of mpiscope in place of each rank, not the program itself. Exit status: 0 all is
+/// well, 1 something will not work, 2 nothing could be checked.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Everything as JSON (schema mpiscope.doctor/1)
+    /// Print everything as JSON (schema mpiscope.doctor/1)
     #[arg(long)]
     json: bool,
     /// Seconds that the launcher may take
     #[arg(long = "for", value_name = "SECONDS", default_value_t = 30.0)]
     seconds: f64,
-    /// In the place of a rank: report what has arrived
+    /// Run in place of a rank: report what has arrived
     #[arg(long, hide = true)]
     as_rank: bool,
     /// The launcher, its options, and the program
@@ -39,18 +39,18 @@ pub struct Options {
     command: Vec<OsString>,
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Report {
-    /// Name and version of this form: fields may be added to it, none changes its meaning.
+    /// Name and version of this schema; fields may be added, but none changes its meaning.
     schema: &'static str,
-    /// No check found a problem.
+    /// Whether no check found a problem.
     well: bool,
     checks: Vec<Check>,
 }
 
-/// Checks, and prints.
+/// Runs the checks and prints the results.
 pub fn doctor(options: &Options) -> Result<ExitCode> {
     if options.as_rank {
         return report();
@@ -109,14 +109,15 @@ fn checks(options: &Options) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// What arrives at the ranks that the launcher starts.
+/// Checks what reaches the ranks that the launcher starts.
 fn ranks(launcher: &[OsString], layer: &Path, limit: Duration) -> Result<Vec<Check>> {
     let Some((first, arguments)) = launcher.split_first() else { return Ok(Vec::new()) };
     let mut command = Command::new(first);
     let variables = Environment::new(layer, &new_job())?.variables();
     command.args(arguments);
     if may_leave(launcher) {
-        // As `run` does it, which starts itself before each rank there: not every launcher passes variables on.
+        // Matches `run`, which puts itself before each rank in this case: not every launcher passes variables
+        // on.
         command.arg("env").args(variables.iter().map(|(name, value)| {
             let mut word = OsString::from(format!("{name}="));
             word.push(value);
@@ -148,10 +149,10 @@ fn ranks(launcher: &[OsString], layer: &Path, limit: Duration) -> Result<Vec<Che
     Ok(checks)
 }
 
-/// How many lines of a launcher's message are shown.
+/// Number of lines shown of a launcher's message.
 const MOST_SAID: usize = 4;
 
-/// What a launcher said, in one line: without the rules that it draws around it.
+/// Returns a launcher's message in one line, without the rules drawn around it.
 fn said(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| line.contains(char::is_alphabetic));
     let mut words: Vec<&str> = lines.take(MOST_SAID + 1).collect();
@@ -165,7 +166,7 @@ fn said(text: &str) -> String {
     words.join(" ")
 }
 
-/// In the place of a rank.
+/// Reports the facts when run in place of a rank.
 fn report() -> Result<ExitCode> {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let rank = launcher_environment::place(|name| std::env::var(name).ok()).and_then(|place| place.rank);

@@ -1,4 +1,4 @@
-//! Collecting the processes and objects that the user asked for.
+//! Collects the processes and objects that the user requested.
 
 use super::describe::{self, Fact, Summary};
 use crate::host_scope::HostScope;
@@ -26,42 +26,41 @@ pub struct Wanted {
     pub ranks: Option<RankSet>,
     /// Only this kind.
     pub kind: Option<Kind>,
-    /// One object.
+    /// Only objects with this handle, identity or name.
     pub handle: Option<String>,
-    /// `handle` is Fortran's.
+    /// Whether `handle` is a Fortran handle.
     pub fortran: bool,
-    /// Freed ones too.
+    /// Whether to include freed objects.
     pub freed: bool,
-    /// What is not freed, by place.
+    /// Whether to show what was not freed, by place.
     pub leaks: bool,
-    /// Lists have every datatype whole.
+    /// Whether lists contain complete datatypes.
     pub whole: bool,
 }
 
-/// A process and what of its objects is wanted.
+/// A process with its requested objects.
 pub struct Look {
     inspected: Inspected,
-    /// Number of its world, in the order in which they began.
+    /// Number of its world, in the order in which the worlds began.
     pub world: usize,
-    /// How many of each kind.
+    /// Number of objects of each kind.
     pub counts: BTreeMap<Kind, Count>,
-    /// The objects with the handle that was asked for.
+    /// The objects with the requested handle.
     pub objects: Vec<Shown>,
-    /// Places that made what is not freed.
+    /// Places that created objects which were not freed.
     pub sites: Vec<Site>,
     /// Why nothing can be seen.
     pub blind: Option<String>,
-    /// Why there is no such object.
+    /// Why the requested object does not exist.
     pub missing: Option<String>,
 }
 
-/// An object with what can only be said while its process is at hand.
+/// An object, with the facts that need its process to be determined.
 pub struct Shown {
-    /// The object.
     pub object: Object,
-    /// What its line says.
+    /// The contents of its line in a list.
     pub summary: Summary,
-    /// Everything about it, if one object was asked for.
+    /// Everything about it, if a single object was requested.
     pub facts: Vec<Fact>,
 }
 
@@ -70,19 +69,19 @@ pub struct Shown {
 pub struct Inspection {
     /// Name of the job.
     pub job: String,
-    /// In order of the ranks.
+    /// The processes, by rank.
     pub looks: Vec<Look>,
-    /// The files that the processes have mapped.
+    /// Symbols of the files that the processes have mapped.
     symbols: FileSymbols,
-    /// Ranks that are there and were not asked for.
+    /// Ranks that exist but were not requested.
     pub others: RankSet,
-    /// Processes that have not called MPI.
+    /// Number of processes that have not called MPI.
     pub silent: usize,
     /// What could not be read.
     pub problems: Vec<String>,
 }
 
-/// Whose these are.
+/// Returns the ranks of these processes.
 pub fn who<'a>(looks: impl Iterator<Item = &'a Look>) -> Members {
     looks.map(|look| (look.world, look.process.rank)).collect()
 }
@@ -96,18 +95,18 @@ impl Deref for Look {
 }
 
 impl Look {
-    /// Places that made what is not freed, of one kind or of all.
+    /// Returns the places that created objects which were not freed, of one kind or of all kinds.
     pub fn leaks(&self, kind: Option<Kind>) -> Vec<Site> {
         self.sites.iter().filter(|site| kind.is_none_or(|kind| site.kind == kind)).cloned().collect()
     }
 }
 
 impl Inspection {
-    /// Hands on the objects of a kind that process `look` has, one after the other: a million of them are looked at and
-    /// reported, and never there at once. Those whose head is not chosen are left out.
+    /// Passes the objects of one kind in process `look` to `each`, one at a time, so that a million of them
+    /// are never in memory at once. `choose` filters by outline.
     ///
     /// # Errors
-    /// When the process's table of that kind cannot be read.
+    /// If the process's table of that kind cannot be read.
     pub fn each(
         &self,
         look: &Look,
@@ -125,7 +124,7 @@ impl Inspection {
     }
 }
 
-/// Looks at everything that `targets` mean.
+/// Reads everything that `targets` refer to.
 pub fn look(targets: &[OsString], wanted: &Wanted) -> Result<Inspection> {
     let mut found = Inspection::default();
     if targets.is_empty() {
@@ -182,12 +181,13 @@ fn one(name: Option<&OsStr>, host_scope: HostScope, found: &mut Inspection) -> R
     Ok(())
 }
 
-/// All ranks of a job, or the one process that was named.
+/// Adds all ranks of a job, or the one process that was named.
 fn all(job: &Job, name: Option<&str>, found: &mut Inspection) {
     found.job.clone_from(&job.name);
     let pid: Option<u32> = name.and_then(|name| name.parse().ok()).filter(|_| name != Some(&job.name));
     let holds = |image: &JobImage, pid: u32| image.holders.iter().any(|holder| holder.0 == pid);
-    // How many others hold an image tells nothing: a process whose files change while they are listed is missed.
+    // Count the images held by the process, not the holders of an image: a process whose files change during
+    // the listing can be missed as a holder.
     let one_alone = pid.filter(|pid| job.images.iter().filter(|image| holds(image, *pid)).count() == 1);
     let is_named = |image: &JobImage, process: &Process| {
         Some(process.pid) == pid || one_alone.is_some_and(|pid| holds(image, pid))
@@ -200,14 +200,14 @@ fn all(job: &Job, name: Option<&str>, found: &mut Inspection) {
             Err(e) => found.problems.push(e.to_string()),
         }
     }
-    // Who holds all images is the launcher or `mpiscope run`: that means the whole job.
+    // A process that holds all images is the launcher or `mpiscope run`; it stands for the whole job.
     if read.iter().any(|(image, one)| is_named(image, &one.process)) {
         read.retain(|(image, one)| is_named(image, &one.process));
     }
     found.looks.extend(read.into_iter().map(|(_, inspected)| Look::new(inspected)));
 }
 
-/// A core file, or a saved image.
+/// Adds a core file or a saved image.
 fn file(path: &Path, found: &mut Inspection) -> Result<()> {
     let inspected = Inspected::open(path)?;
     if found.job.is_empty() {
@@ -218,7 +218,7 @@ fn file(path: &Path, found: &mut Inspection) -> Result<()> {
 }
 
 impl Look {
-    /// A process of which nothing was looked at yet.
+    /// Wraps a process that has not been examined yet.
     fn new(inspected: Inspected) -> Self {
         Self {
             inspected,

@@ -1,4 +1,4 @@
-//! How many objects of each kind, and what is not freed.
+//! The number of objects of each kind, and those that were not freed.
 
 use super::collect::{Inspection, Look, who};
 use crate::render::{Block, Table, or_dash};
@@ -7,7 +7,7 @@ use mpiscope_job::jobs::losses::{self, is_tombstones};
 use mpiscope_job::model::objects::Kind;
 use mpiscope_job::questions::leaks::{self, Count, Leak, Site};
 
-/// Who is looked at, and what cannot be seen.
+/// Makes the heading: the processes examined, and what cannot be seen.
 pub fn head(found: &Inspection, freed: bool) -> Vec<String> {
     let ranks = who(found.looks.iter());
     let one = found.looks.iter().all(|look| look.world == 0);
@@ -27,7 +27,7 @@ pub fn head(found: &Inspection, freed: bool) -> Vec<String> {
     lines
 }
 
-/// Ranks of which nothing can be seen, and why.
+/// Lists the ranks of which nothing can be seen, and why.
 pub fn blind(found: &Inspection) -> Vec<String> {
     let mut reasons: Vec<(&str, Members)> = Vec::new();
     for look in &found.looks {
@@ -40,7 +40,8 @@ pub fn blind(found: &Inspection) -> Vec<String> {
     reasons.iter().map(|(why, ranks)| format!("  cannot see {}: {why}", ranks.named())).collect()
 }
 
-/// What the images had no room for, of objects. Forgetting what was freed long ago is no loss for whom does not ask for it.
+/// Lists objects that did not fit into the images. Dropped tombstones are mentioned only if freed objects
+/// were requested.
 pub fn losses(found: &Inspection, freed: bool) -> Vec<String> {
     let ranks = found.looks.iter().map(|look| ((look.world, look.process.rank), &look.process.losses));
     let of_objects = losses::joined(ranks).into_iter().filter(|lost| of_objects(&lost.kind));
@@ -49,7 +50,7 @@ pub fn losses(found: &Inspection, freed: bool) -> Vec<String> {
     lines
 }
 
-/// How many freed objects of each rank are no longer known, if there are any.
+/// Returns the number of freed objects forgotten on each rank, if any.
 fn forgotten(found: &Inspection) -> Option<String> {
     let of = |look: &Look| look.process.losses.iter().find(|(kind, _)| is_tombstones(kind)).map(|(_, n)| *n);
     let counts: Vec<_> = found.looks.iter().filter_map(|look| Some((look, of(look)?))).collect();
@@ -61,12 +62,11 @@ fn forgotten(found: &Inspection) -> Option<String> {
     Some(format!("  no longer known on {ranks}: {count} freed objects ({more})"))
 }
 
-/// Losses that concern objects.
+/// Whether a loss concerns objects.
 fn of_objects(what: &str) -> bool {
     ["object", "tombstone", "request", "names", "message"].iter().any(|word| what.contains(word))
 }
 
-/// The counts.
 pub fn page(found: &Inspection, freed: bool) -> Vec<Block> {
     let mut page: Vec<Block> = head(found, freed).into_iter().map(Block::Line).collect();
     let mut rows: Vec<(Kind, Count, Members)> = Vec::new();
@@ -102,7 +102,7 @@ pub fn page(found: &Inspection, freed: bool) -> Vec<Block> {
     page
 }
 
-/// What is not freed, by place.
+/// Lists objects not freed, by place.
 pub fn leaks(found: &Inspection, kind: Option<Kind>) -> Vec<String> {
     let mut lines = head(found, false);
     let leaks = joined(found, kind);
@@ -120,7 +120,7 @@ pub fn leaks(found: &Inspection, kind: Option<Kind>) -> Vec<String> {
     lines
 }
 
-/// What is not freed on all processes together.
+/// Lists objects not freed, over all processes.
 pub fn joined(found: &Inspection, kind: Option<Kind>) -> Vec<Leak> {
     let sites: Vec<(&Look, Vec<Site>)> = found.looks.iter().map(|look| (look, look.leaks(kind))).collect();
     leaks::join(sites.iter().map(|(look, sites)| (look.world, look.process.rank, sites.as_slice())))

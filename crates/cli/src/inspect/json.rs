@@ -15,26 +15,27 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 
-/// Runs and holes of a type map, and elements of an array of a constructor, that a list has of each datatype.
+/// Maximum number of runs and holes of a type map, and of array elements of a constructor, per datatype in a
+/// list.
 const MOST_ELEMENTS: usize = 16;
 
-/// Objects that are compared with those of other processes.
+/// Maximum number of objects compared with those of other processes.
 const MOST_ALIKE: usize = 1000;
 
-/// What is behind handles: the answer of `mpiscope inspect --json`.
+/// The output of `mpiscope inspect --json`: the objects behind handles.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Report<'a> {
-    /// Name and version of this form: fields may be added to it, none changes its meaning.
+    /// Name and version of this schema; fields may be added, but none changes its meaning.
     schema: &'static str,
     /// Name of the job.
     job: &'a str,
-    /// The processes that were looked at.
+    /// The processes that were examined.
     ranks: Vec<Rank<'a>>,
-    /// Objects that more than one rank has.
+    /// Objects that several ranks share.
     #[cfg_attr(test, schemars(with = "Vec<SharedForm<'static>>"))]
     shared: AllShared<'a>,
-    /// Objects of one rank each that look alike: the text has one line for them. At most 1000 are compared.
+    /// Similar objects, each of one rank, which the text output shows in one line. At most 1000 are compared.
     #[cfg_attr(test, schemars(with = "Vec<AlikeForm<'static>>"))]
     alike: AllAlike<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,17 +53,17 @@ struct Rank<'a> {
     rank: Option<u32>,
     /// Size of `MPI_COMM_WORLD`.
     size: Option<u32>,
-    /// Name of the world: the processes with which it shares `MPI_COMM_WORLD`.
+    /// Name of the world: the set of processes that share one `MPI_COMM_WORLD`.
     world: &'a str,
     host: &'a str,
     pid: u32,
     state: String,
-    /// Whether the process is there; none for a file.
+    /// Whether the process is alive; null for a file.
     alive: Option<bool>,
     abi: String,
-    /// Why nothing can be seen; the rest is then empty and means nothing.
+    /// Why nothing can be seen; if set, the other fields are empty and meaningless.
     cannot_see: Option<&'a str>,
-    /// Why there is no such object.
+    /// Why the requested object does not exist.
     missing: Option<&'a str>,
     counts: BTreeMap<&'static str, Count>,
     lost: &'a BTreeMap<String, u64>,
@@ -74,16 +75,16 @@ struct Rank<'a> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct One<'a> {
-    /// In one line.
+    /// One-line description.
     brief: String,
-    /// For people, if one object was asked for.
+    /// Full description as text, if a single object was requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     text: Vec<String>,
     #[serde(flatten)]
     object: &'a Object,
 }
 
-/// An object that several ranks have.
+/// An object that several ranks share.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct SharedForm<'a> {
@@ -91,23 +92,23 @@ struct SharedForm<'a> {
     name: &'a Option<String>,
     identity: Hex,
     ranks: &'a Members,
-    /// What they say about it, joined.
+    /// The ranks' views of it, merged.
     merged: Merged<'a>,
 }
 
-/// Objects of one rank each that look alike.
+/// Similar objects, each of one rank.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct AlikeForm<'a> {
     kind: Kind,
-    /// In one line.
+    /// One-line description.
     brief: String,
     ranks: &'a Members,
-    /// What is said about them, joined.
+    /// The objects' properties, merged.
     merged: Merged<'a>,
 }
 
-/// The same while it grows.
+/// A shared or similar object while it is being merged.
 struct Joint {
     kind: Kind,
     name: Option<String>,
@@ -116,7 +117,7 @@ struct Joint {
     views: usize,
     merged: MergedObject,
     summary: Summary,
-    /// None once several have the same object.
+    /// `None` once several processes share the object.
     likeness: Option<Likeness>,
 }
 
@@ -148,19 +149,19 @@ impl Alike for Joint {
     }
 }
 
-/// The form of the text, as JSON Schema; a test holds what is published against it.
+/// Returns the JSON Schema of the output; a test checks the published one against it.
 #[cfg(test)]
 pub fn schema() -> serde_json::Result<String> {
     mpiscope_job::schema::of::<Report<'static>>()
 }
 
-/// What is found out while the objects are written: they are never there all at once.
+/// Results collected while the objects are written, since they are never all in memory at once.
 struct Joined {
     groups: Groups,
     shared: Vec<Joint>,
     alike: Fold<Joint>,
     problems: Vec<String>,
-    /// Only one process is looked at: nothing of another one can look alike.
+    /// Whether only one process is examined, so that nothing can be similar across processes.
     alone: bool,
 }
 
@@ -217,7 +218,7 @@ impl Joined {
         }
     }
 
-    /// When all are there: what could be shared and is not may look alike.
+    /// Finishes: objects that could be shared but are not may be similar to others.
     fn settle(&mut self) {
         let (shared, single) =
             std::mem::take(&mut self.shared).into_iter().partition(|joint| joint.views > 1);
@@ -232,7 +233,7 @@ struct Objects<'a> {
     found: &'a Inspection,
     number: usize,
     look: &'a Look,
-    /// None: only those that were asked for by their handle.
+    /// `None` for only those requested by handle.
     kind: Option<Kind>,
     freed: bool,
     whole: bool,
@@ -282,7 +283,7 @@ impl Serialize for AllShared<'_> {
     }
 }
 
-/// Written after what is shared.
+/// Written after the shared objects.
 struct AllAlike<'a>(&'a RefCell<Joined>);
 
 impl Serialize for AllAlike<'_> {
@@ -304,10 +305,10 @@ impl Serialize for Errors<'_> {
     }
 }
 
-/// Writes it.
+/// Writes the JSON output.
 ///
 /// # Errors
-/// When nobody reads it any more.
+/// If the output is closed.
 pub fn write(found: &mut Inspection, wanted: &Wanted, out: &mut dyn Write) -> Result<()> {
     let joined = RefCell::new(Joined::of(found.looks.len()));
     let mut out = BufWriter::new(out);

@@ -1,7 +1,7 @@
-//! A line for each object of a kind, those that processes share joined.
+//! One line for each object of a kind; objects shared by several processes are merged.
 //!
-//! Objects are looked at one after the other, and only as many are kept as have room: no two objects of one process ever
-//! share a line, so that nothing new can come once a process has [`MOST`] of them.
+//! Objects are read one at a time and only as many are kept as can be shown. Two objects of one process never
+//! share a line, so nothing new can appear once a process has [`MOST`] of them.
 
 use super::collect::{Inspection, Look, Shown};
 use super::counts;
@@ -13,10 +13,9 @@ use mpiscope_job::jobs::worlds::Members;
 use mpiscope_job::model::objects::{Hex, Kind, Lifetime, Outline};
 use std::cell::RefCell;
 
-/// Lines that are shown at most; JSON has all.
+/// Maximum number of lines shown; JSON has all objects.
 const MOST: usize = 1000;
 
-/// The list.
 pub fn page(found: &mut Inspection, kind: Kind, freed: bool) -> Vec<Block> {
     let rows = collect(found, kind, freed);
     let mut page: Vec<Block> = counts::head(found, freed).into_iter().map(Block::Line).collect();
@@ -52,7 +51,7 @@ pub fn page(found: &mut Inspection, kind: Kind, freed: bool) -> Vec<Block> {
     page
 }
 
-/// The objects, those that several processes share joined, as far as there is room.
+/// Collects the objects as far as there is space, merging those shared by several processes.
 fn collect(found: &mut Inspection, kind: Kind, freed: bool) -> Vec<Row> {
     let mut list = List { kind, groups: Groups::default(), rows: Vec::new(), shown: 0, full: false };
     let mut blind = Vec::new();
@@ -72,11 +71,11 @@ fn collect(found: &mut Inspection, kind: Kind, freed: bool) -> Vec<Row> {
 struct List {
     kind: Kind,
     groups: Groups,
-    /// By the number of the group.
+    /// The rows, by group number.
     rows: Vec<Row>,
-    /// How many of one process have a line.
+    /// Number of rows of the current process.
     shown: usize,
-    /// Nothing new has room.
+    /// Whether there is no space for new rows.
     full: bool,
 }
 
@@ -96,7 +95,7 @@ impl List {
         })
     }
 
-    /// Whether there may be room for an object.
+    /// Whether there may be space for an object.
     fn may_take(&self, outline: &Outline<'_>) -> bool {
         outline.predefined || !self.full || self.groups.may_know(self.kind, outline.identity)
     }
@@ -120,25 +119,26 @@ impl List {
     }
 }
 
-/// A library has a hundred predefined datatypes and operations, which say nothing about the program.
+/// Whether an object is only counted. A library has about a hundred predefined datatypes and operations,
+/// which say nothing about the program.
 fn hidden(predefined: bool, kind: Kind) -> bool {
     predefined && kind != Kind::Communicator
 }
 
-/// A line.
+/// A line of the list.
 struct Row {
-    /// None if it differs.
+    /// `None` if it differs.
     handle: Option<Hex>,
-    /// Zero for none, or if it differs.
+    /// Zero if there is none or it differs.
     identity: u64,
     members: Members,
-    /// None if it differs.
+    /// `None` if it differs.
     state: Option<Lifetime>,
     summary: Summary,
-    /// Others say something else.
+    /// Whether other processes' summaries differ.
     more: bool,
     predefined: bool,
-    /// What objects of one process each are compared by.
+    /// The key for comparing objects of one process each.
     likeness: Option<Likeness>,
 }
 
@@ -157,7 +157,7 @@ impl Row {
         }
     }
 
-    /// Another process's view of the same object.
+    /// Merges another process's view of the same object.
     fn join(&mut self, other: Self) {
         self.state = self.state.filter(|state| Some(*state) == other.state);
         self.more |= self.summary != other.summary;

@@ -1,14 +1,15 @@
-//! What several processes say about one object: what all agree on once, moments as a span, the rest by rank.
+//! Merges the views of several processes on one object: common facts appear once, moments as a span,
+//! everything else by rank.
 
 use super::describe::fact::{self, Fact, Key, Value};
 use super::shared::Same;
 use mpiscope_job::Members;
 use mpiscope_job::jobs::merge::{ByRank, Fields, Who};
 
-/// Values of one field that are shown; JSON has all.
+/// Number of values shown per field; JSON has all of them.
 const MOST_VALUES: usize = 5;
 
-/// The lines about a shared object; `processes` were looked at.
+/// Returns the lines about a shared object; `processes` is the number of processes examined.
 pub fn lines(group: &Same<'_>, processes: usize) -> Vec<String> {
     let Some((_, first)) = group.views.first() else { return Vec::new() };
     if group.views.len() == 1 {
@@ -36,7 +37,7 @@ fn merged<'a>(views: impl Iterator<Item = (Who, &'a [Fact])>) -> Vec<String> {
     fields.iter().flat_map(shown).collect()
 }
 
-/// Values that differ, each with its ranks, as far as there is room.
+/// Lists differing values with their ranks, as far as there is space.
 fn by_rank(key: &Key, values: &ByRank<Value>) -> Vec<String> {
     let values = values.values();
     let most = if values.len() > MOST_VALUES { MOST_VALUES - 1 } else { MOST_VALUES };
@@ -57,7 +58,7 @@ fn by_rank(key: &Key, values: &ByRank<Value>) -> Vec<String> {
     lines
 }
 
-/// Moments that differ, from the first to the last.
+/// Shows differing moments as a span.
 fn span(key: &Key, values: &ByRank<Value>) -> Option<String> {
     let moment = |(_, value): &(Members, Value)| match value {
         Value::Moment(ms) => Some(*ms),

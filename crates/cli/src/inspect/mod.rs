@@ -1,10 +1,10 @@
-//! `mpiscope inspect`: what is behind handles.
+//! `mpiscope inspect`: shows the objects behind handles.
 //!
 //! ```text
-//! target ──► Look (one process: image, objects) ─┬─► counts: of each kind, leaks       (no handle, no kind)
-//!            Look ───────────────────────────────┼─► list: a line for each object     (--kind)
-//!            Look ───────────────────────────────┴─► describe: everything about one   (--handle)
-//!                             objects that several ranks share are joined: shared
+//! target ──► Look (one process: image, objects) ─┬─► counts: number of each kind, leaks  (no handle, no kind)
+//!            Look ───────────────────────────────┼─► list: a line for each object        (--kind)
+//!            Look ───────────────────────────────┴─► describe: everything about one      (--handle)
+//!                              shared: merges objects that several ranks share
 //! ```
 
 mod collect;
@@ -29,13 +29,14 @@ use std::process::ExitCode;
 
 /// Show MPI objects: communicators, datatypes, requests, windows, files, ... and what was not freed
 ///
-/// Without options: how many there are of each kind. --kind lists them; --handle shows everything known about one. Works on
-/// running jobs without stopping them, on saved images and on core files. Exit status: 0 all is well, 1 a problem was found
-/// (--leaks: something was not freed) or part of the job could not be read, 2 nothing could be read, or there is no such object.
+/// Without options: the number of each kind. --kind lists the objects of a kind; --handle shows everything
+/// known about one object. Works on running jobs without stopping them, on saved images and on core files.
+/// Exit status: 0 all is well, 1 a problem was found (--leaks: something was not freed) or part of the job
+/// could not be read, 2 nothing could be read, or there is no such object.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, the process id of its launcher or of a rank (which is shown alone), an evidence file, the directory of `run --out`,
-    /// saved images or core files; needed only if there are several jobs
+    /// A job, the process id of its launcher or of a rank (which is shown alone), an evidence file, the
+    /// directory of `run --out`, saved images or core files; needed only if there are several jobs
     #[arg(value_name = "JOB|PID|FILE|DIR")]
     target: Vec<OsString>,
     #[arg(long, value_parser = kind, help = format!("Only this kind: {}", kinds()))]
@@ -49,7 +50,7 @@ pub struct Options {
     /// Only these ranks of the world, for example 0,4-7 or 0-60:4
     #[arg(long, value_name = "SET")]
     rank: Option<RankSet>,
-    /// Also freed objects, as far as they are still known
+    /// Include freed objects, as far as they are still known
     #[arg(long)]
     freed: bool,
     /// Show what was not freed, by the place that created it
@@ -60,7 +61,8 @@ pub struct Options {
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
-    /// With --json: type maps and constructors of all listed datatypes in full, however long they are
+    /// With --json: include complete type maps and constructors of all listed datatypes, however long they
+    /// are
     #[arg(long, requires = "json")]
     whole: bool,
     /// Print the JSON Schema of that output, and nothing else
@@ -76,10 +78,9 @@ fn kinds() -> String {
     Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ")
 }
 
-/// The form of `mpiscope.inspect/3`: a test holds it against the code.
+/// The schema `mpiscope.inspect/3`; a test checks it against the code.
 const SCHEMA: &str = include_str!("../../../../share/mpiscope.inspect.3.schema.json");
 
-/// Looks and shows.
 pub fn inspect(options: &Options) -> Result<ExitCode> {
     if options.schema {
         io::stdout().lock().write_all(SCHEMA.as_bytes())?;
@@ -116,7 +117,7 @@ pub fn inspect(options: &Options) -> Result<ExitCode> {
     })
 }
 
-/// Why there is nothing to look at.
+/// Explains why there is no process to examine.
 fn nothing(found: &collect::Inspection, options: &Options) -> String {
     if !found.problems.is_empty() {
         return found.problems.join("; ");

@@ -8,7 +8,7 @@ use mpiscope_job::Members;
 use mpiscope_job::model::objects::Object;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The lines about all objects that were asked for.
+/// Returns the lines about all requested objects.
 pub fn lines(found: &Inspection) -> Vec<String> {
     let groups = shared::alike(shared::groups(found));
     let mut lines = Vec::new();
@@ -26,7 +26,7 @@ pub fn lines(found: &Inspection) -> Vec<String> {
     lines
 }
 
-/// Ranks without such an object.
+/// Lists ranks without such an object.
 fn missing(found: &Inspection) -> Vec<String> {
     let mut reasons: BTreeMap<&str, Members> = BTreeMap::new();
     for look in &found.looks {
@@ -37,7 +37,7 @@ fn missing(found: &Inspection) -> Vec<String> {
     reasons.iter().map(|(why, ranks)| format!("{}: {why}", ranks.named())).collect()
 }
 
-/// Where the members are, as far as their processes were looked at.
+/// Lists the hosts of the members, as far as their processes were read.
 fn hosts(found: &Inspection, group: &Same<'_>) -> Vec<String> {
     let places: BTreeMap<(usize, u32), &str> = found
         .looks
@@ -49,7 +49,7 @@ fn hosts(found: &Inspection, group: &Same<'_>) -> Vec<String> {
     let mut worlds = BTreeSet::new();
     for (look, shown) in &group.views {
         let Object::Communicator(comm) = &shown.object else { return Vec::new() };
-        // All of one world name the same members.
+        // All processes of one world list the same members.
         if !worlds.insert(look.world) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Objects that several processes share, joined.
+//! Merges objects that several processes share.
 
 use super::collect::{Inspection, Look, Shown};
 use super::describe::Summary;
@@ -6,16 +6,16 @@ use mpiscope_job::jobs::worlds::Members;
 use mpiscope_job::model::objects::{Common, Kind, Lifetime};
 use std::collections::HashMap;
 
-/// What tells an object from others of the job.
+/// The key that identifies an object within the job.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Key {
-    /// Computed alike by all who have it, of whichever world they are.
+    /// An identity, which all processes that share the object compute alike, in any world.
     Identity(Kind, u64),
-    /// Predefined; the number is that of the world whose it is, zero for what is everywhere the same.
+    /// A predefined object. The number is its world, or zero if the object is the same everywhere.
     Name(Kind, String, usize),
 }
 
-/// The key; `None` for what belongs to one process alone.
+/// Returns the key; `None` for objects private to one process.
 fn key(common: &Common, world: usize) -> Option<Key> {
     if common.predefined {
         let name = common.name.clone()?;
@@ -25,35 +25,35 @@ fn key(common: &Common, world: usize) -> Option<Key> {
     (common.identity.0 != 0).then_some(Key::Identity(common.kind, common.identity.0))
 }
 
-/// Whether other processes may have the object too.
+/// Whether other processes may share the object.
 pub fn may_be_shared(common: &Common) -> bool {
     key(common, 0).is_some()
 }
 
-/// Where an object belongs.
+/// The group that an object belongs to.
 pub enum Place {
-    /// To a new group.
+    /// A new group.
     New,
-    /// To the group with this number.
+    /// The group with this number.
     Known(usize),
 }
 
-/// Finds the groups of objects of one process after the other.
+/// Groups objects; processes must be added one after the other.
 #[derive(Debug, Default)]
 pub struct Groups {
     known: HashMap<Key, usize>,
-    /// The process that was added to each group last.
+    /// The process that was last added to each group.
     last: Vec<usize>,
 }
 
 impl Groups {
-    /// Whether an object with this identity may belong to a group that is there.
+    /// Whether an object with this identity may belong to an existing group.
     pub fn may_know(&self, kind: Kind, identity: u64) -> bool {
         identity != 0 && self.known.contains_key(&Key::Identity(kind, identity))
     }
 
-    /// The group of an object of process `look`, which is of world `world`. Two objects of one process are never the same,
-    /// whatever they claim.
+    /// Finds the group of an object of process `look` in world `world`. Two objects of one process are never
+    /// the same, even if their identities are equal.
     pub fn place(&self, common: &Common, look: usize, world: usize) -> Place {
         let known = key(common, world).and_then(|key| self.known.get(&key).copied());
         match known.filter(|known| self.last.get(*known).is_some_and(|last| *last != look)) {
@@ -62,7 +62,7 @@ impl Groups {
         }
     }
 
-    /// Puts it there.
+    /// Adds the object to its group.
     pub fn put(&mut self, place: &Place, common: &Common, look: usize, world: usize) {
         match place {
             Place::Known(known) => {
@@ -80,17 +80,17 @@ impl Groups {
     }
 }
 
-/// One object, wherever it is; or objects of one process each that look alike.
+/// One object on all its ranks, or similar objects of one process each.
 pub struct Same<'a> {
-    /// It is one.
+    /// Whether it is a single object.
     pub one: bool,
-    /// Who has it.
+    /// The ranks that have it.
     pub members: Members,
     /// Each process's view of it.
     pub views: Vec<(&'a Look, &'a Shown)>,
 }
 
-/// Groups in the order of the first process's objects.
+/// Groups all objects, in the order of the first process's objects.
 pub fn groups(found: &Inspection) -> Vec<Same<'_>> {
     let mut same: Vec<Same<'_>> = Vec::new();
     let mut groups = Groups::default();
@@ -132,14 +132,14 @@ impl Alike for Same<'_> {
     }
 }
 
-/// Those of one process each that look alike are joined.
+/// Merges similar objects of one process each.
 pub fn alike(groups: Vec<Same<'_>>) -> Vec<Same<'_>> {
     let mut folded = Fold::with_room_for(usize::MAX);
     groups.into_iter().for_each(|group| folded.add(group));
     folded.groups
 }
 
-/// What is compared of objects that one process each has: values, not their text.
+/// The key for comparing objects of one process each. It uses values, not their text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Likeness {
     state: Lifetime,
@@ -147,34 +147,36 @@ pub struct Likeness {
 }
 
 impl Likeness {
-    /// Of an object.
+    /// Returns the key of an object.
     pub fn of(shown: &Shown) -> Self {
         Self { state: shown.object.common().standing, summary: shown.summary.clone() }
     }
 }
 
-/// An object, or several of one process each that look alike.
+/// An object, or several similar ones of one process each.
 pub trait Alike {
-    /// By what it is found alike; nothing if several processes have it, who may say different things.
+    /// Returns the key for comparison; `None` for an object shared by several processes, whose views may
+    /// differ.
     fn likeness(&self) -> Option<Likeness>;
-    /// Who has it.
+    /// Returns the ranks that have it.
     fn members(&self) -> &Members;
-    /// Adds one that looks alike, of another process.
+    /// Adds a similar object of another process.
     fn fold(&mut self, other: Self);
 }
 
-/// Joins objects of one process each that look alike: for lists, descriptions and JSON.
+/// Merges similar objects of one process each, for lists, descriptions and JSON.
 #[derive(Debug)]
 pub struct Fold<T> {
-    /// In the order in which the first of each came.
+    /// The groups, in the order of their first objects.
     pub groups: Vec<T>,
     alike: HashMap<Likeness, Slot>,
     most: usize,
-    /// Not all had room.
+    /// Whether some objects did not fit.
     pub cut: bool,
 }
 
-/// Groups that look alike, for those who have several of them, and where the next object of the same process belongs.
+/// Similar groups (several if a process has several similar objects), and the position for the next object of
+/// the same process.
 #[derive(Debug, Default)]
 struct Slot {
     groups: Vec<usize>,
@@ -183,15 +185,15 @@ struct Slot {
 }
 
 impl<T: Alike> Fold<T> {
-    /// With room for so many groups.
+    /// Creates a fold with space for `most` groups.
     pub fn with_room_for(most: usize) -> Self {
         Self { groups: Vec::new(), alike: HashMap::new(), most, cut: false }
     }
 
-    /// Adds one. Those of one process come after each other.
+    /// Adds an object. The objects of one process must be added consecutively.
     pub fn add(&mut self, group: T) {
         let likeness = group.likeness().filter(|_| !group.members().is_empty());
-        // Without room for another group only those that are there count: what is remembered stays bounded.
+        // When full, only existing groups count, so that memory stays bounded.
         let full = self.groups.len() >= self.most;
         let mut slot = likeness.and_then(|likeness| match full {
             true => self.alike.get_mut(&likeness),

@@ -1,4 +1,5 @@
-//! Numbers with names and units by the conventions of OpenMetrics: base units, counters end in `_total`, ratios are 0 to 1.
+//! Metrics named by the conventions of OpenMetrics: base units, counters ending in `_total`, ratios from 0 to
+//! 1.
 
 use anyhow::Result;
 use mpiscope_job::base::total::total;
@@ -15,7 +16,7 @@ type Real = Family<Labels, Gauge<f64, AtomicU64>>;
 type Seconds = Family<Labels, Counter<f64, AtomicU64>>;
 type Count = Family<Labels, Counter>;
 
-/// All families of numbers.
+/// All metric families.
 pub struct Families {
     registry: Registry,
     info: Real,
@@ -40,7 +41,7 @@ pub struct Families {
 }
 
 impl Families {
-    /// None of any job.
+    /// Creates the families without any job.
     pub fn new() -> Self {
         let mut registry = Registry::with_prefix("mpiscope");
         let r = &mut registry;
@@ -78,7 +79,7 @@ impl Families {
         }
     }
 
-    /// Those of a job.
+    /// Adds the metrics of a job.
     pub fn add(&self, job: &str, seen: &JobSnapshot) {
         let report = &seen.report;
         let own: Labels = vec![("job".to_owned(), job.to_owned())];
@@ -128,7 +129,7 @@ impl Families {
         }
     }
 
-    /// As text.
+    /// Returns the metrics in text format.
     pub fn text(&self) -> Result<String> {
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
@@ -136,7 +137,7 @@ impl Families {
     }
 }
 
-/// 0 to 1.
+/// Returns the unit of ratios from 0 to 1.
 fn ratio() -> Unit {
     Unit::Other("ratio".to_owned())
 }

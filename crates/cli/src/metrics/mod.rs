@@ -1,4 +1,4 @@
-//! `mpiscope metrics`: running jobs for a site's monitoring, as OpenMetrics.
+//! `mpiscope metrics`: exports running jobs to a site's monitoring, as OpenMetrics.
 
 mod families;
 mod serve;
@@ -23,20 +23,22 @@ use std::time::Duration;
 
 /// Print metrics of running jobs as OpenMetrics, for Prometheus and similar tools
 ///
-/// Numbers are those of the report, by job and function and never by rank. Ranks are neither stopped nor slowed. Exit status:
-/// 0 done, 1 a part could not be seen, 2 nothing could be read.
+/// The values are those of the report, by job and function and never by rank. Ranks are not stopped or
+/// slowed. Exit status: 0 done, 1 a part could not be seen, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, or the process id of a rank or of its launcher; without, all jobs that run here
+    /// A job, or the process id of a rank or of its launcher; without it, all jobs that run here
     #[arg(value_name = "JOB|PID")]
     target: Option<OsString>,
-    /// Write this file, whole or not at all: for the textfile collector of the node exporter, which wants it to end in .prom
+    /// Write this file atomically, for the textfile collector of the node exporter, which expects the suffix
+    /// .prom
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// Rewrite the file at this interval
     #[arg(long, value_name = "SECONDS", requires = "file", allow_negative_numbers = true, value_parser = seconds)]
     every: Option<f64>,
-    /// Serve /metrics at this address; with a port alone, on the loopback interface. Anyone who can connect can read it
+    /// Serve /metrics at this address; a port alone means the loopback interface. Anyone who can connect can
+    /// read it
     #[arg(long, value_name = "[ADDRESS:]PORT", conflicts_with = "file", value_parser = serve::address)]
     listen: Option<std::net::SocketAddr>,
     #[command(flatten)]
@@ -48,7 +50,7 @@ fn seconds(text: &str) -> Result<f64, String> {
     if (1.0..=86_400.0).contains(&seconds) { Ok(seconds) } else { Err("write 1 to 86400 seconds".to_owned()) }
 }
 
-/// Prints, writes or serves the numbers.
+/// Prints, writes or serves the metrics.
 pub fn metrics(options: &Options) -> Result<ExitCode> {
     if let Some(address) = options.listen {
         return serve::serve(address, || Ok(text(options)?.0));
@@ -69,7 +71,7 @@ pub fn metrics(options: &Options) -> Result<ExitCode> {
     }
 }
 
-/// The numbers of now, and what could not be read.
+/// Returns the current metrics, and what could not be read.
 fn text(options: &Options) -> Result<(String, Vec<String>)> {
     let families = Families::new();
     let mut errors = Vec::new();

@@ -1,4 +1,4 @@
-//! An endpoint to be scraped: one request after the other, and nothing but the numbers.
+//! A scrape endpoint: serves one request at a time, and only the metrics.
 
 use crate::render::complain;
 use anyhow::{Result, anyhow};
@@ -8,14 +8,14 @@ use tiny_http::{Header, Method, Response, Server};
 
 const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// An address, or a port of the loopback interface.
+/// Parses an address, or a port on the loopback interface.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     let port = text.parse::<u16>().map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
     port.or_else(|_| text.parse())
         .map_err(|_| "write a port, or an address and a port such as 127.0.0.1:9400".to_owned())
 }
 
-/// Answers until it is ended.
+/// Serves requests until the process is killed.
 pub fn serve(address: SocketAddr, text: impl Fn() -> Result<String>) -> Result<ExitCode> {
     let server = Server::http(address).map_err(|why| anyhow!("--listen {address}: {why}"))?;
     if !address.ip().is_loopback() {
@@ -38,7 +38,7 @@ pub fn serve(address: SocketAddr, text: impl Fn() -> Result<String>) -> Result<E
             (Method::Get | Method::Head, _) => Response::from_string("see /metrics\n").with_status_code(404),
             _ => Response::from_string("only GET\n").with_status_code(405),
         };
-        // Who asked may have gone.
+        // The client may have gone.
         let _gone = request.respond(response);
     }
 }

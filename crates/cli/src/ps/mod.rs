@@ -1,4 +1,4 @@
-//! `mpiscope ps`: what every rank is doing at this moment.
+//! `mpiscope ps`: what every rank is doing right now.
 
 pub mod rows;
 
@@ -27,51 +27,52 @@ use std::time::Duration;
 
 /// Show what every rank is doing: call, peer, tag, communicator, since when, where
 ///
-/// Reads what the layer has recorded; ranks are neither stopped nor slowed. Covers jobs that the same user started under
-/// `mpiscope run`; root sees everybody's, as USER:JOB. Ranks on other hosts are found as by `mpiscope procs`.
-/// Exit status: 0 all is well, 1 a rank is gone or has aborted, or part of the job could not be read, 2 nothing could be read.
+/// Reads what the layer has recorded; ranks are not stopped or slowed. Covers jobs that the same user started
+/// under `mpiscope run`; root sees the jobs of all users, as USER:JOB. Ranks on other hosts are found as by
+/// `mpiscope procs`. Exit status: 0 all is well, 1 a rank is gone or has aborted, or part of the job could
+/// not be read, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`, saved images or core
-    /// files, and directories with core files; needed only if there are several jobs
+    /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`,
+    /// saved images or core files, or directories with core files; needed only if there are several jobs
     #[arg(value_name = "JOB|PID|FILE|DIR")]
     targets: Vec<OsString>,
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
-    /// Also show the stacks of all threads that call MPI, merged over the ranks of this host. Each thread is stopped for less than
-    /// a thousandth of a second
+    /// Also show the stacks of all threads that call MPI, merged over the ranks of this host. Each thread is
+    /// stopped for less than a millisecond
     #[arg(long)]
     stacks: bool,
     #[command(flatten)]
     host_scope: HostScope,
 }
 
-/// What names the form of [`Report`].
+/// Schema name of [`Report`].
 const SCHEMA: &str = "mpiscope.ps/2";
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Report {
-    /// Name and version of this form: fields may be added to it, none changes its meaning.
+    /// Name and version of this schema; fields may be added, but none changes its meaning.
     schema: String,
     job: String,
-    /// Processes that run under the layer and have not called MPI.
+    /// Number of processes that run under the layer but have not called MPI.
     silent: usize,
     ranks: Vec<RankStatus>,
     /// Images that could not be read.
     errors: Vec<String>,
-    /// If they were asked for.
+    /// Merged stacks, if requested.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     stacks: Option<Stacks>,
 }
 
-/// What `--json` prints when there are several jobs to choose from.
+/// The output of `--json` if there are several jobs to choose from.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Jobs {
-    /// Name and version of this form: fields may be added to it, none changes its meaning.
+    /// Name and version of this schema; fields may be added, but none changes its meaning.
     schema: &'static str,
     jobs: Vec<JobLine>,
 }
@@ -80,7 +81,7 @@ pub struct Jobs {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct JobLine {
     job: String,
-    /// Number of the user.
+    /// Numeric user id.
     user: u32,
     ranks: RankSet,
     size: Option<u32>,
@@ -88,7 +89,7 @@ pub struct JobLine {
     command: String,
 }
 
-/// Shows a job, or the jobs.
+/// Shows a job, or the list of jobs.
 pub fn ps(options: &Options) -> Result<ExitCode> {
     let report = match selection::find(&options.targets)? {
         Target::Job(mut job) => while_working("reading the ranks", || {
@@ -128,7 +129,7 @@ pub fn ps(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::from(if problem { exit::PROBLEM } else { exit::FINE }))
 }
 
-/// All ranks of a job.
+/// Reads all ranks of a job.
 fn look(job: &Job) -> Report {
     let mut report = empty(&job.name);
     let symbols = job.symbols();
@@ -145,7 +146,7 @@ fn look(job: &Job) -> Report {
                 processes.push(process);
             }
             Ok(None) => report.silent += 1,
-            // The process ended since the list was made: nothing is wrong, and nothing is there to be shown.
+            // The process has ended since the list was made: not a problem, and nothing to show.
             Err(_) if !found.held() => {}
             Err(e) => report.errors.push(e.to_string()),
         }
@@ -156,7 +157,7 @@ fn look(job: &Job) -> Report {
     report
 }
 
-/// Gives each rank the name of its world.
+/// Assigns each rank the name of its world.
 fn settle(report: &mut Report, processes: &mut [Process]) {
     worlds::settle(&mut processes.iter_mut().collect::<Vec<_>>());
     for (rank, process) in report.ranks.iter_mut().zip(processes) {
@@ -164,14 +165,14 @@ fn settle(report: &mut Report, processes: &mut [Process]) {
     }
 }
 
-/// Numbers the worlds and puts the ranks in their order.
+/// Numbers the worlds and sorts the ranks.
 fn in_order(report: &mut Report, processes: &[Process]) {
     let mut worlds = Worlds::of(processes.iter());
     report.ranks.iter_mut().for_each(|rank| rank.world_number = worlds.number_or_add(&rank.world));
     report.ranks.sort_by_key(|r| (r.world_number, r.rank.is_none(), r.rank, r.pid));
 }
 
-/// What a rank does; nothing of a process that has not called MPI.
+/// Returns the status of a rank; `None` for a process that has not called MPI.
 fn status(
     found: &JobImage,
     reader: &live_process::Reader,
@@ -184,14 +185,14 @@ fn status(
     Ok(Some((status, living.process)))
 }
 
-/// Adds a row for each rank that has not called MPI, and counts those no more that have one.
+/// Adds a row for each rank that has not called MPI, and no longer counts these as silent processes.
 fn add_silent(report: &mut Report, job: &Job, places: &Places) {
     let is_it = |known: &RankStatus, host: &str, rank, pid| {
         known.rank == Some(rank) || (known.pid == pid && known.host == host)
     };
     let has_called = |host: &str, rank, pid| report.ranks.iter().any(|known| is_it(known, host, rank, pid));
     let found = live::silent_ranks(job, places, has_called);
-    // All of them are in one world, as far as anybody knows.
+    // All of them are assumed to be in one world.
     let world = report.ranks.first().map(|rank| rank.world.clone()).unwrap_or_default();
     report.silent = report.silent.saturating_sub(found.len());
     report.ranks.extend(found.into_iter().map(|silent| {
@@ -211,7 +212,7 @@ fn empty(job: &str) -> Report {
     }
 }
 
-/// Saved images and core files: the processes are not there any more, but that is no problem found.
+/// Reads saved images and core files. Their processes are gone, but that is not a problem.
 fn files(paths: &[PathBuf], wants_stacks: bool) -> Report {
     let (symbols, words) = (selection::symbols(), stacks::Symbolizer::new());
     let (mut report, mut processes, mut taken) = (empty(""), Vec::new(), Vec::new());
@@ -241,7 +242,7 @@ fn files(paths: &[PathBuf], wants_stacks: bool) -> Report {
     report
 }
 
-/// Several jobs: the user must name one.
+/// Lists several jobs, of which the user must name one.
 fn choose(jobs: &[Job], json: bool) -> Result<ExitCode> {
     let several = selection::several_users(jobs);
     let jobs: Vec<JobLine> = jobs.iter().map(job_line).collect();

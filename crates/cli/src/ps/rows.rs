@@ -1,30 +1,31 @@
-//! Rows of the table: one for each thread that is in MPI (one for each rank that is not), equal ones folded.
+//! Rows of the table: one for each thread in MPI, or one for a rank without such a thread. Equal rows are
+//! merged.
 
 use crate::render::{Table, age, or_dash, span};
 use mpiscope_job::Members;
 use mpiscope_job::model::rank_status::{CallStatus, PeerRank, RankStatus, ThreadStatus};
 
-/// A row; several ranks that do the same share one.
+/// A row, shared by all ranks that do the same.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// Ranks, or none when they are not known.
+    /// The ranks; empty if unknown.
     pub ranks: Members,
     /// Process ids.
     pub pids: Vec<u32>,
-    /// Least and greatest age in seconds.
+    /// Minimum and maximum age in seconds.
     pub age: Option<(f64, f64)>,
-    /// Host, state, call, peer, tag, communicator, count, type, where.
+    /// The values of [`CELLS`].
     pub cells: Vec<String>,
 }
 
-/// What the cells of a row are.
+/// The columns of [`Row::cells`].
 pub const CELLS: [&str; 9] = ["HOST", "STATE", "CALL", "PEER", "TAG", "COMM", "COUNT", "TYPE", "WHERE"];
 
-/// The rows of a job, folded, in the order of the first rank.
+/// Returns the merged rows of a job, in the order of their first ranks.
 pub fn rows(ranks: &[RankStatus]) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for row in ranks.iter().flat_map(rank_rows) {
-        // Two threads of a rank are two rows, whatever they do.
+        // Two threads of a rank get two rows, even if they do the same.
         let same = |known: &&mut Row| known.cells == row.cells && !known.ranks.meets(&row.ranks);
         match rows.iter_mut().find(same) {
             Some(known) if !row.ranks.is_empty() => fold(known, row),
@@ -34,7 +35,7 @@ pub fn rows(ranks: &[RankStatus]) -> Vec<Row> {
     rows
 }
 
-/// The rows as a table.
+/// Makes a table of the rows.
 pub fn table(rows: &[Row]) -> Table {
     let [host, state, call, peer, tag, comm, count, datatype, place] = CELLS;
     let mut table =
@@ -89,12 +90,12 @@ fn state(rank: &RankStatus, thread: &ThreadStatus, several: bool) -> String {
         (None, "running") => outside(thread.doing.as_deref()).to_owned(),
         (_, other) => other.to_owned(),
     };
-    // Which thread it is says something where it is not the only one, or another than one thinks.
+    // The thread is named if there are several, or if it is not the expected one.
     let named = several || (thread.call.is_some() && !thread.main);
     if named { format!("{state}, thread {}", thread.thread) } else { state }
 }
 
-/// A word for what a thread does outside of MPI.
+/// Returns one word for what a thread does outside MPI.
 fn outside(doing: Option<&str>) -> &str {
     doing.and_then(|doing| doing.split(' ').next()).unwrap_or("computing")
 }
@@ -106,9 +107,9 @@ fn cells(rank: &RankStatus, thread: Option<&ThreadStatus>, state: String) -> Vec
     cells
 }
 
-/// Call, peer, tag, communicator, count, type, where; outside of MPI, after which call, and where that was.
+/// Returns call, peer, tag, communicator, count, type and place; outside MPI, the last call and its place.
 pub fn call_cells(thread: Option<&ThreadStatus>) -> Vec<String> {
-    // Between two polls a thread is as good as inside.
+    // A thread between two polls counts as inside the call.
     let polled = |t: &ThreadStatus| t.polling_s.is_some();
     let call = thread.and_then(|t| t.call.as_ref().or(t.last_call.as_ref().filter(|_| polled(t))));
     if let Some(last) = thread.and_then(|t| t.last_call.as_ref()).filter(|_| call.is_none()) {
@@ -132,13 +133,13 @@ pub fn call_cells(thread: Option<&ThreadStatus>) -> Vec<String> {
     ]
 }
 
-/// `MPI_COMM_WORLD` is long and everybody knows it.
+/// Shortens well-known names such as `MPI_COMM_WORLD`.
 pub fn short(name: &str) -> String {
     let name = name.strip_prefix("MPI_COMM_").or_else(|| name.strip_prefix("MPI_")).unwrap_or(name);
     name.to_owned()
 }
 
-/// Handles that are addresses differ from process to process and say nothing: they would keep equal rows apart.
+/// Removes handles that are addresses: they differ between processes and would keep equal rows apart.
 fn unnamed(name: &str) -> String {
     match name.split_once("0x") {
         Some(("derived ", _)) => "derived".to_owned(),
@@ -158,7 +159,7 @@ fn peers(call: &CallStatus) -> Option<String> {
     })
 }
 
-/// A rank of the world, with the rank in the communicator in brackets if that is another.
+/// Formats a rank in the world, followed in brackets by the rank in the communicator if that differs.
 fn peer(peer: &PeerRank) -> String {
     let root = if peer.root { "root " } else { "" };
     match (&peer.name, peer.world_rank) {

@@ -1,11 +1,11 @@
-//! What comes from outside, made harmless.
+//! Escapes text from untrusted sources.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Text that cannot control a terminal, nor be mistaken for other text: control characters, line breaks and marks that
-/// change the direction of writing are shown as `\n`, `\x1b` or `\u{202e}`. (Bytes that are not UTF-8 are written `\xff`
-/// where bytes become text: `mpiscope_image::text`.)
+/// Makes text safe to print: it cannot control the terminal or disguise itself as other text. Control
+/// characters, line breaks and bidirectional formatting characters are shown as `\n`, `\x1b` or `\u{202e}`.
+/// (Bytes that are not UTF-8 become `\xff` where bytes are converted to text: `mpiscope_image::text`.)
 #[must_use]
 pub fn escape(text: &str) -> Cow<'_, str> {
     if !text.chars().any(harmful) {
@@ -23,7 +23,7 @@ pub fn escape(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Controls of the terminal, separators of lines, and what reorders or hides the characters around it.
+/// Whether a character controls the terminal, separates lines, or reorders or hides characters around it.
 fn harmful(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')

@@ -1,14 +1,14 @@
-//! Text in a given width, by what a terminal shows of it: some characters take two columns, some none.
+//! Fits text into a given width. Widths are in terminal columns: some characters take two, some none.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Columns that a terminal needs for the text.
+/// Returns the number of columns that a terminal needs for the text.
 #[must_use]
 pub fn display_width(text: &str) -> usize {
     text.width()
 }
 
-/// The text, or as much of it as fits with a mark that there is more.
+/// Shortens the text to the width, marking the omission with dots.
 #[must_use]
 pub fn shorten(text: &str, width: usize) -> String {
     if text.width() <= width {
@@ -18,8 +18,9 @@ pub fn shorten(text: &str, width: usize) -> String {
     format!("{}{}", head.trim_end(), ".".repeat(width.min(3)))
 }
 
-/// The text in lines of at most `width` columns, those after the first indented. Lines end at blanks or, in what has none,
-/// behind a character at which paths, sets and source lines have joints; only what has no joint either is cut.
+/// Wraps the text into lines of at most `width` columns, indenting all but the first. Lines break at blanks,
+/// or else after a joint: a character that separates parts of paths, sets and source lines. Text without
+/// either is cut anywhere.
 #[must_use]
 pub fn wrap(text: &str, width: usize, indent: usize) -> Vec<String> {
     let width = width.max(1);
@@ -42,10 +43,11 @@ pub fn wrap(text: &str, width: usize, indent: usize) -> Vec<String> {
     }
 }
 
-/// Characters behind which a word may be cut.
+/// Characters after which a word may be broken.
 const JOINTS: [char; 8] = ['/', ',', ';', ':', '=', '|', ')', ']'];
 
-/// Where a text may be cut: behind the joints, but not between a file and its line.
+/// Returns the positions where a text may be broken: after joints, but not between a file name and its line
+/// number.
 fn joints(text: &str) -> impl DoubleEndedIterator<Item = usize> {
     text.match_indices(JOINTS).map(|(at, joint)| (at + joint.len(), joint)).filter_map(move |(end, joint)| {
         let before_number = text.get(end..)?.starts_with(|c: char| c.is_ascii_digit());
@@ -53,7 +55,7 @@ fn joints(text: &str) -> impl DoubleEndedIterator<Item = usize> {
     })
 }
 
-/// What stays in one piece where a text is wrapped.
+/// Returns the pieces of a text that wrapping keeps whole.
 pub fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split_inclusive(' ');
     words.flat_map(|word| {
@@ -63,13 +65,13 @@ pub fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// How far a text is indented.
+/// Returns the indentation of a text in columns.
 #[must_use]
 pub fn indentation(text: &str) -> usize {
     text.len() - text.trim_start_matches(' ').len()
 }
 
-/// The first line of a text that is too long, and what follows.
+/// Splits a text that is too long into its first line and the rest.
 fn cut(text: &str, room: usize) -> (&str, &str) {
     let (head, tail) = split_at_width(text, room);
     if tail.starts_with(' ') {
@@ -79,7 +81,7 @@ fn cut(text: &str, room: usize) -> (&str, &str) {
     let blank = head.rfind(' ').filter(|at| *at > start);
     let behind = |at: &usize| *at > start + 1 && *at <= head.len();
     let joint = joints(text).rfind(behind).or_else(|| head.rfind(':').map(|at| at + 1).filter(behind));
-    // A line that would be mostly empty is not worth a blank.
+    // Do not break at a blank if that leaves the line mostly empty.
     let blank = blank.filter(|at| joint.is_none() || *at >= head.len() / 3);
     let end = match (blank, joint) {
         (Some(blank), _) => blank,
@@ -90,7 +92,7 @@ fn cut(text: &str, room: usize) -> (&str, &str) {
     (line, next.trim_start_matches(' '))
 }
 
-/// The text in two, the first part as wide as possible and at least one character.
+/// Splits the text so that the first part is as wide as possible, but at least one character.
 fn split_at_width(text: &str, width: usize) -> (&str, &str) {
     let mut columns = 0;
     for (at, c) in text.char_indices() {

@@ -1,13 +1,14 @@
-//! How things are shown: the only place that knows terminals.
+//! Output: the only part of the program that knows about terminals.
 //!
 //! ```text
 //! verb ──► typed values of `job` ──► lines, [`Table`] ──► [`Screen`]: escaped, fitted to the width, coloured ──► stdout
-//!                          └───────► JSON, complete whatever the width
+//!                          └───────► JSON, always complete
 //! ```
 //!
-//! Three rules hold for everything that is printed. What comes from outside (names that programs give, paths, answers of
-//! other hosts) is shown with control characters and invalid UTF-8 escaped, by [`escape`] alone. A line is never wider than
-//! the terminal, and nothing is lost for that: it is wrapped. Colour only repeats what the words say.
+//! Three rules apply to all output. Anything from outside (names given by programs, paths, answers of other
+//! hosts) is shown with control characters and invalid UTF-8 escaped, and only [`escape`] does that. A line
+//! is never wider than the terminal; it is wrapped so that nothing is lost. Colour only repeats what the
+//! words say.
 
 mod escape;
 mod fit;

@@ -1,4 +1,4 @@
-//! Long output on a terminal goes through a pager.
+//! Shows long terminal output in a pager.
 #![allow(unsafe_code)]
 
 use rustix::termios::tcgetwinsize;
@@ -7,25 +7,25 @@ use std::io::{self, IsTerminal, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Rows of a terminal that does not say how many it has.
+/// Rows of a terminal of unknown size.
 const DEFAULT_ROWS: usize = 24;
 
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
-/// From now on nothing goes through a pager.
+/// Disables the pager from now on.
 pub fn refuse() {
     REFUSED.store(true, Ordering::Relaxed);
 }
 
-/// Standard output, kept back until it is flushed if a pager may be wanted for it.
+/// Standard output, buffered until it is flushed if a pager may be needed.
 pub struct Paged {
     out: io::StdoutLock<'static>,
-    /// What is kept back; none if nothing is to be.
+    /// The buffered output; `None` if output is not buffered.
     kept: Option<Vec<u8>>,
 }
 
 impl Paged {
-    /// Standard output.
+    /// Locks standard output, and buffers it if it is a terminal that a pager can use.
     pub fn stdout() -> Self {
         let out = io::stdout().lock();
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
@@ -33,7 +33,7 @@ impl Paged {
         Self { kept: (wanted && Pager::chosen().is_some()).then(Vec::new), out }
     }
 
-    /// The output itself.
+    /// Returns the underlying output.
     pub fn output(&self) -> &io::StdoutLock<'static> {
         &self.out
     }
@@ -65,16 +65,17 @@ impl Write for Paged {
     }
 }
 
-/// Which pager.
+/// The pager to use.
 enum Pager {
-    /// A command for the shell.
+    /// A shell command.
     Named(OsString),
-    /// `less`, which leaves alone what fits on the screen, shows colours, and leaves the text behind.
+    /// `less`, which exits at once if the text fits on the screen, shows colours, and leaves the text on the
+    /// screen.
     Less,
 }
 
 impl Pager {
-    /// PAGER, if it is set; empty or `cat` is none.
+    /// Returns the command in PAGER, or `less` if unset; empty or `cat` means no pager.
     fn chosen() -> Option<Self> {
         match std::env::var_os("PAGER") {
             None => Some(Self::Less),
@@ -83,7 +84,7 @@ impl Pager {
         }
     }
 
-    /// Whether the text was shown.
+    /// Shows the text. Returns whether that worked.
     fn show(&self, text: &[u8]) -> bool {
         let mut command = match self {
             Self::Named(line) => {
@@ -107,18 +108,18 @@ impl Pager {
     }
 }
 
-/// Gives the pager its text and waits until the user has seen enough of it.
+/// Writes the text to the pager and waits for it to end. Returns whether the text was shown.
 fn fed(mut child: Child, text: &[u8]) -> bool {
     let _ours = Uninterrupted::begin();
     if let Some(mut pipe) = child.stdin.take() {
-        // The user may leave before the end.
+        // The user may quit before the end.
         let _left = pipe.write_all(text);
     }
-    // The shell's answer for a command that does not exist: nothing was shown.
+    // Status 127 is the shell's way to report a missing command: nothing was shown.
     !child.wait().is_ok_and(|status| status.code() == Some(127))
 }
 
-/// Ctrl-C is the pager's while it runs: it stops a search there.
+/// While it exists, Ctrl-C is left to the pager, where it stops a search.
 struct Uninterrupted(libc::sighandler_t);
 
 impl Uninterrupted {
@@ -130,7 +131,7 @@ impl Uninterrupted {
 
 impl Drop for Uninterrupted {
     fn drop(&mut self) {
-        // SAFETY: what `signal` gave is what it takes.
+        // SAFETY: restores a handler that `signal` returned.
         unsafe { libc::signal(libc::SIGINT, self.0) };
     }
 }

@@ -1,4 +1,4 @@
-//! What is being done, on standard error of a terminal, if it takes long.
+//! A progress line on standard error, shown on a terminal if work takes long.
 
 use super::fit::shorten;
 use super::terminal::Terminal;
@@ -7,10 +7,11 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// What is shorter is not spoken of.
+/// Work that takes less time is not mentioned.
 const LONG: Duration = Duration::from_secs(1);
 
-/// Does the work; after a second a line says which, and for how long. The line is gone when the work is done.
+/// Runs `work`. After a second, a line shows what is being done and for how long; it is erased when the work
+/// is done.
 pub fn while_working<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let terminal = io::stderr().is_terminal().then(|| Terminal::of(&io::stderr()));
     let _line = terminal.map(|terminal| Line::begin(what, terminal.width, LONG, io::stderr()));
@@ -32,7 +33,7 @@ impl Line {
             let mut shown = false;
             while ended.recv_timeout(long) == Err(RecvTimeoutError::Timeout) {
                 let text = shorten(&format!("mpiscope: {what}, {} s", began.elapsed().as_secs()), width - 1);
-                // A closed standard error is no failure.
+                // A closed standard error is not an error.
                 shown |= write!(out, "\r{text}\x1b[K").and_then(|()| out.flush()).is_ok();
             }
             if shown {
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
     use std::sync::{Arc, Mutex};
 
-    /// Keeps what is written, and says that something was.
+    /// Keeps what is written, and signals each write.
     #[derive(Clone)]
     struct Kept(Arc<Mutex<Vec<u8>>>, Sender<()>);
 

@@ -1,14 +1,14 @@
-//! Numbers for people.
+//! Numbers formatted for people.
 
 pub use mpiscope_job::base::quantity::{bytes, duration, moment};
 
-/// `3 ranks`, `1 rank`.
+/// Formats a count: `3 ranks`, `1 rank`.
 #[must_use]
 pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// Least and greatest of two spans.
+/// Returns the union of two ranges, each given by its minimum and maximum.
 #[must_use]
 pub fn span(one: Option<(f64, f64)>, other: Option<(f64, f64)>) -> Option<(f64, f64)> {
     match (one, other) {
@@ -17,21 +17,22 @@ pub fn span(one: Option<(f64, f64)>, other: Option<(f64, f64)>) -> Option<(f64, 
     }
 }
 
-/// `42.0 s`, or `5.00 s..42.0 s` where ranks differ.
+/// Formats an age: `42.0 s`, or `5.00 s..42.0 s` if ranks differ.
 #[must_use]
 pub fn age((least, most): (f64, f64)) -> String {
     let (low, high) = (duration(least), duration(most));
     if low == high { high } else { format!("{low}..{high}") }
 }
 
-/// The time of calls, `-` if they were not timed. With a sign before it if that of some of them is [`ESTIMATED`].
+/// Formats the time of calls: `-` if they were not timed, marked as [`ESTIMATED`] if any of them was
+/// estimated.
 #[must_use]
 pub fn time_of_calls(seconds: Option<f64>, estimated: u64) -> String {
     let sign = if estimated == 0 { "" } else { "~" };
     seconds.map_or_else(|| "-".to_owned(), |seconds| format!("{sign}{}", duration(seconds)))
 }
 
-/// What the sign of [`time_of_calls`] means.
+/// Explanation of the mark in [`time_of_calls`].
 pub const ESTIMATED: &str =
     "~: estimated from one in sixteen of these calls, which are short (MPISCOPE_RECORD_STARTS=1 times each)";
 

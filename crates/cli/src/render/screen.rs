@@ -1,4 +1,4 @@
-//! Where a verb prints to.
+//! The output of a verb.
 
 use super::escape::escape;
 use super::fit::{indentation, wrap};
@@ -7,24 +7,23 @@ use anyhow::Result;
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
 
-/// How far the second line of a paragraph is indented, beyond the first.
+/// Indentation of continuation lines, beyond that of the first line.
 const HANGING: usize = 4;
 
-/// What a page is made of.
+/// An element of a page.
 #[derive(Debug, Clone)]
 pub enum Block {
-    /// A line of text, wrapped where it is too long.
+    /// A line of text, wrapped if it is too long.
     Line(String),
     /// A title.
     Head(String),
-    /// The same about something that is wrong.
+    /// A line about a problem.
     Problem(String),
-    /// A table.
     Table(Table),
 }
 
 impl Block {
-    /// As a terminal shows it.
+    /// Returns the lines as shown on a terminal.
     #[must_use]
     pub fn lines(&self, terminal: Terminal) -> Vec<String> {
         let text = |line: &str, colour| {
@@ -71,7 +70,7 @@ pub struct Screen<W: Write> {
 }
 
 impl Screen<io::StdoutLock<'static>> {
-    /// Standard output.
+    /// Locks standard output.
     #[must_use]
     pub fn stdout() -> Self {
         let out = io::stdout().lock();
@@ -81,7 +80,8 @@ impl Screen<io::StdoutLock<'static>> {
 }
 
 impl Screen<Paged> {
-    /// Standard output, through a pager if it is a terminal and the text is longer than that.
+    /// Locks standard output; uses a pager if it is a terminal and the text is longer than the
+    /// screen.
     #[must_use]
     pub fn paged() -> Self {
         let out = Paged::stdout();
@@ -91,31 +91,31 @@ impl Screen<Paged> {
 }
 
 impl<W: Write> Screen<W> {
-    /// Any output.
+    /// Wraps any output.
     pub fn new(out: W, terminal: Terminal) -> Self {
         Self { out: BufWriter::new(out), terminal }
     }
 
-    /// One line, or several if it is too long.
+    /// Prints a line, wrapped if it is too long.
     ///
     /// # Errors
-    /// When nobody reads any more.
+    /// If the output is closed.
     pub fn line(&mut self, line: &str) -> Result<()> {
         self.page(&[line.into()])
     }
 
-    /// A table.
+    /// Prints a table.
     ///
     /// # Errors
-    /// When nobody reads any more.
+    /// If the output is closed.
     pub fn table(&mut self, table: Table) -> Result<()> {
         self.page(&[table.into()])
     }
 
-    /// All of a page.
+    /// Prints a page.
     ///
     /// # Errors
-    /// When nobody reads any more.
+    /// If the output is closed.
     pub fn page(&mut self, page: &[Block]) -> Result<()> {
         let lines = page.iter().flat_map(|block| block.lines(self.terminal));
         for line in lines {
@@ -124,37 +124,37 @@ impl<W: Write> Screen<W> {
         Ok(())
     }
 
-    /// A value as JSON, in one line.
+    /// Prints a value as JSON in one line.
     ///
     /// # Errors
-    /// When nobody reads any more.
+    /// If the output is closed.
     pub fn json(&mut self, value: &impl Serialize) -> Result<()> {
         serde_json::to_writer(&mut self.out, value)?;
         Ok(writeln!(self.out)?)
     }
 
-    /// Everything out.
+    /// Flushes the output.
     ///
     /// # Errors
-    /// When nobody reads any more.
+    /// If the output is closed.
     pub fn finish(mut self) -> Result<()> {
         Ok(self.out.flush()?)
     }
 }
 
-/// Says on standard error what went wrong: `mpiscope ps: no such job`.
+/// Reports a problem on standard error: `mpiscope ps: no such job`.
 pub fn complain(verb: &str, problem: &str) {
     let name = if verb.is_empty() { "mpiscope".to_owned() } else { format!("mpiscope {verb}") };
     let terminal = Terminal::of(&io::stderr());
     let mut text = Vec::new();
     let mut screen = Screen::new(&mut text, terminal);
-    // A problem may have several lines of its own, such as the usage of a command.
+    // A problem may have several lines, such as the usage of a command.
     for (at, line) in problem.lines().enumerate() {
         let line = if at == 0 { format!("{name}: {line}") } else { line.to_owned() };
         let _infallible = screen.line(&line);
     }
     let _infallible = screen.finish();
-    // A closed standard error is no failure.
+    // A closed standard error is not an error.
     let _closed = io::stderr().lock().write_all(&text);
 }
 

@@ -1,35 +1,35 @@
-//! Columns side by side, in the width that there is.
+//! Tables that fit the available width.
 
 use super::escape::escape;
 use super::fit::{display_width, pieces, wrap};
 
-/// Blanks between two columns, and where there is little room.
+/// Blanks between two columns, normally and in little space.
 const GAP: usize = 2;
 const NARROW_GAP: usize = 1;
-/// A column that has to give way keeps this much.
+/// Minimum width of a column that is narrowed.
 const NARROWEST: usize = 7;
-/// What stands below a row is so far from the margin.
+/// Indentation of a cell that is shown below its row.
 const BELOW: usize = 6;
-/// What a cell without a value shows.
+/// Text of a cell without a value.
 const NOTHING: &str = "-";
 
-/// A table: a head and rows of as many cells.
+/// A table: a head and rows with the same number of cells.
 #[derive(Debug, Clone)]
 pub struct Table {
     head: Vec<String>,
     rows: Vec<Vec<String>>,
-    /// Whether a column has numbers, which end below each other.
+    /// Whether each column contains numbers, which are right-aligned.
     numbers: Vec<bool>,
 }
 
-/// The text, or what shows that there is none.
+/// Returns the text, or a dash if there is none.
 #[must_use]
 pub fn or_dash(text: Option<String>) -> String {
     text.filter(|text| !text.is_empty()).unwrap_or_else(|| NOTHING.to_owned())
 }
 
 impl Table {
-    /// An empty one.
+    /// Creates an empty table.
     #[must_use]
     pub fn new(head: &[&str]) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl Table {
         }
     }
 
-    /// With numbers in these columns.
+    /// Marks columns as numeric.
     #[must_use]
     pub fn numbers(mut self, columns: &[usize]) -> Self {
         for column in columns {
@@ -50,34 +50,34 @@ impl Table {
         self
     }
 
-    /// The heads of the columns.
+    /// Returns the heads of the columns.
     #[must_use]
     pub fn head(&self) -> &[String] {
         &self.head
     }
 
-    /// The rows, escaped for terminals.
+    /// Returns the rows, escaped for terminals.
     #[must_use]
     pub fn rows(&self) -> &[Vec<String>] {
         &self.rows
     }
 
-    /// Whether a column has numbers.
+    /// Whether a column is numeric.
     #[must_use]
     pub fn is_number(&self, column: usize) -> bool {
         self.numbers.get(column).copied().unwrap_or_default()
     }
 
-    /// With one more row.
+    /// Appends a row.
     pub fn push(&mut self, row: Vec<String>) {
         let mut row: Vec<String> = row.iter().map(|cell| escape(cell).into_owned()).collect();
         row.resize(self.head.len(), String::new());
         self.rows.push(row);
     }
 
-    /// The lines, head first. If the table is too wide, columns that have nothing to say are left out; if that is not enough, the
-    /// widest ones are made narrower and their cells take several lines. Before a word would be cut, the last column stands below
-    /// each row. A table that no width is enough for becomes a list.
+    /// Lays out the table, head first. If it is too wide, empty columns are omitted; if that is not enough,
+    /// the widest columns are narrowed and their cells wrapped. Before a word would be cut, the last column
+    /// moves below each row. If no layout fits, the table becomes a list.
     #[must_use]
     pub fn lines(&self, width: usize) -> Vec<String> {
         let all: Vec<usize> = (0..self.head.len()).collect();
@@ -111,7 +111,8 @@ impl Table {
         breaking.map_or_else(|| self.list(width), |(widths, gap)| self.aligned(&telling, &widths, gap))
     }
 
-    /// The last column in lines of its own, if it has text and the others fit then.
+    /// Lays out the last column on separate lines below each row, if it contains text and the others then
+    /// fit.
     fn with_last_below(&self, columns: &[usize], floors: &[usize], width: usize) -> Option<Vec<String>> {
         let (last, columns) = columns.split_last()?;
         let widths: Vec<usize> = columns.iter().map(|at| self.natural(*at)).collect();
@@ -139,13 +140,13 @@ impl Table {
         cells.map(display_width).max().unwrap_or(0)
     }
 
-    /// How narrow a column may become without a word of it being cut.
+    /// Returns the minimum width of a column in which no word is cut.
     fn longest_piece(&self, column: usize) -> usize {
         let cells = std::iter::once(&self.head).chain(&self.rows).map(|row| self.cell(row, column));
         cells.map(longest_piece).max().unwrap_or(0)
     }
 
-    /// The same if a number and its unit stay side by side.
+    /// Like [`longest_piece`](Self::longest_piece), but keeps numbers together with their units.
     fn unbroken(&self, column: usize) -> usize {
         if !self.is_number(column) {
             return self.longest_piece(column);
@@ -154,7 +155,7 @@ impl Table {
         cells.max().unwrap_or(0).max(longest_piece(self.cell(&self.head, column)))
     }
 
-    /// How narrow a column may become otherwise: a short word and the head stay in one piece.
+    /// Returns the absolute minimum width of a column: a short word and the head stay whole.
     fn floor(&self, column: usize) -> usize {
         let head = display_width(self.cell(&self.head, column));
         self.natural(column).min(NARROWEST).max(head.min(2 * NARROWEST))
@@ -169,9 +170,9 @@ impl Table {
         rows.flat_map(|row| self.row(row, columns, widths, gap)).collect()
     }
 
-    /// A row takes as many lines as its tallest cell.
+    /// Lays out a row, which takes as many lines as its tallest cell.
     fn row(&self, row: &[String], columns: &[usize], widths: &[usize], gap: usize) -> Vec<String> {
-        // What goes on below stands under what it belongs to.
+        // Continuation lines keep the indentation of their cell.
         let fit = |cell: &str, width| wrap(cell, width, margin(cell));
         let cells: Vec<Vec<String>> =
             columns.iter().zip(widths).map(|(at, width)| fit(self.cell(row, *at), *width)).collect();
@@ -192,7 +193,7 @@ impl Table {
         (0..height).map(line).collect()
     }
 
-    /// Each row as a paragraph, each cell with its head.
+    /// Shows each row as a paragraph, and each cell with its head.
     fn list(&self, width: usize) -> Vec<String> {
         let mut lines = Vec::new();
         for row in &self.rows {
@@ -208,19 +209,19 @@ impl Table {
     }
 }
 
-/// How far a cell is indented.
+/// Returns the indentation of a cell.
 fn margin(cell: &str) -> usize {
     cell.len() - cell.trim_start().len()
 }
 
-/// Of a cell, what must not be cut.
+/// Returns the width of the longest part of a cell that must not be cut.
 fn longest_piece(cell: &str) -> usize {
     let margin = margin(cell);
     let pieces = pieces(cell.trim_start()).map(|piece| display_width(piece.trim_end()));
     pieces.max().map_or(0, |piece| margin + piece)
 }
 
-/// The widths, the widest made narrower until all fit; none if they would have to be less than their floors.
+/// Narrows the widest columns until all fit; `None` if they would fall below their floors.
 fn narrowed(widths: &[usize], floors: &[usize], room: usize, gap: usize) -> Option<Vec<usize>> {
     let mut widths = widths.to_vec();
     while total(&widths, gap) > room {

@@ -1,25 +1,25 @@
-//! What the output goes to: how wide it is, and whether it shows colours.
+//! The width of the output, and whether it shows colours.
 
 use rustix::termios::tcgetwinsize;
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
 use std::sync::OnceLock;
 
-/// Columns where nothing says how many there are.
+/// Columns of a terminal of unknown size.
 const DEFAULT_WIDTH: usize = 80;
-/// Fewer are not believed: nothing can be shown in them.
+/// Smaller sizes are ignored: nothing could be shown.
 const LEAST_WIDTH: usize = 20;
 
 /// Width and colours of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terminal {
-    /// Columns.
+    /// Width in columns.
     pub width: usize,
-    /// Whether colours are wanted.
+    /// Whether colours are enabled.
     pub colour: bool,
 }
 
-/// When there are colours.
+/// When to use colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum ColourChoice {
     /// On a terminal, unless NO_COLOR is set
@@ -31,28 +31,28 @@ pub enum ColourChoice {
     Never,
 }
 
-/// What the user chose; nothing yet means [`ColourChoice::Auto`].
+/// The user's choice; [`ColourChoice::Auto`] until it is set.
 static CHOSEN: OnceLock<ColourChoice> = OnceLock::new();
 
 impl ColourChoice {
-    /// Makes it the choice for all outputs; the first choice counts.
+    /// Makes this the choice for all outputs; only the first call counts.
     pub fn choose(self) {
         let _first = CHOSEN.set(self);
     }
 }
 
-/// What a colour says; the words say it too.
+/// The meaning of a colour; the words always express it too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colour {
-    /// The head of a table, a title.
+    /// The head of a table, or a title.
     Head,
-    /// Something is wrong.
+    /// A problem.
     Problem,
 }
 
 impl Terminal {
-    /// Of this output: the width that the terminal has, else the one in COLUMNS, else 80; colours as the user chose, else
-    /// if it is a terminal and NO_COLOR is not set.
+    /// Determines the properties of an output. The width is that of the terminal, or else COLUMNS, or else
+    /// 80. Colours follow the user's choice; by default they need a terminal and no NO_COLOR.
     pub fn of(output: &(impl AsFd + IsTerminal)) -> Self {
         let is_terminal = output.is_terminal();
         let size = is_terminal.then(|| tcgetwinsize(output).ok()).flatten();
@@ -79,7 +79,7 @@ impl Terminal {
         Self { width, colour }
     }
 
-    /// The text in a colour, where colours are wanted.
+    /// Colours the text if colours are enabled.
     #[must_use]
     pub fn paint(self, text: String, colour: Option<Colour>) -> String {
         match colour.filter(|_| self.colour) {

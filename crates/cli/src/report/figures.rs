@@ -1,4 +1,4 @@
-//! Figures of the page, as SVG in it: each has a name that is read aloud, and repeats what a table says.
+//! Figures of the HTML page, as inline SVG. Each has an accessible name and repeats the contents of a table.
 
 use super::sections::messages::size;
 use super::sections::{name_of, peers};
@@ -9,14 +9,14 @@ use mpiscope_job::performance::report::JobReport;
 use mpiscope_job::performance::report::{Exchange, SizeClass};
 use std::collections::BTreeMap;
 
-/// Ranks that have a row of their own.
+/// Number of ranks shown in separate rows.
 pub const MOST_ROWS: usize = 64;
-/// Width of what has a scale.
+/// Width of figures with a scale.
 const WIDTH: f64 = 560.0;
-/// Room for names on the left.
+/// Space for names on the left.
 const LEFT: f64 = 120.0;
 
-/// How the time of each rank divides.
+/// Draws how the time of each rank is divided.
 pub fn shares(report: &JobReport) -> Option<Markup> {
     if !report.times || report.ranks.is_empty() {
         return None;
@@ -53,12 +53,12 @@ pub fn shares(report: &JobReport) -> Option<Markup> {
     })
 }
 
-/// Says that a figure shows only the first of so many ranks, if it does.
+/// Notes that a figure shows only the first ranks, if there are more.
 pub fn first_of(ranks: usize) -> String {
     if ranks > MOST_ROWS { format!("; the first {MOST_ROWS} of {ranks} ranks") } else { String::new() }
 }
 
-/// Who sends how much to whom.
+/// Draws how much each rank sends to each other rank.
 pub fn matrix(exchange: &Exchange) -> Option<Markup> {
     let names = peers::names(exchange);
     if names.len() < 2 || names.len() > MOST_ROWS {
@@ -98,7 +98,7 @@ pub fn matrix(exchange: &Exchange) -> Option<Markup> {
     })
 }
 
-/// Messages by size.
+/// Draws the number of messages by size.
 pub fn sizes(classes: &[SizeClass]) -> Option<Markup> {
     let most = classes.iter().map(|class| class.sent.max(class.received)).max()?.max(1) as f64;
     let line = 26.0;

@@ -1,5 +1,5 @@
-//! The report as one page: opens from disk, asks no network, needs no script. Everything that comes from the job is escaped by
-//! the templates.
+//! The report as a single page that opens from disk and needs neither network nor scripts. The templates
+//! escape everything that comes from the job.
 
 use super::sections::{self, Section};
 use super::{Source, figures, timeline};
@@ -7,10 +7,9 @@ use crate::render::{Block, Table};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("page.css");
-/// Nothing is fetched, whatever the page holds.
+/// Nothing is fetched, whatever the page contains.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
-/// The page.
 pub fn page(source: &Source, wanted: &[Section]) -> String {
     let report = &source.report;
     let all = sections::all(report, wanted);
@@ -53,7 +52,7 @@ fn id(section: Section) -> String {
     format!("{section:?}").to_lowercase()
 }
 
-/// The figures of a section.
+/// Draws the figures of a section.
 fn drawn(section: Section, source: &Source) -> Markup {
     let report = &source.report;
     let found: Vec<Markup> = match section {
@@ -68,7 +67,7 @@ fn drawn(section: Section, source: &Source) -> Markup {
     html! { @for figure in found { (figure) } }
 }
 
-/// A line right before a table is its caption.
+/// Renders blocks. A line directly before a table becomes its caption.
 fn of_blocks(blocks: &[Block], title: &str) -> Markup {
     let next = |at: usize| blocks.get(at + 1);
     let before = |at: usize| match at.checked_sub(1).and_then(|at| blocks.get(at)) {
@@ -96,14 +95,14 @@ fn of_block(block: &Block, caption: &str) -> Markup {
     }
 }
 
-/// What stands apart in a terminal is divided by more than a space here: a browser makes one of many.
+/// Separates parts of a line with semicolons: browsers collapse the multiple spaces used on a terminal.
 fn in_words(line: &str) -> String {
     let parts: Vec<&str> = line.split("  ").map(str::trim).filter(|part| !part.is_empty()).collect();
     parts.join("; ")
 }
 
 fn of_table(table: &Table, caption: &str) -> Markup {
-    // A column without a head is a figure made of letters: the page has a better one.
+    // A column without a head is a bar made of letters; the page has a better figure.
     let shown = |column: &usize| table.head().get(*column).is_some_and(|head| !head.trim().is_empty());
     let columns: Vec<usize> = (0..table.head().len()).filter(shown).collect();
     let cell = |cells: &[String], column: usize| {

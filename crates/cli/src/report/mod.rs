@@ -1,9 +1,10 @@
-//! `mpiscope report`: where the time went, who talked to whom, and what else is known of a job, while it runs and afterwards.
+//! `mpiscope report`: where the time went, which ranks communicated, and what else is known of a job, running
+//! or ended.
 //!
 //! ```text
-//! target ──► JobReport (the same values as in report.json) ─┬─► sections: lines and tables ─┬─► text
-//!                                                           │                                └─► html, with figures
-//!                                                           └─► JSON, one line per job
+//! target ──► JobReport (same values as in report.json) ─┬─► sections: lines and tables ─┬─► text
+//!                                                       │                               └─► HTML, with figures
+//!                                                       └─► JSON, one line per job
 //! ```
 
 mod figures;
@@ -26,12 +27,13 @@ pub use source::{Source, read};
 
 /// Show where the time went: functions, peers, collectives, messages, files, memory
 ///
-/// Reads a running job without stopping it, or what `mpiscope run --out DIR` and `mpiscope save` have written.
-/// Exit status: 0 all is well, 1 something was wrong with the run or could not be seen, 2 nothing could be read.
+/// Reads a running job without stopping it, or what `mpiscope run --out DIR` and `mpiscope save` have
+/// written. Exit status: 0 all is well, 1 something was wrong with the run or could not be seen, 2 nothing
+/// could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, the process id of a rank or of its launcher, the DIR of `run --out`, evidence files, saved images or core
-    /// files; not needed if there is only one job
+    /// A job, the process id of a rank or of its launcher, the DIR of `run --out`, evidence files, saved
+    /// images or core files; not needed if there is only one job
     #[arg(value_name = "JOB|PID|DIR|FILE")]
     targets: Vec<OsString>,
     /// Only these sections, in this order; by default, those that have something to report
@@ -50,7 +52,6 @@ pub struct Options {
     host_scope: HostScope,
 }
 
-/// Shows the report.
 pub fn report(options: &Options) -> Result<ExitCode> {
     if options.summary && options.targets.len() > 1 {
         return summaries(options);
@@ -78,7 +79,7 @@ fn print(options: &Options, source: &Source) -> Result<()> {
     screen.finish()
 }
 
-/// One line for each target; those that cannot be read are named and the others go on.
+/// Prints one line per target. Targets that cannot be read are reported and skipped.
 fn summaries(options: &Options) -> Result<ExitCode> {
     let mut screen = Screen::stdout();
     let mut worst = exit::FINE;

@@ -1,4 +1,5 @@
-//! What a report is made of: a running job, the folder of a run, evidence files, saved images or core files.
+//! The sources of a report: a running job, the directory of a run, evidence files, saved images or core
+//! files.
 
 use crate::core::files::no_documents;
 use crate::host_scope::HostScope;
@@ -15,36 +16,35 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A report and where it is from.
+/// A report and its origin.
 pub struct Source {
     /// Name of the job.
     pub job: String,
-    /// The report.
     pub report: JobReport,
     /// What could not be read.
     pub errors: Vec<String>,
 }
 
-/// What the user means.
+/// The resolved target.
 pub enum Kind {
     /// Processes of a job.
     Job {
         #[allow(missing_docs)]
         job: Box<Job>,
-        /// How they ended; none of a job that runs.
+        /// How they ended; `None` for a running job.
         ends: Option<Ends>,
-        /// What could not be seen of it.
+        /// What could not be seen of the job.
         errors: Vec<String>,
     },
     /// Core files and saved images.
     Files(Vec<PathBuf>),
 }
 
-/// Reads what the user means.
+/// Resolves the targets and makes the report.
 pub fn read(targets: &[OsString], host_scope: HostScope) -> Result<Source> {
     match find("report", targets, host_scope)? {
         Kind::Job { job, ends: None, errors } => {
-            // Asked before the ranks are read: what comes after belongs to the next look.
+            // Ask before reading the ranks: anything later belongs to the next sample.
             let followed = question::ask(&job);
             made(&job, of_running(&job, followed.as_ref().map_err(Clone::clone)), errors)
         }
@@ -56,7 +56,7 @@ pub fn read(targets: &[OsString], host_scope: HostScope) -> Result<Source> {
     }
 }
 
-/// Finds what the user means; `verb` is what was called.
+/// Resolves the targets; `verb` is the command in use.
 pub fn find(verb: &str, targets: &[OsString], host_scope: HostScope) -> Result<Kind> {
     match targets {
         [] => live(verb, None, host_scope),
@@ -83,7 +83,7 @@ fn made(job: &Job, looked: Looked, mut errors: Vec<String>) -> Result<Source> {
     some(Source { job: job.name.clone(), report, errors })
 }
 
-/// A report of nobody is none.
+/// Fails if the report covers no ranks.
 fn some(source: Source) -> Result<Source> {
     let Source { job, report, errors, .. } = &source;
     if report.ranks.is_empty() {
@@ -94,7 +94,7 @@ fn some(source: Source) -> Result<Source> {
     Ok(source)
 }
 
-/// Files of one job, and folders with such files.
+/// Resolves files of one job and directories with such files.
 fn kept(paths: &[PathBuf]) -> Result<Kind> {
     selection::missing(paths)?;
     no_documents(paths)?;
@@ -117,7 +117,7 @@ fn kept(paths: &[PathBuf]) -> Result<Kind> {
     Ok(Kind::Job { job: Box::new(job), ends: Some(ends), errors: manifest.not_seen })
 }
 
-/// How the processes of a run ended, from the `report.json` in its folder.
+/// Returns how the processes of a run ended, from `report.json` in its directory.
 fn ends_in(dir: &Path) -> Result<Option<Ends>> {
     let path = dir.join("report.json");
     let Ok(text) = fs::read_to_string(&path) else { return Ok(None) };

@@ -1,16 +1,16 @@
-//! One line per job: what an administrator keeps of it.
+//! One line per job: a record for administrators.
 
 use super::Source;
 use serde::Serialize;
 
-/// What names the form of the line.
+/// Schema name of the line.
 pub const SCHEMA: &str = "mpiscope.summary/1";
 
-/// What is kept of a job. Shares and efficiencies are those of `report.json`.
+/// The record of a job. Shares and efficiencies are those of `report.json`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Summary<'a> {
-    /// Name and version of this form: fields may be added to it, none changes its meaning.
+    /// Name and version of this schema; fields may be added, but none changes its meaning.
     schema: &'static str,
     job: &'a str,
     command: &'a str,
@@ -30,21 +30,21 @@ pub struct Summary<'a> {
     messages: u64,
     file_read_bytes: u64,
     file_written_bytes: u64,
-    /// The function that took most time, and its part of all time.
+    /// The function that took the most time, and its share of the total time.
     top_function: Option<&'a str>,
     top_function_share: Option<f64>,
-    /// The most memory that one rank had, if it was seen.
+    /// The highest memory use of any rank, if known.
     peak_resident: Option<u64>,
     aborted: bool,
-    /// Kinds of what was wrong, each once.
+    /// The kinds of problems found, without duplicates.
     findings: Vec<&'static str>,
     lost: u64,
-    /// What could not be seen.
+    /// Number of things that could not be seen.
     not_seen: usize,
 }
 
 impl<'a> Summary<'a> {
-    /// Of a job.
+    /// Summarises a job.
     pub fn of(source: &'a Source) -> Self {
         let report = &source.report;
         let top = report.functions.first();

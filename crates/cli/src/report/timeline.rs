@@ -1,5 +1,5 @@
-//! The timeline of the page: a row for each rank, a cell for each window, darker the more of the rank's time was in MPI. The table
-//! behind it, with all windows, is for those who cannot see it.
+//! The timeline of the HTML page: a row per rank, a cell per window, darker with more time in MPI. The table
+//! of all windows serves readers who cannot see the figure.
 
 use super::figures::{MOST_ROWS, first_of};
 use super::sections::windows::share;
@@ -7,14 +7,14 @@ use crate::render::duration;
 use maud::{Markup, html};
 use mpiscope_job::performance::monitor::windows::{Window, Windows};
 
-/// Width of all windows.
+/// Total width of the windows.
 const WIDTH: f64 = 640.0;
-/// Room for names on the left.
+/// Space for names on the left.
 const LEFT: f64 = 70.0;
-/// Height of a row, and of the scale below them.
+/// Height of a row, and of the scale below the rows.
 const LINE: f64 = 14.0;
 
-/// The figure and its table.
+/// Renders the figure and its table.
 pub fn timeline(windows: &Windows) -> Option<Markup> {
     let count = windows.list.len();
     if count < 2 || windows.ranks.is_empty() {

@@ -1,4 +1,4 @@
-//! The report at exit: at most twenty lines for people, and `report.json`.
+//! The report at exit: at most twenty lines of text on the terminal, and `report.json`.
 #![allow(unsafe_code)]
 
 use super::hosts::FromHost;
@@ -21,37 +21,38 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Never more lines than this.
+/// Upper limit on the lines of the report.
 const MOST_LINES: usize = 20;
-/// Lines about ends, leaks and notes that have room in any case.
+/// Lines always available for abnormal ends, leaks and notes.
 const LEAST_ENDS: usize = 6;
-/// What a line that goes on below loses by that.
+/// Columns that a wrapped line loses to the indentation of its continuation.
 const MARGIN: usize = 8;
-/// Functions that are shown.
+/// Number of functions shown.
 const MOST_FUNCTIONS: usize = 5;
-/// The share of all time in MPI from which on a function is worth a line.
+/// Share of the total MPI time below which a function is not shown.
 const LEAST_SHARE: f64 = 0.001;
 
-/// The part of the job's time from which on waiting is worth a line.
+/// Share of the job's time below which waiting is not reported.
 const LEAST_WAIT: f64 = 0.05;
 
-/// What the one who reports could see.
+/// What the reporting process could see.
 pub struct Scope {
     /// The whole job (form 1) or the ranks of this host (form 2).
     pub whole: bool,
     /// How the launcher ended (form 1).
     pub ending: Option<Ending>,
-    /// How each process of this host ended, by the number of its image.
+    /// How each process of this host ended, keyed by its image's inode number.
     pub ends: Vec<(u64, ProcessEnd)>,
-    /// What other hosts sent.
+    /// Data received from other hosts.
     pub others: Vec<FromHost>,
 }
 
-/// Writes `report.json` and an evidence file, and prints the report, on `screen` if that works, else on standard error. A failure is
-/// reported; it never changes the program's status.
+/// Writes `report.json` and an evidence file, and prints the report to `screen`, or to standard error if that
+/// fails. Errors are reported but never change the program's exit status.
 pub fn deliver(options: &Options, job: &str, report: JobReport, scope: Scope, screen: Option<File>) {
-    // Beyond `ulimit -f` a write is to fail, not to end us: the program's status is still to be passed on.
-    // SAFETY: ignores a signal; the program has ended, so that nobody inherits it.
+    // Exceeding `ulimit -f` must fail the write, not kill us: the program's exit status still has to be
+    // passed on.
+    // SAFETY: ignores a signal; the program has ended, so nothing inherits the setting.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let mut written = None;
     let document = nobody::document(&report, (scope.whole, scope.ending), &options.program);
@@ -65,7 +66,7 @@ pub fn deliver(options: &Options, job: &str, report: JobReport, scope: Scope, sc
         }
     }
     if let Some(dir) = options.out.as_ref().filter(|_| !report.ranks.is_empty()) {
-        // The images are here until we end, those of ranks that are dead too.
+        // The images stay open until we exit, including those of dead ranks.
         let file = dir.join(file_name(&report, &scope, "evidence", "mpiscope"));
         evidence::keep_all(job, &scope.ends, &scope.others, &file);
     }
@@ -77,14 +78,16 @@ pub fn deliver(options: &Options, job: &str, report: JobReport, scope: Scope, sc
         Ok(json) if options.json => json + "\n",
         _ => lines(&report, &scope, &options.program, written.as_deref(), terminal).join("\n") + "\n",
     };
-    // In one piece, so that output of ranks does not come in between; a closed standard error is no failure.
+    // Written in one piece so that output of ranks does not interleave; a closed standard error is not an
+    // error.
     let shown = screen.is_some_and(|mut screen| screen.write_all(text.as_bytes()).is_ok());
     if !shown {
         let _closed = io::stderr().lock().write_all(text.as_bytes());
     }
 }
 
-/// The host with rank 0 writes `report.json`; other hosts of the same job must not overwrite it.
+/// Returns the name of an output file. Only the host with rank 0 writes `report.json` itself: other hosts of
+/// the same job must not overwrite it.
 fn file_name(report: &JobReport, scope: &Scope, stem: &str, extension: &str) -> String {
     let host = report.hosts.first().map(|h| h.host.as_str()).unwrap_or_default();
     let first = report.ranks.is_empty() || report.ranks.iter().any(|r| r.rank == Some(0));
@@ -100,7 +103,7 @@ fn write_json(dir: &Path, report: &JobReport, scope: &Scope) -> io::Result<PathB
     Ok(path)
 }
 
-/// The report, at most [`MOST_LINES`] on the screen.
+/// Returns the text of the report, normally at most [`MOST_LINES`] lines.
 fn lines(
     report: &JobReport,
     scope: &Scope,
@@ -127,7 +130,7 @@ fn lines(
     last.extend(notes(report).into_iter().map(short));
     let shown = |blocks: &[Block]| blocks.iter().flat_map(|block| block.lines(terminal)).collect::<Vec<_>>();
     let mut lines = shown(&head);
-    // What was found wrong comes first, and nothing of it is left out.
+    // Problems come first, and none of them is cut.
     lines.extend(shown(&found));
     let room = MOST_LINES.saturating_sub(lines.len() + usize::from(written.is_some())).max(LEAST_ENDS);
     let all = shown(&last);
@@ -143,7 +146,8 @@ fn lines(
     lines
 }
 
-/// What every view of a report begins with: the command, the ranks, the efficiencies, and what was wrong.
+/// Returns the beginning of every view of a report: the command, the ranks, the efficiencies and the
+/// problems.
 pub fn head(report: &JobReport) -> Vec<Block> {
     let mut head = vec![Block::Line(format!("mpiscope: {}", report.command))];
     head.extend(overview(report).into_iter().map(Block::Line));
@@ -201,7 +205,7 @@ fn overview(report: &JobReport) -> Vec<String> {
     vec![ranks, library, time]
 }
 
-/// The functions that took most time, as far as that is worth a line.
+/// Makes a table of the functions that took the most time, down to [`LEAST_SHARE`].
 fn table(report: &JobReport) -> Table {
     if !report.times {
         let mut table = Table::new(&["  function", "calls", "bytes"]).numbers(&[1, 2]);
@@ -215,7 +219,7 @@ fn table(report: &JobReport) -> Table {
     let total: f64 = report.functions.iter().map(|f| f.total.seconds()).sum();
     let worth = |(at, f): &(usize, &FunctionReport)| *at == 0 || f.total.seconds() >= total * LEAST_SHARE;
     for (_, f) in report.functions.iter().take(MOST_FUNCTIONS).enumerate().filter(worth) {
-        // Of the time of all threads that called MPI: the shares add up to that of MPI.
+        // Relative to the time of all threads that called MPI, so that the shares add up to MPI's share.
         let all = report.thread_s;
         let share = if all > 0.0 { f.total.seconds() / all * 100.0 } else { 0.0 };
         let dash = || "-".to_owned();
@@ -234,7 +238,7 @@ fn table(report: &JobReport) -> Table {
     table
 }
 
-/// Completed calls, and those that were open at the end.
+/// Formats the number of completed calls and of calls still open at the end.
 pub fn calls(report: &JobReport, f: &FunctionReport) -> String {
     match (f.total.count, report.open_calls_of(&f.name)) {
         (count, 0) => count.to_string(),
@@ -243,7 +247,7 @@ pub fn calls(report: &JobReport, f: &FunctionReport) -> String {
     }
 }
 
-/// Whose an extreme is.
+/// Names the rank that an extreme belongs to.
 pub fn at_rank(extreme: &Extreme) -> String {
     match (extreme.world, extreme.rank) {
         _ if extreme.time_s.is_none() => "-".to_owned(),
@@ -253,7 +257,8 @@ pub fn at_rank(extreme: &Extreme) -> String {
     }
 }
 
-/// What is said where functions were called in callbacks, or before the time of a rank begins, so that their times are no parts of it.
+/// Explains that the times of calls made in callbacks or before `MPI_Init` are not additional time of the
+/// rank. `None` if these times are negligible.
 pub fn twice(report: &JobReport) -> Option<String> {
     let nested_s = report.nested_s();
     (report.times && nested_s >= LEAST_SHARE * report.mpi_s() && nested_s > 0.0).then(|| {
@@ -275,18 +280,19 @@ fn totals(report: &JobReport) -> String {
     )
 }
 
-/// What was lost, a line for each kind: how much, on which ranks, why.
+/// Makes one line for each kind of loss: how much was lost, on which ranks and why.
 fn losses(report: &JobReport) -> Vec<String> {
     let ranks = report.ranks.iter().map(|rank| ((rank.world_number, rank.rank), &rank.losses));
     losses::joined(ranks).iter().map(|lost| format!("  {lost}")).collect()
 }
 
-/// Who cost most time, whom, and where. `mpiscope report` has the rest.
+/// Describes the largest cause of waiting: the rank that caused it, the ranks that waited, and where.
+/// `mpiscope report` has the rest.
 fn most_waiting(report: &JobReport) -> Option<String> {
     Some(format!("  most waiting: {}", report.waits.foremost(LEAST_WAIT)?))
 }
 
-/// How ranks ended that did not end as they should, equal ends together.
+/// Lists abnormal ends of ranks, with equal ends grouped.
 fn ends(report: &JobReport) -> Vec<String> {
     let mut ends: BTreeMap<String, Members> = BTreeMap::new();
     for rank in &report.ranks {
@@ -294,7 +300,7 @@ fn ends(report: &JobReport) -> Vec<String> {
             ends.entry(text).or_default().add(rank.world_number, rank.rank);
         }
     }
-    // Where nobody called MPI, that is said already: only bad ends are worth a line.
+    // If no process called MPI, the report says so already; only abnormal ends add anything.
     let nobody = report.ranks.is_empty();
     let worth = |s: &&Silent| !nobody || s.ending.is_some_and(|end| end != Ending::Exit(0));
     for silent in report.silent.iter().filter(worth) {
@@ -341,12 +347,12 @@ fn bad_end(rank: &RankReport) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// The thread that called `MPI_Abort`.
+/// Returns the thread that called `MPI_Abort`.
 fn aborting(rank: &RankReport) -> Option<&ThreadReport> {
     rank.open_threads().find(|thread| thread.in_call.as_deref() == Some("MPI_Abort"))
 }
 
-/// `last seen in MPI_Recv at ring.c:9`, or what was called last.
+/// Returns `last seen in MPI_Recv at ring.c:9`, or the last call made.
 fn last_seen(rank: &RankReport) -> Option<String> {
     let mut open: BTreeMap<String, usize> = BTreeMap::new();
     for thread in rank.open_threads() {
@@ -368,7 +374,7 @@ fn called(what: &str, place: Option<&String>) -> String {
     place.map_or_else(|| what.to_owned(), |place| format!("{what} at {place}"))
 }
 
-/// What was wrong with the run, beside what was not freed: at most three lines.
+/// Lists problems of the run other than leaks: at most three lines.
 fn findings(report: &JobReport) -> Vec<String> {
     const MOST: usize = 3;
     let wrong: Vec<&Finding> =
@@ -385,10 +391,10 @@ fn findings(report: &JobReport) -> Vec<String> {
     lines
 }
 
-/// Objects that nobody freed: at most three lines.
+/// Lists objects that were never freed: at most three lines.
 fn leaks(report: &JobReport, written: Option<&Path>) -> Vec<String> {
     const MOST: usize = 3;
-    // Requests that were never completed are findings of their own.
+    // Requests that never completed are reported as findings.
     let leaks: Vec<&Leak> = report.leaks.iter().filter(|leak| !leak.active).collect();
     let shown = if leaks.len() > MOST { MOST - 1 } else { MOST };
     let line = |leak: &&Leak| format!("  not freed: {leak}");

@@ -1,4 +1,4 @@
-//! The program as our child: started with the layer, given the signals that were meant for it, waited for.
+//! The program as our child process: starts it under the layer, forwards signals and waits for it.
 #![allow(unsafe_code)]
 
 use super::collector::Collector;
@@ -18,12 +18,12 @@ use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitCode};
 
-/// What becomes of the program when we are killed.
+/// What happens to the program when this process is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tie {
-    /// It goes on.
+    /// It keeps running.
     Loose,
-    /// It is killed too: the launcher killed us and means the program.
+    /// It is killed too: a launcher that kills this process means the program.
     Tight,
 }
 
@@ -40,7 +40,7 @@ pub fn spawn(
     let mut command = Command::new(name);
     command.args(arguments).envs(environment.variables());
     if tie == Tie::Tight {
-        // The program has no use for it.
+        // The program does not need the secret.
         command.env_remove(hosts::SECRET);
     }
     let image = environment.image;
@@ -57,7 +57,7 @@ pub fn spawn(
         if tie == Tie::Tight {
             // SAFETY: sets an attribute of this process; no memory is involved.
             unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-            // SAFETY: no arguments. We may have lost the parent before the attribute was set.
+            // SAFETY: no arguments. The parent may have died before the attribute was set.
             if unsafe { libc::getppid() } as u32 != parent {
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
@@ -69,7 +69,7 @@ pub fn spawn(
     open_files::as_before(&mut command).spawn()
 }
 
-/// Says why the program could not be started; exit status as a shell's.
+/// Explains why the program could not be started. The exit status is the one a shell would use.
 pub fn not_started(program: &[OsString], error: &io::Error) -> ExitCode {
     let name = program.first().map(|p| p.to_string_lossy()).unwrap_or_default();
     let missing = error.kind() == io::ErrorKind::NotFound;
@@ -78,8 +78,9 @@ pub fn not_started(program: &[OsString], error: &io::Error) -> ExitCode {
     ExitCode::from(if missing { 127 } else { 126 })
 }
 
-/// Waits for the program and passes signals on; meanwhile the collector works. `before_the_end` is called before a signal is
-/// passed on that announces or brings the end of the job, with whether the terminal has sent it to the program already.
+/// Waits for the program and forwards signals, running the collector meanwhile. `before_the_end` is called
+/// before forwarding a signal that announces or causes the end of the job; its argument is whether the
+/// terminal has already sent the signal to the program.
 pub fn supervise(
     mut child: Child,
     signals: &Signals,
@@ -112,7 +113,7 @@ pub fn supervise(
         }
         if let Some(status) = child.try_wait()? {
             if let Some((collector, starter, _)) = &mut whole {
-                // An aborted rank may end after the launcher.
+                // After an abort, ranks may outlive the launcher.
                 collector.settle();
                 starter.bury(collector.peers(), true);
             }
@@ -125,19 +126,19 @@ pub fn supervise(
 }
 
 fn send(child: &Child, signal: libc::c_int) {
-    // SAFETY: a signal to our own child, which we have not waited for yet.
+    // SAFETY: a signal to our own child, which has not been reaped yet.
     unsafe { libc::kill(child.id() as libc::pid_t, signal) };
 }
 
-/// Ends as the program did: the same status, or by the same signal, so that whoever waits for us sees what he
-/// would have seen without us.
+/// Ends this process as the program ended, with the same exit status or signal, so that our parent sees what
+/// it would have seen without us.
 pub fn end_like(ending: Ending) -> Result<ExitCode> {
     match ending {
         Ending::Exit(code) => Ok(ExitCode::from(code as u8)),
         Ending::Signal(signal) => {
             let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-            // SAFETY: no core of ours (the program's is the one that counts), then the default action of the
-            // signal, which is to end the process.
+            // SAFETY: disables our own core dump (the program's is the useful one), then restores the
+            // signal's default action, which ends the process.
             unsafe {
                 libc::setrlimit(libc::RLIMIT_CORE, &none);
                 libc::signal(signal, libc::SIG_DFL);

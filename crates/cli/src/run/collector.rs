@@ -1,4 +1,4 @@
-//! The collector: keeps the images of a job and makes the report.
+//! The collector: holds the images of a job and makes the report.
 
 use super::follow::{Following, Seen};
 use super::hosts::{FromHost, join};
@@ -19,16 +19,18 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long somebody who connected may take to say who he is.
+/// How long a new connection may take to send its first message.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Files that are left for the report.
+/// File descriptors reserved for making the report.
 const RESERVE: u64 = 32;
-/// How long nobody is let in after that failed: whoever waits would be found at once, again and again.
+/// How long no connections are accepted after `accept` failed. Without the pause, the pending connection
+/// would keep waking `poll`.
 const DEAF: Duration = Duration::from_millis(100);
-/// Between two looks at what memory the processes have, and a look takes at most one part of the time in so many.
+/// Minimum interval between samples of the processes' memory. Sampling also takes at most one part in `PARTS`
+/// of the time.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 const PARTS: u32 = 100;
-/// How long processes may outlive their launcher before the report is made without their end.
+/// How long processes may outlive their launcher before the report is made without their exit status.
 const SETTLE: Duration = Duration::from_millis(700);
 
 /// Images and ends of the processes of one job.
@@ -36,28 +38,28 @@ const SETTLE: Duration = Duration::from_millis(700);
 pub struct Collector {
     listener: UnixListener,
     place: PathBuf,
-    /// Whether the name was given up.
+    /// Whether the socket's name was given up.
     left: bool,
     peers: Vec<Peer>,
-    /// Whether the last rank of this host is to stay until its evidence has been sent.
+    /// Whether the last rank of this host must stay until its evidence has been sent.
     holds: bool,
-    /// Whether other hosts are to send what they know.
+    /// Whether other hosts are expected to send their data.
     pub gathers: bool,
     problems: Vec<String>,
-    /// Whether another `mpiscope run` below this one reports what it starts.
+    /// Whether a nested `mpiscope run` reports what it starts.
     pub inner: bool,
-    /// How many processes are missing for want of files.
+    /// Number of processes missing for lack of file descriptors.
     left_out: usize,
     following: Option<Following>,
     answers: Answers,
-    /// When the processes are looked at again.
+    /// When the processes' memory is sampled next.
     look_at: Instant,
-    /// Until when nobody can be taken in.
+    /// Until when no connections are accepted.
     deaf: Option<Instant>,
 }
 
 impl Collector {
-    /// A collector on a socket that has this name.
+    /// Creates a collector that listens on the socket at `place`.
     pub fn new(listener: UnixListener, place: PathBuf) -> Self {
         Self {
             listener,
@@ -76,28 +78,30 @@ impl Collector {
         }
     }
 
-    /// Looks at the processes while they run, from now on. Signals are to be blocked before: there is a thread then.
+    /// Starts following the processes while they run. This starts a thread, so signals must be blocked
+    /// before.
     pub fn follow(&mut self) {
         self.following = Following::begin();
     }
 
-    /// What is seen of them.
+    /// Returns what following the processes has found.
     pub fn seen(&self) -> Seen {
         self.following.as_ref().map(Following::seen).unwrap_or_default()
     }
 
-    /// The end of the job here is not to be seen before what is known of it has been sent: schedulers end everything then.
+    /// Keeps the last rank of this host from exiting until its data has been sent: schedulers kill everything
+    /// once the last rank is gone.
     pub fn hold_the_last(&mut self) {
         self.holds = true;
     }
 
-    /// Lets all wrappers go that still wait.
+    /// Releases all wrappers that still wait.
     pub fn let_all_go(&mut self) {
         self.holds = false;
         self.let_go();
     }
 
-    /// Lets those wrappers go whose program has ended.
+    /// Releases the wrappers whose program has ended.
     fn let_go(&mut self) {
         let (came, running, expected) = self.wrappers();
         let last = running == 0 && expected.is_none_or(|expected| came >= expected);
@@ -107,12 +111,13 @@ impl Collector {
         ended.for_each(|(_, peer)| peer.let_go());
     }
 
-    /// Where it listens.
+    /// Returns the path of the collector's socket.
     pub fn place(&self) -> &Path {
         &self.place
     }
 
-    /// Gives up the name, unless somebody has come meanwhile: while it lasts, nobody else takes or gives up one.
+    /// Gives up the socket's name unless a process has connected meanwhile. Holding the turn keeps other
+    /// processes from taking or giving up a name.
     pub fn leave(&mut self, _turn: &Turn) -> bool {
         let before = self.peers.len();
         self.accept();
@@ -124,8 +129,8 @@ impl Collector {
         nobody
     }
 
-    /// Waits until something happens on `other` or the time is over, and takes in what the ranks have to say
-    /// meanwhile. True when something happened on `other`.
+    /// Waits until `other` is readable or the timeout expires, and handles messages of the ranks meanwhile.
+    /// Returns whether `other` is readable.
     pub fn wait(&mut self, other: BorrowedFd<'_>, timeout: Option<Duration>) -> io::Result<bool> {
         let deaf = self.deaf.map(|until| until.saturating_duration_since(Instant::now()));
         let deaf = deaf.filter(|left| !left.is_zero());
@@ -159,7 +164,7 @@ impl Collector {
         Ok(ready.first() == Some(&true))
     }
 
-    /// Looks at the processes if it is time; how long it is until the next look.
+    /// Samples the processes if it is time. Returns the time until the next sample.
     fn look(&mut self) -> Duration {
         let now = Instant::now();
         if now >= self.look_at {
@@ -169,14 +174,14 @@ impl Collector {
         self.look_at.saturating_duration_since(now)
     }
 
-    /// Takes all connections that wait.
+    /// Accepts all pending connections.
     fn accept(&mut self) {
         loop {
             let socket = match self.listener.accept() {
                 Ok((socket, _)) => socket,
                 Err(why) => return self.not_accepted(&why),
             };
-            // Only this user and root can come here, and root may only ask.
+            // Only this user and root can connect, and root may only ask questions.
             let sender = socket_peercred(&socket).ok();
             let ours = sender.is_some_and(|s| s.uid == rustix::process::geteuid());
             if ours || sender.is_some_and(|s| s.uid.is_root()) {
@@ -185,7 +190,8 @@ impl Collector {
         }
     }
 
-    /// Nobody waits any more; or whoever does cannot be let in now, and waits on.
+    /// Handles a failure of `accept`: either nothing is pending, or the connection cannot be accepted now and
+    /// stays pending.
     fn not_accepted(&mut self, why: &io::Error) {
         let nobody =
             [io::ErrorKind::WouldBlock, io::ErrorKind::Interrupted, io::ErrorKind::ConnectionAborted];
@@ -216,13 +222,13 @@ impl Collector {
                 self.inner = true;
                 return;
             }
-            // The report is still to be made, and takes files as well.
+            // Making the report needs file descriptors as well.
             Received::Message(_, Some(_)) if open_files::nearly_all(&socket, RESERVE) => {
                 self.left_out = self.left_out.saturating_add(1);
                 return;
             }
             Received::Message(message, Some(image)) => (message, image),
-            // Who only looks whether we are here.
+            // A client that only checks whether a collector is listening.
             Received::Closed => return,
             _ => {
                 let who = sender.map_or_else(|| "a process".to_owned(), |pid| format!("process {pid}"));
@@ -248,24 +254,25 @@ impl Collector {
         }
     }
 
-    /// The processes that were heard of, in that order.
+    /// Returns the known processes, in the order in which they connected.
     pub fn peers(&self) -> &[Peer] {
         &self.peers
     }
 
-    /// How many wrappers have come, how many of them are still there, and how many are expected.
+    /// Returns how many wrappers have connected, how many of them are still running, and how many are
+    /// expected.
     pub fn wrappers(&self) -> (usize, usize, Option<usize>) {
         let wrapped = || self.peers.iter().filter(|p| p.wrapped());
         let expected = wrapped().filter_map(|p| p.local_size).max();
         (wrapped().count(), wrapped().filter(|p| p.running()).count(), expected.map(|n| n as usize))
     }
 
-    /// Whether a process runs here, also one without a wrapper: it was spawned.
+    /// Whether any process runs here. This includes spawned processes, which have no wrapper.
     pub fn running(&self) -> bool {
         self.peers.iter().any(Peer::running)
     }
 
-    /// The launcher has ended: hears those that still wait, and gives the ranks a moment to end.
+    /// Handles pending connections after the launcher has ended, and waits a moment for the ranks to end.
     pub fn settle(&mut self) {
         let until = Instant::now() + SETTLE;
         self.accept();
@@ -274,7 +281,7 @@ impl Collector {
             if left.is_zero() || !self.peers.iter().any(Peer::running) {
                 return;
             }
-            // Nothing else to wait for: the listener stands in for the other descriptor.
+            // There is no other descriptor to wait for, so the listener stands in for it.
             let Ok(listener) = self.listener.as_fd().try_clone_to_owned() else { return };
             if self.wait(listener.as_fd(), Some(left)).is_err() {
                 return;
@@ -282,17 +289,17 @@ impl Collector {
         }
     }
 
-    /// How each process ended, by the number of its image.
+    /// Returns how each process ended, keyed by its image's inode number.
     pub fn ends(&self) -> Vec<(u64, ProcessEnd)> {
         self.peers.iter().map(|peer| (peer.inode(), peer.end())).collect()
     }
 
-    /// The ranks that the launcher gave to the processes here.
+    /// Returns the ranks that the launcher assigned to the processes of this host.
     pub fn launcher_ranks(&self) -> Vec<u32> {
         self.peers.iter().filter_map(Peer::launcher_rank).collect()
     }
 
-    /// The report as of now, with what other hosts sent.
+    /// Makes the report from the current state and from the data of other hosts.
     pub fn report(&self, command: String, others: &[FromHost]) -> JobReport {
         let (mut observed, mut problems) = join::observed(others);
         problems.splice(0..0, self.problems.iter().cloned());
@@ -307,7 +314,7 @@ impl Collector {
         for peer in &self.peers {
             match peer.observe(&symbols) {
                 Ok(mut one) => {
-                    // Other hosts' times are brought to this clock.
+                    // Times of other hosts are converted to this clock.
                     let seen = one.observation.as_mut().filter(|_| !others.is_empty());
                     seen.into_iter().for_each(|seen| seen.by_clock(0, |ns| ns));
                     observed.push(one);
@@ -328,7 +335,7 @@ impl Collector {
 
 impl Drop for Collector {
     fn drop(&mut self) {
-        // A name that was given up may be another collector's by now.
+        // Another collector may have taken a name that was given up.
         if !self.left {
             let _removed = std::fs::remove_file(&self.place);
         }

@@ -1,4 +1,4 @@
-//! How a process ended that is not our child, and the core file that it left.
+//! How a process that is not our child ended, and the core file that it left.
 #![allow(unsafe_code)]
 
 use mpiscope_job::model::process::Ending;
@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// `struct pidfd_info` as it was when exit codes came into it, with room for what was added since.
+/// `struct pidfd_info` as of the kernel version that added exit codes (64 bytes).
 #[repr(C)]
 #[derive(Default)]
 struct Info {
@@ -25,15 +25,15 @@ const GET_INFO: libc::c_ulong = (3 << 30) | ((size_of::<Info>() as libc::c_ulong
 
 const _: () = assert!(size_of::<Info>() == 64);
 
-/// How the process behind a descriptor ended: once its parent has waited for it, and from Linux 6.15 on.
+/// Returns how the process behind a pidfd ended. Known once its parent has reaped it; requires Linux 6.15.
 pub fn of_descriptor(pidfd: impl AsFd) -> Option<Ending> {
     let mut info = Info { mask: EXIT, ..Info::default() };
-    // SAFETY: the structure has the size that the number of the request states.
+    // SAFETY: the structure has the size encoded in the request number.
     let done = unsafe { libc::ioctl(pidfd.as_fd().as_raw_fd(), GET_INFO as _, &raw mut info) };
     (done == 0 && info.mask & EXIT != 0).then(|| of_status(info.exit_code))
 }
 
-/// How a process ended that its parent has not waited for yet.
+/// Returns how a process ended that its parent has not reaped yet.
 pub fn of_zombie(pid: u32) -> Option<Ending> {
     let stat = procfs::stat(pid).ok().filter(|stat| stat.state == 'Z')?;
     stat.wait_status.map(of_status)
@@ -47,7 +47,7 @@ fn of_status(status: i32) -> Ending {
     }
 }
 
-/// Whether the kernel writes a core file of a process that ended like this, if it may.
+/// Whether the kernel writes a core file for a process that ended like this, limits permitting.
 pub fn dumps_core(ending: Ending) -> bool {
     const DUMPING: [i32; 10] = [
         libc::SIGQUIT,
@@ -64,7 +64,7 @@ pub fn dumps_core(ending: Ending) -> bool {
     matches!(ending, Ending::Signal(signal) if DUMPING.contains(&signal))
 }
 
-/// Where a process would leave a core file: found out while it lives.
+/// Where a process would leave a core file; determined while the process lives.
 #[derive(Debug, Clone)]
 pub struct CorePlace {
     folder: PathBuf,
@@ -73,13 +73,13 @@ pub struct CorePlace {
 }
 
 impl CorePlace {
-    /// That of a process.
+    /// Determines the place for a process.
     pub fn of(pid: u32) -> Option<Self> {
         let folder = fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
         Some(Self { folder, pid, since: SystemTime::now() })
     }
 
-    /// The core file, if it is there and younger than the process.
+    /// Returns the core file if it exists and is newer than the process.
     pub fn file(&self) -> Option<PathBuf> {
         let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").ok()?;
         let with_pid =
@@ -93,8 +93,8 @@ impl CorePlace {
     }
 }
 
-/// The name that a pattern makes of a process; none if the kernel hands core files to a program, or the name has parts that we
-/// do not know.
+/// Expands a core pattern for a process. `None` if the kernel pipes core files to a program, or if the
+/// pattern has unknown specifiers.
 fn name(pattern: &str, pid: u32, with_pid: bool) -> Option<String> {
     if pattern.starts_with('|') || pattern.is_empty() {
         return None;
@@ -137,7 +137,7 @@ mod tests {
             rustix::event::poll(poll, None).unwrap();
             assert_eq!(of_zombie(pid), Some(ending));
             child.wait().unwrap();
-            // Older kernels do not say.
+            // Older kernels do not report it.
             assert!(of_descriptor(&fd).is_none_or(|said| said == ending));
             assert_eq!(of_zombie(pid), None);
         }

@@ -1,4 +1,4 @@
-//! The end of a job on one host: its part goes to the one who reports, or the report is made here.
+//! The end of a job on one host: its data goes to the reporting process, or the report is made here.
 
 use super::collector::Collector;
 use super::hosts::shared::Shared;
@@ -11,10 +11,10 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long the next host may take for its part, where hosts have a folder in common and no connection.
+/// How long the next host may take to deliver its part when hosts share a folder but have no connection.
 const NEXT: Duration = Duration::from_secs(5);
 
-/// Sends what is known of the ranks of this host, or reports it.
+/// Sends the data of this host's ranks, or reports it.
 pub fn end(
     collector: &mut Collector,
     job: &str,
@@ -41,11 +41,12 @@ fn send(collector: &Collector, job: &str, options: &Options, up: Uplink, screen:
     }
 }
 
-/// Nobody gathers: hosts of one world find each other in a folder that they share, if they have one.
+/// Ends the job when no process gathers data. Hosts of one world find each other through a shared folder, if
+/// there is one.
 fn alone(collector: &mut Collector, job: &str, options: &Options, screen: Option<File>) {
     let own = collector.report(options.command(), &[]);
     let world = own.worlds.first().map(|world| (world.name.clone(), world.size, world.ranks.clone()));
-    // Those of this host that never came count as well: they are on no other one.
+    // Ranks of this host that never started count as well: they are on no other host.
     let (_, _, expected) = collector.wrappers();
     let here = |ranks: &RankSet| ranks.0.len().max(expected.unwrap_or(0));
     let Some((name, size, ranks)) = world.filter(|(_, size, ranks)| here(ranks) < *size as usize) else {
@@ -64,19 +65,19 @@ fn alone(collector: &mut Collector, job: &str, options: &Options, screen: Option
         return deliver(collector, job, options, report, others, screen);
     }
     let taken = kept(collector, job, |file| shared.put(file).map_err(|why| why.to_string()));
-    // The rank of this host may end now; whether somebody has taken its part shows later.
+    // The ranks of this host may end now; whether another host took the part becomes known later.
     collector.let_all_go();
     if taken.is_err() || !shared.taken(patience()) {
         deliver(collector, job, options, own, Vec::new(), screen);
     }
 }
 
-/// Ranks that parts of the job have.
+/// Returns the number of ranks in the parts of the job.
 fn sent(parts: &[FromHost]) -> usize {
     parts.iter().filter_map(|part| part.evidence.as_ref().ok()).map(|part| part.manifest.processes).sum()
 }
 
-/// Has a file with what is known here used.
+/// Saves the local data to a temporary file and passes it to `used`.
 fn kept(
     collector: &Collector,
     job: &str,

@@ -1,4 +1,4 @@
-//! What a program needs in its environment to run under the layer.
+//! The environment that a program needs to run under the layer.
 
 use super::TraceWindow;
 use super::preload::{self, LAYER};
@@ -9,10 +9,12 @@ use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where the layer is, from the folder of this executable. Wheels and some distributions have `lib64`.
+/// Where the layer may be, relative to the folder of this executable. Wheels and some distributions use
+/// `lib64`.
 const PLACES: [&str; 5] = ["", "../lib", "../lib/mpiscope", "../lib64", "../lib64/mpiscope"];
 
-/// The layer: named by `MPISCOPE_LAYER`, else beside this executable, else in `../lib`, `../lib64` or a folder `mpiscope` there.
+/// Finds the layer: the path in `MPISCOPE_LAYER`, or next to this executable, or in `../lib`, `../lib64` or
+/// their `mpiscope` folders.
 pub fn find_layer() -> Result<PathBuf> {
     if let Some(path) = std::env::var_os("MPISCOPE_LAYER").filter(|p| !p.is_empty()) {
         return match std::path::absolute(&path) {
@@ -34,37 +36,37 @@ pub fn find_layer() -> Result<PathBuf> {
     }
 }
 
-/// A name for a job that no other job on this host has.
+/// Makes a job name that is unique on this host.
 pub fn new_job() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis());
     format!("{}-{:06x}", std::process::id(), now & 0xff_ffff)
 }
 
-/// Variables to set.
+/// The variables to set.
 #[derive(Debug)]
 pub struct Environment {
     preload: OsString,
     job: String,
-    /// Where the collector listens.
+    /// Path of the collector's socket.
     pub collector: Option<PathBuf>,
     /// Memory file that the program inherits.
     pub image: Option<RawFd>,
-    /// Ranks wait at the end of `MPI_Init` for a debugger.
+    /// Ranks wait for a debugger at the end of `MPI_Init`.
     pub hold: bool,
-    /// Ranks write down every message, for its ends to be compared.
+    /// Ranks record every message so that both ends can be compared.
     pub check: bool,
-    /// How much memory the trace of each thread gets; none without a trace.
+    /// Size of each thread's trace, if there is one.
     pub trace: Option<String>,
-    /// From when until when calls are in it.
+    /// The period in which calls are traced.
     pub trace_window: Option<TraceWindow>,
-    /// Where hosts send what they know, and the secret that they need for it.
+    /// The address that hosts send their data to, and the secret for it.
     pub uplink: Vec<(&'static str, OsString)>,
-    /// Only the ranks of this world are known to run under the layer: what they spawn is not.
+    /// Only ranks of this world are known to run under the layer; processes that they spawn may not.
     pub world_only: bool,
 }
 
 impl Environment {
-    /// Preloads `layer`, and after it what the user preloads already.
+    /// Preloads `layer`, followed by the user's own preloads.
     pub fn new(layer: &Path, job: &str) -> Result<Self> {
         let users = std::env::var_os("LD_PRELOAD").unwrap_or_default();
         Ok(Self {
@@ -81,28 +83,28 @@ impl Environment {
         })
     }
 
-    /// Name of the job.
+    /// Returns the name of the job.
     pub fn job(&self) -> &str {
         &self.job
     }
 
-    /// Names and values.
+    /// Returns the names and values of the variables.
     pub fn variables(&self) -> Vec<(&'static str, OsString)> {
         let mut variables =
             vec![("LD_PRELOAD", self.preload.clone()), ("MPISCOPE_JOB", self.job.clone().into())];
         variables.extend(self.collector.iter().map(|name| ("MPISCOPE_COLLECTOR", name.into())));
-        // The folder that the user has named may be of no use.
+        // The folder that the user named may be unusable.
         let named = std::env::var_os(runtime::VARIABLE).filter(|name| !name.is_empty());
         let used = self.collector.as_ref().and_then(|place| place.parent()).filter(|_| named.is_some());
         variables.extend(used.map(|folder| (runtime::VARIABLE, folder.into())));
         variables.extend(self.uplink.iter().cloned());
         variables.extend(self.image.iter().map(|fd| ("MPISCOPE_IMAGE_FD", fd.to_string().into())));
         if std::env::var_os("MPISCOPE_ACQUIRE").is_none() {
-            // Ranks of several hosts and worlds tell each other where they are: see the layer's `debugger`.
+            // Ranks of several hosts and worlds exchange their locations: see the layer's `debugger`.
             variables.push(("MPISCOPE_ACQUIRE", if self.world_only { "world" } else { "1" }.into()));
         }
-        // Programs built with the address sanitizer refuse to start when another library comes first; ours defines
-        // nothing that the sanitizer wants to define.
+        // Programs built with the address sanitizer refuse to start if another library comes first; the layer
+        // defines nothing that the sanitizer wants to define.
         variables.push(("ASAN_OPTIONS", asan_options(std::env::var_os("ASAN_OPTIONS").unwrap_or_default())));
         if self.hold {
             variables.push(("MPISCOPE_HOLD", "1".into()));
@@ -117,7 +119,7 @@ impl Environment {
     }
 }
 
-/// The user's options decide where they say something.
+/// Extends the user's options, which come last and take precedence.
 fn asan_options(users: OsString) -> OsString {
     let mut options = OsString::from("verify_asan_link_order=0");
     if !users.is_empty() {

@@ -1,4 +1,4 @@
-//! Saves what is known of the ranks, while their images are held here.
+//! Saves what is known of the ranks while their images are open here.
 
 use super::follow::Seen;
 use super::hosts::{FromHost, join};
@@ -12,19 +12,19 @@ use mpiscope_job::save;
 use std::path::Path;
 use std::time::Duration;
 
-/// Writes the ranks of this host to an evidence file: two looks so far apart, and the stacks if they are wanted. A failure is
-/// reported; whether the file is there now is the answer.
+/// Writes the ranks of this host to an evidence file: two snapshots taken `apart`, with stacks if requested.
+/// Errors are reported. Returns whether the file was written.
 pub fn keep(job: &str, apart: Duration, stacks: bool, file: &Path) -> bool {
     here(job, &[]).is_some_and(|found| write(&found, apart, stacks, Elsewhere::default(), file))
 }
 
-/// Writes those of this host that have ended `ends` say how, and those of other hosts.
+/// Writes the ranks of this host, with `ends` for those that have ended, and the ranks of other hosts.
 pub fn keep_all(job: &str, ends: &[(u64, ProcessEnd)], others: &[FromHost], file: &Path) -> bool {
     let all = join::job(job, here(job, ends), others);
     !all.images.is_empty() && write(&all, Duration::ZERO, false, Elsewhere::default(), file)
 }
 
-/// Adds what was seen of the ranks while they ran to such a file.
+/// Adds what was seen of the ranks while they ran to an evidence file.
 pub fn add(seen: &Seen, file: &Path) -> bool {
     let mut followed = seen.now();
     followed.put_into_words(&FileSymbols::default());
@@ -35,7 +35,7 @@ pub fn add(seen: &Seen, file: &Path) -> bool {
     added.is_ok()
 }
 
-/// The job, as far as it is on this host; of its processes that have ended `ends` say how.
+/// Finds the part of the job on this host. `ends` tells how processes have ended.
 pub fn here(job: &str, ends: &[(u64, ProcessEnd)]) -> Option<Job> {
     let mut found = discover().into_iter().find(|found| found.name == job)?;
     for image in &mut found.images {
@@ -45,7 +45,7 @@ pub fn here(job: &str, ends: &[(u64, ProcessEnd)]) -> Option<Job> {
     Some(found)
 }
 
-/// The same of a job as it was found, with what was seen on other hosts.
+/// Like [`keep`], for a job already discovered and with data from other hosts.
 pub fn write(found: &Job, apart: Duration, stacks: bool, elsewhere: Elsewhere, file: &Path) -> bool {
     match save::save(found, apart, stacks, &*found.symbols(), elsewhere, file) {
         Ok(saved) => {

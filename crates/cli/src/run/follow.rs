@@ -1,9 +1,10 @@
-//! Follows the ranks of this host while they run: looks at their images from outside, as often as a hundredth of one processor allows.
+//! Follows the ranks of this host while they run: scans their images from outside, as often as one hundredth
+//! of a processor allows.
 //!
-//! The ranks are neither stopped nor slowed, and do nothing for it. What a look costs is measured, and the next one waits until that is
-//! a hundredth of the time. Something is given in advance: the first second, in which images are opened, is all that short programs have.
-//! Who waits for whose message is looked at more rarely,
-//! since it takes longer, by the same rule.
+//! The ranks are not stopped or slowed, and do nothing for it. The cost of a scan is measured, and the next
+//! scan waits until that cost is one hundredth of the elapsed time. A small advance covers the first second,
+//! in which images are opened: short programs have no more than that. Which ranks wait for which messages
+//! takes longer to find out, so it is sampled less often, under the same rule.
 
 use mpiscope_job::performance::monitor::{Follow, Followed};
 use rustix::time::{ClockId, clock_gettime};
@@ -13,25 +14,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Of one processor's time, looks of each sort take one part in so many.
+/// Scans of each kind take at most one part in `PARTS` of one processor's time.
 const PARTS: u32 = 100;
-/// Processor time that looks of each sort may take in advance.
+/// Processor time that scans of each kind may use in advance.
 const ADVANCE: Duration = Duration::from_millis(50);
-/// Between two looks, however little they cost.
+/// Minimum interval between two scans, however cheap they are.
 const LEAST: Duration = Duration::from_millis(10);
 
-/// What has been seen until now, for any thread.
+/// What has been seen so far; can be used from any thread.
 #[derive(Debug, Clone, Default)]
 pub struct Seen(Arc<Mutex<Follow>>);
 
 impl Seen {
-    /// The same, as it is now: with one more look.
+    /// Scans once more and returns everything seen so far.
     pub fn now(&self) -> Followed {
         locked(&self.0).followed()
     }
 }
 
-/// Looks until it is dropped.
+/// The following thread; it ends when this is dropped.
 #[derive(Debug)]
 pub struct Following {
     images: Sender<OwnedFd>,
@@ -39,7 +40,7 @@ pub struct Following {
 }
 
 impl Following {
-    /// Begins; none if there can be no thread for it.
+    /// Starts the thread. `None` if it cannot be created.
     pub fn begin() -> Option<Self> {
         let (images, new) = channel();
         let seen = Seen::default();
@@ -48,13 +49,13 @@ impl Following {
         Some(Self { images, seen })
     }
 
-    /// One more process.
+    /// Adds a process.
     pub fn add(&self, image: OwnedFd) {
-        // The thread lasts as long as we do; if it panicked it has said so.
+        // The thread lasts as long as `self`; if it panicked, that was reported.
         let _gone = self.images.send(image);
     }
 
-    /// What has been seen until now.
+    /// Returns a handle to what has been seen so far.
     pub fn seen(&self) -> Seen {
         self.seen.clone()
     }
@@ -65,7 +66,7 @@ fn locked(follow: &Mutex<Follow>) -> MutexGuard<'_, Follow> {
 }
 
 fn go(new: &Receiver<OwnedFd>, Seen(follow): &Seen) {
-    // Nobody is there yet.
+    // No process has connected yet.
     let Ok(first) = new.recv() else { return };
     locked(follow).add(first);
     let (mut looks, mut samples) = (Budget::begin(), Budget::begin());
@@ -86,7 +87,7 @@ fn go(new: &Receiver<OwnedFd>, Seen(follow): &Seen) {
     }
 }
 
-/// What looks of one sort have cost beyond their part of the time until a moment.
+/// How far the cost of one kind of scan exceeds its share of the time, as of `at`.
 struct Budget {
     over: Duration,
     at: Instant,
@@ -97,14 +98,14 @@ impl Budget {
         Self { over: Duration::ZERO, at: Instant::now() }
     }
 
-    /// Looks, and says how long to wait after it.
+    /// Runs a scan and returns how long to wait after it.
     fn pause_after(&mut self, look: impl FnOnce()) -> Duration {
         let before = processor_time();
         look();
         self.spend(processor_time().saturating_sub(before), Instant::now())
     }
 
-    /// What is not used is not saved up, beyond what may be taken in advance at any time.
+    /// Accounts for a cost and returns how long to wait. Unused time does not accumulate beyond the advance.
     fn spend(&mut self, cost: Duration, now: Instant) -> Duration {
         self.over = self.over.saturating_sub(now.saturating_duration_since(self.at) / PARTS) + cost;
         self.at = now;
@@ -112,7 +113,7 @@ impl Budget {
     }
 }
 
-/// Of this thread.
+/// Returns the processor time of this thread.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
@@ -122,7 +123,8 @@ fn processor_time() -> Duration {
 mod tests {
     use super::*;
 
-    /// Looks of a program that takes so many seconds, and their processor time; the first one opens images.
+    /// Returns the scans of a program that runs for `seconds`, and their processor time; the first one opens
+    /// images.
     fn looks(budget: &mut Budget, seconds: u64, first: u64, others: u64) -> (Vec<Duration>, Duration) {
         let (begun, mut spent, mut looks) = (budget.at, Duration::ZERO, Vec::new());
         let mut now = begun;

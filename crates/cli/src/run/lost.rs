@@ -1,4 +1,4 @@
-//! Hosts that are lost while the launcher runs: it may wait for them for ever.
+//! Hosts that are lost while the launcher runs; the launcher may wait for them forever.
 
 use super::hosts::gather::{Gather, SILENCE, Silent};
 use crate::render::complain;
@@ -6,9 +6,10 @@ use mpiscope_job::RankSet;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// Between two looks.
+/// Interval between two checks.
 const PAUSE: Duration = Duration::from_secs(1);
-/// What a launcher is sent, and when. Hydra that has lost a host goes only when the signal comes twice within a second.
+/// The signals sent to a launcher, and when. Hydra with a lost host exits only if the signal comes twice
+/// within a second.
 const SIGNALS: [(Duration, libc::c_int); 4] = [
     (Duration::ZERO, libc::SIGTERM),
     (Duration::from_millis(5000), libc::SIGTERM),
@@ -16,7 +17,7 @@ const SIGNALS: [(Duration, libc::c_int); 4] = [
     (Duration::from_secs(10), libc::SIGKILL),
 ];
 
-/// Says which hosts are lost, and when it is time to end the job for that.
+/// Reports lost hosts, and decides when the job must be ended because of them.
 pub struct Lost<'a> {
     gather: Option<&'a Gather>,
     /// `--lost-after`.
@@ -25,7 +26,7 @@ pub struct Lost<'a> {
     end: End,
 }
 
-/// What a launcher has been sent so far.
+/// Signals sent to the launcher so far.
 #[derive(Default)]
 struct End {
     began: Option<Instant>,
@@ -33,13 +34,13 @@ struct End {
 }
 
 impl<'a> Lost<'a> {
-    /// Looks at the hosts that `gather` hears; after so many seconds the job is to be ended, unless that is 0.
+    /// Watches the hosts of `gather`. After `seconds` of silence the job is ended, unless that is 0.
     pub fn new(gather: Option<&'a Gather>, seconds: f64) -> Self {
         let patience = (seconds > 0.0).then(|| Duration::from_secs_f64(seconds).max(SILENCE));
         Self { gather, patience, said: BTreeSet::new(), end: End::default() }
     }
 
-    /// How long to wait for other news at most.
+    /// Returns how long to wait for other events at most.
     pub fn pause(&self, other: Option<Duration>) -> Option<Duration> {
         match self.gather {
             Some(_) => Some(other.map_or(PAUSE, |other| other.min(PAUSE))),
@@ -47,7 +48,7 @@ impl<'a> Lost<'a> {
         }
     }
 
-    /// Says what is new; gives the signal that the launcher is to be sent now.
+    /// Reports newly lost hosts. Returns the signal to send to the launcher now, if any.
     pub fn look(&mut self) -> Option<libc::c_int> {
         let silent = self.gather.map(Gather::silent).unwrap_or_default();
         for host in &silent {
@@ -65,7 +66,7 @@ impl End {
         if lost {
             self.began.get_or_insert(now);
         }
-        // Once begun it goes on: hosts that are ended say nothing more either.
+        // Once begun, this continues: hosts that are shut down are silent too.
         let began = self.began?;
         let (after, signal) = SIGNALS.get(self.sent)?;
         let due = now.saturating_duration_since(began) >= *after;

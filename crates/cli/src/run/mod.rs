@@ -1,16 +1,16 @@
-//! `mpiscope run`: a program under the layer, and a report when it has ended.
+//! `mpiscope run`: runs a program under the layer and reports when it has ended.
 //!
 //! ```text
-//! form 1    mpiscope run ──► mpirun ──► ranks          one parent: starts the launcher, collects, reports
+//! form 1    mpiscope run ──► mpirun ──► ranks          a single parent: starts the launcher, collects, reports
 //!               ▲ images ─────────────────┘
 //!
-//! form 2    mpirun ──► mpiscope run ──► rank           one wrapper a rank; the first one on a host leaves a
-//!                          │ image, end                 collector behind, which reports when the last rank of
-//!                          └──► collector               the host has ended
+//! form 2    mpirun ──► mpiscope run ──► rank           a wrapper per rank; the first one on a host leaves a
+//!                          │ image, end                collector behind, which reports when the last rank
+//!                          └──► collector              of the host has ended
 //! ```
 //!
-//! Images come over a local socket ([`protocol`]) and are kept open, so that a killed rank can be read as well.
-//! Nothing is written to the program's standard output, and its exit status is ours.
+//! Images arrive over a local socket ([`protocol`]) and are kept open so that killed ranks can be read too.
+//! Nothing is written to the program's standard output, and its exit status becomes ours.
 
 pub mod banner;
 mod child;
@@ -46,46 +46,50 @@ use watch::{Scope, Watch};
 
 /// Run a program or a whole job under the layer and report what it did
 ///
-/// Two forms: `mpiscope run mpirun -n 4 ./app`, and `mpirun -n 4 mpiscope run ./app`. Both give one report of all hosts; the
-/// second form also covers ranks that never call MPI or die before MPI_Init.
+/// There are two forms: `mpiscope run mpirun -n 4 ./app` and `mpirun -n 4 mpiscope run ./app`. Both produce
+/// one report for all hosts; the second form also covers ranks that never call MPI or die before MPI_Init.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Also write the report to DIR/report.json, and all that is known of the ranks to DIR/evidence.mpiscope
+    /// Also write the report to DIR/report.json, and everything known about the ranks to
+    /// DIR/evidence.mpiscope
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print the report as JSON (on standard error, like the text)
     #[arg(long)]
     pub json: bool,
-    /// Also compare both ends of every message, which costs some nanoseconds for each
+    /// Also compare both ends of every message, at a cost of some nanoseconds per message
     #[arg(long)]
     pub check: bool,
-    /// Also keep the last calls of every thread, for `mpiscope trace`; SIZE is the memory for each thread, for example 64M
+    /// Also keep the last calls of every thread, for `mpiscope trace`; SIZE is the memory per thread, for
+    /// example 64M
     #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, default_missing_value = "on", value_parser = trace_size)]
     pub trace: Option<String>,
-    /// Trace only calls between FROM and TO, in seconds since the first call of each rank; without TO, until its end
+    /// Trace only calls between FROM and TO, in seconds since each rank's first call; without TO, until the
+    /// rank's end
     #[arg(long, value_name = "FROM,TO", requires = "trace", value_parser = trace_window)]
     pub trace_window: Option<TraceWindow>,
-    /// Hold every rank at the end of MPI_Init until a debugger lets it go
+    /// Hold every rank at the end of MPI_Init until a debugger releases it
     #[arg(long)]
     pub hold: bool,
     /// Hold every rank as --hold does, and open a debugger on each in tmux
     #[arg(long)]
     pub debug: bool,
-    /// Say why the job hangs if no rank completes a call for this long; 0 switches this off. Everything known is saved in
-    /// DIR/hang.mpiscope, without --out in mpiscope-hang-JOB.mpiscope
+    /// Explain why the job hangs if no rank completes a call for this long; 0 disables this. Everything known
+    /// is saved to DIR/hang.mpiscope, or without --out to mpiscope-hang-JOB.mpiscope
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, allow_negative_numbers = true, value_parser = hang_after)]
     pub hang_after: f64,
-    /// Run this shell command when the job hangs, or is ended by a signal while it hangs, with MPISCOPE_JOB,
+    /// Run this shell command when the job hangs, or when a signal ends it during a hang, with MPISCOPE_JOB,
     /// MPISCOPE_VERDICT, MPISCOPE_VERDICT_KIND and MPISCOPE_EVIDENCE set
     #[arg(long, value_name = "COMMAND")]
     pub on_hang: Option<OsString>,
-    /// End the job when one of its hosts has not answered for this long; 0 leaves that to the launcher, which may wait forever
+    /// End the job when one of its hosts has not answered for this long; 0 leaves that to the launcher, which
+    /// may wait forever
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0, allow_negative_numbers = true, value_parser = hang_after)]
     pub lost_after: f64,
     /// Print no report
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,
-    /// Collect what processes of the job hand over that are spawned to this host: the layer starts this
+    /// Collect the data of job processes spawned on this host; started by the layer
     #[arg(long, hide = true)]
     pub collect: bool,
     /// The program and its arguments
@@ -93,20 +97,20 @@ pub struct Options {
     pub program: Vec<OsString>,
 }
 
-/// Seconds that a job may stand still, or a host be silent.
+/// Parses the seconds for which a job may stall or a host be silent.
 fn hang_after(text: &str) -> Result<f64, String> {
     let seconds: f64 = text.parse().map_err(|_| "write a number of seconds, such as 60".to_owned())?;
     if (0.0..=1e9).contains(&seconds) { Ok(seconds) } else { Err("write 0 or more seconds".to_owned()) }
 }
 
-/// What the layer reads in `MPISCOPE_TRACE`.
+/// Parses a size as the layer reads it from `MPISCOPE_TRACE`.
 fn trace_size(text: &str) -> Result<String, String> {
     let wrong = || "write a size from 4K to 4G, such as 64M".to_owned();
     let bytes = mpiscope_job::performance::trace::size(text).ok_or_else(wrong)?;
     if (1 << 12..=1 << 32).contains(&bytes) { Ok(text.to_owned()) } else { Err(wrong()) }
 }
 
-/// From when until when calls are traced, as the layer reads it: in milliseconds.
+/// The period in which calls are traced, in the layer's format (milliseconds).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceWindow {
     typed: String,
@@ -134,7 +138,8 @@ fn trace_window(text: &str) -> Result<TraceWindow, String> {
     Ok(TraceWindow { typed: text.to_owned(), milliseconds })
 }
 
-/// What is said before the run. The ledger has a message of 128 bytes for every fourth call of 64, sent and received.
+/// Returns the message shown before a traced run. The ledger holds one 128-byte message for every four
+/// 64-byte calls, both for sent and for received messages.
 fn traces_need(size: &str) -> String {
     let bytes = crate::render::bytes(mpiscope_job::performance::trace::size(size).unwrap_or(0));
     format!(
@@ -143,14 +148,14 @@ fn traces_need(size: &str) -> String {
 }
 
 impl Options {
-    /// What the user typed, for people.
+    /// Returns the command as the user typed it, for display.
     pub fn command(&self) -> String {
         let words = self.program.iter().map(|w| w.to_string_lossy());
         words.collect::<Vec<_>>().join(" ")
     }
 }
 
-/// Runs the program; gives its exit status.
+/// Runs the program and returns its exit status.
 pub fn run(options: &Options) -> Result<ExitCode> {
     if options.collect {
         return wrapper::stand_in(options);
@@ -178,7 +183,7 @@ fn collector_of(job: &str) -> std::io::Result<Collector> {
     Ok(collector)
 }
 
-/// Where the program should stand, an option of this command or of a launcher was taken for it.
+/// Rejects an option, of this command or of a launcher, in the position of the program.
 fn refuse_option(program: &[OsString]) -> Result<()> {
     let Some(option) = program.first().and_then(|word| word.to_str()).filter(|word| word.starts_with('-'))
     else {
@@ -201,7 +206,8 @@ fn refuse_option(program: &[OsString]) -> Result<()> {
     )
 }
 
-/// What to start so that the ranks of all hosts are in the report, and the one who hears those hosts.
+/// Returns the command to start so that the report covers the ranks of all hosts, and the listener for those
+/// hosts.
 fn across(
     options: &Options,
     environment: &mut environment::Environment,
@@ -237,7 +243,7 @@ fn across(
     }
 }
 
-/// What comes before the program on every host.
+/// Returns the words that precede the program on every host.
 fn inner(options: &Options) -> Result<Vec<OsString>> {
     let exe = std::env::current_exe()?;
     let mut words: Vec<OsString> = vec![exe.into(), "run".into()];
@@ -253,8 +259,8 @@ fn inner(options: &Options) -> Result<Vec<OsString>> {
     Ok(words)
 }
 
-/// The command that processes start which are spawned to a host where no rank was before: its words, one after the other. The
-/// program is only named.
+/// Returns the command run by processes spawned on a host that had no rank before, as separated words. The
+/// program in it is only a name.
 fn companion(inner: &[OsString], program: &[OsString]) -> OsString {
     let mut words = inner.to_vec();
     words.push("--collect".into());
@@ -262,8 +268,8 @@ fn companion(inner: &[OsString], program: &[OsString]) -> OsString {
     words.join(std::ffi::OsStr::new("\u{1f}"))
 }
 
-/// What other hosts sent: by their connections, and those that have none through the directory of `--out`; and what the report has to
-/// say of that.
+/// Returns the data that other hosts sent, over connections or through the directory of `--out`, and notes on
+/// it for the report.
 fn gathered(
     gather: &hosts::gather::Gather,
     options: &Options,
@@ -281,15 +287,15 @@ fn gathered(
     (others, notes)
 }
 
-/// Tells an `mpiscope run` around this one, if there is one, that what is started here is collected and reported here.
+/// Tells an enclosing `mpiscope run`, if any, that this one collects and reports what it starts.
 fn tell_the_outer() {
     let Some(place) = std::env::var_os("MPISCOPE_COLLECTOR") else { return };
     let message = protocol::Message { kind: protocol::Kind::INNER, words: [protocol::VERSION, 0, 0] };
-    // One that is gone, or of another version, reports what it has.
+    // If the outer one is gone or has another version, it reports what it has.
     let _told = rendezvous::reach(Path::new(&place)).and_then(|outer| protocol::send(&outer, &message, None));
 }
 
-/// Parent of the launcher, where nothing can be collected.
+/// Acts as parent of the launcher when nothing can be collected.
 fn alone(options: &Options, job: &str, environment: &environment::Environment) -> Result<ExitCode> {
     let signals = signals::Signals::block()?;
     let child = match child::spawn(&options.program, environment, &signals, child::Tie::Loose) {
@@ -303,7 +309,7 @@ fn alone(options: &Options, job: &str, environment: &environment::Environment) -
     child::end_like(ending)
 }
 
-/// Form 1: parent of the launcher.
+/// Implements form 1: acts as parent of the launcher.
 fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     let job = environment::new_job();
     let mut environment = environment::Environment::new(layer, &job)?;
@@ -324,7 +330,7 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     if let Some(size) = options.trace.as_ref().filter(|_| !options.quiet) {
         complain("run", &traces_need(size));
     }
-    // Before there are threads: they inherit it, and no signal is lost to one of them.
+    // Before any thread is started: threads inherit the mask, so none of them takes a signal.
     let signals = signals::Signals::block()?;
     let (program, gather) = across(options, &mut environment)?;
     collector.gathers = gather.is_some();
@@ -346,7 +352,7 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     watch.look_back_on(&collector.ends(), &others);
     let mut report = collector.report(options.command(), &others);
     report.notes.extend(notes.into_iter().map(|note| (note, Default::default())));
-    // What the one below has reported is not said to be nothing.
+    // If a nested run has reported the ranks, do not report that there were none.
     let reported = collector.inner && report.ranks.is_empty();
     if reported {
         let note = "what was started was reported by another `mpiscope run`, below this one";

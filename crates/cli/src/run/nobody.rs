@@ -1,4 +1,4 @@
-//! The report where no process called MPI: what is known of the reason, and what to try.
+//! The report when no process called MPI: what is known of the reason, and what to try.
 
 use super::launcher;
 use mpiscope_job::Members;
@@ -8,7 +8,7 @@ use mpiscope_job::performance::report::JobReport;
 use std::borrow::Cow;
 use std::ffi::OsString;
 
-/// Lines below the command's; `whole` and `ending` as in [`Scope`](super::banner::Scope).
+/// Returns the lines below the command; `whole` and `ending` as in [`Scope`](super::banner::Scope).
 pub fn lines(
     report: &JobReport,
     (whole, ending): (bool, Option<Ending>),
@@ -35,7 +35,8 @@ pub fn lines(
     lines
 }
 
-/// What programs read: where no process called MPI, with what people are told of the reason.
+/// Makes the report for programs. If no process called MPI, it includes the explanation shown to
+/// people.
 pub fn document<'a>(
     report: &'a JobReport,
     seen: (bool, Option<Ending>),
@@ -50,7 +51,7 @@ pub fn document<'a>(
     Cow::Owned(document)
 }
 
-/// What can be said of the program of a command: what `mpiscope doctor` says of it.
+/// Returns findings about the program of a command, as `mpiscope doctor` reports them.
 fn program_of(command: &[OsString]) -> Vec<String> {
     let Some(program) = launcher::command::split(command).1.first() else { return Vec::new() };
     let checks = setup::program(&launcher::command::file_of(program)).checks;

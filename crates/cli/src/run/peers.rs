@@ -1,4 +1,4 @@
-//! A process that the collector knows of: its image, whether it lives, how it ended.
+//! A process known to the collector: its image, whether it is alive, and how it ended.
 
 use super::ended::{self, CorePlace};
 use super::protocol::{self, Kind, Message, Received};
@@ -20,14 +20,14 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::OnceLock;
 
-/// What tells us that the process ended.
+/// How the end of the process is noticed.
 #[derive(Debug)]
 enum Watch {
-    /// The connection of its wrapper.
+    /// Through the connection of its wrapper.
     Wrapper(UnixStream),
-    /// The process itself.
+    /// Through its pidfd.
     Process(OwnedFd),
-    /// Nothing (any more).
+    /// Not at all, or not any more.
     None,
 }
 
@@ -39,24 +39,25 @@ pub struct Peer {
     watch: Watch,
     wrapped: bool,
     rank: Option<u32>,
-    /// Ranks on this host, if the wrapper knows.
+    /// Number of ranks on this host, if the wrapper knows it.
     pub local_size: Option<u32>,
     pid: u32,
-    /// The process that writes the image, as the kernel numbers it here: in a namespace of its own it has another number for itself.
+    /// Pid, as seen here, of the process that writes the image. The process itself may be in another pid
+    /// namespace and see another number.
     writer: Option<u32>,
     ending: Option<Ending>,
     ended_ns: Option<u64>,
-    /// The process, when it has ended.
+    /// The pidfd of a process that has ended.
     remains: Option<OwnedFd>,
     core: Option<CorePlace>,
-    /// When it was read first after its end.
+    /// When the image was first read after the process ended.
     read_at: OnceLock<Moment>,
-    /// Where it runs and what memory it has, as it was seen last: of one that has ended nobody knows.
+    /// Latest known placement and memory of the process; not available after its end.
     placement: Option<Placement>,
 }
 
 impl Peer {
-    /// Makes sense of a first message; `sender` is the process at the other end.
+    /// Interprets a first message; `sender` is the process at the other end.
     pub fn new(message: Message, image: OwnedFd, socket: UnixStream, sender: Option<Pid>) -> Option<Self> {
         let [version, second, third] = message.words;
         if version != protocol::VERSION {
@@ -87,7 +88,7 @@ impl Peer {
                     peer.core = CorePlace::of(peer.pid);
                     peer.look();
                 }
-                // It is gone already, or in another namespace; then its end is the end of the job.
+                // Already gone, or in another pid namespace (no `sender`); the latter ends with the job.
                 None => peer.ended_ns = sender.map(|_| Moment::now().monotonic_ns),
             },
             Kind::WRAPPER => {
@@ -102,7 +103,7 @@ impl Peer {
         Some(peer)
     }
 
-    /// The process at the other end, which has sent its own image.
+    /// Records the process at the other end as the writer of the image.
     fn wrote(&mut self, sender: Option<Pid>) {
         self.writer = sender.map(|pid| pid.as_raw_nonzero().get().unsigned_abs());
         if !self.wrapped {
@@ -110,7 +111,7 @@ impl Peer {
         }
     }
 
-    /// The image came from its wrapper and from the layer: what both know is kept.
+    /// Merges the entries of the wrapper and of the layer for one image, keeping what either knows.
     pub fn join(&mut self, other: Self) {
         let writer = other.writer.or(self.writer);
         if other.wrapped {
@@ -119,22 +120,22 @@ impl Peer {
         self.writer = writer;
     }
 
-    /// The same image came twice: from the wrapper and from the layer.
+    /// Whether both peers have the same image: it comes from the wrapper and from the layer.
     pub fn same_image(&self, other: &Self) -> bool {
         self.inode == other.inode
     }
 
-    /// The image, to look into.
+    /// Returns a descriptor of the image for reading.
     pub fn image(&self) -> Option<OwnedFd> {
         self.image.try_clone().ok()
     }
 
-    /// Whether a wrapper stands for the process.
+    /// Whether the process has a wrapper.
     pub fn wrapped(&self) -> bool {
         self.wrapped
     }
 
-    /// What to poll for news.
+    /// Returns the descriptor to poll for events.
     pub fn watched(&self) -> Option<BorrowedFd<'_>> {
         match &self.watch {
             Watch::Wrapper(socket) => Some(socket.as_fd()),
@@ -143,7 +144,7 @@ impl Peer {
         }
     }
 
-    /// Takes the news.
+    /// Handles an event of the polled descriptor.
     pub fn update(&mut self) {
         let Watch::Wrapper(socket) = &self.watch else { return self.gone() };
         match protocol::receive(socket) {
@@ -162,7 +163,7 @@ impl Peer {
         }
     }
 
-    /// Asks the system about the process while it lives.
+    /// Samples the placement and memory of the process while it lives.
     pub fn look(&mut self) {
         if self.ended_ns.is_none()
             && let Some(seen) = Placement::of(self.writer.unwrap_or(self.pid))
@@ -179,7 +180,7 @@ impl Peer {
         self.ended_ns.get_or_insert_with(|| Moment::now().monotonic_ns);
     }
 
-    /// What the image and the observation say together; an image that nobody touched is a silent process.
+    /// Combines the image with the observed end. An untouched image is a silent process.
     pub fn observe(&self, symbols: &FileSymbols) -> Result<Observed, mpiscope_job::Error> {
         let what = format!("image of process {}", self.pid);
         let fd = self.image.try_clone().map_err(|e| mpiscope_job::Error::NotFound(format!("{what}: {e}")))?;
@@ -190,7 +191,8 @@ impl Peer {
                 let mut process = Process::read(&image, Some(self.moment())).map_err(damaged)?;
                 process.pid = self.writer.unwrap_or(process.pid);
                 let seen = observation::of_image(&image, &process, symbols);
-                // What a program that did not get to its end has not freed is no leak. Libraries crash in MPI_Finalize over what was left.
+                // Objects left by a program that did not reach its end are not leaks, unless it crashed in
+                // `MPI_Finalize`: libraries may crash there because of leaked objects.
                 let crashed = self.end().ending.is_some_and(ended::dumps_core);
                 if process.finalized() || crashed && finalizes(&seen) {
                     leaks = leaks::sites(&image, &process, symbols).map_err(damaged)?;
@@ -220,14 +222,15 @@ impl Peer {
         })
     }
 
-    /// By which its ticks are made seconds: of a process that has ended always the same, so that all times of a run are.
+    /// Returns the moment that converts ticks into seconds. Fixed once the process has ended, so that all
+    /// times of a run agree.
     fn moment(&self) -> Moment {
         if self.ended_ns.is_some() { *self.read_at.get_or_init(Moment::now) } else { Moment::now() }
     }
 
-    /// What was seen of its end.
+    /// Returns how the process ended.
     pub fn end(&self) -> ProcessEnd {
-        // Its parent may have waited for it before we looked.
+        // Its parent may have reaped it before we looked.
         let ending = self.ending.or_else(|| ended::of_descriptor(self.remains.as_ref()?));
         let dumps = self.ended_ns.is_some() && ending.is_none_or(ended::dumps_core);
         ProcessEnd {
@@ -241,32 +244,32 @@ impl Peer {
         }
     }
 
-    /// The process that writes the image, by its number on this host, if it has sent the image itself.
+    /// Returns the pid on this host of the process that writes the image, if it sent the image itself.
     pub fn writer(&self) -> Option<u32> {
         self.writer
     }
 
-    /// The number of its image.
+    /// Returns the inode number of the image.
     pub fn inode(&self) -> u64 {
         self.inode.1
     }
 
-    /// Rank that the launcher gave.
+    /// Returns the rank assigned by the launcher.
     pub fn launcher_rank(&self) -> Option<u32> {
         self.rank
     }
 
-    /// Whether its program runs, as far as is known.
+    /// Whether the program is known to be running.
     pub fn running(&self) -> bool {
         self.ending.is_none() && self.watched().is_some()
     }
 
-    /// Its wrapper waits for our word that it may end.
+    /// Whether the wrapper waits for permission to end.
     pub fn waits(&self) -> bool {
         self.ending.is_some() && matches!(self.watch, Watch::Wrapper(_))
     }
 
-    /// Gives that word.
+    /// Gives that permission by closing the connection.
     pub fn let_go(&mut self) {
         self.watch = Watch::None;
     }

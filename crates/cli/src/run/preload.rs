@@ -1,8 +1,8 @@
-//! What `LD_PRELOAD` is to name: the layer, and after it what the user preloads already.
+//! The value of `LD_PRELOAD`: the layer, followed by the user's own preloads.
 //!
-//! The dynamic linker separates names by blanks and colons and knows no way to quote them. A layer that lies below such a path is named
-//! through a link to its folder in the private folder of its user; the plug-ins, which the layer finds beside itself, are found through it
-//! as well. The link stays: it is the same for every job.
+//! The dynamic linker separates names by blanks and colons and has no way to quote them. A layer whose path
+//! contains these is named through a link to its folder, made in the user's private folder; the layer finds
+//! its plug-ins next to itself through the link as well. The link stays: it is the same for every job.
 
 use super::rendezvous::Folder;
 use anyhow::{Context, Result};
@@ -17,13 +17,13 @@ use std::{fs, io};
 /// File name of the layer.
 pub const LAYER: &str = "libmpiscope.so";
 
-/// What separates names.
+/// Characters that separate names.
 const SEPARATORS: [u8; 4] = *b" :\t\n";
 
-/// A path of the layer that can be preloaded.
+/// Returns a path to the layer that can be preloaded.
 ///
 /// # Errors
-/// When no link to it can be made.
+/// If no link to it can be made.
 pub fn nameable(layer: &Path) -> Result<PathBuf> {
     if can_be_named(layer) {
         return Ok(layer.to_owned());
@@ -48,7 +48,7 @@ fn can_be_named(path: &Path) -> bool {
     !path.as_os_str().as_bytes().iter().any(|byte| SEPARATORS.contains(byte))
 }
 
-/// The layer through a link in `folder`.
+/// Returns the path of the layer through a link in `folder`.
 fn link(layer: &Path, folder: &Path) -> io::Result<PathBuf> {
     let layer = fs::canonicalize(layer)?;
     let (Some(home), Some(name)) = (layer.parent(), layer.file_name()) else {
@@ -61,14 +61,14 @@ fn link(layer: &Path, folder: &Path) -> io::Result<PathBuf> {
         Err(why) if why.kind() != ErrorKind::AlreadyExists => return Err(why),
         _ => {}
     }
-    // Two paths with one number are as good as impossible, and would be two layers in one job.
+    // A hash collision is practically impossible, but would put two different layers into one job.
     if fs::read_link(&link)? != home {
         return Err(io::Error::other(format!("{} leads elsewhere", link.display())));
     }
     Ok(link.join(name))
 }
 
-/// The layer first, then what the user preloads.
+/// Lists the layer first, then the user's preloads.
 pub fn list(layer: &OsStr, users: &OsStr) -> OsString {
     let mut list = layer.to_owned();
     let text = users.to_string_lossy();

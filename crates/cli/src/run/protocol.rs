@@ -1,7 +1,7 @@
 //! How an image gets from a process to the collector.
 //!
-//! A stream socket ([`super::rendezvous`] says where). The first message is 16 bytes with the image's memory file
-//! attached; the magic tells who sends it:
+//! The transport is a stream socket (its place is described in [`super::rendezvous`]). The first message is
+//! 16 bytes with the image's memory file attached. The magic identifies the sender:
 //!
 //! | magic | words | sender |
 //! | --- | --- | --- |
@@ -10,8 +10,9 @@
 //! | `MPSP` | pid, 0, 0 | the wrapper: the program runs |
 //! | `MPSE` | 0 for exit or 1 for a signal, number, 0 | the wrapper: the program has ended |
 //!
-//! `MPSQ` (version, 0, 0) comes without an image, from who asks what has been seen of the job ([`super::question`]); so does `MPSI`
-//! (version, 0, 0), from an `mpiscope run` below this one, which collects and reports what it starts itself.
+//! Two messages come without an image. `MPSQ` (version, 0, 0) asks what has been seen of the job
+//! ([`super::question`]). `MPSI` (version, 0, 0) comes from a nested `mpiscope run`, which collects and
+//! reports what it starts itself.
 
 use rustix::io::{Errno, IoSlice, IoSliceMut};
 use rustix::net::{
@@ -28,7 +29,7 @@ pub const VERSION: u32 = 1;
 /// Bytes of a message.
 pub const LEN: usize = 16;
 
-/// Who sends, or what happened.
+/// The sender or the event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind(pub [u8; 4]);
 
@@ -45,14 +46,14 @@ impl Kind {
 /// A message: its kind and three words in the byte order of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
-    /// First four bytes.
+    /// The magic, in the first four bytes.
     pub kind: Kind,
-    /// See the module.
+    /// See the module documentation.
     pub words: [u32; 3],
 }
 
 impl Message {
-    /// The bytes on the socket.
+    /// Returns the bytes on the socket.
     pub fn bytes(&self) -> [u8; LEN] {
         let [a, b, c] = self.words.map(u32::to_ne_bytes);
         let mut bytes = [0; LEN];
@@ -62,14 +63,14 @@ impl Message {
         bytes
     }
 
-    /// A message from the bytes on the socket.
+    /// Decodes a message from the bytes on the socket.
     pub fn parse(bytes: &[u8; LEN]) -> Self {
         let word = |i: usize| [bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]];
         Self { kind: Kind(word(0)), words: [4, 8, 12].map(|i| u32::from_ne_bytes(word(i))) }
     }
 }
 
-/// Sends a message, with an image for the first one.
+/// Sends a message. The first message on a connection carries the image.
 pub fn send(socket: &UnixStream, message: &Message, image: Option<BorrowedFd<'_>>) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -82,28 +83,28 @@ pub fn send(socket: &UnixStream, message: &Message, image: Option<BorrowedFd<'_>
     if sent == LEN { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
 }
 
-/// The same file for reading only: whom it is handed to must not be able to write into a rank's image.
+/// Reopens the file for reading only: its recipient must not be able to write to a rank's image.
 ///
 /// # Errors
-/// When there is no `/proc`.
+/// If there is no `/proc`.
 pub fn read_only(image: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     Ok(std::fs::File::open(format!("/proc/self/fd/{}", image.as_raw_fd()))?.into())
 }
 
-/// What arrived.
+/// The result of [`receive`].
 #[derive(Debug)]
 pub enum Received {
-    /// A message, perhaps with an image.
+    /// A message, possibly with an image.
     Message(Message, Option<OwnedFd>),
-    /// Nothing yet (the socket does not block, or its time is over).
+    /// Nothing yet: the socket is non-blocking or its timeout expired.
     Nothing,
-    /// The other side is gone.
+    /// The peer has closed the connection.
     Closed,
-    /// The other side talks nonsense.
+    /// The peer sent something invalid.
     Nonsense,
 }
 
-/// Takes the next message.
+/// Receives the next message.
 pub fn receive(socket: &UnixStream) -> Received {
     let mut bytes = [0; LEN];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];

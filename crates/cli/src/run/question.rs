@@ -1,7 +1,8 @@
-//! What a collector has seen of its job while that runs, for whoever asks: `mpiscope report JOB`.
+//! Answers queries (`mpiscope report JOB`) about what a collector has seen of its running job.
 //!
-//! The one who asks connects to the collector's socket, sends a message without an image and reads until the end: JSON, as it is put into
-//! evidence files. The collector has a thread for each answer, so that nobody who reads slowly keeps it from hearing the ranks.
+//! The client connects to the collector's socket, sends a message without an image and reads to the end of
+//! the stream: JSON, as stored in evidence files. The collector uses one thread per answer, so that a slow
+//! reader does not keep it from serving the ranks.
 
 use super::follow::Seen;
 use super::protocol::{self, Kind, Message, VERSION};
@@ -18,33 +19,33 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long an answer may take: one look at all ranks of the host, and reading it.
+/// Timeout for an answer, which takes one scan of all ranks of the host and the transfer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Bytes of an answer that are read: whom it comes from is not believed to be sparing.
+/// Upper limit on the bytes of an answer: the sender is not trusted to keep it small.
 const MOST_BYTES: usize = 1 << 28;
-/// Those who ask at the same time.
+/// Maximum number of concurrent queries.
 const MOST: usize = 4;
 
-/// Answers those who ask.
+/// The answers under way.
 #[derive(Debug, Default)]
 pub struct Answers {
-    /// One for each that is under way, and our own.
+    /// One reference for each answer under way, plus our own.
     under_way: Arc<()>,
 }
 
 impl Answers {
-    /// Answers this one; closes without an answer if there are too many.
+    /// Answers a query; closes the connection without an answer if there are too many.
     pub fn give(&self, seen: Seen, socket: UnixStream) {
         let slot = Arc::clone(&self.under_way);
         if Arc::strong_count(&slot) > MOST + 1 {
             return;
         }
         let answer = move || {
-            // Who has gone away needs no answer.
+            // A client that has gone away needs no answer.
             let _gone = write(&seen.now(), socket);
             drop(slot);
         };
-        // Without a thread there is no answer, and who asks says so.
+        // Without a thread there is no answer, and the client reports that.
         let _none = thread::Builder::new().name("answer".into()).spawn(answer);
     }
 }
@@ -57,19 +58,20 @@ fn write(followed: &Followed, socket: UnixStream) -> io::Result<()> {
     out.flush()
 }
 
-/// What has been seen until now of the part of a job that is on this host.
+/// Asks the collector on this host what it has seen so far of the job.
 ///
 /// # Errors
-/// Why that is not known, as a part of a sentence.
+/// The reason why that is not known, as part of a sentence.
 pub fn ask(job: &Job) -> Result<Followed, String> {
     let place = place(job).ok_or("no `mpiscope run` that follows it is to be found from here")?;
     read(&place, job.owner).map_err(|why| format!("`mpiscope run`, which follows it, cannot be asked: {why}"))
 }
 
-/// Where the collector of the job listens, as the environment of its ranks has it. That of another one around it has another name.
+/// Returns the path of the job's collector, from the environment of its ranks. The collector of an enclosing
+/// run has a different name.
 fn place(job: &Job) -> Option<PathBuf> {
     let name = rendezvous::name(&job.name);
-    // Process ids in evidence of other hosts are those of there.
+    // Process ids in evidence from other hosts are not valid here.
     let here = job.images.iter().filter(|image| image.about().is_none());
     let holders = here.flat_map(|image| &image.holders);
     holders.filter_map(|(pid, _)| place_known_to(*pid)).find(|place| place.file_name() == Some(name.as_ref()))
@@ -99,13 +101,13 @@ fn read(place: &Path, owner: u32) -> io::Result<Followed> {
         return Err(io::Error::other("it gave no answer"));
     }
     let part: Followed = serde_json::from_slice(&answer)?;
-    // What it says is not believed to be bounded.
+    // Merging into an empty value bounds what an untrusted sender claims.
     let mut followed = Followed::default();
     followed.take_in(part, None);
     Ok(followed)
 }
 
-/// Connects without waiting for somebody who does not accept anybody.
+/// Connects without blocking on a listener that does not accept connections.
 fn connected(place: &Path) -> io::Result<UnixStream> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -115,7 +117,7 @@ fn connected(place: &Path) -> io::Result<UnixStream> {
     Ok(socket)
 }
 
-/// Everything that comes, until `end`: who sends a byte now and then does not hold us.
+/// Reads the whole stream until the deadline `end`, even if the sender only trickles bytes.
 fn whole(mut socket: UnixStream, end: Instant) -> io::Result<Vec<u8>> {
     let (mut all, mut part) = (Vec::new(), vec![0; 1 << 16]);
     loop {
@@ -140,7 +142,7 @@ mod tests {
     use rustix::process::geteuid;
     use std::os::unix::net::UnixListener;
 
-    /// One question to somebody who listens, and what is made of the answer.
+    /// Asks one question of a listener, and returns what is made of the answer.
     fn asked(give: impl FnOnce(UnixStream) + Send + 'static, owner: u32) -> io::Result<Followed> {
         let dir = tempfile::tempdir().unwrap();
         let place = dir.path().join("x.collector");

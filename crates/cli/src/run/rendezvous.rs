@@ -1,9 +1,10 @@
 //! Where the collector of a job listens: a socket in a folder that only this user may enter.
 //!
-//! The ranks' parents of one job on one host must find the same place, and what they have in common is known to everybody
-//! who can list processes. So the place is not secret but private: other users can neither take it first nor connect to it.
-//! Both sides look at the other's credentials all the same. A lock in the folder lets one of many become the collector;
-//! names that collectors left behind which were killed are removed under it.
+//! The wrappers of one job on one host must find the same place, and everything they have in common is
+//! visible to anyone who can list processes. So the place is not secret but private: other users can neither
+//! take it first nor connect to it. Both sides check each other's credentials nevertheless. A lock in the
+//! folder selects the one process that becomes the collector; names left behind by killed collectors are
+//! removed under the lock.
 
 use crate::render::complain;
 use mpiscope_job::runtime;
@@ -21,23 +22,25 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Folder(PathBuf);
 
-/// As long as it is there, nobody else of this user takes or gives up a place. Unlocks itself in the end.
+/// The lock of the folder. While it is held, no other process of this user takes or gives up a place.
+/// Unlocked on drop.
 #[derive(Debug)]
 pub struct Turn(OwnedFd);
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        // Closing would not do: a child that was forked meanwhile has it open as well.
+        // Closing would not unlock it: a child forked meanwhile has the file open as well.
         let _unlocked = flock(&self.0, FlockOperation::Unlock);
     }
 }
 
 impl Folder {
-    /// What comes of the first folder that is of use: the one that `MPISCOPE_RUNTIME_DIR` names, else the first that is this user's
-    /// alone. With it comes why the one that is named is not: no program is to end for that.
+    /// Applies `used` to the folder named by `MPISCOPE_RUNTIME_DIR`, or else to the first folder that is
+    /// private to this user. If the named folder is unusable, another one is used, since that must not end
+    /// the program; the error is returned with the result.
     ///
     /// # Errors
-    /// When there is none: somebody else has taken all of them.
+    /// If no folder is usable because other users have taken all of them.
     pub fn first<T>(used: impl Fn(&Self) -> io::Result<T>) -> io::Result<(T, Option<io::Error>)> {
         let named = std::env::var_os(runtime::VARIABLE).filter(|name| !name.is_empty());
         Self::first_of(named.as_deref().map(Path::new), used)
@@ -56,20 +59,21 @@ impl Folder {
         }
     }
 
-    /// Where it is.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// The place of a job on this host: the folder may be on a disk that hosts share.
+    /// Returns the path of a job's socket on this host. The name includes the host, since the folder may be
+    /// on a shared file system.
     pub fn place(&self, job: &str) -> PathBuf {
         self.0.join(name(job))
     }
 
-    /// Waits until nobody else takes or gives up a place.
+    /// Waits until no other process takes or gives up a place.
     ///
     /// # Errors
-    /// When the lock cannot be made.
+    /// If the lock file cannot be opened or locked.
     pub fn turn(&self) -> io::Result<Turn> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let lock = open(self.0.join("lock"), flags, Mode::RUSR | Mode::WUSR)?;
@@ -81,10 +85,10 @@ impl Folder {
         Ok(Turn(lock))
     }
 
-    /// Listens at a place; whoever listened there before is gone.
+    /// Listens at a place, which may have been left behind by a dead collector.
     ///
     /// # Errors
-    /// `AddrInUse` if another collector is there.
+    /// `AddrInUse` if another collector listens there.
     pub fn listen(&self, place: &Path, _turn: &Turn) -> io::Result<UnixListener> {
         self.sweep();
         let listener = UnixListener::bind(place)
@@ -93,7 +97,7 @@ impl Folder {
         Ok(listener)
     }
 
-    /// Removes names under which nobody listens any more.
+    /// Removes sockets on which no process listens any more.
     fn sweep(&self) {
         let Ok(entries) = fs::read_dir(&self.0) else { return };
         let sockets = entries.flatten().map(|entry| entry.path());
@@ -105,17 +109,17 @@ impl Folder {
     }
 }
 
-/// Says that the folder that is named is not used.
+/// Reports that the folder named by the user is not used.
 pub fn say_unused(why: &io::Error) {
     complain("run", &format!("{}: {why}; another folder is used", runtime::VARIABLE));
 }
 
-/// The name of the place of a job on this host.
+/// Returns the socket's file name for a job on this host.
 pub fn name(job: &str) -> String {
     runtime::collector_name(rustix::system::uname().nodename().to_bytes(), job.as_bytes())
 }
 
-/// Whether nobody listens there. One who is too busy to answer is there.
+/// Whether no process listens there. A listener that is too busy to answer counts as alive.
 fn dead(path: &Path) -> bool {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
@@ -123,10 +127,10 @@ fn dead(path: &Path) -> bool {
     connect(&socket, &address) == Err(rustix::io::Errno::CONNREFUSED)
 }
 
-/// Connects to the collector at a place; nothing is sent to anybody but this user.
+/// Connects to the collector at a place, but only if it belongs to this user.
 ///
 /// # Errors
-/// `ConnectionRefused` or `NotFound` if there is none; `PermissionDenied` if it is somebody else's.
+/// `ConnectionRefused` or `NotFound` if there is none; `PermissionDenied` if it belongs to another user.
 pub fn reach(place: &Path) -> io::Result<UnixStream> {
     let socket = UnixStream::connect(place)?;
     let listener = socket_peercred(&socket)?.uid;
@@ -156,7 +160,8 @@ mod tests {
         let listener = folder.listen(&one, &turn).unwrap();
         assert_eq!(folder.listen(&one, &turn).unwrap_err().kind(), io::ErrorKind::AddrInUse);
         assert!(reach(&one).is_ok() && reach(&other).is_err());
-        // As if every process that has it open were gone: a child that another test is just starting has it for a moment.
+        // Acts as if all holders were gone: a child that another test is just starting holds the listener for
+        // a moment.
         shutdown(&listener, Shutdown::Both).unwrap();
         drop(listener);
         let _again = folder.listen(&other, &turn).unwrap();
@@ -183,7 +188,7 @@ mod tests {
         };
         let file = dir.path().join("file");
         fs::write(&file, "").unwrap();
-        // Names of sockets are short.
+        // Socket names have a small length limit.
         for useless in [file, dir.path().join("d".repeat(100))] {
             let ((place, _listener), why) = Folder::first_of(Some(&useless), listens).unwrap();
             assert!(!place.starts_with(dir.path()));

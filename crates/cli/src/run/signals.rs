@@ -1,18 +1,19 @@
 //! Signals to `mpiscope run`, as events of a poll loop.
 //!
-//! What somebody sends to us goes on to the program. What the terminal sends (Ctrl-C) the program gets from the
-//! terminal itself, since it is in the same process group: sent twice, a launcher would take it as "now at once".
+//! Signals sent to us by a process are forwarded to the program. Signals from the terminal (Ctrl-C) reach the
+//! program directly, since it is in the same process group; a second copy would make a launcher abort
+//! immediately.
 #![allow(unsafe_code)]
 
 use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// Signals that are passed on.
+/// Signals that are forwarded.
 const PASSED: &[libc::c_int] =
     &[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2, libc::SIGALRM];
 
-/// Whether schedulers and people end jobs with a signal, or announce their end with it.
+/// Whether schedulers and users send this signal to end a job or to announce its end.
 pub fn ends_jobs(signal: libc::c_int) -> bool {
     [libc::SIGTERM, libc::SIGINT, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2].contains(&signal)
 }
@@ -20,22 +21,22 @@ pub fn ends_jobs(signal: libc::c_int) -> bool {
 /// A signal that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// A child changed its state.
+    /// A child changed state.
     Child,
-    /// Somebody sent this signal to us.
+    /// A process sent this signal to us.
     Sent(libc::c_int),
     /// The terminal sent this signal to us and to the program.
     Terminal(libc::c_int),
 }
 
-/// A mask of signals.
+/// A signal mask.
 #[derive(Clone, Copy)]
 pub struct Mask(libc::sigset_t);
 
 impl Mask {
-    /// Makes it the mask of this thread. Calls only what is allowed between fork and exec.
+    /// Installs it as the mask of this thread. Async-signal-safe, so it may be called between fork and exec.
     pub fn restore(&self) {
-        // SAFETY: the set is one that `sigprocmask` gave.
+        // SAFETY: the set was filled in by `sigprocmask`.
         unsafe { libc::sigprocmask(libc::SIG_SETMASK, &self.0, std::ptr::null_mut()) };
     }
 }
@@ -50,11 +51,11 @@ pub struct Signals {
 impl Signals {
     /// Blocks the signals in this thread and opens the descriptor.
     pub fn block() -> io::Result<Self> {
-        // Whoever started us may have ignored it: then the kernel would throw away how the program ended.
-        // SAFETY: the default action of a signal that harms nobody.
+        // Our parent may have ignored `SIGCHLD`; then the kernel would discard the program's exit status.
+        // SAFETY: restores the default action of a signal, which is harmless.
         unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
         let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
-        // SAFETY: the sets are ours; a zeroed set is valid and `sigemptyset` initialises it anyway.
+        // SAFETY: the sets are local; a zeroed set is valid, and `sigemptyset` initialises it anyway.
         let fd = unsafe {
             let mut set = MaybeUninit::<libc::sigset_t>::zeroed().assume_init();
             libc::sigemptyset(&mut set);
@@ -69,16 +70,16 @@ impl Signals {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: a new descriptor that nobody else owns; `before` was filled by `sigprocmask`.
+        // SAFETY: a new descriptor without another owner; `before` was filled by `sigprocmask`.
         Ok(unsafe { Self { fd: OwnedFd::from_raw_fd(fd), before: before.assume_init() } })
     }
 
-    /// The mask that we were started with.
+    /// Returns the mask that was in effect before.
     pub fn mask(&self) -> Mask {
         Mask(self.before)
     }
 
-    /// The next signal that arrived, if one did.
+    /// Returns the next pending signal, if any.
     pub fn next(&self) -> Option<Event> {
         let mut info = MaybeUninit::<libc::signalfd_siginfo>::zeroed();
         let size = size_of::<libc::signalfd_siginfo>();

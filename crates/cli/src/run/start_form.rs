@@ -1,19 +1,19 @@
-//! Which of the two forms of `mpiscope run` this is: started by a launcher as one of the ranks, or starting the job?
+//! Detects the form of `mpiscope run`: started by a launcher as one of the ranks, or starting the job itself.
 
 use super::launcher::command::launcher_at;
 use mpiscope_job::jobs::launcher_environment::{LauncherEnvironment, place};
 use std::ffi::OsString;
 
-/// StartForm of `mpiscope run`.
+/// The form of `mpiscope run`.
 #[derive(Debug, PartialEq, Eq)]
 pub enum StartForm {
-    /// We start the job.
+    /// This process starts the job.
     Whole,
-    /// A launcher started us as one rank of many.
+    /// A launcher started this process as one of many ranks.
     Rank(LauncherEnvironment),
 }
 
-/// Looks at the program to start and at our environment.
+/// Decides by the program to start and by our environment.
 pub fn detect(program: &[OsString]) -> StartForm {
     let launcher = launcher_at(program);
     match place(|name| std::env::var(name).ok()) {

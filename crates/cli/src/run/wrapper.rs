@@ -1,4 +1,4 @@
-//! StartForm 2: the parent of one rank, and the collector that the first one on a host leaves behind.
+//! Form 2: the parent of one rank, and the collector that the first one on a host leaves behind.
 #![allow(unsafe_code)]
 
 use super::collector::Collector;
@@ -28,13 +28,13 @@ use std::time::{Duration, Instant};
 
 /// Size of a new image: its header.
 const IMAGE_SIZE: u64 = 4096;
-/// How long ranks may be late when the launcher said how many there are, and when it did not.
+/// How long to wait for late ranks if the launcher gave their number, and if it did not.
 const LATE: Duration = Duration::from_secs(5);
 const LATE_UNKNOWN: Duration = Duration::from_millis(300);
-/// How long the last rank of a host stays for what is known of it to be sent.
+/// How long the last rank of a host waits for the host's data to be sent.
 const HELD: Duration = Duration::from_secs(20);
 
-/// Runs one rank; gives its exit status.
+/// Runs one rank and returns its exit status.
 pub fn run(options: &Options, layer: &Path, place: &LauncherEnvironment) -> Result<ExitCode> {
     let job = job_of_outer().unwrap_or_else(|| job_name(place));
     let mut environment = Environment::new(layer, &job)?;
@@ -58,7 +58,7 @@ pub fn run(options: &Options, layer: &Path, place: &LauncherEnvironment) -> Resu
     environment.image = Some(image.as_raw_fd());
     let lost = Cell::new(None);
     let tell = |kind: Kind, words: [u32; 3], image: Option<BorrowedFd<'_>>| {
-        // A collector that went away costs the report, never the program.
+        // Losing the collector costs the report, never the program.
         if let Some(Err(why)) = socket.as_ref().map(|s| protocol::send(s, &Message { kind, words }, image)) {
             lost.set(Some(why));
         }
@@ -74,11 +74,11 @@ pub fn run(options: &Options, layer: &Path, place: &LauncherEnvironment) -> Resu
             return Ok(child::not_started(&options.program, &e));
         }
     };
-    // From here on only the rank can write into it.
+    // From here on only the rank can write to the image.
     drop(image);
     tell(Kind::STARTED, [program.id(), 0, 0], None);
-    // What the launcher gave us stays open: it must not see the connection of the rank close before it sees the
-    // rank end, or it would kill us before we can pass on the exit status.
+    // Descriptors inherited from the launcher stay open: if the launcher saw the rank's connection close
+    // before the rank's end, it would kill us before we could pass on the exit status.
     let ending = child::supervise(program, &signals, None, &|_| ())?;
     match ending {
         Ending::Exit(code) => tell(Kind::ENDED, [0, code as u32, 0], None),
@@ -97,39 +97,40 @@ pub fn run(options: &Options, layer: &Path, place: &LauncherEnvironment) -> Resu
     child::end_like(ending)
 }
 
-/// Waits for the collector's word that this rank may be seen to end. It stays for the last rank of a host until what is known
-/// has been sent: schedulers end everything after that.
+/// Waits until the collector permits this rank to end. The collector delays the last rank of a host until the
+/// host's data has been sent: schedulers kill everything after that rank.
 fn released(socket: &UnixStream) {
     let mut word = [0];
-    // A collector that is gone lets go as well.
+    // A collector that is gone releases the rank as well.
     let _gone = socket.set_read_timeout(Some(HELD)).and_then(|()| io::Read::read(&mut &*socket, &mut word));
 }
 
-/// The name that the `mpiscope run` around the launcher has given to the job, on all hosts: it collects, and watches the job by its name.
+/// Returns the job name set by an `mpiscope run` around the launcher; it is the same on all hosts. That run
+/// collects, and watches the job by this name.
 fn job_of_outer() -> Option<String> {
     let collects = || std::env::var_os("MPISCOPE_COLLECTOR").is_some_and(|place| Path::new(&place).exists());
     std::env::var("MPISCOPE_JOB").ok().filter(|job| !job.is_empty() && (uplink::wanted() || collects()))
 }
 
-/// A name that all ranks of the job on this host find: what the launcher calls the job, or which process
-/// the launcher is and when it started.
+/// Derives a name that is the same for all ranks of the job on this host: from the launcher's name for the
+/// job, or else from the launcher's pid and start time.
 fn job_name(place: &LauncherEnvironment) -> String {
     let key = place.job.clone().unwrap_or_else(|| {
         let launcher = place.pmi_fd.and_then(launcher_at).unwrap_or_else(std::os::unix::process::parent_id);
         let started = procfs::stat(launcher).map(|stat| stat.start_ticks.to_string());
         format!("{launcher}@{}", started.unwrap_or_default())
     });
-    // 48 bits: short to type; two jobs of one user on one host will not meet.
+    // 48 bits are short to type; a collision between jobs of one user on one host is unlikely.
     let hash = mpiscope_job::runtime::hash(key.as_bytes());
     format!("{:012x}", (hash ^ (hash >> 48)) & 0xffff_ffff_ffff)
 }
 
-/// The process at the other end of the launcher's connection.
+/// Returns the process at the other end of the launcher's connection.
 fn launcher_at(fd: RawFd) -> Option<u32> {
     if fd < 0 {
         return None;
     }
-    // SAFETY: asks about a descriptor that the launcher gave us; nothing closes it meanwhile.
+    // SAFETY: queries a descriptor inherited from the launcher; nothing closes it meanwhile.
     let socket = unsafe { BorrowedFd::borrow_raw(fd) };
     let peer = rustix::net::sockopt::socket_peercred(socket).ok()?;
     u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
@@ -139,14 +140,14 @@ fn new_image(job: &str) -> io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let image = memfd_create(format!("mpiscope:{job}"), flags)?;
     ftruncate(&image, IMAGE_SIZE)?;
-    // Others of this user only, and no reader of it is ever surprised by its end.
+    // Private to this user; sealed so that it cannot shrink under a reader.
     fchmod(&image, Mode::RUSR | Mode::WUSR)?;
     fcntl_add_seals(&image, SealFlags::SHRINK)?;
     Ok(image)
 }
 
-/// Connects to the collector that `mpiscope run mpirun …` made, or to the one of this job on this host, or
-/// leaves one behind.
+/// Connects to the collector of an enclosing `mpiscope run mpirun …`, or else to the collector of this job on
+/// this host, starting one if necessary.
 fn find_or_become_collector(job: &str, options: &Options) -> io::Result<(PathBuf, UnixStream)> {
     if let Some(place) = std::env::var_os("MPISCOPE_COLLECTOR").map(PathBuf::from)
         && let Ok(socket) = rendezvous::reach(&place)
@@ -160,7 +161,7 @@ fn find_or_become_collector(job: &str, options: &Options) -> io::Result<(PathBuf
             return Ok((place, socket, false));
         }
         let listener = folder.listen(&place, &turn)?;
-        // The others can connect from now on; the collector must not have the lock open.
+        // The others can connect from now on; the collector must not inherit the lock.
         drop(turn);
         leave_behind(listener, (&place, job), folder, options)?;
         let socket = rendezvous::reach(&place)?;
@@ -170,14 +171,14 @@ fn find_or_become_collector(job: &str, options: &Options) -> io::Result<(PathBuf
     Ok((place, socket))
 }
 
-/// Forks the collector: a process of its own session, so that what is meant for the ranks does not hit it.
+/// Forks the collector. It gets its own session so that signals for the ranks do not hit it.
 fn leave_behind(
     listener: UnixListener,
     (place, job): (&Path, &str),
     folder: &Folder,
     options: &Options,
 ) -> io::Result<()> {
-    // SAFETY: this process has one thread, so that the child may do what the parent may.
+    // SAFETY: this process has a single thread, so the child may do whatever the parent may.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
@@ -195,21 +196,21 @@ fn leave_behind(
                     true
                 }
             };
-            // SAFETY: ends the process without running what belongs to the parent.
+            // SAFETY: ends the process without running the parent's cleanup.
             unsafe { libc::_exit(i32::from(failed)) }
         }
         _ => Ok(()),
     }
 }
 
-/// The collector of a host where no rank of the launcher is: the first process that is spawned there starts it.
+/// Runs the collector of a host without ranks of the launcher; started by the first process spawned there.
 pub fn stand_in(options: &Options) -> Result<ExitCode> {
     let job = std::env::var("MPISCOPE_JOB").context("MPISCOPE_JOB is not set: only the layer starts this")?;
     detach()?;
     Folder::first(|folder| {
         let place = folder.place(&job);
         let turn = folder.turn()?;
-        // Of several that were started at once, one is enough.
+        // If several were started at once, one is enough.
         if rendezvous::reach(&place).is_err() {
             let listener = folder.listen(&place, &turn)?;
             drop(turn);
@@ -220,7 +221,7 @@ pub fn stand_in(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lets go of everything of the rank but standard error, where the report goes.
+/// Detaches from everything of the rank except standard error, where the report goes.
 fn detach() -> io::Result<()> {
     rustix::process::setsid()?;
     let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
@@ -233,13 +234,13 @@ fn detach() -> io::Result<()> {
     Ok(())
 }
 
-/// Closes what we inherited and do not need, above all the connection to the launcher: as long as we hold it,
-/// the launcher would not notice that the rank is gone. Our own descriptors are all marked close-on-exec.
+/// Closes unneeded inherited descriptors, above all the connection to the launcher: while it is open, the
+/// launcher does not notice that the rank is gone. Our own descriptors are all marked close-on-exec.
 fn close_inherited() {
     let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return };
     let fds: Vec<RawFd> = entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok()).collect();
     for fd in fds.into_iter().filter(|fd| *fd > 2) {
-        // SAFETY: asks about and closes descriptors that no Rust object owns: those are close-on-exec.
+        // SAFETY: queries and closes descriptors that no Rust object owns: those are close-on-exec.
         unsafe {
             if fcntl_getfd(BorrowedFd::borrow_raw(fd)).is_ok_and(|flags| !flags.contains(FdFlags::CLOEXEC)) {
                 libc::close(fd);
@@ -248,7 +249,7 @@ fn close_inherited() {
     }
 }
 
-/// The collector's life: until all ranks of this host have ended, or somebody wants us to end.
+/// Runs the collector until all ranks of this host have ended or a signal asks it to end.
 fn collect(
     mut collector: Collector,
     job: &str,

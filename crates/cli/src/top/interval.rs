@@ -1,4 +1,4 @@
-//! What happened between two looks at a job. Times and shares are differences of those of the report.
+//! What happened between two samples of a job. Times and shares are differences of those in the report.
 
 use crate::ps::rows::call_cells;
 use crate::render::time_of_calls;
@@ -10,61 +10,61 @@ use mpiscope_job::performance::snapshot::{JobSnapshot, Letter};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What names the form of a line of `--json`.
+/// Schema name of a `--json` line.
 pub const SCHEMA: &str = "mpiscope.top/1";
 
-/// What happened between two looks.
+/// What happened between two samples of a job.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Interval {
-    /// Name and version of this form: fields may be added to it, none changes its meaning.
+    /// Name and version of this schema; fields may be added, but none changes its meaning.
     pub schema: &'static str,
     pub job: String,
     pub command: String,
-    /// Seconds since 1970, at the end.
+    /// End of the interval, in seconds since 1970.
     pub unix_s: f64,
-    /// Length.
+    /// Length of the interval.
     pub seconds: f64,
     /// Wall time of the job until now.
     pub wall_s: f64,
-    /// Whether times are recorded; shares mean nothing otherwise.
+    /// Whether times are recorded; shares are meaningless otherwise.
     pub times: bool,
-    /// In the interval; of the time of all threads that call MPI.
+    /// Share of MPI in the time of all threads that call MPI, within the interval.
     pub mpi_share: f64,
     pub polling_share: f64,
-    /// In the interval.
+    /// Efficiencies within the interval.
     pub efficiencies: Option<Efficiencies>,
-    /// Since the start.
+    /// Efficiencies since the start of the job.
     pub overall: Option<Efficiencies>,
-    /// Messages sent and not received, as far as both sides are seen.
+    /// Messages sent but not received, as far as both sides are visible.
     pub in_flight: u64,
     pub pending: u64,
     pub posted: u64,
-    /// Most time first.
+    /// Functions, by decreasing time.
     pub functions: Vec<Function>,
     pub ranks: Vec<Rank>,
-    /// Processes that have not called MPI.
+    /// Number of processes that have not called MPI.
     pub silent: usize,
     pub lost: u64,
-    /// Ranks that share fewer processors than they are: `ranks [2-3] share core 5 of host`.
+    /// Ranks that share fewer processors than their number: `ranks [2-3] share core 5 of host`.
     pub crowded: Vec<String>,
-    /// Why nothing happens, if nothing does.
+    /// Why the job makes no progress, if it makes none.
     pub verdict: Option<String>,
     /// What could not be seen.
     pub not_seen: Vec<String>,
 }
 
-/// A function in the interval, over all ranks.
+/// A function's calls in the interval, over all ranks.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Function {
     pub name: String,
     pub calls: u64,
-    /// None if its calls were not timed.
+    /// Null if its calls were not timed.
     pub time_s: Option<f64>,
-    /// Of the calls, those whose time is an estimate.
+    /// Number of calls whose time is an estimate.
     pub estimated: u64,
-    /// Of the time of all threads that call MPI.
+    /// Share in the time of all threads that call MPI.
     pub share: Option<f64>,
     pub bytes: u64,
 }
@@ -74,7 +74,7 @@ impl Function {
         self.time_s.unwrap_or(0.0)
     }
 
-    /// Time and share as they are shown.
+    /// Formats the time and the share.
     pub fn times(&self) -> [String; 2] {
         let dash = || "-".to_owned();
         [
@@ -84,38 +84,38 @@ impl Function {
     }
 }
 
-/// A rank in the interval, and what it does at its end.
+/// A rank in the interval, and its state at the end.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Rank {
-    /// The rank, as `world.rank` if it is not of the first world; `?` if not known.
+    /// The rank, as `world.rank` outside the first world; `?` if unknown.
     pub rank: String,
     pub host: String,
     pub pid: u32,
-    /// See `Letter`.
+    /// Activity of the rank, as a letter; `mpiscope top` shows the legend.
     pub letter: char,
     /// The open call, or the last one.
     pub call: String,
-    /// Whether it is open.
+    /// Whether the call is still open.
     pub open: bool,
-    /// Seconds in it, or since it returned.
+    /// Seconds spent in the call, or since it returned.
     pub age_s: Option<f64>,
     pub place: String,
-    /// Peer, tag, communicator, where the call has them.
+    /// Peer, tag and communicator, if the call has them.
     pub about: String,
     pub mpi_share: f64,
     pub useful_share: f64,
     pub calls: u64,
     pub bytes: u64,
     pub resident: Option<u64>,
-    /// Whether something is wrong with it.
+    /// Whether something is wrong with the rank.
     pub problem: bool,
-    /// Its functions until now: calls, seconds, bytes.
+    /// Its functions since the start: calls, seconds, bytes.
     pub functions: Vec<Function>,
 }
 
 impl Interval {
-    /// From a look to a later one.
+    /// Computes the interval from one sample to a later one.
     pub fn between(job: &str, before: &JobSnapshot, after: &JobSnapshot, seconds: f64) -> Self {
         let report = &after.report;
         let known: BTreeMap<_, &RankReport> =
@@ -142,7 +142,8 @@ impl Interval {
             job: job.to_owned(),
             command: report.command.clone(),
             unix_s: std::time::UNIX_EPOCH.elapsed().map_or(0.0, |since| since.as_secs_f64()),
-            // A look at many ranks takes a while: what counts is how far apart both looks at a rank were.
+            // Sampling many ranks takes a while; what counts is the time between the two samples of the same
+            // rank.
             seconds: if wall > 0.0 { wall } else { seconds },
             wall_s: report.wall_s,
             times: report.times,
@@ -169,7 +170,7 @@ impl Interval {
         }
     }
 
-    /// Calls that were completed.
+    /// Returns the number of completed calls.
     pub fn calls(&self) -> u64 {
         self.ranks.iter().fold(0, |sum, rank| sum.saturating_add(rank.calls))
     }
@@ -179,7 +180,7 @@ fn key(rank: &RankReport) -> (&str, &str, u32) {
     (&rank.world, &rank.host, rank.pid)
 }
 
-/// How much more of everything a rank has at the second look.
+/// How much a rank's totals have grown between the samples.
 #[derive(Debug, Default, Clone, Copy)]
 struct Span {
     wall_s: f64,
@@ -219,17 +220,18 @@ impl Span {
         self.share(self.thread_s - self.mpi_s - self.polling_s)
     }
 
-    /// Useful time in an interval. The looks at one rank are not as far apart as those at another one, and that is no imbalance:
-    /// only of a rank that has ended its own time counts.
+    /// Returns the useful time in the interval. The time between samples varies between ranks, which must not
+    /// look like imbalance; so a rank's own time counts only if it has ended.
     fn useful_s(&self, wall_s: f64, ended: bool) -> f64 {
         self.useful_share() * if ended { self.wall_s } else { wall_s }
     }
 }
 
-/// How long a tick is gets measured at every look, which changes times by about this part where nothing has happened.
+/// Relative change of times without any activity, because the length of a tick is measured anew at every
+/// sample.
 const CLOCK: f64 = 1e-7;
 
-/// By how much a time has grown.
+/// Returns the growth of a time.
 fn more(before: f64, after: f64) -> f64 {
     let grown = after - before;
     if grown > CLOCK * after { grown } else { 0.0 }

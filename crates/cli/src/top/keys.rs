@@ -1,12 +1,12 @@
-//! What keys do: as in `top`, `htop` and `less`.
+//! Key bindings, as in `top`, `htop` and `less`.
 
 use super::view::{Pane, View};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// Rows that a page has.
+/// Rows per page.
 const PAGE: usize = 10;
 
-/// All keys, for the page of help.
+/// All keys, for the help page.
 pub const HELP: [(&str, &str); 9] = [
     ("s  S  r", "sort by the next column, by rank, the other way round"),
     ("/", "show only ranks with a text in rank, host, call, place"),
@@ -19,16 +19,14 @@ pub const HELP: [(&str, &str); 9] = [
     ("ctrl-c", "the same"),
 ];
 
-/// What follows from a key.
+/// What to do after a key.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Then {
-    /// Go on.
     GoOn,
-    /// End.
     End,
 }
 
-/// Does what a key says.
+/// Handles a key.
 pub fn press(view: &mut View, key: KeyEvent) -> Then {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     if control && matches!(key.code, KeyCode::Char('c' | 'd')) {
@@ -54,7 +52,7 @@ pub fn press(view: &mut View, key: KeyEvent) -> Then {
     Then::GoOn
 }
 
-/// The pane, or none if it is there already.
+/// Toggles a pane.
 fn other(now: Pane, wanted: Pane) -> Pane {
     if now == wanted { Pane::Ranks } else { wanted }
 }

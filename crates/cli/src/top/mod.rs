@@ -1,12 +1,12 @@
-//! `mpiscope top`: a job while it runs.
+//! `mpiscope top`: shows a job while it runs.
 //!
 //! ```text
-//! sampler (a thread) ──► JobSnapshot, again and again ──► Interval (what happened between two) ─┬─► View: strip, places, sort, filter ──► screen
-//!                                                                                           ├─► text   (--once)
-//!                                                                                           └─► JSON lines (--json)
+//! sampler (thread) ──► JobSnapshots ──► Interval (between two snapshots) ─┬─► View: strip, places, order, filter ──► screen
+//!                                                                         ├─► text (--once)
+//!                                                                         └─► JSON lines (--json)
 //! ```
 //!
-//! Ranks are neither stopped nor asked: every look is one at their images, as that of `ps`.
+//! Ranks are not stopped or queried: every sample reads their images, as `ps` does.
 
 pub mod interval;
 mod keys;
@@ -34,24 +34,24 @@ use view::View;
 
 /// Watch a job while it runs: who computes, who waits, where the time goes
 ///
-/// Ranks are neither stopped nor slowed. Keys: s sort, r reverse, / filter, space freeze, enter one rank, ? help, q quit. Without a
-/// terminal prints text: one interval, or with --for all of them. Exit status: 0 all is well, 1 a rank is gone, the job hangs, or
-/// part of it could not be read, 2 nothing could be read.
+/// Ranks are not stopped or slowed. Keys: s sort, r reverse, / filter, space freeze, enter one rank, ? help,
+/// q quit. Without a terminal it prints text: one interval, or with --for all of them. Exit status: 0 all is
+/// well, 1 a rank is gone, the job hangs, or part of it could not be read, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// A job, or the process id of a rank or of its launcher; not needed if there is only one job
     #[arg(value_name = "JOB|PID")]
     target: Option<OsString>,
-    /// Seconds between two looks
+    /// Seconds between two samples
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, allow_negative_numbers = true, value_parser = seconds)]
     interval: f64,
     /// Exit after this many seconds
     #[arg(long = "for", value_name = "SECONDS", allow_negative_numbers = true, value_parser = seconds)]
     limit: Option<f64>,
-    /// Print one interval as text, and exit
+    /// Print one interval as text and exit
     #[arg(long)]
     once: bool,
-    /// Print one line of JSON for each interval (schema mpiscope.top/1)
+    /// Print one JSON line per interval (schema mpiscope.top/1)
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -67,7 +67,6 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Watches a job.
 pub fn top(options: &Options) -> Result<ExitCode> {
     let pause = Duration::from_secs_f64(options.interval);
     let plain = options.once || !std::io::stdout().is_terminal();
@@ -93,7 +92,7 @@ pub fn top(options: &Options) -> Result<ExitCode> {
     Ok(exit::answer(view.problem(), view.partial() || failure.is_some()))
 }
 
-/// One interval, or all until a moment.
+/// Prints one interval, or all until `until`.
 fn text(sampler: &mut Sampler, view: &mut View, until: Option<Instant>) -> Result<()> {
     while let Some(interval) = sampler.next(until) {
         let is_first = view.latest.is_none();
@@ -124,5 +123,5 @@ fn stream(sampler: &mut Sampler, view: &mut View, once: bool, until: Option<Inst
     Ok(())
 }
 
-/// What an interval is called where only its end matters.
+/// The latest interval, if any.
 type Latest = Option<Box<Interval>>;

@@ -1,12 +1,12 @@
-//! Where ranks were found inside of MPI, over the last looks: what a sampling profiler would say.
+//! Where ranks were found inside MPI in the last samples, as a sampling profiler would show it.
 
 use super::interval::Interval;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Looks that count.
+/// Number of samples kept.
 const MOST: usize = 60;
 
-/// Function and place of every rank that was inside of a call, look after look.
+/// For each sample, the function and place of every rank that was inside a call.
 #[derive(Debug, Default)]
 pub struct Places {
     looks: VecDeque<(usize, Vec<(String, String)>)>,
@@ -15,16 +15,15 @@ pub struct Places {
 /// A place where ranks were found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hot {
-    /// The function.
     pub function: String,
-    /// The line, or module and offset.
+    /// The source line, or module and offset.
     pub place: String,
-    /// Of all ranks at all looks.
+    /// Share of all ranks in all samples.
     pub share: f64,
 }
 
 impl Places {
-    /// Adds a look.
+    /// Adds a sample.
     pub fn push(&mut self, interval: &Interval) {
         if self.looks.len() == MOST {
             self.looks.pop_front();
@@ -34,7 +33,7 @@ impl Places {
         self.looks.push_back((interval.ranks.len(), inside));
     }
 
-    /// The hottest first.
+    /// Returns the most frequent places first.
     pub fn hottest(&self, most: usize) -> Vec<Hot> {
         let all: usize = self.looks.iter().map(|(ranks, _)| ranks).sum();
         let mut counts: BTreeMap<&(String, String), usize> = BTreeMap::new();

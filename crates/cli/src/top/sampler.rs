@@ -1,4 +1,4 @@
-//! Looks at a job again and again, in a thread of its own: hosts that answer late do not hold up the keys.
+//! Samples a job repeatedly on a separate thread, so that slow hosts do not delay the keyboard.
 
 use super::interval::Interval;
 use crate::host_scope::HostScope;
@@ -17,14 +17,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Intervals without a completed call after which it is asked why.
+/// Number of intervals without a completed call before the cause is determined.
 const STILL: u32 = 2;
-/// Between the two looks of that question.
+/// Interval between the two snapshots for that.
 const APART: Duration = Duration::from_millis(300);
-/// How long a first interval may be at most: something is to be seen soon.
+/// Maximum length of the first interval, so that something appears soon.
 const FIRST: Duration = Duration::from_millis(500);
 
-/// What looks at the job.
+/// Samples a job.
 pub struct Sampler {
     job: String,
     intervals: Receiver<Box<Interval>>,
@@ -34,7 +34,7 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Finds the job and begins; `single` if one interval is all that is wanted.
+    /// Finds the job and starts sampling; `single` if only one interval is needed.
     pub fn begin(
         target: Option<&OsStr>,
         host_scope: HostScope,
@@ -43,7 +43,7 @@ impl Sampler {
     ) -> Result<Self> {
         let job = job(target)?;
         let name = job.name.clone();
-        // An interval that nobody has taken yet is enough.
+        // One pending interval is enough.
         let (sender, intervals) = sync_channel(1);
         let (stop, over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let failure = Arc::default();
@@ -64,7 +64,7 @@ impl Sampler {
         Ok(Self { job: name, intervals, stop, over, failure })
     }
 
-    /// Name of the job.
+    /// Returns the name of the job.
     pub fn job(&self) -> &str {
         &self.job
     }
@@ -74,12 +74,12 @@ impl Sampler {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// Why there is nothing to see any more, if that is not the end of the job.
+    /// Returns why sampling stopped, if not because the job ended.
     pub fn failure(&self) -> Option<String> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The next interval; none when the job has ended or it is too late.
+    /// Waits for the next interval; `None` if the job has ended or the deadline has passed.
     pub fn next(&mut self, until: Option<Instant>) -> Option<Box<Interval>> {
         match until {
             None => self.intervals.recv().ok(),
@@ -87,7 +87,7 @@ impl Sampler {
         }
     }
 
-    /// An interval, if there is one soon; an error when the job has ended.
+    /// Waits a short time for an interval; an error means that the job has ended.
     pub fn poll(&self, patience: Duration) -> Result<Option<Box<Interval>>, RecvTimeoutError> {
         match self.intervals.recv_timeout(patience) {
             Ok(interval) => Ok(Some(interval)),
@@ -116,7 +116,8 @@ fn job(target: Option<&OsStr>) -> Result<Job> {
     }
 }
 
-/// What finds the job again: its name and whose it is; one that has no process here, by its scheduler's number.
+/// Returns the name by which to find the job again: its qualified name, or its Slurm number if it has no
+/// process here.
 fn again(job: &Job) -> String {
     if let Some(id) = &job.named {
         return id.to_string();
@@ -125,7 +126,7 @@ fn again(job: &Job) -> String {
     if scheduled { job.name.clone() } else { selection::full_name(job) }
 }
 
-/// What the thread needs.
+/// The state of the thread.
 struct Work {
     name: String,
     again: String,
@@ -155,7 +156,7 @@ impl Work {
             }
             let mut interval = Interval::between(&self.name, &before, &after, seconds);
             still = if interval.calls() == 0 && !interval.ranks.is_empty() { still + 1 } else { 0 };
-            // No other interval will tell who hangs from who computes for a moment.
+            // With a single interval, nothing else distinguishes a hang from a short computation.
             if still >= if self.single { 1 } else { STILL } {
                 let found = self.ask();
                 interval.verdict =
@@ -168,7 +169,7 @@ impl Work {
         }
     }
 
-    /// Whether nothing was seen, and somebody said why.
+    /// Whether nothing was seen for a known reason.
     fn fails(&self, seen: &JobSnapshot) -> bool {
         let fails = seen.report.ranks.is_empty() && seen.silent == 0 && !seen.errors.is_empty();
         if fails {
@@ -177,7 +178,8 @@ impl Work {
         fails
     }
 
-    /// The job as it is now: ranks come and go. One whose processes are all gone is held by those who collect at most.
+    /// Finds the job again, as ranks come and go. If all its processes are gone, only collectors still hold
+    /// it.
     fn find(&self) -> Option<Job> {
         let job = selection::find_one(Some(self.again.as_ref())).ok()?;
         match job {

@@ -1,4 +1,4 @@
-//! A view on a terminal.
+//! Draws a view on a terminal.
 
 use super::interval::Interval;
 use super::keys;
@@ -11,7 +11,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState};
 
-/// Lines of the strip at most.
+/// Maximum number of lines of the strip.
 const STRIP: u16 = 8;
 
 /// Draws everything.
@@ -23,7 +23,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &View, colour: bool) {
     let problems = text::problems(latest);
     let shown = u16::try_from(problems.len()).unwrap_or(u16::MAX).min(3);
     let hot = u16::try_from(MOST_HOT + 1).unwrap_or(u16::MAX);
-    // What matters most comes first where there is little room.
+    // In little space, the most important parts come first.
     let strip = STRIP.min(area.height.saturating_sub(hot + shown + 12)).max(2);
     let heights = [4, shown, strip, 1, hot, 3, 1];
     let rows = heights
@@ -69,7 +69,8 @@ fn red(colour: bool) -> Style {
     if colour { bold.fg(Color::Red) } else { bold }
 }
 
-/// Computing is green, MPI blue, files yellow: one language of colours; the letters say the same.
+/// Returns the colour of a letter: computing is green, MPI blue, files yellow. The letters carry
+/// the same information.
 fn colour_of(letter: char) -> Color {
     match letter {
         '.' => Color::Green,
@@ -90,7 +91,8 @@ fn strip_lines(view: &View, area: Rect, colour: bool) -> Vec<Line<'static>> {
     shown.iter().map(|line| Line::from(line.chars().map(span).collect::<Vec<_>>())).collect()
 }
 
-/// Functions of the interval on the left, places of the last looks on the right.
+/// Draws the functions of the interval on the left, and the places of the last samples on the
+/// right.
 fn hottest(frame: &mut Frame<'_>, view: &View, latest: &Interval, area: Rect) {
     let [left, right] =
         Layout::horizontal([Constraint::Percentage(45), Constraint::Percentage(55)]).areas(area);
@@ -106,7 +108,7 @@ fn hottest(frame: &mut Frame<'_>, view: &View, latest: &Interval, area: Rect) {
 
 fn ranks(frame: &mut Frame<'_>, view: &View, latest: &Interval, area: Rect) {
     let shown = view.shown();
-    // A number that is cut off is another number.
+    // A truncated number would be a different number.
     let mut widths: [u16; 7] = [5, 1, 8, 5, 7, 8, 7];
     let rows = shown.iter().filter_map(|at| latest.ranks.get(*at)).map(|rank| {
         let cells = text::cells(rank);
@@ -128,7 +130,7 @@ fn ranks(frame: &mut Frame<'_>, view: &View, latest: &Interval, area: Rect) {
     frame.render_stateful_widget(table, area, &mut state);
 }
 
-/// A rank alone.
+/// Returns the lines of the detail pane.
 fn detail(view: &View, area: Rect) -> Vec<String> {
     let Some((at, rank)) = view.chosen() else { return vec!["no rank is chosen".to_owned()] };
     let inside = if rank.open { "in" } else { "" };

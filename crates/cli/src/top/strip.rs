@@ -1,19 +1,19 @@
-//! The strip: one line for each look, one letter for each rank; where there are more ranks than columns, each column is several
-//! ranks, and shows the rarest letter among them: who is not where the others are is what one looks for.
+//! The strip: one line per sample, one letter per rank. If there are more ranks than columns, each column
+//! covers several ranks and shows the rarest of their letters, because outliers are what matters.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// Looks that are kept.
+/// Number of samples kept.
 const MOST: usize = 600;
 
-/// What all ranks did, look after look.
+/// The letters of all ranks, by sample.
 #[derive(Debug, Default)]
 pub struct Strip {
     lines: VecDeque<Vec<char>>,
 }
 
 impl Strip {
-    /// Adds a look.
+    /// Adds a sample.
     pub fn push(&mut self, letters: Vec<char>) {
         if self.lines.len() == MOST {
             self.lines.pop_front();
@@ -21,20 +21,20 @@ impl Strip {
         self.lines.push_back(letters);
     }
 
-    /// Ranks that one column stands for.
+    /// Returns the number of ranks per column.
     pub fn ranks_per_column(&self, width: usize) -> usize {
         let most = self.lines.iter().map(Vec::len).max().unwrap_or(0);
         most.div_ceil(width.max(1)).max(1)
     }
 
-    /// The last `height` looks, the newest last.
+    /// Returns the last `height` samples, the newest last.
     pub fn lines(&self, width: usize, height: usize) -> Vec<String> {
         let each = self.ranks_per_column(width);
         let first = self.lines.len().saturating_sub(height);
         self.lines.iter().skip(first).map(|line| line.chunks(each).map(rarest).collect()).collect()
     }
 
-    /// What one rank did, look after look.
+    /// Returns the letters of one rank over time.
     pub fn of_rank(&self, number: usize, width: usize) -> String {
         let first = self.lines.len().saturating_sub(width);
         self.lines.iter().skip(first).map(|line| line.get(number).copied().unwrap_or(' ')).collect()

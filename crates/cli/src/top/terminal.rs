@@ -1,4 +1,4 @@
-//! The terminal: taken, and given back however it ends.
+//! Takes over the terminal, and restores it in all cases.
 
 use super::keys::{self, Then};
 use super::sampler::Sampler;
@@ -16,23 +16,23 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long keys and signals wait at most.
+/// Maximum latency of keys and signals.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Shows the view until the user, a signal, the end of the job or the time ends it.
+/// Shows the view until the user, a signal, the end of the job or the time limit ends it.
 pub fn run(sampler: &Sampler, view: &mut View, until: Option<Instant>) -> Result<()> {
     let colour = Terminal::of(&io::stdout()).colour;
     let signal = Arc::new(AtomicUsize::new(0));
     for number in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
         signal_hook::flag::register_usize(number, Arc::clone(&signal), number.unsigned_abs() as usize)?;
     }
-    // It restores the terminal also when something panics.
+    // Also restores the terminal after a panic.
     let mut terminal = ratatui::try_init().context("the terminal cannot be used; --once prints text")?;
     let shown = show(&mut terminal, sampler, view, until, colour, &signal);
     ratatui::restore();
     let number = signal.load(Ordering::Relaxed);
     if number != 0 {
-        // As anybody else who is ended by a signal.
+        // Die of the signal, like any other program.
         emulate_default_handler(i32::try_from(number).unwrap_or(SIGTERM))?;
     }
     shown
@@ -63,8 +63,8 @@ fn show(
     Ok(())
 }
 
-/// What the user presses. A thread of its own waits for it: of a terminal that is gone the reader of events reads nothing again and
-/// again, without coming back, and whoever asked it would not see the signal that says so.
+/// Starts a thread that reads the user's keys. It is separate because, if the terminal goes away, the event
+/// reader spins without returning, and its caller would not notice the signal that reports this.
 fn keys_pressed() -> Receiver<io::Result<KeyEvent>> {
     let (sender, keys) = mpsc::channel();
     thread::spawn(move || {

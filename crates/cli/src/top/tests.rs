@@ -1,4 +1,4 @@
-//! Views of made-up jobs, on a terminal that is memory.
+//! Views of made-up jobs on an in-memory terminal.
 
 use super::interval::{Function, Interval, Rank, SCHEMA};
 use super::keys::{Then, press};

@@ -1,18 +1,17 @@
-//! A view as text: the lines at the head of the screen, and all of it for `--once`.
+//! A view as text: the lines at the top of the screen, and the whole view for `--once`.
 
 use super::interval::{Interval, Rank};
 use super::view::View;
 use crate::render::{Block, Table, bytes, count, duration};
 use mpiscope_job::performance::snapshot::Letter;
 
-/// Ranks that `--once` shows.
+/// Number of ranks shown by `--once`.
 const MOST_RANKS: usize = 32;
-/// Functions and places that are shown.
+/// Number of functions and places shown.
 pub const MOST_HOT: usize = 5;
 /// Columns of the strip of `--once`.
 const STRIP: usize = 76;
 
-/// All of a view.
 pub fn page(view: &View) -> Vec<Block> {
     let Some(latest) = view.latest.as_deref() else { return Vec::new() };
     let mut page: Vec<Block> = head(view, latest).into_iter().map(Block::Line).collect();
@@ -30,7 +29,7 @@ pub fn page(view: &View) -> Vec<Block> {
     page
 }
 
-/// What stands above everything.
+/// Returns the lines at the top.
 pub fn head(view: &View, latest: &Interval) -> Vec<String> {
     let mut hosts: Vec<&str> = latest.ranks.iter().map(|rank| rank.host.as_str()).collect();
     hosts.sort_unstable();
@@ -65,14 +64,14 @@ pub fn head(view: &View, latest: &Interval) -> Vec<String> {
     ]
 }
 
-/// What is wrong.
+/// Returns the problems of the job.
 pub fn problems(latest: &Interval) -> Vec<String> {
     let verdict = latest.verdict.iter().cloned();
     let not_seen = latest.not_seen.iter().map(|what| format!("not seen: {what}"));
     verdict.chain(latest.crowded.iter().cloned()).chain(not_seen).collect()
 }
 
-/// The letters that are in use, with their meaning.
+/// Returns the letters in use, with their meanings.
 pub fn legend(view: &View) -> String {
     let Some(latest) = view.latest.as_deref() else { return String::new() };
     let used =
@@ -90,7 +89,7 @@ fn functions(latest: &Interval) -> Table {
     table
 }
 
-/// The cells of a rank: what the columns of [`COLUMNS`] are.
+/// Returns the cells of a rank, in the order of [`COLUMNS`].
 pub fn cells(rank: &Rank) -> [String; 9] {
     [
         rank.rank.clone(),
@@ -108,7 +107,7 @@ pub fn cells(rank: &Rank) -> [String; 9] {
 /// The heads of the columns.
 pub const COLUMNS: [&str; 9] = ["RANK", "", "% USEFUL", "% MPI", "CALLS", "MEMORY", "AGE", "CALL", "WHERE"];
 
-/// All ranks, or those that the others wait for.
+/// Returns all ranks, or if there are too many, those that the others wait for.
 fn ranks(view: &View, latest: &Interval) -> Table {
     let mut shown: Vec<&Rank> = view.shown().into_iter().filter_map(|at| latest.ranks.get(at)).collect();
     if shown.len() > MOST_RANKS {

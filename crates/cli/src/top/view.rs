@@ -1,4 +1,4 @@
-//! What is shown of a job, and how: the last interval, the strip, order, filter, the rank that is chosen.
+//! What is shown of a job: the latest interval, the strip, sort order, filter and the selected rank.
 
 use super::Latest;
 use super::interval::{Interval, Rank};
@@ -6,17 +6,17 @@ use super::places::Places;
 use super::strip::Strip;
 use std::cmp::Ordering;
 
-/// By what ranks are sorted.
+/// The sort order of ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
-    /// As they are numbered.
+    /// By rank number.
     #[default]
     Rank,
-    /// Most useful time first: the one that the others wait for.
+    /// Most useful time first: others wait for these ranks.
     Useful,
     /// Most MPI time first.
     Mpi,
-    /// Longest in its call first.
+    /// Longest in its current call first.
     Age,
     /// Most calls first.
     Calls,
@@ -30,7 +30,7 @@ impl Order {
     const ALL: [Self; 7] =
         [Self::Rank, Self::Useful, Self::Mpi, Self::Age, Self::Calls, Self::Bytes, Self::Memory];
 
-    /// The head of the column.
+    /// Returns the head of the column.
     pub fn name(self) -> &'static str {
         match self {
             Self::Rank => "RANK",
@@ -43,7 +43,7 @@ impl Order {
         }
     }
 
-    /// The next one.
+    /// Returns the next order in the cycle.
     pub fn next(self) -> Self {
         let at = Self::ALL.iter().position(|order| *order == self).unwrap_or(0);
         Self::ALL.get(at + 1).copied().unwrap_or_default()
@@ -63,19 +63,18 @@ impl Order {
     }
 }
 
-/// What lies over the ranks.
+/// The pane shown in place of the ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Pane {
-    /// Nothing.
+    /// None: the list of ranks.
     #[default]
     Ranks,
-    /// The chosen rank.
+    /// The selected rank.
     Detail,
     /// The keys.
     Help,
 }
 
-/// What is shown.
 pub struct View {
     pub job: String,
     pub latest: Latest,
@@ -84,16 +83,16 @@ pub struct View {
     pub order: Order,
     pub reversed: bool,
     pub filter: String,
-    /// The filter is being written.
+    /// Whether the filter is being typed.
     pub typing: bool,
     pub frozen: bool,
     pub pane: Pane,
-    /// The row that is chosen, among those that are shown.
+    /// Index of the selected row among those shown.
     pub selected: usize,
 }
 
 impl View {
-    /// Of a job that nothing is known of yet.
+    /// Creates a view of a job that has not been sampled yet.
     pub fn new(job: String) -> Self {
         Self {
             job,
@@ -110,7 +109,7 @@ impl View {
         }
     }
 
-    /// Takes in what happened, unless the view is frozen.
+    /// Adds an interval, unless the view is frozen.
     pub fn take(&mut self, interval: Box<Interval>) {
         if self.frozen {
             return;
@@ -121,19 +120,19 @@ impl View {
         self.selected = self.selected.min(self.shown().len().saturating_sub(1));
     }
 
-    /// Something is wrong with the job.
+    /// Whether something is wrong with the job.
     pub fn problem(&self) -> bool {
         let bad =
             |latest: &Interval| latest.verdict.is_some() || latest.ranks.iter().any(|rank| rank.problem);
         self.latest.as_deref().is_some_and(bad)
     }
 
-    /// Part of the job could not be read.
+    /// Whether part of the job could not be read.
     pub fn partial(&self) -> bool {
         self.latest.as_deref().is_some_and(|latest| !latest.not_seen.is_empty())
     }
 
-    /// Places of the ranks in the interval that are shown, in order.
+    /// Returns the indices of the ranks shown, in order.
     pub fn shown(&self) -> Vec<usize> {
         let Some(latest) = &self.latest else { return Vec::new() };
         let wanted = self.filter.to_lowercase();
@@ -150,7 +149,7 @@ impl View {
         shown.into_iter().map(|(at, _)| at).collect()
     }
 
-    /// The rank that is chosen, and its place in the interval.
+    /// Returns the selected rank and its index in the interval.
     pub fn chosen(&self) -> Option<(usize, &Rank)> {
         let at = *self.shown().get(self.selected)?;
         Some((at, self.latest.as_deref()?.ranks.get(at)?))

@@ -1,4 +1,4 @@
-//! The helper: this program with the layer and an MPI library loaded.
+//! The helper process: this program with the layer and an MPI library loaded.
 #![allow(unsafe_code)]
 
 use anyhow::{Result, bail};
@@ -7,12 +7,13 @@ use std::process::ExitCode;
 
 /// Lets the layer describe all variables on standard output.
 pub fn describe() -> Result<ExitCode> {
-    // SAFETY: a look-up by name.
+    // SAFETY: looks up a symbol by name.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"mpiscope_describe_variables".as_ptr()) };
     if address.is_null() {
         bail!("the layer is not loaded; use `mpiscope vars --library FILE` instead");
     }
-    // SAFETY: the C type of the layer's function; standard output is open or the write fails.
+    // SAFETY: the type matches the layer's C function; if standard output is closed, the write
+    // fails.
     let outcome = unsafe {
         let describe: extern "C" fn(c_int) -> c_int = std::mem::transmute::<*mut c_void, _>(address);
         describe(libc::STDOUT_FILENO)

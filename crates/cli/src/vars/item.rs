@@ -1,10 +1,10 @@
-//! What is listed: variables, enumerations, categories, event types.
+//! Items listed by `mpiscope vars`: variables, enumerations, categories, event types.
 
 use mpiscope_job::RankSet;
 use mpiscope_job::model::objects::Reference;
 use serde::{Deserialize, Serialize};
 
-/// One of them. The layer describes it as a line of JSON, with one value; in a job there may be several.
+/// An item. The layer describes it as a line of JSON with one value; in a job there may be several values.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -21,7 +21,7 @@ pub struct Item {
     pub scope: String,
     #[serde(rename = "type", skip_serializing_if = "String::is_empty")]
     pub datatype: String,
-    /// Index of the enumeration of its values.
+    /// Index of the enumeration that names its values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enumeration: Option<usize>,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -39,22 +39,22 @@ pub struct Item {
     pub(super) value: Option<String>,
     #[serde(skip_serializing)]
     pub(super) provenance: String,
-    /// The values that are held.
+    /// The values, with the ranks that hold them.
     #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<Held>,
-    /// Names of the elements of an array, as far as they have names.
+    /// Names of array elements, as far as they have names.
     #[serde(skip)]
     pub elements: Vec<String>,
-    /// What a tool must have to read it: the kind of object to bind it to, `MPI_Init`, or to be inside of the process.
+    /// What a tool needs to read it: an object of this kind, `MPI_Init`, or to run inside the process.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub needs: String,
     /// Why it could not be read.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub problem: String,
-    /// Of an enumeration: values and their names.
+    /// Values and names of an enumeration.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<(i64, String)>,
-    /// Of a category: indices of its members.
+    /// Indices of a category's members.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cvars: Vec<usize>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -65,22 +65,23 @@ pub struct Item {
     pub categories: Vec<usize>,
 }
 
-/// What a variable is bound to.
+/// The object that a variable is bound to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Object {
-    /// As every command names an object; of objects of several ranks that are one, the first of them.
+    /// The object's common reference. If several ranks share the object, it refers to the first of them.
     #[serde(flatten)]
     reference: Reference,
 }
 
 impl Object {
-    /// The object that is referred to.
+    /// Wraps a reference.
     pub fn of(reference: Reference) -> Self {
         Self { reference }
     }
 
-    /// Whether they are one object: the same on all ranks, or the same predefined one of each rank.
+    /// Whether both are the same object: either one object shared by all ranks, or the same predefined object
+    /// of each rank.
     pub fn is_same(&self, other: &Self) -> bool {
         let (one, other) = (&self.reference, &other.reference);
         let shared = one.identity.0 != 0 && one.identity == other.identity;
@@ -88,37 +89,37 @@ impl Object {
         one.kind == other.kind && (shared || predefined || one == other)
     }
 
-    /// For people.
+    /// Returns the object's name, for display.
     pub fn label(&self) -> String {
         self.reference.label()
     }
 }
 
-/// A value with where it comes from and who has it.
+/// A value with its origin and the ranks that hold it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Held {
-    /// Elements are separated by blanks.
+    /// The value; elements are separated by blanks.
     pub value: String,
-    /// Its name in the variable's enumeration.
+    /// The value's name in the variable's enumeration.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub named: String,
     /// `default`, `environment`, `written` or `other`; empty for performance variables.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub from: String,
-    /// In a job; elsewhere `None`.
+    /// The ranks that hold the value; absent outside of a job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<RankSet>,
-    /// Of a variable that is bound to objects: which one's value it is.
+    /// The object whose value this is, if the variable is bound to objects.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<Object>,
 }
 
 impl Item {
-    /// As the layer described it.
+    /// Parses the layer's description.
     ///
     /// # Errors
-    /// If the line is not one of the layer's.
+    /// If the line was not written by the layer.
     pub fn of_line(line: &str) -> serde_json::Result<Self> {
         let mut item: Self = serde_json::from_str(line)?;
         if let Some(value) = item.value.take() {
@@ -128,12 +129,12 @@ impl Item {
         Ok(item)
     }
 
-    /// Is a control variable's value anywhere not the default?
+    /// Whether a control variable has a non-default value anywhere.
     pub fn is_changed(&self) -> bool {
         self.kind == "cvar" && self.values.iter().any(|held| held.from != "default")
     }
 
-    /// The variable of each object that it has values of, in the order in which they were found.
+    /// Returns one variable for each object with values, in the order of their appearance.
     pub fn by_object(&self) -> Vec<(&Object, Self)> {
         let mut found: Vec<(&Object, Self)> = Vec::new();
         for held in &self.values {
@@ -146,19 +147,19 @@ impl Item {
         found
     }
 
-    /// The value that most ranks hold.
+    /// Returns the value held by the most ranks.
     pub fn most(&self) -> Option<&Held> {
         let many = |held: &&Held| held.ranks.as_ref().map_or(0, |ranks| ranks.0.len());
-        // Of equals the first.
+        // The first of several maxima.
         self.values.iter().rev().max_by_key(many)
     }
 
-    /// `rank` holds this value too, or instead of what it was thought to hold.
+    /// Records that `rank` holds this value, replacing any earlier one.
     pub fn hold(&mut self, value: String, from: &str, rank: u32) {
         self.hold_of(None, value, from, rank);
     }
 
-    /// The same of an object.
+    /// Like [`hold`](Self::hold), for the value of an object.
     pub fn hold_of(&mut self, object: Option<&Object>, value: String, from: &str, rank: u32) {
         let same = |held: &Held| match (&held.object, object) {
             (Some(one), Some(other)) => one.is_same(other),
@@ -182,7 +183,7 @@ impl Item {
     }
 }
 
-/// Gives values, and elements of arrays, their names in the enumerations.
+/// Names values and array elements by the enumerations.
 pub fn name_values(items: &mut [Item]) {
     let enumerations: Vec<Item> = items.iter().filter(|item| item.kind == "enumeration").cloned().collect();
     for item in items {

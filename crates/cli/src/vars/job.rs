@@ -1,7 +1,7 @@
 //! Variables of a job.
 //!
-//! What the library has, and what its control variables are at the start, a helper process in the same environment finds
-//! out; ranks with the same settings share one. What happened since stands in the images.
+//! A helper process in the same environment determines the library's variables and the initial values of its
+//! control variables; ranks with the same settings share one helper. Later changes are read from the images.
 
 use super::item::{self, Item, Object};
 use super::query::{self, Environment};
@@ -30,11 +30,11 @@ struct Rank {
     process: Process,
     /// `None` if the process has ended.
     environment: Option<Environment>,
-    /// What its image has.
+    /// The variables in its image.
     variables: Variables,
 }
 
-/// Looks and shows.
+/// Shows the variables of a job.
 pub fn vars(options: &Options) -> Result<ExitCode> {
     let (ranks, partial) = ranks(options)?;
     let mut list = List::default();
@@ -57,7 +57,7 @@ fn headline(ranks: &[Rank]) -> String {
     format!("job {}: {}{of}, {}", first.job, numbers.named(), first.library)
 }
 
-/// The ranks, and whether some could not be read.
+/// Reads the ranks. Also returns whether some could not be read.
 fn ranks(options: &Options) -> Result<(Vec<Rank>, bool)> {
     let (mut ranks, mut errors) = (Vec::new(), Vec::new());
     match selection::find(&options.targets)? {
@@ -66,7 +66,7 @@ fn ranks(options: &Options) -> Result<(Vec<Rank>, bool)> {
             errors.extend(elsewhere.not_seen);
             let reader = live_process::Reader::default();
             for found in &job.images {
-                // A process that ended since has nothing to show.
+                // A process that has ended meanwhile has nothing to show.
                 let read = reader.read(found);
                 if read.is_err() && !found.held() {
                     continue;
@@ -106,22 +106,22 @@ fn ranks(options: &Options) -> Result<(Vec<Rank>, bool)> {
     Ok((ranks, !errors.is_empty()))
 }
 
-/// What there is of a process; nothing of one that has not called MPI yet.
+/// Reads a living process; `None` if it has not called MPI yet.
 fn of_living(living: Option<Living>) -> Result<Option<Rank>, mpiscope_job::Error> {
     let Some(Living { image, process, outer_pid, .. }) = living else { return Ok(None) };
     let variables = Variables::read(&image, &process, true)?;
     Ok(Some(Rank::new(process, variables, outer_pid.and_then(environment_of))))
 }
 
-/// What a saved image or a core file has kept.
+/// Reads a saved image or a core file.
 fn of_file(path: &Path) -> Result<Rank, mpiscope_job::Error> {
     let ProcessFile { image, process, .. } = ProcessFile::open(path)?;
     let variables = Variables::read(&image, &process, false)?;
     Ok(Rank::new(process, variables, None))
 }
 
-/// Adds the variables that follow from what all processes say together. A single process of several says nothing of what the
-/// others have sent.
+/// Adds the variables that depend on all processes together. A single process out of several cannot tell what
+/// the others have sent.
 fn add_unexpected(ranks: &mut [Rank]) {
     if ranks.len() == 1 && ranks.iter().any(|rank| rank.process.size.is_some_and(|size| size > 1)) {
         return;
@@ -144,7 +144,7 @@ impl Rank {
         Self { number: process.rank.unwrap_or(0), process, environment, variables }
     }
 
-    /// What tells ranks apart whose libraries have other values: the library, and its settings.
+    /// Returns what distinguishes ranks whose libraries have different values: the library and its settings.
     fn settings(&self) -> Option<(&str, Vec<&(OsString, OsString)>)> {
         const PREFIXES: [&[u8]; 6] =
             [b"MPIR_", b"MPICH_", b"I_MPI_", b"OMPI_MCA_", b"PMIX_MCA_", b"PRTE_MCA_"];
@@ -157,14 +157,14 @@ impl Rank {
     }
 }
 
-/// The environment that a living process was started in.
+/// Returns the initial environment of a living process.
 fn environment_of(pid: u32) -> Option<Environment> {
     let environment = procfs::environment(pid).ok()?;
     Some(environment.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
-/// What the helpers found for each rank, as many at once as there are processors. A failure is reported and costs what
-/// the library has, not what the images have.
+/// Returns the helpers' results for each rank, running one helper per processor at a time. A failure is
+/// reported and loses the library's variables, but not those in the images.
 fn helpers(ranks: &[Rank]) -> Vec<(u32, Vec<Item>)> {
     let mut groups: BTreeMap<_, Vec<&Rank>> = BTreeMap::new();
     for rank in ranks {
@@ -199,7 +199,7 @@ fn describe(group: &[&Rank]) -> Result<Vec<Item>> {
 #[derive(Default)]
 struct List {
     items: Vec<Item>,
-    /// Position by kind, name and class.
+    /// Index of an item by kind, name and class.
     places: HashMap<(String, String, String), usize>,
 }
 
@@ -214,7 +214,8 @@ impl List {
         &mut items[place]
     }
 
-    /// What the helper of a rank found. The values of performance variables are the helper's own and mean nothing.
+    /// Adds the results of a rank's helper. Values of performance variables are the helper's own and are
+    /// dropped.
     fn add(&mut self, rank: u32, items: Vec<Item>) {
         for mut new in items {
             let values = std::mem::take(&mut new.values);
@@ -230,7 +231,7 @@ impl List {
         }
     }
 
-    /// What the image of a rank says.
+    /// Adds the values in the image of a rank.
     fn overlay(&mut self, rank: &Rank) {
         for recorded in &rank.variables.controls {
             let name = self.full_name(&recorded.name);
@@ -254,7 +255,7 @@ impl List {
         }
     }
 
-    /// What the image of a rank says of single objects.
+    /// Adds the values of individual objects in the image of a rank.
     fn overlay_objects(&mut self, rank: &Rank) {
         for own in &rank.variables.bound {
             let (kind, name, class) = ("pvar".to_owned(), own.name.to_owned(), own.class.to_owned());
@@ -265,7 +266,7 @@ impl List {
         }
     }
 
-    /// Names in images are cut off.
+    /// Completes a name: names in images are truncated.
     fn full_name(&self, name: &str) -> String {
         let is_it = |item: &&Item| item.kind == "cvar" && item.name.starts_with(name);
         let longer = (name.len() == LONGEST_NAME).then(|| self.items.iter().find(is_it)).flatten();

@@ -1,4 +1,4 @@
-//! Variables of an MPI library, asked by a helper process.
+//! Variables of an MPI library, determined by a helper process.
 
 use super::{Options, item, output, query};
 use anyhow::{Result, bail};
@@ -7,24 +7,24 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Asks and shows.
+/// Shows the variables of a library.
 pub fn vars(options: &Options, library: &str) -> Result<ExitCode> {
     let mut items = query::describe(&find(library)?, &query::own_environment())?;
     item::name_values(&mut items);
     output::show(options, None, &items, false)
 }
 
-/// The file names of MPI libraries, as the dynamic linker knows them.
+/// File names of MPI libraries, as the dynamic linker knows them.
 const NAMES: [&str; 6] =
     ["libmpi.so", "libmpi.so.12", "libmpi.so.40", "libmpich.so", "libmpich.so.12", "libmpi_abi.so.1"];
 
-/// The library's file: the one that was named, or the one beside the launcher that was named.
+/// Finds the library's file: the named file, or the library that belongs to the named launcher.
 fn find(library: &str) -> Result<OsString> {
     let path = Path::new(library);
     if library.contains(".so") {
         return match path.canonicalize() {
             Ok(path) => Ok(path.into_os_string()),
-            // The dynamic linker may know it by its name alone.
+            // The dynamic linker may find it by its name alone.
             Err(_) if !library.contains('/') => Ok(library.into()),
             Err(error) => bail!("{library}: {error}"),
         };
@@ -51,7 +51,7 @@ fn find(library: &str) -> Result<OsString> {
     }
 }
 
-/// Some of these names may be text for the linker.
+/// Whether the file is an ELF library; some of these names may be linker scripts.
 fn is_library(file: &Path) -> bool {
     let mut magic = [0; 4];
     std::fs::File::open(file)

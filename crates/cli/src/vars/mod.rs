@@ -1,9 +1,9 @@
 //! `mpiscope vars`: control and performance variables, categories, enumerations, events.
 //!
-//! Of an MPI library: everything that a tool would find in it under the layer, asked by a helper process ([`library`],
-//! [`query`], [`helper`]). Of a running job ([`job`]): the same, asked by a helper in the environment of each rank, and over it
-//! what stands in the images of the ranks: our variables, also those of single objects, and those of the library that a tool has
-//! written.
+//! For an MPI library: everything that a tool would find in it under the layer, determined by a helper
+//! process ([`library`], [`query`], [`helper`]). For a running job ([`job`]): the same, determined in the
+//! environment of each rank, overlaid with the contents of the ranks' images: our own variables, including
+//! those of individual objects, and library variables that a tool has written.
 
 mod helper;
 mod item;
@@ -18,28 +18,29 @@ use anyhow::Result;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Show variables of the MPI tool information interface, of a running job or of an MPI library
+/// Show variables of the MPI tool information interface, for a running job or an MPI library
 ///
-/// Control and performance variables, event types and enumerations, mpiscope's own and the library's, with the values that can
-/// be read without an object, and where these come from. For a job, also on which ranks they differ; no rank is stopped or
-/// slowed. For a library, as a program started here would find them. Exit status: 0 all is well, 1 a variable or part of the job
-/// could not be read, 2 nothing could be read.
+/// Shows control and performance variables, event types and enumerations, mpiscope's own and the library's,
+/// with the values that can be read without an object, and where these come from. For a job, also shows on
+/// which ranks they differ; no rank is stopped or slowed. For a library, shows what a program started here
+/// would find. Exit status: 0 all is well, 1 a variable or part of the job could not be read, 2 nothing could
+/// be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`, saved images or core
-    /// files; needed only if there are several jobs
+    /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`,
+    /// saved images or core files; needed only if there are several jobs
     #[arg(value_name = "JOB|PID|FILE|DIR")]
     targets: Vec<OsString>,
     /// An MPI library: its file (libmpi.so...), or the launcher that came with it
     #[arg(long, value_name = "FILE|MPIRUN", conflicts_with = "targets")]
     library: Option<String>,
-    /// Only those with this text in the name or description
+    /// Only items with this text in their name or description
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
     /// Only control variables whose value is not the default
     #[arg(long)]
     changed: bool,
-    /// All of them, each with description, type, scope and binding
+    /// Show all items, each with description, type, scope and binding
     #[arg(long)]
     long: bool,
     /// Show the tree of categories
@@ -50,13 +51,13 @@ pub struct Options {
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
-    /// The helper itself
+    /// Run as the helper process
     #[arg(long, hide = true)]
     describe: bool,
 }
 
 impl Options {
-    /// Is this what the user searches for?
+    /// Whether the item matches the user's search.
     fn found(&self, name: &str, desc: &str) -> bool {
         let Some(text) = &self.search else { return true };
         let text = text.to_lowercase();
@@ -64,7 +65,6 @@ impl Options {
     }
 }
 
-/// Looks and shows.
 pub fn vars(options: &Options) -> Result<ExitCode> {
     if options.describe {
         return helper::describe();

@@ -10,18 +10,18 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Report<'a> {
-    /// Name and version of this form: fields may be added to it, none changes its meaning.
+    /// Name and version of this schema; fields may be added, but none changes its meaning.
     schema: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     job: Option<&'a str>,
     items: Vec<&'a Item>,
 }
 
-/// Titles of the kinds, in order.
+/// Titles of the kinds, in display order.
 const TITLES: [(&str, &str); 5] = [
     ("cvar", "Control variables"),
     ("pvar", "Performance variables"),
@@ -30,17 +30,16 @@ const TITLES: [(&str, &str); 5] = [
     ("category", "Categories"),
 ];
 
-/// Categories within categories.
+/// Maximum nesting of categories.
 const MOST_LEVELS: usize = 32;
 
-/// Objects of which the value of a variable is shown where nobody asked for all.
+/// Number of objects whose values are shown for a variable without `--long`.
 const SHOWN_OBJECTS: usize = 4;
 
-/// The most elements of an array that are shown; JSON has them all.
+/// Number of array elements shown; JSON has all of them.
 const SHOWN: usize = 8;
 
-/// What the user asked for of all this. Of a job there is its name, and a headline; it is `partial` if some of it could not be
-/// read.
+/// Shows the requested items. `job` is a job's name and headline; `partial` if some of it could not be read.
 pub fn show(
     options: &Options,
     job: Option<(&str, String)>,
@@ -74,7 +73,7 @@ pub fn show(
     Ok(exit::answer(problem, partial))
 }
 
-/// A line for each variable that has something to say, kind by kind, and how many there are besides.
+/// Adds one line for each variable worth showing, by kind, and the number of others.
 fn overview(page: &mut Vec<Block>, items: &[&Item], in_job: bool) {
     for (kind, title) in TITLES {
         let of_kind: Vec<&&Item> = items.iter().filter(|item| item.kind == kind).collect();
@@ -99,8 +98,8 @@ fn overview(page: &mut Vec<Block>, items: &[&Item], in_job: bool) {
     }
 }
 
-/// A variable with its value; one that is bound to objects with a line for each, at most `most` and only those that are not zero if
-/// there is a limit.
+/// Formats a variable with its value. A variable bound to objects gets one line per object: with a limit
+/// `most`, at most that many, and only nonzero ones.
 fn variable(item: &Item, most: Option<usize>) -> Vec<String> {
     let of_objects = item.by_object();
     if of_objects.is_empty() {
@@ -117,13 +116,13 @@ fn variable(item: &Item, most: Option<usize>) -> Vec<String> {
     lines
 }
 
-/// Whether all its values are zero.
+/// Whether all values are zero.
 fn is_zero(item: &Item) -> bool {
     let zero = |value: &str| value.split(' ').all(|element| element.parse().is_ok_and(|n: f64| n == 0.0));
     item.values.iter().all(|held| zero(&held.value))
 }
 
-/// Whether a variable is worth a line where nobody asked for it.
+/// Whether a variable is worth a line without being requested.
 fn tells(item: &Item, in_job: bool) -> bool {
     match item.kind.as_str() {
         "cvar" if in_job => item.is_changed(),
@@ -134,7 +133,7 @@ fn tells(item: &Item, in_job: bool) -> bool {
     }
 }
 
-/// All items, kind by kind, with everything about each.
+/// Lists all items in full, by kind.
 fn list(page: &mut Vec<Block>, items: &[&Item]) {
     if items.is_empty() {
         page.push("no variable matches".into());
@@ -154,7 +153,7 @@ fn list(page: &mut Vec<Block>, items: &[&Item]) {
     }
 }
 
-/// Class or scope, type, verbosity, flags, binding.
+/// Formats the class or scope, type, verbosity, flags and binding.
 fn facts(item: &Item) -> String {
     let bind = if item.bind == "NO_OBJECT" { "" } else { &item.bind };
     let facts = [&item.class, &item.scope, &item.datatype, &item.verbosity, &item.flags].map(String::as_str);
@@ -170,13 +169,13 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Values and names of an enumeration.
+/// Formats the values and names of an enumeration.
 fn names(item: &Item) -> String {
     let names = item.items.iter().map(|(value, name)| format!("{value}={name}"));
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// ` = 4 (environment); differs on ranks [1,3]: 2 (default)`, or why there is no value.
+/// Formats the value: ` = 4 (environment); differs on ranks [1,3]: 2 (default)`, or why there is none.
 fn value(item: &Item) -> String {
     if !item.problem.is_empty() {
         return format!("  cannot be read: {}", item.problem);
@@ -188,7 +187,7 @@ fn value(item: &Item) -> String {
     let mut text = format!(" = {}", held(item, most));
     let others: Vec<&Held> = item.values.iter().filter(|other| *other != most).collect();
     if item.kind == "pvar" && others.len() > 1 {
-        // What counts differs everywhere: the range says more than a list.
+        // Counts differ everywhere: the range says more than a list.
         return range(item).unwrap_or(text);
     }
     for (at, other) in others.into_iter().enumerate() {
@@ -198,7 +197,7 @@ fn value(item: &Item) -> String {
     text
 }
 
-/// ` = 12 on rank 3 to 400 on rank 0`.
+/// Formats a range: ` = 12 on rank 3 to 400 on rank 0`.
 fn range(item: &Item) -> Option<String> {
     let number = |held: &Held| held.value.parse::<f64>().ok();
     let numbers = item.values.iter().map(|held| Some((number(held)?, held))).collect::<Option<Vec<_>>>()?;
@@ -208,7 +207,7 @@ fn range(item: &Item) -> Option<String> {
     Some(format!(" = {} to {}", on(least), on(most)))
 }
 
-/// `rank 3`, `ranks [0,2]`.
+/// Formats the ranks: `rank 3`, `ranks [0,2]`.
 fn ranks(held: &Held) -> String {
     held.ranks.as_ref().map_or_else(String::new, RankSet::named)
 }
@@ -218,7 +217,7 @@ fn held(item: &Item, held: &Held) -> String {
     if held.from.is_empty() { value } else { format!("{value}  ({})", held.from) }
 }
 
-/// The value with its name; of a long array the elements that are not zero, by name if they have names.
+/// Formats the value with its name; for a long array, the nonzero elements, by name if they have names.
 fn one(item: &Item, held: &Held) -> String {
     if held.value.is_empty() {
         return "\"\"".to_owned();
@@ -245,7 +244,7 @@ fn one(item: &Item, held: &Held) -> String {
     }
 }
 
-/// The tree of categories with their members.
+/// Adds the tree of categories with their members.
 fn tree(page: &mut Vec<Block>, items: &[Item]) {
     let categories: Vec<&Item> = items.iter().filter(|item| item.kind == "category").collect();
     let inner: BTreeSet<usize> =
@@ -256,7 +255,7 @@ fn tree(page: &mut Vec<Block>, items: &[Item]) {
 }
 
 fn branch(page: &mut Vec<Block>, items: &[Item], category: &Item, depth: usize) {
-    // A cycle would be the library's mistake; the layer lets none through.
+    // A cycle would be a bug of the library; the layer lets none through.
     if depth > MOST_LEVELS {
         return;
     }

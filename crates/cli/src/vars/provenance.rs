@@ -1,18 +1,20 @@
 //! Where the value of a library's control variable comes from.
 //!
-//! Few libraries say it. That an environment variable is set proves nothing: a library may know it by another name (Intel MPI
-//! by its own beside MPICH's), or show a variable that it never sets from it. So what counts is the value: beside the
-//! one that the library has in an environment without any settings, and beside the text of the environment variable.
+//! Few libraries report this. A set environment variable proves nothing: a library may know it by another
+//! name (Intel MPI uses its own names in addition to MPICH's), or may show a variable that it never sets from
+//! it. So the value decides: it is compared with the library's value in an environment without any settings,
+//! and with the text of the environment variable.
 
 use super::item::Item;
 use std::ffi::OsString;
 
-/// Is it a variable of the library, of which it does not say itself where its value comes from?
+/// Whether this is a library variable for which the library does not report where its value comes from.
 pub fn is_open(item: &Item) -> bool {
     item.kind == "cvar" && item.values.iter().any(|held| held.from == "other")
 }
 
-/// Says it of all such variables; `plain` are the same in an environment without settings.
+/// Determines the origin of all such values; `plain` are the same variables in an environment without
+/// settings.
 pub fn settle(items: &mut [Item], plain: &[Item], environment: &[(OsString, OsString)]) {
     for item in items.iter_mut().filter(|item| is_open(item)) {
         let same = plain.iter().find(|other| other.kind == item.kind && other.name == item.name);
@@ -27,7 +29,7 @@ pub fn settle(items: &mut [Item], plain: &[Item], environment: &[(OsString, OsSt
     }
 }
 
-/// Does a library that reads this text get this value?
+/// Whether a library that reads this text would get this value.
 fn means(text: &str, value: &str) -> bool {
     let text = text.trim();
     let switch = match text.to_ascii_lowercase().as_str() {
@@ -57,7 +59,8 @@ mod tests {
         }
     }
 
-    /// Default and value, and what the environment says if anything.
+    /// Returns the verdict on a variable with this default and value, and this text in the environment, if
+    /// any.
     fn judged(default: &str, value: &str, said: Option<&str>) -> String {
         let mut items = [variable("I_MPI_X", value, "other")];
         let plain = [variable("MPIR_CVAR_X", default, "other")];

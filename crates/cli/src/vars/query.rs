@@ -16,7 +16,8 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// The environment of a helper.
 pub type Environment = Vec<(OsString, OsString)>;
 
-/// What the library has, with values as a process would find them that is started in this environment.
+/// Returns the library's items, with the values that a process started in this environment would
+/// find.
 pub fn describe(library: &OsStr, environment: &Environment) -> Result<Vec<Item>> {
     let mut items = ask(library, environment)?;
     if items.iter().any(provenance::is_open) {
@@ -26,7 +27,7 @@ pub fn describe(library: &OsStr, environment: &Environment) -> Result<Vec<Item>>
     Ok(items)
 }
 
-/// What a process needs to start at all.
+/// Reduces an environment to what a process needs to start at all.
 fn without_settings(environment: &Environment) -> Environment {
     const KEPT: [&str; 7] =
         ["PATH", "HOME", "USER", "LD_LIBRARY_PATH", "TMPDIR", "I_MPI_ROOT", "OPAL_PREFIX"];
@@ -46,7 +47,7 @@ fn ask(library: &OsStr, environment: &Environment) -> Result<Vec<Item>> {
     lines.map(|line| Item::of_line(line).with_context(|| format!("{name}: {line}"))).collect()
 }
 
-/// Runs the helper to its end, or for as long as it may take.
+/// Runs the helper until it ends or the time limit is reached.
 fn run(library: &OsStr, environment: &Environment) -> Result<Output> {
     let mut child = command(library, environment)?.spawn()?;
     let out = child.stdout.take().map(|pipe| thread::spawn(move || read(pipe)));
@@ -59,7 +60,7 @@ fn run(library: &OsStr, environment: &Environment) -> Result<Output> {
 }
 
 fn command(library: &OsStr, environment: &Environment) -> Result<Command> {
-    // What ties a process to its launcher is not for the helper.
+    // Variables that tie a process to its launcher are not for the helper.
     const TIES: [&str; 4] = ["MPISCOPE_COLLECTOR", "MPISCOPE_IMAGE_FD", "PMI_FD", "PMI_PORT"];
     let mut preload = find_layer()?.into_os_string();
     preload.push(":");
@@ -89,12 +90,12 @@ fn end_of(child: &mut Child) -> Result<ExitStatus> {
 
 fn read(mut pipe: impl Read) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // What came before the pipe broke is as much as there is.
+    // Whatever arrived before the pipe broke is all there is.
     let _ = pipe.read_to_end(&mut bytes);
     bytes
 }
 
-/// This process's environment.
+/// Returns this process's environment.
 pub fn own_environment() -> Environment {
     std::env::vars_os().collect()
 }

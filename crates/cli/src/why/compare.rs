@@ -1,11 +1,12 @@
-//! Two looks side by side.
+//! Compares two snapshots.
 
 use anyhow::{Result, bail};
 use mpiscope_job::observation::Observation;
 use mpiscope_job::questions::live::Look;
 use mpiscope_job::questions::why::{Verdict, snapshot, verdict};
 
-/// What follows from two looks; `unseen` says why a rank may not have been seen.
+/// Returns the verdict that follows from two snapshots; `unseen` is the reason why a rank may be
+/// missing.
 pub fn compared(before: &[Observation], after: Look, seconds: f64, unseen: &str) -> Result<Verdict> {
     if after.observations.is_empty() {
         bail!("{}", nothing(&after));
@@ -15,7 +16,7 @@ pub fn compared(before: &[Observation], after: Look, seconds: f64, unseen: &str)
     Ok(found)
 }
 
-/// Why there is nothing to judge.
+/// Explains why there is nothing to judge.
 pub fn nothing(look: &Look) -> String {
     if look.errors.is_empty() { "the job has ended".to_owned() } else { look.errors.join("; ") }
 }

@@ -1,4 +1,4 @@
-//! The verdict on what evidence files have kept of a job.
+//! The verdict on a job in evidence files.
 
 use super::compare::compared;
 use crate::evidence_files::EvidenceFiles;
@@ -9,8 +9,8 @@ use mpiscope_job::jobs::job::Job;
 use mpiscope_job::questions::live::look;
 use mpiscope_job::questions::why::{Kind, Verdict};
 
-/// The verdict on the two looks that they have kept. Of a job that hung until somebody ended it, the end shows no more than that
-/// its ranks are gone: what was saved before says why.
+/// Judges the two snapshots in the files. If a job hung until it was killed, its end shows only that the
+/// ranks are gone; the reason is in the file that was saved while it hung.
 pub fn verdict(files: &EvidenceFiles) -> Result<(Job, Verdict)> {
     let end = files.open()?;
     let same = |hang: &Evidence| (&hang.job.name, hang.job.owner) == (&end.job.name, end.job.owner);

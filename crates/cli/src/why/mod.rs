@@ -28,33 +28,34 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Say why nothing happens: hung or slow, who is waited for, which message was never sent
+/// Explain why nothing happens: hung or slow, which rank is waited for, which message was never sent
 ///
-/// Reads every rank twice and compares; no rank is stopped or slowed, except with --stacks. Prints the verdict in one
-/// sentence, what it follows from, and the next thing to try. Says "deadlock" only if nobody is left who could release the
-/// ranks that wait. An evidence file holds both readings, core files and saved images hold one. Exit status: 0 nothing is
-/// wrong, 1 a problem was found or part of the job could not be read, 2 nothing could be read.
+/// Reads every rank twice and compares; no rank is stopped or slowed, except with --stacks. Prints the
+/// verdict in one sentence, its evidence, and the next thing to try. Reports "deadlock" only if no process is
+/// left that could release the waiting ranks. An evidence file holds both snapshots; core files and saved
+/// images hold one. Exit status: 0 nothing is wrong, 1 a problem was found or part of the job could not be
+/// read, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`, or core files and
-    /// directories with core files; not needed if there is only one job
+    /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`, or
+    /// core files and directories with core files; not needed if there is only one job
     #[arg(value_name = "JOB|PID|FILE|DIR")]
     targets: Vec<OsString>,
-    /// Seconds between the two looks
+    /// Seconds between the two snapshots
     #[arg(long = "for", value_name = "SECONDS", default_value_t = 1.0, allow_negative_numbers = true)]
     seconds: f64,
-    /// Also show the stacks of all threads that call MPI, merged over the ranks. Each thread is stopped for less than a thousandth
-    /// of a second, after both looks
+    /// Also show the stacks of all threads that call MPI, merged over the ranks. Each thread is stopped for
+    /// less than a millisecond, after both snapshots
     #[arg(long)]
     stacks: bool,
     #[command(flatten)]
     host_scope: HostScope,
-    /// Everything as JSON (schema mpiscope.why/1)
+    /// Print everything as JSON (schema mpiscope.why/1)
     #[arg(long)]
     json: bool,
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Answer {
@@ -89,10 +90,10 @@ pub fn why(options: &Options) -> Result<ExitCode> {
     Ok(status)
 }
 
-/// What a look found.
+/// The verdict and the stacks of a job.
 struct Judged {
     found: Verdict,
-    /// If they were asked for.
+    /// The stacks, if requested.
     stacks: Option<Vec<Taken>>,
 }
 
@@ -124,15 +125,15 @@ fn job(verb: &str, name: Option<&OsStr>) -> Result<Job> {
     }
 }
 
-/// Two looks at a job on all its hosts, and what follows from them. Other hosts are asked once, also for their stacks; those
-/// here are taken after both looks.
+/// Judges a job on all its hosts by two snapshots. Other hosts are queried once, including their stacks;
+/// local stacks are taken after both snapshots.
 fn everywhere(mut job: Job, pause: Duration, host_scope: HostScope, stacks: bool) -> Result<Judged> {
     let (found, _) = twice(&mut job, pause, |job| host_scope.join(job, pause, stacks))?;
     Ok(Judged { found, stacks: stacks.then(|| stacks::of_job(&job, &*job.symbols())) })
 }
 
-/// Two looks at what of a job is here, between which `join` adds what other hosts see that look twice as well; one at a job that is
-/// looked at as it was.
+/// Judges a job by two snapshots of its local part, between which `join` adds the snapshots of other hosts. A
+/// job reconstructed as of an earlier time has only one snapshot.
 pub fn twice(
     job: &mut Job,
     pause: Duration,
@@ -145,7 +146,7 @@ pub fn twice(
         return Ok((found, Elsewhere::default()));
     }
     let mut before = before.observations;
-    // Other hosts look twice, while this one waits.
+    // Other hosts take their two snapshots while this one waits.
     let elsewhere = join(job);
     before.extend(elsewhere.before.iter().cloned());
     settle(&mut before);
@@ -156,7 +157,7 @@ pub fn twice(
     Ok((compared(&before, after, seconds, ELSEWHERE)?, elsewhere))
 }
 
-/// One look at what the user of a verb names: a job, an evidence file, core files or saved images.
+/// Returns one snapshot of the named target: a job, an evidence file, core files or saved images.
 pub fn once(verb: &str, targets: &[OsString], host_scope: HostScope) -> Result<(Snapshot, Vec<String>)> {
     let paths = || targets.iter().map(PathBuf::from).collect::<Vec<_>>();
     let look = match targets {
@@ -191,7 +192,7 @@ fn of_evidence(files: &EvidenceFiles, stacks: bool) -> Result<Judged> {
     Ok(Judged { found, stacks: stacks.then(|| stacks::of_job(&job, &*job.symbols())) })
 }
 
-/// The verdict on what core files and saved images have kept.
+/// Returns the verdict on core files and saved images.
 fn of_files(paths: &[PathBuf], stacks: bool) -> Result<Judged> {
     let symbols = selection::symbols();
     let seen = kept(paths, &*symbols)?;
@@ -208,7 +209,7 @@ fn stacks_of_files(paths: &[PathBuf], symbols: &dyn Locate) -> Result<Vec<Taken>
     Ok(opened.map(|file| stacks::of_file(&file, &words, symbols)).collect())
 }
 
-/// One look at core files and saved images.
+/// Returns one snapshot of core files and saved images.
 fn kept(paths: &[PathBuf], symbols: &dyn Locate) -> Result<Look> {
     let (mut seen, words, mut one_job) = (Look::default(), Symbolizer::new(), OneJob::default());
     for path in files::expand(paths)? {

@@ -3,17 +3,17 @@
 use crate::render;
 use mpiscope_job::questions::why::{Evidence, Verdict};
 
-/// Lines of evidence that are shown; the rest is counted.
+/// Number of evidence lines shown; the rest is counted.
 const MOST_LINES: usize = 12;
 
-/// The lines to print.
+/// Returns the lines to print.
 pub fn lines(found: &Verdict) -> Vec<String> {
     let mut lines = reasons(found);
     lines.push(format!("next: {}", found.next));
     lines
 }
 
-/// The same without what to try next.
+/// Returns the lines without the next thing to try.
 pub fn reasons(found: &Verdict) -> Vec<String> {
     let mut lines = vec![found.verdict.clone()];
     lines.extend(found.also.iter().map(|also| format!("also: {}", also.verdict)));

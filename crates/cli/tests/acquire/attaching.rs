@@ -1,4 +1,4 @@
-//! `attach`: equal stacks folded, ranks chosen, the gate opened, and sentences where it is not possible.
+//! `attach`: equal stacks are grouped, ranks selected, the gate opened, and failures explained.
 
 use crate::common::{self, Job, compile, folder, go, mpiscope, pids};
 use std::fs::Permissions;
@@ -19,13 +19,13 @@ pub fn one_command_in_all_ranks_shows_equal_stacks_once() {
     let mut job = Job::start(&library, &layer, 4, &[], &program, &[dir.path().to_str().unwrap()]);
     job.reaches(&dir.path().join("at.idle.1"));
     let pid = pids(dir.path(), 4).first().unwrap().to_string();
-    // Where each thread stands in the polling loop is chance; the bottom of the stack is not.
+    // The threads' positions in the polling loop vary; the bottom of the stack does not.
     let output = mpiscope(&["attach", &pid, "--batch", "bt -2"]);
     let printed = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{printed}{}", text(&output.stderr));
     assert!(printed.contains("ranks [0-3] (4 processes)"), "{printed}");
     assert!(printed.contains("0x… in main ("), "{printed}");
-    // The script is there, gdb does not warn of anything, and the layer is in no stack.
+    // The script is loaded, gdb prints no warnings, and no stack contains the layer.
     let output =
         mpiscope(&["attach", &pid, "--batch", "python print('filter', 'mpiscope' in gdb.frame_filters)"]);
     assert!(text(&output.stdout).contains("filter True"), "{}", text(&output.stdout));
@@ -66,7 +66,7 @@ pub fn lldb_is_asked_in_all_ranks_as_gdb_is() {
     assert!(printed.contains("ranks [0-1] (2 processes)\n  (int) $0 = 42"), "{printed}{said}");
     let (status, printed, said) = ask("bt");
     assert!(status == Some(0) && printed.contains("`main("), "{printed}{said}");
-    // One that prints nothing has been done; one that there is not has not.
+    // A command without output succeeds; an unknown command fails.
     let (status, printed, said) = ask("settings set auto-confirm true");
     assert!(status == Some(0) && printed.contains("(no output)"), "{printed}{said}");
     let (status, _, said) = ask("nonsense");
@@ -154,7 +154,7 @@ pub fn a_process_of_another_user_is_reported_with_both_users_and_the_way_out() {
     let mut job = Job::start(&library, &layer, 1, &[], &program, &[dir.path().to_str().unwrap()]);
     job.reaches(&dir.path().join("at.idle.1"));
     let pid = pids(dir.path(), 1).first().unwrap().to_string();
-    // Where the other user may come.
+    // A folder that the other user may enter.
     let open = folder();
     let copy = open.path().join("mpiscope");
     mpiscope_testkit::run::copy_program(std::path::Path::new(common::MPISCOPE), &copy).unwrap();
@@ -184,7 +184,7 @@ pub fn a_path_with_a_newline_and_bytes_that_are_no_text_is_shown_escaped() {
     let odd = dir.path().join(std::ffi::OsStr::from_bytes(b"odd\nn\xffme\x1b[31m"));
     std::fs::create_dir(&odd).unwrap();
     mpiscope_testkit::run::copy_program(&compile(&library, "idle", dir.path()), &odd.join("idle")).unwrap();
-    // Launchers would not take the name; a shell finds it by its begin.
+    // Launchers would reject the name; a shell finds it by its prefix.
     let script = dir.path().join("start");
     std::fs::write(&script, format!("#!/bin/sh\nexec {}/odd*/idle \"$@\"\n", dir.path().display())).unwrap();
     std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();

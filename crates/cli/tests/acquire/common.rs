@@ -1,4 +1,4 @@
-//! Jobs that take steps, and what `mpiscope` says about them.
+//! Jobs that proceed in steps, and what `mpiscope` reports about them.
 
 use mpiscope_testkit::mpi::{Abi, Family, Library};
 use mpiscope_testkit::{paths, run, trials};
@@ -11,21 +11,21 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 pub const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
-/// No step takes longer, on a machine that does other things too.
+/// Time limit of each step, generous enough for a busy machine.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// Jobs of several tests at once would only make each other slow.
+/// Serialises the tests: concurrent jobs would only slow each other down.
 pub fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The preload library.
+/// Returns the preload library.
 pub fn layer() -> PathBuf {
     paths::libmpiscope().unwrap()
 }
 
-/// The libraries, each once: how processes are found does not depend on the binary interface that a library is used by.
+/// Returns the libraries without duplicates: how processes are found does not depend on a library's ABI.
 pub fn libraries() -> Vec<Library> {
     let mut libraries = trials::survey().0.clone();
     let own = |library: &Library| library.abi != Abi::Standard;
@@ -36,7 +36,7 @@ pub fn libraries() -> Vec<Library> {
 
 /// Whether processes of the library can spawn others here.
 pub fn can_spawn(library: &Library) -> bool {
-    // Debian's MPICH 4 is built without it, and Open MPI's children in the standard ABI do not exist.
+    // Debian's MPICH 4 is built without spawning, and Open MPI cannot spawn children with the standard ABI.
     let can = !(library.family == Family::Mpich && library.bin.is_none());
     if !can {
         eprintln!("{}: MPI_Comm_spawn fails without the layer as well", library.name);
@@ -63,15 +63,15 @@ pub fn compile(library: &Library, name: &str, dir: &Path) -> PathBuf {
     program
 }
 
-/// Variables of every command here.
+/// Sets the variables needed by every command here.
 pub fn prepare(command: &mut Command, library: &Library, layer: &Path) {
     library.set_environment(command);
     command.env("MPISCOPE_LAYER", layer);
-    // What is needed to spawn and connect: Intel's and MPICH's defaults for one host cannot.
+    // Spawning and connecting need these: Intel's and MPICH's defaults for one host do not support it.
     command.env("I_MPI_FABRICS", "shm:ofi").env("MPIR_CVAR_CH4_NETMOD", "ofi").env("FI_PROVIDER", "tcp");
 }
 
-/// A running job in its own process group, ended with everything below it in the end.
+/// A running job in its own process group, killed with all its descendants on drop.
 pub struct Job {
     pub child: Child,
 }
@@ -92,7 +92,7 @@ impl Job {
         Self::launch(command, library, layer, n, program, arguments)
     }
 
-    /// The same without the layer.
+    /// Like [`start`](Self::start), without the layer.
     pub fn bare(library: &Library, layer: &Path, n: usize, program: &Path, arguments: &[&str]) -> Self {
         Self::launch(Command::new(&library.mpirun), library, layer, n, program, arguments)
     }
@@ -107,7 +107,7 @@ impl Job {
     ) -> Self {
         command.args(library.launch_arguments(n));
         if library.family == Family::OpenMpi {
-            // Room for the children as well.
+            // Leaves room for the children.
             command.args(["--map-by", ":OVERSUBSCRIBE"]);
         }
         command.arg(program).args(arguments);
@@ -117,7 +117,7 @@ impl Job {
         Self { child }
     }
 
-    /// Waits until the file is there.
+    /// Waits until the file exists.
     pub fn reaches(&mut self, file: &Path) {
         let until = Instant::now() + LIMIT;
         while !file.exists() {
@@ -129,7 +129,7 @@ impl Job {
         }
     }
 
-    /// Waits for the end.
+    /// Waits for the end of the job.
     pub fn ends(&mut self) {
         let until = Instant::now() + LIMIT;
         while self.child.try_wait().unwrap().is_none() {
@@ -138,7 +138,7 @@ impl Job {
         }
     }
 
-    /// Waits for the end, which is to be a good one.
+    /// Waits for the end of the job, which must succeed.
     pub fn succeeds(&mut self) {
         self.ends();
         let status = self.child.wait().unwrap();
@@ -152,12 +152,12 @@ impl Drop for Job {
     }
 }
 
-/// Lets all programs of the folder go beyond a step.
+/// Lets all programs of the folder proceed beyond a step.
 pub fn go(dir: &Path, step: u32) {
     std::fs::write(dir.join(format!("go.{step}")), "").unwrap();
 }
 
-/// The processes that have left their file in the folder, once there are `n` of them.
+/// Returns the processes that have left their file in the folder, once there are `n` of them.
 pub fn pids(dir: &Path, n: usize) -> BTreeSet<u32> {
     let until = Instant::now() + LIMIT;
     loop {
@@ -176,7 +176,7 @@ pub fn mpiscope(arguments: &[&str]) -> Output {
     Command::new(MPISCOPE).env("COLUMNS", "400").args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
-/// What `procs --json` says from one process.
+/// Returns the output of `procs --json` for one process.
 pub fn procs(pid: u32) -> Value {
     let output = mpiscope(&["procs", "--json", &pid.to_string()]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -184,13 +184,13 @@ pub fn procs(pid: u32) -> Value {
         .unwrap_or_else(|_| panic!("{pid}: {text}{}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// The process numbers in what `procs` said.
+/// Returns the process ids in the output of `procs`.
 pub fn found(report: &Value) -> BTreeSet<u32> {
     let processes = report["processes"].as_array().unwrap();
     processes.iter().map(|p| p["pid"].as_u64().unwrap() as u32).collect()
 }
 
-/// From every process the same answer, which names exactly these.
+/// Checks that `procs` reports exactly these processes, and the same from each of them.
 pub fn same_from_each(pids: &BTreeSet<u32>, when: &str) -> Value {
     let mut first: Option<Value> = None;
     for pid in pids {
@@ -205,19 +205,19 @@ pub fn same_from_each(pids: &BTreeSet<u32>, when: &str) -> Value {
     first.unwrap()
 }
 
-/// A folder for one job. Names of sockets are short, so it must not lie deep.
+/// Makes a folder for one job. Socket names have a small length limit, so its path must be short.
 pub fn folder() -> TempDir {
     TempDir::with_prefix("acq").unwrap()
 }
 
-/// A library for tests that need only one: MPICH, else any.
+/// Returns a library for tests that need only one: MPICH, or else any.
 pub fn one() -> Library {
     let mut all = libraries();
     let best = all.iter().position(|l| l.family == Family::Mpich && l.bin.is_some() && l.abi == Abi::Mpich);
     all.swap_remove(best.unwrap_or(0))
 }
 
-/// Reads `MPIR_proctable` in the starter on the first stop.
+/// Reads `MPIR_proctable` in the starter at the first stop.
 pub const STARTER: &str = r#"set pagination off
 set confirm off
 break MPIR_Breakpoint
@@ -234,19 +234,20 @@ end
 continue
 "#;
 
-/// A copy without any debug information: what the scripts are for. (With it gdb takes `char` for Rust's, of four bytes.)
+/// Makes a copy without debug information, which is what the scripts expect. (With it gdb takes `char` for
+/// Rust's, of four bytes.)
 pub fn strip(file: &Path, dir: &Path) -> PathBuf {
     let out = dir.join(file.file_name().unwrap());
     assert!(Command::new("strip").arg("-o").arg(&out).arg(file).status().unwrap().success());
     out
 }
 
-/// Lines that begin with a word, anywhere in a line: launchers may put something before it.
+/// Returns the rest of each line from the given word: launchers may put a prefix before it.
 pub fn seen<'a>(text: &'a str, word: &str) -> Vec<&'a str> {
     text.lines().filter_map(|line| line.find(word).map(|at| &line[at..])).collect()
 }
 
-/// (rank, pid) of what the program itself said, and of what gdb read.
+/// Returns the pairs (rank, pid) printed by the program itself, or read by gdb.
 pub fn pairs(lines: &[&str], rank_at: usize, pid_at: usize) -> BTreeSet<(u32, u32)> {
     let number = |line: &str, at: usize| line.split_whitespace().nth(at)?.parse().ok();
     lines.iter().filter_map(|line| Some((number(line, rank_at)?, number(line, pid_at)?))).collect()

@@ -1,4 +1,4 @@
-//! Ranks in namespaces of processes of their own, as containers on one host have them: each calls itself process 1.
+//! Ranks in separate pid namespaces, as with containers on one host: each calls itself process 1.
 
 use crate::common::{Job, LIMIT, MPISCOPE, alone, compile, layer, libraries, prepare};
 use mpiscope_testkit::mpi::{Family, Library};
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// Why no process can be put into a namespace of its own here.
+/// Returns the reason why no process can be put into a separate namespace here, if any.
 pub fn no_name_space() -> Option<String> {
     let mut command = Command::new("unshare");
     command.args(["--pid", "--fork", "--mount-proc", "true"]).stdin(Stdio::null()).stderr(Stdio::null());
@@ -15,7 +15,7 @@ pub fn no_name_space() -> Option<String> {
     (!may).then(|| "needs namespaces of processes (unshare, root)".to_owned())
 }
 
-/// What a verb says of a job; `words` as JSON.
+/// Returns the JSON output of a verb.
 fn ask(library: &Library, words: &[&str]) -> Value {
     let mut command = Command::new(MPISCOPE);
     prepare(&mut command, library, &layer());
@@ -23,7 +23,7 @@ fn ask(library: &Library, words: &[&str]) -> Value {
     serde_json::from_str(&outcome.stdout).unwrap_or_else(|_| panic!("{words:?}: {}", outcome.describe()))
 }
 
-/// The processes of this host that run a program, by the machine's numbers.
+/// Returns the pids on this host of the processes that run a program.
 fn running(program: &Path) -> Vec<u64> {
     let all = std::fs::read_dir("/proc").unwrap().flatten();
     let all = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u64>().ok());
@@ -34,7 +34,7 @@ fn running(program: &Path) -> Vec<u64> {
     found
 }
 
-/// Rank and process of each entry, by rank.
+/// Returns the ranks, and the pids, of a list of processes.
 fn numbers(list: &Value) -> (Vec<u64>, Vec<u64>) {
     let pair = |one: &Value| (one["rank"].as_u64().unwrap(), one["pid"].as_u64().unwrap());
     let mut pairs: Vec<(u64, u64)> = list.as_array().unwrap().iter().map(pair).collect();
@@ -44,12 +44,13 @@ fn numbers(list: &Value) -> (Vec<u64>, Vec<u64>) {
     (pairs.into_iter().map(|(rank, _)| rank).collect(), pids)
 }
 
-/// Four ranks, two of them in namespaces of their own; under `mpiscope` with these words, if there are some.
+/// Returns a command that starts four ranks, two of them in separate namespaces, through `mpiscope` with
+/// these words, if any.
 fn launch(library: &Library, words: &[&str], program: &Path, folder: &str) -> Command {
     let mut command =
         Command::new(if words.is_empty() { library.mpirun.as_path() } else { Path::new(MPISCOPE) });
     prepare(&mut command, library, &layer());
-    // Libraries copy between processes by their numbers, which mean others here.
+    // Libraries copy between processes by pid, which would identify the wrong process here.
     command.env("MPIR_CVAR_NOLOCAL", "1").env("OMPI_MCA_btl", "tcp,self").env("OMPI_MCA_pml", "ob1");
     command.env("I_MPI_FABRICS", "ofi");
     if !words.is_empty() {
@@ -61,7 +62,7 @@ fn launch(library: &Library, words: &[&str], program: &Path, folder: &str) -> Co
     command
 }
 
-/// Whether the library can do that at all.
+/// Whether the library works in this setting at all.
 fn runs_by_itself(library: &Library, program: &Path) -> bool {
     let dir = TempDir::new().unwrap();
     std::fs::write(dir.path().join("go.1"), "").unwrap();
@@ -86,14 +87,14 @@ pub fn ranks_in_name_spaces_of_their_own_are_each_shown_once_with_the_numbers_of
         let mut job = Job { child: command.spawn().unwrap() };
         job.reaches(&dir.path().join("at.idle.1"));
         let (wanted, run) = ((vec![0, 1, 2, 3], running(&program)), job.child.id().to_string());
-        // Until `mpiscope run` has its own table, that of the launcher is read, which has started `unshare`.
+        // Until `mpiscope run` has its own table, the launcher's is read, which lists `unshare`.
         let mut looks = (0..20).map(|_| {
             let procs = ask(&library, &["procs", &run]);
             (numbers(&procs["processes"]) == wanted).then_some(()).ok_or(procs)
         });
         assert!(looks.any(|seen| seen.is_ok()), "{}: {:#}", library.name, ask(&library, &["procs", &run]));
         let name = job_of(&library, &run);
-        // They sleep again and again, and one may be awake at a look.
+        // They sleep in a loop, so a sample may catch one awake.
         let asleep = |rank: &Value| rank["world_number"] == 0 && rank.to_string().contains("nanosleep");
         let all_asleep = |ps: &Value| ps["ranks"].as_array().unwrap().iter().all(asleep);
         let mut looks = (0..50).map(|_| ask(&library, &["ps", &name]));
@@ -110,7 +111,7 @@ pub fn ranks_in_name_spaces_of_their_own_are_each_shown_once_with_the_numbers_of
     }
 }
 
-/// The job that a process has started.
+/// Returns the job that a process has started.
 fn job_of(library: &Library, run: &str) -> String {
     let ps = ask(library, &["ps"]);
     let all = ps["jobs"].as_array().into_iter().flatten().map(|job| &job["job"]).chain([&ps["job"]]);

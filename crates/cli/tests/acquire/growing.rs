@@ -1,4 +1,4 @@
-//! After every step of a job that grows, every process leads to the same set.
+//! After every step of a growing job, every process leads to the same set.
 
 use crate::common::{self, Job, compile, folder, go, libraries, pids, same_from_each};
 use mpiscope_testkit::mpi::{Family, Library};
@@ -26,7 +26,7 @@ fn grows(library: &Library, layer: &Path) {
         job.reaches(&dir.path().join(format!("at.grow.{step}")));
         let pids = pids(dir.path(), n);
         let report = same_from_each(&pids, &format!("{}, step {step}", library.name));
-        // The starter and the launcher lead there, too.
+        // The starter and the launcher also lead there.
         let mut from = vec![job.child.id()];
         from.extend(children(job.child.id()));
         for pid in from {
@@ -43,12 +43,12 @@ fn grows(library: &Library, layer: &Path) {
     job.ends();
 }
 
-/// Who shares the communicators of parents and children: the two intercommunicators, what the second one became as a
-/// whole, its even and odd ranks, and the two that it was split into.
+/// The members of the communicators of parents and children: the two intercommunicators, the merged second
+/// one, its even and odd ranks, and the two that it was split into.
 const COMMUNICATORS: [&str; 7] =
     ["0, 2.0", "0, 2.[0,2]", "1, 2.1", "1, 2.[1-2]", "[0-1], 1.[0-1]", "[0-1], 2.[0-2]", "[0-1], 2.[0-2]"];
 
-/// Who shares each communicator of these jobs that is not predefined.
+/// Returns the members of each communicator of these jobs that is not predefined.
 fn shared(jobs: &[u32]) -> Vec<String> {
     let jobs: Vec<String> = jobs.iter().map(u32::to_string).collect();
     let arguments: Vec<&str> = ["inspect", "--kind", "comm", "--json"].into_iter().collect();
@@ -61,7 +61,7 @@ fn shared(jobs: &[u32]) -> Vec<String> {
     own.map(|object| object["ranks"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The worlds, their parents and their programs.
+/// Checks the worlds, their parents and their programs.
 fn check_spawned(report: &Value, other: &Path) {
     let processes = report["processes"].as_array().unwrap();
     let parent = processes[0]["world"].as_str().unwrap();
@@ -82,7 +82,7 @@ fn children(pid: u32) -> Vec<u32> {
     text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
-/// Runs two jobs that meet and part; `n` ranks each.
+/// Runs two jobs, of `n` ranks each, that connect and disconnect.
 fn meet(library: &Library, layer: &Path, roles: [&str; 2], n: usize) {
     let dir = folder();
     let program = compile(library, "meet", dir.path());
@@ -130,7 +130,8 @@ pub fn processes_that_join_over_a_socket_are_one_job_until_they_disconnect() {
     }
 }
 
-/// Two jobs that meet and part, of which only those with a `true` run under the layer: all of them end well.
+/// Runs two jobs that connect and disconnect, of which only those with `true` run under the layer. All must
+/// end successfully.
 fn meets_strangers(library: &Library, layer: &Path, sides: [(&str, bool); 2]) {
     let dir = folder();
     let program = compile(library, "meet", dir.path());
@@ -158,7 +159,7 @@ pub fn jobs_without_the_layer_are_sent_nothing_by_those_that_they_connect_with()
 pub fn children_without_the_layer_are_sent_nothing_by_their_parents() {
     let _turn = common::alone();
     let layer = common::layer();
-    // Parents wait some seconds for children that never show themselves: one library of each family.
+    // Parents wait some seconds for children that never appear, so one library per family is enough.
     let mut families: Vec<Family> = Vec::new();
     for library in libraries().iter().filter(|library| common::can_spawn(library)) {
         if families.contains(&library.family) {
@@ -168,7 +169,7 @@ pub fn children_without_the_layer_are_sent_nothing_by_their_parents() {
         eprintln!("spawning strangers: {}", library.name);
         let dir = folder();
         let program = compile(library, "grow", dir.path());
-        // What is spawned is a script of the program's name, which takes the layer away.
+        // The spawned program is a script of the same name, which removes the layer.
         let real = program.with_extension("real");
         std::fs::rename(&program, &real).unwrap();
         let script = format!("#!/bin/sh\nunset LD_PRELOAD\nexec {} \"$@\"\n", real.display());
@@ -202,7 +203,7 @@ pub fn a_rank_that_crashed_is_listed_as_gone_from_every_survivor() {
         let rank = |p: &&Value| p["rank"] == victim;
         let found = report["processes"].as_array().unwrap().iter().find(rank).unwrap();
         let pid = found["pid"].as_u64().unwrap() as u32;
-        // The launcher would end the survivors: it must not notice before we have looked.
+        // Stop the launcher, which would kill the survivors before they can be examined.
         let launcher = parent(pid);
         signal("-STOP", launcher);
         signal("-KILL", pid);

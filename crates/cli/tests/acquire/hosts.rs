@@ -1,4 +1,4 @@
-//! Ranks on two hosts: namespaces of one machine, with nothing in common but the network and the folders.
+//! Ranks on two hosts: namespaces of one machine that share only the network and the folders.
 
 use crate::common::{self, LIMIT, MPISCOPE, compile, folder, pairs, seen, strip};
 use mpiscope_testkit::cluster::{self, Cluster, Ended};
@@ -10,12 +10,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-/// A debugger on the starter: it reads the table by offsets.
+/// A debugger on the starter, which reads the table by offsets.
 const STARTER: &str = r#"
 gdb -nx -batch -x starter.gdb --args ./mpiscope run -q "$mpirun" -launcher ssh -launcher-exec "$PWD/rsh" -hosts nodea,nodeb -n 4 -ppn 2 "$program"
 "#;
 
-/// What the test does on the first host; `$1`… are set by the head of the script.
+/// The test on the first host; the head of the script sets the variables.
 const SCRIPT: &str = r#"
 "$mpiscope" run -q "$mpirun" -launcher ssh -launcher-exec "$PWD/rsh" -hosts nodea,nodeb -n 4 -ppn 2 "$program" "$PWD" > said 2>&1 &
 job=$!
@@ -36,7 +36,8 @@ touch go.1
 wait $job
 "#;
 
-/// Each verb on a job that hangs between the hosts, from both; what the first host has saved; and a host that does not answer.
+/// Runs each verb on a job that hangs across hosts, from both hosts; then on what the first host has saved;
+/// then with a host that does not answer.
 const WHOLE: &str = r#"
 "$mpiscope" run -q --hang-after 0 "$mpirun" -launcher ssh -launcher-exec "$PWD/rsh" -hosts nodea,nodeb -n 2 -ppn 1 "$hang" other_tag > said 2>&1 &
 job=$!
@@ -61,10 +62,9 @@ kill $job
 wait $job
 "#;
 
-/// The hosts.
 const HOSTS: [&str; 2] = ["nodea", "nodeb"];
 
-/// Runs a script on the first of two hosts, `nodea` and `nodeb`.
+/// Runs a script on `nodea`, the first of the two hosts.
 fn on_two_hosts(library: &Library, layer: &Path, script: &str) -> Outcome {
     let dir = folder();
     let program = compile(library, "idle", dir.path());
@@ -89,7 +89,7 @@ fn on_two_hosts(library: &Library, layer: &Path, script: &str) -> Outcome {
     // They end with their hosts.
     let serve = |host: &str| hosts.0.on(host, "python3").unwrap().arg(&shell).arg("serve").spawn().unwrap();
     let servers = HOSTS.map(serve);
-    // Both shells answer, and the link works both ways.
+    // Wait until both shells answer and the link works in both directions.
     let there_and_back = format!("python3 {} {} true", shell.display(), HOSTS[0]);
     let mut settled = hosts.0.on(HOSTS[0], "python3").unwrap();
     settled.arg(&shell).args([HOSTS[1], &there_and_back]);
@@ -103,17 +103,17 @@ fn on_two_hosts(library: &Library, layer: &Path, script: &str) -> Outcome {
     outcome
 }
 
-/// Two hosts can be made of this one.
+/// Whether two hosts can be emulated on this machine.
 pub fn two_hosts() -> Option<String> {
     cluster::unavailable()
 }
 
-/// A launcher that takes another remote shell.
+/// Whether there is a launcher that accepts another remote shell.
 pub fn a_launcher_for_hosts() -> Option<String> {
     hydras().next().is_none().then(|| "no MPICH with its launcher here".to_owned())
 }
 
-/// Libraries with a launcher that takes another remote shell.
+/// Returns the libraries with a launcher that accepts another remote shell.
 fn hydras() -> impl Iterator<Item = Library> {
     common::libraries().into_iter().filter(|library| library.family == Family::Mpich && library.bin.is_some())
 }
@@ -168,7 +168,7 @@ fn check_whole(stdout: &str, all: &str) {
     assert_eq!(places(partial), both[..1], "{all}");
     let said = partial["errors"].to_string();
     assert!(said.contains("nodeb") && said.contains("did not answer within 1 s"), "{all}");
-    // Who has let one wait once is not asked again.
+    // A host that timed out once is not asked again.
     assert!(stdout.contains("\nasked 1 times\n"), "{all}");
     assert!(said.contains("not seen: rank 1 of 2"), "{all}");
     let took =
@@ -188,7 +188,7 @@ pub fn the_starter_has_the_ranks_of_all_hosts() {
     assert_eq!(hosts, ["nodea", "nodea", "nodeb", "nodeb"], "{all}");
 }
 
-/// Rank and host of each process.
+/// Returns the rank and host of each process.
 fn wanted() -> [(u64, String); 4] {
     [(0, "nodea"), (1, "nodea"), (2, "nodeb"), (3, "nodeb")].map(|(rank, host)| (rank, host.to_owned()))
 }

@@ -1,7 +1,8 @@
-//! Process acquisition on the real MPI libraries: symbols and tables as a debugger sees them, growing and meeting jobs,
-//! `procs`, `attach`, the gate.
+//! Process acquisition with real MPI libraries: symbols and tables as a debugger sees them, jobs that grow
+//! and connect, `procs`, `attach`, the gate.
 //!
-//! What cannot be tested here is ignored with the reason; what a library cannot do by itself is said. Needs a C compiler.
+//! Tests that cannot run here are ignored with a reason; limitations of the libraries themselves are
+//! reported. Needs a C compiler.
 
 mod attaching;
 mod common;

@@ -1,5 +1,5 @@
-//! What a debugger without any debug information sees: gdb in batch mode on stripped files, tables read by the
-//! documents' offsets alone.
+//! What a debugger sees without debug information: gdb in batch mode on stripped files reads the tables by
+//! documented offsets alone.
 
 use crate::common::{
     self, LIMIT, MPISCOPE, STARTER, compile, folder, libraries, pairs, prepare, seen, strip,
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Reads `MPI2DD_info` on the first stop: state, size, then each entry.
+/// Reads `MPI2DD_info` at the first stop: state, size, then each entry.
 const RANK: &str = r#"set pagination off
 set confirm off
 set breakpoint pending on
@@ -29,7 +29,7 @@ end
 continue
 "#;
 
-/// Says every state at which a rank stops; `FLAGS` is set at the first stop.
+/// Prints every state at which a rank stops; `FLAGS` is set at the first stop.
 const STATES: &str = r#"set pagination off
 set confirm off
 set breakpoint pending on
@@ -58,7 +58,8 @@ fn check(library: &Library, text: &str, program: &Path, n: usize) {
     }
 }
 
-/// A script for a launcher: rank 0 runs `program` in gdb, the others run it alone, all with the layer.
+/// Writes a wrapper script for a launcher: rank 0 runs `program` in gdb, the others run it directly, all with
+/// the layer.
 fn under_gdb(dir: &Path, layer: &Path, script: &Path, program: &str) -> PathBuf {
     let wrapper = dir.join("wrapper.sh");
     let text = format!(
@@ -97,7 +98,7 @@ pub fn gdb_stops_in_a_rank_and_reads_the_process_table_by_offsets() {
     }
 }
 
-/// The states at which rank 0 of a job that spawns twice stops, with these debugger flags set.
+/// Returns the states at which rank 0 of a job that spawns twice stops, with these debugger flags set.
 fn states(library: &Library, layer: &Path, flags: u32) -> Vec<u32> {
     let dir = folder();
     let program = compile(library, "grow", dir.path());
@@ -109,7 +110,7 @@ fn states(library: &Library, layer: &Path, flags: u32) -> Vec<u32> {
     let mut command = library.launch(2);
     command.arg("sh").arg(under_gdb(dir.path(), layer, &script, &line));
     prepare(&mut command, library, layer);
-    // The children take the environment of the launcher.
+    // The children inherit the environment of the launcher.
     command.env("MPISCOPE_ACQUIRE", "1").env("LD_PRELOAD", layer);
     let outcome = run::bounded(&mut command, LIMIT).unwrap();
     let states = seen(&outcome.stdout, "STATE ");
@@ -122,7 +123,7 @@ pub fn changes_of_the_directories_stop_a_debugger_only_if_it_asked_for_them() {
     let _turn = common::alone();
     let (layer, library) = (common::layer(), common::one());
     let [start, spawn, changed] = [1, 2, 6];
-    // All parents take part in both spawns; rank 0, as the metadirectory, has both worlds.
+    // All parents take part in both spawns; rank 0 is the metadirectory and has both worlds.
     assert_eq!(states(&library, &layer, 0), [start, spawn, spawn]);
     let asked = states(&library, &layer, REQUEST_DIRECTORY_EVENTS);
     assert_eq!(asked, [start, changed, spawn, changed, spawn]);
@@ -216,7 +217,7 @@ pub fn open_mpis_own_plug_in_stays_named_where_ours_is_not_there() {
     let _turn = common::alone();
     let layer = common::layer();
     let dir = folder();
-    // Alone in its folder, the layer has no plug-ins beside it.
+    // Alone in its folder, the layer has no plug-ins next to it.
     let layer = strip(&layer, dir.path());
     for library in libraries().iter().filter(|library| library.family == Family::OpenMpi) {
         let program = compile(library, "idle", dir.path());

@@ -1,4 +1,4 @@
-//! The cluster of all tests here, and jobs on it.
+//! The cluster shared by all tests here, and jobs on it.
 
 use mpiscope_testkit::cluster::{Cluster, Ended};
 use mpiscope_testkit::mpi::{Family, Library};
@@ -12,20 +12,21 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 pub const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
-/// No job here takes longer, on a machine that does other things too.
+/// Time limit of each job, generous enough for a busy machine.
 pub const LIMIT: Duration = Duration::from_secs(90);
 
-/// Jobs of several tests at once would only make each other slow.
+/// Serialises the tests: concurrent jobs would only slow each other down.
 pub fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A head and three hosts, of all tests that leave them as they were; it takes seconds to make them.
+/// A head node and three hosts, shared by all tests that leave them intact, since creating them takes
+/// seconds.
 struct Shared {
     cluster: Ended,
     slurm: bool,
-    /// Its keys and sockets, which it needs to its end.
+    /// The cluster's keys and sockets, needed for its whole lifetime.
     _dir: TempDir,
 }
 
@@ -37,7 +38,7 @@ fn shared() -> MutexGuard<'static, Option<Arc<Shared>>> {
 
 impl Shared {
     fn new() -> Self {
-        // Names of sockets are short, so it must not lie deep.
+        // Socket names have a small length limit, so the path must be short.
         let dir = TempDir::with_prefix("clu").unwrap();
         let mut cluster = Ended(Cluster::make(dir.path(), &["login", "n1", "n2", "n3"]).unwrap());
         cluster.0.add_ssh().unwrap();
@@ -45,19 +46,19 @@ impl Shared {
     }
 }
 
-/// No test needs the hosts any more.
+/// Shuts down the shared hosts.
 pub fn end_hosts() {
     drop(shared().take());
 }
 
-/// The hosts, and a folder of this test.
+/// The hosts, and a folder for this test.
 pub struct Hosts {
     shared: Arc<Shared>,
     pub dir: TempDir,
 }
 
 impl Hosts {
-    /// With `ssh`, and with Slurm if that is wanted.
+    /// Gets hosts with `ssh`, and with Slurm if requested.
     pub fn new(slurm: bool) -> Self {
         let mut all = shared();
         let shared = all.get_or_insert_with(|| Arc::new(Shared::new()));
@@ -69,19 +70,20 @@ impl Hosts {
         Self { shared: Arc::clone(shared), dir: TempDir::with_prefix("clu").unwrap() }
     }
 
-    /// Takes a host off the network. The next test gets other hosts: what runs on this one stays there.
+    /// Disconnects a host from the network. The next test gets new hosts, as programs may keep running on
+    /// this one.
     pub fn cut(&self, host: &str) {
         end_hosts();
         self.shared.cluster.0.cut(host).unwrap();
     }
 
-    /// Ends a host; the next test gets others.
+    /// Kills a host; the next test gets new hosts.
     pub fn kill(&self, host: &str) {
         end_hosts();
         self.shared.cluster.0.kill(host);
     }
 
-    /// A command on a host.
+    /// Returns a command on a host.
     pub fn on(&self, host: &str, program: &str, library: &Library) -> Command {
         let mut command = self.shared.cluster.0.on(host, program).unwrap();
         let mut path = None;
@@ -101,19 +103,19 @@ impl Hosts {
             command.env("PATH", own);
         }
         command.env("MPISCOPE_LAYER", paths::libmpiscope().unwrap()).env("COLUMNS", "400");
-        // Hosts that share a machine do not share memory in the sense of transports.
+        // Hosts on one machine must not use shared memory as a transport.
         command.env("I_MPI_FABRICS", "shm:ofi").env("MPIR_CVAR_CH4_NETMOD", "ofi").env("FI_PROVIDER", "tcp");
         command.env("FI_TCP_IFACE", "eth0").env("UCX_TLS", "tcp,self").env("TMPDIR", "/tmp");
         command.env("OMPI_MCA_btl_tcp_if_include", "eth0").env("OMPI_MCA_oob_tcp_if_include", "eth0");
         command
     }
 
-    /// Runs it to its end.
+    /// Runs a command to its end.
     pub fn run(&self, command: &mut Command) -> Outcome {
         run::bounded(command, LIMIT).unwrap()
     }
 
-    /// The report that a command wrote to a folder.
+    /// Returns the report that a command wrote to a folder.
     pub fn report(&self, out: &str) -> Option<Value> {
         serde_json::from_slice(&std::fs::read(self.dir.path().join(out).join("report.json")).ok()?).ok()
     }
@@ -121,15 +123,15 @@ impl Hosts {
 
 impl Drop for Hosts {
     fn drop(&mut self) {
-        // Nobody knows what a test has left behind that has failed.
+        // The hosts are in an unknown state after a failed test.
         if std::thread::panicking() {
             end_hosts();
         }
     }
 }
 
-/// The libraries whose launcher can start ranks on other hosts: with `MPISCOPE_EVERY_SIZE` all of them, else the newest of each
-/// family.
+/// Returns the libraries whose launcher can start ranks on other hosts: all of them with
+/// `MPISCOPE_EVERY_SIZE`, otherwise the newest of each family.
 pub fn libraries() -> Vec<Library> {
     let all = trials::survey().0.iter().filter(|library| !library.name.ends_with("-abi"));
     let mut all: Vec<Library> = all.cloned().collect();
@@ -145,24 +147,24 @@ pub fn libraries() -> Vec<Library> {
     all
 }
 
-/// MPICH with its own launcher, else any.
+/// Returns MPICH with its own launcher, or else any library.
 pub fn one() -> Library {
     let mut all = libraries();
     let best = all.iter().position(|library| library.name.starts_with("mpich-5"));
     all.swap_remove(best.unwrap_or(0))
 }
 
-/// The launcher of a library, for two ranks on each host.
+/// Returns a library's launcher command for two ranks on each host.
 pub fn launcher(library: &Library) -> Vec<String> {
     launcher_of(library, 2)
 }
 
-/// The same for so many.
+/// Like [`launcher`], for `each` ranks on each host.
 pub fn launcher_of(library: &Library, each: usize) -> Vec<String> {
     launcher_for(library, each, 3 * each)
 }
 
-/// The same for `all`, at most `each` on a host.
+/// Like [`launcher`], for `all` ranks, at most `each` on a host.
 pub fn launcher_for(library: &Library, each: usize, all: usize) -> Vec<String> {
     let mpirun = library.mpirun.display().to_string();
     let words = match library.family {
@@ -173,7 +175,7 @@ pub fn launcher_for(library: &Library, each: usize, all: usize) -> Vec<String> {
     std::iter::once(mpirun).chain(words.split(' ').map(str::to_owned)).collect()
 }
 
-/// That of Slurm, for two ranks on each host.
+/// Returns Slurm's launcher command for two ranks on each host.
 pub fn srun() -> Vec<String> {
     "srun -N 3 -n 6 --mpi=pmi2".split(' ').map(str::to_owned).collect()
 }
@@ -187,7 +189,7 @@ pub fn compile(library: &Library, source: &str, dir: &Path) -> PathBuf {
     program
 }
 
-/// A job that runs while the test looks; ended in the end.
+/// A job that runs while the test examines it; killed on drop.
 pub struct Job {
     pub child: Child,
 }
@@ -200,19 +202,20 @@ impl Job {
         Self { child: command.spawn().unwrap() }
     }
 
-    /// Ends what was started, as a scheduler would; not the program that has brought it to its host.
+    /// Terminates the job as a scheduler would, but not the program that started it on its host.
     pub fn terminate(&self) {
         let pid = self.child.id();
         let children =
             std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
         let child = children.split_whitespace().next().and_then(|pid| pid.parse().ok());
-        // One that has ended by itself needs no signal.
+        // A job that has already ended needs no signal.
         if let Some(child) = child.and_then(rustix::process::Pid::from_raw) {
             let _gone = rustix::process::kill_process(child, rustix::process::Signal::TERM);
         }
     }
 
-    /// Ends it as people do: a launcher that waits for a host that it has lost may need the signal again, twice in a second.
+    /// Terminates the job as a user would: a launcher that waits for a lost host may need the signal twice
+    /// within a second.
     pub fn is_ended(&mut self, patience: Duration, limit: Duration) {
         let began = Instant::now();
         let mut output = Instant::now();
@@ -231,7 +234,7 @@ impl Job {
         }
     }
 
-    /// Waits for the end, and says how long it took.
+    /// Waits for the end of the job, and returns how long it took.
     pub fn ends(&mut self, limit: Duration) -> Duration {
         let began = Instant::now();
         while self.child.try_wait().unwrap().is_none() {

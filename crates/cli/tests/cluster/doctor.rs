@@ -1,4 +1,4 @@
-//! What `mpiscope doctor` says of a launcher that starts ranks on several hosts.
+//! What `mpiscope doctor` reports on a launcher that starts ranks on several hosts.
 
 use crate::common::{Hosts, MPISCOPE, alone, launcher, libraries, one};
 use mpiscope_testkit::mpi::Library;
@@ -6,7 +6,8 @@ use mpiscope_testkit::paths;
 use serde_json::Value;
 use std::path::Path;
 
-/// What it finds with this layer, within so many seconds: problems by name, all that is fine, and everything.
+/// Returns the result with this layer and time limit: problems by name, passed checks, and the complete
+/// output.
 fn found(
     hosts: &Hosts,
     library: &Library,
@@ -42,12 +43,12 @@ pub fn doctor_names_the_ranks_of_a_host_without_the_layer_and_of_one_that_is_dow
     let preloaded = "the layer is in every process".to_owned();
 
     for library in libraries() {
-        // As `run` starts it: not every launcher passes variables on.
+        // Started as `run` would do it: not every launcher passes variables on.
         let (problems, fine, all) = found(&hosts, &library, &layer, "60");
         assert!(problems.is_empty() && fine.contains(&everybody) && fine.contains(&preloaded), "{all}");
     }
 
-    // The folder is another one there.
+    // On this host the folder has different contents.
     let mut hide = hosts.on("n3", "mount", &library);
     assert!(hosts.run(hide.arg("--bind").args([&nothing, &layers])).success());
     let (problems, fine, all) = found(&hosts, &library, &layer, "60");

@@ -1,4 +1,4 @@
-//! A job that hangs on many hosts: one verdict of all of it, by one of them.
+//! A job that hangs on many hosts gets one verdict, from one of them.
 
 use crate::common::{Hosts, Job, LIMIT, MPISCOPE, alone, compile, launcher, libraries, one, reaches, srun};
 use mpiscope_testkit::mpi::Library;
@@ -6,11 +6,11 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How a launcher may end that has lost its ranks.
+/// How long a launcher may take to end after losing its ranks.
 const PATIENCE: Duration = Duration::from_secs(5);
 const RING: &str = "deadlock: 0 -> 5 -> 4 -> 3 -> 2 -> 1 -> 0";
 
-/// Six ranks on three hosts, in a folder of their own.
+/// Six ranks on three hosts, in a separate folder.
 struct Hanging<'a> {
     hosts: &'a Hosts,
     library: &'a Library,
@@ -19,7 +19,7 @@ struct Hanging<'a> {
 }
 
 impl<'a> Hanging<'a> {
-    /// `mpiscope run` with these options, before the launcher or before the program.
+    /// Starts `mpiscope run` with these options, before the launcher or before the program.
     fn start(
         (hosts, library): (&'a Hosts, &'a Library),
         name: &str,
@@ -44,13 +44,13 @@ impl<'a> Hanging<'a> {
         self.folder.join("out")
     }
 
-    /// Waits until the verdict is there with what belongs to it.
+    /// Waits until the verdict and the evidence file have been written.
     fn is_judged(&self) {
         reaches(&self.out().join("why.json"), &self.folder.join("said"));
         reaches(&self.out().join("hang.mpiscope"), &self.folder.join("said"));
     }
 
-    /// Ends the job; what was said of it.
+    /// Terminates the job and returns its output.
     fn end(mut self) -> String {
         self.job.is_ended(PATIENCE, LIMIT);
         self.said()
@@ -60,7 +60,7 @@ impl<'a> Hanging<'a> {
         std::fs::read_to_string(self.folder.join("said")).unwrap()
     }
 
-    /// What `why` says of what was saved.
+    /// Returns the output of `why` for the saved evidence.
     fn saved(&self) -> (Value, String) {
         let mut why = self.hosts.on("login", MPISCOPE, self.library);
         let outcome = self.hosts.run(why.args(["why", "--json"]).arg(self.out().join("hang.mpiscope")));
@@ -68,7 +68,7 @@ impl<'a> Hanging<'a> {
     }
 }
 
-/// All ranks are in the verdict, and the file says the same.
+/// Checks that the verdict covers all ranks and agrees with the evidence file.
 fn is_whole(hanging: &Hanging<'_>) {
     let (saved, all) = hanging.saved();
     let verdict = saved["verdict"].as_str().unwrap_or_default().to_owned();
@@ -79,7 +79,7 @@ fn is_whole(hanging: &Hanging<'_>) {
     assert_eq!(said["verdict"], saved["verdict"], "{all}");
 }
 
-/// The verdict is there once, whoever might have said it.
+/// Checks that exactly one process reported the verdict.
 fn is_said_once(said: &str) {
     assert_eq!(said.matches("deadlock: ").count(), 1, "{said}");
     assert!(said.contains(RING), "{said}");
@@ -149,7 +149,7 @@ pub fn a_job_on_many_hosts_that_waits_for_one_that_computes_is_not_said_to_hang(
     }
 }
 
-/// Waits until `why` on a host sees all ranks wait.
+/// Waits until `ps` on a host sees the ranks wait.
 fn hangs_unsaid(hanging: &Hanging<'_>) {
     let until = Instant::now() + LIMIT;
     loop {
@@ -160,7 +160,7 @@ fn hangs_unsaid(hanging: &Hanging<'_>) {
         let waits = |rank: &&Value| rank["threads"][0]["call"].is_object() && long(&rank["threads"][0]);
         let ranks = seen["ranks"].as_array().map_or(0, |ranks| ranks.iter().filter(waits).count());
         if ranks >= 5 {
-            // Readings of how far they are come a second apart.
+            // Readings of the progress are a second apart.
             return std::thread::sleep(Duration::from_secs(3));
         }
         assert!(Instant::now() < until, "{}\n{}", outcome.describe(), hanging.said());
@@ -168,7 +168,7 @@ fn hangs_unsaid(hanging: &Hanging<'_>) {
     }
 }
 
-/// Has Slurm end the job.
+/// Cancels the job through Slurm.
 fn cancelled(mut hanging: Hanging<'_>) -> String {
     let squeue = |hosts: &Hosts, library: &Library| {
         hosts.run(hosts.on("login", "squeue", library).args(["--noheader", "--format", "%i"])).stdout
@@ -182,7 +182,7 @@ fn cancelled(mut hanging: Hanging<'_>) -> String {
     hanging.said()
 }
 
-/// In the second form the report may come after the launcher has ended.
+/// Waits for the report, which in the second form may come after the launcher has ended.
 fn report_is_there(out: &Path, hanging: &Hanging<'_>) {
     reaches(&out.join("report.json"), &hanging.folder.join("said"));
 }

@@ -1,4 +1,4 @@
-//! Verbs on a job that runs, from each host.
+//! Verbs on a running job, from each host.
 
 use crate::common::{Hosts, Job, MPISCOPE, alone, compile, launcher, one, reaches, srun};
 use mpiscope_testkit::mpi::Library;
@@ -18,12 +18,12 @@ pub fn places(list: &Value) -> Vec<(u64, String)> {
     list.as_array().map(|list| list.iter().map(place).collect()).unwrap_or_default()
 }
 
-/// What a verb prints as JSON on a host.
+/// Returns the JSON output of a verb on a host.
 pub fn ask(hosts: &Hosts, host: &str, library: &Library, words: &[&str]) -> (Value, String) {
     ask_with(hosts, host, library, words, |_| {})
 }
 
-/// The same, of a command that was changed before.
+/// Like [`ask`], with a modified command.
 pub fn ask_with(
     hosts: &Hosts,
     host: &str,
@@ -38,12 +38,12 @@ pub fn ask_with(
     (serde_json::from_str(outcome.stdout.trim()).unwrap_or(Value::Null), all)
 }
 
-/// A job of six ranks that wait for a file.
+/// Starts a job of six ranks that wait for a file.
 fn start(hosts: &Hosts, library: &Library, launcher: &[String]) -> Job {
     start_with(hosts, library, launcher, |_| {})
 }
 
-/// The same, by a command that was changed before.
+/// Like [`start`], with a modified command.
 pub fn start_with(
     hosts: &Hosts,
     library: &Library,
@@ -101,7 +101,7 @@ pub fn a_job_of_slurm_is_seen_whole_by_its_number_from_the_login_node_and_from_e
     assert!(save.success(), "{}", save.describe());
     let (ps, all) = ask(&hosts, "login", &library, &["ps", &saved.display().to_string()]);
     assert_eq!(places(&ps["ranks"]), wanted(), "{all}");
-    // By Slurm, as all the others: `ssh` reaches nobody.
+    // Through Slurm, like the other verbs: `ssh` reaches no host.
     let mut attach = hosts.on("login", MPISCOPE, &library);
     attach.args(["attach", "--batch", "bt 1", "--json", &named]);
     without_ssh(&mut attach, hosts.dir.path());
@@ -115,7 +115,7 @@ pub fn a_job_of_slurm_is_seen_whole_by_its_number_from_the_login_node_and_from_e
     ends(job, hosts.dir.path());
 }
 
-/// Puts an `ssh` that fails before all others.
+/// Puts an `ssh` that fails first in the path.
 pub fn without_ssh(command: &mut Command, dir: &Path) {
     let fails = dir.join("no-ssh");
     fs::create_dir_all(&fails).unwrap();
@@ -126,13 +126,13 @@ pub fn without_ssh(command: &mut Command, dir: &Path) {
     command.env("PATH", std::env::join_paths(paths).unwrap());
 }
 
-/// Where the one who has started a job says which hosts have come.
+/// Where the starting process announces the hosts that have connected.
 const ANNOUNCED: &str = "/dev/shm/mpiscope-*/*.hosts";
 
-/// How long a host may take, once it has come, to say which ranks it has.
+/// How long a connected host may take to report its ranks.
 const SAYS_ITS_RANKS: Duration = Duration::from_secs(3);
 
-/// Until whoever started the job knows its hosts: one that is lost before that is lost without a name.
+/// Waits until the starting process knows all hosts: a host lost earlier cannot be named.
 pub fn until_all_have_come(hosts: &Hosts, library: &Library) {
     let end = Instant::now() + Duration::from_secs(60);
     let read = format!("cat {ANNOUNCED}");
@@ -146,7 +146,7 @@ pub fn until_all_have_come(hosts: &Hosts, library: &Library) {
     }
 }
 
-/// Makes it say that these have come.
+/// Changes the announcement to these hosts.
 fn announce(hosts: &Hosts, library: &Library, come: &str) {
     let write = format!("sed -i 's/\"hosts\":\\[[^]]*\\]/\"hosts\":[\"{come}\"]/' {ANNOUNCED}");
     let outcome = hosts.run(hosts.on("login", "sh", library).args(["-c", &write]));
@@ -157,12 +157,12 @@ pub fn a_job_started_here_by_ssh_is_seen_whole_and_a_host_that_is_cut_off_costs_
     let _turn = alone();
     let (hosts, library) = (Hosts::new(false), one());
     let job = start(&hosts, &library, &launcher(&library));
-    // Nothing of it runs on this host but the one who started it.
+    // On this host only the starting process runs.
     let (ps, all) = ask(&hosts, "login", &library, &["ps"]);
     assert_eq!(places(&ps["ranks"]), wanted(), "{all}");
     let (ps, all) = ask(&hosts, "n2", &library, &["ps"]);
     assert_eq!(places(&ps["ranks"]), wanted(), "{all}");
-    // While hosts are still coming, those that have come know of the others.
+    // While hosts are still connecting, those that have connected know of the others.
     until_all_have_come(&hosts, &library);
     for come in ["n3", "n1", "n1\",\"n2\",\"n3"] {
         announce(&hosts, &library, come);
@@ -179,7 +179,7 @@ pub fn a_job_started_here_by_ssh_is_seen_whole_and_a_host_that_is_cut_off_costs_
     assert_eq!(places(&ps["ranks"]), wanted()[..4], "{}", outcome.describe());
     assert!(ps["errors"].to_string().contains("n3"), "{}", outcome.describe());
     assert!(took < Duration::from_secs(20), "{took:?}");
-    // What is left of it may be all right: that is no answer for the whole.
+    // The remaining part may be fine, but that is not an answer for the whole job.
     let mut command = hosts.on("login", MPISCOPE, &library);
     let outcome = hosts.run(command.args(["vars"]).env("MPISCOPE_HOST_SECONDS", "3"));
     assert_eq!(outcome.status.code(), Some(1), "{}", outcome.describe());
@@ -188,7 +188,7 @@ pub fn a_job_started_here_by_ssh_is_seen_whole_and_a_host_that_is_cut_off_costs_
     let why: Value = serde_json::from_str(outcome.stdout.trim()).unwrap_or(Value::Null);
     assert_eq!(outcome.status.code(), Some(1), "{}", outcome.describe());
     assert!(why["partial"] == Value::Bool(true) && why["not_seen"].to_string().contains("n3"), "{why:#}");
-    // Only the ranks that answer are listed, but all are named.
+    // Only the ranks that answer are listed, but the missing ones are named.
     let mut command = hosts.on("login", MPISCOPE, &library);
     let outcome = hosts.run(command.arg("procs").env("MPISCOPE_HOST_SECONDS", "3"));
     assert!(outcome.stderr.contains("host n3: ranks [4-5] not seen"), "{}", outcome.describe());

@@ -1,4 +1,5 @@
-//! Jobs on several hosts: namespaces of this machine with ssh and Slurm between them, as `cargo xtask cluster run` starts it.
+//! Jobs on several hosts: namespaces of this machine connected by ssh and Slurm, as set up by
+//! `cargo xtask cluster run`.
 
 mod common;
 mod doctor;
@@ -15,7 +16,8 @@ use mpiscope_testkit::cluster;
 use mpiscope_testkit::trials::{self, trial};
 use std::process::ExitCode;
 
-/// Everything here needs a cluster, which takes seconds to come up.
+/// Returns why tests are skipped, if they are: every test needs a cluster, which takes seconds to
+/// start.
 fn asked_for() -> Option<String> {
     let asked = std::env::var_os("MPISCOPE_CLUSTER").is_some();
     (!asked).then(|| "`cargo xtask cluster run` runs it".to_owned())

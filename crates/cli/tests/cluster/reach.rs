@@ -1,4 +1,5 @@
-//! Hosts that `ssh` does not reach, but the launcher of the job does: what brought the ranks there brings the look.
+//! Hosts that are not reachable by `ssh`, but by the launcher of the job: queries take the same way as the
+//! ranks.
 
 use crate::common::{Hosts, LIMIT, MPISCOPE, alone, launcher, libraries, one, srun};
 use crate::live::{ask_with, ends, places, start_with, wanted, without_ssh};
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// A command with the host as the first word that is no option: the cluster's `ssh` by another name.
+/// Makes a command that takes the host as its first non-option word: the cluster's `ssh` under another name.
 fn shell(hosts: &Hosts, folder: &Path, name: &str, library: &Library) -> PathBuf {
     let path = hosts
         .on("login", "true", library)
@@ -27,7 +28,7 @@ fn shell(hosts: &Hosts, folder: &Path, name: &str, library: &Library) -> PathBuf
     file
 }
 
-/// The launcher of a library with a shell of its own.
+/// Returns a library's launcher command with this remote shell.
 fn with_agent(library: &Library, agent: &Path) -> Vec<String> {
     let options: &[&str] = match library.family {
         Family::Mpich => &["-launcher-exec"],
@@ -47,7 +48,8 @@ fn in_path(command: &mut Command, folder: &Path) {
     command.env("PATH", first);
 }
 
-/// All ranks are seen from the host of the launcher, which has none, and from another one. What is made for it lies in a folder.
+/// Checks that all ranks are seen from the launcher's host, which has none, and from another host. `words`
+/// gets a folder for the files it needs.
 fn is_seen(library: &Library, words: impl Fn(&Hosts, &Path) -> Vec<String>) {
     is_seen_on(Hosts::new(false), library, words);
 }
@@ -68,7 +70,7 @@ fn is_seen_on(hosts: Hosts, library: &Library, words: impl Fn(&Hosts, &Path) -> 
     ends(job, hosts.dir.path());
 }
 
-/// A debugger on a rank of each of two hosts, each in a pane of a terminal of the head.
+/// Checks that a debugger opens for a rank on each of two hosts, in a terminal pane on the head node.
 fn panes(hosts: &Hosts, library: &Library) {
     let socket = hosts.dir.path().join("tmux");
     let tmux = |words: &[&str]| {
@@ -88,7 +90,7 @@ fn panes(hosts: &Hosts, library: &Library) {
     let debugged = |pane: &str| tmux(&["capture-pane", "-p", "-t", pane]).stdout.contains("(gdb)");
     while ["%1", "%2"].iter().any(|pane| !debugged(pane)) {
         let said = fs::read_to_string(hosts.dir.path().join("attach")).unwrap_or_default();
-        // Where only the launcher comes, nobody has a terminal, and that is said.
+        // If only the launcher reaches the host, there is no terminal; this is reported.
         if said.contains("can be reached from this host with a terminal") {
             break;
         }
@@ -108,7 +110,7 @@ pub fn hosts_that_only_the_launcher_of_the_job_reaches_are_asked_by_its_way() {
     for library in libraries() {
         is_seen(&library, |hosts, folder| with_agent(&library, &shell(hosts, folder, "agent", &library)));
         if library.family != Family::OpenMpi {
-            // What Sun Grid Engine has in the place of `ssh`; only Hydra knows how it is called.
+            // Sun Grid Engine's replacement for `ssh`; only Hydra knows its name.
             is_seen(&library, |hosts, folder| {
                 shell(hosts, folder, "qrsh", &library);
                 let kind = |word: String| if word == "ssh" { "sge".to_owned() } else { word };

@@ -1,4 +1,4 @@
-//! One report, whoever launches.
+//! One report for the whole job, with any launcher.
 
 use crate::common::{
     Hosts, Job, LIMIT, MPISCOPE, alone, compile, launcher, launcher_of, libraries, one, reaches, srun,
@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
 
-/// Rank and host of each process of a report.
+/// Returns the rank and host of each process in a report.
 fn places(report: &Value) -> Vec<(u64, String)> {
     let place = |rank: &Value| (rank["rank"].as_u64().unwrap(), rank["host"].as_str().unwrap().to_owned());
     report["ranks"].as_array().unwrap().iter().map(place).collect()
@@ -19,7 +19,7 @@ fn wanted() -> Vec<(u64, String)> {
     (0..6).map(|rank| (rank, format!("n{}", rank / 2 + 1))).collect()
 }
 
-/// All ranks, each once, and totals that are the sums over them.
+/// Checks that all ranks are present once, and that the totals are the sums over them.
 fn complete(report: &Value, all: &str) {
     assert_eq!(places(report), wanted(), "{all}");
     for function in report["functions"].as_array().unwrap() {
@@ -32,7 +32,7 @@ fn complete(report: &Value, all: &str) {
     assert_eq!(init["total"]["count"], 6, "{all}");
 }
 
-/// Runs a command on the head, and checks its report and the evidence that goes with it.
+/// Runs a command on the head node, and checks its report and evidence file.
 fn whole(hosts: &Hosts, library: &Library, words: &[String], out: &str) {
     let (program, arguments) = words.split_first().unwrap();
     let mut command = hosts.on("login", program, library);
@@ -73,7 +73,7 @@ pub fn every_launcher_gives_one_report_of_all_hosts() {
     differ(&hosts, &library, &format!("before-{}", library.name), "after");
 }
 
-/// Two reports of the same hosts are compared rank by rank.
+/// Checks that two reports of the same hosts are compared rank by rank.
 fn differ(hosts: &Hosts, library: &Library, before: &str, after: &str) {
     let mut diff = hosts.on("login", MPISCOPE, library);
     let dirs = [before, after].map(|out| hosts.dir.path().join(out));
@@ -99,7 +99,7 @@ fn differ(hosts: &Hosts, library: &Library, before: &str, after: &str) {
     assert!(unlike.iter().all(|why| why.starts_with("command: ")), "{unlike:?}");
 }
 
-/// What `waits.c` says of one part: kind, line, rank that was late, seconds.
+/// What `waits.c` reports for each part: kind, line, late rank, seconds.
 struct Known<'a> {
     kind: &'a str,
     line: String,
@@ -113,15 +113,15 @@ fn known(line: &str) -> Known<'_> {
     Known { kind, line: format!("waits.c:{line}"), culprit, seconds: seconds.parse().unwrap() }
 }
 
-/// How long a launcher that was asked to end may take.
+/// How long a launcher may take to end when asked.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Beside a twentieth: a process may be stopped between its own look at the clock and its call.
+/// Tolerance in addition to 5 %: a process may be descheduled between reading the clock and the call.
 const SLACK: f64 = 0.03;
 
 pub fn waits_between_hosts_whose_clocks_differ_are_as_long_as_the_program_says() {
     let _turn = alone();
     let (hosts, library) = (Hosts::new(false), one());
-    // With two ranks on each host messages stay on one, and with one rank they go to others.
+    // With two ranks per host messages stay on one host; with one rank they cross hosts.
     for each in [2, 1] {
         waits_are_known(&hosts, &library, each);
     }
@@ -141,7 +141,7 @@ fn waits_are_known(hosts: &Hosts, library: &Library, each: usize) {
     assert_eq!(waits["one_clock"], true, "{waits:#}");
     let error = waits["clocks_error_s"].as_f64().unwrap();
     for host in report["hosts"].as_array().unwrap() {
-        // Each host has been up for so much longer than the head.
+        // Each host has been up for that much longer than the head node.
         let number: f64 = host["host"].as_str().unwrap()[1..].parse().unwrap();
         let (later, off) = (host["clock_later_s"].as_f64().unwrap(), host["clock_error_s"].as_f64().unwrap());
         assert!((later + 1000.0 * number).abs() <= off && off <= error, "{host:#}");
@@ -154,7 +154,7 @@ fn waits_are_known(hosts: &Hosts, library: &Library, each: usize) {
         let right = |wait: &&Value| wait["kind"] == part.kind && wait["culprit"] == part.culprit;
         let (right, wrong): (Vec<&Value>, Vec<&Value>) = here.partition(right);
         let found: f64 = right.iter().map(seconds).sum();
-        // Each of those that wait may be wrong by the error of the clocks.
+        // Each waiting rank may be off by the clock error.
         let allowed = 0.05 * part.seconds + SLACK + (3 * each - 1) as f64 * error;
         assert!((found - part.seconds).abs() <= allowed, "{} s at {}: {list:#?}", part.seconds, part.line);
         assert!(
@@ -170,7 +170,7 @@ fn waits_are_known(hosts: &Hosts, library: &Library, each: usize) {
         |window: &Value| window["mpi"].as_array().unwrap().iter().filter(|share| !share.is_null()).count();
     let list = windows["list"].as_array().unwrap();
     assert!(list.len() > 4 && list.iter().any(|window| there(window) == 3 * each), "{windows:#}");
-    // By clocks that are not brought together the ranks of one host would be there a thousand seconds later.
+    // With unsynchronised clocks the ranks of one host would appear a thousand seconds later.
     let wall = report["wall_s"].as_f64().unwrap();
     let last = list.last().unwrap()["from_s"].as_f64().unwrap();
     assert!(last <= wall + 1.0, "{last} s of {wall} s: {windows:#}");
@@ -231,7 +231,7 @@ pub fn hosts_that_are_lost_are_named_in_bounded_time() {
             "killed" => hosts.kill(lost),
             _ => hosts.cut(lost),
         }
-        // The launcher may wait for ever for what it has lost: somebody ends the job.
+        // The launcher may wait forever for what it has lost; then the job is terminated.
         if of_itself {
             job.ends(LIMIT);
         } else {
@@ -254,7 +254,7 @@ pub fn hosts_that_are_lost_are_named_in_bounded_time() {
     }
 }
 
-/// Takes a host off the network, or puts it back.
+/// Disconnects a host from the network or reconnects it.
 fn link(hosts: &Hosts, library: &Library, host: &str, state: &str) {
     let set = hosts.run(hosts.on(host, "ip", library).args(["link", "set", "eth0", state]));
     assert!(set.success(), "{}", set.describe());
@@ -267,13 +267,13 @@ pub fn a_host_that_was_cut_off_for_a_while_is_in_the_report_and_not_among_the_lo
     let program = compile(&library, "acquire/idle", dir).display().to_string();
     let said = dir.join("said");
     let mut command = hosts.on("login", MPISCOPE, &library);
-    // Nothing but the connection leads from one host to the other.
+    // Without `--out`, the connection is the only way between the hosts.
     command.arg("run").args(launcher(&library)).arg(program).arg(dir).env("MPISCOPE_HOST_SECONDS", "10");
     let mut job = Job::start(&mut command, &said);
     reaches(&dir.join("at.idle.1"), &said);
     until_all_have_come(&hosts, &library);
     link(&hosts, &library, "n3", "down");
-    // So long that its connection is given up.
+    // Long enough for its connection to be given up.
     std::thread::sleep(Duration::from_secs(20));
     let text = std::fs::read_to_string(&said).unwrap();
     assert!(text.contains("host n3 with ranks [4-5] has not answered for 8 s"), "{text}");
@@ -299,7 +299,7 @@ pub fn a_host_whose_connection_was_given_up_sends_through_the_folder_and_is_not_
     until_all_have_come(&hosts, &library);
     link(&hosts, &library, "n3", "down");
     std::thread::sleep(Duration::from_secs(20));
-    // Its ranks end before it has another one.
+    // Its ranks end before it has reconnected.
     std::fs::write(dir.join("go.1"), "").unwrap();
     std::thread::sleep(Duration::from_secs(2));
     link(&hosts, &library, "n3", "up");

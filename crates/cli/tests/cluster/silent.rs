@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 const SILENT: &str = "has not called MPI";
 
-/// What a verb prints as JSON on a host, or what it says instead.
+/// Returns the JSON output of a verb on a host, or its complete output if that is not JSON.
 fn try_to_ask(hosts: &Hosts, host: &str, library: &Library, words: &[&str]) -> Result<Value, String> {
     let outcome = hosts.run(hosts.on(host, MPISCOPE, library).args(words).arg("--json"));
     serde_json::from_str(outcome.stdout.trim())
@@ -19,7 +19,7 @@ fn ask(hosts: &Hosts, host: &str, library: &Library, words: &[&str]) -> Value {
     try_to_ask(hosts, host, library, words).unwrap_or_else(|said| panic!("{said}"))
 }
 
-/// Rank and host of those that have not called MPI, as `ps` shows them, if it shows all six ranks.
+/// Returns the rank and host of the silent ranks in the output of `ps`, if it shows all six ranks.
 fn silent(ps: &Value) -> Option<Vec<(u64, String)>> {
     let ranks = ps["ranks"].as_array()?;
     let place = |rank: &Value| Some((rank["rank"].as_u64()?, rank["host"].as_str()?.to_owned()));
@@ -29,8 +29,8 @@ fn silent(ps: &Value) -> Option<Vec<(u64, String)>> {
     six.then(|| said.map(|(_, place)| place).collect())
 }
 
-/// Asks until `right` is satisfied. A rank runs before its host has told the others of it, so at first there may be no job to be
-/// seen.
+/// Asks until `right` is satisfied. A rank runs before its host has told the others about it, so at first the
+/// job may not be visible.
 fn until(what: &str, ask: impl Fn() -> Result<Value, String>, right: impl Fn(&Value) -> bool) {
     let end = Instant::now() + Duration::from_secs(30);
     loop {
@@ -43,7 +43,7 @@ fn until(what: &str, ask: impl Fn() -> Result<Value, String>, right: impl Fn(&Va
     }
 }
 
-/// Whether `why` says that these ranks hold up all others.
+/// Whether `why` reports that these ranks hold up all others.
 fn blamed(why: &Value, ranks: &[(u64, String)]) -> bool {
     let culprits = why["culprits"].as_array().into_iter().flatten();
     let named = culprits.filter_map(|culprit| {
@@ -53,7 +53,7 @@ fn blamed(why: &Value, ranks: &[(u64, String)]) -> bool {
     why["kind"] == "slow" && named.eq(ranks.iter().map(|(rank, _)| *rank)) && why["unseen"] == ""
 }
 
-/// Rank and host of the processes that `procs` lists as those that have not called MPI, if it lists six ranks.
+/// Returns the rank and host of the silent processes in the output of `procs`, if it lists six ranks.
 fn listed_silent(procs: &Value) -> Option<Vec<(u64, String)>> {
     let processes = procs["processes"].as_array()?;
     let place = |entry: &Value| Some((entry["rank"].as_u64()?, entry["host"].as_str()?.to_owned()));
@@ -63,7 +63,7 @@ fn listed_silent(procs: &Value) -> Option<Vec<(u64, String)>> {
     six.then(|| all.into_iter().filter(|(_, silent)| *silent).filter_map(|(place, _)| place).collect())
 }
 
-/// Starts six ranks, of which these take their time.
+/// Starts six ranks, of which the `late` ones do not call MPI_Init yet.
 fn start(hosts: &Hosts, library: &Library, launcher: &[String], late: &[&str]) -> Job {
     let dir = hosts.dir.path();
     let program = compile(library, "late_start", dir);
@@ -76,7 +76,7 @@ fn start(hosts: &Hosts, library: &Library, launcher: &[String], late: &[&str]) -
     job
 }
 
-/// All views of the running job, and of what is kept of it.
+/// Checks all views of the running job and of its evidence.
 fn seen_everywhere(hosts: &Hosts, library: &Library, wanted: &[(u64, String)]) {
     for host in ["login", "n1", "n3"] {
         let ps = || try_to_ask(hosts, host, library, &["ps"]);
@@ -103,7 +103,7 @@ pub fn ranks_on_another_host_that_have_not_called_mpi_are_seen_from_each_host_an
     let (hosts, library) = (Hosts::new(false), one());
     let on_n3 =
         |ranks: &[u64]| -> Vec<(u64, String)> { ranks.iter().map(|r| (*r, "n3".to_owned())).collect() };
-    // One of two ranks of the host, then all of them.
+    // One of the host's two ranks, then both.
     for (late, wanted) in [(&["5"][..], on_n3(&[5])), (&["4", "5"], on_n3(&[4, 5]))] {
         let mut job = start(&hosts, &library, &launcher(&library), late);
         seen_everywhere(&hosts, &library, &wanted);
@@ -114,7 +114,7 @@ pub fn ranks_on_another_host_that_have_not_called_mpi_are_seen_from_each_host_an
         let named: Vec<_> =
             named.filter_map(|s| Some((s["rank"].as_u64()?, s["host"].as_str()?.to_owned()))).collect();
         assert_eq!(named, wanted, "{report:#}");
-        // What a process calls its world in MPI_Init is not the same on all hosts.
+        // The name that a process gives its world during MPI_Init differs between hosts.
         let tracks: Vec<_> = report["windows"]["ranks"].as_array().into_iter().flatten().collect();
         let numbers: Vec<String> = (0..6 - wanted.len()).map(|rank| rank.to_string()).collect();
         assert_eq!(tracks, numbers.iter().collect::<Vec<_>>(), "{report:#}");
@@ -141,7 +141,7 @@ pub fn ranks_that_have_not_called_mpi_are_seen_and_listed_with_each_launcher() {
         }
         let why = hosts.run(hosts.on("n1", MPISCOPE, &library).args(["why", "--for", "0.2"]));
         assert!(why.stdout.starts_with("ranks [0-3] wait for ranks [4-5]"), "{what}: {}", why.describe());
-        // What they do at that moment, in a loop that sleeps, may differ: then each has a line.
+        // Their activity in the sleeping loop may differ at this moment; then each has its own line.
         let both = why.stdout.contains("  ranks [4-5]: have not called MPI_Init yet: ");
         let each = || {
             [4, 5]

@@ -1,4 +1,4 @@
-//! Jobs as Slurm knows them: steps, arrays, heterogeneous ones, and such as do not run.
+//! Jobs as Slurm knows them: steps, arrays, heterogeneous jobs, and jobs that do not run.
 
 use crate::common::{Hosts, MPISCOPE, alone, compile, one, reaches};
 use crate::live::{ask, places};
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A job that Slurm has been given; it ends with this.
+/// A job submitted to Slurm; it is cancelled on drop.
 struct Batch<'a> {
     hosts: &'a Hosts,
     library: &'a Library,
@@ -18,7 +18,7 @@ struct Batch<'a> {
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
         let _ended = self.hosts.run(self.hosts.on("login", "scancel", self.library).arg(&self.number));
-        // The next test wants all hosts.
+        // The next test needs all hosts.
         let until = Instant::now() + Duration::from_secs(30);
         let queue =
             || self.hosts.run(self.hosts.on("login", "squeue", self.library).arg("--noheader")).stdout;
@@ -29,7 +29,7 @@ impl Drop for Batch<'_> {
 }
 
 impl<'a> Batch<'a> {
-    /// Runs lines of the shell under these options of `sbatch`.
+    /// Submits shell commands with these options of `sbatch`.
     fn new(hosts: &'a Hosts, library: &'a Library, options: &str, lines: &str) -> Self {
         let script = hosts.dir.path().join("script");
         fs::write(&script, format!("#!/bin/bash\n{lines}\n")).unwrap();
@@ -41,13 +41,13 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// `srun` of ranks that wait for a file in the folder `at` of the test.
+/// Returns the `srun` command of ranks that wait for a file in the test's folder `at`.
 fn step(options: &str, program: &Path, at: &Path) -> String {
     let (program, at) = (program.display(), at.display());
     format!("mkdir -p {at}\nsrun --mpi=pmi2 {options} {MPISCOPE} run --quiet --hang-after 0 {program} {at}")
 }
 
-/// Waits until the ranks of that step wait.
+/// Waits until the ranks of that step are waiting.
 fn waits(hosts: &Hosts, at: &Path) {
     reaches(&at.join("at.idle.1"), &hosts.dir.path().join("said"));
 }
@@ -56,7 +56,7 @@ fn at(hosts: &Hosts, name: &str) -> PathBuf {
     hosts.dir.path().join(name)
 }
 
-/// All of these ranks, and no word of others; without a name of the only job there is.
+/// Checks that exactly these ranks are shown without errors. An empty name means the only job.
 fn whole(hosts: &Hosts, library: &Library, host: &str, name: &str, wanted: &[(u64, &str)]) {
     let words: Vec<&str> = ["ps", name].into_iter().filter(|word| !word.is_empty()).collect();
     let (ps, all) = ask(hosts, host, library, &words);
@@ -78,7 +78,7 @@ pub fn a_step_on_some_hosts_of_the_job_is_seen_whole_and_nothing_is_said_to_be_m
             whole(&hosts, &library, host, &name, &[(0, "n1"), (1, "n2")]);
         }
     }
-    // What the host says counts, not what Slurm has to say of it.
+    // The host's own answer counts, not Slurm's.
     let (none, all) = ask(&hosts, "login", &library, &["ps", &format!("{named}.7")]);
     assert!(none.is_null() && all.contains("no process of it is on its hosts (n1, n2, n3)"), "{all}");
 }
@@ -101,7 +101,7 @@ pub fn a_task_of_an_array_and_a_heterogeneous_job_are_seen_whole_by_what_slurm_c
     for host in ["login", &four, &five] {
         whole(&hosts, &library, host, &format!("slurm:{number}_4"), &[(0, &four), (1, &four)]);
         whole(&hosts, &library, host, &format!("{number}_5.0"), &[(0, &five), (1, &five)]);
-        // By the number of the array nobody means one of its tasks, which has the same.
+        // The number of the array does not mean the task that has the same number.
         let (none, all) = ask(&hosts, host, &library, &["ps", &format!("slurm:{number}")]);
         let names = format!("name one: slurm:{number}_4, slurm:{number}_5");
         assert!(none.is_null() && all.contains(&names), "{all}");
@@ -145,7 +145,7 @@ pub fn two_steps_of_one_job_are_two_jobs_from_each_host_and_each_is_seen_whole_b
         }
         whole(&hosts, &library, host, &both[0], &[(0, "n1")]);
         whole(&hosts, &library, host, &both[1], &[(0, "n2"), (1, "n3")]);
-        // Processes are listed with their worlds: there may be several.
+        // `procs` lists processes with their worlds, so several jobs are allowed.
         let (procs, all) = ask(&hosts, host, &library, &["procs", &number]);
         assert_eq!(procs["processes"].as_array().map(Vec::len), Some(3), "{all}");
         assert_eq!(procs["problems"], Value::Array(Vec::new()), "{all}");

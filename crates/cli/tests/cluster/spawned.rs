@@ -1,4 +1,4 @@
-//! Worlds that are spawned to hosts without ranks of the first one.
+//! Worlds spawned on hosts without ranks of the first world.
 
 use crate::common::{Hosts, Job, MPISCOPE, alone, compile, launcher_for, one, reaches};
 use mpiscope_testkit::mpi::{Family, Library};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// World, rank and host of each process, in that order.
+/// Returns the world, rank and host of each process, in that order.
 fn places(list: &Value, world: impl Fn(&Value) -> Option<usize>) -> Vec<(usize, u64, String)> {
     let place =
         |rank: &Value| Some((world(rank)?, rank["rank"].as_u64()?, rank["host"].as_str()?.to_owned()));
@@ -26,11 +26,11 @@ fn all() -> Vec<(usize, u64, String)> {
     first.chain((0..2).map(|rank| (1, rank, "n3".to_owned()))).collect()
 }
 
-/// What a spawned world is seen as.
+/// How a spawned world is seen.
 enum Seen {
     /// With all its ranks.
     Whole,
-    /// Not at all: the launcher of Open MPI gives spawned processes none of the variables of the others.
+    /// Not at all: Open MPI's launcher does not pass the variables to spawned processes.
     Missed,
 }
 
@@ -38,7 +38,7 @@ fn is_missed(text: &str) -> bool {
     text.contains("2 of the 2 processes that MPI_Comm_spawn started are not seen")
 }
 
-/// Asks until all processes are shown: hosts are named to each other when no more have come for a second.
+/// Asks until all processes are shown: hosts learn of each other once none has connected for a second.
 fn seen_from(hosts: &Hosts, host: &str, library: &Library, wanted: &Seen) {
     let end = Instant::now() + Duration::from_secs(30);
     loop {
@@ -57,13 +57,13 @@ fn seen_from(hosts: &Hosts, host: &str, library: &Library, wanted: &Seen) {
     }
 }
 
-/// The processes that `procs` lists, and those that a debugger reaches, which must be all.
+/// Checks that `procs` lists all processes and a debugger reaches all of them.
 fn listed_and_reached(hosts: &Hosts, host: &str, library: &Library) {
     let run = |words: &[&str]| hosts.run(hosts.on(host, MPISCOPE, library).args(words).arg("--json"));
     let outcome = run(&["procs"]);
     let procs: Value = serde_json::from_str(outcome.stdout.trim()).unwrap_or(Value::Null);
     let list = &procs["processes"];
-    // Worlds have names; the first one has a rank on the first host.
+    // Worlds have names; only the first world has a rank on the first host.
     let of_first = list.as_array().into_iter().flatten().find(|entry| entry["host"] == "n1");
     let first = of_first.map_or(Value::Null, |entry| entry["world"].clone());
     let listed = places(list, |entry| Some(usize::from(entry["world"] != first)));
@@ -76,7 +76,8 @@ fn listed_and_reached(hosts: &Hosts, host: &str, library: &Library) {
     assert_eq!(reached.count(), 6, "{} from {host}: {}", library.name, outcome.describe());
 }
 
-/// Whether the library spawns there without mpiscope: on some machines Intel's children fail in `MPI_Init`.
+/// Whether the library can spawn there without mpiscope: on some machines Intel's children fail in
+/// `MPI_Init`.
 fn spawns_by_itself(hosts: &Hosts, library: &Library, program: &Path, dir: &Path) -> bool {
     let bare = dir.join("bare");
     std::fs::create_dir(&bare).unwrap();
@@ -97,7 +98,7 @@ pub fn a_world_that_is_spawned_to_a_host_without_earlier_ranks_is_in_all_views_a
  {
     let _turn = alone();
     let hosts = Hosts::new(false);
-    // MPICH 4.0 cannot spawn to a host that has no ranks; the daemons of Open MPI 5.0 end now and then when it does.
+    // MPICH 4.0 cannot spawn on a host without ranks; Open MPI 5.0's daemons crash now and then when they do.
     let can = |library: &&Library| ["mpich-5.0", "openmpi-4.1", "intel"].contains(&library.name.as_str());
     let mut tried = 0;
     for library in trials::survey().0.iter().filter(can).cloned() {
@@ -147,7 +148,7 @@ pub fn a_world_that_is_spawned_under_slurm_is_in_all_views_and_in_the_report() {
     let program = compile(&library, "acquire/elsewhere", dir);
     let said = dir.join("said");
     let mut command = hosts.on("login", MPISCOPE, &library);
-    // Slurm's library starts a step of its own, beside the one that spawns.
+    // Slurm's library starts a separate step alongside the spawning one.
     command.env("SLURM_OVERLAP", "1").args(["run", "--hang-after", "0", "--out"]).arg(dir.join("out"));
     command.args("srun --overlap -N 2 -n 4 --mpi=pmi2".split(' ')).arg(program).arg(dir).arg("n2");
     let mut job = Job::start(&mut command, &said);

@@ -1,4 +1,4 @@
-//! What another user of the hosts gets of a job on them.
+//! What another user on the hosts can learn of a job there.
 
 use crate::common::{Hosts, Job, MPISCOPE, alone, compile, launcher, one, reaches};
 use mpiscope_testkit::mpi::Library;
@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// What a variable is in a process, or in the first below it that has it.
+/// Returns the value of a variable in a process, or in its first descendant that has it.
 fn variable(pid: u32, name: &str) -> Option<String> {
     let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     let mut words = environment.split(|byte| *byte == 0).filter_map(|word| std::str::from_utf8(word).ok());
@@ -18,14 +18,14 @@ fn variable(pid: u32, name: &str) -> Option<String> {
     value.or_else(|| children.find_map(|child| variable(child, name)))
 }
 
-/// Runs a command of the shell as somebody else.
+/// Runs a shell command as another user.
 fn as_stranger(hosts: &Hosts, host: &str, library: &Library, command: &str) -> Outcome {
     let mut all = hosts.on(host, "setpriv", library);
     all.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "bash", "-c", command]);
     hosts.run(all.env("MPISCOPE_HOST_SECONDS", "5"))
 }
 
-/// A copy that others may run, wherever the tests were built.
+/// Makes a copy that other users may execute, wherever the tests were built.
 fn for_everybody(dir: &Path) -> String {
     fs::set_permissions(dir, Permissions::from_mode(0o755)).unwrap();
     let copy = dir.join("mpiscope");
@@ -52,7 +52,7 @@ pub fn another_user_of_the_hosts_sees_nothing_of_a_job_reads_no_secret_and_adds_
     for host in ["login", "n2"] {
         let ps = as_stranger(&hosts, host, &library, &format!("{mpiscope} ps"));
         assert!(!ps.success() && ps.stderr.contains("no job of this user"), "{}", ps.describe());
-        // Nor does the key stand on any command line, which everybody may read.
+        // The key is not on any command line either; everyone may read those.
         let files = "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null; true";
         let read = as_stranger(&hosts, host, &library, files);
         assert!(

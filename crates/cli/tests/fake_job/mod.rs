@@ -1,4 +1,4 @@
-//! Running jobs of fake ranks (`examples/fake_rank.rs`), for tests of what verbs say of them.
+//! Running jobs of fake ranks (`examples/fake_rank.rs`), for tests of the verbs' output.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 pub const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
 
-/// The ranks of these tests say that they are on a host which is not there.
+/// Runs `ps --here`: the fake ranks name a host that does not exist.
 pub fn ps(args: &[&str]) -> Output {
     Command::new(MPISCOPE).env("COLUMNS", "400").args(["ps", "--here"]).args(args).output().unwrap()
 }
@@ -17,14 +17,14 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A running job whose ranks do what `script` says; killed with everything below it in the end.
+/// A running job whose ranks are started by `script`; killed with all its descendants on drop.
 pub struct Job {
     pub child: Child,
     _dir: TempDir,
 }
 
 impl Job {
-    /// Waits until `ranks` ranks have said that they run.
+    /// Waits until `ranks` ranks have reported that they run.
     pub fn start(script: &str, ranks: usize) -> Self {
         let dir = TempDir::new().unwrap();
         let (layer, source) = (dir.path().join("libmpiscope.so"), dir.path().join("empty.c"));
@@ -41,7 +41,7 @@ impl Job {
         Self { child, _dir: dir }
     }
 
-    /// `ps` of this job as soon as it shows what is wanted.
+    /// Returns the output of `ps` for this job once it is as wanted.
     pub fn shows(&self, wanted: impl Fn(&str) -> bool) -> (String, Option<i32>) {
         let until = Instant::now() + Duration::from_secs(10);
         loop {
@@ -63,6 +63,6 @@ impl Drop for Job {
     }
 }
 
-/// Ranks in a receive, until the shell above them is to end.
+/// Ranks in a receive, until the shell above them is terminated.
 pub const FOUR_IN_RECV: &str = "trap 'kill $p' TERM
     for r in 0 1 2 3; do FAKE_RANK=$r FAKE_SIZE=4 $RANK recv & p=\"$p $!\"; done; wait; wait";

@@ -1,4 +1,4 @@
-//! Attributes: a key is known by the place that made it.
+//! Attributes: a key is identified by the place that created it.
 
 use super::{SOLVER, Saved, comm, made};
 use mpiscope_image::layout::{Recording, SectionKind};

@@ -1,4 +1,5 @@
-//! Datatypes: words for the numbers of a constructor, built-in types of several parts, and lists that stay short.
+//! Datatypes: names for the numeric arguments of a constructor, built-in types of several parts, and lists
+//! that stay short.
 
 use super::{INT, Saved, made};
 use mpiscope_image::layout::{Recording, SectionKind, Words};
@@ -7,16 +8,16 @@ use mpiscope_job::test_image::TestImage;
 use serde_json::{Value, json};
 
 const ARRAY: u64 = 0xcc00_0001;
-/// Of MPICH's ABI.
+/// Values of MPICH's ABI.
 const ORDER_FORTRAN: u64 = 57;
 const BLOCK: u64 = 121;
 const CYCLIC: u64 = 122;
 const NONE: u64 = 123;
 const DEFAULT: u64 = -49767_i64 as u64;
-/// Far more than a list has.
+/// Far more than a list shows.
 const BLOCKS: u64 = 1000;
 
-/// A datatype of `int`s.
+/// Makes a datatype of `int`s.
 fn datatype(combiner: Combiner, by: &str, args: [u64; 4], array: &[u64]) -> Saved {
     let sample = TestImage::new("types", 0, 4);
     sample.records(Recording::OBJECTS);
@@ -59,7 +60,7 @@ fn a_built_in_type_of_two_parts_has_a_type_map_and_one_of_a_single_part_none() {
     assert!(printed.contains("4 bytes") && !printed.contains("type map"), "{printed}");
 }
 
-/// What is said of the type in a list, or of it alone.
+/// Returns the type as shown in a list, or alone.
 fn of(saved: &Saved, arguments: &[&str]) -> Value {
     let answer = saved.json(arguments);
     let objects = answer["ranks"][0]["objects"].as_array().unwrap();

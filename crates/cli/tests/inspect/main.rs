@@ -1,5 +1,5 @@
-//! `mpiscope inspect` on images that are made here: what is shown, what is said of what cannot be seen, exit status,
-//! and images that lie. Real programs are looked at by the test matrix.
+//! `mpiscope inspect` on synthetic images: what is shown, how missing data is reported, exit status, and
+//! inconsistent images. The test matrix covers real programs.
 
 mod attributes;
 mod datatypes;
@@ -52,7 +52,7 @@ impl Saved {
             .unwrap()
     }
 
-    /// What is shown, with the exit status.
+    /// Returns the text output and the exit status.
     fn printed(&self, args: &[&str]) -> (String, Option<i32>) {
         let output = self.inspect(args);
         (text(&output.stdout) + &text(&output.stderr), output.status.code())
@@ -101,12 +101,12 @@ fn receive(sample: &TestImage, handle: u64, life: Life) -> &'static Request {
     request
 }
 
-/// Two ranks that share a communicator; the second has a request too.
+/// Makes two ranks that share a communicator; the second one also has a request.
 fn two() -> Saved {
     let samples = [0, 1].map(|rank| {
         let sample = TestImage::new("look", rank, 4);
         sample.records(Recording::OBJECTS);
-        // Handles are each process's own.
+        // Handles differ between processes.
         comm(&sample, SOLVER + u64::from(rank), 0x0abc_1234_5678_9abc);
         sample
     });
@@ -142,7 +142,7 @@ fn a_list_ends_after_a_thousand_lines_which_still_tell_of_all_ranks() {
         let sample = TestImage::new("look", rank, 4);
         sample.records(Recording::OBJECTS);
         for i in 1..=1200 {
-            // On the second rank in another order: its first ones have no room on the first rank's lines.
+            // In reverse order on the second rank: its first objects do not fit on the first rank's lines.
             let identity = if rank == 1 { 1201 - i } else { i };
             comm(&sample, SOLVER + i, 0xabc_0000_0000_0000 + (identity << 32));
         }
@@ -455,7 +455,7 @@ fn images_that_lie_never_crash_the_reader_and_never_take_long() {
     }
 }
 
-/// Names of the fields that objects of the schema may have, by definition.
+/// Returns the names of the fields of a definition in the schema.
 fn fields(schema: &Value, definition: &str) -> Vec<String> {
     let properties = schema.pointer(&format!("/$defs/{definition}/properties")).and_then(Value::as_object);
     properties.unwrap_or_else(|| panic!("no {definition} in the schema")).keys().cloned().collect()
@@ -471,7 +471,7 @@ fn the_json_has_the_published_form() {
     let schema: Value = serde_json::from_str(&published).unwrap();
     let printed = two().json(&["--kind", "comm"]);
     assert_eq!(printed["schema"], "mpiscope.inspect/3");
-    // What ranks share is joined by its fields, not by what a text would say of it.
+    // Shared objects are merged by field, not by their text.
     let merged = &printed["shared"][0]["merged"];
     assert!(merged["agreed"]["size"].is_u64() && merged["agreed"]["kind"] == "comm", "{merged:#}");
     let differs = merged["differs"].as_object().unwrap();

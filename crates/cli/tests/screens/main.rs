@@ -1,5 +1,6 @@
-//! What people see, kept as snapshots: every help page, and the main screens from images that are kept for tests, in a
-//! terminal of 80 columns and in a narrow one. `INSTA_UPDATE=always cargo test -p mpiscope --test screens` writes them anew.
+//! User-visible output, kept as snapshots: every help page, and the main screens from stored images, in
+//! terminals of 80 columns and narrower. `INSTA_UPDATE=always cargo test -p mpiscope --test screens` renews
+//! the snapshots.
 
 #[path = "../../../job/tests/corpus/mod.rs"]
 #[allow(dead_code)]
@@ -88,7 +89,7 @@ fn a_file_that_is_not_there_is_said_to_be_missing() {
     }
 }
 
-/// The values that a verb prints.
+/// Returns the values that a verb prints.
 fn json(arguments: &[&str]) -> Vec<serde_json::Value> {
     let output = Command::new(MPISCOPE).args(arguments).output().unwrap();
     let values =
@@ -124,7 +125,7 @@ fn every_json_has_the_published_form() {
     }
 }
 
-/// The sum of no numbers is one.
+/// Whether the value contains a negative zero, which an empty floating-point sum yields.
 fn has_negative_zero(value: &serde_json::Value) -> bool {
     match value {
         serde_json::Value::Number(number) => {

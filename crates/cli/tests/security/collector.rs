@@ -1,4 +1,4 @@
-//! Somebody else in the place of the collector.
+//! Another user in place of the collector.
 
 use crate::stranger::{self, MPISCOPE, NOBODY, Running, soon, text, until};
 use std::os::unix::fs::PermissionsExt;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// A library to preload that does nothing: the fake rank behaves as if it were under the layer.
+/// Builds a preload library that does nothing: the fake rank behaves as if it were under the layer.
 fn no_layer(dir: &TempDir) -> PathBuf {
     let (layer, source) = (dir.path().join("libmpiscope.so"), dir.path().join("empty.c"));
     std::fs::write(&source, "int nothing;\n").unwrap();
@@ -14,7 +14,8 @@ fn no_layer(dir: &TempDir) -> PathBuf {
     layer
 }
 
-/// `mpiscope run` as the parent of the only rank of a job that a launcher with namespaces started.
+/// Returns `mpiscope run` as the parent of the only rank of a job that a launcher with namespaces
+/// started.
 fn inner_form(dir: &TempDir, job: &str, how: &str) -> Command {
     let mut command = Command::new(MPISCOPE);
     command.arg("run").arg(stranger::example("fake_rank")).arg(how);
@@ -23,7 +24,7 @@ fn inner_form(dir: &TempDir, job: &str, how: &str) -> Command {
     command
 }
 
-/// Somebody else who listens at all these places, and what came to him.
+/// Another user's process that listens at all these places, and the log of what it received.
 struct Squatter {
     _running: Running,
     log: PathBuf,
@@ -44,7 +45,7 @@ impl Squatter {
     }
 }
 
-/// The report comes some time after the rank has ended.
+/// Returns the report, which comes some time after the rank has ended.
 fn report(output: &Output) -> String {
     text(&output.stderr)
 }
@@ -80,7 +81,7 @@ pub fn one_who_listens_where_the_collector_is_looked_for_gets_nothing() {
     assert!(log.lines().all(|line| line == "ready" || line == "came: 0 bytes, 0 descriptors"), "{log}");
 }
 
-/// The name that ranks' parents give to such a job.
+/// Returns the name that wrappers give to such a job.
 fn job_id(namespace: &str) -> String {
     let hash = namespace
         .bytes()
@@ -108,7 +109,7 @@ pub fn nobody_but_the_rank_can_write_into_its_image() {
     assert_eq!(mode & 0o777, 0o600, "others could open the file again for writing");
 }
 
-/// Process, program and whether it may only read, of all who hold the image.
+/// Returns the pid, program and whether access is read-only, for all processes that hold the image.
 fn holders(link: &str) -> Vec<(u32, String, bool)> {
     let pids = std::fs::read_dir("/proc").unwrap().flatten();
     let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok());

@@ -1,9 +1,9 @@
-//! What root sees of jobs that are not its own.
+//! What root sees of other users' jobs.
 
 use crate::stranger::{self, MPISCOPE, NOBODY, Running, soon, text, until};
 use std::process::Command;
 
-/// A rank that waits, of a job with this name.
+/// Starts a waiting rank of a job with this name.
 fn rank(dir: &tempfile::TempDir, job: &str, user: u32) -> Running {
     let mut command = Command::new(dir.path().join("fake_rank"));
     command.arg("recv").env("MPISCOPE_JOB", job).env_remove("MPISCOPE_COLLECTOR");
@@ -32,14 +32,14 @@ pub fn jobs_of_two_users_with_one_name_are_two_jobs_and_the_own_one_is_meant() {
     assert!(list.contains("USER:JOB") && full.iter().all(|name| list.contains(name)), "{list}");
 }
 
-/// A user may have namespaces of its own.
+/// Whether users may create namespaces here.
 pub fn name_spaces() -> Option<String> {
     let may = Command::new("unshare").args(["-Urm", "true"]).status().is_ok_and(|status| status.success());
     (!may).then(|| "no namespaces for users here".to_owned())
 }
 
 pub fn a_pipe_named_like_an_image_makes_nobody_wait() {
-    // Of a file system that no path leads to any more, the kernel shows no more than what is inside.
+    // For a file system that is no longer mounted anywhere, the kernel shows only the path inside it.
     let script = "mount -t tmpfs none /mnt && mkfifo '/mnt/memfd:mpiscope:trap' && exec 9<>'/mnt/memfd:mpiscope:trap' && \
                   umount -l /mnt && exec sleep 100";
     let mut trap = Command::new("unshare");

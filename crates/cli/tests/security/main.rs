@@ -1,6 +1,7 @@
-//! Other users of the same machine: what they can see of a job, and what they can do to whoever looks at it.
+//! Other users of the same machine: what they can see of a job, and what they can do to processes that
+//! observe it.
 //!
-//! Most of these need a second user, and so run as root only; elsewhere they are ignored.
+//! Most of these tests need a second user and therefore run only as root; otherwise they are ignored.
 
 mod collector;
 mod jobs;

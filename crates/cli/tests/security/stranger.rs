@@ -1,4 +1,4 @@
-//! Somebody else on this machine.
+//! Another user of this machine.
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -13,12 +13,12 @@ pub const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
 /// The user `nobody`.
 pub const NOBODY: u32 = 65534;
 
-/// Whether this process may act as somebody else.
+/// Whether this process may act as another user.
 pub fn available() -> bool {
     trials::another_user().is_none()
 }
 
-/// A program that is killed in the end, with its process group.
+/// A program that is killed on drop, with its process group.
 pub struct Running(Child);
 
 impl Running {
@@ -35,7 +35,8 @@ impl Drop for Running {
     }
 }
 
-/// A folder that everybody may enter, with copies of the example programs that strangers run.
+/// Makes a folder that everyone may enter, with copies of the example programs that other users
+/// run.
 pub fn folder(programs: &[&str]) -> TempDir {
     let dir = tempfile::Builder::new().prefix("mpiscope-stranger-").tempdir().unwrap();
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -49,7 +50,7 @@ pub fn example(name: &str) -> PathBuf {
     Path::new(MPISCOPE).with_file_name("examples").join(name)
 }
 
-/// Starts a program as a user, in a process group of its own.
+/// Starts a program as a user, in a separate process group.
 pub fn start(command: &mut Command, user: u32) -> Running {
     command.process_group(0).stdin(Stdio::null());
     if user != rustix::process::geteuid().as_raw() {
@@ -58,7 +59,7 @@ pub fn start(command: &mut Command, user: u32) -> Running {
     Running(command.spawn().unwrap())
 }
 
-/// What a command says, which ends within a few seconds whatever happens.
+/// Returns the output of a command, which is killed if it does not end within 20 seconds.
 pub fn soon(command: &mut Command) -> Output {
     let mut bounded = Command::new("timeout");
     bounded.args(["-s", "KILL", "20"]).arg(command.get_program()).args(command.get_args());
@@ -73,7 +74,7 @@ pub fn soon(command: &mut Command) -> Output {
     output
 }
 
-/// Looks until it sees something.
+/// Polls until `look` returns something.
 pub fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let limit = Instant::now() + Duration::from_secs(20);
     loop {

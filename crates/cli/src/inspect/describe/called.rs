@@ -1,33 +1,34 @@
-//! How an object is called, by all ranks alike where that is possible.
+//! Names for objects, the same on all ranks where possible.
 
 use mpiscope_job::base::identity;
 use mpiscope_job::model::objects::{Common, Hex, Kind, Reference};
 use std::fmt;
 
-/// A name and who gave it.
+/// A name, and whether the standard or the program gave it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Name {
     Standard(String),
     Program(String),
 }
 
-/// Another object as all ranks may call it: by its name if it has one, else by what is no handle, if there is such a thing.
+/// A way to refer to an object that is the same on all ranks: by name, or else by a property other than its
+/// handle if there is one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Called {
     Name(Name),
-    /// With the size, if that is of use.
+    /// By identity, with the size if useful.
     Identity(u64, Option<u32>),
-    /// A datatype by its constructor.
+    /// A datatype, by its constructor.
     Derived(&'static str),
-    /// A datatype of which not even that is known.
+    /// A datatype with unknown constructor.
     SomeDerived,
     Handle(Kind, Hex),
-    /// A communicator of which nothing but handle and size is known.
+    /// A communicator of which only handle and size are known.
     Communicator(Hex, Option<u32>),
 }
 
 impl Name {
-    /// `MPI_COMM_WORLD`, `"solver"`, or none.
+    /// Returns `MPI_COMM_WORLD`, `"solver"`, or `None`.
     pub fn of(common: &Common) -> Option<Self> {
         Self::new(common.name.as_ref(), common.predefined)
     }
@@ -39,12 +40,12 @@ impl Name {
 }
 
 impl Called {
-    /// By its name, if it has one.
+    /// Refers to the object by its name, if it has one.
     pub fn by_name(object: &Reference) -> Option<Self> {
         Name::new(object.name.as_ref(), object.predefined).map(Self::Name)
     }
 
-    /// Where the object itself is no longer at hand.
+    /// Refers to an object that cannot be looked up any more.
     pub fn from_afar(object: &Reference) -> Self {
         let size = object.size.filter(|size| *size > 0);
         Self::by_name(object).unwrap_or(match object.kind {

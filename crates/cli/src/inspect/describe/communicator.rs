@@ -5,14 +5,14 @@ use mpiscope_job::RankSet;
 use mpiscope_job::model::objects::{Communicator, Topology};
 use std::fmt;
 
-/// Runs of members that are shown.
+/// Number of runs of members shown.
 const MOST_RUNS: usize = 24;
-/// Grids with more processes are not drawn.
+/// Maximum number of processes in a grid that is drawn.
 const LARGEST_GRID: i64 = 256;
-/// Lines about the nodes of a graph.
+/// Number of graph nodes shown.
 const MOST_NODES: usize = 16;
 
-/// What its line says.
+/// The contents of the communicator's line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Summary {
     /// `MPI_COMM_SELF`.
@@ -22,23 +22,23 @@ pub enum Summary {
         members: Ranks<Vec<i64>>,
         topology: Option<Shape>,
     },
-    /// The same on both sides: who has the smaller ranks is first.
+    /// Normalised so that both sides agree: the group with the smaller ranks comes first.
     Inter {
         sizes: (u32, u32),
         members: Ranks<(Vec<i64>, Vec<i64>)>,
     },
 }
 
-/// Members as ranks of the world.
+/// Members as ranks in the world.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Ranks<T> {
     Unknown,
-    /// Each world numbers them in its own way.
+    /// Each world has its own numbering.
     SeveralWorlds,
     Known(T),
 }
 
-/// A topology, in short.
+/// A topology in short.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Shape {
     Cartesian(Vec<i64>),
@@ -84,7 +84,7 @@ impl Summary {
     }
 }
 
-/// Whether there are members outside of the world.
+/// Whether there are members outside the world.
 fn foreign(members: &[i64]) -> bool {
     members.iter().any(|member| *member < 0)
 }
@@ -136,13 +136,13 @@ fn times(dims: &[i64]) -> String {
     dims.iter().map(i64::to_string).collect::<Vec<_>>().join(" x ")
 }
 
-/// Ranks of the world in the order of the communicator: as a set if they ascend.
+/// Formats ranks in the world in communicator order: as a set if they ascend.
 pub fn order(members: &[i64]) -> String {
     let known: Vec<u32> = members.iter().filter_map(|m| u32::try_from(*m).ok()).collect();
     if known.len() == members.len() && known.is_sorted() {
         return known.into_iter().collect::<RankSet>().to_string();
     }
-    // Runs upwards and downwards, as they stand.
+    // Ascending and descending runs, in the given order.
     let mut runs: Vec<(i64, i64, i64)> = Vec::new();
     for member in members {
         match runs.last_mut() {
@@ -154,7 +154,7 @@ pub fn order(members: &[i64]) -> String {
             {
                 (*step, *last) = (*member - *first, *member);
             }
-            // Of members outside, the step is how many more there are.
+            // For members outside the world, the step counts the additional ones.
             Some((-1, -1, more)) if *member < 0 => *more += 1,
             _ => runs.push(((*member).max(-1), (*member).max(-1), 0)),
         }
@@ -169,7 +169,7 @@ pub fn order(members: &[i64]) -> String {
     format!("({}{more})", listed.collect::<Vec<_>>().join(","))
 }
 
-/// Everything.
+/// Adds all facts.
 pub fn text(context: &Context<'_>, comm: &Communicator, lines: &mut Vec<Fact>) {
     let own = comm.rank.map_or_else(|| "none: the process is no member".into(), |rank| rank.to_string());
     lines.push(field("size", &comm.size.to_string()));
@@ -252,7 +252,7 @@ fn weighted(ranks: &[i64], weights: Option<&[i64]>) -> String {
     if listed.is_empty() { "nobody".to_owned() } else { listed.join(", ") }
 }
 
-/// The ranks of a grid of one or two dimensions as they lie.
+/// Draws the ranks of a one- or two-dimensional grid in their positions.
 fn grid(dims: &[i64]) -> Vec<String> {
     let (rows, columns) = match dims {
         [columns] => (1, *columns),

@@ -5,19 +5,19 @@ use mpiscope_job::model::objects::datatype::{Arguments, distribution};
 use mpiscope_job::model::objects::{Datatype, Reference};
 use std::fmt;
 
-/// Numbers of an array that are shown.
+/// Number of array elements shown.
 const MOST_NUMBERS: usize = 12;
-/// Lines of the tree.
+/// Maximum number of lines of the tree.
 const MOST_LINES: usize = 40;
-/// Deepest line of the tree.
+/// Maximum depth of the tree.
 const DEEPEST: usize = 16;
-/// Runs of the type map that are listed.
+/// Number of runs of the type map listed.
 const MOST_RUNS: usize = 24;
 
-/// What its line says.
+/// The contents of the datatype's line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Summary {
-    /// None of a predefined one.
+    /// `None` for a predefined type.
     constructor: Option<Constructor>,
     meaning: Option<&'static str>,
     size: Option<u64>,
@@ -28,7 +28,7 @@ pub struct Summary {
 struct Constructor {
     combiner: &'static str,
     olds: Vec<Called>,
-    /// There are others.
+    /// Whether there are more constituents.
     more: bool,
     committed: bool,
 }
@@ -72,7 +72,7 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Everything.
+/// Adds all facts.
 pub fn text(context: &Context<'_>, datatype: &Datatype, lines: &mut Vec<Fact>) {
     if let Some(meaning) = datatype.meaning {
         lines.push(field("is", meaning));
@@ -102,7 +102,7 @@ pub fn text(context: &Context<'_>, datatype: &Datatype, lines: &mut Vec<Fact>) {
     context.calls(lines, &datatype.calls);
 }
 
-/// The constructor with its arguments, its parts below it.
+/// Adds the constructor with its arguments, followed by its parts.
 fn tree(context: &Context<'_>, datatype: &Datatype, depth: usize, most: usize, lines: &mut Vec<Fact>) {
     let name = super::Name::of(&datatype.common).map_or_else(String::new, |name| format!(" {name}"));
     let indent = "  ".repeat(depth);
@@ -119,7 +119,7 @@ fn tree(context: &Context<'_>, datatype: &Datatype, depth: usize, most: usize, l
     }
 }
 
-/// A part that is derived itself.
+/// Returns the part if it is a derived type itself.
 fn derived(context: &Context<'_>, part: &Reference) -> Option<Datatype> {
     let old = context.reader.by_uid::<Datatype>(part.uid).ok()??;
     (!old.common.predefined).then_some(old)

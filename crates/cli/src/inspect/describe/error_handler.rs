@@ -5,7 +5,7 @@ use crate::render::count;
 use mpiscope_job::model::objects::Errhandler;
 use std::fmt;
 
-/// What its line says.
+/// The contents of the error handler's line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Summary {
     /// The program's function.

@@ -1,51 +1,47 @@
-//! What is said about an object, before it is text: labelled values, moments, and lines of drawings.
+//! Facts about an object before they become text: labelled values, moments, and lines of drawings.
 
-/// Columns of a label.
+/// Width of a label in columns.
 const LABEL: usize = 17;
 
-/// What a fact is about: facts of several processes are joined by it.
+/// The subject of a fact; facts of several processes are merged by it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Key {
-    /// The heading.
     Heading,
-    /// A labelled value.
     Label(String),
-    /// A line that stands for itself.
+    /// A standalone line.
     Line(String),
 }
 
-/// What is said.
+/// The value of a fact.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Value {
-    /// Words.
     Text(String),
     /// Milliseconds after the start.
     Moment(u64),
 }
 
-/// One thing said about an object.
+/// A fact about an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fact {
-    /// About what.
+    /// The subject.
     pub key: Key,
-    /// What.
     pub value: Value,
-    /// It is about the process that says it, of no use where several do.
+    /// Whether it concerns the reporting process itself; useless if several processes are merged.
     pub here: bool,
 }
 
 impl Fact {
-    /// The first line.
+    /// Makes the first line.
     pub fn heading(text: String) -> Self {
         Self { key: Key::Heading, value: Value::Text(text), here: false }
     }
 
-    /// A line without a label.
+    /// Makes a line without a label.
     pub fn line(text: String) -> Self {
         Self { key: Key::Line(text.clone()), value: Value::Text(text), here: false }
     }
 
-    /// As text.
+    /// Returns the fact as text.
     pub fn text(&self) -> String {
         let mark = if self.here { "  <- this process" } else { "" };
         let value = match &self.value {
@@ -57,7 +53,7 @@ impl Fact {
 }
 
 impl Key {
-    /// The value with its label.
+    /// Puts the label before a value.
     pub fn before(&self, value: &str) -> String {
         match self {
             Self::Heading | Self::Line(_) => value.to_owned(),
@@ -66,18 +62,18 @@ impl Key {
     }
 }
 
-/// A labelled value.
+/// Makes a labelled value.
 pub fn field(label: &str, value: &str) -> Fact {
     Fact { key: Key::Label(label.to_owned()), value: Value::Text(value.to_owned()), here: false }
 }
 
-/// How many of a list are left out of which `most` are shown.
+/// Makes a fact about the items omitted from a list of which `most` are shown, if any.
 pub fn left_out(all: usize, most: usize, what: &str) -> Option<Fact> {
     let rest = all.checked_sub(most).filter(|rest| *rest > 0)?;
     Some(field("", &format!("and {rest} more {what}")))
 }
 
-/// A moment. Of several processes it becomes a span.
+/// Makes a moment; merging several processes turns it into a span.
 pub fn when(label: &str, seconds: f64) -> Fact {
     let ms = (seconds.max(0.0) * 1e3).round() as u64;
     Fact { key: Key::Label(label.to_owned()), value: Value::Moment(ms), here: false }
@@ -87,7 +83,7 @@ fn moment(ms: u64) -> String {
     format!("{} after the start", crate::render::moment(ms as f64 / 1e3))
 }
 
-/// From the first moment to the last.
+/// Formats the span from the first moment to the last.
 pub fn span(first: u64, last: u64) -> String {
     format!("{:.3} to {}", first as f64 / 1e3, moment(last))
 }

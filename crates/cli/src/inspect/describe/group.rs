@@ -5,7 +5,7 @@ use super::{Context, Fact, field};
 use mpiscope_job::model::objects::Group;
 use std::fmt;
 
-/// What its line says.
+/// The contents of the group's line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Summary {
     size: u32,

@@ -4,7 +4,7 @@ use super::{Context, Fact, MOST_PAIRS, field};
 use mpiscope_job::model::objects::Info;
 use std::fmt;
 
-/// What its line says.
+/// The contents of the info object's line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Summary {
     pairs: Vec<(String, String)>,

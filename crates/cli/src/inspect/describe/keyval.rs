@@ -4,7 +4,7 @@ use super::{Context, Fact, field};
 use mpiscope_job::model::objects::{Hex, Keyval, Kind};
 use std::fmt;
 
-/// What its line says.
+/// The contents of the key's line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Summary {
     keyval: i32,
@@ -15,7 +15,7 @@ pub struct Summary {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Copy {
     Predefined(u64),
-    /// By its name: its address differs from process to process.
+    /// The function's name: its address differs between processes.
     Function(String),
 }
 
@@ -48,10 +48,10 @@ pub fn text(context: &Context<'_>, keyval: &Keyval, lines: &mut Vec<Fact>) {
     lines.push(field("extra state", &keyval.extra_state.to_string()));
 }
 
-/// Below are no functions: a null pointer or a small number stands for a predefined one.
+/// Smaller values are not functions: a null pointer or a small number denotes a predefined one.
 const SMALL: u64 = 4096;
 
-/// A function of the program, or a predefined one.
+/// Names a function of the program, or a predefined one.
 fn callback(context: &Context<'_>, address: u64) -> String {
     match address {
         0..SMALL => format!("predefined ({address})"),

@@ -1,10 +1,10 @@
-//! One object as a person would want it: facts about it, which become lines; of several processes, joined lines.
+//! Describes an object for people: facts about it, which become lines and are merged across processes.
 
 /// A line of text without a label.
 macro_rules! line {
     ($($text:tt)*) => { Fact::line(format!($($text)*)) };
 }
-/// A line that belongs to the label above.
+/// A line that continues the label above.
 macro_rules! continued {
     ($text:literal, "", $($values:tt)*) => { field("", &format!($text, $($values)*)) };
 }
@@ -37,22 +37,21 @@ use mpiscope_job::model::objects::{
 };
 use mpiscope_job::{Bytes, Process};
 
-/// References that are listed in one line.
+/// Number of references listed in one line.
 const MOST_REFERENCES: usize = 12;
 
-/// Pairs of an info in one line.
+/// Number of info pairs in one line.
 const MOST_PAIRS: usize = 4;
 
-/// What is needed to tell about an object.
+/// The context needed to describe an object.
 pub struct Context<'a> {
     /// The other objects of its process.
     pub reader: &'a Reader<'a, Bytes>,
-    /// The process.
     pub process: &'a Process,
 }
 
 impl Context<'_> {
-    /// What its line says.
+    /// Returns the contents of the object's line.
     pub fn summary(&self, object: &Object) -> Summary {
         let what = match object {
             Object::Communicator(comm) => What::Communicator(communicator::Summary::of(comm)),
@@ -71,7 +70,7 @@ impl Context<'_> {
         Summary::new(object.common(), what)
     }
 
-    /// Everything.
+    /// Returns all facts about the object.
     pub fn facts(&self, object: &Object) -> Vec<Fact> {
         let common = object.common();
         let mut lines = self.head(common);
@@ -99,7 +98,7 @@ impl Context<'_> {
         let name = Name::of(common).map_or_else(String::new, |name| format!(" {name}"));
         let state = match common.standing {
             Lifetime::Live if common.predefined => "predefined",
-            // Its handle is gone, so nobody sees the end of it.
+            // The handle is gone, so completion can no longer be observed.
             Lifetime::Marked if common.kind == Kind::Request => {
                 "marked for freeing: the program freed it before its completion was seen"
             }
@@ -133,7 +132,7 @@ impl Context<'_> {
         lines
     }
 
-    /// `MPI_Comm_dup at solver.c:12`.
+    /// Formats a call site: `MPI_Comm_dup at solver.c:12`.
     fn call_site(&self, call_site: &CallSite) -> String {
         let function = call_site.function.as_deref().unwrap_or("a call that is not known");
         let place = self.place(call_site.place.as_ref(), call_site.address);
@@ -151,7 +150,7 @@ impl Context<'_> {
         known.map_or_else(String::new, |place| format!(" at {place}"))
     }
 
-    /// Another object as all ranks may call it.
+    /// Makes a reference to another object that is the same on all ranks where possible.
     fn call(&self, reference: &Reference) -> Called {
         let unknown = Called::Handle(reference.kind, reference.handle);
         if let Some(name) = Called::by_name(reference) {
@@ -169,7 +168,7 @@ impl Context<'_> {
         }
     }
 
-    /// Another object: by its name and its handle.
+    /// Names another object by its name and handle.
     fn refer(&self, reference: &Reference) -> String {
         match &reference.name {
             Some(name) if reference.predefined => name.clone(),
@@ -178,14 +177,14 @@ impl Context<'_> {
         }
     }
 
-    /// Adds a line about one reference.
+    /// Adds a line for one reference.
     fn one(&self, lines: &mut Vec<Fact>, label: &str, reference: Option<&Reference>) {
         if let Some(reference) = reference {
             lines.push(field(label, &self.refer(reference)));
         }
     }
 
-    /// Adds a line about several.
+    /// Adds a line for several references.
     fn many(&self, lines: &mut Vec<Fact>, label: &str, references: &[Reference]) {
         if references.is_empty() {
             return;
@@ -198,7 +197,7 @@ impl Context<'_> {
         lines.push(field(label, &listed.join(", ")));
     }
 
-    /// Adds lines about calls that threads are in.
+    /// Adds lines for the calls that threads are in.
     fn calls(&self, lines: &mut Vec<Fact>, calls: &[OpenCall]) {
         for call in calls.iter().take(MOST_REFERENCES) {
             let place = self.place(call.place.as_ref(), call.address);
@@ -207,7 +206,7 @@ impl Context<'_> {
         lines.extend(left_out(calls.len(), MOST_REFERENCES, "calls"));
     }
 
-    /// Adds lines about an info that was given, and what was in it then.
+    /// Adds lines for an info argument and its contents at that time.
     fn given(&self, lines: &mut Vec<Fact>, info: Option<&Reference>, hints: &[(String, String)]) {
         self.one(lines, "info", info);
         for (key, value) in hints.iter().take(MOST_REFERENCES) {
@@ -225,9 +224,9 @@ impl Context<'_> {
         lines.extend(left_out(attributes.len(), MOST_REFERENCES, "attributes"));
     }
 
-    /// An attribute's key: a number says little, the place where it was made more.
+    /// Formats an attribute's key: the number, and the more telling place that created it.
     fn key(&self, attribute: &Attribute) -> String {
-        // Keys are C's `int`s.
+        // Keys are C `int`s.
         let number = attribute.keyval as i32;
         let key = self.reader.by_uid::<Keyval>(attribute.keyval_uid).ok().flatten();
         let created = key.and_then(|key| key.common.created);
@@ -236,12 +235,12 @@ impl Context<'_> {
         format!("key {number} ({number:#x}{made})")
     }
 
-    /// A function of the program by its address.
+    /// Names a function of the program, with its address.
     fn function(&self, address: Hex) -> String {
         format!("{} ({address})", self.function_name(address))
     }
 
-    /// Adds lines about a function of the program, which predefined objects have none of.
+    /// Adds lines for a function of the program; predefined objects have none.
     fn user_function(&self, function: Hex, fortran: bool, lines: &mut Vec<Fact>) {
         if function.0 != 0 {
             lines.push(field("function", &self.function(function)));
@@ -249,13 +248,13 @@ impl Context<'_> {
         }
     }
 
-    /// The same without the address, which differs from process to process.
+    /// Returns the function's name without the address, which differs between processes.
     fn function_name(&self, address: Hex) -> String {
         function_at(&self.process.modules, address.0)
     }
 }
 
-/// Its state in a word.
+/// Returns the state in a word.
 pub fn state(standing: Lifetime) -> &'static str {
     match standing {
         Lifetime::Live => "live",
@@ -265,7 +264,7 @@ pub fn state(standing: Lifetime) -> &'static str {
     }
 }
 
-/// The type of its handles in C, for a heading.
+/// The type of the handles in C, for a heading.
 trait Heading {
     fn c_type_or_name(&self) -> &'static str;
 }

@@ -4,7 +4,7 @@ use super::{Context, Fact, field};
 use mpiscope_job::model::objects::Op;
 use std::fmt;
 
-/// What its line says.
+/// The contents of the operation's line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Summary {
     /// The program's function.

@@ -5,14 +5,14 @@ use mpiscope_job::model::objects::request::{Rank, When};
 use mpiscope_job::model::objects::{Lifetime, Message, Reference, Request};
 use std::fmt;
 
-/// What its line says.
+/// The contents of the request's line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Summary {
     what: What,
     state: State,
 }
 
-/// What it does: `receive from 0 tag 42 on "solver" 10 x MPI_INT`.
+/// The operation: `receive from 0 tag 42 on "solver" 10 x MPI_INT`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct What {
     operation: String,
@@ -22,7 +22,7 @@ pub struct What {
     datatype: Option<Called>,
 }
 
-/// From or to whom, with which tag; none is any.
+/// The peer and tag; a tag of `None` is any tag.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Way {
     Receive(Rank, Option<i64>),
@@ -37,12 +37,12 @@ struct State {
     persistent: bool,
     progress: &'static str,
     cancelled: bool,
-    /// How many had this handle so far, of one that several share.
+    /// Number of requests so far with this handle, if several share it.
     starts: Option<u64>,
 }
 
 impl Summary {
-    /// Nothing of the null request.
+    /// Returns the contents of the line; `None` for the null request.
     pub fn of(context: &Context<'_>, request: &Request) -> Option<Self> {
         (request.common.standing != Lifetime::Null).then(|| Self {
             what: What::of(request, &|object| context.call(object)),
@@ -58,7 +58,7 @@ impl fmt::Display for Summary {
 }
 
 impl What {
-    /// With what `call` calls other objects.
+    /// Describes a request, referring to other objects by `call`.
     pub fn of(request: &Request, call: &dyn Fn(&Reference) -> Called) -> Self {
         Self {
             operation: operation(request).to_owned(),
@@ -87,7 +87,8 @@ impl fmt::Display for What {
     }
 }
 
-/// What it stands for: of what is no message, the function says more than its kind.
+/// Returns the operation's name. For anything but messages, the name of the function says more than
+/// the kind.
 fn operation(request: &Request) -> &str {
     let made_by = request.common.created.as_ref().and_then(|created| created.function.as_deref());
     let function = made_by.filter(|_| matches!(request.class, "collective" | "one-sided" | "file"));
@@ -152,7 +153,7 @@ impl fmt::Display for State {
     }
 }
 
-/// Everything.
+/// Adds all facts.
 pub fn text(context: &Context<'_>, request: &Request, lines: &mut Vec<Fact>) {
     let operation = operation(request);
     let class = if operation == request.class { String::new() } else { format!(" ({})", request.class) };
@@ -164,7 +165,7 @@ pub fn text(context: &Context<'_>, request: &Request, lines: &mut Vec<Fact>) {
     context.one(lines, "on", request.object.as_ref());
     if request.count > 0 || request.datatype.is_some() {
         let datatype = request.datatype.as_ref().map_or_else(|| "elements".to_owned(), |d| context.refer(d));
-        // Of a collective, which may have several, none is recorded.
+        // The buffer of a collective is not recorded, as there may be several.
         let at =
             if request.class == "collective" { String::new() } else { format!(" at {}", request.buffer) };
         lines.push(field("buffer", &format!("{} x {datatype}{at}", request.count)));
@@ -208,7 +209,7 @@ fn place(context: &Context<'_>, when: &When) -> String {
     context.place(when.place.as_ref(), when.address).trim_start().to_owned()
 }
 
-/// How long it has been under way.
+/// Formats how long the request has been active.
 fn age(context: &Context<'_>, start: &When, request: &Request) -> String {
     let clock = &context.process.clock;
     let now = clock.end_ns().saturating_sub(clock.start_ns()) as f64 / 1e9;
@@ -220,7 +221,7 @@ fn age(context: &Context<'_>, start: &When, request: &Request) -> String {
     }
 }
 
-/// What the line of a matched message says.
+/// The contents of a matched message's line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct MessageSummary {
     source: i64,
@@ -244,7 +245,7 @@ impl fmt::Display for MessageSummary {
     }
 }
 
-/// Everything.
+/// Adds all facts.
 pub fn message(context: &Context<'_>, message: &Message, lines: &mut Vec<Fact>) {
     lines.push(field("from", &format!("rank {} with tag {}", message.source, message.tag)));
     lines.push(field("bytes", &message.bytes.to_string()));

@@ -5,7 +5,8 @@ use crate::render::count;
 use mpiscope_job::model::objects::Session;
 use std::fmt;
 
-/// What its line says. What it was given is alike on all ranks; the info's handle is not.
+/// The contents of the session's line. The hints given are the same on all ranks, unlike the info's
+/// handle.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Summary {
     groups: usize,

@@ -1,4 +1,5 @@
-//! What the line of an object says, as values: by them objects of several processes are compared, and rendered afterwards.
+//! The contents of an object's line as values, which allows objects of several processes to be compared
+//! before rendering.
 
 use super::called::Name;
 use super::{
@@ -7,16 +8,16 @@ use super::{
 use mpiscope_job::model::objects::{Common, Kind};
 use std::fmt;
 
-/// What a line says of an object, equal on all ranks that share the object where that is possible.
+/// The contents of a line, equal on all ranks that share the object where possible.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Summary {
     kind: Kind,
-    /// The standard's or the program's.
+    /// The name given by the standard or the program.
     name: Option<Name>,
     what: What,
 }
 
-/// What it says about objects of a kind.
+/// The part specific to each kind of object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum What {
     Communicator(communicator::Summary),

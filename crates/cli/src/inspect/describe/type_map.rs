@@ -1,4 +1,4 @@
-//! A type map drawn: one character a byte, holes as dots.
+//! Draws a type map: one character per byte, holes as dots.
 //!
 //! ```text
 //!        0  Iiii....DdddddddDddddddd
@@ -9,14 +9,14 @@ use mpiscope_job::model::objects::TypeMap;
 use mpiscope_job::model::objects::typemap::Run;
 use std::collections::BTreeMap;
 
-/// Bytes of a line.
+/// Bytes per line.
 const WIDTH: i64 = 32;
-/// Lines with data that are drawn.
+/// Maximum number of lines with data.
 const MOST_LINES: usize = 16;
-/// Elements that are drawn.
+/// Maximum number of elements drawn.
 const MOST_ELEMENTS: u64 = 4096;
 
-/// The letter of each type.
+/// Assigns a letter to each type.
 fn letters(map: &TypeMap) -> BTreeMap<&str, char> {
     let mut letters: BTreeMap<&str, char> = BTreeMap::new();
     for run in &map.runs {
@@ -32,7 +32,7 @@ fn letters(map: &TypeMap) -> BTreeMap<&str, char> {
     letters
 }
 
-/// The lines of the drawing and of its legend; none if it would say nothing.
+/// Returns the lines of the drawing and its legend; empty if it would show nothing.
 pub fn lines(map: &TypeMap, lb: i64, extent: i64) -> Vec<String> {
     if map.incomplete || map.cut || extent <= 0 {
         return Vec::new();
@@ -51,23 +51,23 @@ pub fn lines(map: &TypeMap, lb: i64, extent: i64) -> Vec<String> {
     lines
 }
 
-/// How a line for several lines without data ends.
+/// End of a line that stands for several lines without data.
 const HOLE: &str = "bytes, all hole";
 
-/// The first lines that have data, by their number.
+/// The first lines with data, by line number.
 struct Drawing {
     lines: BTreeMap<i64, String>,
     lb: i64,
     extent: i64,
     elements: u64,
-    /// Data lies beyond the extent.
+    /// Whether data extends beyond the extent.
     outside: bool,
-    /// Not all lines with data have room.
+    /// Whether some lines with data did not fit.
     more: bool,
 }
 
 impl Drawing {
-    /// Lines with data, all holes yet.
+    /// Creates the lines that contain data, initially all holes.
     fn new(map: &TypeMap, lb: i64, extent: i64) -> Self {
         let mut drawing =
             Self { lines: BTreeMap::new(), lb, extent, elements: 0, outside: false, more: false };
@@ -141,7 +141,7 @@ impl Drawing {
         lines
     }
 
-    /// Lines without data: one is drawn, of several their length is given.
+    /// Adds lines without data: a single one is drawn, several are replaced by their length.
     fn gap(&self, from: i64, to: i64, lines: &mut Vec<String>) {
         let bytes = to.saturating_mul(WIDTH).min(self.extent).saturating_sub(from * WIDTH);
         match to - from {

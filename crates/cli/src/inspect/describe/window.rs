@@ -5,10 +5,10 @@ use super::{Called, Context, Fact, field, left_out, when};
 use mpiscope_job::model::objects::{Access, File, Window};
 use std::fmt;
 
-/// Pieces of memory or locks that are listed.
+/// Maximum number of memory regions or locks listed.
 const MOST: usize = 16;
 
-/// What the line of a window says.
+/// The contents of a window's line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Summary {
     flavour: &'static str,
@@ -44,7 +44,7 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Everything.
+/// Adds all facts.
 pub fn text(context: &Context<'_>, window: &Window, lines: &mut Vec<Fact>) {
     context.one(lines, "communicator", window.communicator.as_ref());
     lines.push(field("made as", &format!("{}, memory model {}", window.flavour, window.model)));
@@ -91,19 +91,19 @@ pub fn text(context: &Context<'_>, window: &Window, lines: &mut Vec<Fact>) {
     context.calls(lines, &window.calls);
 }
 
-/// What the line of a file says.
+/// The contents of a file's line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FileSummary {
     path: Option<String>,
     mode: Mode,
 }
 
-/// The access mode: its names, or its number where it has none.
+/// The access mode: its names, or its number if it has none.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Mode(Vec<String>, u32);
 
 impl FileSummary {
-    /// Nothing of the predefined one.
+    /// Returns the contents of the line; `None` for the predefined file.
     pub fn of(file: &File) -> Option<Self> {
         (!file.common.predefined).then(|| Self { path: file.path.clone(), mode: Mode::of(file) })
     }
@@ -131,7 +131,7 @@ impl fmt::Display for Mode {
     }
 }
 
-/// Everything.
+/// Adds all facts.
 pub fn file(context: &Context<'_>, file: &File, lines: &mut Vec<Fact>) {
     if file.fortran_unasked {
         lines.push(field("in Fortran", "none yet: nobody asked the library for one (MPI_File_c2f)"));
@@ -162,7 +162,7 @@ pub fn file(context: &Context<'_>, file: &File, lines: &mut Vec<Fact>) {
     context.calls(lines, &file.calls);
 }
 
-/// `2 reads of 96 bytes, 1 write of 8 bytes`.
+/// Formats accesses: `2 reads of 96 bytes, 1 write of 8 bytes`.
 fn access(access: &Access) -> String {
     let calls = |n: u64, what: &str, bytes: u64| {
         let s = if n == 1 { "" } else { "s" };

@@ -1,4 +1,4 @@
-//! Collectives by communicator, and what was given to the last ones.
+//! Collectives by communicator, and the arguments of the last ones.
 
 use super::more;
 use crate::render::{Block, Table, bytes, count, time_of_calls};
@@ -6,12 +6,12 @@ use mpiscope_job::Members;
 use mpiscope_job::performance::report::JobReport;
 use mpiscope_job::performance::report::{Collectives, OfFunction, Recent};
 
-/// Communicators that are shown.
+/// Number of communicators shown.
 const MOST_COMMS: usize = 6;
-/// Kinds of collectives that are shown of each.
+/// Number of kinds of collectives shown for each.
 const MOST_KINDS: usize = 6;
 
-/// The section: communicators on which the same was done last have one table.
+/// Returns the section's blocks. Communicators with the same last collectives share one table.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let alike = alike(&report.sections.collectives);
     let mut blocks = Vec::new();
@@ -33,7 +33,8 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     blocks
 }
 
-/// Those of equally many ranks on which the same collectives were the last, in the order of the first of each sort.
+/// Groups communicators of equal size whose last collectives are the same, in the order of their first
+/// members.
 fn alike(all: &[Collectives]) -> Vec<Vec<&Collectives>> {
     let kinds = |comm: &Collectives| -> Vec<Recent> {
         comm.last.iter().map(|made| Recent { ranks: Members::default(), ..made.clone() }).collect()
@@ -43,9 +44,9 @@ fn alike(all: &[Collectives]) -> Vec<Vec<&Collectives>> {
         let own = kinds(comm);
         let same = |known: &&mut (Vec<Recent>, Vec<&Collectives>)| {
             let first = known.1.first();
-            // Whoever is behind is named with the communicator.
+            // A communicator with ranks that are behind is shown separately, to name them.
             let whole = |comm: &Collectives| comm.behind.is_empty();
-            // Of those without such collectives only their number is known.
+            // Without recent collectives only the number of collectives can be compared.
             let count = |first: &Collectives| !own.is_empty() || first.entered == comm.entered;
             first.is_some_and(|first| first.size == comm.size && count(first) && whole(first) && whole(comm))
                 && known.0 == own

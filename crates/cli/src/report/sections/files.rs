@@ -4,10 +4,10 @@ use super::more;
 use crate::render::{Block, Table, bytes, duration};
 use mpiscope_job::performance::report::JobReport;
 
-/// Files that are shown.
+/// Number of files shown.
 const MOST: usize = 12;
 
-/// The section.
+/// Returns the section's blocks.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let files = &report.sections.files;
     if files.is_empty() {

@@ -1,4 +1,4 @@
-//! Memory, and where ranks run.
+//! Memory, and placement of ranks.
 
 use crate::render::{Block, Table, bytes, duration};
 use mpiscope_job::Members;
@@ -7,10 +7,10 @@ use mpiscope_job::performance::monitor::windows::Growth;
 use mpiscope_job::performance::report::JobReport;
 use mpiscope_job::performance::report::Memory;
 
-/// Ranks that are shown one by one; of more, those with most memory.
+/// Number of ranks shown; if there are more, those with the most memory.
 const MOST: usize = 16;
 
-/// The section.
+/// Returns the section's blocks.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let all = &report.sections.memory;
     let crowded = report.sections.crowded.iter();
@@ -34,7 +34,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     blocks
 }
 
-/// The ranks whose memory grew until the end, or until now.
+/// Lists the ranks whose memory grew until the end of the job, or until now.
 fn growing(report: &JobReport) -> Vec<Block> {
     let Some(windows) = report.windows.as_ref() else { return Vec::new() };
     let sentence = |growth: &Growth| {

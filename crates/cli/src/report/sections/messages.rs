@@ -1,4 +1,4 @@
-//! Sizes of messages between ranks, and how many were under way.
+//! Sizes of messages between ranks, and the number in flight.
 
 use crate::render::{Block, Table, bytes};
 use mpiscope_job::performance::report::JobReport;
@@ -7,7 +7,7 @@ use mpiscope_job::performance::report::{Most, SizeClass};
 /// Columns of the longest bar.
 const BAR: u64 = 24;
 
-/// The section.
+/// Returns the section's blocks.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let all = &report.sections.messages;
     if all.sizes.is_empty() && all.received == 0 && all.pending == 0 && all.posted == 0 {
@@ -52,7 +52,7 @@ fn sizes(classes: &[SizeClass]) -> Table {
     table
 }
 
-/// `0 B`, `1.02 kB..2.05 kB`.
+/// Formats a size class: `0 B`, `1.02 kB..2.05 kB`.
 pub fn size(class: &SizeClass) -> String {
     if class.from == class.to {
         bytes(class.from)

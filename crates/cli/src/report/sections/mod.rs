@@ -1,4 +1,4 @@
-//! The sections of a report as lines and tables: what text and page have in common.
+//! The sections of a report as lines and tables, shared by the text and HTML forms.
 
 mod collectives;
 mod files;
@@ -21,15 +21,15 @@ pub use time::name_of;
 pub enum Section {
     /// Functions and ranks: where the time went
     Time,
-    /// Who waited for whom, and what that rank did meanwhile
+    /// Which ranks waited, for which rank, and what that rank did meanwhile
     Waits,
     /// Call sites: calls, time, bytes
     Sites,
-    /// Who sent how much to whom
+    /// How much each rank sent to each other rank
     Peers,
     /// Collectives by communicator
     Collectives,
-    /// Sizes of messages, and how many were under way
+    /// Sizes of messages, and how many were in flight
     Messages,
     /// Files by name
     Files,
@@ -38,7 +38,7 @@ pub enum Section {
 }
 
 impl Section {
-    /// All of them, in the order in which they are shown.
+    /// All sections, in display order.
     const ALL: [Self; 8] = [
         Self::Time,
         Self::Waits,
@@ -50,7 +50,7 @@ impl Section {
         Self::Memory,
     ];
 
-    /// Its title.
+    /// Returns the section's title.
     pub fn title(self) -> &'static str {
         match self {
             Self::Time => "Time",
@@ -81,12 +81,12 @@ impl Section {
     }
 }
 
-/// What a report begins with: as at the end of a run.
+/// Returns the beginning of a report, as at the end of a run.
 pub fn head(report: &JobReport) -> Vec<Block> {
     banner::head(report)
 }
 
-/// The sections that are wanted, else those that have something to say.
+/// Returns the requested sections, or else those that have something to report.
 pub fn all(report: &JobReport, wanted: &[Section]) -> Vec<(Section, Vec<Block>)> {
     let chosen = if wanted.is_empty() { &Section::ALL } else { wanted };
     let shown = |section: &Section| match (section.blocks(report), wanted.is_empty()) {
@@ -97,18 +97,18 @@ pub fn all(report: &JobReport, wanted: &[Section]) -> Vec<(Section, Vec<Block>)>
     chosen.iter().filter_map(shown).collect()
 }
 
-/// Why a running job has no windows and not all waits.
+/// Explains why a running job has no windows and lacks some waits.
 fn not_followed(report: &JobReport) -> Option<Block> {
     report.not_followed.as_ref().map(|why| Block::Line(format!("  {why}")))
 }
 
-/// Rows of a table that is cut, and what is said of the rest.
+/// Makes a note on the rows omitted from a table, if any.
 pub fn more(shown: usize, all: usize, what: &str) -> Option<Block> {
     let rest = all.checked_sub(shown).filter(|rest| *rest > 0)?;
     Some(Block::Line(format!("  ... and {rest} more {what}; --json has all of them")))
 }
 
-/// `12.3`, of a part of the whole.
+/// Formats a part of a whole as a percentage: `12.3`.
 pub fn percent(part: f64, whole: f64) -> String {
     if whole > 0.0 { format!("{:.1}", part / whole * 100.0) } else { "-".to_owned() }
 }

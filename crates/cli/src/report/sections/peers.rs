@@ -1,4 +1,4 @@
-//! Who sent how much to whom.
+//! How much each rank sent to each other rank.
 
 use super::more;
 use crate::render::{Block, Table, bytes, count};
@@ -6,14 +6,14 @@ use mpiscope_job::performance::report::JobReport;
 use mpiscope_job::performance::report::{Exchange, Pair};
 use std::collections::BTreeMap;
 
-/// Communicators that are shown.
+/// Number of communicators shown.
 const MOST_COMMS: usize = 4;
-/// Ranks of which a matrix is shown.
+/// Maximum number of ranks in a matrix.
 pub const MOST_IN_MATRIX: usize = 9;
-/// Pairs that are shown where there is no matrix.
+/// Number of pairs shown if there is no matrix.
 const MOST_PAIRS: usize = 12;
 
-/// The section.
+/// Returns the section's blocks.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let all = &report.sections.peers;
     let mut blocks = Vec::new();
@@ -31,7 +31,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     blocks
 }
 
-/// What an exchange is called.
+/// Returns the heading of an exchange.
 pub fn title(exchange: &Exchange) -> String {
     let what = if exchange.messages == 1 { "message" } else { "messages" };
     format!(
@@ -43,7 +43,7 @@ pub fn title(exchange: &Exchange) -> String {
     )
 }
 
-/// Who takes part, in the order of ranks.
+/// Returns the participants, in the order of ranks.
 pub fn names(exchange: &Exchange) -> Vec<String> {
     let mut names: Vec<&String> = exchange.pairs.iter().flat_map(|pair| [&pair.from, &pair.to]).collect();
     let key =
@@ -53,7 +53,8 @@ pub fn names(exchange: &Exchange) -> Vec<String> {
     names.into_iter().cloned().collect()
 }
 
-/// Bytes from the rank of a row to the rank of a column; messages without bytes are counted.
+/// Makes a table of the bytes sent from each row's rank to each column's rank; empty messages are
+/// counted.
 fn matrix(exchange: &Exchange, names: &[String]) -> Table {
     let cells: BTreeMap<(&str, &str), &Pair> =
         exchange.pairs.iter().map(|pair| ((pair.from.as_str(), pair.to.as_str()), pair)).collect();
@@ -70,13 +71,13 @@ fn matrix(exchange: &Exchange, names: &[String]) -> Table {
     table
 }
 
-/// As the sender says; if nobody saw it, as the receiver says.
+/// Formats a cell: the bytes, or the number of messages if all are empty.
 fn cell_of(pair: &Pair) -> String {
     let (messages, moved) = volume(pair);
     if moved == 0 { format!("{messages} x 0 B") } else { bytes(moved) }
 }
 
-/// Messages and bytes of a pair.
+/// Returns the messages and bytes of a pair, as seen by the sender, or else by the receiver.
 pub fn volume(pair: &Pair) -> (u64, u64) {
     if pair.messages > 0 { (pair.messages, pair.bytes) } else { (pair.received, pair.received_bytes) }
 }

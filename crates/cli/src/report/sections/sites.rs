@@ -1,4 +1,4 @@
-//! Places of the program: what was called there, how often, how long, and which calls are open there.
+//! Places in the program: what was called there, how often and how long, and which calls are still open.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use crate::run::banner::at_rank;
 use mpiscope_job::Members;
 use mpiscope_job::performance::report::JobReport;
 
-/// Places that are shown.
+/// Number of places shown.
 const MOST: usize = 15;
 
-/// The section.
+/// Returns the section's blocks.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let found = &report.call_sites;
     let mut blocks = still_open(report);
@@ -33,7 +33,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     blocks
 }
 
-/// The calls that had not returned: the table counts those that have. One line for each function and place.
+/// Calls that have not returned, one line per function and place. The table counts only those that have.
 fn still_open(report: &JobReport) -> Vec<Block> {
     let mut places: BTreeMap<(&str, Option<&str>), (Members, f64)> = BTreeMap::new();
     for rank in &report.ranks {
@@ -54,7 +54,7 @@ fn still_open(report: &JobReport) -> Vec<Block> {
 }
 
 fn table(report: &JobReport) -> Table {
-    // Long places take several lines, in the last column beside nothing else.
+    // The place comes last: it may take several lines.
     let head = ["  FUNCTION", "ON", "CALLS", "TIME", "% TIME", "MOST", "@RANK", "BYTES", "WHERE"];
     let mut table = Table::new(&head).numbers(&[2, 3, 4, 5, 7]);
     for site in report.call_sites.sites.iter().take(MOST) {

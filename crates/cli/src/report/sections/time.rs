@@ -6,12 +6,12 @@ use crate::run::banner::{at_rank, calls, twice};
 use mpiscope_job::Members;
 use mpiscope_job::performance::report::{JobReport, RankReport};
 
-/// Functions that are shown.
+/// Number of functions shown.
 const MOST_FUNCTIONS: usize = 15;
-/// Ranks that are shown one by one; of more, the extremes.
+/// Number of ranks shown individually; if there are more, only the extremes.
 const MOST_RANKS: usize = 16;
 
-/// The section.
+/// Returns the section's blocks.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let mut blocks =
         vec![Block::Line("  by function, all ranks together".to_owned()), functions(report).into()];
@@ -29,7 +29,8 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     blocks
 }
 
-/// The first row is the time outside of MPI, so that the column adds up to all.
+/// Makes the table of functions. Its first row is the time outside MPI, so that the column adds up
+/// to the total.
 fn functions(report: &JobReport) -> Table {
     if !report.times {
         let mut table = Table::new(&["  FUNCTION", "CALLS", "BYTES"]).numbers(&[1, 2]);
@@ -92,7 +93,7 @@ fn ranks(report: &JobReport) -> Table {
     table
 }
 
-/// All ranks, or those that did most and least work.
+/// Returns all ranks, or those with the most and the least useful time.
 fn chosen(report: &JobReport) -> Vec<&RankReport> {
     let mut ranks: Vec<&RankReport> = report.ranks.iter().collect();
     if ranks.len() <= MOST_RANKS {
@@ -106,7 +107,7 @@ fn chosen(report: &JobReport) -> Vec<&RankReport> {
     ranks
 }
 
-/// `3`, or `1.3` in another world.
+/// Formats a rank: `3`, or `1.3` in another world.
 pub fn name_of(rank: &RankReport) -> String {
     let name = Members::from_iter([(rank.world_number, rank.rank)]).to_string();
     if name.is_empty() { "?".to_owned() } else { name }

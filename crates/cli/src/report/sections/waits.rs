@@ -1,16 +1,16 @@
-//! Who waited for whom.
+//! Which ranks waited for which.
 
 use super::more;
 use crate::render::{Block, duration};
 use mpiscope_job::performance::report::JobReport;
 use mpiscope_job::performance::waits::{Cause, Sampled, Waits};
 
-/// Waits that are shown.
+/// Number of waits shown.
 const MOST: usize = 12;
-/// Smaller parts of the job's time are only counted.
+/// Share of the job's time below which waits are only counted.
 const LEAST: f64 = 0.005;
 
-/// The section: a sentence for each, most time first.
+/// Returns the section's blocks: one sentence per wait, by decreasing time.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let found = &report.waits;
     let sampled =
@@ -71,7 +71,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     blocks
 }
 
-/// How much of the time in calls that can wait these waits were found in.
+/// Reports how much of the time in calls that can wait has been attributed.
 fn known(share: f64) -> String {
     let percent = share * 100.0;
     if percent >= 99.5 {
@@ -82,7 +82,7 @@ fn known(share: f64) -> String {
     )
 }
 
-/// Waits that looks have found.
+/// Waits found by sampling.
 fn sampled(found: &Sampled, messages: bool, thread_s: f64) -> Vec<Block> {
     let large = || found.list.iter().filter(|lost| lost.share >= LEAST);
     let unsure = (found.unsure_s > LEAST * thread_s).then(|| {
@@ -112,10 +112,10 @@ fn sampled(found: &Sampled, messages: bool, thread_s: f64) -> Vec<Block> {
     blocks
 }
 
-/// Causes that are shown.
+/// Number of causes shown.
 const MOST_CAUSES: usize = 5;
 
-/// Where the waiting began, if that is not the same as whom was waited for.
+/// Explains where the waiting began, if not with the ranks that were waited for directly.
 fn causes(found: &Waits) -> Vec<Block> {
     let large = || found.causes.iter().filter(|cause| cause.share >= LEAST);
     if !large().any(Cause::is_handed_on) {

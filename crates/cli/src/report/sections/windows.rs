@@ -1,16 +1,16 @@
-//! The run in windows of time.
+//! The run divided into windows of time.
 
 use crate::render::{Block, Table, duration};
 use mpiscope_job::performance::monitor::windows::{Window, Windows};
 use mpiscope_job::performance::report::JobReport;
 
-/// What changes while the job runs, and a table. Nothing of a job that was not followed.
+/// Changes during the run, and a table. Empty if the job was not followed.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let Some(windows) = report.windows.as_ref().filter(|windows| !windows.list.is_empty()) else {
         return Vec::new();
     };
     let mut blocks: Vec<Block> = windows.said.iter().map(|said| Block::Line(format!("  {said}"))).collect();
-    // A report of before has none.
+    // Reports of older versions have no rows.
     if !windows.rows.is_empty() {
         blocks.push(Block::Line(format!("  by time, in windows of {}", duration(windows.row_s()))));
         blocks.push(table(windows).into());
@@ -19,7 +19,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
 }
 
 fn table(windows: &Windows) -> Table {
-    // Short, so that all of them have room in 80 columns.
+    // Short names, so that all columns fit into 80 characters.
     let head = [
         "  FROM",
         "PARALLEL",
@@ -32,7 +32,7 @@ fn table(windows: &Windows) -> Table {
         "x MEAN",
         "ITER",
     ];
-    // Where nothing repeats, there is no such column.
+    // Without iterations the last column is omitted.
     let columns = head.len() - usize::from(windows.iterations.is_none());
     let mut table = Table::new(head.get(..columns).unwrap_or(&head)).numbers(&[0, 1, 2, 3, 4, 5, 6, 8, 9]);
     for row in &windows.rows {
@@ -53,7 +53,7 @@ fn table(windows: &Windows) -> Table {
     table
 }
 
-/// The part of the ranks' time that was in MPI.
+/// Returns the share of the ranks' time spent in MPI.
 pub fn share(window: &Window) -> Option<f64> {
     let here: Vec<f64> = window.mpi.iter().flatten().map(|share| f64::from(*share)).collect();
     (!here.is_empty()).then(|| here.iter().sum::<f64>() / here.len() as f64)

@@ -1,4 +1,4 @@
-//! The side that reports: hears the hosts of the job while it runs, takes their evidence when it ends.
+//! The reporting side: listens to the hosts of the job while it runs, and takes their evidence when it ends.
 
 mod again;
 mod looks;
@@ -26,42 +26,42 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
 
-/// Hosts say something every second; one that has been silent for so long is lost.
+/// Hosts send a message every second; a host that has been silent for this long is lost.
 pub const SILENCE: Duration = Duration::from_secs(8);
-/// A host that has said something so lately still saves what it knows, or sends it.
+/// A host heard from this recently is still saving or sending its data.
 const SPEAKS: Duration = Duration::from_secs(3);
-/// Such a host is waited for so many times as long as another one.
+/// Factor by which such a host may exceed the normal timeout.
 const AS_LONG_AS_IT_SPEAKS: u32 = 4;
-/// What is said of it then.
+/// The message if it exceeds that too.
 const BUSY: &str = "it was still saving what it knows; MPISCOPE_HOST_SECONDS gives it longer";
-/// How long ranks may outlive their launcher before their hosts are asked for what there is.
+/// How long ranks may outlive their launcher before their hosts are asked for partial results.
 const LATE: Duration = Duration::from_secs(3);
-/// What is said if somebody was not heard.
+/// The message if connections were refused for lack of resources.
 const UNHEARD: &str = "hosts could not be heard for a while: `ulimit -n` and `ulimit -u` limit files and threads of `mpiscope run`";
-/// How long nobody is taken in after that failed.
+/// How long no connections are accepted after `accept` failed.
 const DEAF: Duration = Duration::from_millis(100);
-/// Strangers that are listened to at once.
+/// Maximum number of unauthenticated connections.
 const MOST_STRANGERS: usize = 256;
-/// How often a clock is asked at first: the quickest answer counts.
+/// Number of initial clock queries per host; the fastest answer counts.
 const ASKED: usize = 4;
-/// Clocks drift: each is asked again so long after that, and again.
+/// Interval between later clock queries, since clocks drift.
 const ASKED_AGAIN: Duration = Duration::from_secs(10);
 
-/// A host that has proved that it belongs to the job; one that came several times is there several times.
+/// An authenticated host. A host that connected several times has several entries.
 struct Known {
-    /// As people see it: two hosts may call themselves the same.
+    /// Name for display, unique even if two hosts have the same name.
     host: String,
-    /// As it is reached.
+    /// Name by which the host is reached.
     name: String,
     id: String,
     ranks: Vec<u32>,
     heard: Instant,
     clock: HostClock,
-    /// How far its ranks are.
+    /// The latest progress of its ranks.
     progress: Option<Progress>,
-    /// What it saw when it was asked last.
+    /// The latest answer to a look.
     seen: Option<Seen>,
-    /// What it sent when that is here, or why it is not.
+    /// The evidence that the host sent, or why there is none; `None` while it is awaited.
     outcome: Option<Result<Evidence, String>>,
 }
 
@@ -70,10 +70,10 @@ struct Shared {
     hosts: Mutex<Vec<Known>>,
     news: Condvar,
     strangers: AtomicUsize,
-    /// Somebody came for whom there was no descriptor or no thread.
+    /// A connection was refused for lack of a file descriptor or thread.
     unheard: AtomicBool,
     refused: Mutex<Refused>,
-    /// What hosts are to look for.
+    /// The look that hosts are asked for.
     asked: Mutex<Asked>,
     /// When the launcher ended.
     ended: Mutex<Option<Instant>>,
@@ -86,13 +86,14 @@ impl Shared {
         self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether ranks run that should have ended with their launcher: then what is known of them now is all there will be.
+    /// Whether ranks still run that should have ended with their launcher: what is known of them now is all
+    /// there will be.
     fn is_late(&self) -> bool {
         let ended = *self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         ended.is_some_and(|ended| ended.elapsed() > LATE)
     }
 
-    /// The answer to a host that is there.
+    /// Returns the answer to a host's sign of life.
     fn next(&self, turn: &mut Turn) -> Message {
         if self.is_late() {
             return Message::Now;
@@ -106,7 +107,7 @@ impl Shared {
         Message::Look { milliseconds, stacks: wanted.stacks }
     }
 
-    /// What hosts are to look for now.
+    /// Returns the look that is currently asked for.
     fn wanted(&self) -> Asked {
         *self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -124,17 +125,17 @@ impl Shared {
     }
 }
 
-/// What a host has been asked to look for last, and whether it still does.
+/// The look that a host was asked for last, and whether it is still working on it.
 struct Turn {
     number: u64,
     looks: bool,
 }
 
-/// One who has not proved yet that he belongs to the job, as long as it is there.
+/// A connection that has not yet authenticated.
 struct Stranger(Arc<Shared>);
 
 impl Stranger {
-    /// None if there are too many.
+    /// Counts one more; `None` if there are too many.
     fn one_more(shared: &Arc<Shared>) -> Option<Self> {
         let stranger = Self(Arc::clone(shared));
         (shared.strangers.fetch_add(1, Ordering::Relaxed) < MOST_STRANGERS).then_some(stranger)
@@ -147,17 +148,16 @@ impl Drop for Stranger {
     }
 }
 
-/// A host that says nothing, and has not sent what it knows.
+/// A host that has gone silent without sending its evidence.
 pub struct Silent {
-    /// Its name.
     pub host: String,
-    /// The ranks that its wrappers stand for.
+    /// The ranks of its wrappers.
     pub ranks: Vec<u32>,
-    /// For how long.
+    /// How long it has been silent.
     pub since: Duration,
 }
 
-/// Listens until it is asked for what it heard.
+/// Listens until [`finish`](Self::finish) collects the results.
 pub struct Gather {
     secret: Secret,
     port: u16,
@@ -165,10 +165,10 @@ pub struct Gather {
 }
 
 impl Gather {
-    /// Begins to listen.
+    /// Starts listening.
     ///
     /// # Errors
-    /// When no port can be had.
+    /// If no port is available.
     pub fn begin(job: &str) -> io::Result<Self> {
         let secret = Secret::new()?;
         let listener = TcpListener::bind(("::", 0)).or_else(|_| TcpListener::bind(("0.0.0.0", 0)))?;
@@ -178,7 +178,7 @@ impl Gather {
         Ok(Self { secret, port, shared })
     }
 
-    /// What the launcher's environment needs.
+    /// Returns the variables that the launcher's environment needs.
     pub fn variables(&self) -> [(&'static str, OsString); 2] {
         let addresses = if_addrs::get_if_addrs().unwrap_or_default();
         let addresses = addresses.iter().filter(|one| !one.is_loopback() && !one.is_link_local());
@@ -187,12 +187,12 @@ impl Gather {
         [(PLACE, place.into()), (SECRET, self.secret.text().into())]
     }
 
-    /// The hosts, to be looked at while their ranks run.
+    /// Returns the hosts, for looks while their ranks run.
     pub fn hosts(&self) -> Hosts {
         Hosts(Arc::clone(&self.shared))
     }
 
-    /// The hosts that are lost as far as anybody knows.
+    /// Returns the hosts currently regarded as lost.
     pub fn silent(&self) -> Vec<Silent> {
         let hosts = self.shared.hosts();
         let again = |at: usize, id: &str| hosts.iter().skip(at + 1).any(|later| later.id == id);
@@ -206,14 +206,15 @@ impl Gather {
         silent.filter(|host| host.since > SILENCE).collect()
     }
 
-    /// Who came and was refused or not heard, each in a sentence.
+    /// Lists connections that were refused or not heard, as sentences.
     pub fn refused(&self) -> Vec<String> {
         let refused = self.shared.refused.lock().unwrap_or_else(PoisonError::into_inner).said();
         let unheard = self.shared.unheard.load(Ordering::Relaxed).then(|| UNHEARD.to_owned());
         refused.into_iter().chain(unheard).collect()
     }
 
-    /// The launcher has ended, and with it, soon, the job: waits for what its hosts have to say, as long as they are there, and gives it.
+    /// Called after the launcher has ended. Waits for the data of hosts that still show signs of life, and
+    /// returns it.
     pub fn finish(&self) -> Vec<FromHost> {
         self.finish_within(patience())
     }
@@ -245,7 +246,7 @@ fn given(known: Known) -> FromHost {
     FromHost { host: known.host, ranks: known.ranks, clock: Some(known.clock), evidence }
 }
 
-/// Why there is nothing of a host that has not said why.
+/// Explains why nothing came from a host that gave no reason itself.
 fn busy_or_silent(known: &Known) -> String {
     if known.heard.elapsed() <= SPEAKS { BUSY.to_owned() } else { SILENT.to_owned() }
 }
@@ -256,7 +257,7 @@ fn accept(listener: &TcpListener, job: &str, secret: &Secret, shared: &Arc<Share
             return;
         }
         let Ok(socket) = socket else {
-            // Without a descriptor whoever waits would be found at once, again and again.
+            // Out of descriptors: without a pause, the pending connection would keep waking this loop.
             shared.unheard.store(true, Ordering::Relaxed);
             thread::sleep(DEAF);
             continue;
@@ -272,22 +273,22 @@ fn accept(listener: &TcpListener, job: &str, secret: &Secret, shared: &Arc<Share
             drop(stranger);
             match sealed {
                 Ok(sealed) => hear(sealed, &job, &all),
-                // Who does not know the secret gets no answer, and costs nobody anything.
+                // A client that does not know the secret gets no answer.
                 Err(_) => all.refuse(from),
             }
         };
-        // Without a thread the host is not heard, and missed in the report.
+        // Without a thread the host is not heard, and is missing from the report.
         if thread::Builder::new().name("host".into()).stack_size(1 << 20).spawn(hear).is_err() {
             shared.unheard.store(true, Ordering::Relaxed);
         }
     }
 }
 
-/// One host, from its first word to its last.
+/// Serves one host, from its first message to its last.
 fn hear(mut host: Sealed, job: &str, shared: &Shared) {
     let Ok(at) = greet(&mut host, job, shared) else { return };
     let outcome = listen(&mut host, at, shared).map_err(|why| reason(&why));
-    // Opened while others are heard; the file is open from now on, and may lose its name.
+    // Opened outside the lock. The file stays open from now on and may lose its name.
     let outcome = outcome.and_then(|file| evidence::open(file.path()).map_err(|why| why.to_string()));
     shared.change(at, |known| {
         // A host that came again has another connection by now.
@@ -324,14 +325,14 @@ fn greet(host: &mut Sealed, job: &str, shared: &Shared) -> io::Result<usize> {
         seen: None,
         outcome: None,
     });
-    // Whoever looks at the job from here finds its hosts by that.
+    // Commands run on this host find the job's other hosts by the announcement.
     let names = again::names(&hosts);
     let mut announced = shared.announced.lock().unwrap_or_else(PoisonError::into_inner);
     announced::announce_again(&mut announced, job, &names, from.slurm);
     Ok(hosts.len() - 1)
 }
 
-/// What time is it there, and how far is that from ours?
+/// Queries the host's clock and its offset from ours.
 fn ask(host: &mut Sealed) -> io::Result<(u64, Offset)> {
     let sent = Moment::now().monotonic_ns;
     message::send(host, &Message::Time)?;
@@ -341,11 +342,11 @@ fn ask(host: &mut Sealed) -> io::Result<(u64, Offset)> {
     }
 }
 
-/// Until the evidence is here.
+/// Handles messages until the evidence has arrived.
 fn listen(host: &mut Sealed, at: usize, shared: &Shared) -> io::Result<NamedTempFile> {
     host.patience(SILENCE)?;
     let mut timed = Instant::now();
-    // What others were asked for before it came is not asked of it.
+    // Looks requested before the host connected do not concern it.
     let mut turn = Turn { number: shared.wanted().number, looks: false };
     let mut tells = again::Tells::default();
     loop {
@@ -372,7 +373,7 @@ fn listen(host: &mut Sealed, at: usize, shared: &Shared) -> io::Result<NamedTemp
             }
             Ok(Message::Evidence(len)) if len <= LONGEST_EVIDENCE => return take(host, len, at, shared),
             Ok(other) => return Err(message::unexpected(&other)),
-            // A host that is only slow speaks again.
+            // A host that is merely slow will speak again.
             Err(why) if timed_out(&why) && !shared.over.load(Ordering::Relaxed) => {
                 let known = shared.hosts().get(at).map(|known| known.heard.elapsed());
                 if known.is_none_or(|silent| silent > patience()) {
@@ -384,7 +385,7 @@ fn listen(host: &mut Sealed, at: usize, shared: &Shared) -> io::Result<NamedTemp
     }
 }
 
-/// What a host sees that was asked to look.
+/// Receives a host's answer to a look.
 fn saw(host: &mut Sealed, len: u64, at: usize, shared: &Shared) -> io::Result<Result<Evidence, String>> {
     if len == 0 {
         return Ok(Err("no rank of it could be looked at".to_owned()));

@@ -1,4 +1,4 @@
-//! What hosts sent, as parts of the report and of the evidence file.
+//! Merges the data of hosts into the report and the evidence file.
 
 use super::FromHost;
 use mpiscope_job::base::clock::Moment;
@@ -13,7 +13,7 @@ use mpiscope_job::performance::report::{Observed, of_job};
 use mpiscope_job::{JobReport, RankSet};
 use std::path::Path;
 
-/// The processes of other hosts, and what could not be had.
+/// Returns the processes of other hosts, and the problems in reading them.
 pub fn observed(others: &[FromHost]) -> (Vec<Observed>, Vec<String>) {
     let hosts = parallel::work(others, of_host);
     let (processes, problems): (Vec<_>, Vec<_>) = hosts.into_iter().unzip();
@@ -29,7 +29,7 @@ fn of_host(other: &FromHost) -> (Vec<Observed>, Vec<String>) {
     for image in &evidence.job.images {
         match of_job::of_kept(image, &reader, other.clock.as_ref()) {
             Ok(one) if one.process.called_mpi() => processes.push(one),
-            // Its image is untouched, and does not say where it is.
+            // Its image is untouched and does not name its host.
             Ok(mut one) => {
                 let name = evidence.manifest.host.as_ref().map_or(&other.host, |host| &host.name);
                 one.process.host.clone_from(name);
@@ -42,13 +42,14 @@ fn of_host(other: &FromHost) -> (Vec<Observed>, Vec<String>) {
     (processes, problems)
 }
 
-/// What all hosts have seen of their ranks while these ran, and of whom that is not known.
+/// Merges what all hosts saw of their ranks while these ran. Also returns a note on the hosts for which that
+/// is missing.
 pub fn followed(here: Option<Followed>, others: &[FromHost]) -> (Option<Followed>, Option<String>) {
     let (mut all, mut unseen) = (here, Vec::new());
     for other in others {
         let Ok(evidence) = &other.evidence else { continue };
         match evidence.followed() {
-            // A host that nobody could ask is taken to have the time of the day in common with this one.
+            // A host whose clock could not be queried is assumed to have the same time of day.
             Ok(Some(seen)) => {
                 let clock = other.clock.or_else(|| of_day(evidence));
                 all.get_or_insert_default().take_in(seen, clock.as_ref());
@@ -61,7 +62,7 @@ pub fn followed(here: Option<Followed>, others: &[FromHost]) -> (Option<Followed
     (all, (!unseen.is_empty()).then(why))
 }
 
-/// By when a host says it is, of the clock that people set.
+/// Estimates the offset of a host's clock from its wall-clock time.
 fn of_day(evidence: &Evidence) -> Option<HostClock> {
     let theirs = evidence.job.images.iter().find_map(|image| image.about())?.moment;
     let boot = |moment: Moment| i128::from(moment.unix_ns) - i128::from(moment.monotonic_ns);
@@ -69,7 +70,7 @@ fn of_day(evidence: &Evidence) -> Option<HostClock> {
     Some(HostClock::new(theirs.monotonic_ns, Offset { later_ns, error_ns: u64::MAX }))
 }
 
-/// Says in the report how far the clocks of hosts are from ours.
+/// Records in the report how far the clocks of hosts are from ours.
 pub fn clocks(report: &mut JobReport, others: &[FromHost]) {
     for other in others {
         let (Some(clock), Ok(evidence)) = (&other.clock, &other.evidence) else { continue };
@@ -83,7 +84,7 @@ pub fn clocks(report: &mut JobReport, others: &[FromHost]) {
     }
 }
 
-/// A host that is missing, with its ranks.
+/// Makes the sentence for a missing host and its ranks.
 fn lost(other: &FromHost, why: &str) -> String {
     let ranks: RankSet = other.ranks.iter().copied().collect();
     let host = &other.host;
@@ -96,7 +97,7 @@ fn lost(other: &FromHost, why: &str) -> String {
     }
 }
 
-/// By which way parts came that came through no connection.
+/// Makes the note on parts that came through the folder.
 pub fn through(parts: &[FromHost], folder: &Path) -> Option<String> {
     let hosts = match parts.len() {
         0 => return None,
@@ -106,14 +107,15 @@ pub fn through(parts: &[FromHost], folder: &Path) -> Option<String> {
     Some(format!("{hosts} came through {}", folder.display()))
 }
 
-/// Adds parts that came through the folder. A host that has fallen silent may have found that way, and is not lost then.
+/// Adds parts that came through the folder. A host that fell silent may have used the folder; then it is not
+/// lost.
 pub fn add(others: &mut Vec<FromHost>, parts: Vec<FromHost>) {
     let came: Vec<&FromHost> = parts.iter().filter(|part| part.evidence.is_ok()).collect();
     others.retain(|other| other.evidence.is_ok() || !came.iter().any(|part| part.host == other.host));
     others.extend(parts);
 }
 
-/// The ranks of the first world that no host has sent, if that is not said already.
+/// Makes the note on ranks of the first world that no host has sent, excluding those already reported.
 pub fn missing(report: &JobReport, others: &[FromHost]) -> Option<String> {
     let world = report.worlds.first()?;
     let lost = |rank: &u32| others.iter().any(|other| other.evidence.is_err() && other.ranks.contains(rank));
@@ -123,7 +125,7 @@ pub fn missing(report: &JobReport, others: &[FromHost]) -> Option<String> {
     (!ranks.0.is_empty()).then(|| format!("ranks {ranks} missing: nobody has sent them"))
 }
 
-/// Adds what hosts see that were asked to look while their ranks run.
+/// Adds what hosts saw when asked to look while their ranks run.
 pub fn elsewhere(job: &mut Job, parts: Vec<FromHost>) -> Elsewhere {
     let mut all = Elsewhere::default();
     for part in parts {
@@ -140,7 +142,7 @@ pub fn elsewhere(job: &mut Job, parts: Vec<FromHost>) -> Elsewhere {
     all
 }
 
-/// All of the job as one: `here`, if there is something, and the parts of others.
+/// Merges the parts of a job: `here`, if present, and those of other hosts.
 pub fn job(name: &str, here: Option<Job>, others: &[FromHost]) -> Job {
     let mut job = here.unwrap_or_else(|| Job { name: name.to_owned(), ..Job::default() });
     for evidence in others.iter().filter_map(|other| other.evidence.as_ref().ok()) {

@@ -1,75 +1,73 @@
-//! What a host and the one who gathers say to each other: a length, a line of JSON; after `Evidence` the file itself.
+//! The messages between a host and the gatherer: a length and a line of JSON, followed by the file itself
+//! after `Evidence` and `Seen`.
 
 use super::sealed::Sealed;
 use mpiscope_job::questions::live::Progress;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
 
-/// A message longer than this is not believed; the list of ranks of a host is the longest.
+/// Maximum length of a message; longer ones are rejected. The list of a host's ranks is the longest.
 const LONGEST: u32 = 1 << 20;
-/// An evidence file longer than this is not taken.
+/// Maximum length of an evidence file; longer ones are rejected.
 pub const LONGEST_EVIDENCE: u64 = 8 << 30;
 
-/// Who a host is.
+/// The identity of a host.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Its name, for people.
+    /// Its name, for display.
     pub host: String,
-    /// What tells it from all others.
+    /// A unique identifier.
     pub id: String,
-    /// What its ranks run in, if that is a job of Slurm's: who gathers is outside of it.
+    /// The Slurm job that its ranks run in, if any: the gatherer is outside of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slurm: Option<String>,
 }
 
-/// A message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// Host: who it is, and of which job.
+    /// Host: identifies itself and its job.
     Hello {
         /// The name of the job.
         job: String,
-        /// The host.
         from: Identity,
     },
-    /// Gatherer: what time is it?
+    /// Gatherer: queries the host's clock.
     Time,
-    /// Host: by its `CLOCK_MONOTONIC`, in nanoseconds.
+    /// Host: its `CLOCK_MONOTONIC`, in nanoseconds.
     Clock(u64),
-    /// Gatherer: on which hosts the job is, as far as they have come.
+    /// Gatherer: the hosts of the job that have connected so far.
     Hosts(Vec<String>),
-    /// Gatherer: go on.
+    /// Gatherer: carry on.
     Go,
-    /// Gatherer: the launcher has ended; send what there is.
+    /// Gatherer: the launcher has ended; send what you have.
     Now,
-    /// Gatherer: look twice, so many milliseconds apart, and send what you see.
+    /// Gatherer: take two snapshots and send the result.
     Look {
-        /// How far apart.
+        /// Interval between the snapshots.
         milliseconds: u64,
-        /// Whether the stacks are wanted: each thread is stopped for a moment.
+        /// Whether to include stacks, which stops each thread for a moment.
         stacks: bool,
     },
-    /// Host, now and then: it is there, and has seen these ranks.
+    /// Host, periodically: a sign of life, with the ranks it has seen.
     Alive(Vec<u32>),
-    /// Host, before that: how far its ranks are, if that is not what it said last.
+    /// Host, before `Alive`: the progress of its ranks, if that has changed.
     Progress(Progress),
-    /// Host: what it saw follows, a file of so many bytes; none if there was nothing.
+    /// Host: the snapshots follow, as a file of this many bytes; 0 if there is none.
     Seen(u64),
-    /// Host: the last file, of so many bytes, follows.
+    /// Host: its final file follows, of this many bytes.
     Evidence(u64),
-    /// Gatherer: all is here.
+    /// Gatherer: the file has arrived.
     Taken,
 }
 
-/// Sends one.
 pub fn send(to: &mut Sealed, message: &Message) -> io::Result<()> {
     let text = serde_json::to_vec(message)?;
     let len = u32::try_from(text.len()).map_err(io::Error::other)?;
     to.write_all(&[&len.to_be_bytes(), text.as_slice()].concat())
 }
 
-/// Waits for one.
+/// Waits for a message.
 pub fn receive(from: &mut Sealed) -> io::Result<Message> {
     let mut len = [0; 4];
     from.read_exact(&mut len)?;
@@ -82,7 +80,7 @@ pub fn receive(from: &mut Sealed) -> io::Result<Message> {
     Ok(serde_json::from_slice(&text)?)
 }
 
-/// A message where another one was expected.
+/// Makes the error for an unexpected message.
 pub fn unexpected(message: &Message) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("unexpected message {message:?}"))
 }

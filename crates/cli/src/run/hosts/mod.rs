@@ -5,13 +5,13 @@
 //!       ▲ gather                   └─► n2: mpiscope run ./app ─┴─ collector of n2 ─┤  over TCP, sealed
 //!       └──────────────────────────────────────────────────────────────────────────┘
 //!
-//! srun mpiscope run ./app:  the collectors put their files into a folder that the hosts share; the one of rank 0's host
-//!                           reports
+//! srun mpiscope run ./app:  the collectors put their files into a shared folder; the one on rank 0's host reports
 //! ```
 //!
 //! * [`wrapped`]: the launcher's command with `mpiscope run` before the program;
-//! * [`sealed`]: a connection that only those can make and read who know the job's secret; [`message`]: what is said on it;
-//! * [`gather`]: the side that reports, [`uplink`]: the side of a host;
+//! * [`sealed`]: a connection that requires the job's secret to make and to read; [`message`]: the messages
+//!   on it;
+//! * [`gather`]: the reporting side; [`uplink`]: the host's side;
 //! * [`shared`]: the same through a folder.
 
 pub mod gather;
@@ -26,30 +26,30 @@ use mpiscope_job::base::clock_offset::HostClock;
 use mpiscope_job::jobs::evidence::Evidence;
 use std::time::Duration;
 
-/// Where a host finds the process that reports: `PORT ADDRESS…`.
+/// Where a host finds the reporting process: `PORT ADDRESS…`.
 pub const PLACE: &str = "MPISCOPE_UPLINK";
-/// What both sides know, and nobody else: 64 hexadecimal digits.
+/// The secret shared by both sides: 64 hexadecimal digits.
 pub const SECRET: &str = "MPISCOPE_SECRET";
 
-/// How the layer starts a collector where a world is spawned to a host without ranks of the first one.
+/// The command by which the layer starts a collector when a world is spawned on a host without ranks of the
+/// first world.
 pub const COMPANION: &str = "MPISCOPE_COMPANION";
 
-/// What is said of a host that was there and does not answer any more.
+/// The message for a host that was connected and no longer answers.
 const SILENT: &str = "it did not answer";
 
-/// What came from a host.
+/// The data received from a host.
 pub struct FromHost {
-    /// Its name.
     pub host: String,
-    /// The ranks that its wrappers stand for.
+    /// The ranks of its wrappers.
     pub ranks: Vec<u32>,
-    /// How far its clock is from ours, if it could be asked.
+    /// The offset of its clock from ours, if it could be queried.
     pub clock: Option<HostClock>,
-    /// What it knows, or why that is not there.
+    /// Its evidence, or the reason why there is none.
     pub evidence: Result<Evidence, String>,
 }
 
-/// How long a host may take for what it has to say: `MPISCOPE_HOST_SECONDS`.
+/// Returns how long a host may take to deliver its data: `MPISCOPE_HOST_SECONDS`.
 pub fn patience() -> Duration {
     mpiscope_job::jobs::acquire::host_limit()
 }

@@ -1,6 +1,7 @@
-//! A connection that only those can make and read who know the secret of the job: Noise NNpsk0 (X25519, ChaCha20-Poly1305,
-//! BLAKE2s), by the crate `snow`. Each side proves that it knows the secret before the other one believes a word; what is
-//! recorded cannot be read later, as the keys are new for every connection; nothing can be put in, left out or sent again.
+//! A connection that requires the secret of the job to make and to read: Noise NNpsk0 (X25519,
+//! ChaCha20-Poly1305, BLAKE2s), implemented by the crate `snow`. Each side proves knowledge of the secret
+//! before the other trusts any data. Recorded traffic cannot be decrypted later, as the keys are new for
+//! every connection; messages cannot be inserted, dropped or replayed.
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::io::{self, Read, Write};
@@ -9,13 +10,13 @@ use std::time::{Duration, Instant};
 
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 const PROLOGUE: &[u8] = b"mpiscope hosts 1";
-/// How long the other side may take to prove who it is.
+/// How long the peer may take to authenticate.
 pub const HANDSHAKE: Duration = Duration::from_secs(5);
-/// The longest message of Noise, and what fits into one.
+/// Maximum length of a Noise message, and of its plain text.
 const LONGEST: usize = 65_535;
 const PLAIN: usize = LONGEST - 16;
 
-/// What both sides know.
+/// The secret shared by both sides.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret([u8; 32]);
 
@@ -26,22 +27,22 @@ impl std::fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// A new one.
+    /// Generates a new secret.
     ///
     /// # Errors
-    /// When the kernel has no random numbers.
+    /// If the kernel has no random numbers.
     pub fn new() -> io::Result<Self> {
         let mut bytes = [0; 32];
         let got = getrandom(&mut bytes, GetRandomFlags::empty())?;
         if got == bytes.len() { Ok(Self(bytes)) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
     }
 
-    /// As it travels in the environment.
+    /// Returns the text form used in the environment.
     pub fn text(&self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// From there.
+    /// Parses the text form.
     pub fn parse(text: &str) -> Option<Self> {
         let mut bytes = [0; 32];
         if text.len() != 64 || !text.is_ascii() {
@@ -54,29 +55,28 @@ impl Secret {
     }
 }
 
-/// The connection.
+/// An authenticated, encrypted connection.
 pub struct Sealed {
     socket: TcpStream,
     keys: snow::TransportState,
-    /// What was read and not yet taken.
+    /// Decrypted data, of which `taken` bytes have been consumed.
     plain: Vec<u8>,
     taken: usize,
 }
 
-/// Which side begins.
+/// The role in the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// The host that sends.
+    /// The host that sends; it initiates.
     Host,
-    /// The one that gathers.
     Gatherer,
 }
 
 impl Sealed {
-    /// Proves to the other side that we know the secret, and has it do the same.
+    /// Runs the handshake, in which both sides prove that they know the secret.
     ///
     /// # Errors
-    /// `PermissionDenied` if it does not know it; others if it is gone or takes too long.
+    /// `PermissionDenied` if the peer does not know it; other errors if it is gone or takes too long.
     pub fn make(socket: TcpStream, secret: &Secret, side: Side) -> io::Result<Self> {
         socket.set_nodelay(true)?;
         socket.set_read_timeout(Some(HANDSHAKE))?;
@@ -96,7 +96,7 @@ impl Sealed {
                 let n = handshake.write_message(&[], &mut buffer).map_err(stranger)?;
                 put(&socket, buffer.get(..n).unwrap_or_default())?;
             } else {
-                // A stranger is not listened to for longer than the handshake is.
+                // An unauthenticated peer gets no more time than the handshake.
                 let message = take(Until(&socket, until), 256)?;
                 handshake.read_message(&message, &mut nothing).map_err(stranger)?;
             }
@@ -106,10 +106,10 @@ impl Sealed {
         Ok(Self { socket, keys, plain: Vec::new(), taken: 0 })
     }
 
-    /// How long a word from the other side may take.
+    /// Sets the timeout for reading and writing.
     ///
     /// # Errors
-    /// When the socket does not take it.
+    /// If the socket rejects it.
     pub fn patience(&self, limit: Duration) -> io::Result<()> {
         self.socket.set_read_timeout(Some(limit))?;
         self.socket.set_write_timeout(Some(limit))
@@ -125,7 +125,7 @@ fn put(mut socket: &TcpStream, message: &[u8]) -> io::Result<()> {
     socket.write_all(&[&len.to_be_bytes(), message].concat())
 }
 
-/// What comes until then, however small the pieces are.
+/// Reads with an overall deadline, however small the pieces are.
 struct Until<'a>(&'a TcpStream, Instant);
 
 impl Read for Until<'_> {
@@ -252,7 +252,7 @@ mod tests {
             let mut text = [0; 18];
             gatherer.read_exact(&mut text)
         });
-        // Passes on the handshake, and then the message with one bit changed.
+        // Forwards the handshake, then the message with one bit flipped.
         put(&middle_out, &take(&middle_in, LONGEST).unwrap()).unwrap();
         put(&middle_in, &take(&middle_out, LONGEST).unwrap()).unwrap();
         let mut message = take(&middle_in, LONGEST).unwrap();

@@ -1,6 +1,7 @@
-//! Hosts without a connection: each puts its evidence file into a folder that they share, and the one that reports takes it.
+//! Hosts without a connection: each puts its evidence file into a shared folder, from which the reporting
+//! host takes it.
 //!
-//! The folder belongs to the user alone; files appear there whole, by renaming.
+//! The folder is private to the user. Files are renamed into place, so they are complete when they appear.
 
 use super::FromHost;
 use mpiscope_job::jobs::evidence;
@@ -24,11 +25,11 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// In the directory of `--out`, else in the user's cache: home directories are shared more often than any other.
-    /// `key` is what the hosts of the job have in common.
+    /// Finds the folder: in the directory of `--out`, or else in the user's cache, since home directories are
+    /// usually shared. `key` is common to all hosts of the job.
     ///
     /// # Errors
-    /// When there is no such place, or it is not the user's alone.
+    /// If there is no such place, or if it is not private to the user.
     pub fn find(out: Option<&Path>, key: &str) -> io::Result<Self> {
         let base = match out {
             Some(dir) => dir.join(".mpiscope-hosts"),
@@ -42,15 +43,15 @@ impl Shared {
         Ok(Self { folder, file })
     }
 
-    /// For people.
+    /// Returns the folder, for display.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Puts the part of this host there.
+    /// Puts the part of this host into the folder.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn put(&self, evidence: &Path) -> io::Result<()> {
         let draft = self.file.with_extension("draft");
         let _old = fs::remove_file(&draft);
@@ -61,17 +62,18 @@ impl Shared {
         fs::rename(&draft, &self.file)
     }
 
-    /// Waits until somebody has taken it. If nobody does, it is taken back, and the answer is false.
+    /// Waits until the part has been taken. If that does not happen in time, removes it again and returns
+    /// false.
     pub fn taken(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
         while self.file.exists() && Instant::now() < until {
             thread::sleep(LOOK);
         }
-        // One of both gets it.
+        // Either side can win this race: the removal fails if the part was taken after all.
         fs::remove_file(&self.file).is_err()
     }
 
-    /// Takes the parts of other hosts: until `enough` of them are there, or none has come for `pause`.
+    /// Takes the parts of other hosts until `enough` are present or none has arrived for `pause`.
     pub fn take(&self, pause: Duration, enough: impl Fn(&[FromHost]) -> bool) -> Vec<FromHost> {
         let (mut all, mut known) = (Vec::new(), BTreeSet::new());
         let mut since = Instant::now();
@@ -85,13 +87,13 @@ impl Shared {
             if came {
                 since = Instant::now();
             }
-            // At least one look, also without patience.
+            // Look at least once, even without patience.
             if enough(&all) || (!came && since.elapsed() >= pause) {
                 break;
             }
             thread::sleep(LOOK);
         }
-        // The last one to leave is this one.
+        // This host is the last to leave.
         let _gone = fs::remove_dir(&self.folder);
         let _empty = self.folder.parent().map(fs::remove_dir);
         all
@@ -104,7 +106,7 @@ impl Shared {
     }
 }
 
-/// Takes a part away from where it is, so that its host knows.
+/// Takes a part by renaming it, which tells its host that it was taken.
 fn open(part: &Path) -> Option<FromHost> {
     let mine = part.with_extension("taken");
     fs::rename(part, &mine).ok()?;
@@ -123,7 +125,7 @@ fn cache() -> io::Result<PathBuf> {
     Ok(cache)
 }
 
-/// A folder of this user alone; made if it is not there.
+/// Makes sure that the folder exists and is private to this user.
 fn own(folder: PathBuf) -> io::Result<PathBuf> {
     match DirBuilder::new().mode(0o700).create(&folder) {
         Err(why) if why.kind() != io::ErrorKind::AlreadyExists => return Err(why),

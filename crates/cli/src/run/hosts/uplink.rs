@@ -1,4 +1,4 @@
-//! The side of a host: tells the one who gathers that it is there, and sends what it knows in the end.
+//! The host's side: sends signs of life to the gatherer, and finally the evidence.
 
 use super::super::evidence;
 use super::super::follow::Seen;
@@ -19,15 +19,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How long one address may take to answer.
+/// Connection timeout per address.
 const CONNECT: Duration = Duration::from_secs(3);
-/// How often the host says that it is there.
+/// Interval between signs of life.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// How long after a connection was lost another one is tried.
+/// Interval between attempts to reconnect.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// Whether somebody gathers.
+/// Whether a process gathers.
 pub fn wanted() -> bool {
     env::var_os(PLACE).is_some() && env::var_os(SECRET).is_some()
 }
@@ -37,14 +37,15 @@ enum News {
     Evidence(PathBuf),
 }
 
-/// The connection, which a thread of its own keeps.
+/// The connection, maintained by a thread.
 pub struct Uplink {
     news: Sender<News>,
     told: Told,
     thread: JoinHandle<io::Result<()>>,
 }
 
-/// What the one who gathers is told of the ranks here, who then watches them.
+/// Progress of this host's ranks, shared with the thread that passes it to the gatherer, which then watches
+/// them.
 #[derive(Clone, Default)]
 pub struct Told(Arc<Mutex<(bool, Option<Progress>)>>);
 
@@ -53,7 +54,7 @@ impl Told {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// They are so far. False if that reaches nobody now.
+    /// Updates the progress. Returns false if no gatherer is connected.
     pub fn progress(&self, now: Option<Progress>) -> bool {
         let mut state = self.state();
         state.1 = now;
@@ -64,7 +65,7 @@ impl Told {
         self.state().0 = is;
     }
 
-    /// The connection is over. Whoever has got all that is known here has said of it what is to be said.
+    /// Handles the end of the connection. A gatherer that received everything has also reported on it.
     fn over<T>(&self, ended: &io::Result<T>) {
         if ended.is_err() {
             self.connected(false);
@@ -77,7 +78,7 @@ impl Told {
 }
 
 impl Uplink {
-    /// Connects, if somebody gathers; the program does not wait for it. `seen` is what is seen of the ranks while they run.
+    /// Connects in the background if a process gathers. `seen` is what is seen of the ranks while they run.
     pub fn begin(job: &str, seen: Seen) -> Option<Self> {
         let place = env::var(PLACE).ok()?;
         let secret = Secret::parse(&env::var(SECRET).ok()?)?;
@@ -93,21 +94,21 @@ impl Uplink {
         Some(Self { news, told, thread })
     }
 
-    /// Where to say how far the ranks here are.
+    /// Returns the place to put the progress of this host's ranks.
     pub fn told(&self) -> Told {
         self.told.clone()
     }
 
-    /// These ranks are here.
+    /// Sets the ranks of this host.
     pub fn ranks(&self, ranks: Vec<u32>) {
-        // A connection that failed is reported in the end.
+        // A failed connection is reported at the end.
         let _gone = self.news.send(News::Ranks(ranks));
     }
 
-    /// Sends the evidence, and waits until it is there.
+    /// Sends the evidence and waits until it has been received.
     ///
     /// # Errors
-    /// When it is not; then it is to be used otherwise.
+    /// If it was not received; the caller must then use it otherwise.
     pub fn deliver(self, evidence: &Path) -> io::Result<()> {
         let _gone = self.news.send(News::Evidence(evidence.to_owned()));
         drop(self.news);
@@ -115,7 +116,7 @@ impl Uplink {
     }
 }
 
-/// Port and addresses.
+/// Parses a port and addresses.
 fn addresses(place: &str) -> Option<Vec<SocketAddr>> {
     let mut words = place.split_whitespace();
     let port: u16 = words.next()?.parse().ok()?;
@@ -128,14 +129,14 @@ fn connect(place: &str, secret: &Secret) -> io::Result<Sealed> {
         let made = TcpStream::connect_timeout(&address, CONNECT);
         match made.and_then(|socket| Sealed::make(socket, secret, Side::Host)) {
             Ok(sealed) => return Ok(sealed),
-            // On another network the address may be somebody else's.
+            // On another network the address may belong to a different machine.
             Err(why) => last = io::Error::new(why.kind(), format!("{address}: {why}")),
         }
     }
     Err(last)
 }
 
-/// Keeps the connection, and makes another one when it is lost: networks come back, and the ranks here may run for long.
+/// Keeps the connection, and reconnects when it is lost: networks recover, and the ranks may run for long.
 fn keep(
     place: &str,
     secret: &Secret,
@@ -145,7 +146,7 @@ fn keep(
 ) -> io::Result<()> {
     let others = Others { job, announced: None };
     let mut line = Line { others, seen, told, said: None, news, ranks: Vec::new() };
-    // Where no connection is possible at first, none is later.
+    // If the first connection fails, later ones will too.
     let mut up = line.begin(place, secret)?;
     loop {
         let why = match line.talk(&mut up) {
@@ -174,17 +175,17 @@ fn keep(
     }
 }
 
-/// Whether the other side was there, and does not want to go on.
+/// Whether the error is a deliberate answer of the peer, which does not want to continue.
 fn is_answer(why: &io::Error) -> bool {
     matches!(why.kind(), io::ErrorKind::InvalidData | io::ErrorKind::Other)
 }
 
-/// What is said on the connections, one after the other.
+/// The state of the conversation; it outlives single connections.
 struct Line<'a> {
     others: Others<'a>,
     seen: &'a Seen,
     told: &'a Told,
-    /// How far the ranks were, as was said last.
+    /// The progress sent last.
     said: Option<Progress>,
     news: &'a Receiver<News>,
     ranks: Vec<u32>,
@@ -204,7 +205,7 @@ impl Line<'_> {
         Ok(up)
     }
 
-    /// Says that this host is there, until there is something to send; nothing if that is done.
+    /// Sends signs of life until there is evidence to send; `None` if it has already been sent.
     fn talk(&mut self, up: &mut Sealed) -> io::Result<Option<PathBuf>> {
         loop {
             match self.news.recv_timeout(BEAT) {
@@ -235,7 +236,7 @@ impl Line<'_> {
         Ok(())
     }
 
-    /// Looks at the ranks here, which may hang, and sends what is seen.
+    /// Takes snapshots of the ranks, which may hang, and sends the result.
     fn look(&mut self, up: &mut Sealed, pause: Duration, stacks: bool) -> io::Result<()> {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("evidence");
@@ -248,7 +249,7 @@ impl Line<'_> {
         taken(up)
     }
 
-    /// Ranks here outlive their launcher: what is known of them at this moment.
+    /// Sends the current state of ranks that outlive their launcher.
     fn send_now(&mut self, up: &mut Sealed) -> io::Result<()> {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("evidence");
@@ -260,7 +261,7 @@ impl Line<'_> {
         }
     }
 
-    /// Saves something, which may take longer than a host may be silent.
+    /// Runs `save` while sending signs of life, as it may take longer than the silence allowed for a host.
     fn saving(&mut self, up: &mut Sealed, save: impl FnOnce() -> bool + Send) -> io::Result<bool> {
         let (done, over) = channel();
         thread::scope(|scope| {
@@ -281,13 +282,13 @@ impl Line<'_> {
     }
 }
 
-/// Whoever looks at the job from this host finds the others by what is announced here.
+/// The announcement by which commands run on this host find the other hosts.
 struct Others<'a> {
     job: &'a str,
     announced: Option<Announcement>,
 }
 
-/// What the other side says when it knows what time it is here, and this one who the others are.
+/// Receives an answer. Clock queries and host lists that come first are handled here.
 fn answer(up: &mut Sealed, others: &mut Others<'_>) -> io::Result<Message> {
     loop {
         match message::receive(up)? {
@@ -300,7 +301,7 @@ fn answer(up: &mut Sealed, others: &mut Others<'_>) -> io::Result<Message> {
     }
 }
 
-/// Sends the last file.
+/// Sends the final file.
 fn send(up: &mut Sealed, evidence: &Path) -> io::Result<()> {
     deliver(up, evidence, Message::Evidence)
 }
@@ -320,7 +321,7 @@ fn taken(up: &mut Sealed) -> io::Result<()> {
     }
 }
 
-/// This host, as the one who gathers is to know it.
+/// Returns the identity of this host.
 fn identity() -> Identity {
     let here = mpiscope_job::sources::host_identity::HostIdentity::here();
     let slurm = SlurmId::of_process(std::process::id()).map(|id| id.to_string());

@@ -1,5 +1,5 @@
-//! A launcher's command for several hosts, with `mpiscope run` before the program: then there is a parent of every rank on
-//! every host, and a collector on each host.
+//! Puts `mpiscope run` before the program in a launcher's command for several hosts, so that every rank has a
+//! wrapper as its parent and every host has a collector.
 
 use crate::run::launcher::command::{is_program, kind, launcher_at, program_at};
 use crate::run::launcher::options::Kind;
@@ -8,7 +8,7 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// Options that give launchers other hosts.
+/// Launcher options that name other hosts.
 const HOSTS: [&str; 10] = [
     "host",
     "hosts",
@@ -21,7 +21,7 @@ const HOSTS: [&str; 10] = [
     "f",
     "configfile",
 ];
-/// Variables by which they find them themselves.
+/// Variables from which launchers take hosts themselves.
 const VARIABLES: [&str; 8] = [
     "PBS_NODEFILE",
     "LSB_HOSTS",
@@ -33,19 +33,19 @@ const VARIABLES: [&str; 8] = [
     "PRTE_MCA_prte_default_hostfile",
 ];
 
-/// What to start instead.
+/// What to start instead of the command.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Plan {
-    /// All ranks are on this host, as far as can be seen: the command as it is.
+    /// The command as it is: all ranks appear to be on this host.
     Here,
-    /// There are other hosts, but it is not clear which word of the command is the program.
+    /// There are other hosts, but it is unclear which word of the command is the program.
     Unclear,
     /// This command.
     Wrapped(Vec<OsString>),
 }
 
-/// Looks at the command and at our environment. `before` is what is put before the program, `variables` what the launcher is to
-/// pass on.
+/// Makes a plan from the command and our environment. `before` is put before the program; `variables` are
+/// what the launcher must pass on.
 pub fn plan(command: &[OsString], before: &[OsString], variables: &[String]) -> Plan {
     let Some(at) = launcher_at(command) else { return Plan::Here };
     let (starters, launcher) = command.split_at(at);
@@ -61,7 +61,7 @@ pub fn plan(command: &[OsString], before: &[OsString], variables: &[String]) -> 
     }
 }
 
-/// Variables that other hosts need: those of the user, and those that we set.
+/// Returns the variables that other hosts need: the user's and our own.
 pub fn passed(users: impl Iterator<Item = OsString>) -> Vec<String> {
     let users = users.filter_map(|name| name.into_string().ok()).filter(|name| name.starts_with("MPISCOPE_"));
     let ours = ["MPISCOPE_JOB", "MPISCOPE_COLLECTOR", super::PLACE, super::SECRET, super::COMPANION]
@@ -92,7 +92,8 @@ fn several_hosts(name: &OsStr, words: &[OsString], get: impl Fn(&str) -> Option<
         || VARIABLES.iter().any(|name| get(name).is_some())
 }
 
-/// The words after the launcher's name, with `before` before each program; nothing if it is not clear which it is.
+/// Returns the words after the launcher's name, with `before` inserted before each program; `None` if a
+/// program cannot be identified.
 fn wrapped(
     kind: Kind,
     words: &[OsString],
@@ -107,11 +108,12 @@ fn wrapped(
         }
         let at = program_at(kind, part)?;
         let (options, program) = part.split_at_checked(at)?;
-        // The check of the tables: what is found must be a program.
+        // Cross-checks the option tables: the word found must be a program.
         is_program(program.first()?).then_some(())?;
         all.extend_from_slice(options);
         if kind == Kind::OpenMpi {
-            // Other hosts get no variables unless they are named; their values are on no command line.
+            // Open MPI passes only named variables to other hosts. Naming them keeps their values off the
+            // command line.
             all.extend(variables.iter().flat_map(|name| ["-x".into(), OsString::from(name)]));
         }
         if !is_ours(program) {
@@ -122,7 +124,7 @@ fn wrapped(
     Some(all)
 }
 
-/// The user has put `mpiscope run` there.
+/// Whether the user has already put `mpiscope run` there.
 fn is_ours(program: &[OsString]) -> bool {
     let name = program.first().map(Path::new).and_then(Path::file_name);
     name == Some(OsStr::new("mpiscope")) && program.get(1).is_some_and(|verb| verb == "run")

@@ -1,4 +1,4 @@
-//! A launcher's command: where its own words end and the program begins.
+//! A launcher's command: where the launcher's own words end and the program begins.
 
 use super::options::Kind;
 use super::starts_jobs;
@@ -8,17 +8,17 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Programs that start what stands behind them, before a launcher as before anything else.
+/// Programs that start another program, such as a launcher, given as their arguments.
 const STARTERS: [&str; 12] = [
     "env", "ionice", "nice", "nohup", "numactl", "setsid", "stdbuf", "strace", "taskset", "time", "timeout",
     "unbuffer",
 ];
 
-/// Where in a command the launcher is: at its beginning, or behind programs that start others.
+/// Finds the launcher in a command: at its beginning, or after programs that start others.
 pub fn launcher_at(command: &[OsString]) -> Option<usize> {
     let is = |word: &OsString, known: &dyn Fn(&OsStr) -> bool| Path::new(word).file_name().is_some_and(known);
     let starter = |word: &OsString| is(word, &|name| STARTERS.iter().any(|starter| name == *starter));
-    // Behind a starter there may be its options; any other program is what it starts.
+    // A starter may be followed by options; any other program is what it starts.
     let options = |word: &OsString| starter(word) || !is_program(word);
     let first = command.first()?;
     let at = if starter(first) {
@@ -29,7 +29,7 @@ pub fn launcher_at(command: &[OsString]) -> Option<usize> {
     is(command.get(at)?, &starts_jobs).then_some(at)
 }
 
-/// Which launcher this is, if its options are known. `name` is the program without its folder.
+/// Returns the kind of launcher, if its options are known. `name` is the program's file name.
 pub fn kind(program: &OsStr, name: &OsStr) -> Option<Kind> {
     if name == "srun" {
         return Some(Kind::Slurm);
@@ -40,7 +40,7 @@ pub fn kind(program: &OsStr, name: &OsStr) -> Option<Kind> {
     }
 }
 
-/// Where the first word is that belongs to no option, among the words after the launcher's name; nothing if an option is not known.
+/// Finds the first word after the launcher's name that belongs to no option; `None` if an option is unknown.
 pub fn program_at(kind: Kind, words: &[OsString]) -> Option<usize> {
     let mut at = 0;
     while let Some(word) = words.get(at) {
@@ -56,10 +56,10 @@ pub fn program_at(kind: Kind, words: &[OsString]) -> Option<usize> {
     None
 }
 
-/// The launcher with its arguments, and the program with its, without what stands before the launcher. Without a launcher the first is
-/// empty, without a program the second.
+/// Splits a command into the launcher with its arguments and the program with its arguments, dropping
+/// anything before the launcher. Without a launcher the first part is empty, without a program the second.
 ///
-/// Good enough to look at the program. What is to start something else in its place asks [`program_at`], which never guesses.
+/// Good enough to examine the program. To replace the program, use [`program_at`], which never guesses.
 pub fn split(command: &[OsString]) -> (&[OsString], &[OsString]) {
     let behind = launcher_at(command).and_then(|at| command.get(at..));
     let Some((first, words)) = behind.and_then(<[_]>::split_first) else { return (&[], command) };
@@ -75,7 +75,7 @@ fn split_at<'a>(
     known: Option<usize>,
     is_program: &dyn Fn(&OsStr) -> bool,
 ) -> (&'a [OsString], &'a [OsString]) {
-    // Of a launcher or an option that is not known: the first word that could be started.
+    // With an unknown launcher or option: the first word that could be a program.
     let could = |word: &OsString| !word.to_string_lossy().starts_with('-') && is_program(word);
     let at = known.or_else(|| words.iter().position(could)).unwrap_or(words.len());
     let (launcher, program) = command.split_at((1 + at).min(command.len()));
@@ -83,7 +83,7 @@ fn split_at<'a>(
     (launcher, program)
 }
 
-/// Whether a word names a file that can be executed, here or in `PATH`.
+/// Whether a word names an executable file, here or in `PATH`.
 pub fn is_program(word: &OsStr) -> bool {
     let executable = |path: &Path| {
         std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
@@ -94,7 +94,7 @@ pub fn is_program(word: &OsStr) -> bool {
     in_path().chain([PathBuf::from(".")]).any(|folder| executable(&folder.join(word)))
 }
 
-/// A program's file as a shell finds it.
+/// Returns a program's file, found as a shell would.
 pub fn file_of(program: &OsStr) -> PathBuf {
     let path = Path::new(program);
     if path.components().count() > 1 {

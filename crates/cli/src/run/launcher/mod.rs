@@ -1,10 +1,11 @@
-//! The launcher: which programs are one, and the standard error of the one above us.
+//! The launcher: which programs are launchers, and the standard error of the one above us.
 //!
-//! * [`command`]: where in a launcher's command the program begins; [`options`] how many words each of its options takes.
+//! * [`command`]: where the program begins in a launcher's command; [`options`]: how many words each option
+//!   takes.
 //!
-//! What ranks write goes through the launcher, and a launcher that aborts a job no longer passes it on: the report
-//! of a killed job would be lost just when it is wanted. If the launcher runs on this host, the report goes
-//! where the launcher's own messages go.
+//! Output of ranks passes through the launcher, and a launcher that aborts a job stops forwarding it: the
+//! report of a killed job would be lost just when it is needed. If the launcher runs on this host, the report
+//! is written to the launcher's own standard error.
 
 pub mod command;
 pub mod options;
@@ -14,7 +15,7 @@ use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// Programs that people start jobs with.
+/// Programs that users start jobs with.
 const LAUNCHERS: [&str; 16] = [
     "mpirun",
     "mpiexec",
@@ -33,23 +34,23 @@ const LAUNCHERS: [&str; 16] = [
     "palsrun",
     "mpirun_rsh",
 ];
-/// Programs that those start on the way to the ranks.
+/// Programs that launchers start between themselves and the ranks.
 const HELPERS: [&str; 5] = ["hydra_pmi_proxy", "hydra_bstrap_proxy", "orted", "prted", "prte"];
 
-/// Whether a program of this name starts jobs: below it are the ranks, so that it is none itself.
+/// Whether a program of this name starts jobs: the ranks are its descendants, so it is not a rank itself.
 pub fn starts_jobs(name: &OsStr) -> bool {
     LAUNCHERS.iter().any(|launcher| name == *launcher)
 }
 
-/// Whether the kernel calls a program between the user and the ranks so: it knows 15 bytes of a name.
+/// Whether the kernel's name of a process is that of a launcher or helper; it is truncated to 15 bytes.
 fn is_between(name: &str) -> bool {
     LAUNCHERS.iter().chain(&HELPERS).any(|known| known.bytes().take(15).eq(name.bytes()))
 }
 
-/// Longer chains of parents are not believed.
+/// Maximum length of a chain of parents.
 const MOST_PARENTS: usize = 16;
 
-/// Standard error of the outermost launcher above this process, if there is one that we may open.
+/// Returns the standard error of the outermost launcher above this process, if we may open it.
 pub fn standard_error() -> Option<File> {
     let mut pid = std::os::unix::process::parent_id();
     let mut found = None;
@@ -62,7 +63,7 @@ pub fn standard_error() -> Option<File> {
         }
         pid = stat.parent;
     }
-    // A file is written at its end, whatever others write; a terminal does not become ours.
+    // Appending is safe with concurrent writers; `O_NOCTTY` keeps a terminal from becoming ours.
     let mut options = OpenOptions::new();
     options.append(true).custom_flags(libc::O_NOCTTY);
     options.open(format!("/proc/{}/fd/2", found?)).ok()

@@ -1,13 +1,13 @@
-//! How many words each option of a launcher takes: where in its command does the program stand?
+//! The number of words that each launcher option takes, to find the program in a command.
 //!
-//! What stands in no table makes the answer "not known", and the command is left as it is.
+//! An option missing from the tables makes the result "unknown"; the command is then left as it is.
 
-/// What a launcher is, as far as its options go.
+/// The kind of launcher, as far as its options are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Slurm's `srun`.
     Slurm,
-    /// MPICH's Hydra, and Intel's.
+    /// MPICH's Hydra and Intel's.
     Hydra,
     /// Open MPI's ORTE and PRRTE.
     OpenMpi,
@@ -15,7 +15,7 @@ pub enum Kind {
 
 /// Short options of `srun` that take a word, attached or not.
 const SLURM_SHORT: &str = "AbBcCdDeGiJLmMnNopqrStTwWxz";
-/// Long options of `srun` that take none, or only an attached one. All others take one.
+/// Long options of `srun` that take no word, or only an attached one. All others take one.
 const SLURM_FLAGS: [&str; 31] = [
     "compress",
     "no-kill",
@@ -50,7 +50,7 @@ const SLURM_FLAGS: [&str; 31] = [
     "stepmgr",
 ];
 
-/// Options of Hydra and of Intel's Hydra, without their dashes.
+/// Options of Hydra and Intel's Hydra, without dashes.
 const HYDRA: [(&str, usize); 71] = [
     ("n", 1),
     ("np", 1),
@@ -125,7 +125,7 @@ const HYDRA: [(&str, usize); 71] = [
     ("nolocal", 0),
 ];
 
-/// Options of Open MPI's launchers, without their dashes.
+/// Options of Open MPI's launchers, without dashes.
 const OPEN_MPI: [(&str, usize); 67] = [
     ("n", 1),
     ("np", 1),
@@ -197,7 +197,7 @@ const OPEN_MPI: [(&str, usize); 67] = [
 ];
 
 impl Kind {
-    /// How many words after this one belong to it; nothing if it is not known.
+    /// Returns the number of words after this one that belong to it; `None` if unknown.
     pub fn takes(self, word: &str) -> Option<usize> {
         match self {
             Self::Slurm => slurm(word),
@@ -217,14 +217,14 @@ fn among(table: &[(&str, usize)], word: &str) -> Option<usize> {
 
 fn slurm(word: &str) -> Option<usize> {
     if let Some(long) = word.strip_prefix("--") {
-        // The program is then a file with a list of programs.
+        // Then the program argument is a file with a list of programs.
         let several = long == "multi-prog";
         let none = long.contains('=') || SLURM_FLAGS.contains(&long);
         return (!several && !long.is_empty()).then_some(usize::from(!none));
     }
     let letters = word.strip_prefix('-')?;
     let at = letters.find(|c| SLURM_SHORT.contains(c));
-    // What follows the letter is its word.
+    // Anything after the letter is its attached word.
     Some(usize::from(at.is_some_and(|at| at + 1 == letters.len())))
 }
 

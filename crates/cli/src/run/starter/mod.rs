@@ -1,11 +1,11 @@
-//! `mpiscope run mpirun …` as a starter that debuggers know: whatever the launcher, the ranks of the first world are
-//! in `MPIR_proctable` as soon as all of them have been heard of, and a debugger that is attached stops there.
+//! `mpiscope run mpirun …` as a starter process for debuggers. With any launcher, the ranks of the first
+//! world appear in `MPIR_proctable` as soon as all of them are known, and an attached debugger stops there.
 //!
-//! Ranks of this host hand over their images. Where there are others, rank 0 knows them: it is the directory of its world
-//! in the MPI2 debugger interface, and its table is read as a debugger would.
+//! Ranks of this host hand over their images. If there are ranks elsewhere, rank 0 knows them: it is the
+//! directory of its world in the MPI2 debugger interface, and its table is read as a debugger would read it.
 //!
-//! Ranks are held in `MPI_Init` when a debugger has set `MPIR_being_debugged` before they are started, or with
-//! `--hold`. A debugger lets go the ranks it has attached to; those that it did not want are let go here when it
+//! Ranks are held in `MPI_Init` if a debugger has set `MPIR_being_debugged` before they are started, or with
+//! `--hold`. A debugger releases the ranks it has attached to; the remaining ones are released here when it
 //! continues from `MPIR_Breakpoint` (`MPIR_partial_attach_ok`).
 
 mod symbols;
@@ -19,27 +19,27 @@ use std::time::Duration;
 
 pub use symbols::being_debugged;
 
-/// How often ranks that are not known yet are looked at, at first and after [`SOON`] looks.
+/// Polling interval for ranks that are not known yet, at first and after [`SOON`] attempts.
 const LOOK: Duration = Duration::from_millis(20);
 const LOOK_LATER: Duration = Duration::from_millis(250);
-/// Looks that are made quickly one after the other.
+/// Number of attempts at the short interval.
 const SOON: u32 = 100;
-/// One look in so many goes to the directory: it takes longer.
+/// Every `DIRECTORY`th attempt also reads the directory, which takes longer.
 const DIRECTORY: u32 = 5;
 
 /// What the starter knows of the first world.
 #[derive(Debug)]
 pub struct Starter {
-    /// Open a debugger on each rank.
+    /// Whether to open a debugger on each rank.
     debug: bool,
     published: bool,
     looks: u32,
     aborting: bool,
-    /// Peers whose end has been looked at, by their place in the list.
+    /// Peers whose end has been handled, by index.
     ended: BTreeSet<usize>,
 }
 
-/// One rank, as its image says.
+/// A rank, as described by its image.
 struct Known {
     world: String,
     number: u32,
@@ -50,18 +50,21 @@ struct Known {
 }
 
 impl Starter {
-    /// Knows nothing yet. With `debug` it opens a debugger on each rank as soon as it knows them.
+    /// Creates a starter that knows no ranks yet. With `debug` it opens a debugger on each rank once all are
+    /// known.
     pub fn new(debug: bool) -> Self {
         Self { debug, published: false, looks: 0, aborting: false, ended: BTreeSet::new() }
     }
 
-    /// How long to wait for news at most: nobody tells when a rank has found out who it is.
+    /// Returns the maximum time to wait before the next [`look`](Self::look): there is no notification when a
+    /// rank learns its number.
     pub fn patience(&self, peers: &[Peer]) -> Option<Duration> {
         let pause = if self.looks < SOON { LOOK } else { LOOK_LATER };
         (!self.published && !peers.is_empty()).then_some(pause)
     }
 
-    /// Looks at the ranks. When all of the first world are known: publishes them and stops for the debugger.
+    /// Reads the ranks. Once all ranks of the first world are known, publishes them and stops for the
+    /// debugger.
     pub fn look(&mut self, peers: &[Peer]) {
         if self.published || peers.is_empty() {
             return;
@@ -77,15 +80,15 @@ impl Starter {
                 complain("run", &format!("{error:#}"));
             }
         } else if being_debugged() {
-            // The debugger has continued us: ranks that it wants it has stopped itself by now.
+            // The debugger has continued us, so it has already stopped the ranks that it wants.
             attach::release(&ranks, &procs::system_of(&ranks))
                 .iter()
                 .for_each(|problem| complain("run", problem));
         }
     }
 
-    /// Looks at the ranks that have ended since the last time (at `all` when the launcher has ended): if one called
-    /// `MPI_Abort`, tells the debugger, once.
+    /// Handles the ranks that have ended since the last call, or all of them if `all` (after the launcher's
+    /// end). If one called `MPI_Abort`, tells the debugger once.
     pub fn bury(&mut self, peers: &[Peer], all: bool) {
         for (index, peer) in peers.iter().enumerate() {
             let new = peer.watched().is_none() && self.ended.insert(index);
@@ -100,21 +103,21 @@ impl Starter {
     }
 }
 
-/// All ranks of the world of the first peer, in order; nothing while one is missing.
+/// Returns all ranks of the first peer's world, in order; `None` while one is missing.
 fn first_world(known: &[Known]) -> Option<Vec<Entry>> {
     let first = known.first()?;
     let members = known.iter().filter(|k| k.world == first.world && k.started);
     complete(members.map(|k| (k.number, k.rank.clone())), first.size)
 }
 
-/// Each rank once, in order, and all of them.
+/// Returns the ranks in order without duplicates; `None` unless all are present.
 fn complete(ranks: impl Iterator<Item = (u32, Entry)>, size: u32) -> Option<Vec<Entry>> {
     let ranks: BTreeMap<u32, Entry> = ranks.collect();
     let complete = size > 0 && ranks.len() == size as usize && ranks.keys().all(|rank| *rank < size);
     complete.then(|| ranks.into_values().collect())
 }
 
-/// All ranks of the world of the first peer that is a rank 0, as that one's table has them.
+/// Returns all ranks of the world of the first peer with rank 0, according to that rank's table.
 fn directory(known: &[Known]) -> Option<Vec<Entry>> {
     let zero = known.iter().find(|k| k.number == 0 && k.started)?;
     let block = mpi2dd::read_process(zero.rank.place.pid)?;

@@ -1,7 +1,7 @@
-//! The symbols by which a debugger knows a starter: MPIR 1.1 and the MPI2 debugger interface.
+//! The symbols by which a debugger recognises a starter: MPIR 1.1 and the MPI2 debugger interface.
 //!
-//! All are in the dynamic symbol table (see `build.rs`), so that they survive `strip`. Their layouts
-//! are those of the crate of debugger interfaces.
+//! All are in the dynamic symbol table (see `build.rs`) and therefore survive `strip`. Their layouts are
+//! defined in the crate of debugger interfaces.
 #![allow(unsafe_code, non_upper_case_globals, non_snake_case)]
 
 use mpiscope_job::jobs::acquire::Entry;
@@ -30,37 +30,37 @@ pub static MPIR_debug_abort_string: AtomicPtr<c_char> = AtomicPtr::new(std::ptr:
 #[unsafe(no_mangle)]
 #[used]
 pub static MPIR_being_debugged: AtomicI32 = AtomicI32::new(0);
-/// Its presence says it.
+/// Only its presence matters.
 #[unsafe(no_mangle)]
 #[used]
 pub static MPIR_i_am_starter: AtomicI32 = AtomicI32::new(1);
-/// Its presence says it.
+/// Only its presence matters.
 #[unsafe(no_mangle)]
 #[used]
 pub static MPIR_partial_attach_ok: AtomicI32 = AtomicI32::new(1);
 
-/// Where a debugger that knows MPIR puts its breakpoint.
+/// Breakpoint function for debuggers that know MPIR.
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub extern "C" fn MPIR_Breakpoint() {
-    // SAFETY: no instruction at all; a statement with side effects keeps the function and its calls.
+    // SAFETY: contains no instruction; a statement with side effects keeps the function and its calls.
     unsafe { std::arch::asm!("# MPIR") };
 }
 
-/// Where a debugger that knows the MPI2 interface puts its breakpoint.
+/// Breakpoint function for debuggers that know the MPI2 interface.
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub extern "C" fn MPI2DD_breakpoint() {
-    // SAFETY: as above. The text differs, so that the two functions are never made one.
+    // SAFETY: as above. The text differs so that the two functions are never merged.
     unsafe { std::arch::asm!("# MPI2DD") };
 }
 
-/// Whether a debugger has said that it is there.
+/// Whether a debugger has announced itself.
 pub fn being_debugged() -> bool {
     MPIR_being_debugged.load(Ordering::Acquire) != 0 || MPI2DD_info.asked(flag::BEING_DEBUGGED)
 }
 
-/// Publishes the ranks, in their order, and stops at both breakpoints. The table is never freed.
+/// Publishes the ranks in order and stops at both breakpoints. The table is never freed.
 pub fn publish(ranks: &[Entry]) {
     let table: Vec<ProcDesc> = ranks
         .iter()
@@ -84,7 +84,7 @@ pub fn publish(ranks: &[Entry]) {
     MPI2DD_breakpoint();
 }
 
-/// Says that the job aborts, and why, and stops at both breakpoints.
+/// Announces that the job aborts, with the reason, and stops at both breakpoints.
 pub fn abort(why: &str) {
     let why = text(why).cast_mut();
     MPIR_debug_abort_string.store(why, Ordering::SeqCst);

@@ -1,15 +1,16 @@
-//! The watcher: says by itself when a job hangs, in the log of the job that hangs.
+//! The watcher: reports unasked when a job hangs, in the log of that job.
 //!
-//! It reads images from outside and costs the ranks nothing. When no rank has completed a call that is no polling for `--hang-after`
-//! seconds, [`why`](crate::why) is asked; only a verdict that is a problem is said, once, and again only if it changes. A job that
-//! computes, sleeps, reads files or is slow gets no such verdict. While ranks do complete calls, it is asked as seldom as that whether
-//! some of them can never go on ([`Partly`]).
+//! It reads images from outside and costs the ranks nothing. When for `--hang-after` seconds no rank has
+//! completed a call other than polling, it consults [`why`](crate::why). It reports a verdict only if it is a
+//! problem, once, and again only if it changes. A job that computes, sleeps, reads files or is slow gets no
+//! such verdict. While ranks do complete calls, it checks at the same interval whether some of them can never
+//! proceed ([`Partly`]).
 //!
-//! There is a watcher on every host, and one of them speaks ([`Scope`]):
+//! There is a watcher on every host, and one of them reports ([`Scope`]):
 //!
 //! ```text
-//! mpiscope run mpirun -hosts n1,n2 ./app     the hosts say how far their ranks are; the one who has started the job asks them to look
-//! mpirun -hosts n1,n2 mpiscope run ./app     the host of rank 0 asks the others, as `mpiscope why` does
+//! mpiscope run mpirun -hosts n1,n2 ./app     hosts report their progress; the starting process asks them for snapshots
+//! mpirun -hosts n1,n2 mpiscope run ./app     the host of rank 0 queries the others, as `mpiscope why` does
 //! ```
 
 mod partly;
@@ -33,13 +34,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Between the two looks of a verdict.
+/// Interval between the two snapshots of a verdict.
 const APART: Duration = Duration::from_secs(1);
-/// Between two readings of how far the ranks are, at most and at least.
+/// Bounds of the maximum interval between two readings of the ranks' progress.
 const READINGS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
-/// Between two readings that cost next to nothing: of a job that somebody ends it is then known that it stood still for a second.
+/// Interval between readings that cost next to nothing. Short enough to know, when a user ends a job, that it
+/// had stalled for a second.
 const OFTEN: Duration = Duration::from_millis(400);
-/// How much longer than a reading the pause after it is.
+/// The pause after a reading is this many times as long as the reading.
 const SPARING: u32 = 200;
 
 /// Watches a job until it is dropped.
@@ -50,7 +52,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to watch, unless `--hang-after 0` forbids it.
+    /// Starts watching, unless `--hang-after 0` disables it.
     pub fn begin(job: &str, options: &Options, screen: Option<File>, scope: Scope) -> Self {
         let after = Duration::try_from_secs_f64(options.hang_after).unwrap_or_default();
         let reporter = Arc::new(Reporter::new(job, options, screen, scope));
@@ -65,12 +67,12 @@ impl Watch {
         watch
     }
 
-    /// The launcher has given these ranks to the processes of this host.
+    /// Sets the ranks that the launcher assigned to the processes of this host.
     pub fn ranks(&self, now: Vec<u32>) {
         self.reporter.scope.ranks(now);
     }
 
-    /// The job is about to be ended by a signal: says what is wrong with it, if anything is.
+    /// Called when a signal is about to end the job: reports what is wrong with it, if anything.
     pub fn last_look(&self) {
         if self.stop.is_some() {
             self.reporter.ends();
@@ -78,8 +80,8 @@ impl Watch {
         }
     }
 
-    /// The terminal has sent a signal to the job, which may end at any moment: says what was wrong with it, if it had not moved for a
-    /// while.
+    /// Called when the terminal has sent the job a signal, so that it may end at any moment: reports what was
+    /// wrong with it, if it had stalled for a while.
     pub fn look_back(&self) {
         if self.stop.is_some() {
             self.reporter.ends();
@@ -87,8 +89,8 @@ impl Watch {
         }
     }
 
-    /// The job has ended, and these are the ends of its processes here and the last words of its other hosts: says what was wrong with
-    /// it, if it was ended by signals and had not moved for a while.
+    /// Called after the job's end with the ends of local processes and the final data of other hosts: reports
+    /// what was wrong, if the job was ended by signals and had stalled for a while.
     pub fn look_back_on(mut self, ends: &[(u64, ProcessEnd)], others: &[FromHost]) {
         let watches = self.stop.is_some();
         self.stop();
@@ -100,7 +102,7 @@ impl Watch {
     fn stop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // A watcher that panicked has said so.
+            // If the watcher panicked, that was reported.
             let _ended = thread.join();
         }
     }
@@ -112,16 +114,16 @@ impl Drop for Watch {
     }
 }
 
-/// How long nothing is read after a reading that took so long.
+/// Returns the pause after a reading that took `reading`.
 fn pause_after(reading: Duration, hang_after: Duration) -> Duration {
     let longest = (hang_after / 8).clamp(READINGS.0, READINGS.1);
     (reading * SPARING).clamp(OFTEN.min(longest), longest)
 }
 
-/// Looks closer whenever nothing has happened for long.
+/// Looks more closely whenever nothing has happened for long.
 fn follow(reporter: &Reporter, after: Duration, stopped: &Receiver<()>) {
     let mut pause = pause_after(Duration::ZERO, after);
-    // For how long they stood still when they were looked at.
+    // How long the ranks had stalled at the last closer look.
     let mut looked = Duration::ZERO;
     let mut partly = Partly::new(after);
     while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {

@@ -1,7 +1,9 @@
-//! Some ranks can never go on, and others do: a server that goes round and round, or the rest of an ensemble.
+//! Jobs in which some ranks can never proceed while others do: a server that keeps polling, or the rest of an
+//! ensemble.
 //!
-//! Such a job never stands still as a whole. That it hangs in part is said only where that is certain, and of what was the same
-//! `--hang-after` seconds before. It is looked at only where all its ranks are on this host: others are not asked all the time.
+//! Such a job never stalls as a whole. A partial hang is reported only if it is certain and was already found
+//! `--hang-after` seconds earlier. It is checked only if all ranks are on this host, to avoid querying other
+//! hosts all the time.
 
 use super::APART;
 use super::reporter::Reporter;
@@ -9,17 +11,17 @@ use crate::render::duration;
 use mpiscope_job::questions::why::Verdict;
 use std::time::{Duration, Instant};
 
-/// How much longer than a look the pause after it is.
+/// The pause after a look is this many times as long as the look.
 const SPARING: u32 = 10;
 
-/// What was seen of a job that goes on.
+/// What was seen of a job that makes progress.
 pub struct Partly {
     after: Duration,
-    /// When it was looked at last, or the watch began.
+    /// When the last look, or the watch, began.
     looked: Instant,
-    /// How long that took.
+    /// How long the last look took.
     cost: Duration,
-    /// What was found then.
+    /// The verdict of the last look.
     seen: Option<String>,
 }
 
@@ -28,7 +30,8 @@ impl Partly {
         Self { after, looked: Instant::now(), cost: Duration::ZERO, seen: None }
     }
 
-    /// Looks at the job if that was long ago, and says what was the same then.
+    /// Looks at the job if the last look was long enough ago, and reports a verdict that has not changed
+    /// since.
     pub fn look(&mut self, reporter: &Reporter) {
         let since = self.looked.elapsed();
         if since < self.after.max(self.cost * SPARING) {
@@ -52,7 +55,7 @@ impl Partly {
     }
 }
 
-/// Somebody can never go on, whatever the others do.
+/// Whether some rank can never proceed, whatever the others do.
 fn hangs(verdict: &Verdict) -> bool {
     verdict.certain && verdict.problem && !verdict.stuck.is_empty()
 }

@@ -1,46 +1,49 @@
-//! How far the ranks of a job are, and since when.
+//! The progress of a job's ranks, and since when they have stalled.
 
 use mpiscope_job::jobs::job_image::ImageId;
 use mpiscope_job::questions::live::Progress;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-/// Who ended so shortly before somebody began to end the job was ended with it.
+/// A process that ended this shortly before the job's end began was ended with it.
 const TOGETHER: Duration = Duration::from_secs(2);
 
-/// What is not certain is not said before nothing has happened for this long, and for so many times as long as was asked for.
+/// An uncertain verdict is not reported before the job has stalled for this long, and for this many times
+/// `--hang-after`.
 const PATIENCE: (Duration, u32) = (Duration::from_secs(10), 3);
-/// Nor before that has lasted so many times as long as any silence that ended by itself.
+/// Nor before the stall is this many times as long as the longest stall that resolved by itself.
 const LONGER: u32 = 4;
 
-/// After somebody has begun to end the job, so long nothing more is said: ranks that are ended one by one wait for each other.
+/// After the end of the job has begun, nothing is reported for this long: ranks that are killed one by one
+/// wait for each other.
 pub const ENDING: Duration = Duration::from_secs(10);
 
-/// Since when ranks are waited for that are gone.
+/// Since when ranks have been waiting for ranks that are gone.
 #[derive(Default)]
 pub struct Gone(Option<Instant>);
 
 impl Gone {
-    /// Notes whether some are now. True if they were there so lately that the others may be about to end as well.
+    /// Updates the state. Returns whether the condition is so recent that the other ranks may be about to end
+    /// as well.
     pub fn is_new(&mut self, gone: bool, now: Instant) -> bool {
         self.0 = self.0.filter(|_| gone);
         gone && now.saturating_duration_since(*self.0.get_or_insert(now)) < ENDING
     }
 }
 
-/// How far the ranks of a job are, and since when.
+/// The progress of a job's ranks, and since when it has not changed.
 #[derive(Clone)]
 pub struct Reading {
     pub since: Instant,
     pub progress: Progress,
-    /// The longest time before in which nothing happened.
+    /// The longest earlier period without progress.
     longest: Duration,
-    /// Who has ended, and when that was seen.
+    /// Processes that have ended, and when that was noticed.
     ended: BTreeMap<ImageId, Instant>,
 }
 
 impl Reading {
-    /// The next one after `before`.
+    /// Makes the reading that follows `before`.
     pub fn after(before: Option<Self>, progress: Progress) -> Self {
         let now = Instant::now();
         let Some(before) = before else {
@@ -56,13 +59,13 @@ impl Reading {
         Self { since, progress, longest, ended }
     }
 
-    /// Who lived until somebody began to end the job, at that time.
+    /// Returns the processes that lived until the job's end began at `end`.
     pub fn lived(&self, end: Instant) -> BTreeSet<ImageId> {
         let together = self.ended.iter().filter(|(_, seen)| **seen + TOGETHER > end);
         self.progress.living.iter().chain(together.map(|(process, _)| process)).cloned().collect()
     }
 
-    /// When those began to end who have ended last: one after the other, and none long after the one before.
+    /// Returns when the final series of ends began, in which each process ended shortly after the one before.
     pub fn last_end(&self) -> Instant {
         let mut seen: Vec<Instant> = self.ended.values().copied().collect();
         seen.sort_unstable();
@@ -77,7 +80,7 @@ impl Reading {
             .0
     }
 
-    /// For how long nothing must have happened before something is said that is not certain.
+    /// Returns how long the job must have stalled before an uncertain verdict is reported.
     pub fn patience(&self, after: Duration) -> Duration {
         let (least, times) = PATIENCE;
         least.max(after * times).max(self.longest * LONGER)

@@ -1,4 +1,4 @@
-//! What is said of a job that hangs, and where.
+//! Reports on a job that hangs.
 
 use super::reading::{ENDING, Gone};
 use super::{Reading, Scope};
@@ -22,39 +22,39 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Between the two looks of a verdict, when somebody is about to end the job.
+/// Interval between the two snapshots of a verdict when the job is about to be ended.
 const APART_AT_THE_END: Duration = Duration::from_millis(300);
-/// When it is that a verdict is said as the last one.
+/// The time given for a final verdict.
 const BEFORE_THE_END: &str = "before the end";
 
-/// What is said of a job that hangs, and where.
+/// Reports on a job that hangs.
 pub struct Reporter {
     pub scope: Scope,
     job: String,
     out: Option<PathBuf>,
     command: Option<OsString>,
-    /// Standard error of the launcher, where there is one; else ours.
+    /// Standard error of the launcher, if there is one; otherwise ours is used.
     screen: Option<File>,
-    /// What was said last.
+    /// The latest reported verdict.
     said: Mutex<String>,
-    /// How far the ranks were when that was read last, and since when.
+    /// The latest reading of the ranks' progress.
     reading: Mutex<Option<Reading>>,
-    /// For so long nothing must have happened, of `--hang-after`.
+    /// The value of `--hang-after`: how long nothing must have happened.
     after: Duration,
-    /// When somebody began to end the job.
+    /// When the end of the job began.
     ending: Mutex<Option<Instant>>,
-    /// Since when ranks of a job of several hosts are waited for that are gone.
+    /// Since when ranks of a multi-host job have been waiting for ranks that are gone.
     gone: Mutex<Gone>,
 }
 
-/// A verdict, and what there is to save with it.
+/// A verdict, and the data to save with it.
 pub struct Found {
     pub verdict: Verdict,
-    /// The job if it ends; one that runs is looked at again.
+    /// The job if it is ending; a running job is read again when it is saved.
     job: Option<Job>,
     /// What other hosts saw.
     elsewhere: Elsewhere,
-    /// How long between the two looks.
+    /// Interval between the two snapshots.
     apart: Duration,
 }
 
@@ -74,17 +74,17 @@ impl Reporter {
         }
     }
 
-    /// What of the job is on this host.
+    /// Finds the part of the job on this host.
     fn job(&self) -> Option<Job> {
         discover().into_iter().find(|job| job.name == self.job)
     }
 
-    /// How far the ranks are now.
+    /// Returns the current progress of the ranks.
     pub fn progress(&self) -> Option<Progress> {
         self.scope.progress(self.job().as_ref())
     }
 
-    /// Notes how far the ranks are now, and says since when they are there.
+    /// Records the current progress, and returns since when it has not changed.
     pub fn note(&self, now: Option<Progress>) -> Option<Instant> {
         let mut reading = self.reading.lock().ok()?;
         let before = reading.take();
@@ -92,17 +92,17 @@ impl Reporter {
         reading.as_ref().map(|reading| reading.since)
     }
 
-    /// What was read last.
+    /// Returns the latest reading.
     fn reading(&self) -> Option<Reading> {
         self.reading.lock().ok()?.clone()
     }
 
-    /// Says what is wrong, unless that was said last.
+    /// Reports what is wrong, unless that was the latest report.
     pub fn look(&self, apart: Duration, when: &str) {
         self.tell(self.twice(apart, false), when);
     }
 
-    /// Says what is wrong; or was, if whoever ends the job has sent the signal to its ranks as well.
+    /// Reports what is wrong; or what was wrong, if the signal has already reached the ranks as well.
     pub fn last_look(&self) {
         let before = self.reading();
         let speaks = self.scope.speaks(before.as_ref().map(|reading| &reading.progress));
@@ -118,15 +118,15 @@ impl Reporter {
         }
     }
 
-    /// Says what was wrong when the job was as its images show it now.
+    /// Reports what was wrong, from the current state of the images.
     pub fn look_back(&self) {
         if let Some(before) = self.reading() {
             self.look_back_to(&before);
         }
     }
 
-    /// The same of a job of which this was read last, whether its ranks live yet or not. Those of other hosts are looked back on when
-    /// these have sent what they know.
+    /// Reports what was wrong, given the latest reading; ranks may or may not still be alive. Multi-host jobs
+    /// are handled later, when the other hosts have sent their data.
     fn look_back_to(&self, before: &Reading) {
         if !self.scope.ends_elsewhere()
             && let Some(job) = self.job()
@@ -135,7 +135,8 @@ impl Reporter {
         }
     }
 
-    /// The same of a job of several hosts that has ended, if signals have ended it. `ends` says how those of this host did.
+    /// Reports what was wrong with a multi-host job, if signals ended it. `ends` are the ends of local
+    /// processes.
     pub fn look_back_on(&self, ends: &[(u64, ProcessEnd)], others: &[FromHost]) {
         let Some(before) = self.reading().filter(|_| self.scope.ends_elsewhere()) else { return };
         let end = before.last_end();
@@ -146,8 +147,8 @@ impl Reporter {
         }
     }
 
-    /// The verdict on a job as it was at its end, if nobody had gone on for a while then. What was read last may be of earlier: it says
-    /// who lived, and the images for how long they stood still.
+    /// Judges a job as of the time of its end, if no rank had made progress for a while. The latest reading
+    /// may be older: it tells which processes lived, and the images tell how long they had stalled.
     fn as_it_was(&self, job: Job, before: &Reading, end: Instant) -> Option<Found> {
         let mut job = job.as_it_was(&before.lived(end), stood);
         let apart = job.stood.filter(|stood| *stood >= APART_AT_THE_END)?;
@@ -155,17 +156,17 @@ impl Reporter {
         Some(Found { verdict, job: Some(job), elsewhere, apart })
     }
 
-    /// The verdict on a job that runs. `ends` says that somebody is about to end it.
+    /// Judges a running job. `ends` means that the job is about to be ended.
     pub fn twice(&self, apart: Duration, ends: bool) -> Option<Found> {
         let mut job = self.here();
         let join = |job: &mut Job| self.scope.join(job, (apart, false), ends);
         let (verdict, elsewhere) = twice(&mut job, apart, join).ok()?;
-        // Nobody may be there to be looked at again.
+        // At the end there may be nothing left to read again.
         let job = ends.then_some(job);
         Some(Found { verdict, job, elsewhere, apart })
     }
 
-    /// What of the job is on this host, even if that is nothing.
+    /// Finds the part of the job on this host, possibly empty.
     fn here(&self) -> Job {
         self.job().unwrap_or_else(|| Job { name: self.job.clone(), ..Job::default() })
     }
@@ -173,8 +174,8 @@ impl Reporter {
     pub fn tell(&self, found: Option<Found>, when: &str) {
         let Some(found) = found else { return };
         let verdict = &found.verdict;
-        // A server that waits for clients may do so for long, and ranks that have ended without anybody waiting for them do
-        // not hang: the report says how they ended.
+        // A server may wait for clients for long, and ranks that have ended without others waiting for them
+        // do not hang: the report describes their end.
         let over = matches!(verdict.kind, Kind::RANK_GONE | Kind::NO_PARTNER) && verdict.stuck.is_empty();
         let runs = when != BEFORE_THE_END;
         let too_late = runs && (self.is_ending() || self.may_be_ended(&found));
@@ -198,8 +199,8 @@ impl Reporter {
         self.call(&verdict, saved.then_some(&*file));
     }
 
-    /// Saves everything that is known of the job. Nobody is slowed by a short stop of ranks that nobody can release, so that their
-    /// stacks are saved as well.
+    /// Saves everything known about the job. Briefly stopping ranks that can never proceed slows nothing
+    /// down, so their stacks are saved as well.
     fn save(&self, found: Found, file: &Path) -> bool {
         let Found { job, elsewhere, apart, .. } = found;
         match job {
@@ -213,7 +214,7 @@ impl Reporter {
         }
     }
 
-    /// Somebody ends the job, or has begun to: a second signal may follow the first.
+    /// Records that the end of the job has begun. A second signal may follow the first.
     pub fn ends(&self) {
         let began = self.began_to_end(Instant::now());
         if let Ok(mut ending) = self.ending.lock() {
@@ -225,26 +226,27 @@ impl Reporter {
         self.began_to_end(Instant::now()).is_some()
     }
 
-    /// Whether ranks that are waited for may have been ended with the others, which are yet to end: of other hosts nobody says whether
-    /// somebody has sent signals there.
+    /// Whether the missing ranks may have been killed together with the others, whose end is still to come.
+    /// There is no information on signals sent on other hosts.
     fn may_be_ended(&self, found: &Found) -> bool {
         let several = !found.elsewhere.before.is_empty();
         let gone = several && found.verdict.kind == Kind::RANK_GONE;
         self.gone.lock().is_ok_and(|mut since| since.is_new(gone, Instant::now()))
     }
 
-    /// When somebody began to end the job that is about to end at this time. A program may also do something with a signal and go on.
+    /// Returns when the end of a job began that is about to end at `end`. A program may also handle a signal
+    /// and continue.
     fn began_to_end(&self, end: Instant) -> Option<Instant> {
         let began = self.ending.lock().ok().and_then(|ending| *ending)?;
         (end.saturating_duration_since(began) < ENDING).then_some(began)
     }
 
-    /// Nothing has happened for so long that it will not by itself.
+    /// Whether the stall has lasted so long that it will not resolve by itself.
     fn has_lasted(&self) -> bool {
         self.reading().is_some_and(|reading| reading.since.elapsed() >= reading.patience(self.after))
     }
 
-    /// Where everything that is known of a job that hangs is saved.
+    /// Returns the file for everything known about a job that hangs.
     fn file(&self) -> PathBuf {
         match &self.out {
             Some(dir) => dir.join(HANG),
@@ -272,12 +274,12 @@ impl Reporter {
             let _infallible = screen.line(line);
         }
         let _infallible = screen.finish();
-        // One write: the ranks' own output is not to come between.
+        // One write, so that output of ranks does not interleave.
         let written = match &self.screen {
             Some(screen) => (&*screen).write_all(&text),
             None => std::io::stderr().lock().write_all(&text),
         };
-        // Nobody is left to learn of it.
+        // There is nowhere left to report a failure.
         drop(written);
     }
 
@@ -291,7 +293,7 @@ impl Reporter {
         }
     }
 
-    /// Runs the command of `--on-hang`, with what it needs to look further.
+    /// Runs the command of `--on-hang`, with the details in its environment.
     fn call(&self, found: &Verdict, saved: Option<&Path>) {
         let Some(command) = &self.command else { return };
         let mut shell = Command::new("/bin/sh");
@@ -307,7 +309,8 @@ impl Reporter {
     }
 }
 
-/// Whether nothing but signals of those who end jobs has ended processes of these hosts.
+/// Whether all processes of these hosts that died by a signal were killed by one used to end jobs, and at
+/// least one was.
 fn ended_by_signals(others: &[FromHost]) -> bool {
     let evidence = others.iter().filter_map(|other| other.evidence.as_ref().ok());
     let ends =

@@ -1,4 +1,4 @@
-//! Which ranks of a job are watched, and by which way those of other hosts are looked at.
+//! The ranks that are watched, and how ranks of other hosts are examined.
 
 use crate::host_scope;
 use crate::run::hosts::gather::Hosts;
@@ -10,27 +10,27 @@ use mpiscope_job::questions::live::{Progress, progress};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long other hosts may take when somebody is about to end the job.
+/// How long other hosts may take when the job is about to be ended.
 const AT_THE_END: Duration = Duration::from_secs(2);
 
-/// Which ranks of a job are watched.
+/// The ranks of a job that are watched.
 pub enum Scope {
-    /// Those of this host, which are all there are.
+    /// The ranks of this host, which are all there are.
     Here,
-    /// Those of all hosts: these say how far their ranks are, and look when they are asked.
+    /// The ranks of all hosts, which report their progress and take snapshots on request.
     Heard(Hosts),
-    /// Those of this host.
+    /// The ranks of this host only.
     Part {
-        /// Who hears the hosts and speaks for them, if somebody does.
+        /// Connection to the gatherer that hears the hosts and reports for them, if there is one.
         told: Option<Told>,
-        /// If nobody does and rank 0 is among these ranks of this host, the other hosts are asked when nothing happens here, as
-        /// `mpiscope why` does; else the host of rank 0 speaks.
+        /// The local ranks. Without a gatherer, the host with rank 0 reports: when nothing happens here, it
+        /// queries the other hosts as `mpiscope why` does.
         ranks: Mutex<Vec<u32>>,
     },
 }
 
 impl Scope {
-    /// How far the ranks are, of whom `here` are on this host.
+    /// Returns the progress of the ranks, of which `here` are on this host.
     pub fn progress(&self, here: Option<&Job>) -> Option<Progress> {
         let here = here.and_then(progress);
         match self {
@@ -42,12 +42,12 @@ impl Scope {
         }
     }
 
-    /// The ranks of one host.
+    /// Makes a scope of one host's ranks.
     pub fn part(told: Option<Told>) -> Self {
         Self::Part { told, ranks: Mutex::default() }
     }
 
-    /// Whether it is for this process to say what is wrong. Whoever else does is told how far the ranks are.
+    /// Whether this process is the one to report. If another process is, passes the progress on to it.
     pub fn speaks(&self, progress: Option<&Progress>) -> bool {
         let Self::Part { told, ranks } = self else { return true };
         if told.as_ref().is_some_and(|told| told.progress(progress.cloned())) {
@@ -57,7 +57,7 @@ impl Scope {
         ranks.is_empty() || ranks.contains(&0)
     }
 
-    /// The launcher has given these ranks to the processes here.
+    /// Sets the ranks that the launcher assigned to the processes of this host.
     pub fn ranks(&self, now: Vec<u32>) {
         if let Self::Part { ranks, .. } = self {
             *ranks.lock().unwrap_or_else(PoisonError::into_inner) = now;
@@ -73,8 +73,8 @@ impl Scope {
         }
     }
 
-    /// How much longer than when they were looked at last they must stand still, to be looked at again: other hosts are not asked all
-    /// the time.
+    /// Returns the factor by which a stall must have grown since the last look before the next one, to avoid
+    /// querying other hosts all the time.
     pub fn sparing(&self) -> f64 {
         match self {
             Self::Here => 1.0,
@@ -82,13 +82,13 @@ impl Scope {
         }
     }
 
-    /// Whether ranks of other hosts are known when these have sent what they know, in the end.
+    /// Whether the ranks of other hosts are known only when these have finally sent their data.
     pub fn ends_elsewhere(&self) -> bool {
         matches!(self, Self::Heard(_))
     }
 
-    /// Adds the ranks of other hosts to those that are here; each host looks twice, `pause` apart. `ends` says that somebody is about to
-    /// end the job: then nobody is waited for who can only be reached by a launcher.
+    /// Adds the ranks of other hosts to the local ones; each host takes two snapshots, `pause` apart. If the
+    /// job is about to be ended (`ends`), hosts that can only be reached through a launcher are skipped.
     pub fn join(&self, job: &mut Job, (pause, stacks): (Duration, bool), ends: bool) -> Elsewhere {
         match self {
             Self::Heard(hosts) => {

@@ -1,7 +1,8 @@
-//! Hosts that come several times, and several that call themselves the same.
+//! Hosts that connect several times, and several hosts with the same name.
 //!
-//! The connection of a host ends with its collector; where ranks are left or others are started later, another one comes, which
-//! may have what the first one did not send. A rank is missing once, or not at all.
+//! The connection of a host ends with its collector. If ranks remain or others are started later, another
+//! collector connects, which may have what the first one did not send. Each missing rank is reported once,
+//! and only if no connection delivered it.
 
 use super::super::message::Identity;
 use super::Known;
@@ -9,7 +10,7 @@ use mpiscope_job::Process;
 use mpiscope_job::base::clock::Moment;
 use std::collections::BTreeSet;
 
-/// What a host is called for people: its name, with a number if others have it as well.
+/// Returns the display name of a host: its name, with a number if other hosts have the same name.
 pub fn shown(hosts: &[Known], from: &Identity) -> String {
     if let Some(known) = hosts.iter().find(|known| known.id == from.id) {
         return known.host.clone();
@@ -21,16 +22,16 @@ pub fn shown(hosts: &[Known], from: &Identity) -> String {
     }
 }
 
-/// The names by which the hosts are reached, each once.
+/// Returns the names by which the hosts are reached, without duplicates.
 pub fn names(hosts: &[Known]) -> Vec<String> {
     let mut named = BTreeSet::new();
     hosts.iter().map(|known| &known.name).filter(|name| named.insert(*name)).cloned().collect()
 }
 
-/// More hosts than these do not learn of each other.
+/// With more hosts than this, they do not learn of each other.
 const MOST_ANNOUNCED: usize = 4096;
 
-/// What one host learns of the others.
+/// Tracks what one host has been told of the others.
 #[derive(Default)]
 pub struct Tells {
     announced: usize,
@@ -38,8 +39,8 @@ pub struct Tells {
 }
 
 impl Tells {
-    /// The names of all hosts, if some have come since they were sent last and none since the last time that this was asked: that of a
-    /// thousand hosts each one is sent once.
+    /// Returns the names of all hosts if the list has grown since it was last sent, but not since the last
+    /// call. This debounce keeps a job of a thousand hosts from sending the list a thousand times.
     pub fn news(&mut self, hosts: &[Known]) -> Option<Vec<String>> {
         let (now, before) = (hosts.len(), std::mem::replace(&mut self.before, hosts.len()));
         if now != before || now == self.announced || !(2..=MOST_ANNOUNCED).contains(&now) {
@@ -50,7 +51,7 @@ impl Tells {
     }
 }
 
-/// Everything that was sent, and of each host from which something is missing one that says so.
+/// Returns everything that was sent, and one entry for each host from which something is missing.
 pub fn once(hosts: Vec<Known>) -> Vec<Known> {
     let now_ns = Moment::now().monotonic_ns;
     let (sent, lost): (Vec<Known>, Vec<Known>) =
@@ -78,8 +79,8 @@ pub fn once(hosts: Vec<Known>) -> Vec<Known> {
     sent.into_iter().chain(open).collect()
 }
 
-/// What a host sent of ranks that were there already at a time of our clock: later ones are of another program, which has ranks of
-/// the same numbers.
+/// Returns the ranks that a host sent, restricted to those that began before `ns` on our clock: later ones
+/// belong to another program, which has the same rank numbers.
 fn ranks_that_began_before(ns: u64, host: &Known) -> BTreeSet<u32> {
     let Some(Ok(evidence)) = &host.outcome else { return BTreeSet::new() };
     let images = evidence.job.images.iter();

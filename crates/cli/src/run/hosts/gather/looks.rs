@@ -1,4 +1,5 @@
-//! Looking at the hosts while their ranks run: how far these are, and what each host sees when it is asked to look twice.
+//! Queries to the hosts while their ranks run: the progress of the ranks, and looks, for each of which every
+//! host takes two snapshots.
 
 use super::{Known, SILENCE, Shared, busy_or_silent};
 use crate::run::hosts::FromHost;
@@ -7,7 +8,7 @@ use mpiscope_job::questions::live::Progress;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What hosts are asked to look for, and by which number their answers are known.
+/// A request to the hosts, and the number that identifies the answers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Asked {
     pub number: u64,
@@ -15,31 +16,32 @@ pub struct Asked {
     pub stacks: bool,
 }
 
-/// What a host saw when it was asked last.
+/// A host's latest answer.
 pub struct Seen {
     pub number: u64,
     pub evidence: Result<Evidence, String>,
 }
 
-/// The hosts of a job, as those hear of them who gather.
+/// The hosts of a job, as known to the gatherer.
 #[derive(Clone)]
 pub struct Hosts(pub(super) Arc<Shared>);
 
 impl Hosts {
-    /// How far the ranks of all hosts are, as those have said last; nothing before one has.
+    /// Returns the latest progress of the ranks of all hosts; `None` before the first host has reported any.
     pub fn progress(&self) -> Option<Progress> {
         let hosts = self.0.hosts();
         let of_one = |known: &Known| {
             let ended = matches!(known.outcome, Some(Ok(_)));
             let said = known.progress.clone()?;
-            // Who has sent the last file has no rank that lives.
+            // A host that has sent its final file has no living ranks.
             Some(if ended { Progress { living: Default::default(), ..said } } else { said })
         };
         latest(&hosts).filter_map(of_one).reduce(Progress::and)
     }
 
-    /// Has all hosts look twice, `pause` apart, and gives what each one sees, or why that is not there. A host whose ranks have
-    /// ended has sent what is to be known of them. Waits no longer than `limit` beyond the pause.
+    /// Asks all hosts for two snapshots, `pause` apart, and returns each host's result or the reason for its
+    /// absence. A host whose ranks have ended has already sent everything. Waits at most `limit` beyond the
+    /// pause.
     pub fn look(&self, pause: Duration, stacks: bool, limit: Duration) -> Vec<FromHost> {
         let until = Instant::now() + pause + limit;
         let number = self.ask(pause, stacks);
@@ -66,7 +68,8 @@ impl Hosts {
     }
 }
 
-/// The connections that stand for hosts: of a host that came again the last one, and those before by which it sent all it knew.
+/// Returns the connections that count: for each host the latest one, and earlier ones that delivered all
+/// their data.
 fn latest(hosts: &[Known]) -> impl Iterator<Item = &Known> {
     let again = |at: usize, id: &str| hosts.iter().skip(at + 1).any(|later| later.id == id);
     let counts =

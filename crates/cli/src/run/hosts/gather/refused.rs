@@ -1,25 +1,26 @@
-//! Connections of those who do not know the secret of the job: they get no answer, and the report says that they came.
+//! Connections from clients without the job's secret: they get no answer, and the report mentions
+//! them.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// Addresses that are kept; of more it is only counted how often they came.
+/// Maximum number of addresses stored; connections from further addresses are only counted.
 const MOST_ADDRESSES: usize = 64;
-/// Addresses that are named.
+/// Maximum number of addresses named in the report.
 const MOST_NAMED: usize = 4;
 
-/// Who was refused, and how often.
+/// Number of refused connections by address.
 #[derive(Debug, Default)]
 pub struct Refused {
     from: BTreeMap<IpAddr, usize>,
-    /// Connections from other addresses than these.
+    /// Connections from other addresses.
     others: usize,
 }
 
 impl Refused {
-    /// One more.
+    /// Counts one more.
     pub fn add(&mut self, from: Option<IpAddr>) {
-        // A socket of both families shows addresses of the older one in the form of the newer.
+        // A dual-stack socket shows IPv4 addresses in IPv6-mapped form.
         let known = from.map(|from| from.to_canonical());
         match known {
             Some(from) if self.from.len() < MOST_ADDRESSES || self.from.contains_key(&from) => {
@@ -30,7 +31,7 @@ impl Refused {
         }
     }
 
-    /// In a sentence, if there were some.
+    /// Makes the sentence for the report, if any connections were refused.
     pub fn said(&self) -> Option<String> {
         let count = self.from.values().sum::<usize>().saturating_add(self.others);
         if count == 0 {

@@ -14,12 +14,12 @@ fn socket(gather: &Gather) -> TcpStream {
     TcpStream::connect(("127.0.0.1", gather.port)).unwrap()
 }
 
-/// What a host says that has rank 7; the gatherer has believed it when this returns.
+/// Connects as a host with rank 7; the gatherer has accepted it when this returns.
 fn says(gather: &Gather, secret: &Secret, job: &str) -> io::Result<Sealed> {
     comes(gather, secret, job, ("n7", "n7"), &[7])
 }
 
-/// What a host of this name and identity says that has these ranks.
+/// Connects as a host with this name, identity and ranks.
 fn comes(
     gather: &Gather,
     secret: &Secret,
@@ -50,7 +50,7 @@ fn a_foreign_host_is_told_nothing_and_adds_nothing_to_the_report() {
     assert!(says(&gather, &Secret::new().unwrap(), JOB).is_err());
     // A host of another job that was given this key.
     assert!(says(&gather, &gather.secret, "another").is_err());
-    // In the clear: what would be believed of a host that knows the key.
+    // In plain text, with content that would be accepted from a host that knows the key.
     let mut clear = socket(&gather);
     let hello = br#"{"hello":{"job":"job","from":{"host":"n8","id":"n8"}}}"#;
     clear
@@ -65,7 +65,8 @@ fn a_foreign_host_is_told_nothing_and_adds_nothing_to_the_report() {
     drop(host);
     let heard = gather.finish();
     assert_eq!(heard.iter().map(|one| one.host.as_str()).collect::<Vec<_>>(), ["n7"]);
-    // One with another key, one without; the host of another job knows this key.
+    // One with the wrong key, one without a key. The host of another job knows the key and does not
+    // count.
     let refused = "2 connections that did not prove to know the job's secret were refused, from 127.0.0.1";
     assert_eq!(gather.refused(), [refused]);
 }
@@ -83,7 +84,7 @@ fn strangers_that_say_nothing_or_little_keep_no_host_out() {
     drop(strangers);
 }
 
-/// Waits until so many connections have ended.
+/// Waits until `count` connections have ended.
 fn lost(gather: &Gather, count: usize) {
     let until = Instant::now() + SILENCE;
     while gather.shared.hosts().iter().filter(|known| matches!(known.outcome, Some(Err(_)))).count() < count {
@@ -92,7 +93,7 @@ fn lost(gather: &Gather, count: usize) {
     }
 }
 
-/// What is known of a job that runs here.
+/// Makes the evidence file of a job on this host.
 fn saved(job: &str) -> Vec<u8> {
     let file = NamedTempFile::new().unwrap();
     let found = discover().into_iter().find(|found| found.name == job).unwrap();
@@ -100,19 +101,19 @@ fn saved(job: &str) -> Vec<u8> {
     std::fs::read(file.path()).unwrap()
 }
 
-/// Sends it for the last time.
+/// Sends the final evidence of a job.
 fn sends(host: &mut Sealed, job: &str) {
     delivers(host, &saved(job), Message::Evidence);
 }
 
-/// Sends it, announced so.
+/// Sends a file after the given announcement.
 fn delivers(host: &mut Sealed, bytes: &[u8], announced: fn(u64) -> Message) {
     message::send(host, &announced(bytes.len() as u64)).unwrap();
     host.write_all(bytes).unwrap();
     assert_eq!(message::receive(host).unwrap(), Message::Taken);
 }
 
-/// Hosts and ranks that sent nothing.
+/// Returns hosts that sent nothing, with their ranks.
 fn missing(heard: &[FromHost]) -> Vec<(&str, &[u32])> {
     heard.iter().filter(|one| one.evidence.is_err()).map(|one| (one.host.as_str(), &one.ranks[..])).collect()
 }
@@ -142,7 +143,7 @@ fn a_host_that_speaks_is_waited_for_longer_and_one_that_does_not_is_not() {
     let mut busy = comes(&gather, &gather.secret, job, ("n7", "n7"), &[7]).unwrap();
     let _silent = comes(&gather, &gather.secret, job, ("n8", "n8"), &[8]).unwrap();
     let patience = SPEAKS + Duration::from_secs(1);
-    // A busy machine may take longer for it than a host may be silent.
+    // On a busy machine saving may take longer than the silence allowed for a host.
     let evidence = saved(job);
     let heard = thread::scope(|scope| {
         let heard = scope.spawn(|| gather.finish_within(patience));
@@ -161,7 +162,7 @@ fn a_host_that_speaks_is_waited_for_longer_and_one_that_does_not_is_not() {
     assert_eq!(heard.len(), 2);
 }
 
-/// Says that a host is there until it is asked to look.
+/// Sends signs of life until the host is asked to look.
 fn is_asked(host: &mut Sealed) -> Message {
     loop {
         message::send(host, &Message::Alive(vec![7])).unwrap();
@@ -195,7 +196,7 @@ fn hosts_are_asked_to_look_and_who_does_not_is_missing_while_who_has_ended_has_s
         let seen = seen.join().unwrap();
         let who: Vec<_> = seen.iter().map(|one| (one.host.as_str(), one.evidence.is_ok())).collect();
         assert_eq!(who, [("n7", true), ("n8", true), ("n9", false)]);
-        // What it saw then is no answer to the next question.
+        // An answer to this request does not answer the next one.
         let seen = hosts.look(Duration::ZERO, false, Duration::from_millis(50));
         assert_eq!(seen.iter().filter(|one| one.evidence.is_ok()).count(), 1, "only the one that has ended");
         assert_eq!(is_asked(&mut looks), Message::Look { milliseconds: 0, stacks: false });
