@@ -47,7 +47,7 @@ pub struct Growth {
     pub bytes_per_minute: f64,
     /// Number of windows since it began or was first observed.
     pub windows: usize,
-    /// Level in the first of these windows, and below in the last.
+    /// Level in the first of these windows; `until_bytes` is that in the last.
     pub from_bytes: u64,
     #[allow(missing_docs)]
     pub until_bytes: u64,

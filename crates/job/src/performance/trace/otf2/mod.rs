@@ -29,14 +29,14 @@ pub use write::write;
 
 use super::JobTrace;
 
-/// Bytes of an event and of the definitions of a location, about: for predictions.
+/// Approximate size in bytes of an event and of the definitions of a location, for predictions.
 const EVENT: u64 = 15;
 const LOCATION: u64 = 512;
 
-/// Bytes that the archive will have, about.
+/// Returns the approximate number of bytes of the archive.
 #[must_use]
 pub fn predicted(trace: &JobTrace) -> u64 {
-    // A call has two, a message two or four.
+    // A call has two events, a message two or four.
     let events = (2 * trace.calls()).saturating_add(2 * trace.messages.len() as u64);
     EVENT.saturating_mul(events).saturating_add(LOCATION.saturating_mul(trace.threads().count() as u64))
 }
