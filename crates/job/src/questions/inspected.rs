@@ -38,7 +38,7 @@ impl Inspected {
     /// Reads a process of a running job; `None` if it has not called MPI.
     ///
     /// # Errors
-    /// When its image cannot be read.
+    /// If its image cannot be read.
     pub fn of_job(reader: &live_process::Reader, found: &JobImage) -> Result<Option<Self>, Error> {
         let Some(Living { image, process, alive, outer_pid }) = reader.read(found)? else { return Ok(None) };
         let memory = outer_pid.map_or(Memory::None, |pid| Memory::Process(pid, OnceCell::new()));
@@ -49,7 +49,7 @@ impl Inspected {
     /// Opens the process of a core file or a saved image.
     ///
     /// # Errors
-    /// When the file is neither.
+    /// If the file is neither.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let (image, memory) = match Core::open(path) {
             Ok(core) => {
@@ -81,7 +81,7 @@ impl Inspected {
     /// Takes one snapshot of its objects.
     ///
     /// # Errors
-    /// When the image is damaged.
+    /// If the image is damaged.
     pub fn look<T>(
         &self,
         symbols: &FileSymbols,
@@ -103,7 +103,7 @@ impl Inspected {
     /// Returns the number of objects of each kind.
     ///
     /// # Errors
-    /// When a table is damaged.
+    /// If a table is damaged.
     pub fn counts(&self, symbols: &FileSymbols) -> Result<BTreeMap<Kind, Count>, Error> {
         let count = |reader: &Reader<'_, Bytes>, kind: Kind| Ok((kind, leaks::count(reader, kind)?));
         self.look(symbols, |reader| Kind::ALL.iter().map(|kind| count(reader, *kind)).collect())?
@@ -112,7 +112,7 @@ impl Inspected {
     /// Returns the places that created objects which are not freed.
     ///
     /// # Errors
-    /// When a table is damaged.
+    /// If a table is damaged.
     pub fn sites(&self, symbols: &FileSymbols) -> Result<Vec<Site>, Error> {
         Ok(leaks::sites(&self.image, &self.process, self.words(symbols))?)
     }

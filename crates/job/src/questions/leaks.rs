@@ -112,7 +112,7 @@ fn heads<S: Source>(
 /// Counts the objects of a kind.
 ///
 /// # Errors
-/// When the table is damaged or cannot be read.
+/// If the table is damaged or cannot be read.
 pub fn count<S: Source>(reader: &Reader<'_, S>, kind: Kind) -> Result<Count, Error> {
     let mut count = Count::default();
     heads(reader.image(), kind, |_, head, n| match Life(head.life.get()) {
@@ -169,7 +169,7 @@ impl Places {
 /// these are leaks.
 ///
 /// # Errors
-/// When a table is damaged or cannot be read.
+/// If a table is damaged or cannot be read.
 pub fn sites<S: Source>(
     image: &Image<S>,
     process: &Process,

@@ -40,7 +40,7 @@ impl Variables {
     /// Reads those of an image. `live`: the process is running, so the present moment is meaningful.
     ///
     /// # Errors
-    /// When a table is damaged.
+    /// If a table is damaged.
     pub fn read<S: Source>(image: &Image<S>, process: &Process, live: bool) -> Result<Self, Error> {
         Ok(Self {
             controls: controls(image)?,
@@ -72,7 +72,7 @@ pub const LONGEST_NAME: usize = 63;
 /// Reads the control variables of an image.
 ///
 /// # Errors
-/// When their table is damaged.
+/// If their table is damaged.
 pub fn controls<S: Source>(image: &Image<S>) -> Result<Vec<Control>, Error> {
     let control = |variable: &Variable| Control {
         name: variable.name.text().into_owned(),
@@ -111,7 +111,7 @@ fn array<T: ToString>(name: &'static str, class: &'static str, elements: impl It
 /// present moment is meaningful.
 ///
 /// # Errors
-/// When a table is damaged.
+/// If a table is damaged.
 pub fn values<S: Source>(image: &Image<S>, process: &Process, live: bool) -> Result<Vec<Value>, Error> {
     let mut values = calls(process);
     values.extend(now(process));

@@ -445,11 +445,12 @@ pub struct Window {
     #[allow(missing_docs)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parallel_efficiency: Option<f64>,
-    /// The part of the communication efficiency due to waiting for others inside MPI; `None` if waits were
-    /// not measured.
+    /// What the communication efficiency would be if waiting for others inside MPI were the only loss; `None`
+    /// if waits were not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serialisation_efficiency: Option<f64>,
-    /// The part due to the rest of the time in MPI: the product of both is the communication efficiency.
+    /// What it would be if the rest of the time in MPI were the only loss: the product of both is the
+    /// communication efficiency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer_efficiency: Option<f64>,
     /// Index in [`Windows::ranks`] of the rank with the most useful time.

@@ -29,7 +29,7 @@ impl Efficiencies {
     }
 
     /// Splits the communication efficiency, given how long each rank waited for others inside MPI, into
-    /// serialization, which accounts for that waiting, and transfer, the rest.
+    /// serialization, in which that waiting is the only loss, and transfer, which covers the rest.
     #[must_use]
     pub fn split(&self, useful: &[f64], waits: &[f64], wall_s: f64) -> Option<(f64, f64)> {
         // On an ideal network transfers take no time: what remains is work, and waiting for the work of

@@ -151,7 +151,7 @@ fn of_followed(job: &Job, ends: &Ends, followed: Option<&Followed>) -> Looked {
 /// offset is known.
 ///
 /// # Errors
-/// When its image is damaged.
+/// If its image is damaged.
 pub fn of_kept(found: &JobImage, reader: &Reader, clock: Option<&HostClock>) -> Result<Observed, Error> {
     let symbols: &dyn Locate = match found.symbols() {
         Some(symbols) => symbols.as_ref(),

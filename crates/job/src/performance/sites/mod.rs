@@ -133,7 +133,7 @@ pub struct RankSites {
 /// Reads the call sites of a rank. If there are none, as in older images, all calls belong to the rest.
 ///
 /// # Errors
-/// When the table is damaged or cannot be read.
+/// If the table is damaged or cannot be read.
 pub fn of_rank<S: Source>(rank: &Rank<'_, S>) -> Result<RankSites, Error> {
     let process = rank.process();
     let places = places(rank)?;

@@ -140,7 +140,7 @@ struct MessageLine<'a> {
 /// Returns the schema of a line as JSON Schema.
 ///
 /// # Errors
-/// None that is known.
+/// None known.
 #[cfg(feature = "schema")]
 pub fn schema() -> serde_json::Result<String> {
     crate::schema::of::<Line<'static>>()

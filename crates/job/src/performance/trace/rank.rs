@@ -22,7 +22,7 @@ struct Words {
 /// Reads the trace; times are in nanoseconds of the host's `CLOCK_MONOTONIC`.
 ///
 /// # Errors
-/// When the trace is damaged or cannot be read.
+/// If the trace is damaged or cannot be read.
 pub fn read<S: Source>(rank: &Rank<'_, S>) -> Result<RankTrace, Error> {
     let process = rank.process();
     let mut words = Words::default();

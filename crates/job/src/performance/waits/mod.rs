@@ -7,8 +7,8 @@
 //!
 //! * **late sender**: a receive was waited for before its message was sent; the wait lasts until the send
 //!   began;
-//! * **late receiver**: a send was waited for before its receive was posted, unless the send returned
-//!   earlier;
+//! * **late receiver**: a send was waited for before its receive was posted; the wait lasts until the receive
+//!   is posted or the send returns;
 //! * **wait at barrier**, **wait at N-to-N**: from a member's entry until the last member's;
 //! * **late root**: members that need something from the root (broadcast, scatter), until the root has
 //!   entered;
@@ -238,7 +238,8 @@ pub struct Cause {
     pub handed_on_s: f64,
 }
 
-/// `rank 0, computing after MPI_Send at heat.c:40, cost ranks [1-3] 12.4 s (31 %), 8.30 s of it through others that it made late`
+/// `rank 0, computing after MPI_Send at heat.c:40, cost ranks [1-3] 12.4 s (31 %), 8.30 s of it through
+/// others that it made late`
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (who, by) = (self.ranks.named(), self.culprit.named());

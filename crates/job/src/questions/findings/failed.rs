@@ -1,4 +1,4 @@
-//! Calls that returned an error because the program requested that, after which it went on.
+//! Calls that returned an error, because the program had asked for error returns, after which it went on.
 
 use super::{Finding, Kind, Whose};
 use crate::jobs::worlds::Members;

@@ -1,4 +1,4 @@
-//! The vDSO of a process.
+//! The `[vdso]` mapping of a process.
 
 /// Returns its start address.
 pub fn vdso(pid: u32) -> Option<u64> {

@@ -31,7 +31,7 @@ pub struct Value {
 /// together.
 ///
 /// # Errors
-/// When a table is damaged.
+/// If a table is damaged.
 pub fn values<S: Source>(image: &Image<S>, process: &Process) -> Result<Vec<Value>, Error> {
     let look = Look { image, process, reader: Reader::new(image, &ImageOnly)? };
     let mut values = Vec::new();

@@ -48,7 +48,7 @@ pub type Endless = HashSet<(CommIndex, u64)>;
 enum Releases {
     /// A need of this wait.
     Wait(u32),
-    /// One process less is missing for this node: a wildcard's communicator, a collective's missing members,
+    /// One fewer process is missing for this node: a wildcard's communicator, a collective's missing members,
     /// or a party.
     Node(u32),
 }

@@ -38,7 +38,8 @@ impl Kind {
     pub const POLLING: Self = Self("polling");
     /// A one-sided operation waits for a lock or an epoch.
     pub const RMA: Self = Self("rma");
-    /// `MPI_Comm_connect`, `MPI_Comm_accept`, a spawn, or the leader of a group of an intercommunicator without its partner.
+    /// `MPI_Comm_connect`, `MPI_Comm_accept`, a spawn, or the leader of a group of an intercommunicator lacks
+    /// its partner.
     pub const NO_PARTNER: Self = Self("no-partner");
     /// A file operation is taking long.
     pub const FILE: Self = Self("file");

@@ -86,8 +86,8 @@ impl Stretch {
 
 /// Formats `, iterations 21 to 60`; empty for less than one iteration.
 fn steps(range: &Range<usize>, windows: &Windows, over: &Over<'_>) -> String {
-    // By observation the last iteration is never over, but the run, or the program whose iterations these
-    // are, is.
+    // Observed counts never include the last iteration, but it is over once the run has ended, or the program
+    // whose iterations these are.
     let goes_on = over(range.end).filter(|_| range.end < windows.list.len());
     let until = goes_on.or_else(|| windows.iterations.as_ref().map(|all| all.count as f64));
     match (over(range.start), until) {

@@ -159,7 +159,7 @@ impl Case<'_> {
         let mut seen = HashSet::new();
         for stuck in found.stuck().filter(|stuck| !over(*stuck)) {
             let process = self.process(stuck)?;
-            // Any of one is that one.
+            // Any one of a single need is that need.
             let must = process.calls().filter(|call| match &call.wait {
                 Wait::All(_) => true,
                 Wait::Any(needs) => needs.len() == 1,

@@ -9,8 +9,8 @@ impl<'a> Joiner<'a> {
     /// The lock of a member's memory: its holder must release it.
     pub(super) fn lock(&self, seen: &Observation, window: u64, target: u32, name: &str) -> Need {
         let mine = seen.windows.iter().find(|known| known.identity == window);
-        // The kind of lock is recorded only once it is granted. As long as it is not, even a shared lock counts as
-        // being in the way.
+        // The kind of lock is recorded when the call that requests it returns. Until then, even a shared lock
+        // counts as being in the way.
         let exclusive = mine.and_then(|mine| mine.lock(target)).is_none_or(|lock| lock.exclusive);
         let holds = |(index, (_, _, other)): &(ProcessIndex, &Slot<'a>)| {
             let other = (*other).filter(|_| *index != self.me)?;

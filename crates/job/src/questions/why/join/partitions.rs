@@ -47,7 +47,7 @@ impl<'o> Starts<'o> {
         Self(sends.map(|send| (send, end(send))).collect())
     }
 
-    /// Removes one of them with this tag.
+    /// Removes one of them with this tag and returns its end.
     pub fn take(&mut self, tag: i32) -> Option<End> {
         let at = self.0.iter().position(|(send, _)| send.tag == tag)?;
         Some(self.0.swap_remove(at).1)
