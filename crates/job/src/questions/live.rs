@@ -262,8 +262,8 @@ fn gone(process: &Process) -> String {
 /// waiting for a processor.
 const LOOKS: u32 = 20;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
-/// Maximum number of polling threads sampled repeatedly without finding a pause; further threads are sampled
-/// once.
+/// Maximum number of polling threads watched in vain for a pause; for further threads only the present moment
+/// counts.
 const PATIENCE: u32 = 8;
 
 /// Returns how often a thread has gone to sleep voluntarily.

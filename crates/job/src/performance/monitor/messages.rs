@@ -20,7 +20,7 @@ pub struct Messages {
     unfinished: VecDeque<u64>,
     /// Positions of receives that were being written when read.
     unread: Vec<u64>,
-    /// Messages of the previous pass, during which a rank's next actions may have happened.
+    /// Messages of the previous pass, which may be needed to tell what a rank did during a wait.
     before: Ledger,
 }
 

@@ -24,7 +24,7 @@ const MOST_WAITS: usize = 256;
 const MOST_PARTNERS: usize = 4096;
 /// Number of meeting times remembered for each: a wait may begin before the last meeting.
 const MOST_TIMES: usize = 8;
-/// Smaller parts of a wait are attributed to the process waited for.
+/// Smaller parts of a wait are dropped and the others scaled up accordingly.
 const LEAST: f64 = 0.01;
 
 /// Parts of a wait, which add up to one.

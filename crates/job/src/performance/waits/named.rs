@@ -18,7 +18,7 @@ pub struct NamedWait {
     pub from_ns: u64,
     #[allow(missing_docs)]
     pub ns: u64,
-    /// What the process waited for did last, if it was in a call most of the time.
+    /// The work of the process waited for after its last call, even if it was in a call most of the time.
     pub working: String,
 }
 

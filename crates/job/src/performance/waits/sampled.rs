@@ -22,7 +22,7 @@ use std::sync::Arc;
 const MOST: usize = 1 << 12;
 /// Maximum number of processes that one steady process stands in for.
 const MOST_STOOD_FOR: f64 = 4.0;
-/// Waits for more processes at once than this are not divided among them.
+/// Waits for more processes at once than this are ignored.
 const MOST_AWAITED: usize = 1 << 10;
 /// Waits are shown only if they exceed this multiple of their error, since otherwise they may be due to
 /// chance.
