@@ -1,4 +1,4 @@
-//! What is wrong with open calls, on images made by hand.
+//! Invalid arguments of open calls, on images built by hand.
 #![allow(clippy::unwrap_used)]
 
 use crate::base::clock::Moment;
@@ -12,7 +12,7 @@ use crate::test_image::TestImage;
 const WORLD: u64 = 0x4400_0000;
 const INT: u64 = 0x4c00_0405;
 
-/// What is wrong with the call that one of two ranks is in.
+/// The invalid arguments of the call that one of two ranks is in.
 fn wrong(name: &str, on: [u64; 3], peer: i32, tag: i32) -> Vec<String> {
     let sample = TestImage::new("arguments", 0, 2);
     sample.has_comm(WORLD, "MPI_COMM_WORLD", 2);

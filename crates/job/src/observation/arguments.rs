@@ -1,7 +1,8 @@
-//! What open calls were given that no call may be given: where the error handler ends the job, which it does unless the program says
-//! otherwise, such a call never returns, and nothing else tells of it.
+//! Invalid arguments of open calls. Under a fatal error handler, which is the default, such a call never
+//! returns, so its arguments are the only trace of the error.
 //!
-//! Only that is said which follows from the call alone and holds in every MPI library: a library need not look.
+//! Only errors that follow from the call itself and hold in every MPI library are reported: libraries need
+//! not check.
 
 use super::Communicator;
 use super::communicators::Communicators;
@@ -14,12 +15,12 @@ use mpiscope_image::layout::Call;
 use mpiscope_image::{Function, Source};
 use serde::{Deserialize, Serialize};
 
-/// An argument that no call may be given.
+/// An argument that is invalid in any call.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Wrong {
-    /// What it is, for people: `count -1`.
+    /// The argument, as text for users: `count -1`.
     pub what: String,
-    /// The class of the error.
+    /// The error class.
     pub error: String,
 }
 
@@ -29,7 +30,7 @@ impl Wrong {
     }
 }
 
-/// What one call was given.
+/// The arguments of one call.
 pub struct Given<'a, 'i, S> {
     pub rank: &'a Rank<'i, S>,
     pub communicators: &'a Communicators,
@@ -39,7 +40,7 @@ pub struct Given<'a, 'i, S> {
 }
 
 impl<S: Source> Given<'_, '_, S> {
-    /// What is wrong with it, the object first: without it the others mean nothing.
+    /// Returns its invalid arguments. The object is checked first: without it the others are meaningless.
     pub fn wrong(&self) -> Vec<Wrong> {
         if let Some(object) = self.object() {
             return vec![object];
@@ -59,7 +60,7 @@ impl<S: Source> Given<'_, '_, S> {
         found.into_iter().flatten().collect()
     }
 
-    /// The communicator, window or file is null, or was freed.
+    /// Checks for a null or freed communicator, window or file.
     fn object(&self) -> Option<Wrong> {
         let kind = self.function.fields.object?;
         let (what, error) = match kind {
@@ -76,7 +77,7 @@ impl<S: Source> Given<'_, '_, S> {
         freed.then(|| Wrong::new(error, format!("a {what} that it had freed")))
     }
 
-    /// A call on a window that lacks an epoch, or stands within one that excludes it.
+    /// Checks for a window call outside the epoch it needs, or inside one that excludes it.
     fn moment(&self) -> Option<Wrong> {
         let handle = self.record.object.get();
         if self.function.fields.object != Some(ObjectKind::WIN) {
@@ -98,12 +99,13 @@ impl<S: Source> Given<'_, '_, S> {
         wrong.then(|| Wrong::new("MPI_ERR_COUNT", format!("count {count}")))
     }
 
-    /// Those functions have one that is significant on every process and for every buffer.
+    /// Checks the datatype of functions that have one that is significant on every process and for every
+    /// buffer.
     fn datatype(&self) -> Option<Wrong> {
         let (fields, properties) = (self.function.fields, self.function.properties);
         let single = match properties.partners {
             Partners::PEER => true,
-            // What an accumulation gives may be nothing.
+            // The origin data of an accumulation may be empty.
             Partners::TARGET => !fields.op,
             Partners::ROOT => properties.flags.has(Flags::ALIKE) && self.in_one_group(),
             _ => fields.op && self.in_one_group(),
@@ -136,7 +138,7 @@ impl<S: Source> Given<'_, '_, S> {
         self.out_of_range(rank, role, what, error)
     }
 
-    /// Where a send and receive receives from.
+    /// The source of a combined send and receive.
     fn source(&self) -> Option<Wrong> {
         let source = self.record.extra.first().filter(|_| self.function.fields.receive)?;
         self.out_of_range(source.get().cast_signed(), Role::Source, "source", "MPI_ERR_RANK")
@@ -158,12 +160,12 @@ impl<S: Source> Given<'_, '_, S> {
         (!meant && size > 0).then(|| Wrong::new(error, on))
     }
 
-    /// Of two groups those of one in which another is the root may give anything.
+    /// On intercommunicators, processes in the root's group other than the root may pass anything.
     fn in_one_group(&self) -> bool {
         self.comm().is_none_or(|comm| comm.remote.is_none())
     }
 
-    /// The communicator that ranks are those of.
+    /// The communicator that ranks are relative to.
     fn comm(&self) -> Option<&Communicator> {
         let handle = self.record.object.get();
         match self.function.fields.object? {
@@ -198,14 +200,14 @@ impl<S: Source> Given<'_, '_, S> {
         Some(Wrong::new("MPI_ERR_OP", self.null(ObjectKind::OP, op.get())?))
     }
 
-    /// Calls that complete requests take one that is null.
+    /// Calls that complete requests accept null ones.
     fn request(&self) -> Option<Wrong> {
         let needs_one = ["MPI_Request_free", "MPI_Start", "MPI_Cancel"].contains(&&*self.function.name);
         let null = self.null(ObjectKind::REQUEST, self.record.request.get()).filter(|_| needs_one)?;
         Some(Wrong::new("MPI_ERR_REQUEST", null))
     }
 
-    /// The name of a handle that stands for no object.
+    /// Returns the name of a handle that is null.
     fn null(&self, kind: ObjectKind, handle: u64) -> Option<&'static str> {
         let kind = Kind::ALL.iter().copied().find(|known| known.object_kind() == Some(kind))?;
         self.rank.objects().predefined().name(kind, handle).filter(|name| name.ends_with("_NULL"))

@@ -1,4 +1,5 @@
-//! What an open call needs to return: its arguments, read by the columns of the function table.
+//! What an open call needs in order to return, derived from its arguments by the columns of the function
+//! table.
 
 use super::Communicator;
 use super::arguments::Given;
@@ -15,10 +16,10 @@ use mpiscope_image::derive::polling::Several;
 use mpiscope_image::layout::State;
 use mpiscope_image::{Source, layout};
 
-/// The number that stands for `MPI_Finalize`, which is collective over the world and not counted.
+/// The number used for `MPI_Finalize`, which is collective over the world and not counted.
 const FINALIZE: u64 = 0;
 
-/// What reads open calls.
+/// Reads open calls.
 pub struct Reader<'a, 'i, S> {
     pub rank: &'a Rank<'i, S>,
     pub communicators: &'a Communicators,
@@ -27,17 +28,17 @@ pub struct Reader<'a, 'i, S> {
     pub context: &'a dyn Context,
 }
 
-/// A call with what is known of its function.
+/// A call together with what is known about its function.
 struct Open<'a> {
     thread: &'a ThreadFacts,
     record: &'a layout::Call,
     function: &'a Function,
-    /// The function that waits for what this one starts or asks for; itself for most.
+    /// The function that waits for what this one starts or polls for; usually itself.
     asked: &'a Function,
 }
 
 impl<S: Source> Reader<'_, '_, S> {
-    /// The call that a thread is in, or, if it polls, the one that it makes again and again.
+    /// Returns the call a thread is in or, if it is polling, the call it repeats.
     pub fn call(&self, thread: &ThreadFacts) -> Option<Call> {
         let process = self.rank.process();
         let pausing = || process.asking_since(thread).filter(|_| self.context.pauses(thread.tid));
@@ -49,7 +50,7 @@ impl<S: Source> Reader<'_, '_, S> {
         };
         let name = self.rank.process().called(record);
         let since = polling.unwrap_or(thread.since);
-        // Between two polls no frame of a binding is there to be looked through.
+        // Between two polls there is no binding's frame to look through.
         let from = match polling.filter(|_| thread.polled_from != 0) {
             Some(_) => thread.polled_from,
             None => record.return_address.get(),
@@ -61,8 +62,8 @@ impl<S: Source> Reader<'_, '_, S> {
             polled_before_s: process.clock.seconds(thread.longest_run),
             ..Call::default()
         };
-        // What was read while it changed says nothing about its needs: it may return at any moment. A loop that polls changes
-        // all the time, and to the same again.
+        // A record that changed while being read says nothing about needs: the call may return at any moment.
+        // A polling loop changes all the time but always back to the same.
         if let Some(function) =
             self.rank.process().facts(record).filter(|_| !thread.torn || polling.is_some())
         {
@@ -76,9 +77,10 @@ impl<S: Source> Reader<'_, '_, S> {
             call.wrong = given.wrong();
             let polls = function.properties.flags.has(Flags::POLLING);
             match polls {
-                // Who asks once returns by itself. What a loop asks for is known when it has gone round.
+                // A single polling call returns by itself. What a loop polls for is known once it has gone
+                // round.
                 true if polling.is_none() => {}
-                // Polling asks for what the blocking function waits for.
+                // Polling waits for the same thing as the blocking function.
                 true => {
                     let blocking = self.rank.process().functions.named(&function.operation);
                     self.fill(
@@ -93,7 +95,7 @@ impl<S: Source> Reader<'_, '_, S> {
         Some(call)
     }
 
-    /// What the call needs.
+    /// Sets what the call needs.
     fn fill(&self, call: &mut Call, open: &Open<'_>) {
         (call.needs, call.any) = self.needs(open);
         if call.polling && open.thread.asks != Several::ONE {
@@ -117,7 +119,7 @@ impl<S: Source> Reader<'_, '_, S> {
                 (self.collective(open).into_iter().chain(self.met_by_tag(open)).collect(), false)
             }
             Waits::CONNECTION => {
-                // All members first, then the other job: the first is known.
+                // The members first, then the other job: the members are known.
                 (self.collective(open).into_iter().chain([self.partner(open)]).collect(), false)
             }
             Waits::SYNCHRONIZATION if properties.partners.are_all_members() => (self.collective(open), false),
@@ -127,7 +129,8 @@ impl<S: Source> Reader<'_, '_, S> {
         }
     }
 
-    /// A loop that asks for several things in turn, of which only the latest is known, waits for one of all that it may ask for.
+    /// A loop that polls for several things in turn, only the latest of which is known, waits for any one of
+    /// all the things it may poll for.
     fn asks_in_turn(&self, call: &mut Call, asked: &Function, asks: Several) {
         let completes = asked.properties.waits == Waits::REQUESTS;
         let unlike = asks != Several::ALIKE;
@@ -169,18 +172,18 @@ impl<S: Source> Reader<'_, '_, S> {
         };
         let from = self.special.rank(rank.cast_signed())?;
         let tag = self.special.tag(tag.cast_signed());
-        // The record of a call that also sends has the datatype of that; a probe has none.
+        // In a call that also sends, the record's datatype is that of the send; a probe has none.
         let receives = open.function.fields.datatype && !open.function.fields.receive;
         let size = |count, datatype| self.rank.objects().bytes_of(count, datatype, 0);
         let room = receives.then(|| size(open.record.count.get(), open.record.datatype.get())).flatten();
-        // A message that a probe has matched is there.
+        // A message that a probe has matched has already arrived.
         open.function.fields.tag.then(|| {
             let (comm, order) = (self.comm(open), u64::MAX);
             Need::Message(Receive { comm, from, tag, room, place: None, order, overwritten: None })
         })
     }
 
-    /// The sending half of a send-receive.
+    /// The send half of a combined send and receive.
     fn exchange(&self, open: &Open<'_>) -> Option<Need> {
         if open.function.fields.receive { self.send(open) } else { None }
     }
@@ -191,7 +194,7 @@ impl<S: Source> Reader<'_, '_, S> {
         Some(Need::Receiver(Message { comm: self.comm(open), peer, tag, bytes: 0, place: None }))
     }
 
-    /// `MPI_Wait` and its like.
+    /// `MPI_Wait` and related calls.
     fn completion(&self, open: &Open<'_>, completes: Completes) -> (Vec<Need>, bool) {
         let any = completes == Completes::ANY || completes == Completes::SOME;
         let handles = if completes == Completes::ONE {
@@ -204,14 +207,15 @@ impl<S: Source> Reader<'_, '_, S> {
         for handle in handles.iter().filter(|handle| **handle != 0) {
             match self.requests.needs.get(handle) {
                 Some(found) => needs.extend(found.iter().cloned()),
-                // Complete: one of several is enough, and of all it is not missing.
+                // Complete: enough if any one suffices, and not missing if all are needed.
                 None if any => return (Vec::new(), true),
                 None => {}
             }
         }
         let count = open.record.count.get();
         let listed = completes == Completes::ONE || count <= handles.len() as u64;
-        // What is not listed may be complete: it proves nothing for one of several, and is left out of all.
+        // Unlisted requests may be complete, so a wait for any cannot be judged; a wait for all simply omits
+        // them.
         if any && !listed {
             needs.push(outside("one of many requests to complete", Action::Unknown));
         }
@@ -240,7 +244,7 @@ impl<S: Source> Reader<'_, '_, S> {
         let fields = open.function.fields;
         let [.., op, number] = &open.record.extra;
         let on = self.collective_on(open);
-        // It moves data when all have entered it.
+        // Data moves once all have entered.
         let file = (fields.object == Some(ObjectKind::FILE))
             .then(|| outside("a file operation to end", Action::File));
         if fields.other == Some(ObjectKind::GROUP) || fields.object == Some(ObjectKind::GROUP) {
@@ -278,7 +282,8 @@ impl<S: Source> Reader<'_, '_, S> {
         [collective].into_iter().chain(file).collect()
     }
 
-    /// Identity of the communicator, window or file that a collective call is made on; zero if it is not known.
+    /// Returns the identity of the communicator, window or file that a collective call is made on; zero if
+    /// unknown.
     fn collective_on(&self, open: &Open<'_>) -> u64 {
         let handle = open.record.object.get();
         match open.function.fields.object {
@@ -290,7 +295,7 @@ impl<S: Source> Reader<'_, '_, S> {
         }
     }
 
-    /// Of a call in which some find each other by a tag on a communicator: that they do.
+    /// The need of a call whose participants find each other by a tag on a communicator.
     fn met_by_tag(&self, open: &Open<'_>) -> Option<Need> {
         let [second, leader, _, text] = &open.record.extra;
         let group = |comm: &Communicator, rank: u64| match &comm.members {
@@ -300,7 +305,7 @@ impl<S: Source> Reader<'_, '_, S> {
         let function = open.function.base.clone();
         if open.function.fields.object == Some(ObjectKind::GROUP) {
             let found = self.members(open.record.object.get()).map(|with| {
-                // There is no communicator yet, and the tag is a text.
+                // There is no communicator yet, and the tag is a string.
                 let tag = text.get().cast_signed();
                 Need::Match { function, comm: 0, tag, with, kind: Action::Member }
             });
@@ -326,7 +331,7 @@ impl<S: Source> Reader<'_, '_, S> {
         Some(Need::Match { function, comm, tag, with, kind })
     }
 
-    /// Ranks in the world of the members of a group.
+    /// Returns the members of a group as ranks in the world.
     fn members(&self, group: u64) -> Option<Vec<u32>> {
         let Ok(Object::Group(group)) = self.rank.objects().object(Kind::Group, group) else { return None };
         Some(group.members?.into_iter().filter_map(|rank| u32::try_from(rank).ok()).collect())

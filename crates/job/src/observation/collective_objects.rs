@@ -1,4 +1,5 @@
-//! Windows and files as what collective calls are made on: like communicators, with members and a number of calls.
+//! Windows and files as objects of collective calls: like communicators, they have members and a number of
+//! calls.
 
 use super::Communicator;
 use super::communicators::Communicators;
@@ -8,11 +9,11 @@ use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{File, Head, Life, Window};
 use mpiscope_image::{Record, Source};
 
-/// Records of a kind that are looked at.
+/// Maximum number of records read per kind.
 const MOST: u64 = 1 << 12;
 
-/// The windows and files of a process, those too that are freed and still known: who has left a call that others are in must not
-/// seem to have missed it.
+/// Reads the windows and files of a process, including freed ones still recorded: a process that has left a
+/// call must not appear to have skipped it while others are still inside.
 pub fn read<S: Source>(rank: &Rank<'_, S>, communicators: &Communicators) -> Vec<Communicator> {
     let windows = records::<S, Window>(rank, SectionKind::WINDOWS)
         .map(|window| (ObjectKind::WIN, window.head.clone(), window.collectives.get()));
@@ -37,7 +38,7 @@ fn one<S: Source>(
 ) -> Option<Communicator> {
     let life = Life(head.life.get());
     let identity = head.identity.get();
-    // The communicator may be freed long since.
+    // The communicator may have been freed long ago.
     let parent = communicators.with_uid(head.parent.get()).filter(|comm| comm.remote.is_none())?;
     if life == Life::EMPTY || identity == 0 {
         return None;

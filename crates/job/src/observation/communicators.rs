@@ -1,4 +1,4 @@
-//! The communicators of a process, by what all their members call them.
+//! The communicators of a process, under identities shared by all their members.
 
 use super::{ANOTHER_WORLD, Communicator, Peer, Remote};
 use crate::model::objects::{self, Hex, Kind, Reference};
@@ -11,12 +11,12 @@ use mpiscope_image::traffic;
 use mpiscope_image::{Image, Source, Table};
 use std::collections::{HashMap, HashSet};
 
-/// More communicators than this are not looked at.
+/// Maximum number of communicators read.
 const MOST: u64 = 1 << 16;
-/// More members than this are not read.
+/// Maximum number of members read.
 const MOST_MEMBERS: usize = 1 << 20;
 
-/// The communicators of a process, and how to find them.
+/// The communicators of a process, with indexes for lookup.
 #[derive(Debug, Default)]
 pub struct Communicators {
     /// All of them.
@@ -27,7 +27,7 @@ pub struct Communicators {
 }
 
 impl Communicators {
-    /// Reads those that live, that a call is freeing, or that are freed and still known.
+    /// Reads those that are live, being freed, or freed but still recorded.
     pub fn read<S: Source>(rank: &Rank<'_, S>) -> Self {
         let image = rank.image();
         let mut found = Self::default();
@@ -46,7 +46,7 @@ impl Communicators {
     fn add<S: Source>(&mut self, rank: &Rank<'_, S>, peers: &Table, comm: &Comm, life: Life) {
         let image = rank.image();
         let handle = comm.head.handle.get();
-        // A handle may have been given again while the old communicator is still being freed.
+        // The handle may have been reused while the old communicator is still being freed.
         let named = match life {
             Life::FREED => false,
             Life::LIVE => true,
@@ -76,28 +76,29 @@ impl Communicators {
         });
     }
 
-    /// The communicator with this handle.
+    /// Returns the communicator with this handle.
     pub fn get(&self, handle: u64) -> Option<&Communicator> {
         self.list.get(*self.by_handle.get(&handle)?)
     }
 
-    /// Whether this was the handle of a communicator that the program has freed, and is that of no other now.
+    /// Returns whether this handle belonged to a communicator that the program has freed and has not been
+    /// reused since.
     pub fn was_freed(&self, handle: u64) -> bool {
         self.freed.contains(&handle) && !self.by_handle.contains_key(&handle)
     }
 
-    /// The communicator whose record has this number, which is never given again.
+    /// Returns the communicator whose record has this number, which is never reused.
     pub fn with_uid(&self, uid: u64) -> Option<&Communicator> {
         self.list.get(*self.by_uid.get(&uid)?)
     }
 
-    /// The identity of the communicator with this handle; zero if it is not known.
+    /// Returns the identity of the communicator with this handle; zero if unknown.
     pub fn identity(&self, handle: u64) -> u64 {
         self.get(handle).map_or(0, |comm| comm.identity)
     }
 }
 
-/// What a freed communicator is called: its handle may mean another one by now.
+/// The label of a freed communicator, whose handle may refer to another one by now.
 fn freed(comm: &Comm) -> String {
     let name = comm.name.text();
     Reference {
@@ -109,7 +110,7 @@ fn freed(comm: &Comm) -> String {
     .label()
 }
 
-/// Ranks in the world; `None` if they are those of the world, in its order.
+/// Returns ranks in the world; `None` if the group is the world in its order.
 pub(crate) fn members<S: Source>(image: &Image<S>, words: &Words) -> Option<Vec<u32>> {
     if words.offset.get() == 0 {
         return None;
@@ -118,7 +119,7 @@ pub(crate) fn members<S: Source>(image: &Image<S>, words: &Words) -> Option<Vec<
     Some(ranks.into_iter().map(|rank| u32::try_from(rank).unwrap_or(ANOTHER_WORLD)).collect())
 }
 
-/// The other group of an intercommunicator.
+/// The remote group of an intercommunicator.
 pub(crate) fn remote<S: Source>(image: &Image<S>, comm: &Comm) -> Option<Remote> {
     is_inter(comm).then(|| Remote {
         size: comm.remote_size.get(),
@@ -126,21 +127,21 @@ pub(crate) fn remote<S: Source>(image: &Image<S>, comm: &Comm) -> Option<Remote>
     })
 }
 
-/// Whose data a process gets in collectives of a communicator's topology.
+/// The ranks whose data a process receives in collectives of a communicator's topology.
 pub(crate) fn sources<S: Source>(image: &Image<S>, comm: &Comm) -> Option<Vec<u32>> {
     let topology =
         objects::topology_of(comm, || image.words(&comm.topology_args, MOST_MEMBERS).unwrap_or_default())?;
     topology.sources(comm.rank.get())
 }
 
-/// Who gets a process's data in them.
+/// The ranks that receive a process's data in such collectives.
 fn destinations<S: Source>(image: &Image<S>, comm: &Comm) -> Option<Vec<u32>> {
     let topology =
         objects::topology_of(comm, || image.words(&comm.topology_args, MOST_MEMBERS).unwrap_or_default())?;
     topology.destinations(comm.rank.get())
 }
 
-/// Messages exchanged with the ranks of a communicator whose first record is number `first`, counted from 1.
+/// Messages exchanged with the ranks of a communicator whose first record has number `first`, counted from 1.
 fn exchanged<S: Source>(image: &Image<S>, table: &Table, first: u64, count: u32) -> Vec<Peer> {
     let Some(first) = first.checked_sub(1) else { return Vec::new() };
     let peer = |rank: u32| {

@@ -1,42 +1,43 @@
-//! What an observation asks of the system.
+//! What an observation asks the operating system.
 
 use crate::model::process::Process;
 
-/// What the system says of a thread, where it can be asked: its state, and the innermost frame of the user's code. Whoever cannot
-/// be asked something leaves that function as it is.
+/// What the system knows about threads, where it can be asked: their state and the innermost frame of user
+/// code. A context that cannot answer a question keeps the default method.
 pub trait Context {
-    /// What a thread does outside of MPI: "computing", "sleeping", "stopped", …; empty if that is not known.
+    /// Returns what a thread does outside MPI: "computing", "sleeping", "stopped", …; empty if unknown.
     fn doing(&self, _tid: u32) -> String {
         String::new()
     }
 
-    /// The innermost frame of the user's code: `function at file:line`.
+    /// Returns the innermost frame of user code: `function at file:line`.
     fn at(&self, _tid: u32) -> Option<String> {
         None
     }
 
-    /// Whether a thread sleeps for a time that it has set itself, as loops do that ask and pause in turn.
+    /// Returns whether a thread sleeps for a time it has set itself, as loops do that alternate polling and
+    /// pausing.
     fn pauses(&self, _tid: u32) -> bool {
         false
     }
 
-    /// Threads that have never called MPI, and that could do so without being woken.
+    /// Returns threads that have never called MPI but could do so without being woken.
     fn others(&self) -> Vec<u32> {
         Vec::new()
     }
 
-    /// Whether a verdict is wanted, for which its calls that send and receive are counted line by line: not where ranks are looked at
-    /// again and again.
+    /// Returns whether calls that send and receive are counted by source line, as a verdict needs. Not where
+    /// ranks are sampled over and over.
     fn compares_calls(&self) -> bool {
         true
     }
 
-    /// How the process ended, for people; `None` while it is there.
+    /// Returns how the process ended, as text for users; `None` while it exists.
     fn ended(&self) -> Option<String> {
         None
     }
 
-    /// Seconds from a moment in ticks (not zero) to the look, or to the end of the process.
+    /// Returns the seconds from a moment in ticks (not zero) to the snapshot, or to the end of the process.
     fn age(&self, process: &Process, since: u64) -> Option<f64> {
         let clock = &process.clock;
         Some(clock.end_ns().saturating_sub(clock.ns_at(since)) as f64 / 1e9)

@@ -1,4 +1,5 @@
-//! The messages that a process has sent and received lately, from the two rings of envelopes that are always kept.
+//! The messages a process has sent and received recently, from the two rings of envelopes that are always
+//! recorded.
 
 use super::Message;
 use crate::model::rank::Rank;
@@ -7,7 +8,7 @@ use mpiscope_image::traffic::{Recent, Traffic};
 use mpiscope_image::{Source, Table};
 use std::collections::HashMap;
 
-/// Envelopes of one ring that are read.
+/// Maximum number of envelopes read per ring.
 const MOST: u64 = 1 << 16;
 
 /// Both rings, each oldest first.
@@ -19,7 +20,7 @@ pub struct Envelopes {
     pub received: Vec<Message>,
 }
 
-/// Reads what the rings still have.
+/// Reads the current contents of the rings.
 pub fn read<S: Source>(rank: &Rank<'_, S>) -> Envelopes {
     rings(rank).unwrap_or_default()
 }
@@ -43,14 +44,14 @@ fn ring<S: Source>(
     (first, capacity): (u64, u64),
     written: u64,
 ) -> Vec<Message> {
-    // Many messages are of few lines.
+    // Many messages come from few lines.
     let mut places: HashMap<u64, Option<String>> = HashMap::new();
     let mut place = |from: u64| places.entry(from).or_insert_with(|| rank.place(from)).clone();
     let count = written.min(capacity).min(MOST);
     let message = |number: u64| {
         let index = first.checked_add(number.checked_rem(capacity)?)?;
         let record = rank.image().get::<Recent>(table, index).ok()?.value;
-        // Overwritten meanwhile, or no message any more.
+        // Overwritten in the meantime, or no longer a message.
         let there = record.number.get() == number.wrapping_add(1) && record.peer.get() != Recent::GONE;
         there.then(|| Message {
             comm: record.comm.get(),

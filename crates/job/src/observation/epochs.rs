@@ -1,27 +1,28 @@
-//! Calls on a window at a wrong moment: what they need is not open, or what must be closed before is.
+//! Window calls at the wrong time: an epoch they need is not open, or one that must be closed first is still
+//! open.
 //!
-//! Libraries need not look, and some end the job in such a call.
+//! Libraries need not check, and some terminate the job in such a call.
 
 use mpi_abi::Partners;
 use mpiscope_image::Function;
 use mpiscope_image::objects::Epoch;
 
-/// What is open in a process on a window.
+/// What a process has open on a window.
 pub struct Open {
     /// Bits of [`Epoch`].
     pub epochs: u32,
-    /// It has locked the memory that the call is about.
+    /// Whether it has locked the memory the call refers to.
     pub locked: bool,
 }
 
-/// A lock, of one or of all.
+/// A lock of one member or of all.
 const LOCKS: u32 = Epoch::LOCK.0 | Epoch::LOCK_ALL.0;
-/// What lets a process access the memory of others.
+/// Epochs that let a process access the memory of others.
 const ACCESS: u32 = Epoch::FENCE.0 | Epoch::START.0 | LOCKS;
-/// What ends by a call of its own.
+/// Epochs that are ended by a dedicated call.
 const ENDED: [Epoch; 4] = [Epoch::START, Epoch::POST, Epoch::LOCK, Epoch::LOCK_ALL];
 
-/// What is wrong with the moment of a call on a window; `target` is the rank that it is about.
+/// Returns why a window call is made at the wrong time, if so; `target` is the rank it refers to.
 pub fn wrong(function: &Function, open: &Open, target: i64) -> Option<String> {
     let lacks = |epochs: u32| open.epochs & epochs == 0;
     let without = |what: &str| Some(format!("without {what}"));

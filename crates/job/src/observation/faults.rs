@@ -1,4 +1,4 @@
-//! What the calls of a process were seen to do wrong.
+//! Errors observed in a process's calls.
 
 use crate::model::rank::Rank;
 use mpi_abi::constant::{self, Category};
@@ -6,45 +6,45 @@ use mpiscope_image::Source;
 use mpiscope_image::faults::{self, FaultKind};
 use serde::{Deserialize, Serialize};
 
-/// A call that did something wrong, and how often.
+/// A faulty call and how often it occurred.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
-    /// What it was.
+    /// Kind of fault.
     pub kind: Kind,
     /// The function.
     pub function: String,
-    /// The line of the user's code.
+    /// Source line in user code.
     pub place: Option<String>,
     /// Identity of the communicator.
     pub comm: u64,
-    /// The other side, as rank of the communicator; a negative one is no rank.
+    /// The other side, as rank of the communicator; a negative value is not a rank.
     pub peer: i32,
     /// The tag.
     pub tag: i32,
-    /// Truncated: room of the receive in bytes, if it is known.
+    /// If truncated: size of the receive buffer in bytes, if known.
     pub room: Option<u64>,
-    /// Truncated: bytes of the message as the library said, which may be those that fitted.
+    /// If truncated: size of the message as reported by the library, which may be only the part that fitted.
     pub bytes: u64,
-    /// Failed: the class of the error, of which this is the latest.
+    /// If failed: the error class of the latest failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How often this was seen at this place.
+    /// Number of occurrences at this place.
     pub times: u64,
 }
 
-/// What a [`Fault`] is.
+/// Kind of a [`Fault`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A message was longer than the receive that it came to.
+    /// A message was longer than its receive buffer.
     Truncated,
-    /// A request was freed whose operation was not complete.
+    /// A request was freed before its operation was complete.
     FreedActive,
     /// A call returned an error code.
     Failed,
 }
 
-/// Reads those that are remembered, oldest first.
+/// Reads the recorded faults, oldest first.
 pub fn read<S: Source>(rank: &Rank<'_, S>) -> Vec<Fault> {
     let known = faults::read(rank.image()).unwrap_or_default();
     let fault = |fault: &faults::Fault| {

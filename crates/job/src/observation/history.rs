@@ -1,6 +1,6 @@
-//! The collectives that a process entered last on each communicator, window and file, with what it gave them.
+//! The most recent collectives of a process on each communicator, window and file, with their arguments.
 //!
-//! A loop makes the same collective again and again, so what is alike stands once.
+//! Loops repeat the same collective, so equal ones are stored once.
 
 use super::{Between, Collective, ElementKinds, RootBetween};
 use crate::model::process::Process;
@@ -14,26 +14,28 @@ use mpiscope_image::{Function, Image, Record, Source, W64};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// Communicators whose history is read.
+/// Maximum number of communicators whose history is read.
 const MOST_COMMS: u64 = 1 << 16;
-/// Windows, and files.
+/// Maximum number of windows, and of files.
 const MOST_OBJECTS: u64 = 1 << 12;
 
-/// The last collectives on one communicator, window or file.
+/// The most recent collectives on one communicator, window or file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
-    /// Its identity.
+    /// Identity of the communicator, window or file.
     pub comm: u64,
-    /// Collectives entered on it: those that are not among [`entries`](Self::entries) are no longer known.
+    /// Number of collectives entered on it. Those missing from [`entries`](Self::entries) are no longer
+    /// known.
     pub newest: u64,
-    /// Number of a collective, and its place in [`kinds`](Self::kinds); oldest first.
+    /// Number of each collective and its index in [`kinds`](Self::kinds); oldest first.
     pub entries: Vec<(u64, u32)>,
-    /// What was given, each once; the number says nothing here.
+    /// The distinct collectives; their `number` is unused.
     pub kinds: Vec<Collective>,
-    /// When each of [`entries`](Self::entries) was entered and left, in nanoseconds of `CLOCK_MONOTONIC`; zero if it was not.
+    /// When each of [`entries`](Self::entries) was entered and left, in nanoseconds of `CLOCK_MONOTONIC`;
+    /// zero if it has not been.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub times: Vec<(u64, u64)>,
-    /// Calls by which the program learnt that those are complete that only start an operation.
+    /// Calls through which the program learned that a non-blocking collective is complete.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub completed: Vec<Completed>,
 }
@@ -43,19 +45,19 @@ pub struct History {
 pub struct Completed {
     /// Number of the collective.
     pub number: u64,
-    /// When the call began, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// When the call started, in nanoseconds of `CLOCK_MONOTONIC`.
     pub from_ns: u64,
     /// When it returned.
     pub until_ns: u64,
     #[allow(missing_docs)]
     pub function: String,
-    /// The line of the user's code.
+    /// Source line in user code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
 }
 
 impl Completed {
-    /// From a record, where the process had learnt of it; `place` gives words for an address.
+    /// Converts a record if the process had learned of the completion; `place` resolves an address.
     fn of(entry: &Entered, process: &Process, place: &mut dyn FnMut(u64) -> Option<String>) -> Option<Self> {
         let function = usize::from(entry.waited_in.get()).checked_sub(1)?;
         (entry.completed.get() != 0 && entry.waited.get() != 0).then(|| Self {
@@ -69,12 +71,12 @@ impl Completed {
 }
 
 impl History {
-    /// The collectives, oldest first.
+    /// Returns the collectives, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &Collective)> {
         self.entries.iter().filter_map(|(number, kind)| Some((*number, self.kinds.get(*kind as usize)?)))
     }
 
-    /// The collective with this number.
+    /// Returns the collective with this number.
     #[must_use]
     pub fn get(&self, number: u64) -> Option<&Collective> {
         let at = self.entries.binary_search_by_key(&number, |(number, _)| *number).ok()?;
@@ -82,7 +84,7 @@ impl History {
     }
 }
 
-/// What a ring is of.
+/// The history ring of one object.
 pub struct Ring {
     /// Identity of the communicator, window or file.
     pub of: u64,
@@ -92,11 +94,11 @@ pub struct Ring {
     newest: u64,
 }
 
-/// Collectives that a ring still has: whose, how many there were.
+/// Collectives still in a ring: identity of the object, total number of collectives, entries.
 pub type Copied = (u64, u64, Vec<Entered>);
 
 impl Ring {
-    /// The rings of windows and files, living and freed.
+    /// Returns the rings of windows and files, live and freed.
     pub fn of_objects<S: Source>(image: &Image<S>) -> Vec<Self> {
         let ring = |head: &Head, history: &W64, newest: &W64| Self {
             of: head.identity.get(),
@@ -111,7 +113,7 @@ impl Ring {
         windows.chain(files).filter(|ring| ring.of != 0 && ring.first != 0).collect()
     }
 
-    /// Copies it.
+    /// Copies its entries.
     pub fn copy<S: Source>(&self, image: &Image<S>) -> Option<Copied> {
         Some((self.of, self.newest, history::read(image, self.first, self.newest).ok()?))
     }
@@ -126,7 +128,7 @@ fn records<S: Source, R: Record>(
     (0..table.len().min(most)).filter_map(move |index| Some(image.get::<R>(&table, index).ok()?.value))
 }
 
-/// Reads the histories of all communicators, windows and files, living and freed.
+/// Reads the histories of all communicators, windows and files, live and freed.
 pub fn read<S: Source>(rank: &Rank<'_, S>) -> Vec<History> {
     let comms = records::<S, Comm>(rank.image(), SectionKind::COMMS, MOST_COMMS);
     let used = comms.filter(|comm| comm.head.life.get() != Life::EMPTY.0 && comm.history.get() != 0);
@@ -140,7 +142,7 @@ pub fn read<S: Source>(rank: &Rank<'_, S>) -> Vec<History> {
     used.filter_map(of_comm).chain(on_objects).collect()
 }
 
-/// Of a communicator, if it is one.
+/// Converts a copied ring; `comm` is set if it is a communicator's.
 fn of<S: Source>(rank: &Rank<'_, S>, (identity, newest, entered): Copied, comm: Option<&Comm>) -> History {
     let mut found = History { comm: identity, newest, ..History::default() };
     let mut known: HashMap<Collective, u32> = HashMap::new();
@@ -159,7 +161,8 @@ fn of<S: Source>(rank: &Rank<'_, S>, (identity, newest, entered): Copied, comm: 
     found
 }
 
-/// The history of what was copied from a ring, with what is needed to see who waited for whom: functions, roots, places, times.
+/// Converts a copied ring, limited to what is needed to determine which process waited for which: functions,
+/// roots, places, times.
 pub fn of_entered(
     comm: u64,
     newest: u64,
@@ -176,7 +179,8 @@ pub fn of_entered(
         let kind = (entry.from.get(), entry.function.get(), entry.root.get());
         let kind = *known.entry(kind).or_insert_with(|| {
             let rooted = function.fields.peer.is_some();
-            // A copy does not say whether the communicator has two groups; only then there is a root that is no rank.
+            // A copy does not record whether the communicator has two groups; only then is the root not a
+            // rank.
             let between = Some(root).filter(|root| rooted && *root < 0);
             let between = between.and_then(|root| root_between(process, root));
             found.kinds.push(Collective {
@@ -206,7 +210,7 @@ fn collective<S: Source>(
 ) -> Option<Collective> {
     let function = rank.process().functions.get(u32::from(entry.function.get()).checked_sub(1)?)?;
     let (fields, root) = (function.fields, i64::from(entry.root.get().cast_signed()));
-    // How large packed data are is the library's affair.
+    // The size of packed data depends on the library.
     let packed = || rank.object(ObjectKind::DATATYPE, entry.datatype.get()) == "MPI_PACKED";
     let compared = comm.is_some_and(|comm| has_data(function, root, comm)) && !packed();
     Some(Collective {
@@ -215,7 +219,7 @@ fn collective<S: Source>(
         starts: entry.starts.get(),
         function: function.base.clone(),
         large: function.name != function.base,
-        // In an intercommunicator the members of the root's group say whether they are it.
+        // On an intercommunicator the members of the root's group specify whether they are the root.
         root: (fields.peer.is_some() && root >= 0).then_some(root),
         between: comm
             .filter(|comm| fields.peer.is_some() && is_inter(comm))
@@ -237,7 +241,7 @@ impl From<history::ElementKinds> for ElementKinds {
     }
 }
 
-/// What a member of an intercommunicator says of the root.
+/// What a member of an intercommunicator knows about the root.
 fn between<S: Source>(rank: &Rank<'_, S>, comm: &Comm, root: i64) -> Option<Between> {
     let root = root_between(rank.process(), root)?;
     Some(Between { root, rank: comm.rank.get(), size: comm.size.get() })
@@ -253,14 +257,15 @@ fn root_between(process: &Process, root: i64) -> Option<RootBetween> {
     }
 }
 
-/// Whether the members must name the same data, this process among them.
+/// Returns whether all members, including this process, must pass the same data.
 fn has_data(function: &Function, root: i64, comm: &Comm) -> bool {
     let flags = function.properties.flags;
     let is_root = i64::from(comm.rank.get()) == root;
     !is_inter(comm) && (flags.has(Flags::ALIKE) || flags.has(Flags::LEAVES_ALIKE) && !is_root)
 }
 
-/// An operation as all members may compare it: one of the program has another handle on each.
+/// Returns an operation in a form comparable across members: user-defined ones have a different handle on
+/// each.
 pub fn operation<S: Source>(rank: &Rank<'_, S>, handle: u64) -> String {
     match rank.reference(ObjectKind::OP, handle) {
         Some(op) if op.predefined => op.label(),

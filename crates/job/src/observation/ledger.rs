@@ -1,4 +1,5 @@
-//! The messages of a process one by one, with what it named for each: only where the ledger is kept.
+//! The individual messages of a process with the arguments passed for each; available only if the ledger is
+//! recorded.
 
 use crate::base::clock::TickClock;
 use crate::model::rank::Rank;
@@ -12,7 +13,7 @@ use mpiscope_image::{Image, Source, W64};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Entries of one ring that are read.
+/// Maximum number of entries read per ring.
 const MOST: u64 = 1 << 20;
 
 /// Both rings.
@@ -24,54 +25,54 @@ pub struct Ledger {
     pub received: Ring,
 }
 
-/// One ring.
+/// A ring of messages.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ring {
-    /// By their order: see [`Entry::order`].
+    /// Its messages by order; see [`Entry::order`].
     pub lines: Vec<Line>,
-    /// Older ones have been overwritten.
+    /// Whether older messages have been overwritten.
     pub wrapped: bool,
-    /// Messages that were ever written into it.
+    /// Total number of messages ever written to it.
     pub written: u64,
 }
 
-/// A message as one of its ends knows it.
+/// A message as seen by one of its ends.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Line {
-    /// Its place in the ring, counted without wrapping: the same whenever the ring is read.
+    /// Its position in the ring, counted without wrapping, so that it is the same in every read.
     pub place: u64,
     /// Identity of the communicator.
     pub comm: u64,
     /// The other side, as rank of the communicator.
     pub peer: u32,
-    /// Its tag.
+    /// The tag.
     pub tag: i32,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: u64,
     /// See [`Entry::order`].
     pub order: u64,
     /// See [`Entry::nth`].
     pub nth: u32,
-    /// One start of a partitioned operation.
+    /// Whether it is one start of a partitioned operation.
     pub partitioned: bool,
-    /// The receive was too short.
+    /// Whether the receive buffer was too small.
     pub failed: bool,
     /// Bits of [`EntryFlag`].
     pub flags: u32,
-    /// What was named: the same for all messages of one line of the program.
+    /// Arguments passed; shared by all messages of one source line.
     pub named: Arc<Named>,
     /// When it was posted, in nanoseconds of `CLOCK_MONOTONIC`.
     pub posted_ns: u64,
-    /// The call by which the program learnt that it is complete; none while it has not.
+    /// The call through which the program learned of its completion; `None` if it has not yet.
     pub waited: Option<Waited>,
-    /// The probe that had found it before its receive was posted.
+    /// The probe that found it before its receive was posted.
     pub probed: Option<Waited>,
 }
 
 /// A call that completed a message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Waited {
-    /// When it began, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// When it started, in nanoseconds of `CLOCK_MONOTONIC`.
     pub from_ns: u64,
     /// When it returned.
     pub until_ns: u64,
@@ -79,40 +80,40 @@ pub struct Waited {
     pub call: Arc<Called>,
 }
 
-/// A function called from a place.
+/// A function called from a particular place.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Called {
     #[allow(missing_docs)]
     pub function: String,
-    /// The line of the user's code.
+    /// Source line in user code.
     pub place: Option<String>,
 }
 
-/// What a call named.
+/// Arguments passed to a call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Named {
-    /// The signature of the datatype; none if it is not known, or agrees with everything.
+    /// Type signature; `None` if unknown or compatible with everything.
     pub signature: Option<Signature>,
-    /// How many of the datatype.
+    /// Number of elements of the datatype.
     pub count: u64,
-    /// Both for people: `4 x MPI_INT`.
+    /// Count and datatype, as text for users: `4 x MPI_INT`.
     pub data: String,
-    /// The line of the user's code.
+    /// Source line in user code.
     pub place: Option<String>,
 }
 
-/// By what it follows from: address of the call, count, datatype, signature.
+/// Keyed by what determines the value: call address, count, datatype, signature.
 type ByNames = HashMap<(u64, u64, u64, u64), Arc<Named>>;
 
-/// What was read before.
+/// Values already read.
 #[derive(Default)]
 struct Known {
     named: ByNames,
-    /// By address and function.
+    /// Keyed by address and function.
     called: HashMap<(u64, usize), Arc<Called>>,
 }
 
-/// Whether a process records its messages one by one.
+/// Returns whether a process records its individual messages.
 pub fn is_kept<S: Source>(image: &Image<S>) -> bool {
     let process = image.table::<Process>(SectionKind::PROCESS).and_then(|table| image.get(&table, 0));
     let totals = image.table::<Traffic>(SectionKind::TRAFFIC).and_then(|table| image.get(&table, 0));
@@ -120,7 +121,7 @@ pub fn is_kept<S: Source>(image: &Image<S>) -> bool {
     both.is_ok_and(|(process, totals)| messages_are_recorded(&process.value, &totals.value))
 }
 
-/// Reads the ledger; nothing if there is none.
+/// Reads the ledger, if there is one.
 pub fn read<S: Source>(rank: &Rank<'_, S>) -> Option<Ledger> {
     let image = rank.image();
     let totals = image.table::<Traffic>(SectionKind::TRAFFIC).ok()?;
@@ -159,8 +160,8 @@ fn ring<S: Source>(
 }
 
 impl Line {
-    /// What an entry says, but for what was named; nothing if there was no message, or nobody knows which. `called` gives words for
-    /// the address and the number of a function that was called.
+    /// Decodes an entry, except for the arguments passed; `None` if there was no message or it cannot be
+    /// identified. `called` resolves the address and number of a called function.
     pub fn of(
         entry: &Entry,
         place: u64,
@@ -198,7 +199,7 @@ impl Line {
         })
     }
 
-    /// Whether it has a flag.
+    /// Returns whether a flag is set.
     #[must_use]
     pub fn is(&self, flag: EntryFlag) -> bool {
         self.flags & flag.0 != 0

@@ -1,4 +1,4 @@
-//! The last locks of a process in each of its windows: when they were asked for, granted and released.
+//! The most recent locks of a process on each of its windows: when they were requested, granted and released.
 
 use super::ledger::{Called, Waited};
 use crate::model::process::Process;
@@ -7,47 +7,47 @@ use mpiscope_image::objects::{self, LOCK_EXCLUSIVE, LOCK_OF_ALL, LOCK_RING, LOCK
 use mpiscope_image::{Image, Source};
 use std::sync::Arc;
 
-/// Windows of a process that are looked at.
+/// Maximum number of windows read per process.
 const MOST: u64 = 1 << 10;
 
-/// The locks in one window.
+/// The locks on one window.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Locks {
     /// Identity of the window, the same on all members.
     pub window: u64,
-    /// How many there were.
+    /// Total number of locks taken.
     pub newest: u64,
-    /// Those that are known, oldest first.
+    /// The known locks, oldest first.
     pub list: Vec<Epoch>,
 }
 
-/// One lock.
+/// A lock epoch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Epoch {
-    /// Counts the locks of the process in the window, from 1.
+    /// Number of the lock among the process's locks on the window, counted from 1.
     pub number: u64,
-    /// Whose memory was locked, as rank of the window's communicator; none for that of all.
+    /// The locked member, as rank of the window's communicator; `None` if all were locked.
     pub target: Option<u32>,
-    /// Nobody else could lock it.
+    /// Whether the lock is exclusive.
     pub exclusive: bool,
-    /// The call that asked for it.
+    /// The call that requested it.
     pub asked: Waited,
     /// The call that released it.
     pub released: Option<Waited>,
 }
 
 impl Epoch {
-    /// Whether only one of the two can hold its lock at a time.
+    /// Returns whether the two locks cannot be held at the same time.
     pub fn excludes(&self, other: &Self) -> bool {
         let same = self.target.is_none() || other.target.is_none() || self.target == other.target;
         same && (self.exclusive || other.exclusive)
     }
 }
 
-/// What was copied of a window: identity, how many locks, the locks.
+/// Locks copied from a window: its identity, the total number of locks, the locks.
 pub type Copied = (u64, u64, Vec<LockEpoch>);
 
-/// Copies the locks of all windows, living and freed.
+/// Copies the locks of all windows, live and freed.
 pub fn copy<S: Source>(image: &Image<S>) -> Vec<Copied> {
     let Ok(table) = image.table::<objects::Window>(SectionKind::WINDOWS) else { return Vec::new() };
     let records =
@@ -59,14 +59,14 @@ pub fn copy<S: Source>(image: &Image<S>) -> Vec<Copied> {
 fn of_window<S: Source>(image: &Image<S>, window: &objects::Window) -> Copied {
     let words = || image.words(&window.lock_epochs, LOCK_RING * LOCK_WORDS).unwrap_or_default();
     let (first, second) = (words(), words());
-    // Written meanwhile, or the number of another one.
+    // Skips locks overwritten or renumbered between the two reads.
     let whole = |epoch: &LockEpoch| LockEpoch::all(&second).any(|again| again.number == epoch.number);
     let mut all: Vec<LockEpoch> = LockEpoch::all(&first).filter(whole).collect();
     all.sort_by_key(|epoch| epoch.number);
     (window.head.identity.get(), window.locked.get(), all)
 }
 
-/// What a copy says; `place` gives words for an address.
+/// Decodes a copy; `place` resolves an address.
 pub fn read(
     copied: &[Copied],
     process: &Process,

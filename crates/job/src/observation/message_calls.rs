@@ -1,7 +1,7 @@
-//! How often a process has made the calls that send and receive, line by line.
+//! Number of calls a process has made that send and receive, by source line.
 //!
-//! Only of a process that is in a collective: there it is compared with the others that are in it, and a line at which it has been
-//! less often than they have is the call that it has left out.
+//! Only for a process in a collective: it is compared with the others in that collective, and a line it has
+//! executed less often than they have is the call it has skipped.
 
 use super::communicators::Communicators;
 use super::{Need, Thread};
@@ -13,7 +13,7 @@ use mpiscope_image::sites::Site;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Records of call sites that are looked at, and places that are kept.
+/// Maximum numbers of call-site records read and of places kept.
 const MOST_RECORDS: u64 = 1 << 14;
 const MOST_PLACES: usize = 1 << 8;
 
@@ -24,17 +24,17 @@ pub struct MessageCalls {
     pub comm: u64,
     /// The function.
     pub function: String,
-    /// The line of the user's code.
+    /// Source line in user code.
     pub place: String,
-    /// How many were completed.
+    /// Number of completed calls.
     pub count: u64,
-    /// They send.
+    /// Whether they send.
     pub sends: bool,
-    /// They receive.
+    /// Whether they receive.
     pub receives: bool,
 }
 
-/// Those of a process some thread of which waits in a collective; none of any other.
+/// Reads the calls of a process with a thread waiting in a collective; returns nothing for other processes.
 pub fn read<S: Source>(
     rank: &Rank<'_, S>,
     communicators: &Communicators,
@@ -50,7 +50,7 @@ pub fn read<S: Source>(
     for index in 0..table.len().min(MOST_RECORDS) {
         let Ok(site) = image.get::<Site>(&table, index).map(|record| record.value) else { continue };
         let Some(function) = site.function.get().checked_sub(1) else { continue };
-        // Threads have records of their own.
+        // Each thread has its own records.
         let count = counts.entry((site.from.get(), function, site.object.get())).or_default();
         *count = count.saturating_add(site.count.get());
     }

@@ -1,7 +1,7 @@
-//! What one look at one process saw.
+//! What a single snapshot of one process shows.
 //!
-//! Communicators are named by their identity, which is the same on all members, and ranks are those of the communicator;
-//! `why::join` turns both into processes when the observations of all ranks are there.
+//! Communicators are identified by an identity that is the same on all members, and ranks are relative to the
+//! communicator. `why::join` maps both to processes once the observations of all ranks are available.
 
 #[cfg(test)]
 mod argument_tests;
@@ -37,94 +37,98 @@ pub use windows::Window;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What is said of a thread outside of MPI that only a thread inside of MPI can wake: it can act when that returns, and not before.
+/// Activity of a thread outside MPI that only a thread inside MPI can wake: it can act only after that call
+/// returns.
 pub const AWAITS_THREAD: &str = "waiting for another thread that is in MPI";
 
-/// What one look at one process saw.
+/// What a single snapshot of one process shows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
     /// Name of the job.
     #[serde(default)]
     pub job: String,
-    /// Name of its world, the same on all its ranks.
+    /// Name of its world, identical on all ranks of the world.
     pub world: String,
-    /// Rank in its `MPI_COMM_WORLD`, if it knows it.
+    /// Rank in its `MPI_COMM_WORLD`, if known.
     pub rank: Option<u32>,
-    /// Processes in its world, if it knows.
+    /// Number of processes in its world, if known.
     pub size: Option<u32>,
-    /// The rank that its launcher meant it to have, if that is known.
+    /// The rank its launcher assigned to it, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launcher_rank: Option<u32>,
-    /// Host.
+    /// Host name.
     pub host: String,
     /// Process id on its host.
     pub pid: u32,
-    /// When it began, by the clock of its host: worlds are numbered by that.
+    /// When it started, by its host's clock. Worlds are numbered in this order.
     #[serde(default)]
     pub begin_ns: u64,
-    /// Its times have been brought to the clock of the one who looks, and are wrong by at most so many nanoseconds; none while they are
-    /// those of its own host.
+    /// Maximum error in nanoseconds of its times, which have been converted to the reader's clock; `None` if
+    /// they are still in its own host's clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_error_ns: Option<u64>,
-    /// How far it has come.
+    /// How far it has got.
     pub stage: Stage,
-    /// How it ended, for people, if it has.
+    /// How it ended, as text for users, if it has.
     pub ended: Option<String>,
-    /// The exit status, and the class of the error that it stands for where the library ends a process in a call that fails.
+    /// Exit status, and the error class it stands for where the library terminates the process in a failing
+    /// call.
     #[serde(skip)]
     pub exit_error: Option<(i32, &'static str)>,
     /// Threads that have called MPI.
     pub threads: Vec<Thread>,
-    /// Communicators that it is a member of; then its windows and files, which have members and collective calls as well.
+    /// Communicators it belongs to, followed by its windows and files, which also have members and collective
+    /// calls.
     pub communicators: Vec<Communicator>,
-    /// Receives that are posted and not complete, oldest first.
+    /// Posted, incomplete receives, oldest first.
     pub posted: Vec<Receive>,
-    /// Messages that a probe has matched and that were not received, each as the receive that it is for.
+    /// Messages matched by a probe and not yet received, each as the receive it is destined for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matched: Vec<Receive>,
-    /// Collectives that were started and are not complete.
+    /// Collectives that have been started and are not complete.
     pub collectives: Vec<Collective>,
-    /// Windows that it is a member of.
+    /// Windows it belongs to.
     #[serde(default)]
     pub windows: Vec<Window>,
-    /// Partitioned messages that it has made requests for.
+    /// Partitioned messages it has requests for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partitioned: Vec<Partitioned>,
-    /// Persistent messages that it has requests for and has not started.
+    /// Persistent messages it has requests for but has not started.
     #[serde(default, skip_serializing_if = "NotStarted::is_empty")]
     pub not_started: NotStarted,
-    /// The last collectives on each communicator.
+    /// The most recent collectives on each communicator.
     #[serde(default)]
     pub history: Vec<History>,
-    /// Records that found no room, by kind.
+    /// Number of records dropped for lack of room, by kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub losses: BTreeMap<String, u64>,
-    /// Messages sent lately, oldest first.
+    /// Recently sent messages, oldest first.
     pub sent: Vec<Message>,
-    /// Messages received lately.
+    /// Recently received messages.
     pub received: Vec<Message>,
-    /// If it waits in a collective: its calls that send and receive, by line.
+    /// Its calls that send and receive, by source line; only if it is waiting in a collective.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub message_calls: Box<[MessageCalls]>,
-    /// What its calls were seen to do wrong.
+    /// Errors observed in its calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
-    /// Its messages one by one, where they are recorded and were asked for: for findings.
+    /// Its individual messages, if they are recorded and were requested. Used by the findings.
     #[serde(skip)]
     pub ledger: Option<Box<Ledger>>,
-    /// Its last locks of windows.
+    /// Its most recent window locks.
     #[serde(skip)]
     pub locks: Vec<Locks>,
-    /// When it was looked at, if nobody will look again: until then its open calls have lasted.
+    /// Time of the last snapshot, if there will be no further one; the ages of open calls are measured up to
+    /// it.
     #[serde(skip)]
     pub last: Option<LastLook>,
 }
 
 impl Observation {
-    /// Brings its times to another clock.
+    /// Converts its times to another clock.
     pub fn by_clock(&mut self, error_ns: u64, ours: impl Fn(u64) -> u64) {
         let change = |ns: &mut u64| {
-            // Zero is no time.
+            // Zero means "no time".
             if *ns != 0 {
                 *ns = ours(*ns);
             }
@@ -154,20 +158,20 @@ impl Observation {
     }
 }
 
-/// The last look at a process, by the clock of its collectives, in nanoseconds.
+/// Time of the last snapshot of a process, by the clock of its collectives, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastLook {
-    /// When it was: ages count until then.
+    /// When the snapshot was taken; ages are measured up to it.
     pub looked_ns: u64,
-    /// When the process had ended, or the same.
+    /// When the process ended; otherwise the same as `looked_ns`.
     pub ended_ns: u64,
 }
 
-/// How far a process has come.
+/// How far a process has got.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
-    /// It has not called MPI.
+    /// Has not called MPI.
     #[default]
     Silent,
     /// `MPI_Init` has not returned.
@@ -181,49 +185,50 @@ pub enum Stage {
 /// A thread that has called MPI.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Thread {
-    /// Calls completed, without those that poll.
+    /// Number of calls completed, excluding polling calls.
     pub calls: u64,
-    /// Polling calls completed.
+    /// Number of polling calls completed.
     pub polls: u64,
-    /// Calls completed, without those of a loop that it is in and that only asks, cut off to 32 bits.
+    /// Number of calls completed, excluding those of the polling loop it is in; truncated to 32 bits.
     #[serde(default)]
     pub steps: u32,
-    /// The open call, or the one that it polls with.
+    /// The open call, or the call it polls with.
     pub call: Option<Call>,
-    /// Outside of MPI: the last call and its line.
+    /// If outside MPI: the last call and its source line.
     pub after: String,
-    /// What the system says that it does: "computing", "sleeping", "stopped", …
+    /// Its state according to the system: "computing", "sleeping", "stopped", …
     pub doing: String,
-    /// The innermost frame of the user's code.
+    /// The innermost frame of user code.
     pub at: Option<String>,
-    /// The thread has ended.
+    /// Whether the thread has ended.
     pub ended: bool,
 }
 
 /// An open call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Call {
-    /// The function.
+    /// Function name.
     pub function: String,
-    /// Line of the user's code.
+    /// Source line in user code.
     pub place: Option<String>,
-    /// Seconds since it began.
+    /// Age in seconds.
     pub age_s: Option<f64>,
-    /// What it needs to return.
+    /// What it needs in order to return.
     pub needs: Vec<Need>,
-    /// One of the needs is enough.
+    /// Whether one of the needs suffices.
     pub any: bool,
-    /// It is made again and again and does not wait.
+    /// Whether it is a non-blocking call made over and over.
     pub polling: bool,
-    /// If so: the longest time, in seconds, for which it was before, until something came or the program did something else.
+    /// If polling: the longest earlier stretch of polling, in seconds, that ended because something arrived
+    /// or the program moved on.
     #[serde(default)]
     pub polled_before_s: f64,
-    /// What it was given and no call may be given.
+    /// Invalid arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrong: Vec<Wrong>,
 }
 
-/// One thing that a call needs.
+/// Something a call needs in order to return.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Need {
@@ -233,148 +238,153 @@ pub enum Need {
     Receiver(Message),
     /// The other members of a communicator, window or file.
     Collective(Collective),
-    /// Those members of a communicator's topology whose data it gets.
+    /// Those neighbors in a communicator's topology whose data it receives.
     Neighbors {
-        /// The call. Apart: it is rare, and every need would be larger.
+        /// The call. Boxed: it is rare and would make every `Need` larger.
         collective: Box<Collective>,
-        /// Who, as ranks of the communicator.
+        /// The neighbors, as ranks of the communicator.
         of: Vec<u32>,
     },
-    /// That the buffered messages are received which it has sent: all, or those on one communicator.
+    /// Receipt of the buffered messages it has sent: all of them, or those on one communicator.
     Buffered {
-        /// Its identity.
+        /// Identity of the communicator.
         comm: Option<u64>,
     },
-    /// An action of one rank.
+    /// An action by one rank.
     Action {
-        /// The communicator whose rank it is.
+        /// The communicator the rank belongs to.
         comm: u64,
         /// The rank.
         rank: i64,
-        /// What it must do, for people.
+        /// What it must do, as text for users.
         what: String,
-        /// The kind of verdict that this leads to.
+        /// The resulting kind of verdict.
         kind: Action,
     },
-    /// The other side of a partitioned message: that it is started there, and that the sender, which may be this process, marks all
-    /// its partitions ready.
+    /// The other side of a partitioned message: it must be started there, and the sender, which may be this
+    /// process, must mark all its partitions ready.
     Partitioned {
         /// Identity of the communicator.
         comm: u64,
-        /// The other side, as rank of it.
+        /// The other side, as rank of the communicator.
         peer: u32,
         /// The tag.
         tag: i32,
-        /// This process is the sender.
+        /// Whether this process is the sender.
         sends: bool,
-        /// How often this side was started.
+        /// Number of times this side has been started.
         starts: u64,
     },
-    /// That all processes of its world call `MPI_Init`.
+    /// All processes of its world must call `MPI_Init`.
     Start,
-    /// That others make the call that belongs to this one.
+    /// Other processes must make the matching call.
     Match {
-        /// The function; a large-count variant is the same.
+        /// The function, without the suffix of its large-count variant.
         function: String,
-        /// Identity of the communicator by which they find each other.
+        /// Identity of the communicator on which the callers find each other.
         comm: u64,
-        /// The tag by which they do.
+        /// The tag by which they find each other.
         tag: i64,
-        /// Who, as ranks of its world.
+        /// The other callers, as ranks of its world.
         with: Vec<u32>,
-        /// The kind of verdict that this leads to.
+        /// The resulting kind of verdict.
         kind: Action,
     },
-    /// The lock of one member's memory, or what this process does there under it.
+    /// The lock of one member's memory, or completion of this process's operations under that lock.
     Lock {
         /// Identity of the window.
         window: u64,
         /// The member, as rank of the communicator.
         target: u32,
-        /// The window, for people.
+        /// The window, as text for users.
         name: String,
     },
-    /// The other side of an epoch on a window: those whose memory it is about must post it, or those that were let into this
-    /// process's memory must complete.
+    /// The other side of a window epoch: the target processes must post it, or the processes granted access
+    /// to this process's memory must complete it.
     Epoch {
         /// Identity of the window.
         window: u64,
-        /// This process accesses the memory of others; else it has exposed its own.
+        /// Whether this process accesses the memory of others; otherwise it has exposed its own.
         access: bool,
-        /// The window, for people.
+        /// The window, as text for users.
         name: String,
     },
-    /// That this process itself does something, which only the thread that waits could do.
+    /// An action by this process itself that only the waiting thread could take.
     Own {
-        /// What it must do, for people.
+        /// The action, as text for users.
         what: String,
-        /// The kind of verdict that this leads to.
+        /// The resulting kind of verdict.
         kind: Action,
     },
-    /// Somebody who is not known; who, for people.
+    /// An unknown party.
     Outside {
-        /// For people.
+        /// Description of the party, as text for users.
         what: String,
-        /// The kind of verdict that this leads to.
+        /// The resulting kind of verdict.
         kind: Action,
     },
 }
 
-/// What sort of thing is waited for, where it is neither a message nor a collective.
+/// Kind of thing waited for, other than a message or a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
     /// One-sided communication.
     Rma,
-    /// A partition that is to be marked ready.
+    /// A partition that must be marked ready.
     Partition,
     /// A request that the program must complete.
     Request,
-    /// A member of a group that must make the same call.
+    /// A group member that must make the same call.
     Member,
     /// Another job.
     Partner,
     /// Storage.
     File,
-    /// Not known.
+    /// Unknown.
     Unknown,
 }
 
-/// A communicator as one of its members knows it.
+/// A communicator as seen by one of its members.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Communicator {
-    /// The same on all members.
+    /// Identity, the same on all members.
     pub identity: u64,
-    /// For people.
+    /// Name, as text for users.
     pub name: String,
     /// This process's rank in it.
     pub rank: u32,
-    /// Ranks in the world of the (local) group; `None` for those of the world, `u32::MAX` for a process of another one.
+    /// Ranks in the world of the (local) group; `None` if the group is the world in its order. `u32::MAX`
+    /// stands for a process of another world.
     pub members: Option<Vec<u32>>,
-    /// Processes in the (local) group.
+    /// Number of processes in the (local) group.
     pub size: u32,
-    /// The same for the remote group of an intercommunicator.
+    /// The remote group, if it is an intercommunicator.
     pub remote: Option<Remote>,
-    /// Whose data this process gets in collectives of its topology, as ranks of it; none without one.
+    /// Ranks whose data this process receives in collectives of the communicator's topology; `None` without a
+    /// topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<Vec<u32>>,
-    /// Who gets its data in them, likewise.
+    /// Ranks that receive this process's data in such collectives; `None` without a topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destinations: Option<Vec<u32>>,
-    /// Collectives that this process has entered on it.
+    /// Number of collectives this process has entered on it.
     pub collectives: u64,
-    /// Messages exchanged with each rank that there were any with, in the order of ranks.
+    /// Messages exchanged with each rank, in rank order; only ranks with at least one message.
     pub peers: Vec<Peer>,
-    /// Messages received on it whose sender the library did not say; `None` if it said everything of all of them.
+    /// Number of messages received on it whose sender the library did not report; `None` if it reported them
+    /// all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untold: Option<u64>,
-    /// This process has freed it: the last of [`collectives`](Self::collectives) was the call that did.
+    /// Whether this process has freed it; if so, the last of [`collectives`](Self::collectives) was the
+    /// freeing call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub freed: bool,
 }
 
 impl Communicator {
-    /// How many processes call its collectives, those of both groups of an intercommunicator; nothing where one group is of another world.
+    /// Number of processes that call its collectives, counting both groups of an intercommunicator; `None` if
+    /// one group is of another world.
     #[must_use]
     pub fn callers(&self) -> Option<u32> {
         match &self.remote {
@@ -388,27 +398,27 @@ impl Communicator {
 /// The remote group of an intercommunicator.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remote {
-    /// Processes in it.
+    /// Number of processes in it.
     pub size: u32,
-    /// Their ranks in this process's world, [`ANOTHER_WORLD`] for those that are not of it; empty if they are not known.
+    /// Their ranks in this process's world, [`ANOTHER_WORLD`] for processes outside it; empty if unknown.
     pub members: Vec<u32>,
 }
 
-/// Stands for the rank of a process that has none in this world.
+/// Stands for a process that has no rank in this world.
 pub const ANOTHER_WORLD: u32 = u32::MAX;
 
-/// How many messages were exchanged with one rank of a communicator.
+/// Number of messages exchanged with one rank of a communicator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Peer {
     /// The rank.
     pub rank: u32,
-    /// Sent to it and not cancelled.
+    /// Messages sent to it and not cancelled.
     pub sent: u64,
-    /// Received from it.
+    /// Messages received from it.
     pub received: u64,
-    /// The sum of the tags of the messages sent to it and not cancelled.
+    /// Sum of the tags of the messages sent to it and not cancelled.
     pub sent_tags: u64,
-    /// The sum of the tags of the messages received from it.
+    /// Sum of the tags of the messages received from it.
     pub received_tags: u64,
     /// Bytes sent to it.
     pub sent_bytes: u64,
@@ -416,32 +426,32 @@ pub struct Peer {
     pub received_bytes: u64,
 }
 
-/// A message that was sent, or received.
+/// A sent or received message.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     /// Identity of the communicator.
     pub comm: u64,
     /// The other side, as rank of the communicator.
     pub peer: u32,
-    /// Its tag.
+    /// The tag.
     pub tag: i32,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// The line of the user's code, where it is known.
+    /// Source line in user code, if known.
     pub place: Option<String>,
 }
 
-/// Persistent messages that a process has requests for and has not started.
+/// Persistent messages that a process has requests for but has not started.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotStarted {
-    /// Those to be sent.
+    /// Messages to send.
     pub sends: Vec<Message>,
-    /// Those to be received.
+    /// Messages to receive.
     pub receives: Vec<Receive>,
 }
 
 impl NotStarted {
-    /// There are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sends.is_empty() && self.receives.is_empty()
@@ -453,87 +463,88 @@ impl NotStarted {
 pub struct Receive {
     /// Identity of the communicator.
     pub comm: u64,
-    /// From which rank of it; `None` for any.
+    /// Source rank on the communicator; `None` for any source.
     pub from: Option<u32>,
-    /// With which tag; `None` for any.
+    /// Tag; `None` for any tag.
     pub tag: Option<i32>,
-    /// Room, in bytes.
+    /// Buffer size in bytes.
     pub room: Option<u64>,
-    /// The line of the user's code.
+    /// Source line in user code.
     pub place: Option<String>,
-    /// Where it stands among the receives that the process posted.
+    /// Its position among the receives the process has posted.
     pub order: u64,
-    /// Where another request was made in the variable that held the handle of this one.
+    /// Place where the variable holding this request's handle was overwritten by another request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overwritten: Option<String>,
 }
 
-/// What a member of an intercommunicator says of the root.
+/// What a member of an intercommunicator knows about the root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Between {
-    /// What it gave.
+    /// The root it passed.
     pub root: RootBetween,
     /// Its rank in its group.
     pub rank: u32,
-    /// How many its group has.
+    /// Size of its group.
     pub size: u32,
 }
 
-/// The root that a member of an intercommunicator gave.
+/// The root passed by a member of an intercommunicator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RootBetween {
-    /// `MPI_ROOT`: itself.
+    /// `MPI_ROOT`: the process itself.
     Myself,
-    /// `MPI_PROC_NULL`: another one of its group.
+    /// `MPI_PROC_NULL`: another process of its own group.
     AnotherOfMine,
-    /// A rank of the other group.
+    /// A rank of the remote group.
     OfOthers(u32),
 }
 
-/// A collective.
+/// A collective call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Collective {
     /// Identity of the communicator, window or file.
     pub comm: u64,
-    /// Its number on it, from 1; 0 for `MPI_Finalize`.
+    /// Its number on that object, counted from 1; 0 for `MPI_Finalize`.
     pub number: u64,
-    /// How often it was started, modulo 2^16, if it is persistent; 0 for others.
+    /// Number of times it was started, modulo 2^16, if it is persistent; 0 otherwise.
     #[serde(default)]
     pub starts: u16,
-    /// The function; a large-count variant is the same.
+    /// The function, without the suffix of its large-count variant.
     pub function: String,
-    /// It was called in its large-count variant.
+    /// Whether the large-count variant was called.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub large: bool,
-    /// The root.
+    /// The root rank.
     pub root: Option<i64>,
-    /// The same of one between two groups.
+    /// The root, if this is a call on an intercommunicator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<Between>,
-    /// The operation.
+    /// The reduction operation.
     pub op: Option<String>,
-    /// Bytes, if all members must give as many.
+    /// Number of bytes, if all members must pass the same number.
     pub bytes: Option<u64>,
-    /// Hash of the type signature, if that of all members must be the same.
+    /// Hash of the type signature, if it must be the same on all members.
     #[serde(default)]
     pub types: Option<u64>,
-    /// Bytes given to all members and expected of all of them, this process included, where these may differ from member to member.
+    /// Total bytes sent to all members and expected from all members, this process included, where these may
+    /// differ between members.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub totals: Option<(u64, u64)>,
-    /// What elements these bytes are of, if they are known.
+    /// The kinds of elements in these bytes, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elements: Option<ElementKinds>,
-    /// Count and datatype, for people.
+    /// Count and datatype, as text for users.
     #[serde(default)]
     pub data: Option<String>,
-    /// The line of the user's code.
+    /// Source line in user code.
     #[serde(default)]
     pub place: Option<String>,
 }
 
 impl Collective {
-    /// The function by the name that was called.
+    /// Returns the function's name as called.
     #[must_use]
     pub fn called(&self) -> String {
         let ending = if self.large { "_c" } else { "" };
@@ -541,14 +552,14 @@ impl Collective {
     }
 }
 
-/// What elements a process gives to all members of a collective, and expects of all of them.
+/// The kinds of elements a process sends to all members of a collective and expects from all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ElementKinds {
-    /// The two as a number; those of all members together are zero. See
+    /// The difference of the two as a number; over all members these add up to zero. See
     /// [`Mixture::less`](mpiscope_image::mixture::Mixture::less).
     pub difference: u16,
-    /// What the given elements are, as [`Mixture::stored`](mpiscope_image::mixture::Mixture::stored) has it.
+    /// The elements sent, encoded as by [`Mixture::stored`](mpiscope_image::mixture::Mixture::stored).
     pub gives: u16,
-    /// What the expected elements are.
+    /// The elements expected.
     pub expects: u16,
 }

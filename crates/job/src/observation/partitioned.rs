@@ -1,4 +1,5 @@
-//! Partitioned messages (MPI 5.0, chapter "Partitioned Point-to-Point Communication"), as one of their two sides knows them.
+//! Partitioned messages (MPI 5.0, chapter "Partitioned Point-to-Point Communication"), as seen by one of
+//! their two sides.
 
 use super::special::Special;
 use crate::RankSet;
@@ -6,7 +7,7 @@ use mpiscope_image::derive::live;
 use mpiscope_image::traffic::{Request, RequestKind};
 use serde::{Deserialize, Serialize};
 
-/// Partitions whose state is known one by one.
+/// Number of partitions whose state is known individually.
 const NAMED: u32 = u64::BITS;
 
 /// One side of a partitioned message.
@@ -14,35 +15,35 @@ const NAMED: u32 = u64::BITS;
 pub struct Partitioned {
     /// Identity of the communicator.
     pub comm: u64,
-    /// The other side, as rank of it.
+    /// The other side, as rank of the communicator.
     pub peer: u32,
     /// The tag.
     pub tag: i32,
-    /// It is the sender's side.
+    /// Whether this is the sender's side.
     pub sends: bool,
-    /// How often it was started.
+    /// Number of times it was started.
     pub starts: u64,
-    /// It is started and its completion was not seen.
+    /// Whether it has been started and its completion has not been observed.
     pub active: bool,
-    /// Of a send that is active: what has been marked ready.
+    /// The partitions marked ready, for an active send.
     pub ready: Option<Ready>,
-    /// The line of the start, or of what made the request.
+    /// Source line of the start or, failing that, of the call that created the request.
     pub place: Option<String>,
 }
 
-/// Partitions of a send.
+/// The partitions of a send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ready {
-    /// How many there are.
+    /// Number of partitions.
     pub partitions: u32,
-    /// How many have been marked ready.
+    /// Number of partitions marked ready.
     pub marked: u32,
-    /// Which of the first 64.
+    /// Bit mask of the first 64 partitions that are marked ready.
     pub bits: u64,
 }
 
 impl Ready {
-    /// Those that have not been marked: `partitions [1,3-5] of 8`; `None` if all have.
+    /// Describes the partitions not marked ready: `partitions [1,3-5] of 8`; `None` if all are.
     #[must_use]
     pub fn missing(&self) -> Option<String> {
         let Self { partitions, marked, bits } = *self;
@@ -60,7 +61,7 @@ impl Ready {
     }
 }
 
-/// What a request says; none if it is no partitioned message, or one with nobody.
+/// Decodes a request; `None` if it is not a partitioned message or its peer is `MPI_PROC_NULL`.
 pub fn of(
     request: &Request,
     special: Special,

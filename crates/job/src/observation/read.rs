@@ -1,4 +1,4 @@
-//! From an image to an observation.
+//! Builds an observation from an image.
 
 use super::communicators::Communicators;
 use super::context::Context;
@@ -67,7 +67,8 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
     observation
 }
 
-/// Threads that have never called MPI and may come to: of a process all of whose known threads wait, which may not wait for ever then.
+/// Threads that have never called MPI but may do so. Only for processes all of whose known threads wait:
+/// another thread may yet end that wait.
 fn others(process: &Process, threads: &[Thread], context: &dyn Context) -> Vec<Thread> {
     let waits = |thread: &Thread| thread.ended || thread.call.is_some() || thread.doing == AWAITS_THREAD;
     if !process.other_threads_may_call() || process.finalized() || !threads.iter().all(waits) {
@@ -77,12 +78,12 @@ fn others(process: &Process, threads: &[Thread], context: &dyn Context) -> Vec<T
     context.others().into_iter().map(seen).collect()
 }
 
-/// What a process says of its messages, without anything of the system.
+/// Observes a process without asking the system.
 pub fn of_messages<S: Source>(rank: &Rank<'_, S>) -> Observation {
     observe(rank, &Nobody)
 }
 
-/// The same of an image that is written no more, with words for its addresses.
+/// Observes an image that is no longer written to, resolving its addresses to symbols.
 pub fn of_image<S: Source>(image: &Image<S>, process: &Process, symbols: &dyn Locate) -> Observation {
     let context = SymbolContext::new(process, symbols);
     let rank = Rank::new(image, process, &context);
@@ -90,7 +91,7 @@ pub fn of_image<S: Source>(image: &Image<S>, process: &Process, symbols: &dyn Lo
     Observation { ledger: ledger::read(&rank).map(Box::new), locks, ..of_messages(&rank) }
 }
 
-/// Who cannot be asked.
+/// A context that answers nothing.
 struct Nobody;
 
 impl Context for Nobody {
@@ -100,13 +101,13 @@ impl Context for Nobody {
 }
 
 impl Observation {
-    /// A blocking receive is posted like any other, after those that were posted before it.
+    /// Adds blocking receives to the posted ones, after those posted earlier.
     fn post_blocking(&mut self) {
         let calls = self.threads.iter().filter_map(|thread| thread.call.as_ref());
         let waiting = calls.filter(|call| !call.polling);
         let needs = waiting.flat_map(|call| call.needs.iter().map(move |need| (call, need)));
         let blocking = needs.filter_map(|(call, need)| match need {
-            // A receive with a request is listed already; a probe takes no message.
+            // A receive with a request is already listed; a probe consumes no message.
             Need::Message(receive) if receive.order == u64::MAX => {
                 Some(Receive { place: call.place.clone(), ..receive.clone() })
             }
@@ -118,7 +119,7 @@ impl Observation {
 }
 
 impl Stage {
-    /// That of a process in this state.
+    /// Returns the stage of a process in this state.
     #[must_use]
     pub fn of(state: State) -> Self {
         match state {

@@ -1,4 +1,4 @@
-//! The requests of a process that are under way, as what they need to complete.
+//! The active requests of a process, expressed as what they need in order to complete.
 
 use super::communicators::Communicators;
 use super::special::Special;
@@ -13,30 +13,30 @@ use mpiscope_image::objects::{Flag, Life};
 use mpiscope_image::traffic::{self, Request, RequestKind};
 use std::collections::HashMap;
 
-/// Records of requests that are looked at.
+/// Maximum number of request records read.
 const MOST_RECORDS: u64 = 1 << 22;
 
-/// Persistent requests that are not under way and are kept.
+/// Maximum number of inactive persistent requests kept.
 const MOST_NOT_STARTED: usize = 256;
 
-/// Requests under way.
+/// Active requests.
 #[derive(Debug, Default)]
 pub struct Requests {
-    /// By handle: what must happen for the request to complete; none for one that the program has not started.
+    /// Needs by request handle; empty for a request that the program has not started.
     pub needs: HashMap<u64, Vec<Need>>,
-    /// Receives that are posted, oldest first.
+    /// Posted receives, oldest first.
     pub posted: Vec<Receive>,
-    /// Messages that a probe has matched and that were not received, each as the receive that it is for.
+    /// Messages matched by a probe and not yet received, each as the receive it is destined for.
     pub matched: Vec<Receive>,
-    /// Collectives that were started.
+    /// Collectives that have been started.
     pub collectives: Vec<Collective>,
-    /// Partitioned messages, also those that are not under way.
+    /// Partitioned messages, including inactive ones.
     pub partitioned: Vec<Partitioned>,
-    /// Persistent messages that are not under way.
+    /// Inactive persistent messages.
     pub not_started: NotStarted,
 }
 
-/// What reads requests.
+/// Reads requests.
 pub struct Reader<'a, 'i, S> {
     pub rank: &'a Rank<'i, S>,
     pub communicators: &'a Communicators,
@@ -44,7 +44,7 @@ pub struct Reader<'a, 'i, S> {
 }
 
 impl<S: Source> Reader<'_, '_, S> {
-    /// All requests that are active.
+    /// Reads all active requests.
     pub fn read(&self) -> Requests {
         let image = self.rank.image();
         let mut found = Requests::default();
@@ -91,7 +91,7 @@ impl<S: Source> Reader<'_, '_, S> {
         }
     }
 
-    /// Messages that a probe has matched and for which no receive was made.
+    /// Adds messages that a probe has matched and that no receive has been issued for.
     fn add_matched(&self, found: &mut Requests) {
         let image = self.rank.image();
         let Ok(table) = image.table::<traffic::Message>(SectionKind::MESSAGES) else { return };
@@ -130,7 +130,7 @@ impl<S: Source> Reader<'_, '_, S> {
                 | Need::Outside { .. } => {}
             }
         }
-        // A request that was freed while active can be waited for by nobody.
+        // No call can wait for a request that was freed while active.
         if Life(request.head.life.get()) == Life::LIVE {
             found.needs.insert(request.head.handle.get(), needs);
         }
@@ -176,7 +176,7 @@ impl<S: Source> Reader<'_, '_, S> {
                 let sent = send(signed(request.dest.get()), signed(request.send_tag.get()));
                 receive().into_iter().chain(sent).collect()
             }
-            // The message has been matched: it is on its way.
+            // The message has already been matched and is on its way.
             RequestKind::MRECV => Vec::new(),
             kind if kind.sends() => send(peer, tag).into_iter().collect(),
             kind if kind.receives() => receive().into_iter().collect(),
@@ -196,7 +196,7 @@ impl<S: Source> Reader<'_, '_, S> {
         })
     }
 
-    /// The program completes it: any of its threads, if they may call MPI, also those that never have.
+    /// The program must complete it, from any thread that may call MPI, even one that has not done so yet.
     fn generalized(&self, request: &Request) -> Need {
         let at = self.place(request).map_or_else(String::new, |at| format!(" at {at}"));
         let what = format!("call MPI_Grequest_complete for the request that it made{at}");
@@ -250,7 +250,7 @@ impl<S: Source> Reader<'_, '_, S> {
     }
 }
 
-/// A message that a probe has matched, as the receive that it is for.
+/// Returns a message matched by a probe as the receive it is destined for.
 fn taken(comm: u64, source: u32, tag: u32, order: u64) -> Receive {
     let place = Receive { comm, order, ..Receive::default() };
     Receive { from: Some(source), tag: Some(tag.cast_signed()), ..place }

@@ -1,8 +1,8 @@
-//! Numbers in calls that are no rank and no tag.
+//! Argument values that are neither ranks nor tags.
 
 use mpi_abi::{AbiKind, constant};
 
-/// Ranks and tags that are none, in one ABI.
+/// The special rank and tag values of one ABI.
 #[derive(Debug, Clone, Copy)]
 pub struct Special {
     any_source: Option<i64>,
@@ -11,7 +11,7 @@ pub struct Special {
 }
 
 impl Special {
-    /// Those of an ABI.
+    /// Returns the values of an ABI.
     pub fn of(abi: AbiKind) -> Self {
         let value = |name| constant::value_of(abi, name);
         Self {
@@ -21,7 +21,7 @@ impl Special {
         }
     }
 
-    /// A rank: `None` if there is nobody, `Some(None)` for any.
+    /// Interprets a rank: `None` for `MPI_PROC_NULL`, `Some(None)` for any source.
     pub fn rank(self, rank: i64) -> Option<Option<u32>> {
         if Some(rank) == self.proc_null {
             None
@@ -32,12 +32,12 @@ impl Special {
         }
     }
 
-    /// The rank that is nobody's.
+    /// Returns the value of `MPI_PROC_NULL`.
     pub fn nobody(self) -> Option<i64> {
         self.proc_null
     }
 
-    /// A tag; `None` for any.
+    /// Interprets a tag; `None` for any tag.
     pub fn tag(self, tag: i64) -> Option<i32> {
         if Some(tag) == self.any_tag { None } else { i32::try_from(tag).ok() }
     }

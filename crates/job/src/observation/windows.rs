@@ -1,4 +1,4 @@
-//! The windows of a process: which locks it holds.
+//! The windows of a process and the locks it holds.
 
 use super::communicators::Communicators;
 use crate::model::rank::Rank;
@@ -8,45 +8,45 @@ use mpiscope_image::objects::{self, Epoch, LOCK_EXCLUSIVE, Life};
 use mpiscope_image::{Image, Source, W64};
 use serde::{Deserialize, Serialize};
 
-/// Windows and locks of a process that are looked at.
+/// Maximum number of windows and of locks read per process.
 const MOST: u64 = 1 << 12;
-/// More members of a group than this are not read.
+/// Maximum number of group members read.
 const MOST_MEMBERS: usize = 1 << 20;
 
-/// A window as one of its members knows it.
+/// A window as seen by one of its members.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
-    /// The same on all members.
+    /// Identity, the same on all members.
     pub identity: u64,
     /// Identity of its communicator.
     pub comm: u64,
-    /// For people.
+    /// Name, as text for users.
     pub name: String,
-    /// Locks that this process holds, or has asked for: libraries may put off asking until the lock is needed.
+    /// Locks this process holds or has requested: libraries may defer the request until the lock is needed.
     pub locks: Vec<Lock>,
-    /// Whether it holds shared locks of all members.
+    /// Whether it holds shared locks on all members.
     pub all: bool,
-    /// Whose memory it accesses, or has asked to, in the epoch of `MPI_Win_start`: ranks of the world.
+    /// World ranks whose memory it accesses, or has asked to, in the epoch of `MPI_Win_start`.
     #[serde(default)]
     pub start: Option<Group>,
-    /// Who may access its memory in the epoch of `MPI_Win_post`.
+    /// World ranks that may access its memory in the epoch of `MPI_Win_post`.
     #[serde(default)]
     pub post: Option<Group>,
-    /// The line of its last synchronisation.
+    /// Source line of its last synchronization.
     pub place: Option<String>,
 }
 
 /// Processes by their ranks in the world.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Group {
-    /// All of it.
+    /// The entire world.
     World,
-    /// These.
+    /// These ranks.
     Ranks(Vec<u32>),
 }
 
 impl Group {
-    /// Whether a rank is in it.
+    /// Returns whether a rank is in the group.
     #[must_use]
     pub fn has(&self, rank: u32) -> bool {
         match self {
@@ -59,14 +59,14 @@ impl Group {
 /// A lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lock {
-    /// Whose memory is locked, as rank of the communicator.
+    /// The locked member, as rank of the communicator.
     pub target: u32,
-    /// Nobody else may lock it.
+    /// Whether the lock is exclusive.
     pub exclusive: bool,
 }
 
 impl Window {
-    /// The lock of a member's memory.
+    /// Returns the lock held on a member's memory.
     #[must_use]
     pub fn lock(&self, target: u32) -> Option<Lock> {
         let own = self.locks.iter().copied().find(|lock| lock.target == target);
@@ -74,7 +74,7 @@ impl Window {
     }
 }
 
-/// Reads the windows that live, and those that a call is freeing: who is in `MPI_Win_free` may be what the others wait for.
+/// Reads windows that are live or being freed: other processes may be waiting for one in `MPI_Win_free`.
 pub fn read<S: Source>(rank: &Rank<'_, S>, communicators: &Communicators) -> Vec<Window> {
     let image = rank.image();
     let Ok(table) = image.table::<objects::Window>(SectionKind::WINDOWS) else { return Vec::new() };
@@ -103,7 +103,7 @@ pub fn read<S: Source>(rank: &Rank<'_, S>, communicators: &Communicators) -> Vec
     live.map(window).collect()
 }
 
-/// The group of an epoch; `None` if there is no epoch, or its group is not known.
+/// The group of an epoch; `None` if there is no epoch or its group is unknown.
 fn group<S: Source>(image: &Image<S>, uid: &W64, members: &Words) -> Option<Group> {
     if uid.get() == 0 {
         return None;

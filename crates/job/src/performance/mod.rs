@@ -1,4 +1,4 @@
-//! What a job did with its time: waits and their causes, call sites, windows, the report, the trace.
+//! Where a job's time went: waits and their causes, call sites, windows, the report, the trace.
 
 pub mod monitor;
 pub mod report;

@@ -1,4 +1,4 @@
-//! One quick look at all ranks of a job, to be taken again and again: for views that go on while it runs.
+//! A quick snapshot of all ranks of a job, taken over and over for live views.
 
 use crate::jobs::job::Job;
 use crate::jobs::job_image::JobImage;
@@ -12,20 +12,20 @@ use crate::performance::report::{self, JobReport, Observed};
 use mpi_abi::{Flags, FunctionId};
 use std::collections::BTreeMap;
 
-/// A look.
+/// A snapshot.
 #[derive(Debug)]
 pub struct JobSnapshot {
-    /// Times and counts until now.
+    /// Times and counts so far.
     pub report: JobReport,
-    /// What each rank does, in the order of the ranks of the report.
+    /// What each rank does, in the order of the report's ranks.
     pub statuses: Vec<RankStatus>,
-    /// Processes that have not called MPI.
+    /// Number of processes that have not called MPI.
     pub silent: usize,
     /// What could not be read.
     pub errors: Vec<String>,
 }
 
-/// Looks at a job.
+/// Takes a snapshot of a job.
 #[must_use]
 pub fn take(job: &Job, reader: &Reader, symbols: &dyn Locate) -> JobSnapshot {
     let (mut observed, mut seen) = (Vec::new(), Vec::new());
@@ -37,7 +37,7 @@ pub fn take(job: &Job, reader: &Reader, symbols: &dyn Locate) -> JobSnapshot {
                 observed.push(one(found, living, symbols));
             }
             Ok(None) => silent += 1,
-            // The process ended since the list was made.
+            // The process has ended since the list was made.
             Err(_) if !found.held() => {}
             Err(why) => errors.push(why.to_string()),
         }
@@ -81,12 +81,12 @@ fn observed(process: Process, facts: Facts, outer_pid: Option<u32>, ended_ns: Op
     }
 }
 
-/// What a rank does, as one letter.
+/// A rank's activity as a single letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Letter(pub char);
 
 impl Letter {
-    /// All letters with their meaning.
+    /// All letters with their meanings.
     pub const ALL: [(Self, &'static str); 15] = [
         (Self('.'), "outside of MPI"),
         (Self('p'), "polls"),
@@ -105,7 +105,7 @@ impl Letter {
         (Self('x'), "gone or aborted"),
     ];
 
-    /// Of a rank.
+    /// Returns the letter for a rank.
     #[must_use]
     pub fn of(rank: &RankStatus) -> Self {
         if rank.problem {
@@ -178,7 +178,7 @@ impl Letter {
         Self(letter)
     }
 
-    /// For people.
+    /// Returns the meaning as text for users.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         Self::ALL.iter().find(|(letter, _)| *letter == self).map_or("", |(_, meaning)| meaning)

@@ -1,13 +1,13 @@
-//! A process as the evidence file has it in which it was saved.
+//! A process as recorded in the evidence file it was saved in.
 
 use crate::jobs::evidence::About;
 use crate::model::process::Process;
 use crate::observation::Context;
 
-/// What is kept of a thread that asks and pauses in turn.
+/// What is stored for a thread that alternates polling and pausing.
 pub(super) const PAUSES: &str = "sleeping in the system call clock_nanosleep";
 
-/// What a host's kernel said of a process when it was saved.
+/// What a host's kernel reported about a process when it was saved.
 pub struct Earlier<'a> {
     pub about: &'a About,
     pub process: &'a Process,
@@ -36,7 +36,7 @@ impl Context for Earlier<'_> {
     }
 }
 
-/// A thread has called MPI.
+/// Returns whether a thread has called MPI.
 pub(in crate::questions) fn has(process: &Process, tid: u32) -> bool {
     process.threads.iter().any(|thread| thread.tid == tid)
 }

@@ -1,4 +1,4 @@
-//! A process whose objects are looked at: its image, and where what the image does not have is looked for.
+//! A process under inspection: its image, and where to look up what the image does not contain.
 
 use crate::Error;
 use crate::base::clock::Moment;
@@ -22,23 +22,23 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A process whose objects are looked at.
+/// A process whose objects are inspected.
 pub struct Inspected {
     image: Image<Bytes>,
     memory: Memory,
     /// The process.
     pub process: Process,
-    /// Whether it is there; `None` for a file.
+    /// Whether it is alive; `None` for a file.
     pub alive: Option<bool>,
-    /// Words for its addresses, if it is in an evidence file.
+    /// Symbols for its addresses, if it is in an evidence file.
     kept: Option<Arc<Symbols>>,
 }
 
 impl Inspected {
-    /// A process of a running job; nothing if it has not called MPI.
+    /// Reads a process of a running job; `None` if it has not called MPI.
     ///
     /// # Errors
-    /// When its image cannot be read.
+    /// If its image cannot be read.
     pub fn of_job(reader: &live_process::Reader, found: &JobImage) -> Result<Option<Self>, Error> {
         let Some(Living { image, process, alive, outer_pid }) = reader.read(found)? else { return Ok(None) };
         let memory = outer_pid.map_or(Memory::None, |pid| Memory::Process(pid, OnceCell::new()));
@@ -46,10 +46,10 @@ impl Inspected {
         Ok(Some(Self { image, memory, process, alive: Some(alive), kept }))
     }
 
-    /// The process of a core file or a saved image.
+    /// Opens the process of a core file or a saved image.
     ///
     /// # Errors
-    /// When the file is neither.
+    /// If the file is neither.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let (image, memory) = match Core::open(path) {
             Ok(core) => {
@@ -58,14 +58,14 @@ impl Inspected {
             }
             Err(_) => (open_file(path)?, Memory::None),
         };
-        // Ages are those at the last moment that the image knows, not those of now.
+        // Ages are relative to the last time known to the image, not to the present.
         let now: Option<Moment> = None;
         let process = Process::read(&image, now)
             .map_err(|why| Error::Image { what: path.display().to_string(), why })?;
         Ok(Self { image, memory, process, alive: None, kept: None })
     }
 
-    /// Why there are no objects to show, if that is so.
+    /// Returns why there are no objects to show, if so.
     pub fn blind(&self) -> Option<String> {
         if self.process.state.0 < State::INITIALIZED.0 {
             return Some("it has not been through MPI_Init yet: there are no objects".into());
@@ -78,10 +78,10 @@ impl Inspected {
         })
     }
 
-    /// One look at its objects.
+    /// Takes one snapshot of its objects.
     ///
     /// # Errors
-    /// When the image is damaged.
+    /// If the image is damaged.
     pub fn look<T>(
         &self,
         symbols: &FileSymbols,
@@ -100,19 +100,19 @@ impl Inspected {
         }
     }
 
-    /// How many objects of each kind there are.
+    /// Returns the number of objects of each kind.
     ///
     /// # Errors
-    /// When a table is damaged.
+    /// If a table is damaged.
     pub fn counts(&self, symbols: &FileSymbols) -> Result<BTreeMap<Kind, Count>, Error> {
         let count = |reader: &Reader<'_, Bytes>, kind: Kind| Ok((kind, leaks::count(reader, kind)?));
         self.look(symbols, |reader| Kind::ALL.iter().map(|kind| count(reader, *kind)).collect())?
     }
 
-    /// Places that made what is not freed.
+    /// Returns the places that created objects which are not freed.
     ///
     /// # Errors
-    /// When a table is damaged.
+    /// If a table is damaged.
     pub fn sites(&self, symbols: &FileSymbols) -> Result<Vec<Site>, Error> {
         Ok(leaks::sites(&self.image, &self.process, self.words(symbols))?)
     }

@@ -1,6 +1,7 @@
-//! What was made and not freed, grouped by the place that made it; and how many objects there are of each kind.
+//! Objects created and not freed, grouped by the place that created them, and the number of objects of each
+//! kind.
 //!
-//! Only the head of each record is read, so that a million objects are no burden.
+//! Only the head of each record is read, so even a million objects are cheap.
 
 use crate::jobs::worlds::Members;
 use crate::model::locate::{Locate, place};
@@ -14,61 +15,62 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Records of one kind that are looked at.
+/// Maximum number of records read per kind.
 const MOST_RECORDS: u64 = 1 << 24;
-/// Places that are told apart in one process. What further ones made is counted together.
+/// Maximum number of places distinguished in one process. Objects from further places are counted together.
 const MOST_SITES: usize = 1 << 12;
 
-/// How many objects of a kind a process has.
+/// Number of objects of one kind in a process.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Count {
-    /// Made by the program and not freed.
+    /// Created by the program and not freed.
     pub live: u64,
-    /// Freed by the program, and MPI still holds them.
+    /// Freed by the program but still held by MPI.
     pub marked: u64,
-    /// Freed, and still known.
+    /// Freed but still recorded.
     pub freed: u64,
-    /// Predefined ones that the program has used.
+    /// Predefined objects the program has used.
     pub predefined: u64,
 }
 
-/// A place in one process that made objects which were not freed.
+/// A place in one process that created objects which were not freed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
-    /// Their kind.
+    /// Kind of the objects.
     pub kind: Kind,
-    /// The function that made them.
+    /// The function that created them.
     pub function: String,
-    /// `file:line`, or function (else module) and offset.
+    /// `file:line`, or function (otherwise module) and offset.
     pub place: String,
-    /// Requests whose operation was started and not completed.
+    /// Whether they are requests whose operation was started and not completed.
     pub active: bool,
-    /// Of active ones: where another request was made in the variable that held the handle.
+    /// For active requests: where another request was stored in the variable holding the handle.
     pub overwritten: Option<String>,
-    /// How many.
+    /// Number of objects.
     pub count: u64,
 }
 
-/// The same place on all ranks.
+/// The same place across all ranks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Leak {
     /// Kind of the objects.
     pub kind: Kind,
-    /// The function that made them.
+    /// The function that created them.
     pub function: String,
-    /// `file:line`, or function (else module) and offset.
+    /// `file:line`, or function (otherwise module) and offset.
     pub place: String,
-    /// How many on all ranks together.
+    /// Number of objects on all ranks together.
     pub count: u64,
-    /// Requests whose operation was started and not completed.
+    /// Whether they are requests whose operation was started and not completed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub active: bool,
-    /// Of active ones: where another request was made in the variable that held the handle. The findings say it.
+    /// For active requests: where another request was stored in the variable holding the handle. Reported by
+    /// the findings.
     #[serde(skip)]
     pub overwritten: Option<String>,
-    /// Ranks that made them.
+    /// Ranks that created them.
     pub ranks: Members,
 }
 
@@ -81,13 +83,13 @@ impl fmt::Display for Leak {
     }
 }
 
-/// The kind in words: `communicator`, `communicators`.
+/// Returns the kind as a word: `communicator`, `communicators`.
 pub fn noun(kind: Kind, count: u64) -> String {
     let word = kind.noun();
     format!("{word}{}", if count == 1 { "" } else { "s" })
 }
 
-/// What the head of an object says about its place in the counts.
+/// Calls `each` with the index, head and object count of each record of a kind.
 fn heads<S: Source>(
     image: &Image<S>,
     kind: Kind,
@@ -95,7 +97,7 @@ fn heads<S: Source>(
 ) -> Result<(), Error> {
     let table = image.table::<Head>(kind.section())?;
     for index in 0..table.len().min(MOST_RECORDS) {
-        // A table that continues in a further section may have left room behind.
+        // A table that continues in another section may leave unused space behind.
         let Ok(head) = image.get::<Head>(&table, index) else { continue };
         let head = head.value;
         let count = match kind == Kind::Request && live::is_shared(&head) {
@@ -107,10 +109,10 @@ fn heads<S: Source>(
     Ok(())
 }
 
-/// How many objects of a kind there are.
+/// Counts the objects of a kind.
 ///
 /// # Errors
-/// When the table is damaged or cannot be read.
+/// If the table is damaged or cannot be read.
 pub fn count<S: Source>(reader: &Reader<'_, S>, kind: Kind) -> Result<Count, Error> {
     let mut count = Count::default();
     heads(reader.image(), kind, |_, head, n| match Life(head.life.get()) {
@@ -127,7 +129,8 @@ fn is_active(head: &Head) -> bool {
     live::is_under_way(head) && head.flags.get() & Flag::CANCELLED.0 == 0 && !live::is_shared(head)
 }
 
-/// The address behind the call that made another request in the variable of an active one; zero for none.
+/// Returns the return address of the call that stored another request in the variable of an active one; zero
+/// if none.
 fn overwritten_from<S: Source>(image: &Image<S>, index: u64) -> u64 {
     let Ok(table) = image.table::<Head>(Kind::Request.section()) else { return 0 };
     let read = image.get::<Request>(&table, index).ok();
@@ -135,14 +138,15 @@ fn overwritten_from<S: Source>(image: &Image<S>, index: u64) -> u64 {
     overwritten.map_or(0, |read| read.value.completed_from.get())
 }
 
-/// Kind of the objects, who made them and from where, whether they are under way, and what has overwritten them.
+/// Kind of the objects, the function and address that created them, whether they are active, and what
+/// overwrote them.
 type PlaceKey = (Kind, u32, u64, bool, u64);
 
-/// How many objects each place has made.
+/// Number of objects created by each place.
 struct Places {
     most: usize,
     places: BTreeMap<PlaceKey, u64>,
-    /// What places beyond the most have made, by kind and whether it is under way.
+    /// Objects created by places beyond the maximum, by kind and whether they are active.
     further: BTreeMap<(Kind, bool), u64>,
 }
 
@@ -161,10 +165,11 @@ impl Places {
     }
 }
 
-/// Places whose objects are not freed now, most objects first. At the end of a program these are leaks.
+/// Returns the places whose objects are not freed at present, most objects first. At the end of a program
+/// these are leaks.
 ///
 /// # Errors
-/// When a table is damaged or cannot be read.
+/// If a table is damaged or cannot be read.
 pub fn sites<S: Source>(
     image: &Image<S>,
     process: &Process,
@@ -202,7 +207,7 @@ pub fn sites<S: Source>(
     Ok(sites)
 }
 
-/// Joins the places of several ranks (number of the world, rank), most objects first.
+/// Joins the places of several ranks (world number, rank), most objects first.
 pub fn join<'a>(ranks: impl Iterator<Item = (usize, Option<u32>, &'a [Site])>) -> Vec<Leak> {
     type Place<'a> = (Kind, &'a str, &'a str, bool, Option<&'a str>);
     let mut found: BTreeMap<Place<'a>, (u64, Members)> = BTreeMap::new();

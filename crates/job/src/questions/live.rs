@@ -1,4 +1,4 @@
-//! Observing the processes of a job on this host, without stopping them.
+//! Observes the processes of a job on this host without stopping them.
 
 use super::earlier::{Earlier, PAUSES, has};
 use crate::jobs::acquire::ProcessLocation;
@@ -25,26 +25,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One look at the processes of a job on this host.
+/// The result of observing the processes of a job on this host once.
 #[derive(Debug, Default)]
 pub struct Look {
-    /// What was seen.
+    /// The observations.
     pub observations: Vec<Observation>,
-    /// What could not be read, and why.
+    /// Processes that could not be read, and why.
     pub errors: Vec<String>,
 }
 
-/// How far the processes of a job are, or those of it that are on one host.
+/// How far the processes of a job, or those of it on one host, have got.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
-    /// How many calls they have completed, without those of loops that only ask. The number has no meaning but that it changes.
+    /// Number of calls they have completed, excluding those of polling loops. Meaningful only in that it
+    /// changes.
     pub calls: u64,
-    /// Those that have not ended.
+    /// The processes that have not ended.
     pub living: BTreeSet<ImageId>,
 }
 
 impl Progress {
-    /// That of these processes and of others.
+    /// Combines the progress of two sets of processes.
     #[must_use]
     pub fn and(mut self, mut other: Self) -> Self {
         self.living.append(&mut other.living);
@@ -52,7 +53,7 @@ impl Progress {
     }
 }
 
-/// How far they are now; `None` while no image can be read.
+/// Returns the current progress; `None` if no image can be read.
 pub fn progress(job: &Job) -> Option<Progress> {
     let of_one = |found: &JobImage| {
         let process = Process::read(&found.open().ok()?, None).ok()?;
@@ -63,8 +64,8 @@ pub fn progress(job: &Job) -> Option<Progress> {
     job.images.iter().filter_map(of_one).reduce(Progress::and)
 }
 
-/// For how long none of its processes that [lived](Job::as_it_was) has begun or completed a call, without those of loops that only
-/// ask: until now, or until it ended.
+/// Returns how long none of its processes that [lived](Job::as_it_was) has begun or completed a call,
+/// excluding those of polling loops; measured up to now or to the process's end.
 pub fn stood(job: &Job) -> Option<Duration> {
     let of_one = |found: &JobImage| {
         let moment = found.moment();
@@ -77,7 +78,7 @@ pub fn stood(job: &Job) -> Option<Duration> {
     job.images.iter().filter(|image| image.lived).filter_map(of_one).min()
 }
 
-/// Looks at all processes of a job on this host.
+/// Observes all processes of a job on this host.
 pub fn look(job: &Job, symbols: &dyn Locate) -> Look {
     let places = &Places::default();
     let mut look = Look::default();
@@ -86,7 +87,7 @@ pub fn look(job: &Job, symbols: &dyn Locate) -> Look {
     for (found, seen) in job.images.iter().zip(seen) {
         match seen {
             Ok(observation) => look.observations.push(observation),
-            // It ended since the list was made.
+            // It has ended since the list was made.
             Err(_) if !found.held() => {}
             Err(error) => look.errors.push(error.to_string()),
         }
@@ -97,7 +98,7 @@ pub fn look(job: &Job, symbols: &dyn Locate) -> Look {
 }
 
 impl Look {
-    /// Adds the ranks on this host that have not called MPI, if some are missing.
+    /// Adds the ranks on this host that have not called MPI, if ranks are missing.
     fn add_silent(&mut self, job: &Job, places: &Places) {
         if !self.lacks_ranks() {
             return;
@@ -110,7 +111,7 @@ impl Look {
             self.observations.iter().filter(called).any(|one| is_it(one, host, rank, pid))
         };
         let silent = silent_ranks(job, places, has_called);
-        // Of these it was known only that they are there.
+        // All that was known of these is that they exist.
         let place = |one: &Observation| ProcessLocation { host: one.host.clone(), pid: one.pid };
         self.observations
             .retain(|one| one.rank.is_some() || !silent.iter().any(|silent| silent.is(&place(one))));
@@ -124,7 +125,7 @@ impl Look {
         }));
     }
 
-    /// Whether a world has more ranks than were seen.
+    /// Whether a world has more ranks than were observed.
     fn lacks_ranks(&self) -> bool {
         let mut worlds: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
         for one in &self.observations {
@@ -136,7 +137,7 @@ impl Look {
     }
 }
 
-/// Gives processes that have not passed `MPI_Init` the name of the world that they will be in.
+/// Assigns processes that have not passed `MPI_Init` to the world they will belong to.
 pub fn settle(observations: &mut [Observation]) {
     worlds::settle(&mut observations.iter_mut().collect::<Vec<_>>());
 }
@@ -172,8 +173,9 @@ fn one(found: &JobImage, symbols: &dyn Locate, places: &Places) -> Result<Observ
     Ok(observe(&rank, &System::of(found, &process, places)))
 }
 
-/// The ranks of a job that have not called MPI, with what they do. `has_called` says of a host's rank, with its process, whether it
-/// has: processes of two hosts may have the same number.
+/// Returns the ranks of a job that have not called MPI, with their activity. `has_called` takes host, rank
+/// and process id and returns whether that rank has called MPI; processes on two hosts may share a process
+/// id.
 pub fn silent_ranks(job: &Job, places: &Places, has_called: impl Fn(&str, u32, u32) -> bool) -> Vec<Silent> {
     let kept = job.silent.iter().filter(|kept| !has_called(&kept.host, kept.rank, kept.pid));
     let mut found: Vec<Silent> = kept.cloned().collect();
@@ -189,13 +191,13 @@ pub fn silent_ranks(job: &Job, places: &Places, has_called: impl Fn(&str, u32, u
     found
 }
 
-/// Observes a process that an evidence file has kept.
+/// Observes a process stored in an evidence file.
 pub fn observe_kept<S: Source>(rank: &Rank<'_, S>, about: &About, alive: bool) -> Observation {
     let ended = (!alive).then(|| gone(rank.process()));
     observe(rank, &Earlier { about, process: rank.process(), ended })
 }
 
-/// What a thread does outside of MPI.
+/// Returns what a thread does outside MPI.
 pub fn doing(found: &JobImage, process: &Process, places: &Places, tid: u32) -> String {
     if let Some(about) = found.about() {
         return about.doing.get(&tid).cloned().unwrap_or_default();
@@ -206,7 +208,7 @@ pub fn doing(found: &JobImage, process: &Process, places: &Places, tid: u32) -> 
     if asking && system.pauses(tid) { PAUSES.to_owned() } else { system.doing(tid) }
 }
 
-/// Threads of a process that have never called MPI, and that could do so without being woken.
+/// Returns the threads of a process that have never called MPI but could do so without being woken.
 pub fn others(found: &JobImage, process: &Process, places: &Places) -> Vec<u32> {
     match found.about() {
         Some(about) => Earlier { about, process, ended: None }.others(),
@@ -214,7 +216,7 @@ pub fn others(found: &JobImage, process: &Process, places: &Places) -> Vec<u32> 
     }
 }
 
-/// Where in the user's code a thread sleeps, if it does and that is known.
+/// Returns where in user code a thread sleeps, if it does and the place is known.
 pub fn at(found: &JobImage, process: &Process, places: &Places, tid: u32) -> Option<String> {
     if let Some(about) = found.about() {
         return about.at.get(&tid).cloned();
@@ -222,15 +224,15 @@ pub fn at(found: &JobImage, process: &Process, places: &Places, tid: u32) -> Opt
     System::of(found, process, places).at(tid)
 }
 
-/// What the places of all processes of one look need.
+/// Resources for resolving places, shared by all processes of one observation.
 pub struct Places {
-    /// The files of the programs.
+    /// The program files.
     pub files: Arc<Files>,
-    /// Gives words for addresses.
+    /// Resolves addresses.
     pub words: Symbolizer,
-    /// So many more are looked for: each takes milliseconds.
+    /// Number of further places to resolve: each takes milliseconds.
     left: Cell<u32>,
-    /// How many more of these are waited for that might pause.
+    /// Number of further threads to wait for that might pause.
     patience: Cell<u32>,
 }
 
@@ -245,10 +247,10 @@ impl Default for Places {
     }
 }
 
-/// Threads outside of MPI of which the place is looked for.
+/// Maximum number of threads outside MPI whose place is resolved.
 const MOST_PLACES: u32 = 64;
 
-/// How a process ended that is not there any more.
+/// Describes the end of a process that no longer exists.
 fn gone(process: &Process) -> String {
     match (process.state, process.abort_code) {
         (State::ABORTED, Some(code)) => format!("it called MPI_Abort with {code}"),
@@ -256,18 +258,20 @@ fn gone(process: &Process) -> String {
     }
 }
 
-/// A thread that asks and pauses in turn is looked at so often, since it may be asking just now, or wait for a processor.
+/// Number of times a polling thread that may pause is sampled: at any one moment it may be in a call or
+/// waiting for a processor.
 const LOOKS: u32 = 20;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
-/// Threads that ask and did not pause, of one look: of more than these only the present moment is seen.
+/// Maximum number of polling threads watched in vain for a pause; for further threads only the present moment
+/// counts.
 const PATIENCE: u32 = 8;
 
-/// How often a thread has gone to sleep of its own accord.
+/// Returns how often a thread has gone to sleep voluntarily.
 fn gave_up_the_processor(pid: u32, tid: u32) -> Option<u64> {
     StatusLines::of_thread(pid, tid).ok()?.get("voluntary_ctxt_switches")?.parse().ok()
 }
 
-/// What this host's kernel says of a process.
+/// What this host's kernel reports about a process.
 struct System<'a> {
     pid: u32,
     ended: Option<String>,
@@ -296,7 +300,7 @@ impl<'a> System<'a> {
         }
     }
 
-    /// What a thread does that sleeps.
+    /// Describes what a sleeping thread does.
     fn sleeping(&self, task: &str) -> String {
         let serves_mpi = |_, asleep: &Asleep| asleep.serves_mpi(self.pid, &self.places.files);
         let only_mpi_could_wake =
@@ -358,7 +362,8 @@ impl Context for System<'_> {
     fn others(&self) -> Vec<u32> {
         let threads = procfs::threads(self.pid).unwrap_or_default();
         let strange = threads.iter().copied().filter(|tid| !has(self.process, *tid));
-        // Who waits for a thread is woken by one, and who serves connections of MPI is the library's.
+        // A thread waiting for another one can only be woken by it, and threads that serve MPI's connections
+        // belong to the library.
         let serves_mpi = |asleep: &Asleep| asleep.serves_mpi(self.pid, &self.places.files);
         let waits = |asleep: Asleep| asleep.waits_for_a_thread(&threads) || serves_mpi(&asleep);
         strange.filter(|tid| !Asleep::of(&self.task(*tid)).is_some_and(waits)).collect()

@@ -1,4 +1,5 @@
-//! The questions that people ask about a job, each answered by one engine for live jobs, core files and evidence files.
+//! The questions users ask about a job, each answered by one engine for live jobs, core files and evidence
+//! files.
 //!
 //! ```text
 //! image (live, core file, evidence file, another host) ──► Observation ─┐
@@ -6,9 +7,9 @@
 //! image                                                ──► Observation ─┘
 //! ```
 //!
-//! An [`observation`](crate::observation) is what one look at one process saw, in the terms of the standard and without anything that only
-//! that process understands: it can be sent from host to host and kept in a file. [`why`] joins the observations of a job
-//! and gives the verdict; [`queues`] lists the messages.
+//! An [`observation`](crate::observation) is what a single snapshot of one process shows, in the terms of the
+//! standard and independent of that process's internals, so it can be sent between hosts and stored in a
+//! file. [`why`] joins the observations of a job and derives the verdict; [`queues`] lists the messages.
 
 pub mod arrived;
 mod earlier;

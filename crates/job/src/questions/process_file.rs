@@ -1,4 +1,4 @@
-//! What a core file or a saved image has kept of a process: read once, for every view of it.
+//! What a core file or a saved image contains about a process, read once for all views of it.
 
 mod at_death;
 mod one_job;
@@ -22,40 +22,40 @@ use mpiscope_target::{Core, Module, Symbolizer, Target};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The times of files come from a clock that moves in steps, of at most this many seconds.
+/// Resolution in seconds of the clock behind file times, which advances in steps.
 const FILE_CLOCK_S: f64 = 0.02;
 
-/// A process of which a file is left.
+/// A process known from a file.
 pub struct ProcessFile {
     /// Its image.
     pub image: Image<Bytes>,
-    /// What the image says of it.
+    /// Facts read from the image.
     pub process: Process,
-    /// What only a core file knows.
+    /// Facts that only a core file contains.
     pub dead: Option<Dead>,
 }
 
-/// What a core file knows beyond the image.
+/// What a core file contains beyond the image.
 pub struct Dead {
     /// The file.
     pub core: Arc<Core>,
-    /// The files that were mapped, the program first.
+    /// The mapped files, the program first.
     pub modules: Vec<Module>,
-    /// Why lines of the program would be wrong: it was rebuilt since.
+    /// Why the program's source lines would be wrong, if it has been rebuilt since.
     pub stale: Option<String>,
     /// The stack of the thread that died.
     pub stack: Stack,
-    /// What killed it.
+    /// What terminated it.
     pub end: End,
-    /// When it died: seconds since 1970, by the times of the file.
+    /// When it died, in seconds since 1970, according to the file's times.
     pub died_s: Option<f64>,
 }
 
 impl ProcessFile {
-    /// Reads a core file, or an image that somebody saved.
+    /// Reads a core file or a saved image.
     ///
     /// # Errors
-    /// When it is neither.
+    /// If the file is neither.
     pub fn open(path: &Path) -> Result<Self, Error> {
         match Core::open(path) {
             Ok(core) => Self::of_core(path, core),
@@ -70,7 +70,7 @@ impl ProcessFile {
     /// Reads a core file.
     ///
     /// # Errors
-    /// When it is none, damaged, or holds no image.
+    /// If it is not a core file, is damaged, or contains no image.
     pub fn open_core(path: &Path) -> Result<Self, Error> {
         Self::of_core(path, Core::open(path).map_err(|e| Error::NotFound(not_a_core(path, &e)))?)
     }
@@ -78,7 +78,7 @@ impl ProcessFile {
     fn of_core(path: &Path, core: Core) -> Result<Self, Error> {
         let core = Arc::new(core);
         let image = core::image(&core).map_err(|e| cut_off(&core, e))?;
-        // The core file of a process of this host has the host's clock.
+        // A core file of a process on this host uses this host's clock.
         let mut process = Process::read(&image, Some(Moment::now())).map_err(|why| damaged(path, why))?;
         process.see_through_bindings(&image, &core);
         let modules = core.modules().unwrap_or_default();
@@ -89,7 +89,7 @@ impl ProcessFile {
         Ok(Self { image, process, dead: Some(dead) })
     }
 
-    /// A look at its rank. Lines that would be wrong are left out.
+    /// Calls `look` with its rank, omitting source lines that would be wrong.
     pub fn look<T>(&self, symbols: &dyn Locate, look: impl FnOnce(&Rank<'_, Bytes>) -> T) -> T {
         let off = self.dead.as_ref().is_some_and(|dead| dead.stale.is_some());
         let lines = Lines { inner: symbols, off };
@@ -97,7 +97,8 @@ impl ProcessFile {
         look(&Rank::new(&self.image, &self.process, &context))
     }
 
-    /// What its threads were doing, with the ages that they had then. `alive` is what is said of the process itself.
+    /// Returns what its threads were doing, with ages as of then. `alive` is the liveness to report for the
+    /// process.
     pub fn status(&self, symbols: &dyn Locate, alive: bool) -> RankStatus {
         let mut status = self.look(symbols, |rank| RankStatus::new(rank, alive));
         if let Some(dead) = &self.dead {
@@ -110,21 +111,21 @@ impl ProcessFile {
         status
     }
 
-    /// What a verdict is made from.
+    /// Returns the observation a verdict is derived from.
     pub fn observation(&self, symbols: &dyn Locate, words: &Symbolizer) -> Observation {
         self.look(symbols, |rank| observe(rank, &AtDeath { file: self, words }))
     }
 }
 
 impl Dead {
-    /// Seconds from a moment in ticks to the death of the process.
+    /// Returns the seconds from a moment in ticks to the death of the process.
     pub fn age(&self, process: &Process, since: u64) -> Option<f64> {
         let clock = &process.clock;
         let after_start = (clock.ns_at(since) as f64 - clock.start_ns() as f64) / 1e9;
         self.age_after_start(process, after_start).filter(|_| since != 0)
     }
 
-    /// The same for a moment in seconds after the begin of the image.
+    /// Returns the same for a moment in seconds after the start of the image.
     pub fn age_after_start(&self, process: &Process, seconds: f64) -> Option<f64> {
         let age = self.died_s? - process.clock.start_unix_ns() as f64 / 1e9 - seconds;
         (age >= -FILE_CLOCK_S).then(|| age.max(0.0))
@@ -135,10 +136,10 @@ fn damaged(path: &Path, why: mpiscope_image::Error) -> Error {
     Error::Image { what: path.display().to_string(), why }
 }
 
-/// A core file that was compressed is the usual one that is not understood.
+/// Adds advice if the file is compressed, the usual reason why a core file is not recognized.
 fn not_a_core(path: &Path, error: &mpiscope_target::Error) -> String {
     let mut head = [0; 4];
-    // Whoever opens a pipe waits until somebody writes to it.
+    // Opening a pipe blocks until there is a writer.
     if !path.is_file() {
         return error.to_string();
     }
@@ -153,7 +154,7 @@ fn not_a_core(path: &Path, error: &mpiscope_target::Error) -> String {
     format!("{}: compressed; unpack it first: {tool} {}", path.display(), path.display())
 }
 
-/// An image that is not found in a file that was cut off is probably behind its end.
+/// If no image is found in a truncated file, it was probably in the missing part.
 fn cut_off(core: &Core, error: Error) -> Error {
     match (core.missing(), error) {
         (Some(missing), error @ (Error::NoImageInCore { .. } | Error::Image { .. })) => {
@@ -165,7 +166,8 @@ fn cut_off(core: &Core, error: Error) -> Error {
     }
 }
 
-/// A program that was rebuilt since has other lines at the same addresses.
+/// Returns why source lines would be wrong, if the program has been rebuilt since: other lines then have the
+/// same addresses.
 fn replaced(core: &Core, program: &Module) -> Option<String> {
     let code = program.executable.start;
     let gone = core.read_bytes(code, 8, 8).is_err() && !program.executable.is_empty();
@@ -174,14 +176,15 @@ fn replaced(core: &Core, program: &Module) -> Option<String> {
     })
 }
 
-/// The kernel writes the file when the process dies. A copy has a later time of birth and may keep the time of change.
+/// The kernel writes the file when the process dies. A copy has a later creation time but may keep the
+/// modification time.
 fn time_of(path: &Path) -> Option<f64> {
     let data = std::fs::metadata(path).ok()?;
     let time = data.created().into_iter().chain(data.modified()).min()?;
     Some(time.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs_f64())
 }
 
-/// Leaves out lines and functions that would be wrong.
+/// Hides lines and functions that would be wrong.
 struct Lines<'a> {
     inner: &'a dyn Locate,
     off: bool,

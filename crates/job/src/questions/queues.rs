@@ -1,8 +1,10 @@
-//! The message queues of a whole job: what was sent and not received, what is posted and not sent, and what fits what.
+//! The message queues of a whole job: messages sent and not received, receives posted with no message sent,
+//! and which of them match.
 //!
-//! From the same [`Snapshot`] and by the same pairing as [`why`](super::why): a message that `why` calls missing is missing
-//! here. One side alone cannot answer this. An MPI library's own queues show the receiver what has arrived and never what is
-//! still with the sender; both sides together show each message once.
+//! Derived from the same [`Snapshot`] and by the same pairing as [`why`](super::why), so a message that `why`
+//! calls missing is missing here too. One side alone cannot provide this: an MPI library's own queues show
+//! the receiver what has arrived and never what is still held by the sender, whereas both sides together show
+//! each message exactly once.
 
 use super::why::{Peer, Snapshot, messages::Pairs, not_seen, words::Words};
 use serde::Serialize;
@@ -14,41 +16,41 @@ pub const SCHEMA: &str = "mpiscope.queues/1";
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Queues {
-    /// Name and version of this form: fields may be added to it, none changes its meaning.
+    /// Name and version of this schema. Fields may be added; existing ones never change their meaning.
     pub schema: &'static str,
-    /// The communicators with anything in their queues.
+    /// Communicators with entries in their queues.
     pub communicators: Vec<Queue>,
-    /// What is not known, for people.
+    /// What is not known, as text for users.
     pub not_seen: Vec<String>,
 }
 
-/// The queues of a communicator over all its members.
+/// The queues of one communicator across all its members.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Queue {
-    /// Its name, or its identity.
+    /// Its name, or otherwise its identity.
     pub communicator: String,
-    /// By receiver and oldest first: posted receives, then messages that none of them fits.
+    /// Grouped by receiver, oldest first: posted receives, then messages that match none of them.
     pub entries: Vec<Entry>,
 }
 
-/// What an [`Entry`] is.
+/// State of an [`Entry`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// A receive is posted; no message that fits has been sent.
+    /// A receive is posted; no matching message has been sent.
     Posted,
-    /// A message was sent; no receive that fits is posted.
+    /// A message was sent; no matching receive is posted.
     Unexpected,
-    /// A message was sent and a receive that fits is posted.
+    /// A message was sent and a matching receive is posted.
     Paired,
-    /// A message was sent and matched by a probe (`MPI_Mprobe`), and not received.
+    /// A message was sent and matched by a probe (`MPI_Mprobe`) but has not been received.
     Matched,
 }
 
 impl State {
-    /// For people.
+    /// Returns the state as text for users.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -64,25 +66,25 @@ impl State {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Entry {
-    /// What it is.
+    /// State of the entry.
     pub state: State,
-    /// The receiver: its rank in the world, after `world.` if there are several.
+    /// Rank of the receiver in its world, prefixed with `world.` if there are several worlds.
     pub to: String,
-    /// The sender; `None` where the receive names nobody in particular.
+    /// Rank of the sender; `None` for a receive from any source.
     pub from: Option<String>,
-    /// The tag; `None` where the receive names none.
+    /// Tag; `None` for a receive with any tag.
     pub tag: Option<i32>,
-    /// Bytes of the message, if there is one.
+    /// Size of the message in bytes, if there is one.
     pub bytes: Option<u64>,
-    /// Room of the receive in bytes, if that is known.
+    /// Size of the receive buffer in bytes, if known.
     pub room: Option<u64>,
-    /// Where the message was sent, if that is known.
+    /// Where the message was sent, if known.
     pub sent_at: Option<String>,
-    /// Where the receive was posted, if that is known.
+    /// Where the receive was posted, if known.
     pub posted_at: Option<String>,
 }
 
-/// The queues at one look.
+/// Returns the queues at the time of a snapshot.
 #[must_use]
 pub fn queues(snapshot: &Snapshot) -> Queues {
     let (pairs, words) = (Pairs::of(snapshot), Words::new(snapshot));

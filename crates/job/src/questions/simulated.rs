@@ -1,39 +1,41 @@
-//! Jobs of any size that were never started: what two looks at them would see. For the benchmark of the verdict.
+//! Simulated jobs of any size that were never started, as two snapshots would show them. For benchmarking the
+//! verdict.
 
 use crate::observation::{
     Call, Collective, Communicator, History, Message, Need, Observation, Peer, Receive, Stage, Thread,
 };
 
-/// The identity of their only communicator.
+/// Identity of their only communicator.
 const WORLD: u64 = 1;
-/// Collectives that all ranks have entered before.
+/// Number of collectives all ranks have entered earlier.
 const BEFORE: u64 = 1000;
-/// Those that are remembered.
+/// Number of those remembered.
 const REMEMBERED: u64 = 32;
 
 /// What the ranks of a job do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// Two dimensions: one rank computes, and all others wait for messages of neighbours that are nearer to it.
+    /// A two-dimensional stencil: one rank computes, and all others wait for messages from neighbors closer
+    /// to it.
     StencilWithAStraggler,
-    /// The same, and the one rank has sent with another tag and waits as well.
+    /// The same, but that rank has sent with the wrong tag and waits as well.
     StencilWithAWrongTag,
-    /// All but one are in a collective; that one computes.
+    /// All ranks but one are in a collective; the other one computes.
     CollectiveWithAStraggler,
-    /// One rank is in another collective.
+    /// One rank is in a different collective.
     WrongCollective,
-    /// Each receives from the one before it.
+    /// Each rank receives from its predecessor.
     Ring,
-    /// Each receives from anybody, and nobody sends.
+    /// Each rank receives from any source, and no rank sends.
     Wildcards,
-    /// All have sent to rank 0, which has received nothing and computes.
+    /// All ranks have sent to rank 0, which has received nothing and computes.
     ManyToOne,
-    /// Half of the ranks are in pairs that wait for each other, the other half in a collective.
+    /// Half of the ranks form pairs waiting for each other; the other half is in a collective.
     Pairs,
 }
 
 impl Shape {
-    /// All of them.
+    /// All shapes.
     pub const ALL: [Self; 8] = [
         Self::StencilWithAStraggler,
         Self::StencilWithAWrongTag,
@@ -45,7 +47,7 @@ impl Shape {
         Self::Pairs,
     ];
 
-    /// The kind of verdict on a job like this.
+    /// Returns the kind of verdict expected for such a job.
     #[must_use]
     pub fn kind(self) -> &'static str {
         match self {
@@ -56,7 +58,7 @@ impl Shape {
         }
     }
 
-    /// What one look at a job of so many ranks sees.
+    /// Returns the observations of one snapshot of a job with this number of ranks.
     #[must_use]
     pub fn look(self, ranks: u32) -> Vec<Observation> {
         (0..ranks).map(|rank| Simulated { shape: self, rank, ranks }.observation()).collect()
@@ -70,7 +72,7 @@ struct Simulated {
 }
 
 impl Simulated {
-    /// In the middle: nothing is special about it.
+    /// The odd rank, in the middle, where nothing else is special.
     fn odd(&self) -> u32 {
         self.ranks / 2
     }
@@ -130,7 +132,7 @@ impl Simulated {
             Shape::ManyToOne if rank == 0 => None,
             Shape::StencilWithAWrongTag if odd => inside("MPI_Allreduce"),
             Shape::StencilWithAStraggler | Shape::StencilWithAWrongTag => {
-                // What the others have sent is there: a wave of waiting goes out from the odd one.
+                // Messages from the others have arrived: a wave of waiting spreads from the odd rank.
                 let late =
                     self.neighbours().into_iter().filter(|from| self.distance(*from) < self.distance(rank));
                 call("MPI_Waitall", late.map(|from| Need::Message(receive(Some(from), 1))).collect())
@@ -147,14 +149,14 @@ impl Simulated {
         }
     }
 
-    /// Of a pair of the upper half.
+    /// The partner in a pair of the upper half.
     fn other(&self) -> u32 {
         let (first, last) = (self.ranks / 2, self.ranks - 1);
         let other = first + ((self.rank - first) ^ 1);
         if other > last { first } else { other }
     }
 
-    /// From the odd one, in the order of ranks.
+    /// Distance from the odd rank in rank order.
     fn distance(&self, rank: u32) -> u32 {
         let apart = rank.abs_diff(self.odd());
         apart.min(self.ranks - apart)
@@ -174,7 +176,8 @@ impl Simulated {
         ]
     }
 
-    /// Each has sent its neighbours what they wait for, but the one that computes or has used another tag.
+    /// Each rank has sent its neighbors what they wait for, except the one that computes or has used another
+    /// tag.
     fn sent(&self) -> Vec<Message> {
         let to = |peer: u32, tag: i32| Message { comm: WORLD, peer, tag, bytes: 8192, place: None };
         let odd = self.rank == self.odd();
@@ -220,7 +223,7 @@ impl Simulated {
         }
     }
 
-    /// The same again and again, as loops have it.
+    /// The same collective repeated, as in a loop.
     fn history(&self, inside: bool) -> History {
         let newest = BEFORE + u64::from(inside);
         let loops = Collective { number: 0, ..self.collective("MPI_Allreduce") };

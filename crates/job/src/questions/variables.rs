@@ -1,8 +1,8 @@
-//! Variables of another process, as its image shows them: our performance variables, as totals since its start, and control
-//! variables.
+//! Variables of another process as found in its image: mpiscope's performance variables, as totals since the
+//! process started, and control variables.
 //!
-//! Watermarks are those of the whole time since the start, as far as the process keeps them. What is bound to an object is in
-//! [`bound`].
+//! Watermarks cover the whole time since the start, as far as the process records them. Variables bound to
+//! objects are in [`bound`].
 
 pub mod bound;
 
@@ -20,26 +20,27 @@ use mpiscope_image::variables::{Provenance, Variable};
 use mpiscope_image::{Image, Source};
 use std::borrow::Cow;
 
-/// Descriptions of control variables that are read, in bytes.
+/// Maximum length read of a control variable's description, in bytes.
 const LONGEST_DESCRIPTION: usize = 1024;
 
-/// All variables of a process, and what it says of its messages.
+/// All variables of a process, and what it recorded about its messages.
 pub struct Variables {
     /// Control variables.
     pub controls: Vec<Control>,
-    /// Our performance variables that are bound to no object.
+    /// mpiscope's performance variables that are not bound to an object.
     pub values: Vec<Value>,
-    /// Those of single objects.
+    /// Variables bound to individual objects.
     pub bound: Vec<bound::Value>,
-    /// What the process says of its messages: some variables follow from what all processes say together.
+    /// What the process recorded about its messages: some variables follow only from the records of all
+    /// processes together.
     pub messages: Observation,
 }
 
 impl Variables {
-    /// Those of an image. `live`: the process runs, so that the present moment means something.
+    /// Reads those of an image. `live`: the process is running, so the present moment is meaningful.
     ///
     /// # Errors
-    /// When a table is damaged.
+    /// If a table is damaged.
     pub fn read<S: Source>(image: &Image<S>, process: &Process, live: bool) -> Result<Self, Error> {
         Ok(Self {
             controls: controls(image)?,
@@ -50,28 +51,28 @@ impl Variables {
     }
 }
 
-/// A control variable as the image has it: ours, and those that a tool has written.
+/// A control variable as found in the image: mpiscope's own, and those that a tool has written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Control {
-    /// Its name, cut off behind [`LONGEST_NAME`] bytes.
+    /// Its name, truncated to [`LONGEST_NAME`] bytes.
     pub name: String,
     /// Its value.
     pub value: String,
     /// `default`, `environment`, `written` or `other`.
     pub from: &'static str,
-    /// The environment variable of the same meaning, or empty.
+    /// The environment variable with the same meaning, or empty.
     pub environment: String,
-    /// What it means.
+    /// Its description.
     pub desc: String,
 }
 
-/// Names in images are cut off behind so many bytes.
+/// Number of bytes to which names in images are truncated.
 pub const LONGEST_NAME: usize = 63;
 
-/// The control variables of an image.
+/// Reads the control variables of an image.
 ///
 /// # Errors
-/// When their table is damaged.
+/// If their table is damaged.
 pub fn controls<S: Source>(image: &Image<S>) -> Result<Vec<Control>, Error> {
     let control = |variable: &Variable| Control {
         name: variable.name.text().into_owned(),
@@ -84,16 +85,17 @@ pub fn controls<S: Source>(image: &Image<S>) -> Result<Vec<Control>, Error> {
     Ok(variables.iter().map(|snapshot| control(&snapshot.value)).collect())
 }
 
-/// A variable's value as text, elements separated by blanks.
+/// A variable's value as text, elements separated by spaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Value {
-    /// The variable.
+    /// Name of the variable.
     pub name: Cow<'static, str>,
     /// Its class.
     pub class: &'static str,
     /// The value.
     pub value: String,
-    /// Some functions have variables of their own, and the image does not say which.
+    /// Whether the variable may not exist: only some functions have their own, and the image does not record
+    /// which.
     pub if_there: bool,
 }
 
@@ -105,10 +107,11 @@ fn array<T: ToString>(name: &'static str, class: &'static str, elements: impl It
     value(name, class, elements.map(|element| element.to_string()).collect::<Vec<_>>().join(" "))
 }
 
-/// All that is known of our performance variables. `live`: the process runs, so that the present moment means something.
+/// Returns all that is known of mpiscope's performance variables. `live`: the process is running, so the
+/// present moment is meaningful.
 ///
 /// # Errors
-/// When a table is damaged.
+/// If a table is damaged.
 pub fn values<S: Source>(image: &Image<S>, process: &Process, live: bool) -> Result<Vec<Value>, Error> {
     let mut values = calls(process);
     values.extend(now(process));
@@ -170,7 +173,7 @@ fn calls(process: &Process) -> Vec<Value> {
     values
 }
 
-/// The function that the main thread is in (-1 for none), and what the thread is doing.
+/// The function the main thread is in (-1 for none), and what the thread is doing.
 fn now(process: &Process) -> [Value; 2] {
     let open = process.main().and_then(|thread| thread.call.as_ref()?.open());
     let (function, status) = (open.map_or(-1, i64::from), process.activity());
@@ -183,20 +186,20 @@ fn levels(traffic: &Traffic) -> Vec<Value> {
         value("mpiscope_posted_receives", "LEVEL", traffic.posted.get()),
         value("mpiscope_pending_requests_high", "HIGHWATERMARK", traffic.pending_high.get()),
         value("mpiscope_posted_receives_high", "HIGHWATERMARK", traffic.posted_high.get()),
-        // A process begins with none.
+        // A process starts with none.
         value("mpiscope_pending_requests_low", "LOWWATERMARK", 0),
         value("mpiscope_posted_receives_low", "LOWWATERMARK", 0),
     ]
 }
 
-/// Objects that the program has made and not freed. Nothing if they are not recorded.
+/// Number of objects that the program has created and not freed. `None` if objects are not recorded.
 fn objects<S: Source>(image: &Image<S>) -> Result<Option<Value>, Error> {
     let facts = image.all::<layout::Process>(SectionKind::PROCESS)?;
     let records = |process: &layout::Process| process.recording.get() & Recording::OBJECTS.0 != 0;
     if !facts.first().is_some_and(|process| records(&process.value)) {
         return Ok(None);
     }
-    // The variable's elements are in the order of the kinds' numbers.
+    // The variable's elements are ordered by the numbers of the kinds.
     let mut kinds = Kind::ALL.to_vec();
     kinds.sort_by_key(|kind| kind.number());
     let reader = Reader::new(image, &ImageOnly)?;

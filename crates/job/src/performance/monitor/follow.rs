@@ -1,4 +1,4 @@
-//! One process that is followed: copies what changes, and reads what does not only when it is new.
+//! Follows one process: copies what changes, and reads everything else only when it is new.
 
 use super::messages::{Copied, Messages};
 use super::windows::Reading;
@@ -30,30 +30,30 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
-/// Communicators of one process that are looked at.
+/// Maximum number of communicators examined per process.
 const MOST_COMMS: u64 = 1 << 12;
 
-/// A process, by its image.
+/// A process, accessed through its image.
 pub struct Follower {
     file: File,
-    /// The process on this host, once its number is known to be that of the same process.
+    /// The process on this host, once its process id is known to refer to it.
     process: Option<Living>,
     open: Option<Open>,
 }
 
-/// A process of this host.
+/// A process on this host.
 struct Living {
     pid: u32,
-    /// Readable when it has ended; none if that cannot be known.
+    /// Readable once the process has ended; `None` if that cannot be observed.
     ends: Option<OwnedFd>,
 }
 
 impl Living {
-    /// The process with this number, if it has mapped this file.
+    /// Returns the process with this id if it has mapped this file.
     fn of(pid: u32, inode: u64) -> Option<Self> {
         let number = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
         let ends = pidfd_open(number, PidfdFlags::empty()).ok();
-        // In another namespace the number may be that of another process.
+        // In another PID namespace the id may belong to another process.
         maps(pid, inode).then_some(Self { pid, ends })
     }
 
@@ -64,19 +64,19 @@ impl Living {
     }
 }
 
-/// An image as long as it was when it was opened.
+/// An image with the length it had when opened.
 struct Open {
     bytes: u64,
     image: Image<Bytes>,
     process: Process,
     modules: u64,
-    /// Numbers of the functions that are collectives and wait.
+    /// By function number: whether it is a waiting collective.
     collectives: Vec<bool>,
-    /// Of those that can wait for messages.
+    /// By function number: whether it can wait for messages.
     waiting: Vec<bool>,
-    /// Of those whose waits are found by looking.
+    /// By function number: whether its waits are found by sampling.
     looked_at: Vec<bool>,
-    /// Of those that make persistent collectives.
+    /// By function number: whether it creates persistent collectives.
     persistent: Vec<bool>,
     /// By identity.
     comms: HashMap<u64, Communicator>,
@@ -85,41 +85,41 @@ struct Open {
     called: HashMap<(u64, usize), Arc<Called>>,
 }
 
-/// Where the threads of a process stand at one moment.
+/// The state of a process's threads at one moment.
 #[derive(PartialEq, Eq)]
 pub struct Stand {
-    /// It records messages one by one.
+    /// Whether it records individual messages.
     pub records: bool,
-    /// A thread is in a call whose waits are found by looking.
+    /// Whether a thread is in a call whose waits are found by sampling.
     pub waits: bool,
-    /// Of each thread when its last call began or ended, and the function if it is inside.
+    /// For each thread, when its last call began or ended, and the function if it is inside.
     calls: Vec<(u64, Option<u32>)>,
 }
 
-/// What was copied.
+/// Data copied from a process.
 pub struct Taken {
     now: Moment,
     rings: Vec<history::Copied>,
     messages: Option<Copied>,
     locks: Vec<locks::Copied>,
-    /// When it marked an iteration last, in ticks, and of how many.
+    /// When it last marked an iteration, in ticks, and the number of marks so far.
     marked: Option<(u64, u64)>,
     threads: Vec<ThreadFacts>,
 }
 
 impl Follower {
-    /// Begins.
+    /// Starts following a process.
     pub fn new(fd: OwnedFd) -> Self {
         Self { file: File::from(fd), process: None, open: None }
     }
 
-    /// Copies what changes: the last collectives, the counters.
+    /// Copies what changes: the most recent collectives, the counters.
     pub fn take(&mut self, clocks: &Clocks) -> Option<Taken> {
         self.open(clocks)?;
         self.open.as_mut()?.take()
     }
 
-    /// The image, if the process has called MPI; opened again when it has grown, or the process has gone on.
+    /// Opens the image if the process has called MPI; reopens it if it has grown or the process has moved on.
     fn open(&mut self, clocks: &Clocks) -> Option<()> {
         let about = self.file.metadata().ok()?;
         let bytes = about.len();
@@ -163,19 +163,20 @@ impl Follower {
         Some(())
     }
 
-    /// Where it stands; the image is opened if it was not.
+    /// Returns its state, opening the image if necessary.
     pub fn stand(&mut self, clocks: &Clocks, now: Moment) -> Option<Stand> {
         self.open(clocks)?;
         let open = self.open.as_mut()?;
         open.process.clock = open.process.clock.clone().at(now.monotonic_ns);
         let thread = |thread: ThreadFacts| match open.process.polling_since(&thread) {
-            // A loop that asks stands still for as long as it does nothing else.
+            // A polling loop counts as unchanged as long as it does nothing else.
             Some(since) => (since, thread.polling.function),
             None => (thread.since, thread.call.as_ref().and_then(|call| call.open())),
         };
         let calls: Vec<_> = threads(&open.image).ok()?.into_iter().map(thread).collect();
         let inside = calls.iter().filter_map(|(_, function)| *function);
-        // Collectives that no number counts: such calls are looked at, also those that complete them.
+        // Some collectives are not numbered. Calls that may be such collectives, or complete them, are
+        // sampled.
         let uncounted = open.makes_persistent() || open.comms.values().any(|comm| comm.callers().is_none());
         let one_of = |wanted: &[bool], function| wanted.get(function as usize) == Some(&true);
         let waits = inside.into_iter().any(|function| {
@@ -185,12 +186,12 @@ impl Follower {
         Some(Stand { records: ledger::is_kept(&open.image), waits, calls })
     }
 
-    /// Whether it is known to have ended, whatever its image says that it does.
+    /// Returns whether it is known to have ended, whatever its image says.
     pub fn has_ended(&self) -> bool {
         self.process.as_ref().is_some_and(Living::has_ended)
     }
 
-    /// What all its calls and requests are now: that takes much longer than a copy.
+    /// Observes all its current calls and requests, which takes much longer than a copy.
     pub fn whole(&mut self, now: Moment) -> Option<Observation> {
         let open = self.open.as_mut()?;
         open.process.threads = threads(&open.image).ok()?;
@@ -199,7 +200,7 @@ impl Follower {
         Some(observe(&rank, &Running { now_ns: now.monotonic_ns }))
     }
 
-    /// What the copy says.
+    /// Interprets a copy.
     pub fn understand(&mut self, taken: &Taken) -> Option<(Observation, Reading)> {
         let open = self.open.as_mut()?;
         let resident = self.process.as_ref().and_then(|process| placement::resident(process.pid));
@@ -207,7 +208,7 @@ impl Follower {
     }
 }
 
-/// The communicator of a window or file.
+/// Returns the communicator of a window or file.
 fn parent(
     image: &Image<Bytes>,
     table: &Table,
@@ -219,7 +220,7 @@ fn parent(
     comms.get(&identity).filter(|comm| comm.remote.is_none()).cloned()
 }
 
-/// A process that is not asked what it does outside of MPI.
+/// A process that is not asked what it does outside MPI.
 struct Running {
     now_ns: u64,
 }
@@ -237,14 +238,14 @@ impl Context for Running {
 impl Open {
     fn is_current(&self) -> bool {
         let state = self.image.header().ok().map(|header| header.state.get());
-        // Inside of `MPI_Init` it learns who it is, bit by bit.
+        // Inside `MPI_Init` a process learns its identity step by step.
         state == Some(self.process.state.0)
             && self.process.state != State::STARTED
             && self.process.rank.is_some()
             && Modules::count(&self.image) == self.modules
     }
 
-    /// Whether it has made a persistent collective.
+    /// Returns whether it has created a persistent collective.
     fn makes_persistent(&self) -> bool {
         let is_one = |function: usize| self.persistent.get(function) == Some(&true);
         let counted = threads(&self.image).unwrap_or_default();

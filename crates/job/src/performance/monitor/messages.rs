@@ -1,4 +1,4 @@
-//! What the ledger of a process that is followed has got since the last look.
+//! What is new in the ledger of a followed process since the last pass.
 
 use crate::base::clock::TickClock;
 use crate::observation::ledger::{self, Called, Ledger, Line, Ring};
@@ -8,23 +8,23 @@ use mpiscope_image::{Image, Source, Table};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Sends without an end that are looked at again.
+/// Maximum number of incomplete sends that are read again.
 const MOST_UNFINISHED: usize = 4096;
 
-/// What has been read of both rings.
+/// The state of reading both rings.
 #[derive(Default)]
 pub struct Messages {
     sent: u64,
     received: u64,
-    /// Places of sends whose end the program had not seen, or that were being written when they were read.
+    /// Positions of sends whose completion the program had not seen, or that were being written when read.
     unfinished: VecDeque<u64>,
-    /// Places of receives that were being written when they were read.
+    /// Positions of receives that were being written when read.
     unread: Vec<u64>,
-    /// Lines of the look before: what a rank did meanwhile may have been then.
+    /// Messages of the previous pass, which may be needed to tell what a rank did during a wait.
     before: Ledger,
 }
 
-/// What was copied.
+/// Data copied from the ledger.
 pub struct Copied {
     sent: Vec<(u64, Entry)>,
     received: Vec<(u64, Entry)>,
@@ -32,7 +32,7 @@ pub struct Copied {
 }
 
 impl Messages {
-    /// Copies what is new, and sends that may have ended.
+    /// Copies what is new, and sends that may have completed.
     pub fn copy<S: Source>(&mut self, image: &Image<S>) -> Option<Copied> {
         let table = image.table::<Traffic>(SectionKind::TRAFFIC).ok()?;
         let totals = || Some(image.get::<Traffic>(&table, 0).ok()?.value);
@@ -59,14 +59,14 @@ impl Messages {
         (self.sent, self.received) = written;
         self.unfinished.extend(unsent.into_iter().take(MOST_UNFINISHED));
         self.unread.extend(unread.into_iter().take(MOST_UNFINISHED));
-        // What was written over meanwhile is another message, or will be.
+        // An entry overwritten in the meantime is, or will be, another message.
         let after = totals()?;
         sent.retain(|(place, _)| place.saturating_add(capacity) > after.ledger_sent.get());
         received.retain(|(place, _)| place.saturating_add(capacity) > after.ledger_received.get());
         Some(Copied { sent, received, written })
     }
 
-    /// What the copy says, with the lines of the look before.
+    /// Interprets a copy, adding the messages of the previous pass.
     pub fn ledger(
         &mut self,
         copied: &Copied,

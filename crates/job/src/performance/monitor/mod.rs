@@ -1,13 +1,15 @@
-//! The course of a run: looks at the ranks of a host again and again while they run, without stopping or slowing them.
+//! The course of a run: samples the ranks of a host over and over while they run, without stopping them or
+//! slowing them down.
 //!
 //! ```text
 //! images ──► Follower (per process) ──┬─ last collectives, new messages ──► waits::Sum ──► Waits of the whole run
 //!                                     └─ time in MPI so far ──► windows::Timeline ──► Windows
 //! ```
 //!
-//! All rings are copied first, one process right after the other, and understood afterwards: in short cycles a ring is overwritten
-//! within a fraction of a millisecond, and only what all members still have can be compared. Times are converted by one clock for all
-//! processes of the host. Source lines are looked up when the run is over; then what several hosts have seen is joined.
+//! All rings are copied first, one process right after the other, and interpreted afterwards: in short cycles
+//! a ring is overwritten within a fraction of a millisecond, and only what all members still have can be
+//! compared. Times are converted with one clock for all processes of the host. Source lines are resolved
+//! after the run; then the results of several hosts are joined.
 
 mod follow;
 mod messages;
@@ -26,12 +28,12 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 use windows::{Timeline, Windows};
 
-/// Processes that are followed.
+/// Maximum number of followed processes.
 const MOST: usize = 4096;
-/// Between the two moments that the clock is made of.
+/// Minimum distance between the two moments that calibrate the clock.
 const APART: Duration = Duration::from_millis(20);
 
-/// Clocks for images of this host, by what their ticks are.
+/// Clocks for images on this host, by the unit of their ticks.
 #[derive(Debug, Clone)]
 struct Clocks {
     counter: TickClock,
@@ -47,7 +49,7 @@ pub struct Follow {
     course: Timeline,
 }
 
-/// What has been seen until now.
+/// Results so far.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Followed {
@@ -74,20 +76,20 @@ impl fmt::Debug for Follow {
 }
 
 impl Follow {
-    /// One more process, by its image.
+    /// Adds a process, given its image.
     pub fn add(&mut self, image: OwnedFd) {
         if self.processes.len() < MOST {
             self.processes.push(Follower::new(image));
         }
     }
 
-    /// Whether there is any.
+    /// Returns whether no process is followed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.processes.is_empty()
     }
 
-    /// Looks at all of them.
+    /// Reads all of them.
     pub fn look(&mut self) {
         let (observations, spent) = self.observe();
         if !observations.is_empty() {
@@ -96,8 +98,8 @@ impl Follow {
         }
     }
 
-    /// Looks who waits for whom at this moment, as far as no record says that later. This takes much longer than the other looks, and has a
-    /// rhythm of its own.
+    /// Samples which ranks wait for which at this moment, as far as no record will tell later. This takes
+    /// much longer than [`look`](Self::look) and happens at its own intervals.
     pub fn sample(&mut self) {
         let Some(clocks) = self.clocks() else { return };
         let now = Moment::now();
@@ -114,7 +116,7 @@ impl Follow {
             self.processes.iter_mut().map(|process| process.whole(now)).collect();
         let after: Vec<Option<Stand>> =
             self.processes.iter_mut().map(|process| process.stand(&clocks, now)).collect();
-        // Whose process was killed waits for nobody any more, though others may wait for him.
+        // A process that was killed no longer waits for others, though others may wait for it.
         let living = self.processes.iter().map(|process| !process.has_ended());
         let stands = before.iter().zip(&after).zip(living);
         let looked = seen.into_iter().zip(stands).filter_map(|(seen, ((before, after), living))| {
@@ -152,7 +154,7 @@ impl Follow {
         self.clocks.clone()
     }
 
-    /// Looks once more, and gives what has been seen until then, as if nothing came after.
+    /// Reads all processes once more and returns the results so far, as if the run ended here.
     pub fn followed(&mut self) -> Followed {
         let (observations, spent) = self.observe();
         let (mut sum, mut course) = (self.sum.clone(), self.course.clone());
@@ -167,24 +169,24 @@ impl Follow {
 }
 
 impl Followed {
-    /// Says what places are called, by symbols of the host that has seen them: another one may not have the files.
+    /// Resolves places with the symbols of the host that observed them: other hosts may lack the files.
     pub fn put_into_words(&mut self, symbols: &dyn Locate) {
         self.sum.put_into_words(&|text| places::in_words(text, symbols));
     }
 
-    /// Adds what another host has seen of its ranks; without its clock, times are taken as they are.
+    /// Adds what another host observed of its ranks; without its clock, times are used unchanged.
     pub fn take_in(&mut self, other: Self, clock: Option<&HostClock>) {
         self.sum.take_in(other.sum);
         self.course.take_in(other.course, clock);
     }
 
-    /// The waits of the whole run, with the last look.
+    /// Returns the waits of the whole run, including the last observations.
     #[must_use]
     pub fn waits(&self, last: &[Observation], time: Time<'_>, symbols: &dyn Locate) -> Waits {
         self.sum.finish(last, time, &|text| places::in_words(text, symbols))
     }
 
-    /// The windows of the run, with so many seconds of waits at most.
+    /// Returns the windows of the run, with at most `waited_s` seconds of waits.
     #[must_use]
     pub fn windows(&self, waited_s: f64, number: impl Fn(&str, &str, u32) -> usize) -> Option<Windows> {
         self.course.windows(waited_s, number)

@@ -1,13 +1,14 @@
-//! Places that are noted while a job runs, as module and offset, and put into words when it is over: files of symbols are large, and
-//! reading them takes time that belongs to the job.
+//! Places recorded as module and offset while a job runs and resolved afterwards: symbol files are large, and
+//! reading them would take time from the job.
 
 use crate::base::modules::{ModuleFacts, Modules};
 use crate::model::locate::{self, Locate};
 
-/// Stands before, between and behind the parts of a noted place. No path has it in practice; one that has shows as it is.
+/// Separates the parts of a recorded place. Paths do not contain it in practice; one that does is shown
+/// unchanged.
 const MARK: char = '\u{1}';
 
-/// Notes the place of a call.
+/// Records the place of a call.
 pub fn noted(modules: &Modules, return_address: u64) -> Option<String> {
     modules.words(return_address, |address| match modules.of_call(address) {
         Some(module) => Some(mark(module, address)),
@@ -20,7 +21,7 @@ fn mark(module: &ModuleFacts, return_address: u64) -> String {
     format!("{MARK}{}{MARK}{offset:x}{MARK}", module.path)
 }
 
-/// Notes places instead of looking them up.
+/// Records places instead of resolving them.
 pub struct Noting;
 
 impl Locate for Noting {
@@ -31,7 +32,7 @@ impl Locate for Noting {
     fn exports(&self, _: &ModuleFacts, _: &mut dyn FnMut(&str, u64)) {}
 }
 
-/// A text with words for the places in it.
+/// Resolves the places contained in a text.
 pub fn in_words(text: &str, symbols: &dyn Locate) -> String {
     let mut words = String::new();
     let mut parts = text.split(MARK);

@@ -1,7 +1,8 @@
-//! The run in windows of time: how well the ranks worked together in each, and from when on they did not.
+//! The run divided into time windows: how well the ranks worked together in each, and when that changed.
 //!
-//! A window is as long as all others. When there would be too many, each two become one, so that their number is bounded however long
-//! the job runs. What a rank did between two looks is spread evenly over that time.
+//! All windows have the same length. When there would be too many, adjacent ones are merged in pairs, so
+//! their number is bounded however long the job runs. A rank's activity between two samples is spread evenly
+//! over that time.
 
 use crate::jobs::worlds::Members;
 use crate::observation::History;
@@ -21,16 +22,16 @@ use memory::Level;
 pub use repetition::Iterations;
 use repetition::Repetitions;
 
-/// Windows that are kept.
+/// Maximum number of windows.
 pub const MOST: usize = 128;
-/// Rows of a table of them.
+/// Maximum number of rows in a table of them.
 const MOST_ROWS: usize = 16;
-/// Length of the first ones, in nanoseconds.
+/// Initial window length in nanoseconds.
 const FIRST_NS: u64 = 50_000_000;
-/// Ranks that are kept.
+/// Maximum number of ranks.
 const MOST_RANKS: usize = 1 << 14;
 
-/// What a rank has done until now, in seconds.
+/// What a rank has done so far, in seconds.
 #[derive(Debug, Clone, Default)]
 #[allow(missing_docs)]
 pub struct Reading {
@@ -38,7 +39,7 @@ pub struct Reading {
     pub rank: Option<u32>,
     pub pid: u32,
     pub host: String,
-    /// Until when, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// Time of the reading, in nanoseconds of `CLOCK_MONOTONIC`.
     pub until_ns: u64,
     /// Since `MPI_Init`.
     pub wall_s: f64,
@@ -46,15 +47,15 @@ pub struct Reading {
     pub time_s: f64,
     pub mpi_s: f64,
     pub polling_s: f64,
-    /// In collectives that have returned, and in calls that can wait for messages.
+    /// In completed collectives, and in calls that can wait for messages.
     pub spent: Spent,
-    /// Resident memory in bytes, if that is known.
+    /// Resident memory in bytes, if known.
     pub resident: Option<u64>,
-    /// When it marked an iteration last, in nanoseconds of `CLOCK_MONOTONIC`, and how many it had marked then.
+    /// When it last marked an iteration, in nanoseconds of `CLOCK_MONOTONIC`, and the number of marks so far.
     pub marked: Option<(u64, u64)>,
 }
 
-/// What a rank did in one window, in seconds.
+/// A rank's activity in one window, in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Vec<f32>", into = "[f32; 5]")]
 struct Part {
@@ -62,11 +63,11 @@ struct Part {
     time: f64,
     mpi: f64,
     polling: f64,
-    /// Of the time in MPI, waits for others.
+    /// The part of the time in MPI spent waiting for others.
     waits: f64,
 }
 
-/// What is sent: nobody looks at less than a microsecond.
+/// The form in which it is sent, with microsecond resolution.
 impl From<Part> for [f32; 5] {
     fn from(part: Part) -> Self {
         let seconds = [part.wall, part.time, part.mpi, part.polling, part.waits];
@@ -74,7 +75,7 @@ impl From<Part> for [f32; 5] {
     }
 }
 
-/// Whoever does not know one of them sends fewer.
+/// Senders that do not know all values send fewer.
 impl From<Vec<f32>> for Part {
     fn from(sent: Vec<f32>) -> Self {
         let at = |place: usize| sent.get(place).copied().map_or(0.0, f64::from);
@@ -117,13 +118,13 @@ impl Part {
         self.wall * self.share(self.time - self.mpi - self.polling)
     }
 
-    /// Waiting for others, which is in MPI.
+    /// Returns the time spent waiting for others, which is in MPI.
     fn waits_s(self) -> f64 {
         self.wall * self.share(self.waits.min(self.mpi))
     }
 }
 
-/// A rank through the run.
+/// A rank over the course of the run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Track {
     world: String,
@@ -134,22 +135,22 @@ struct Track {
     until_ns: u64,
     before: Part,
     windows: Vec<Part>,
-    /// As far as it was seen, in each window.
+    /// By window, as far as observed.
     #[serde(default)]
     resident: Vec<Level>,
 }
 
-/// All ranks through the run.
+/// All ranks over the course of the run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Timeline {
     begin_ns: Option<u64>,
     width_ns: u64,
     tracks: Vec<Track>,
-    /// Ranks that found no room.
+    /// Number of ranks dropped for lack of room.
     left_out: u64,
     #[serde(default)]
     repetitions: Repetitions,
-    /// Waits were looked for, of all sorts.
+    /// Whether all kinds of waits were searched for.
     #[serde(default)]
     waited: bool,
 }
@@ -168,7 +169,7 @@ impl Default for Timeline {
 }
 
 impl Timeline {
-    /// What a rank has done until now; nothing of a process that does not know its rank yet.
+    /// Adds a reading; ignored for a process that does not know its rank yet.
     pub fn add(&mut self, reading: &Reading) {
         if reading.rank.is_none() {
             return;
@@ -196,14 +197,14 @@ impl Timeline {
         }
     }
 
-    /// The last collectives of a rank.
+    /// Adds the most recent collectives of a rank.
     pub fn repeat(&mut self, reading: &Reading, history: &[History]) {
         if let Some(rank) = reading.rank {
             self.repetitions.add(rank, history, reading.marked);
         }
     }
 
-    /// Waits that were found since the last time, of all sorts that there are.
+    /// Adds waits of all kinds found since the last call.
     pub fn wait(&mut self, waits: &[Waiting]) {
         self.waited = true;
         let Some(begin_ns) = self.begin_ns else { return };
@@ -215,8 +216,9 @@ impl Timeline {
         }
     }
 
-    /// The windows; none of a run that was looked at for less than two of them. Of waits there are `waited_s` seconds at most, which is
-    /// what is said of the whole run. `number` says which of the job's worlds one is that was called this by the process of a host.
+    /// Returns the windows; `None` for a run that was observed for less than two of them. Waits are limited
+    /// to `waited_s` seconds, the total reported for the whole run. `number` maps a world, as named by a
+    /// host's process, to its number in the job.
     #[must_use]
     pub fn windows(&self, waited_s: f64, number: impl Fn(&str, &str, u32) -> usize) -> Option<Windows> {
         let count = self.tracks.iter().map(|track| track.windows.len()).max()?;
@@ -236,7 +238,7 @@ impl Timeline {
         let iterations = self.repetitions.iterations();
         let whole = |rank: usize| whole(&all, rank);
         let begin_ns = self.begin_ns.unwrap_or_default();
-        // Only while there is the program whose iterations these are: others may have run before and behind it.
+        // Only while the program whose iterations these are exists: others may have run before and after it.
         let counted = iterations.as_ref().and_then(|found| Some((found, self.lead(found)?)));
         let over = |at: usize| {
             let ns = begin_ns.saturating_add(self.width_ns.saturating_mul(at as u64));
@@ -275,14 +277,14 @@ impl Timeline {
 }
 
 impl Timeline {
-    /// The rank that the iterations were counted of.
+    /// Returns the rank whose iterations were counted.
     fn lead(&self, of: &Iterations) -> Option<&Track> {
         let last_ns = of.last_ns()?;
         let there = |track: &&Track| track.from_ns <= last_ns && last_ns <= track.until_ns;
         self.tracks.iter().filter(|track| track.rank == self.repetitions.lead()).find(there)
     }
 
-    /// [`Windows::rows`]
+    /// Computes [`Windows::rows`].
     fn rows(&self, all: &[Vec<Part>]) -> Vec<Window> {
         let each = each_row(all.len());
         let width_s = self.width_ns as f64 / 1e9 * each as f64;
@@ -298,13 +300,14 @@ impl Timeline {
     }
 }
 
-/// What a rank did in all windows.
+/// Returns a rank's activity in all windows together.
 fn whole(all: &[Vec<Part>], rank: usize) -> Part {
     let parts = all.iter().filter_map(|parts| parts.get(rank));
     parts.fold(Part::default(), |sum, part| sum.and(*part, 1.0))
 }
 
-/// Looks stand for the time around them, which may be more than was waited: each wait is as much shorter as all together have to be.
+/// Limits the waits: samples stand for the time around them, which may exceed the actual wait. If the sum is
+/// too large, all waits are scaled down alike.
 fn bound_waits(all: &mut [Vec<Part>], most_s: f64) {
     all.iter_mut().flatten().for_each(|part| part.waits = part.waits.min(part.mpi));
     let ranks = all.first().map_or(0, Vec::len);
@@ -314,20 +317,20 @@ fn bound_waits(all: &mut [Vec<Part>], most_s: f64) {
     }
 }
 
-/// How many windows are a row.
+/// Returns the number of windows per row.
 fn each_row(windows: usize) -> usize {
     windows.div_ceil(MOST_ROWS).max(1)
 }
 
 impl Windows {
-    /// The iteration in which a window began: the last one, where all are over.
+    /// Returns the iteration in which a window began, or the last one if all were over.
     #[must_use]
     pub fn iteration_of(&self, window: &Window) -> Option<u64> {
         let count = self.iterations.as_ref()?.count;
         Some((window.iterations_over?.floor() as u64 + 1).min(count))
     }
 
-    /// Length of each of the [`rows`](Self::rows), in seconds.
+    /// Returns the length of each of the [`rows`](Self::rows), in seconds.
     #[must_use]
     pub fn row_s(&self) -> f64 {
         self.seconds * each_row(self.list.len()) as f64
@@ -349,7 +352,7 @@ impl Track {
         }
     }
 
-    /// Two windows become one.
+    /// Merges windows in pairs.
     fn halve(&mut self) {
         let both = |pair: &[Part]| pair.iter().fold(Part::default(), |sum, part| sum.and(*part, 1.0));
         self.windows = self.windows.chunks(2).map(both).collect();
@@ -357,7 +360,7 @@ impl Track {
         self.resident = self.resident.chunks(2).map(both).collect();
     }
 
-    /// A wait, spread evenly over the windows that it was in.
+    /// Adds a wait, spread evenly over the windows it overlaps.
     fn wait(&mut self, (from, until): (u64, u64), seconds: f64, begin_ns: u64, width_ns: u64) {
         let (from, until) = (from.max(begin_ns), until.max(begin_ns).max(from + 1));
         let (width_ns, long) = (width_ns.max(1), (until - from) as f64);
@@ -381,7 +384,7 @@ impl Track {
             return;
         }
         (self.before, self.until_ns) = (now, until);
-        // It knows its rank before it knows its world.
+        // A process knows its rank before it knows its world.
         self.world.clone_from(&reading.world);
         let place = |ns: u64| (ns - begin_ns) / width_ns.max(1);
         let last = (place(until - 1) as usize).min(MOST - 1);
@@ -400,40 +403,40 @@ impl Track {
     }
 }
 
-/// The run in windows.
+/// The run divided into time windows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Windows {
-    /// Length of each; the last one may not be full.
+    /// Length of each window; the last one may be incomplete.
     pub seconds: f64,
     /// The ranks, in the order of [`Window::mpi`].
     pub ranks: Vec<String>,
-    /// Seconds that each rank waited for others inside of MPI, with what was estimated; empty where nobody looked for that.
+    /// Seconds each rank waited for others inside MPI, including estimates; empty if waits were not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waited_s: Vec<f64>,
-    /// One after the other.
+    /// The windows in order of time.
     pub list: Vec<Window>,
-    /// The same in few rows, for a table: so many windows that follow each other are one. Their efficiencies follow from the times of
-    /// all of them: a mean of efficiencies is none.
+    /// The same in few rows, for a table: several consecutive windows are combined. Their efficiencies are
+    /// computed from the combined times, since averages of efficiencies are meaningless.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<Window>,
-    /// The steps of the program, if it is seen to repeat.
+    /// The iterations of the program, if it was observed to repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iterations: Option<Iterations>,
-    /// From when to when the run was alike, and what the ranks did then.
+    /// Sentences on the stretches in which the run was uniform, and on what the ranks did in them.
     pub said: Vec<String>,
-    /// Ranks whose resident memory grows, the quickest first.
+    /// Ranks whose resident memory grows, fastest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub growing: Vec<Growth>,
 }
 
-/// One window.
+/// A time window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Window {
-    /// Since the first rank entered `MPI_Init`.
+    /// Start, in seconds since the first rank entered `MPI_Init`.
     pub from_s: f64,
-    /// After the POP project, as for the whole run; none where nobody worked.
+    /// Defined by the POP project, as for the whole run; `None` if no rank did useful work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_balance: Option<f64>,
     #[allow(missing_docs)]
@@ -442,24 +445,26 @@ pub struct Window {
     #[allow(missing_docs)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parallel_efficiency: Option<f64>,
-    /// What waiting for others inside of MPI leaves of the communication efficiency; none where that was not looked for.
+    /// What the communication efficiency would be if waiting for others inside MPI were the only loss; `None`
+    /// if waits were not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serialisation_efficiency: Option<f64>,
-    /// What the rest of the time in MPI leaves of it: both multiplied are the communication efficiency.
+    /// What it would be if the rest of the time in MPI were the only loss: the product of both is the
+    /// communication efficiency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer_efficiency: Option<f64>,
-    /// Which of [`Windows::ranks`] worked longest.
+    /// Index in [`Windows::ranks`] of the rank with the most useful time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest: Option<usize>,
-    /// That rank's useful time over the mean.
+    /// That rank's useful time divided by the mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_mean: Option<f64>,
-    /// How many iterations were over when it began.
+    /// Number of iterations completed when the window began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iterations_over: Option<f64>,
-    /// The share of each rank's time that was in MPI; none of ranks that were not there.
+    /// The share of each rank's time spent in MPI; `None` for absent ranks.
     pub mpi: Vec<Option<f32>>,
-    /// The resident memory of each rank in bytes, the mean of what was seen.
+    /// The mean observed resident memory of each rank, in bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resident: Vec<Option<u64>>,
 }
@@ -492,7 +497,7 @@ impl Window {
     }
 }
 
-/// Who worked longest.
+/// Returns the rank with the most useful time.
 fn longest(parts: &[Part]) -> Option<usize> {
     let all = parts.iter().enumerate().filter(|(_, part)| part.wall > 0.0);
     all.max_by(|(_, a), (_, b)| a.useful_s().total_cmp(&b.useful_s())).map(|(at, _)| at)

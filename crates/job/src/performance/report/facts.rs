@@ -1,4 +1,4 @@
-//! What the records of one process say beside its calls: for the sections of a report.
+//! What the records of one process contain other than its calls, for the sections of a report.
 
 use crate::jobs::other_worlds::{Spawned, Which};
 use crate::jobs::placement::Placement;
@@ -9,42 +9,43 @@ use mpiscope_image::Source;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::traffic::Traffic;
 
-/// Files of one process that are listed.
+/// Maximum number of files listed per process.
 const MOST_FILES: usize = 1 << 12;
 
-/// What the records of one process say beside its calls.
+/// What the records of one process contain other than its calls.
 #[derive(Debug, Default, Clone)]
 pub struct Facts {
-    /// Messages by size class, sent and received.
+    /// Number of messages by size class, sent and received.
     pub sizes: Vec<[u64; 2]>,
-    /// Messages received whose size is not known.
+    /// Number of messages received whose size is unknown.
     pub unsized_messages: u64,
-    /// Messages at this moment and at most.
+    /// Current and maximum numbers of messages.
     pub levels: Levels,
-    /// Files, also closed ones.
+    /// Files, including closed ones.
     pub files: Vec<Used>,
-    /// Where the program called from.
+    /// The program's call sites.
     pub call_sites: RankSites,
-    /// Of each thread, in the order of the process's: where the call that it is in was made, else the one that returned last.
+    /// By thread, in the order of the process's threads: place of the open call, otherwise of the last one
+    /// that returned.
     pub places: Vec<Option<String>>,
-    /// The processes that it has started, as far as it is known.
+    /// The processes it has spawned, as far as known.
     pub spawned: Vec<Spawned>,
-    /// Bytes of the image.
+    /// Size of the image in bytes.
     pub image: u64,
-    /// What the system of its host said; nothing of a process that had ended.
+    /// Facts reported by its host's system; `None` for a process that had ended.
     pub placement: Option<Placement>,
 }
 
-/// Messages at one moment, and the most there ever were.
+/// Current numbers of messages, and their maxima.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Levels {
     /// Operations started and not known to be complete.
     pub pending: u64,
-    /// The most there ever were.
+    /// Their maximum.
     pub pending_high: u64,
     /// Receives posted and not complete.
     pub posted: u64,
-    /// The most there ever were.
+    /// Their maximum.
     pub posted_high: u64,
     /// Messages matched by a probe and not received.
     pub matched: u64,
@@ -63,7 +64,7 @@ pub struct Used {
 }
 
 impl Facts {
-    /// Reads them; what is damaged or not recorded is empty.
+    /// Reads the facts; damaged or unrecorded ones are empty.
     pub fn read<S: Source>(rank: &Rank<'_, S>, placement: Option<Placement>) -> Self {
         let call_sites = sites::of_rank(rank).unwrap_or_default();
         let spawned = Spawned::of(rank.image(), &rank.process().world, Which::All);
@@ -71,7 +72,7 @@ impl Facts {
         Self { files: files(rank), call_sites, places, spawned, ..Self::snapshot(rank, placement) }
     }
 
-    /// The same without files, call sites, places and processes that it has started.
+    /// Reads all but files, call sites, places and spawned processes.
     pub fn snapshot<S: Source>(rank: &Rank<'_, S>, placement: Option<Placement>) -> Self {
         let image = rank.image();
         let totals = image.all::<Traffic>(SectionKind::TRAFFIC).unwrap_or_default();

@@ -1,9 +1,9 @@
-//! Who ended badly first.
+//! Determines which rank ended abnormally first.
 
 use super::document::{FirstEnd, RankReport};
 use crate::model::process::Ending;
 
-/// Ends that are nearer than this were seen at once: their order is chance.
+/// Ends closer than this were observed together; their order is random.
 const AT_ONCE_NS: u64 = 500_000;
 
 pub(super) fn first_end(ranks: &[RankReport]) -> Option<FirstEnd> {
@@ -13,7 +13,7 @@ pub(super) fn first_end(ranks: &[RankReport]) -> Option<FirstEnd> {
     if ended.len() < 2 {
         return None;
     }
-    // A launcher kills the others, and may be seen to before the kernel has done with the one that began.
+    // A launcher kills the others, and this may be observed before the kernel is done with the first one.
     if ended.iter().any(|(_, rank)| rank.failed_itself()) {
         ended.retain(|(_, rank)| rank.failed_itself());
     }
@@ -28,7 +28,7 @@ pub(super) fn first_end(ranks: &[RankReport]) -> Option<FirstEnd> {
 }
 
 impl RankReport {
-    /// Its end was its own doing: no signal that others send.
+    /// Whether it caused its own end, rather than being terminated by a signal from outside.
     fn failed_itself(&self) -> bool {
         let from_outside =
             [libc::SIGKILL, libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGPIPE].map(Ending::Signal);

@@ -1,10 +1,10 @@
-//! Functions: how often each was called and how long that took, on a rank and over all ranks.
+//! Functions: how often each was called and how long that took, on one rank and across all ranks.
 //!
-//! Calls that were open at the end are no calls yet, but the time in them counts.
+//! Calls open at the end do not count as calls, but their time does.
 
 use super::document::{Calls, Extreme, FunctionReport, RankReport, both_times};
 
-/// All functions of a job, most time first (most calls, without times).
+/// Returns all functions of a job, in descending order of time (of calls if times were not recorded).
 pub(super) fn functions(ranks: &[RankReport], times: bool) -> Vec<FunctionReport> {
     let mut names: Vec<&String> = ranks.iter().flat_map(RankReport::functions).collect();
     names.sort();
@@ -18,7 +18,7 @@ pub(super) fn functions(ranks: &[RankReport], times: bool) -> Vec<FunctionReport
     functions
 }
 
-/// A rank that never called the function spent no time in it, and counts as such.
+/// A rank that never called the function counts with zero time.
 fn function(name: &str, ranks: &[RankReport]) -> FunctionReport {
     let mut total = Calls::default();
     let mut per_rank = Vec::new();

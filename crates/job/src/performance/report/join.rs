@@ -1,4 +1,4 @@
-//! A report from all processes of a job.
+//! Builds a report from all processes of a job.
 
 use super::document::{Calls, HostReport, JobReport, RankReport, SCHEMA, Sections, Silent, WorldReport};
 use super::efficiencies::Efficiencies;
@@ -26,7 +26,8 @@ impl JobReport {
         Self::followed(command, observed, None)
     }
 
-    /// The same of a job that was followed while it ran; the symbols are for what was noted then.
+    /// The same for a job that was monitored while running; the symbols resolve places recorded during that
+    /// time.
     pub fn followed(
         command: String,
         mut observed: Vec<Observed>,
@@ -55,7 +56,7 @@ impl JobReport {
         let call_sites = sites::join(sites);
         let ranks: Vec<RankReport> = observed.iter().map(|o| rank_report(o, &worlds)).collect();
         let spent = spent_at(&call_sites, &ranks);
-        // What a process called its world while it was in MPI_Init is not what the world is called.
+        // A process's name for its world during MPI_Init may differ from the final one.
         let by_process: BTreeMap<(&str, u32), &str> = observed
             .iter()
             .map(|o| ((o.process.host.as_str(), o.process.pid), o.process.world.as_str()))
@@ -122,7 +123,7 @@ impl JobReport {
         report
     }
 
-    /// Share and efficiencies.
+    /// Computes shares and efficiencies.
     pub(super) fn rate(&mut self) {
         let wall: f64 = self.ranks.iter().map(|r| r.wall_s).sum();
         let threads: f64 = self.ranks.iter().map(|r| r.thread_s).sum();
@@ -144,7 +145,7 @@ impl JobReport {
         }
     }
 
-    /// How long each rank waited for others, if all were looked at while they ran.
+    /// Returns how long each rank waited for others, if all were monitored while running.
     fn waited(&self) -> Option<Vec<f64>> {
         let windows = self.windows.as_ref()?;
         let known: BTreeMap<&str, f64> =
@@ -154,7 +155,7 @@ impl JobReport {
     }
 }
 
-/// What waits are parts of.
+/// The times that waits are parts of.
 fn time<'a>(ranks: &[RankReport], spent: &'a waits::SpentAt) -> waits::Time<'a> {
     let waiting =
         |(name, calls): (&String, &Calls)| if waits::can_wait(name) { calls.seconds() } else { 0.0 };
@@ -172,7 +173,7 @@ fn time<'a>(ranks: &[RankReport], spent: &'a waits::SpentAt) -> waits::Time<'a> 
     }
 }
 
-/// The calls that have not returned: function, place, seconds.
+/// Returns the calls that have not returned: function, place, seconds.
 fn open(ranks: &[RankReport]) -> impl Iterator<Item = (&str, Option<&str>, f64)> {
     let threads = ranks.iter().flat_map(|rank| &rank.by_thread);
     threads.filter_map(|thread| {
@@ -180,7 +181,7 @@ fn open(ranks: &[RankReport]) -> impl Iterator<Item = (&str, Option<&str>, f64)>
     })
 }
 
-/// Time in the calls at each place.
+/// Returns the time spent in calls at each place.
 fn spent_at(sites: &sites::JobSites, ranks: &[RankReport]) -> waits::SpentAt {
     let mut spent = waits::SpentAt::new();
     let ended =
@@ -189,12 +190,12 @@ fn spent_at(sites: &sites::JobSites, ranks: &[RankReport]) -> waits::SpentAt {
     for (function, place, seconds) in ended.chain(open) {
         *spent.entry((function.to_owned(), place.to_owned())).or_default() += seconds;
     }
-    // Some of their places are not known.
+    // Some of their places are unknown.
     spent.retain(|(function, _), _| sites.rest.iter().all(|rest| rest.function != *function));
     spent
 }
 
-/// Of processes that are sorted by world.
+/// Requires processes sorted by world.
 fn world_reports(observed: &[Observed]) -> Vec<WorldReport> {
     let same = |a: &Observed, b: &Observed| a.process.world == b.process.world;
     let world = |members: &[Observed]| WorldReport {

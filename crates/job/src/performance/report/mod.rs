@@ -1,17 +1,20 @@
-//! What was: the report of a job after (or during) its run.
+//! The report of a job after (or during) its run.
 //!
-//! The schema of `report.json` is `mpiscope.report/1`; fields may be added, none changes its meaning.
+//! The schema of `report.json` is `mpiscope.report/1`; fields may be added, and existing ones never change
+//! their meaning.
 //!
-//! * `wall_s` of a rank: from entering `MPI_Init` to leaving `MPI_Finalize`, or to the end of the process, or to
-//!   the last moment that is known.
-//! * `mpi_s`: time in outermost calls, all threads together, with the calls that were still open at the end.
-//! * Shares, of a thread, a rank and the job, are those of [`mpiscope_image::derive::shares`]: of the time of the threads
-//!   that call MPI, never above 1.
-//! * Efficiencies after the POP project: *useful* time of a rank is its wall time times the share that is neither MPI nor
-//!   polling; load balance is mean over maximum of the useful times, communication efficiency the maximum over the run
-//!   time of the world, parallel efficiency their product. Communication efficiency is the product of transfer efficiency, the greatest sum of
-//!   useful time and waiting for others over the run time, and serialisation efficiency, the greatest useful time over that sum: waiting
-//!   inside of MPI that late partners explain is serialisation, all other time in MPI is transfer.
+//! * `wall_s` of a rank: from entering `MPI_Init` to leaving `MPI_Finalize`, or to the end of the process, or
+//!   to the last known moment.
+//! * `mpi_s`: time in outermost calls of all threads, including calls still open at the end.
+//! * Shares of a thread, a rank and the job are those of [`mpiscope_image::derive::shares`]: relative to the
+//!   time of the threads that call MPI, never above 1.
+//! * Efficiencies are defined by the POP project: the *useful* time of a rank is its wall time multiplied by
+//!   the share that is neither MPI nor polling; load balance is the mean divided by the maximum of the useful
+//!   times, communication efficiency is the maximum divided by the run time of the world, and parallel
+//!   efficiency is their product. Communication efficiency is the product of transfer efficiency, the maximum
+//!   sum of useful time and time waiting for others divided by the run time, and serialization efficiency,
+//!   the maximum useful time divided by that sum: waiting inside MPI explained by late partners is
+//!   serialization, all other time in MPI is transfer.
 
 mod document;
 mod efficiencies;

@@ -1,4 +1,4 @@
-//! A process, and what the one who started it saw of it: what a report is made of.
+//! A process and what its observer saw of it, the input of a report.
 
 use super::facts::Facts;
 use crate::jobs::worlds;
@@ -9,33 +9,34 @@ use mpi_abi::AbiKind;
 use mpi_abi::constant::{self, Category};
 use std::path::PathBuf;
 
-/// A process, and what the one who started it saw of it.
+/// A process and what its observer saw of it.
 #[derive(Debug)]
 pub struct Observed {
-    /// What the image says.
+    /// Facts read from the image.
     pub process: Process,
-    /// Rank that the launcher gave, for processes that never got as far as `MPI_Init`.
+    /// Rank assigned by the launcher, for processes that never reached `MPI_Init`.
     pub launcher_rank: Option<u32>,
-    /// Process id in the namespace of the observer.
+    /// Process id in the observer's namespace.
     pub pid: u32,
-    /// When the process ended, nanoseconds of `CLOCK_MONOTONIC`; `None` while it lives.
+    /// When the process ended, in nanoseconds of `CLOCK_MONOTONIC`; `None` while it is alive.
     pub ended_ns: Option<u64>,
-    /// What the clock of the one who reports is ahead of that, in nanoseconds.
+    /// How far the reporting host's clock is ahead of that, in nanoseconds.
     pub later_ns: i64,
     /// How it ended.
     pub ending: Option<Ending>,
-    /// The core file that it left.
+    /// The core file it left.
     pub core: Option<PathBuf>,
-    /// Objects that were not freed when `MPI_Finalize` returned, by the place that made them.
+    /// Objects not freed when `MPI_Finalize` returned, by the place that created them.
     pub leaks: Vec<Site>,
-    /// What its records say, for findings.
+    /// The observation from its records, for findings.
     pub observation: Option<Observation>,
-    /// What they say beside, for sections.
+    /// Other facts from its records, for the sections.
     pub facts: Facts,
 }
 
 impl Observed {
-    /// Open MPI ends a process in which a call fails with the class of the error, where errors are fatal. With 1 programs end by themselves.
+    /// If errors are fatal, Open MPI terminates a process in which a call fails with the error class as exit
+    /// status. Status 1 is excluded because programs use it themselves.
     fn exit_error(&self) -> Option<(i32, &'static str)> {
         let Some(Ending::Exit(status @ 2..)) = self.ending else { return None };
         let process = &self.process;
@@ -45,11 +46,11 @@ impl Observed {
         Some((status, constant::name_of(process.abi, Category::ERROR, i64::from(status))?))
     }
 
-    /// Takes what was observed of it, with when that was: nobody will look again.
+    /// Takes its observation, with the time at which it was made: there will be no other.
     pub(super) fn last(&mut self) -> Option<Observation> {
         let mut seen = self.observation.take()?;
         let looked_ns = self.process.clock.end_ns();
-        // The clock of another host is known at the end of its processes.
+        // The clock of another host is known for the time at which its processes end.
         let known = self.ended_ns.is_some() || seen.clock_error_ns.is_none();
         let ours = |ns: u64| ns.saturating_add_signed(self.later_ns);
         let ended_ns = self.ended_ns.unwrap_or(looked_ns).min(looked_ns);
@@ -59,7 +60,7 @@ impl Observed {
     }
 }
 
-/// Gives processes that did not pass `MPI_Init` the name of the world that they would have been in.
+/// Assigns processes that did not pass `MPI_Init` to the world they would have belonged to.
 pub(crate) fn settle(observed: &mut [Observed]) {
     worlds::settle(&mut observed.iter_mut().map(|one| &mut one.process).collect::<Vec<_>>());
     for one in observed {

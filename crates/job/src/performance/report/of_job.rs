@@ -1,4 +1,4 @@
-//! The report of a job that runs, or that was saved.
+//! The report of a running or saved job.
 
 use super::facts::Facts;
 use super::{JobReport, Observed};
@@ -26,19 +26,19 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// What the `report.json` of a run knows of its processes that images do not: how and when each ended.
+/// What a run's `report.json` knows about its processes and images do not: how and when each ended.
 #[derive(Debug, Default)]
 pub struct Ends {
     report: Value,
-    /// Where among its ranks a process is, by host, number there and world.
+    /// Index of each process among its ranks, by host, process id there and world.
     places: HashMap<(String, u64, String), usize>,
 }
 
 impl Ends {
-    /// From the text of a `report.json`.
+    /// Parses a `report.json`.
     ///
     /// # Errors
-    /// When it is none.
+    /// If it is not one.
     pub fn read(text: &str) -> Result<Self, String> {
         let report: Value = serde_json::from_str(text).map_err(|why| why.to_string())?;
         match report["schema"].as_str() {
@@ -54,7 +54,7 @@ impl Ends {
         }
     }
 
-    /// What was started.
+    /// Returns the command that was started.
     #[must_use]
     pub fn command(&self) -> Option<&str> {
         self.report["command"].as_str()
@@ -65,7 +65,7 @@ impl Ends {
         self.report["ranks"].get(*self.places.get(&key)?)
     }
 
-    /// What was seen while the job ran is not in the images any more.
+    /// Restores what was observed while the job ran and is no longer in the images.
     fn remember(&self, report: &mut JobReport) {
         let waits = Waits::deserialize(&self.report["waits"]).ok().filter(|waits| waits.looks > 1);
         report.waits = waits.unwrap_or_else(|| std::mem::take(&mut report.waits));
@@ -97,7 +97,8 @@ pub struct Looked {
     pub errors: Vec<String>,
 }
 
-/// Looks at all processes of a job. The command is the one that was typed, if that is known, else the first process's.
+/// Builds the report of all processes of a job. The command is the one typed by the user if known, otherwise
+/// that of the first process.
 #[must_use]
 pub fn of_job(job: &Job, ends: &Ends) -> Looked {
     let mut looked = of_followed(job, ends, None);
@@ -105,7 +106,7 @@ pub fn of_job(job: &Job, ends: &Ends) -> Looked {
     looked
 }
 
-/// The same of a running job, with what was seen of it until now, or why that is not known.
+/// The same for a running job, with the results of monitoring it so far, or the reason why there are none.
 #[must_use]
 pub fn of_running(job: &Job, followed: Result<&Followed, String>) -> Looked {
     let mut looked = of_followed(job, &Ends::default(), followed.as_ref().ok().copied());
@@ -117,7 +118,7 @@ pub fn of_running(job: &Job, followed: Result<&Followed, String>) -> Looked {
     looked
 }
 
-/// What is said of a job of several hosts that runs.
+/// Note for a running job on several hosts.
 const OTHERS: &str = "of the ranks of other hosts only what they still remember: they are followed there, and the report at the end has it";
 
 fn of_followed(job: &Job, ends: &Ends, followed: Option<&Followed>) -> Looked {
@@ -133,7 +134,7 @@ fn of_followed(job: &Job, ends: &Ends, followed: Option<&Followed>) -> Looked {
     for (found, seen) in job.images.iter().zip(all) {
         match seen {
             Ok(one) => observed.push(one),
-            // The process ended since the list was made.
+            // The process has ended since the list was made.
             Err(_) if !found.held() => {}
             Err(why) => errors.push(why.to_string()),
         }
@@ -146,10 +147,11 @@ fn of_followed(job: &Job, ends: &Ends, followed: Option<&Followed>) -> Looked {
     Looked { report, errors }
 }
 
-/// A process of an evidence file from another host; its times by our clock, if we know how far that is from its own.
+/// Returns a process of an evidence file from another host, with its times converted to our clock if the
+/// offset is known.
 ///
 /// # Errors
-/// When its image is damaged.
+/// If its image is damaged.
 pub fn of_kept(found: &JobImage, reader: &Reader, clock: Option<&HostClock>) -> Result<Observed, Error> {
     let symbols: &dyn Locate = match found.symbols() {
         Some(symbols) => symbols.as_ref(),
@@ -169,14 +171,14 @@ pub fn of_kept(found: &JobImage, reader: &Reader, clock: Option<&HostClock>) -> 
     Ok(seen)
 }
 
-/// What the one who saved a process saw of its end counts more than what its image says.
+/// What the saving process observed of a process's end takes precedence over its image.
 fn with_end(found: &JobImage, seen: Observed) -> Observed {
     let Some(end) = found.end.clone() else { return seen };
     let (launcher_rank, ending, core) = (end.launcher_rank, end.ending, end.core);
     Observed { launcher_rank, pid: end.pid, ended_ns: end.ended_ns, ending, core, ..seen }
 }
 
-/// Looks at core files and saved images, each of one process.
+/// Builds the report of core files and saved images, each of one process.
 #[must_use]
 pub fn of_files(paths: &[PathBuf], symbols: &dyn Locate) -> Looked {
     let (mut observed, mut errors, words) = (Vec::new(), Vec::new(), Symbolizer::new());
@@ -218,7 +220,7 @@ fn observe(found: &JobImage, living: Living, symbols: &dyn Locate) -> Observed {
     let placement = kept.or_else(|| outer_pid.and_then(Placement::of));
     let context = FileContext::new(&process, symbols);
     let facts = Facts::read(&Rank::new(&image, &process, &context), placement);
-    // When it ended nobody saw; what is not over yet goes to the moment of the look.
+    // Its end was not observed; what is not over extends to the time of the observation.
     let ended_ns = (!alive).then(|| process.clock.end_ns());
     let pid = outer_pid.or(found.about().map(|about| about.pid)).unwrap_or(process.pid);
     Observed { leaks, observation, facts, ended_ns, ..unseen(process, pid) }
@@ -228,7 +230,7 @@ fn silent(found: &JobImage) -> Observed {
     unseen(Process::untouched(), found.untouched().pid)
 }
 
-/// A process without anything that was seen of it.
+/// Returns a process without anything observed of it.
 pub(super) fn unseen(process: Process, pid: u32) -> Observed {
     Observed {
         process,

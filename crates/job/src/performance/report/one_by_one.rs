@@ -1,13 +1,14 @@
-//! Programs that ran one after the other under one `mpiscope run`, as those of a script do.
+//! Programs that ran in succession under one `mpiscope run`, like those of a script.
 
 use super::observed::Observed;
 use crate::jobs::worlds::{Members, Worlds};
 use std::collections::BTreeMap;
 
-/// When a world began and ended on one host, by its clock.
+/// Start and end of a world on one host, by that host's clock.
 type Life = (u64, u64);
 
-/// That some worlds began when the first one had ended everywhere, with their ranks: what the report says of time is of all of them.
+/// Returns a note that some worlds started after the first one had ended everywhere, and their ranks: times
+/// in the report cover all of them.
 pub fn note(observed: &[Observed], worlds: &Worlds) -> Option<(String, Members)> {
     let mut lives: BTreeMap<usize, (Members, BTreeMap<&str, Life>)> = BTreeMap::new();
     for one in observed.iter().filter(|one| one.process.called_mpi()) {
@@ -65,7 +66,7 @@ mod tests {
         assert_eq!(noted(&together(first, second)).as_deref(), Some("1.[0-1]"));
         let (parents, children) = (pair("x", (10, 50)), pair("y", (25, 40)));
         assert_eq!(noted(&together(parents, children)), None);
-        // Clocks of hosts are not compared.
+        // Clocks of different hosts are not compared.
         let elsewhere = vec![ran("b", "y", 0, (100, 200))];
         assert_eq!(noted(&together(pair("x", (10, 20)), elsewhere)), None);
     }

@@ -1,4 +1,4 @@
-//! The call sites of all ranks together.
+//! The call sites of all ranks combined.
 
 use super::{Duration, RankSites, Site, Totals, busier};
 use crate::base::identity;
@@ -8,37 +8,37 @@ use crate::performance::report::Extreme;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Calls of one function from one place with one object, on all ranks.
+/// Calls of one function from one place on one object, on all ranks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobSite {
     /// The function.
     pub function: String,
-    /// `file:line`, or function (else module) and offset; empty if it is not known.
+    /// `file:line`, or function (otherwise module) and offset; empty if unknown.
     pub place: String,
-    /// The communicator, window or file; `others` for those beyond the ones that are told apart at one place; empty for a
-    /// function without, and for one that frees it.
+    /// The communicator, window or file; `others` for objects beyond those distinguished at one place; empty
+    /// for a function without one, and for one that frees it.
     pub object: String,
     /// Sums over the calls of all ranks.
     #[serde(flatten)]
     pub totals: Totals,
-    /// The shortest call, in seconds; none without times.
+    /// Duration of the shortest call, in seconds; none without times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least_s: Option<f64>,
-    /// The longest one.
+    /// Duration of the longest call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub greatest_s: Option<f64>,
-    /// The calls by length, shortest first.
+    /// The calls by duration, shortest first.
     pub durations: Vec<Duration>,
     /// Ranks that made such calls.
     pub ranks: Members,
-    /// Of these the one with least time in them.
+    /// The rank with the least time in them.
     pub min: Extreme,
-    /// The one with most.
+    /// The rank with the most time in them.
     pub max: Extreme,
 }
 
-/// Calls of a function whose places had no record left, on all ranks.
+/// Calls of a function from places that no record was left for, on all ranks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobRest {
@@ -51,18 +51,18 @@ pub struct JobRest {
     pub ranks: Members,
 }
 
-/// The call sites of a job, most time first.
+/// The call sites of a job, in descending order of time.
 #[derive(Debug, Default, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobSites {
     #[allow(missing_docs)]
     pub sites: Vec<JobSite>,
-    /// What belongs to no site; by function.
+    /// Calls that belong to no site, by function.
     #[serde(rename = "other_calls")]
     pub rest: Vec<JobRest>,
 }
 
-/// Joins the sites of several ranks (number of the world, rank).
+/// Joins the sites of several ranks (world number, rank).
 #[must_use]
 pub fn join<'a>(ranks: impl Iterator<Item = (usize, Option<u32>, &'a RankSites)>) -> JobSites {
     let mut sites: BTreeMap<(&str, String, String), JobSite> = BTreeMap::new();
@@ -98,7 +98,7 @@ pub fn join<'a>(ranks: impl Iterator<Item = (usize, Option<u32>, &'a RankSites)>
     JobSites { sites, rest: rest.into_values().collect() }
 }
 
-/// What all ranks call the object: handles differ.
+/// A label that is the same on all ranks, unlike handles.
 fn label(site: &Site) -> String {
     let Some(object) = &site.object else {
         return if site.several { "others".into() } else { String::new() };
@@ -124,14 +124,14 @@ fn empty(function: &str, place: &str, object: &str) -> JobSite {
     }
 }
 
-/// One more site of the same rank: the same line, at another address of it.
+/// Adds another site of the same rank: the same line at another address.
 fn take(into: &mut JobSite, site: &Site) {
     into.totals.add(&site.totals);
     let (least, greatest) = site.extremes_s.unzip();
     lengths(into, least, greatest, &site.durations);
 }
 
-/// The same place on another rank.
+/// Adds the same place on another rank.
 fn merge(into: &mut JobSite, other: JobSite) {
     into.totals.add(&other.totals);
     lengths(into, other.least_s, other.greatest_s, &other.durations);
@@ -160,7 +160,7 @@ fn lengths(into: &mut JobSite, least: Option<f64>, greatest: Option<f64>, durati
     into.durations.sort_by(|a, b| a.below_s.total_cmp(&b.below_s));
 }
 
-/// Classes double from one to the next; the clocks of two hosts need not agree where.
+/// Class bounds double from one class to the next, but may differ between hosts with different clocks.
 fn is_alike(one: f64, other: f64) -> bool {
     let ratio = one / other;
     ratio > 0.71 && ratio < 1.41

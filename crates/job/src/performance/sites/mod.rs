@@ -1,11 +1,11 @@
-//! Call sites: which places of the program the time and the bytes of its calls come from.
+//! Call sites: the places in the program that account for the time and bytes of its calls.
 //!
 //! ```text
 //! records of a process ──► RankSites (of_rank) ──► JobSites (join)
 //! ```
 //!
-//! The calls of a function are those of its sites and the [`Rest`] for which the process had no record left: both together are
-//! what its counters say. What a communicator was used for is the sum of the sites with it.
+//! The calls of a function are those of its sites plus the [`Rest`], for which the process had no record
+//! left: together they match its counters. The use of a communicator is the sum of the sites with it.
 
 mod join;
 
@@ -24,24 +24,25 @@ use mpiscope_image::{Error, Source};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// More records than this are not looked at: the layer makes fewer.
+/// Maximum number of records read; the layer creates fewer.
 const MOST_RECORDS: u64 = 1 << 22;
 
 /// Sums over calls of one function.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Totals {
-    /// Completed calls.
+    /// Number of completed calls.
     pub calls: u64,
-    /// Seconds in them; zero where times are not recorded, none if these calls were not timed.
+    /// Seconds in them; zero if times are not recorded, none if these calls were not timed.
     pub time_s: Option<f64>,
-    /// Bytes that they moved out of the process.
+    /// Bytes that left the process.
     pub sent: u64,
-    /// Into it.
+    /// Bytes that entered the process.
     pub received: u64,
-    /// By collectives, which do both.
+    /// Bytes moved by collectives, which do both.
     pub collective: u64,
-    /// Of the calls, those whose time is an estimate: of calls that start a message and are short, one in sixteen is timed.
+    /// Number of calls whose time is estimated: of short calls that start a message, only one in sixteen is
+    /// timed.
     #[serde(default)]
     pub estimated: u64,
 }
@@ -53,7 +54,7 @@ impl Totals {
         Self { calls: calls.count, time_s, sent, received, collective, estimated: calls.estimated }
     }
 
-    /// Seconds that are known to have been spent in them.
+    /// Returns the seconds known to have been spent in them.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.time_s.unwrap_or(0.0)
@@ -69,47 +70,47 @@ impl Totals {
         self.estimated = self.estimated.saturating_add(other.estimated);
     }
 
-    /// All bytes.
+    /// Returns the total number of bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.sent.saturating_add(self.received).saturating_add(self.collective)
     }
 }
 
-/// Calls of a similar length.
+/// Calls of similar duration.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Duration {
-    /// They took less than this, and at least half of it. In seconds.
+    /// Upper bound of their durations in seconds, which are at least half of this.
     pub below_s: f64,
-    /// How many.
+    /// Number of calls.
     pub calls: u64,
 }
 
-/// Calls of one function from one place with one object, on one rank.
+/// Calls of one function from one place on one object, on one rank.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Site {
     /// The function.
     pub function: String,
-    /// `file:line`, or function (else module) and offset; none if the address is not known.
+    /// `file:line`, or function (otherwise module) and offset; none if the address is unknown.
     pub place: Option<String>,
-    /// The address behind the call.
+    /// The return address of the call.
     pub address: Hex,
-    /// The communicator, window or file; none for a function without, and for one that frees it.
+    /// The communicator, window or file; none for a function without one, and for one that frees it.
     pub object: Option<Reference>,
-    /// Several objects that are not told apart: too many were used at this place.
+    /// Whether it stands for several objects, because too many were used at this place to distinguish them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub several: bool,
     /// Sums over the calls.
     pub totals: Totals,
-    /// The shortest and the longest call, in seconds; none without times.
+    /// Durations of the shortest and the longest call, in seconds; none without times.
     pub extremes_s: Option<(f64, f64)>,
-    /// The calls by length, shortest first; classes without calls are left out.
+    /// The calls by duration, shortest first; empty classes are omitted.
     pub durations: Vec<Duration>,
 }
 
-/// Calls of a function whose places had no record left.
+/// Calls of a function from places that no record was left for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rest {
@@ -119,20 +120,20 @@ pub struct Rest {
     pub totals: Totals,
 }
 
-/// The call sites of a rank, most time first (most calls, without times).
+/// The call sites of a rank, in descending order of time (of calls if times were not recorded).
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RankSites {
     #[allow(missing_docs)]
     pub sites: Vec<Site>,
-    /// What belongs to no site; by function.
+    /// Calls that belong to no site, by function.
     pub rest: Vec<Rest>,
 }
 
-/// Reads the call sites of a rank. Without any, as in an image from before, everything is rest.
+/// Reads the call sites of a rank. If there are none, as in older images, all calls belong to the rest.
 ///
 /// # Errors
-/// When the table is damaged or cannot be read.
+/// If the table is damaged or cannot be read.
 pub fn of_rank<S: Source>(rank: &Rank<'_, S>) -> Result<RankSites, Error> {
     let process = rank.process();
     let places = places(rank)?;
@@ -155,21 +156,21 @@ pub fn of_rank<S: Source>(rank: &Rank<'_, S>) -> Result<RankSites, Error> {
     Ok(RankSites { sites: found, rest: rest.collect() })
 }
 
-/// Most time first; without times, most calls.
+/// Orders by descending time, then by descending number of calls.
 fn busier(a: &Totals, b: &Totals) -> std::cmp::Ordering {
     b.seconds().total_cmp(&a.seconds()).then(b.calls.cmp(&a.calls))
 }
 
-/// Address, function, uid of the object.
+/// Address, function, unique id of the object.
 type Key = (u64, u32, u64);
 
-/// The records of all threads together.
+/// Combines the records of all threads.
 fn places<S: Source>(rank: &Rank<'_, S>) -> Result<BTreeMap<Key, (Calls, Durations)>, Error> {
     let image = rank.image();
     let table = image.table::<Record>(SectionKind::SITES)?;
     let mut places: BTreeMap<Key, (Calls, Durations)> = BTreeMap::new();
     for index in 0..table.len().min(MOST_RECORDS) {
-        // A table that continues in a further section may have left room behind.
+        // A table that continues in another section may leave unused space behind.
         let Ok(record) = image.get::<Record>(&table, index) else { continue };
         let Some((function, calls, durations)) = sites::of(&record.value) else { continue };
         let key = (record.value.from.get(), function, record.value.object.get());
@@ -179,7 +180,7 @@ fn places<S: Source>(rank: &Rank<'_, S>) -> Result<BTreeMap<Key, (Calls, Duratio
     Ok(places)
 }
 
-/// What the counters of all threads say, by function.
+/// Combines the counters of all threads by function.
 fn counted<'a>(counters: impl Iterator<Item = &'a Counted>) -> BTreeMap<u32, Calls> {
     let mut all: BTreeMap<u32, Calls> = BTreeMap::new();
     for one in counters {

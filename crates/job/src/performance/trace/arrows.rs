@@ -1,4 +1,4 @@
-//! Messages of a trace: from the call that sent one to the call that received it.
+//! Messages of a trace: from the call that sent each to the call that received it.
 
 use super::{Call, RankTrace, ThreadTrace};
 use crate::observation::Observation;
@@ -11,48 +11,51 @@ use std::collections::BTreeMap;
 pub struct End {
     /// Index in [`JobTrace::ranks`](super::JobTrace::ranks).
     pub rank: usize,
-    /// Thread (index in the rank's) and call (index in the thread's); none if the call is no longer known.
+    /// Index of the thread in the rank and of the call in the thread; `None` if the call is no longer
+    /// recorded.
     pub call: Option<(usize, usize)>,
-    /// The call is gone: of those that the rank still has, the first began later.
+    /// Whether the call has been overwritten: the first call still recorded for the rank began later.
     pub gone: bool,
 }
 
 /// A message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    /// The call that began to send it.
+    /// The call that started sending it.
     pub sent: End,
-    /// The call by which the receiver learnt that it had come.
+    /// The call through which the receiver learned of its arrival.
     pub received: End,
-    /// The call that began to receive it, of the receiver.
+    /// The receiver's call that started receiving it.
     pub posted: Option<(usize, usize)>,
-    /// The call by which the sender learnt that it was sent.
+    /// The call through which the sender learned that it was sent.
     pub done: Option<(usize, usize)>,
     /// Identity of the communicator.
     pub comm: u64,
-    /// Words for it.
+    /// The communicator, as text for users.
     pub object: String,
     #[allow(missing_docs)]
     pub tag: i32,
     #[allow(missing_docs)]
     pub bytes: u64,
-    /// When its send was posted; none if that was before the trace begins.
+    /// When its send was posted; `None` if that was before the start of the trace.
     pub sent_ns: Option<u64>,
-    /// When its receive was posted; none if that was before the trace begins.
+    /// When its receive was posted; `None` if that was before the start of the trace.
     pub posted_ns: Option<u64>,
-    /// When the receiver had it; none if that is not known.
+    /// When the receiver had it; `None` if unknown.
     pub received_ns: Option<u64>,
 }
 
 impl Message {
-    /// Whether an end is not there: it was sent before the trace begins, or the call of an end is gone.
+    /// Returns whether an end is missing: it was sent before the start of the trace, or the call at an end
+    /// has been overwritten.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.sent_ns.is_none() || self.sent.gone || self.received.gone
     }
 }
 
-/// Pairs the ends of messages. Those that were over before the trace begins are left out. The observations are of `ranks`, in the same order; `later` is what is to be added to their times.
+/// Pairs the ends of messages, omitting those that were over before the start of the trace. The observations
+/// belong to `ranks`, in the same order; `later` is added to their times.
 pub fn find(
     observations: &[Observation],
     ranks: &[RankTrace],
@@ -63,13 +66,13 @@ pub fn find(
     let place = |seen: &Observation| observations.iter().position(|one| std::ptr::eq(one, seen));
     let places: BTreeMap<_, usize> =
         joined.processes().filter_map(|(process, _, _, seen)| Some((process, place(seen)?))).collect();
-    // What is older than the first call that is left has no place in the trace.
+    // Anything older than the first remaining call has no place in the trace.
     let at = |rank: usize, ns: u64| ns.checked_add_signed(later.get(rank).copied().unwrap_or(0));
     let message = |ends: &crate::questions::why::Ends<'_>| {
         let (from, to) = (*places.get(&ends.sender)?, *places.get(&ends.receiver)?);
         let sent_ns = at(from, ends.sent.posted_ns);
         let waited = ends.received.waited.as_ref();
-        // A loop that asks waits since its first poll, and the last one has the message.
+        // A polling loop waits from its first poll on, and its last poll gets the message.
         let inside = |waited: &Waited| waited.until_ns.saturating_sub(1).max(waited.from_ns);
         let got = waited.and_then(|waited| at(to, inside(waited)));
         let received_ns = waited.and_then(|waited| at(to, waited.until_ns));
@@ -101,17 +104,18 @@ fn end(ranks: &[RankTrace], rank: usize, ns: Option<u64>) -> End {
     End { rank, call, gone: call.is_none() && known.is_some_and(|(rank, ns)| is_gone(rank, ns)) }
 }
 
-/// Whether a call of this moment may be among those that were overwritten: a call that has not ended is not.
+/// Whether a call at this time may have been overwritten: one that has not ended has not.
 fn is_gone(rank: &RankTrace, ns: u64) -> bool {
     let first = |thread: &ThreadTrace| thread.calls.first().is_none_or(|call| ns < call.begin_ns);
     rank.threads.iter().any(|thread| thread.gone > 0 && first(thread))
 }
 
-/// The call that was under way at this moment: one that began then, else the one that began last before it and had not ended.
+/// Returns the call active at this time: one that began then, otherwise the latest one that began earlier and
+/// had not ended.
 fn around(rank: &RankTrace, ns: u64) -> Option<(usize, usize)> {
     let latest = |(thread, calls): (usize, &Vec<Call>)| {
         let before = calls.partition_point(|call| call.begin_ns <= ns);
-        // Of those that began together, and of calls that user callbacks made, the innermost that is still under way.
+        // Among calls that began together, and calls made by user callbacks, the innermost one still active.
         let near = (before.saturating_sub(MOST_NESTED)..before).rev();
         let at = near.into_iter().find(|at| calls.get(*at).is_some_and(|call| call.end_ns >= ns))?;
         Some((calls.get(at)?.begin_ns, (thread, at)))
@@ -120,5 +124,5 @@ fn around(rank: &RankTrace, ns: u64) -> Option<(usize, usize)> {
     threads.filter_map(latest).max_by_key(|(begin, _)| *begin).map(|(_, place)| place)
 }
 
-/// Calls that are looked at for one that has not ended.
+/// Maximum number of calls examined for one that has not ended.
 const MOST_NESTED: usize = 8;

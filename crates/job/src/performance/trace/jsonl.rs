@@ -1,15 +1,17 @@
-//! A trace as lines of JSON: one for the trace, one for each thread, call and message, told apart by `event`.
+//! A trace as lines of JSON: one for the trace and one for each thread, call and message, distinguished by
+//! `event`.
 
 use super::{Call, End, JobTrace, Message};
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// The form of the lines.
+/// Name and version of the schema of a line.
 pub const SCHEMA: &str = "mpiscope.trace/1";
-/// Bytes that a line of a call has, about: for predictions.
+/// Approximate number of bytes in the line of a call, for predictions.
 const LINE: u64 = 280;
 
-/// One line: the trace (the first line), a thread, followed by its calls, a call that has ended, or a message of which both ends are known.
+/// One line: the trace (first line), a thread, followed by its calls, a completed call, or a message with
+/// both ends known.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "lowercase")]
@@ -20,7 +22,7 @@ enum Line<'a> {
     Message(MessageLine<'a>),
 }
 
-/// The trace. Times of all lines are nanoseconds since its first call.
+/// The trace. Times on all lines are nanoseconds since its first call.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Head<'a> {
@@ -28,20 +30,20 @@ struct Head<'a> {
     schema: &'static str,
     /// When the first call began, in nanoseconds since 1970.
     start_unix_ns: u64,
-    /// Hosts, each of which has a clock of its own.
+    /// Number of hosts, each of which has its own clock.
     hosts: usize,
-    /// Processes.
+    /// Number of processes.
     ranks: usize,
-    /// Lines of calls.
+    /// Number of call lines.
     calls: u64,
-    /// Older calls that are no longer known.
+    /// Number of older calls that are no longer recorded.
     gone: u64,
-    /// Lines of messages.
+    /// Number of message lines.
     messages: usize,
-    /// Those of them of which an end is not there: sent before the trace begins (their `begin_ns` is `null`), or the call that sent or
-    /// received them is gone.
+    /// Number of messages with a missing end: sent before the start of the trace (their `begin_ns` is
+    /// `null`), or the call that sent or received them is no longer recorded.
     messages_cut: usize,
-    /// What is to be known of the times.
+    /// A note on the times.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'a str>,
 }
@@ -50,27 +52,27 @@ struct Head<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Thread<'a> {
-    /// Number of the world, from zero in the order in which they began.
+    /// Number of the world, counted from zero in the order in which they started.
     world: usize,
     /// Rank in `MPI_COMM_WORLD`, if known.
     rank: Option<u32>,
-    /// Number of the thread, from zero in the order of first calls.
+    /// Number of the thread, counted from zero in the order of first calls.
     thread: u64,
-    /// The kernel's id; zero if it has ended.
+    /// Thread id; zero if it has ended.
     tid: u32,
     /// Name of the host.
     host: &'a str,
-    /// Process id there.
+    /// Process id on that host.
     pid: u32,
-    /// Calls that follow.
+    /// Number of calls that follow.
     calls: usize,
-    /// Older calls of this thread that are no longer known.
+    /// Number of older calls of this thread that are no longer recorded.
     gone: u64,
-    /// Whether the oldest messages of the process are no longer known.
+    /// Whether the oldest messages of the process are no longer recorded.
     messages_gone: bool,
 }
 
-/// A call that has ended.
+/// A completed call.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct CallLine<'a> {
@@ -86,25 +88,25 @@ struct CallLine<'a> {
     begin_ns: u64,
     /// When it ended.
     end_ns: u64,
-    /// `file:line` of the program, or function (else module) and offset.
+    /// `file:line` of the program, or function (otherwise module) and offset.
     place: Option<&'a str>,
     /// The communicator, window or file.
     object: Option<&'a str>,
-    /// Destination, source, root or target, as rank of the communicator; none of a constant.
+    /// Destination, source, root or target, as rank of the communicator; none if it is a constant.
     #[serde(skip_serializing_if = "Option::is_none")]
     peer: Option<i32>,
-    /// That constant, such as `MPI_ANY_SOURCE`.
+    /// The name of that constant, such as `MPI_ANY_SOURCE`.
     #[serde(skip_serializing_if = "Option::is_none")]
     peer_name: Option<&'a str>,
-    /// The tag, as the program gave it; none of `MPI_ANY_TAG`.
+    /// The tag passed by the program; none for `MPI_ANY_TAG`.
     #[serde(skip_serializing_if = "Option::is_none")]
     tag: Option<i32>,
-    /// Bytes that the process moved by it.
+    /// Bytes moved by the process in this call.
     bytes: u64,
-    /// Number of a collective on its communicator, modulo 2^32: the same on all members.
+    /// Number of a collective on its communicator, modulo 2^32; the same on all members.
     #[serde(skip_serializing_if = "Option::is_none")]
     collective: Option<u32>,
-    /// How many calls are open below it: a user callback made it; not there if none is.
+    /// Number of enclosing open calls, if a user callback made this call; otherwise omitted.
     #[serde(skip_serializing_if = "is_zero")]
     nested: u16,
 }
@@ -115,30 +117,30 @@ struct CallLine<'a> {
 struct MessageLine<'a> {
     /// World of the sender.
     world: usize,
-    /// The sender.
+    /// Rank of the sender.
     rank: Option<u32>,
     /// World of the receiver.
     to_world: usize,
-    /// The receiver.
+    /// Rank of the receiver.
     to_rank: Option<u32>,
     /// The communicator.
     object: &'a str,
-    /// Its tag.
+    /// The tag.
     tag: i32,
-    /// Its bytes.
+    /// Size in bytes.
     bytes: u64,
-    /// When it was sent; `null` if that was before the trace begins.
+    /// When it was sent; `null` if that was before the start of the trace.
     begin_ns: Option<u64>,
-    /// When its receive was posted; `null` if that was before the trace begins.
+    /// When its receive was posted; `null` if that was before the start of the trace.
     posted_ns: Option<u64>,
-    /// When the receiver had it; none if that is not known.
+    /// When the receiver had it; none if unknown.
     end_ns: Option<u64>,
 }
 
-/// The form of a line, as JSON Schema.
+/// Returns the schema of a line as JSON Schema.
 ///
 /// # Errors
-/// None that is known.
+/// None known.
 #[cfg(feature = "schema")]
 pub fn schema() -> serde_json::Result<String> {
     crate::schema::of::<Line<'static>>()
@@ -148,11 +150,11 @@ fn is_zero(number: &u16) -> bool {
     *number == 0
 }
 
-/// What is said of times of several hosts.
+/// Note on the times of several hosts.
 pub const CLOCKS: &str =
     "each host has a clock of its own: times of different hosts are as far apart as their clocks";
 
-/// Bytes that the lines will have, about.
+/// Returns the approximate number of bytes of all lines.
 #[must_use]
 pub fn predicted(trace: &JobTrace) -> u64 {
     LINE.saturating_mul(trace.calls().saturating_add(trace.messages.len() as u64))
@@ -161,7 +163,7 @@ pub fn predicted(trace: &JobTrace) -> u64 {
 /// Writes the lines.
 ///
 /// # Errors
-/// When they cannot be written.
+/// If they cannot be written.
 pub fn write(trace: &JobTrace, out: &mut dyn Write) -> io::Result<()> {
     let head = Head {
         schema: SCHEMA,

@@ -1,12 +1,12 @@
-//! The trace of a job: each call of each thread, and the messages between them; where `--trace` asked for one.
+//! The trace of a job: each call of each thread, and the messages between them; only if `--trace` was given.
 //!
 //! ```text
 //! rings of a process ──► RankTrace (rank) ──┐
 //! ledgers ──► pairs of ends (questions::why)┴──► JobTrace (job) ──► jsonl · perfetto · otf2
 //! ```
 //!
-//! Times are nanoseconds since the first call of the trace. Ranks of one host have one clock; those of several are as far apart as the
-//! clocks of their hosts.
+//! Times are nanoseconds since the first call of the trace. Ranks on one host share a clock; those on
+//! different hosts are as far apart as their hosts' clocks.
 
 mod arrows;
 pub mod jsonl;
@@ -30,54 +30,54 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A call that has ended.
+/// A completed call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Call {
     /// The function.
     pub function: Arc<str>,
-    /// `file:line`, or function (else module) and offset.
+    /// `file:line`, or function (otherwise module) and offset.
     pub place: Option<Arc<str>>,
     /// The communicator, window or file.
     pub object: Option<Arc<str>>,
-    /// Its identity, if several processes share it; else zero.
+    /// Its identity if several processes share it, otherwise zero.
     pub identity: u64,
     /// When it began.
     pub begin_ns: u64,
     /// When it ended.
     pub end_ns: u64,
-    /// Destination, source, root or target, as rank of the communicator; none for a constant.
+    /// Destination, source, root or target, as rank of the communicator; `None` if it is a constant.
     pub peer: Option<i32>,
-    /// That constant: `MPI_ANY_SOURCE` and so on.
+    /// The name of that constant, such as `MPI_ANY_SOURCE`.
     pub peer_name: Option<Arc<str>>,
-    /// The tag, as the program gave it; none for `MPI_ANY_TAG`.
+    /// The tag passed by the program; `None` for `MPI_ANY_TAG`.
     pub tag: Option<i32>,
-    /// Bytes that this process moved by it.
+    /// Bytes moved by this process in the call.
     pub bytes: u64,
-    /// Number of the collective on its communicator, modulo 2^32: the same on all members.
+    /// Number of the collective on its communicator, modulo 2^32; the same on all members.
     pub collective: Option<u32>,
-    /// How many calls are open below it: a user callback made it.
+    /// Number of enclosing open calls, if a user callback made this call.
     pub nested: u16,
 }
 
-/// What is left of the calls of a thread (or of several that had the same record one after the other).
+/// The remaining calls of a thread (or of several that used the same record one after the other).
 #[derive(Debug, Default, PartialEq)]
 pub struct ThreadTrace {
     /// Index of the thread's record.
     pub thread: u64,
-    /// The kernel's id; zero when the thread has ended.
+    /// Thread id; zero if the thread has ended.
     pub tid: u32,
-    /// By their beginning.
+    /// Ordered by start time.
     pub calls: Vec<Call>,
-    /// Older calls that are gone.
+    /// Number of older calls that have been overwritten.
     pub gone: u64,
 }
 
 /// The trace of a process.
 #[derive(Debug, Default, PartialEq)]
 pub struct RankTrace {
-    /// Number of the world: see [`Worlds`].
+    /// Number of its world; see [`Worlds`].
     pub world: usize,
-    /// Its rank there, if known.
+    /// Its rank in that world, if known.
     pub rank: Option<u32>,
     #[allow(missing_docs)]
     pub host: String,
@@ -85,32 +85,32 @@ pub struct RankTrace {
     pub pid: u32,
     /// Threads with calls.
     pub threads: Vec<ThreadTrace>,
-    /// Whether the oldest messages are no longer known, so that calls of theirs have no arrow.
+    /// Whether the oldest messages are no longer recorded, so that their calls have no arrows.
     pub messages_gone: bool,
 }
 
 /// The trace of a job.
 #[derive(Debug, Default)]
 pub struct JobTrace {
-    /// By world and rank.
+    /// Ordered by world and rank.
     pub ranks: Vec<RankTrace>,
-    /// Messages of which both ends are known.
+    /// Messages with both ends known.
     pub messages: Vec<Message>,
     /// Communicators by identity.
     pub comms: BTreeMap<u64, Comm>,
-    /// The beginning of the trace, in nanoseconds since 1970.
+    /// Start of the trace, in nanoseconds since 1970.
     pub start_unix_ns: u64,
-    /// Hosts, each of which has a clock of its own.
+    /// Number of hosts, each of which has its own clock.
     pub hosts: usize,
 }
 
 /// A communicator.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Comm {
-    /// For people.
+    /// Name, as text for users.
     pub name: String,
-    /// Rank in it, and index in [`JobTrace::ranks`], of the processes that still know it, by rank; of both groups of an
-    /// intercommunicator, where a rank may stand twice.
+    /// Rank in the communicator, and index in [`JobTrace::ranks`], of the processes that still know it,
+    /// ordered by rank; for an intercommunicator those of both groups, where a rank may occur twice.
     pub members: Vec<(u32, usize)>,
     /// Whether it is an intercommunicator.
     pub inter: bool,
@@ -124,7 +124,7 @@ pub struct Looked {
     pub errors: Vec<String>,
 }
 
-/// What was seen of a process.
+/// What was read of a process.
 struct Seen {
     trace: RankTrace,
     observation: Observation,
@@ -132,7 +132,7 @@ struct Seen {
     comms: HashMap<u64, String>,
 }
 
-/// Looks at all processes of a job.
+/// Reads all processes of a job.
 #[must_use]
 pub fn of_job(job: &Job) -> Looked {
     let symbols = job.symbols();
@@ -151,7 +151,7 @@ pub fn of_job(job: &Job) -> Looked {
                 }
             }
             Ok(None) => {}
-            // The process ended since the list was made.
+            // The process has ended since the list was made.
             Err(_) if !found.held() => {}
             Err(why) => errors.push(why.to_string()),
         }
@@ -159,7 +159,7 @@ pub fn of_job(job: &Job) -> Looked {
     Looked { trace: joined(seen), errors }
 }
 
-/// Looks at core files and saved images, each of one process.
+/// Reads core files and saved images, each of one process.
 #[must_use]
 pub fn of_files(paths: &[PathBuf], symbols: &dyn Locate) -> Looked {
     let (mut seen, mut errors) = (Vec::new(), Vec::new());
@@ -181,19 +181,19 @@ pub fn of_files(paths: &[PathBuf], symbols: &dyn Locate) -> Looked {
 }
 
 impl JobTrace {
-    /// All calls.
+    /// Returns the number of calls.
     #[must_use]
     pub fn calls(&self) -> u64 {
         self.threads().map(|thread| thread.calls.len() as u64).sum()
     }
 
-    /// Calls that are gone.
+    /// Returns the number of overwritten calls.
     #[must_use]
     pub fn gone(&self) -> u64 {
         self.threads().map(|thread| thread.gone).fold(0, u64::saturating_add)
     }
 
-    /// Messages of which an end is not in the trace.
+    /// Returns the number of messages with an end missing from the trace.
     #[must_use]
     pub fn messages_cut(&self) -> usize {
         self.messages.iter().filter(|message| message.is_cut()).count()
@@ -204,7 +204,7 @@ impl JobTrace {
     }
 }
 
-/// Puts all times on one axis and pairs the messages.
+/// Converts all times to one time axis and pairs the messages.
 fn joined(mut seen: Vec<Seen>) -> JobTrace {
     worlds::settle(&mut seen.iter_mut().map(|one| &mut one.process).collect::<Vec<_>>());
     seen.iter_mut().for_each(|one| one.observation.world.clone_from(&one.process.world));
@@ -236,7 +236,8 @@ fn joined(mut seen: Vec<Seen>) -> JobTrace {
     JobTrace { ranks, messages, comms, start_unix_ns, hosts }
 }
 
-/// The communicators, with those of their members that know them; the observations are in the order of the ranks.
+/// Returns the communicators, with the members that know them; the observations are in the order of the
+/// ranks.
 fn comms(observations: &[Observation], names: BTreeMap<u64, String>) -> BTreeMap<u64, Comm> {
     let named = |(identity, name)| (identity, Comm { name, ..Comm::default() });
     let mut all: BTreeMap<u64, Comm> = names.into_iter().map(named).collect();
@@ -254,8 +255,8 @@ fn comms(observations: &[Observation], names: BTreeMap<u64, String>) -> BTreeMap
     all
 }
 
-/// What is to be added to the clock of each host to have nanoseconds since 1970. Processes of a host have read both clocks at different
-/// moments; one of them speaks for all, so that their order stays.
+/// Returns the offset from each host's clock to nanoseconds since 1970. Processes of a host have read both
+/// clocks at different times; the offset of one of them is used for all, so that their order is preserved.
 fn offsets(seen: &[Seen]) -> HashMap<String, i64> {
     let mut offsets = HashMap::new();
     for one in seen {

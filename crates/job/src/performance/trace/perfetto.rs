@@ -1,16 +1,17 @@
-//! A trace for Perfetto: a stream of the packets that its `trace.proto` describes. A track for each thread, a slice for each call, an
-//! arrow for each message.
+//! A trace for Perfetto: a stream of the packets described in its `trace.proto`, with a track for each
+//! thread, a slice for each call and an arrow for each message.
 //!
-//! Of the format only numbers, texts and messages in messages are used, so it is written without a library: see `Packet`.
+//! The format is written without a library, since only numbers, strings and nested messages are used; see
+//! `Packet`.
 
 use super::{Call, JobTrace, Message};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-/// Bytes that a call has, about: for predictions.
+/// Approximate size of a call in bytes, for predictions.
 const CALL: u64 = 160;
 
-/// Numbers of fields in Perfetto's `.proto` files.
+/// Field numbers from Perfetto's `.proto` files.
 mod field {
     pub const TRACE_PACKET: u32 = 1;
     pub const PACKET_TIMESTAMP: u32 = 8;
@@ -42,10 +43,10 @@ mod field {
 const SLICE_BEGIN: u64 = 1;
 const SLICE_END: u64 = 2;
 const INSTANT: u64 = 3;
-/// All packets are of one writer.
+/// All packets belong to one writer.
 const SEQUENCE: u64 = 1;
 
-/// A message of protocol buffers.
+/// A protocol buffer message.
 #[derive(Default)]
 struct Packet(Vec<u8>);
 
@@ -89,7 +90,7 @@ impl Packet {
     }
 }
 
-/// Bytes that the file will have, about.
+/// Returns the approximate number of bytes of the file.
 #[must_use]
 pub fn predicted(trace: &JobTrace) -> u64 {
     CALL.saturating_mul(trace.calls().saturating_add(trace.messages.len() as u64))
@@ -98,13 +99,13 @@ pub fn predicted(trace: &JobTrace) -> u64 {
 /// Writes the file.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If it cannot be written.
 pub fn write(trace: &JobTrace, out: &mut dyn Write) -> io::Result<()> {
     let arrows = Arrows::of(trace);
     let (mut pids, mut tids) = (BTreeSet::new(), BTreeSet::new());
     for (index, rank) in trace.ranks.iter().enumerate() {
         let process = (index as u64 + 1) << 32;
-        // Processes of two hosts may have the same number.
+        // Processes on two hosts may share an id.
         let pid = unused(&mut pids, rank.pid);
         let world = if rank.world == 0 { String::new() } else { format!("{}.", rank.world) };
         let name = rank.rank.map_or_else(|| "no rank".to_owned(), |number| format!("rank {world}{number}"));
@@ -133,7 +134,7 @@ pub fn write(trace: &JobTrace, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The number, or another one if it is taken or not known.
+/// Returns the number, or another one if it is taken or unknown.
 fn unused(taken: &mut BTreeSet<u32>, number: u32) -> u32 {
     let mut found = if number == 0 { 1 << 30 } else { number };
     while !taken.insert(found) {
@@ -142,7 +143,8 @@ fn unused(taken: &mut BTreeSet<u32>, number: u32) -> u32 {
     found
 }
 
-/// Calls of a thread as slices that lie in each other: one that a user callback made ends no later than what it was made in.
+/// Writes the calls of a thread as nested slices: a call made by a user callback ends no later than the
+/// enclosing one.
 fn slices<'a>(
     out: &mut dyn Write,
     track: u64,
@@ -170,8 +172,8 @@ fn slices<'a>(
     Ok(())
 }
 
-/// The end of a slice, and before it what came in by then. The arrow goes to a mark of its own: the slice may have begun before the
-/// message was sent, and one call may receive many.
+/// Ends a slice, preceded by the messages received by then. Each arrow points to a separate mark: the slice
+/// may have begun before the message was sent, and one call may receive many.
 fn close(out: &mut dyn Write, track: u64, until: u64, arrows: &[Arrow<'_>]) -> io::Result<()> {
     for arrow in arrows.iter().filter(|arrow| !arrow.leaves) {
         event(out, until, track, INSTANT, |event| {
@@ -268,7 +270,7 @@ struct Arrow<'a> {
 struct Arrows<'a>(BTreeMap<(usize, usize, usize), Vec<Arrow<'a>>>);
 
 impl<'a> Arrows<'a> {
-    /// Messages of which both calls are known.
+    /// Collects messages with both calls known.
     fn of(trace: &'a JobTrace) -> Self {
         let mut all: BTreeMap<_, Vec<Arrow<'a>>> = BTreeMap::new();
         for (number, message) in (1..).zip(&trace.messages) {

@@ -10,7 +10,7 @@ use mpiscope_image::{Error, Source};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What many calls have in common.
+/// Resolved values shared by many calls.
 #[derive(Default)]
 struct Words {
     functions: HashMap<u16, (Arc<str>, Fields, bool)>,
@@ -19,16 +19,16 @@ struct Words {
     peers: HashMap<i32, Option<Arc<str>>>,
 }
 
-/// Reads it; times are nanoseconds of the host's `CLOCK_MONOTONIC`.
+/// Reads the trace; times are in nanoseconds of the host's `CLOCK_MONOTONIC`.
 ///
 /// # Errors
-/// When the trace is damaged or cannot be read.
+/// If the trace is damaged or cannot be read.
 pub fn read<S: Source>(rank: &Rank<'_, S>) -> Result<RankTrace, Error> {
     let process = rank.process();
     let mut words = Words::default();
     let thread = |kept: Kept| {
         let mut calls: Vec<Call> = kept.calls.iter().filter_map(|call| words.call(rank, call)).collect();
-        // One that a user callback made ended before the one that it was made in.
+        // A call made by a user callback is recorded before the enclosing one, as it ended earlier.
         calls.sort_by_key(|call| (call.begin_ns, call.nested));
         let tid = process.threads.iter().find(|thread| thread.index == kept.thread).map_or(0, |t| t.tid);
         ThreadTrace { thread: kept.thread, tid, calls, gone: kept.gone }
@@ -80,7 +80,8 @@ impl Words {
         })
     }
 
-    /// Its name, which fields mean something, and whether collectives of a communicator are counted by it.
+    /// Returns the function's name, the meaning of its fields, and whether it counts as a collective of a
+    /// communicator.
     fn function<S: Source>(&mut self, rank: &Rank<'_, S>, number: u16) -> (Arc<str>, Fields, bool) {
         let new = || {
             let known = rank.process().functions.get(number.into());

@@ -8,7 +8,7 @@ fn call(function: &str, begin_ns: u64, end_ns: u64, nested: u16) -> Call {
     Call { function: function.into(), begin_ns, end_ns, nested, ..Call::default() }
 }
 
-/// Rank 0 sends at 10, rank 1 has waited for it since 5.
+/// Rank 0 sends at 10; rank 1 has been waiting for it since 5.
 fn trace() -> JobTrace {
     let rank = |rank, calls| RankTrace {
         rank: Some(rank),
@@ -38,7 +38,7 @@ fn trace() -> JobTrace {
     JobTrace { ranks, messages: vec![message], comms: BTreeMap::new(), start_unix_ns: 1, hosts: 2 }
 }
 
-/// The `nth` message of or to a peer.
+/// The `nth` message to or from a peer.
 fn line(peer: u32, nth: u32, [posted_ns, from_ns, until_ns]: [u64; 3]) -> Line {
     let waited = Some(Waited { from_ns, until_ns, call: Arc::default() });
     Line { comm: 7, peer, nth, order: u64::from(nth), posted_ns, waited, ..Line::default() }
@@ -76,7 +76,8 @@ fn what_is_older_than_the_trace_has_no_time_in_it() -> Result<(), Box<dyn Error>
         lines: (1..).zip(lines).map(|(nth, times)| line(peer, nth, times)).collect(),
         ..Ring::default()
     };
-    // The first call that is left began at 100: a message that was over before, one that came later, and one within.
+    // The first remaining call began at 100: a message that was over before that, one that arrived later, and
+    // one within.
     let sender = Ledger { sent: ring(1, [[10, 10, 20], [30, 30, 40], [110, 110, 120]]), ..Ledger::default() };
     let receiver =
         Ledger { received: ring(0, [[5, 5, 21], [50, 100, 105], [107, 107, 121]]), ..Ledger::default() };
@@ -105,7 +106,7 @@ fn a_message_whose_end_is_gone_from_its_own_rank_is_cut_and_one_that_is_under_wa
         lines: (1..).zip(lines).map(|(nth, times)| line(peer, nth, times)).collect(),
         ..Ring::default()
     };
-    // The sender has lost what it did before 40, and is inside of its last call.
+    // The sender's calls before 40 were overwritten, and it is inside its last call.
     let sender = Ledger { sent: ring(1, [[10, 10, 20], [40, 40, 45], [70, 70, 75]]), ..Ledger::default() };
     let receiver =
         Ledger { received: ring(0, [[5, 5, 21], [39, 39, 46], [69, 69, 76]]), ..Ledger::default() };
@@ -138,7 +139,7 @@ fn every_line_is_json_and_what_is_gone_is_counted() -> Result<(), Box<dyn Error>
     Ok(())
 }
 
-/// Whether a value has the type that a property says; `null` where it may be none.
+/// Whether a value has the type its property declares, or is `null` where that is allowed.
 #[cfg(feature = "schema")]
 fn has_type(value: &serde_json::Value, property: &serde_json::Value) -> bool {
     let name = match value {
@@ -192,7 +193,7 @@ fn every_line_has_the_published_form() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The fields of a message: number, and a number or bytes. Nothing if it is not one.
+/// The fields of a message: its number, and a number or bytes. `None` if it is not a message.
 fn fields(mut bytes: &[u8]) -> Option<Vec<(u64, u64, &[u8])>> {
     let mut all = Vec::new();
     while !bytes.is_empty() {
@@ -258,7 +259,7 @@ fn slices_lie_in_each_other_and_an_arrow_never_goes_back() -> Result<(), Box<dyn
     let wanted = [
         (1, 1, 10),
         (1, 2, 20),
-        // The call in a user callback ends with the one around it, and what came in is marked before.
+        // The call in a user callback ends with the enclosing one, and arrivals are marked before.
         (2, 1, 5),
         (2, 1, 6),
         (2, 2, 30),

@@ -1,18 +1,18 @@
-//! What waits that become one sentence have in common, and who is in it.
+//! What waits combined into one sentence have in common, and the processes involved.
 
 use super::Kind;
 use std::sync::Arc;
 
-/// What a rank did that is not known to have called anything before.
+/// Activity of a rank that is not known to have made any earlier call.
 pub const UNNAMED: &str = "computing";
 
-/// A process, by what it is called at every look: its world, its rank.
+/// A process, identified independently of the pass: its world, its rank.
 pub type Who = (Arc<str>, Option<u32>);
 
-/// Who was late without having waited, and what it did.
+/// The process that was late without having waited, and what it did.
 pub type Origin = (Who, Arc<str>);
 
-/// What waits have in common that are alike.
+/// The key shared by equal waits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Alike {
     pub kind: Kind,
@@ -23,7 +23,7 @@ pub struct Alike {
 }
 
 impl Alike {
-    /// Gives places that were only noted their words.
+    /// Resolves places that were only recorded.
     pub fn put_into_words(&mut self, words: &dyn Fn(&str) -> String) {
         self.line = self.line.take().map(|line| words(&line));
         self.meanwhile = words(&self.meanwhile);

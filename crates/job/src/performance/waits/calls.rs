@@ -1,4 +1,4 @@
-//! The calls of each process that can wait, with their times, and what a process did meanwhile.
+//! The calls of each process that can wait, with their times, and what a process did in the meantime.
 
 use super::alike::UNNAMED;
 use super::entered::{entered, open};
@@ -9,35 +9,37 @@ use crate::questions::why::{Joined, ProcessIndex};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// Calls of one process, by when they began, with when they returned.
+/// Calls of one process by start time, with the time of return.
 type Own = BTreeMap<u64, (u64, Arc<Called>)>;
 
-/// The calls of all processes that can wait and are known with their times.
+/// The calls of all processes that can wait and whose times are known.
 #[derive(Default)]
 pub struct Calls {
     all: HashMap<ProcessIndex, Own>,
 }
 
-/// Those of the look before, by world and rank: what a rank did meanwhile may have been overwritten since.
+/// The calls of the previous pass, by world and rank: what a rank did in the meantime may have been
+/// overwritten since.
 pub type Before = HashMap<(String, Option<u32>), Own>;
 
-/// Calls for messages that looks found open, by world and rank, of ranks with one thread in MPI: where messages are not recorded one by
-/// one, nothing else says when a rank was in them. What one of several threads waits in is not what its rank did.
+/// Calls for messages that samples found open, by world and rank, for ranks with a single thread in MPI: if
+/// individual messages are not recorded, there is no other evidence of when a rank was in them. A wait in one
+/// of several threads is not what the rank as a whole did.
 #[derive(Debug, Clone, Default)]
 pub struct FoundOpen(HashMap<(String, Option<u32>), Own>);
 
-/// So many of one rank are remembered.
+/// Maximum number of calls remembered per rank.
 const MOST_OPEN: usize = 64;
-/// One that two looks found began at the same time, but for how exactly they say so.
+/// Two samples found the same call if its start times differ by no more than this, the accuracy of ages.
 const SAME_NS: u64 = 5_000_000;
 
 impl FoundOpen {
-    /// Says what places are called that were only noted.
+    /// Resolves places that were only recorded.
     pub fn put_into_words(&mut self, words: &dyn Fn(&str) -> String) {
         self.0.values_mut().for_each(|own| put_into_words(own, words));
     }
 
-    /// One more look at the ranks of this host; `now_ns` is of `CLOCK_MONOTONIC`.
+    /// Adds a sample of the ranks of this host; `now_ns` is in `CLOCK_MONOTONIC`.
     pub fn look(&mut self, now_ns: u64, observations: &[Observation]) {
         for seen in observations {
             let [Thread { call: Some(call), .. }] = seen.threads.as_slice() else { continue };
@@ -62,7 +64,7 @@ impl FoundOpen {
     }
 }
 
-/// Says what places are called that were only noted.
+/// Resolves places that were only recorded.
 pub fn put_into_words(own: &mut Own, words: &dyn Fn(&str) -> String) {
     for (_, call) in own.values_mut() {
         let place = call.place.as_ref().map(|place| words(place));
@@ -71,7 +73,7 @@ pub fn put_into_words(own: &mut Own, words: &dyn Fn(&str) -> String) {
 }
 
 impl Calls {
-    /// Of messages and collectives.
+    /// Collects calls for messages and collectives.
     pub fn of(joined: &Joined<'_>, before: &mut Before, open_at_looks: &FoundOpen) -> Self {
         let (mut calls, mut now) = (Self::default(), Before::new());
         for (me, _, rank, seen) in joined.processes() {
@@ -105,8 +107,8 @@ impl Calls {
         calls
     }
 
-    /// What a process did meanwhile: the call that it was in for more than half of the time, else what it had called last; and
-    /// what it had called last in any case.
+    /// Returns what a process did in the meantime: the call it was in for more than half of the time,
+    /// otherwise the work after its last call; and in any case the work after its last call.
     pub fn meanwhile(&self, who: ProcessIndex, span: Span) -> (String, String) {
         let Some(own) = self.all.get(&who) else { return ("not seen".to_owned(), "not seen".to_owned()) };
         let working = match own.range(..span.until).next_back() {
@@ -126,7 +128,7 @@ impl Calls {
         (working.clone(), working)
     }
 
-    /// A wait ends when its call returned, at the latest.
+    /// Limits a wait to the return of its call.
     pub fn bounded(&self, mut wait: Wait) -> Option<Wait> {
         let (until, _) = self.all.get(&wait.who)?.get(&wait.in_call)?;
         wait.span.until = wait.span.until.min(*until);
@@ -164,7 +166,7 @@ mod tests {
         }]
     }
 
-    /// What the rank did from 100 to 500 ms, when it stands in no call any more.
+    /// Returns what the rank did from 100 to 500 ms, if it is no longer in a call.
     fn meanwhile(looks: &[(u64, Vec<Observation>)]) -> String {
         let mut open = FoundOpen::default();
         looks.iter().for_each(|(at_ms, seen)| open.look(at_ms * MS, seen));
@@ -175,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_rank_that_looks_found_in_a_receive_for_most_of_the_time_was_in_it_and_did_not_compute() {
-        // By ages that are not exact to the last digit.
+        // With ages that are not exact to the last digit.
         let looks = [
             (200, rank(&[("MPI_Recv", 0.1)])),
             (300, rank(&[("MPI_Recv", 0.2001)])),

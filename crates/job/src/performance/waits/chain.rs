@@ -1,4 +1,4 @@
-//! Where waiting began: whoever was waited for may have been late because it had waited itself.
+//! Where waiting began: the process waited for may have been late because it had waited itself.
 //!
 //! ```text
 //!        met                     entered             came
@@ -6,10 +6,11 @@
 //! B ──────┼── work ── waits ── work ───────────────────┤               + (waits of B − waits of A)
 //! ```
 //!
-//! Since both last met, at a message or a collective, B has worked longer than A, or waited longer, or both; the difference is what A
-//! waits now. The first part is B's own, the second is handed on to those for whom B waited, each by its part of B's waiting: their
-//! own shares are known already, as waits are taken in the order in which they ended. So the shares of a wait always make up its
-//! length. What was not seen of B's waiting counts as its own work.
+//! Since the two last met, at a message or a collective, B has worked longer than A, or waited longer, or
+//! both; the difference is what A waits now. The first part is attributed to B, and the second is handed on
+//! to the processes B waited for, in proportion to B's waits: their shares are already known, as waits are
+//! processed in the order in which they ended. So the shares of a wait always add up to its length. Waiting
+//! of B that was not observed counts as B's work.
 
 use super::Span;
 use super::alike::{Origin, Who};
@@ -17,69 +18,69 @@ use super::named::NamedWait;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-/// Waits that are remembered of a process.
+/// Maximum number of waits remembered per process.
 const MOST_WAITS: usize = 256;
-/// Partners and communicators that are remembered of a process.
+/// Maximum number of partners and communicators remembered per process.
 const MOST_PARTNERS: usize = 4096;
-/// Times of them that are remembered: a wait may begin before the last one.
+/// Number of meeting times remembered for each: a wait may begin before the last meeting.
 const MOST_TIMES: usize = 8;
-/// Smaller parts of a wait belong to whoever was waited for.
+/// Smaller parts of a wait are dropped and the others scaled up accordingly.
 const LEAST: f64 = 0.01;
 
-/// Parts of a wait, one in all.
+/// Parts of a wait, which add up to one.
 type Parts = Arc<[(Origin, f64)]>;
 
-/// Where processes were together.
+/// An occasion at which processes met.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Meeting {
-    /// At a collective of a communicator.
+    /// A collective on a communicator.
     Collective(u64),
-    /// At a message between two.
+    /// A message between two processes.
     Message(Who, Who),
 }
 
-/// Something that happened, in the order of its end.
+/// An event, ordered by its end.
 #[derive(Debug, Clone)]
 enum Event {
     Met(Meeting, Vec<Who>),
     Waited(NamedWait, f64),
 }
 
-/// A wait, with what it is to be multiplied by, and where it began.
+/// A wait with its extrapolation factor and origins.
 pub struct Traced {
     pub named: NamedWait,
     pub factor: f64,
     pub origins: Vec<(Origin, u64)>,
 }
 
-/// Waits that have not been traced yet, and what is remembered of earlier ones.
+/// Waits not traced yet, and what is remembered of earlier ones.
 #[derive(Debug, Clone, Default)]
 pub struct Chains {
     looks: u64,
     events: u64,
-    /// By end and number, with the look that found it.
+    /// By end and number, with the pass that found it.
     pending: BTreeMap<(u64, u64), (u64, Event)>,
     processes: HashMap<Who, Past>,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Past {
-    /// By their ends.
+    /// Ordered by end.
     waits: VecDeque<(Span, Parts)>,
-    /// The last times, the latest last.
+    /// The most recent times, the latest last.
     met: HashMap<Meeting, VecDeque<u64>>,
-    /// The first time that is known of it.
+    /// The earliest known time of the process.
     first: Option<u64>,
 }
 
 impl Chains {
-    /// A wait was found.
+    /// Adds a wait.
     pub fn waited(&mut self, named: NamedWait, factor: f64) {
         let until = named.from_ns.saturating_add(named.ns);
         self.push(until, Event::Waited(named, factor));
     }
 
-    /// These were together at a time.
+    /// Adds a meeting of these processes.
     pub fn met(&mut self, at_ns: u64, meeting: Meeting, who: Vec<Who>) {
         self.push(at_ns, Event::Met(meeting, who));
     }
@@ -89,7 +90,8 @@ impl Chains {
         self.pending.insert((until, self.events), (self.looks, event));
     }
 
-    /// One more look is over: traces what was found `later` looks ago, as nothing that ended before is still to come.
+    /// Ends a pass: traces what was found `later` passes ago, since nothing that ended earlier can still turn
+    /// up.
     pub fn look(&mut self, later: u64) -> Vec<Traced> {
         let mut traced = Vec::new();
         while let Some(next) = self.pending.first_entry() {
@@ -135,7 +137,7 @@ impl Chains {
         Traced { origins: origins.collect(), named, factor }
     }
 
-    /// Whose fault a wait is.
+    /// Attributes a wait to its origins.
     fn parts(&self, named: &NamedWait, span: Span) -> Parts {
         let own = |part: f64| {
             let doing = if part < 0.5 { &named.working } else { &named.key.meanwhile };
@@ -170,7 +172,7 @@ impl Chains {
     }
 }
 
-/// Small parts would make lists of everybody.
+/// Drops small parts, which would make lists contain every process.
 fn without_crumbs(mut parts: Vec<(Origin, f64)>) -> Parts {
     parts.retain(|(_, part)| *part >= LEAST);
     let all: f64 = parts.iter().map(|(_, part)| part).sum();
@@ -178,7 +180,7 @@ fn without_crumbs(mut parts: Vec<(Origin, f64)>) -> Parts {
 }
 
 impl Past {
-    /// When two were together last before a time; since when both are known, if that was never.
+    /// Returns when two processes last met before a time; if they never did, since when both are known.
     fn last_met(&self, other: &Self, before: u64) -> Option<u64> {
         let (few, many) = if self.met.len() < other.met.len() { (self, other) } else { (other, self) };
         let both = few.met.iter().filter_map(|(meeting, times)| {
@@ -190,7 +192,7 @@ impl Past {
         Some(met.max(known)).filter(|since| *since <= before)
     }
 
-    /// The waits in a stretch of time, and their sum.
+    /// Returns the waits within a span, and their sum.
     fn waits_in(&self, stretch: Span) -> (Vec<(u64, &Parts)>, u64) {
         let ended = self.waits.iter().rev().take_while(|(span, _)| span.until > stretch.from);
         let inside = ended.map(|(span, parts)| (span.and(stretch).ns(), parts)).filter(|(ns, _)| *ns > 0);
@@ -221,7 +223,7 @@ mod tests {
         NamedWait { key, who: who(me), from_ns, ns: until - from_ns, working: "busy".into() }
     }
 
-    /// Shares by rank, of the last wait that is given, of ranks that were all together at time zero.
+    /// Returns the shares, by rank, of the last of these waits; all ranks met at time zero.
     fn of_last(waits: &[NamedWait]) -> Vec<(u32, u64)> {
         let mut chains = Chains::default();
         chains.met(0, Meeting::Collective(1), (0..4).map(who).collect());
@@ -239,7 +241,8 @@ mod tests {
 
     #[test]
     fn a_delay_is_handed_on_along_a_pipeline_to_whoever_began_it() {
-        // Every rank works for 100; rank 0 is late by 300 more, and all behind it are so too, although they work as long as the others.
+        // Every rank works for 100; rank 0 is late by another 300, and so are all behind it, although they
+        // work no longer than the others.
         let all = [wait(1, 0, [0, 400]), wait(2, 1, [0, 500]), wait(3, 2, [0, 600])];
         assert_eq!(of_last(&all[..1]), [(0, 400)]);
         assert_eq!(of_last(&all[..2]), [(0, 400), (1, 100)]);
@@ -269,7 +272,8 @@ mod tests {
         let mut chains = Chains::default();
         let all = || (0..3).map(who).collect::<Vec<_>>();
         chains.met(100, Meeting::Collective(1), all());
-        // Rank 0 has gone ahead; rank 2 waits for rank 1 at the next collective, and so comes late to where rank 0 waits already.
+        // Rank 0 has gone ahead; rank 2 waits for rank 1 at the next collective and so is late where rank 0
+        // is already waiting.
         chains.waited(wait(2, 1, [110, 300]), 1.0);
         chains.met(300, Meeting::Collective(1), all());
         chains.waited(wait(0, 2, [110, 301]), 1.0);

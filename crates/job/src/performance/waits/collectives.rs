@@ -1,4 +1,4 @@
-//! Waits in collectives, by when each member entered.
+//! Waits in collectives, determined by when each member entered.
 
 use super::calls::Calls;
 use super::entered::{Taken, entered};
@@ -10,32 +10,32 @@ use mpi_abi::{FunctionId, Partners};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// A collective of which all members are known, and who waited in it.
+/// A collective of which all members are known, and the waits in it.
 pub struct Judged {
     /// Communicator and number.
     pub number: (u64, u64),
-    /// It was only started by its calls, and completed by others.
+    /// Whether its calls only started it and others completed it.
     pub started: bool,
-    /// Nanoseconds of all members in the calls that wait.
+    /// Nanoseconds spent by all members in the calls that wait.
     pub ns: u64,
-    /// Of each member, one after the other.
+    /// The waits of the members, one after the other.
     pub waits: Vec<Wait>,
-    /// When the last of them entered.
+    /// When the last member entered.
     pub met_ns: u64,
-    /// All of them.
+    /// All members.
     pub members: Vec<ProcessIndex>,
 }
 
-/// What is known of collectives at one look.
+/// What one pass reveals about collectives.
 #[derive(Default)]
 pub struct Found {
-    /// Those that all members are through with.
+    /// Those that all members have completed.
     pub judged: Vec<Judged>,
-    /// Communicator and number of those that were started, and that somebody has not completed.
+    /// Communicator and number of those that were started and that some member has not completed.
     pub open: BTreeSet<(u64, u64)>,
 }
 
-/// The collectives that are `new`. At the `last` look, those that were started are not waited for any more.
+/// Judges the collectives that are `new`. In the `last` pass, those merely started are no longer waited for.
 pub fn judge(
     joined: &Joined<'_>,
     calls: &Calls,
@@ -56,7 +56,7 @@ pub fn judge(
         if let Some(size) = sizes.get(&comm) {
             add_missing(joined, (comm, number), *size, &mut members);
         }
-        // Who came last is known only if all are.
+        // Which member came last is known only if all members are.
         let everybody = sizes.get(&comm).is_some_and(|size| *size as usize == members.len());
         let Some(error_ns) = error_of(hosts, &members).filter(|_| everybody) else { continue };
         if !members.iter().all(|(_, taken)| taken.is_over()) {
@@ -82,7 +82,8 @@ pub fn judge(
     found
 }
 
-/// Whoever has not entered a collective that others were in when all was over did so at the end, and no earlier.
+/// A member that had not entered a collective when everything ended, while others were in it, counts as
+/// entering at the end.
 fn add_missing(
     joined: &Joined<'_>,
     (comm, number): (u64, u64),
@@ -99,7 +100,7 @@ fn add_missing(
         (who, Taken { call, span, root, between, completed, given_up: false, open: false })
     };
     let all = (0..size).filter_map(|rank| joined.partner(*me, comm, rank));
-    // Whose count is past the number was there, and remembers it no more.
+    // A process whose count is past the number has been there and no longer remembers it.
     let is_past = |seen: &Observation| {
         seen.history.iter().any(|history| history.comm == comm && history.newest >= number)
     };
@@ -113,7 +114,7 @@ fn error_of(hosts: &Hosts<'_>, members: &[(ProcessIndex, Taken)]) -> Option<u64>
     hosts.between(members.iter().map(|(member, _)| member))
 }
 
-/// The members of a communicator in the order of their ranks there.
+/// The members of a communicator in rank order.
 fn by_rank<'m>(
     joined: &Joined<'_>,
     comm: u64,
@@ -129,7 +130,7 @@ fn by_rank<'m>(
 /// A member of a collective.
 type Member = (ProcessIndex, Taken);
 
-/// Who of these entered last.
+/// Returns the member that entered last.
 fn latest<'m>(members: impl Iterator<Item = &'m Member>) -> Option<&'m Member> {
     members.max_by_key(|(_, taken)| taken.span.from)
 }
@@ -185,10 +186,10 @@ fn of_collective(joined: &Joined<'_>, comm: u64, members: &[Member], waits: &mut
     }
 }
 
-/// One of an intercommunicator: the root's group only says which member it is, and does nothing else.
+/// A collective on an intercommunicator: members of the root's group other than the root do nothing.
 fn of_two_groups(function: &str, partners: Option<Partners>, members: &[Member], waits: &mut Vec<Wait>) {
     let root = members.iter().find(|(_, taken)| taken.between == Some(RootBetween::Myself));
-    // Who names a rank is of the other group.
+    // Members that name a rank belong to the other group.
     let others = || members.iter().filter(|(_, taken)| taken.root.is_some());
     match (partners, root) {
         (Some(Partners::ROOT), Some(root)) => {
@@ -202,7 +203,7 @@ fn of_two_groups(function: &str, partners: Option<Partners>, members: &[Member],
             by_entry.sort_unstable_by_key(|(_, taken)| taken.span.from);
             let (kind, asked) = (Kind::of_all(function), asked(members.iter()));
             for member in members {
-                // The standard lets it go on without those of its own group.
+                // The standard lets a member proceed without the others of its own group.
                 let until = member.1.waits_in().map_or(u64::MAX, |(span, _)| span.until);
                 let before = by_entry.partition_point(|(_, taken)| taken.span.from < until);
                 let last = before.checked_sub(1).and_then(|last| by_entry.get(last)).copied();
@@ -213,7 +214,7 @@ fn of_two_groups(function: &str, partners: Option<Partners>, members: &[Member],
     }
 }
 
-/// From the call in which a member waits until another one has entered.
+/// Returns the wait of a member from the start of its waiting call until another one has entered.
 fn for_the_last(kind: Kind, (who, taken): &Member, (culprit, last): &Member) -> Option<Wait> {
     let (own, call) = taken.waits_in()?;
     let span = Span { from: own.from, until: last.span.from };
@@ -221,7 +222,7 @@ fn for_the_last(kind: Kind, (who, taken): &Member, (culprit, last): &Member) -> 
     (span.ns() > 0).then_some(wait)
 }
 
-/// When these asked for the completion of what they had started, by that time.
+/// Returns when these members asked for completion of what they had started, in order of time.
 fn asked<'m>(members: impl Iterator<Item = &'m Member>) -> Vec<(u64, ProcessIndex)> {
     let started = members.filter(|(_, taken)| taken.starts());
     let mut asked: Vec<_> =
@@ -230,8 +231,8 @@ fn asked<'m>(members: impl Iterator<Item = &'m Member>) -> Vec<(u64, ProcessInde
     asked
 }
 
-/// Until the last of those it needs has entered; then, in one that was only started, until those had asked for completion who did so
-/// before it returned.
+/// Adds the wait until the last of the required members has entered and, for a collective merely started, the
+/// wait until the members that asked for completion before it returned had done so.
 fn for_all(
     kind: Kind,
     member: &Member,
@@ -254,7 +255,7 @@ fn for_all(
     }
 }
 
-/// Whose data each member gets in collectives of the communicator's topology.
+/// Returns for each member whose data it receives in collectives of the communicator's topology.
 fn sources(joined: &Joined<'_>, comm: u64) -> HashMap<ProcessIndex, Vec<ProcessIndex>> {
     let of = |(me, _, _, seen): (ProcessIndex, _, _, &Observation)| {
         let ranks = seen.communicators.iter().find(|known| known.identity == comm)?.sources.as_ref()?;

@@ -11,31 +11,31 @@ use std::sync::Arc;
 /// A collective that a process entered.
 pub struct Taken {
     pub call: Arc<Called>,
-    /// Its end is zero if it was not left, or only started the operation.
+    /// Its end is zero if the call has not returned or only started the operation.
     pub span: Span,
     pub root: Option<u32>,
-    /// What was said of the root in one between two groups.
+    /// The root, if this is a call on an intercommunicator.
     pub between: Option<RootBetween>,
     /// The call that completed what this one started.
     pub completed: Option<(Span, Arc<Called>)>,
-    /// It only starts the operation, and nobody will say any more when that was complete.
+    /// Whether the call only started the operation and its completion will never be known.
     pub given_up: bool,
-    /// It was not left, and its end is that of the process, or of the run.
+    /// Whether the call has not returned; its end is then that of the process or of the run.
     pub open: bool,
 }
 
 impl Taken {
-    /// The call only starts the operation.
+    /// Returns whether the call only starts the operation.
     pub fn starts(&self) -> bool {
         !is_collective_that_waits(&self.call.function)
     }
 
-    /// The call frees the communicator, with its history.
+    /// Whether the call frees the communicator along with its history.
     fn frees(&self) -> bool {
         matches!(self.call.function.as_str(), "MPI_Comm_free" | "MPI_Comm_disconnect")
     }
 
-    /// The call in which the process waited for the others.
+    /// Returns the call in which the process waited for the others.
     pub fn waits_in(&self) -> Option<(Span, &Arc<Called>)> {
         if self.starts() {
             return self.completed.as_ref().map(|(span, call)| (*span, call));
@@ -43,22 +43,23 @@ impl Taken {
         (self.span.until != 0).then_some((self.span, &self.call))
     }
 
-    /// The process is through with it.
+    /// Returns whether the process is done with it.
     pub fn is_over(&self) -> bool {
         self.waits_in().is_some() || self.given_up && (self.starts() || self.frees())
     }
 }
 
-/// So many collectives later the ring will soon forget one that is not complete: it was freed, or is persistent, or belongs to a
-/// communicator that is freed.
+/// Age in collectives at which an incomplete one will soon drop out of the ring: it was freed, or is
+/// persistent, or belongs to a freed communicator.
 const GIVEN_UP: u64 = RING as u64 - 8;
 
-/// The collectives of a process that are known with their times, by communicator and number. At the `last` look nothing is waited for.
+/// Returns the collectives of a process whose times are known, by communicator and number. In the `last` pass
+/// nothing is waited for.
 pub fn entered(seen: &Observation, last: bool) -> impl Iterator<Item = ((u64, u64), Taken)> {
     seen.history.iter().flat_map(move |history| {
         let called =
             |kind: &Collective| Arc::new(Called { function: kind.called(), place: kind.place.clone() });
-        // Many are alike: what they are called stands once.
+        // Many are equal, so their descriptions are shared.
         let calls: Vec<Arc<Called>> = history.kinds.iter().map(called).collect();
         let completed: HashMap<u64, &Completed> =
             history.completed.iter().map(|completed| (completed.number, completed)).collect();
@@ -69,7 +70,7 @@ pub fn entered(seen: &Observation, last: bool) -> impl Iterator<Item = ((u64, u6
             let given = history.kinds.get(kind)?;
             let root = given.root.and_then(|root| u32::try_from(root).ok());
             let between = given.between.map(|between| between.root);
-            // The last one may be open when nobody looks again.
+            // The last one may be open if there will be no further pass.
             let called = calls.get(kind)?;
             let here = |call: &Call| call.function == called.function && call.place == called.place;
             let waits = is_collective_that_waits(&given.function);
@@ -87,7 +88,7 @@ pub fn entered(seen: &Observation, last: bool) -> impl Iterator<Item = ((u64, u6
     })
 }
 
-/// The calls that were open at the last look, which may not have been long ones.
+/// Returns the calls open in the last pass, however short.
 pub(super) fn open(seen: &Observation) -> impl Iterator<Item = (Span, &Call)> {
     let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref()).filter(|call| !call.polling);
     seen.last.into_iter().flat_map(move |last| {

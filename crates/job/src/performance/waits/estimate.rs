@@ -1,36 +1,41 @@
-//! What was not seen, from what was: between two looks the time in collectives is known, and of some of them the waits.
+//! Extrapolates from what was observed: the time in collectives between two passes is known, but the waits
+//! only in some of them.
 //!
-//! Looks come at intervals that have nothing to do with the program, so that what was seen between two looks stands for the rest
-//! between the same two, and not for other parts of the run: a slow part, which is seen in full, does not speak for a fast one. A wait
-//! is a part of the time of its call, so the estimate is that part, of the time that was measured.
+//! Passes happen at intervals unrelated to the program, so what was observed between two of them is
+//! representative of the rest of the same interval, but not of other parts of the run: a slow part, which is
+//! observed completely, says nothing about a fast one. A wait is a fraction of the time of its call, so the
+//! estimate applies that fraction to the measured time.
 //!
-//! The error is twice that of systematic samples, by the differences of successive parts, and a fifth of what was not seen.
+//! The error is twice that of systematic sampling, based on the differences between successive fractions,
+//! plus a fifth of what was not observed.
 
 use super::Estimated;
 use serde::{Deserialize, Serialize};
 
-/// How wrong the part that was not seen may be beside what its scatter says: a stretch that was seen may not be like its neighbourhood.
+/// Relative error of the unobserved part in addition to that from its scatter: an observed stretch may differ
+/// from its surroundings.
 pub const UNSEEN: f64 = 0.2;
 
-/// Sums up the parts of a run that lie between looks.
+/// Sums up the intervals of a run between passes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Estimate {
-    /// Time in collectives until the last look, in seconds.
+    /// Time in collectives up to the last pass, in seconds.
     known_s: f64,
-    /// Of that, between looks since none was seen.
+    /// The part of it in intervals since the last observed one.
     open_s: f64,
     seconds: f64,
     variance: f64,
-    /// The part of the last stretch that was waiting.
+    /// The fraction of waiting in the previous interval.
     before: Option<f64>,
-    /// Time that was seen, and the waits in it.
+    /// Observed time, and the waits in it.
     seen_s: f64,
     waits_s: f64,
 }
 
 impl Estimate {
-    /// Takes in what lies between the last look and this one: the time in collectives until now, what of it was seen on all members,
-    /// the waits there, and whether that was all of them. Gives by what the waits are to be multiplied.
+    /// Adds the interval since the last pass: the time in collectives so far, how much of the new time was
+    /// observed on all members, the waits in it, and whether that was everything. Returns the factor by which
+    /// to multiply the waits.
     pub fn stretch(&mut self, until_now_s: f64, seen_s: f64, waits_s: f64, all: bool) -> f64 {
         self.open_s += (until_now_s - self.known_s).max(0.0);
         self.known_s = self.known_s.max(until_now_s);
@@ -51,7 +56,7 @@ impl Estimate {
         factor
     }
 
-    /// Adds what was seen of other collectives on another host.
+    /// Adds what was observed of other collectives on another host.
     pub fn take_in(&mut self, other: &Self) {
         self.known_s += other.known_s;
         self.open_s += other.open_s;
@@ -61,7 +66,8 @@ impl Estimate {
         self.waits_s += other.waits_s;
     }
 
-    /// Of the whole run. What came after the last that was seen is taken to be as all the rest.
+    /// Returns the estimate for the whole run. Whatever follows the last observation is assumed to be like
+    /// the rest.
     pub fn whole(&self) -> Estimated {
         let rest = if self.seen_s > 0.0 { self.open_s * self.waits_s / self.seen_s } else { 0.0 };
         let seconds = (self.seconds + rest).min(self.known_s.max(self.waits_s));
@@ -77,7 +83,8 @@ mod tests {
     #[test]
     fn a_slow_part_that_was_seen_in_full_does_not_speak_for_a_fast_one() {
         let mut run = Estimate::default();
-        // A tenth of the first second was seen, and half of it was waiting; then all of ten seconds, with nine of waiting.
+        // A tenth of the first second was observed, half of it waiting; then all of ten seconds, nine of them
+        // waiting.
         assert_eq!(run.stretch(1.0, 0.1, 0.05, false), 10.0);
         assert_eq!(run.stretch(11.0, 10.0, 9.0, true), 1.0);
         let whole = run.whole();

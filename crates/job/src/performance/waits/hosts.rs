@@ -1,13 +1,13 @@
-//! Whose times can be compared: of one host, or of hosts whose clocks are known.
+//! Which times can be compared: those on one host, or on hosts whose clocks are known.
 
 use crate::questions::why::{Joined, ProcessIndex};
 use std::collections::HashMap;
 
-/// The hosts of processes: each has a clock of its own, which may be known here.
+/// The hosts of processes: each has its own clock, whose offset may be known.
 pub struct Hosts<'a>(HashMap<ProcessIndex, (&'a str, Option<u64>)>);
 
 impl<'a> Hosts<'a> {
-    /// Of all processes that were seen.
+    /// Collects the hosts of all observed processes.
     pub fn of(joined: &Joined<'a>) -> Self {
         Self(
             joined
@@ -17,22 +17,23 @@ impl<'a> Hosts<'a> {
         )
     }
 
-    /// Whether all can be compared.
+    /// Returns whether all times can be compared.
     pub fn have_one_clock(&self) -> bool {
         self.between(self.0.keys()).is_some()
     }
 
-    /// Whether all of these read the same clock.
+    /// Returns whether these processes read the same clock.
     pub fn are_on_one_host(&self, processes: [&ProcessIndex; 2]) -> bool {
         self.between(processes) == Some(0)
     }
 
-    /// By how much times of two of them may be wrong against each other; none on one host, or where that is not known.
+    /// Returns the maximum error between the times of two hosts; `None` on one host or if unknown.
     pub fn error_ns(&self) -> Option<u64> {
         self.between(self.0.keys()).filter(|error| *error > 0)
     }
 
-    /// The same of these: nothing on one host, none where they cannot be compared.
+    /// Returns the maximum error between these processes: zero on one host, `None` if they cannot be
+    /// compared.
     pub fn between<'p>(&self, processes: impl IntoIterator<Item = &'p ProcessIndex>) -> Option<u64> {
         let all: Vec<_> = processes.into_iter().filter_map(|process| self.0.get(process)).collect();
         let Some((first, _)) = all.first() else { return Some(0) };

@@ -1,7 +1,9 @@
-//! Waits for locks of windows: whoever asked while another one held the lock that excludes its own, until that released it.
+//! Waits for window locks: from the request for a lock while another process held one that excludes it, until
+//! that was released.
 //!
-//! Several may have held it in turn: the time until the first release is waited for the first of them, and so on. A library may take a
-//! lock only when it is needed; then the call that releases it is the one that waits.
+//! Several processes may have held it in turn: the time until the first release is a wait for the first of
+//! them, and so on. A library may defer taking a lock until it is needed; then the call that releases it is
+//! the one that waits.
 
 use super::calls::Calls;
 use super::hosts::Hosts;
@@ -14,12 +16,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// Windows of processes that are remembered.
+/// Maximum number of windows remembered, counting each process separately.
 const MOST: usize = 1 << 14;
-/// Numbers before the last that are remembered: more than a ring has.
+/// How many of the most recent numbers are remembered: more than a ring contains.
 const KEPT: u64 = 64;
 
-/// What was seen of the locks of each process in each window, at all looks.
+/// What all passes observed of the locks of each process on each window.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(from = "Sent", into = "Sent")]
 pub struct Watch(HashMap<Of, Seen>);
@@ -27,7 +29,7 @@ pub struct Watch(HashMap<Of, Seen>);
 /// World and rank of a process, and a window.
 type Of = (String, Option<u32>, u64);
 
-/// A map whose keys are no words, as a list.
+/// A map whose keys are not strings, serialized as a list.
 #[derive(Serialize, Deserialize)]
 struct Sent(Vec<(Of, Seen)>);
 
@@ -46,33 +48,33 @@ impl From<Sent> for Watch {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Seen {
     newest: u64,
-    /// Those up to this number are done with.
+    /// Locks up to this number are done with.
     closed: u64,
-    /// Released at the look before: whoever held it before may have been seen only now.
+    /// Released in the previous pass: an earlier holder may have become visible only in this one.
     #[serde(skip)]
     ready: BTreeSet<u64>,
     #[serde(skip)]
     judged: BTreeSet<u64>,
-    /// How many were judged with all that could have held them up.
+    /// Number of locks judged with everything known that could have delayed them.
     whole: u64,
 }
 
-/// What one look has found.
+/// The result of one pass.
 #[derive(Default)]
 pub struct Found {
     pub waits: Vec<Wait>,
-    /// Nanoseconds in the calls that were judged.
+    /// Nanoseconds spent in the calls judged.
     pub ns: u64,
-    /// How many were asked for since the look before, and how many were judged.
+    /// Numbers of locks requested since the previous pass, and of locks judged.
     pub new: u64,
     pub judged: u64,
 }
 
-/// The locks of a process in a window.
+/// The locks of a process on a window.
 type Member<'a> = (ProcessIndex, &'a Observation, &'a Locks);
 
 impl Watch {
-    /// One more look; after the `last` one nothing comes.
+    /// Performs a pass; nothing follows the `last` one.
     pub fn look(&mut self, joined: &Joined<'_>, calls: &Calls, hosts: &Hosts<'_>, last: bool) -> Found {
         let mut windows: HashMap<u64, Vec<Member<'_>>> = HashMap::new();
         for (me, _, _, seen) in joined.processes() {
@@ -113,12 +115,12 @@ impl Watch {
         found
     }
 
-    /// Nothing that was seen is judged again.
+    /// Makes sure that nothing observed so far is judged again.
     pub fn close(&mut self) {
         self.0.values_mut().for_each(|seen| seen.closed = seen.newest);
     }
 
-    /// What was seen on another host.
+    /// Adds what was observed on another host.
     pub fn take_in(&mut self, Self(other): Self) {
         for (key, seen) in other {
             if self.0.len() < MOST || self.0.contains_key(&key) {
@@ -127,7 +129,7 @@ impl Watch {
         }
     }
 
-    /// How many locks there were, and how many were seen with all that could have held them up.
+    /// Returns the number of locks, and how many were observed with everything that could have delayed them.
     pub fn counts(&self) -> (u64, u64) {
         self.0.values().fold((0u64, 0u64), |(all, whole), seen| {
             (all.saturating_add(seen.newest), whole.saturating_add(seen.whole))
@@ -136,7 +138,7 @@ impl Watch {
 }
 
 impl Seen {
-    /// Whether it is to be judged now, once.
+    /// Whether a lock should be judged now, which happens once.
     fn is_due(&mut self, epoch: &Epoch, last: bool) -> bool {
         if epoch.number <= self.closed {
             return false;
@@ -152,14 +154,14 @@ impl Seen {
     }
 }
 
-/// Whether nothing of another process is forgotten that could have held up a lock.
+/// Whether all locks of another process that could have delayed this one are still known.
 fn covers(other: &Locks, epoch: &Epoch) -> bool {
     let oldest = other.list.first();
     other.list.len() as u64 == other.newest
         || oldest.is_some_and(|oldest| oldest.asked.from_ns <= epoch.asked.from_ns)
 }
 
-/// Whom one waited for in a call, one after the other.
+/// Returns the processes waited for in a call, one after the other.
 fn in_call<'a>(
     me: ProcessIndex,
     own: &Epoch,
@@ -167,7 +169,7 @@ fn in_call<'a>(
     others: impl Iterator<Item = (ProcessIndex, &'a Locks)>,
 ) -> Vec<Wait> {
     let inside = call.from_ns + 1..=call.until_ns;
-    // Who gets the lock after it was released holds nobody up who is still in the call that released it.
+    // A lock granted after the release cannot delay a process that is still in the releasing call.
     let granted_by = if *call == own.asked { call.until_ns } else { call.from_ns };
     let held = others.flat_map(|(other, locks)| locks.list.iter().map(move |epoch| (other, epoch)));
     let before = held.filter(|(_, epoch)| epoch.excludes(own) && epoch.asked.until_ns <= granted_by);

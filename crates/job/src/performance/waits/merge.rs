@@ -1,4 +1,4 @@
-//! Waits that are alike become one sentence.
+//! Combines equal waits into one sentence.
 
 use super::alike::{Alike, Origin, UNNAMED, Who};
 use super::{Began, Cause, Lost};
@@ -6,23 +6,23 @@ use crate::jobs::worlds::Members;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Sentences that are kept, those with most time.
+/// Maximum number of sentences; those with the most time are kept.
 const MOST: usize = 1000;
 
-/// How much of it there was.
+/// The amount of waiting.
 #[derive(Debug, Clone, Default)]
 pub struct Amount {
     pub ranks: BTreeSet<Who>,
     pub ns: u64,
     pub times: u64,
-    /// With what was not seen, as far as it can be estimated.
+    /// Including an estimate for what was not observed.
     pub estimated_s: f64,
-    /// Where it began, as far as that is known: who, and what it did.
+    /// Where it began, as far as known: the process, and what it did.
     pub origins: BTreeMap<Origin, u64>,
 }
 
 impl Amount {
-    /// Gives places that were only noted their words.
+    /// Resolves places that were only recorded.
     pub fn put_into_words(&mut self, words: &dyn Fn(&str) -> String) {
         let mut all = BTreeMap::new();
         for ((who, doing), ns) in std::mem::take(&mut self.origins) {
@@ -35,10 +35,10 @@ impl Amount {
 /// All waits of a job.
 pub type Amounts = BTreeMap<Alike, Amount>;
 
-/// Origins that are kept of waits that are alike.
+/// Maximum number of origins per group of equal waits.
 const MOST_ORIGINS: usize = 64;
 
-/// Adds what was found.
+/// Adds waits.
 pub fn add(all: &mut Amounts, key: Alike, amount: Amount) {
     let known = all.entry(key).or_default();
     known.ranks.extend(amount.ranks);
@@ -53,7 +53,8 @@ pub fn add(all: &mut Amounts, key: Alike, amount: Amount) {
     }
 }
 
-/// The first call that a look still finds has nothing before it: what its rank did is then what it did most often in that place.
+/// Resolves waits during work whose preceding call is unknown, as for the first call still recorded: the rank
+/// is assumed to have done what it did most often at that place.
 pub fn name_the_unnamed(all: &mut Amounts) {
     let unnamed: Vec<Alike> = all.keys().filter(|key| key.meanwhile == UNNAMED).cloned().collect();
     for key in unnamed {
@@ -75,7 +76,8 @@ pub fn name_the_unnamed(all: &mut Amounts) {
     }
 }
 
-/// Whoever was late without having waited itself, with all that was lost by it; most time first.
+/// Returns the processes that were late without having waited, with everything lost because of them, in
+/// descending order of time.
 pub fn causes(all: &Amounts, thread_s: f64, number: impl Fn(&str) -> usize) -> Vec<Cause> {
     let mut causes: BTreeMap<&Origin, (BTreeSet<&Who>, u64, u64)> = BTreeMap::new();
     for (key, amount) in all {
@@ -110,7 +112,7 @@ fn part_of(seconds: f64, all: f64) -> f64 {
     if all > 0.0 { (seconds / all).min(1.0) } else { 0.0 }
 }
 
-/// Most time first. `number` says which of the job's worlds one is.
+/// Returns the waits in descending order of time. `number` maps a world to its number in the job.
 pub fn list(all: Amounts, thread_s: f64, estimated: bool, number: impl Fn(&str) -> usize) -> Vec<Lost> {
     let lost = |(key, amount): (Alike, Amount)| {
         let seconds = amount.ns as f64 / 1e9;
@@ -138,7 +140,7 @@ pub fn list(all: Amounts, thread_s: f64, estimated: bool, number: impl Fn(&str) 
     list
 }
 
-/// With whom else it began, most time first.
+/// Returns the other processes with which it began, in descending order of time.
 fn began(
     key: &Alike,
     origins: &BTreeMap<Origin, u64>,

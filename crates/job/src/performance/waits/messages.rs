@@ -1,4 +1,4 @@
-//! Waits for messages, by what both ends say.
+//! Waits for messages, determined from both ends.
 
 use super::calls::Calls;
 use super::hosts::Hosts;
@@ -8,7 +8,8 @@ use crate::questions::why::{Ends, ProcessIndex};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The waits for messages of processes that can be compared, each at most as long as the call that it was in.
+/// Returns the waits for messages between processes that can be compared, each limited to the duration of its
+/// call.
 pub fn for_messages(messages: &[Ends<'_>], calls: &Calls, hosts: &Hosts<'_>) -> Vec<Wait> {
     let mut latest: HashMap<(ProcessIndex, u64), Vec<Wait>> = HashMap::new();
     for ends in messages {
@@ -17,7 +18,7 @@ pub fn for_messages(messages: &[Ends<'_>], calls: &Calls, hosts: &Hosts<'_>) -> 
             let long = waits.into_iter().filter(|wait| wait.span.ns() > error_ns);
             let waits: Vec<Wait> = long.filter_map(|wait| calls.bounded(wait)).collect();
             let Some(last) = waits.last() else { continue };
-            // Of both ends of a call that sends and receives it is the receive that waits, if they say the same.
+            // In a call that sends and receives, the receive is the end that waits if both agree.
             let rank = |wait: &Wait| (wait.span.until, wait.kind != Kind::LATE_RECEIVER);
             let known = latest.entry((last.who, last.in_call)).or_default();
             if known.last().is_none_or(|known| rank(known) < rank(last)) {
@@ -28,8 +29,9 @@ pub fn for_messages(messages: &[Ends<'_>], calls: &Calls, hosts: &Hosts<'_>) -> 
     latest.into_values().flatten().collect()
 }
 
-/// Of the receiver, in its probe and in the call that received, and of the sender: for the other end to be there, and then, unless the
-/// call returned before, until the other one asked for completion too.
+/// Returns the waits of the receiver, in its probe and in the receiving call, and of the sender: for the
+/// other end to appear and then, unless the call returned earlier, until the other side asked for completion
+/// too.
 pub fn of_message(ends: &Ends<'_>) -> [Vec<Wait>; 3] {
     let side = |kind, who, call: &Option<Waited>, culprit, other: &Line| {
         let mut waits = Vec::new();
@@ -56,7 +58,7 @@ pub fn of_message(ends: &Ends<'_>) -> [Vec<Wait>; 3] {
         }
         waits
     };
-    // A probe waits for the message to be there, and for nothing else; one that was sent later was not what it found.
+    // A probe waits only for the message to arrive; one sent after the probe returned is not what it found.
     let probed = &ends.received.probed;
     let mut in_probe = side(Kind::LATE_SENDER, ends.receiver, probed, ends.sender, ends.sent);
     in_probe.retain(|wait| {

@@ -1,40 +1,47 @@
-//! Wait states: who waited for whom, how long, and what the other did meanwhile.
+//! Wait states: which process waited for which, for how long, and what the other one did in the meantime.
 //!
 //! ```text
 //! observations of all ranks ──► messages by both ends ──┐
 //!   (ledger, last collectives)  collectives by number ──┴─► waits ──► merged: Waits
 //! ```
 //!
-//! * **late sender**: a receive was waited for before its message was sent; until the send began, that is waiting;
-//! * **late receiver**: a send was waited for before its receive was posted, so far as the send did not return before;
+//! * **late sender**: a receive was waited for before its message was sent; the wait lasts until the send
+//!   began;
+//! * **late receiver**: a send was waited for before its receive was posted; the wait lasts until the receive
+//!   is posted or the send returns;
 //! * **wait at barrier**, **wait at N-to-N**: from a member's entry until the last member's;
-//! * **late root**: members that need something from the root (broadcast, scatter) until the root has entered;
-//! * **early root**: the root of a reduction or gather until the last of the others has entered;
-//! * **early scan**: a member of a prefix reduction until the last of those of lower rank has entered.
+//! * **late root**: members that need something from the root (broadcast, scatter), until the root has
+//!   entered;
+//! * **early root**: the root of a reduction or gather, until the last of the others has entered;
+//! * **early scan**: a member of a prefix reduction, until the last member of lower rank has entered.
 //!
-//! * **late completion**: both ends of a message were there, or all members had started a non-blocking collective, and the call that waits
-//!   returned only after the other one had asked for completion too: libraries move most large messages, and the later steps of a
-//!   collective, only inside of calls. From when both were there until it asked;
-//! * **wait at fence**, **late post**, **early wait**: an epoch of a window: until all have entered the fence, until the target has posted,
-//!   until the origin has completed;
-//! * **lock contention**: the lock of a window that another one held, from asking for it (or from the call that releases it, where a library
-//!   takes locks as late as that) until it was released.
+//! * **late completion**: both ends of a message were there, or all members had started a non-blocking
+//!   collective, but the waiting call returned only after the other side had asked for completion too:
+//!   libraries transfer most large messages, and perform the later steps of a collective, only inside calls.
+//!   The wait lasts from when both were there until the other side asked;
+//! * **wait at fence**, **late post**, **early wait**: for a window epoch: until all have entered the fence,
+//!   until the target has posted, until the origin has completed;
+//! * **lock contention**: for a window lock held by another process: from the request (or from the releasing
+//!   call, if the library takes locks that late) until it was released.
 //!
-//! Members of a neighbourhood collective wait for the last of those whose data they get. The call in which a member of a non-blocking
-//! collective waits is the one that completes it.
+//! Members of a neighborhood collective wait for the last of those whose data they receive. The call in which
+//! a member of a non-blocking collective waits is the one that completes it.
 //!
-//! A late sender that was waited for while another message was there already, which was received later, is **wrong order**.
+//! If the receiver waited for a late sender while another message, received later, had already arrived, this
+//! is **wrong order**.
 //!
-//! What the processes remember is the end of their run: their last collectives on each communicator, their last messages. Who looks
-//! again and again while they run ([`Sum`]) sees more: every collective and every message is counted once, by its number, and those that
-//! were overwritten between two looks are known by their numbers too, and by the time that went into them. One look ([`of`]) is a sum
-//! of one.
+//! What the processes remember covers the end of their run: the last collectives on each communicator and the
+//! last messages. Repeated passes while they run ([`Sum`]) observe more: every collective and every message
+//! is counted once, by its number, and those overwritten between two passes are also known by their numbers
+//! and by the time spent in them. A single pass ([`of`]) is a sum of one.
 //!
-//! Where a wait began is followed back through those who were late because they waited themselves ([`chain`]).
+//! The origin of a wait is traced back through processes that were late because they waited themselves
+//! ([`chain`]).
 //!
-//! A wait is never longer than the call that it was in. A call that completes several messages waits for the one that came last.
-//! Times of ranks of one host are those of one clock. Ranks of several hosts are compared where their times have been brought to one
-//! clock with a known error, and only what is longer than that error is a wait.
+//! A wait is never longer than the call it occurred in. A call that completes several messages waits for the
+//! one that came last. Times of ranks on one host come from one clock. Ranks on several hosts are compared if
+//! their times have been converted to one clock with a known error, and only what exceeds that error is a
+//! wait.
 
 mod alike;
 mod calls;
@@ -70,7 +77,7 @@ use std::sync::Arc;
 pub use sampled::{Sampled, Samples, Stood};
 pub use sum::Sum;
 
-/// A sort of waiting.
+/// Kind of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
@@ -108,7 +115,7 @@ impl Kind {
         Self::EARLY_WAIT,
     ];
 
-    /// Of a collective that all wait for.
+    /// Returns the kind of a collective in which all members wait for each other.
     fn of_all(function: &str) -> Self {
         match function {
             "MPI_Barrier" | "MPI_Ibarrier" => Self::BARRIER,
@@ -126,7 +133,7 @@ impl<'de> Deserialize<'de> for Kind {
     }
 }
 
-/// A stretch of time, in nanoseconds of `CLOCK_MONOTONIC`.
+/// A span of time, in nanoseconds of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Span {
     from: u64,
@@ -138,13 +145,13 @@ impl Span {
         self.until.saturating_sub(self.from)
     }
 
-    /// What both have in common.
+    /// Returns the overlap of two spans.
     fn and(self, other: Self) -> Self {
         Self { from: self.from.max(other.from), until: self.until.min(other.until) }
     }
 }
 
-/// A process waited, at a time, for so many seconds: as many as an estimate makes of what was seen.
+/// A wait of a process at a certain time; `seconds` extrapolates from what was observed.
 #[derive(Debug, Clone)]
 pub struct Waiting {
     /// World and rank.
@@ -157,7 +164,7 @@ pub struct Waiting {
     pub seconds: f64,
 }
 
-/// One process waited for another one.
+/// A wait of one process for another.
 #[derive(Debug, Clone)]
 struct Wait {
     kind: Kind,
@@ -165,43 +172,43 @@ struct Wait {
     call: Arc<Called>,
     /// When the call began.
     in_call: u64,
-    /// From the beginning of the call, or the end of another wait in it, until the other one came.
+    /// From the beginning of the call, or the end of another wait in it, until the other process arrived.
     span: Span,
     culprit: ProcessIndex,
 }
 
-/// Waiting of one sort, in one place, for one rank that did the same thing meanwhile.
+/// Waits of one kind, in one place, for one rank doing the same thing in the meantime.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lost {
     #[allow(missing_docs)]
     pub kind: Kind,
-    /// Who waited.
+    /// Ranks that waited.
     pub ranks: Members,
-    /// In which function.
+    /// The function they waited in.
     pub function: String,
-    /// Called from which line.
+    /// The source line it was called from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
-    /// Seconds of all of them together, of those that were seen.
+    /// Total seconds of the observed waits of all of these ranks.
     pub seconds: f64,
-    /// An estimate for the whole run, where not all were seen.
+    /// An estimate for the whole run, if not all waits were observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated_s: Option<f64>,
-    /// As a part of the time of all threads of the job.
+    /// The observed seconds as a fraction of the time of all threads of the job.
     pub share: f64,
-    /// How many waits.
+    /// Number of waits.
     pub times: u64,
-    /// For whom.
+    /// The rank waited for.
     pub culprit: Members,
-    /// What that rank did meanwhile: `computing after MPI_Send at heat.c:40`.
+    /// What that rank did in the meantime: `computing after MPI_Send at heat.c:40`.
     pub meanwhile: String,
-    /// Parts of it that began with others, for whom the culprit had waited; most time first.
+    /// Parts that began with other ranks, for which the culprit had waited; in descending order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub began: Vec<Began>,
 }
 
-/// A part of a wait that began with somebody who was not waited for, but who made others late.
+/// A part of a wait that began with a rank that was not waited for directly but made others late.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Began {
@@ -213,7 +220,7 @@ pub struct Began {
     pub seconds: f64,
 }
 
-/// A rank in a place that made others wait, by itself or through those that it made late.
+/// A rank at a place that made others wait, directly or through ranks it made late.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cause {
@@ -221,17 +228,18 @@ pub struct Cause {
     pub culprit: Members,
     /// What it did: `computing after MPI_Send at heat.c:40`.
     pub doing: String,
-    /// Who waited.
+    /// Ranks that waited.
     pub ranks: Members,
-    /// Seconds of all of them together, of those that were seen.
+    /// Total seconds of the observed waits of all of these ranks.
     pub seconds: f64,
-    /// As a part of the time of all threads of the job.
+    /// The same as a fraction of the time of all threads of the job.
     pub share: f64,
-    /// Of the seconds, those in waits for others, which were late because of this rank.
+    /// The part of these seconds spent waiting for other ranks that were late because of this one.
     pub handed_on_s: f64,
 }
 
-/// `rank 0, computing after MPI_Send at heat.c:40, cost ranks [1-3] 12.4 s (31 %), 8.30 s of it through others that it made late`
+/// `rank 0, computing after MPI_Send at heat.c:40, cost ranks [1-3] 12.4 s (31 %), 8.30 s of it through
+/// others that it made late`
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (who, by) = (self.ranks.named(), self.culprit.named());
@@ -270,71 +278,73 @@ impl fmt::Display for Lost {
     }
 }
 
-/// The least part of a wait that is worth saying of whom it began with.
+/// Minimum part of a wait for which its origin is mentioned.
 const SAID: f64 = 0.1;
 
 /// The waits of a job.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Waits {
-    /// Most time first.
+    /// The waits, in descending order of time.
     pub list: Vec<Lost>,
-    /// Where the waiting of all of them began, most time first.
+    /// Where all this waiting began, in descending order of time.
     #[serde(default)]
     pub causes: Vec<Cause>,
-    /// Seconds of all waits that were seen.
+    /// Total seconds of the observed waits.
     pub seconds: f64,
-    /// Seconds in the calls that were looked at.
+    /// Seconds in the calls examined.
     pub seen_s: f64,
-    /// The same as a part of the time in all calls that can wait; 0 to 1.
+    /// The same as a fraction of the time in all calls that can wait; 0 to 1.
     pub seen_share: f64,
-    /// Whether messages were recorded one by one: without, only collectives were looked at.
+    /// Whether individual messages were recorded; otherwise only collectives were examined.
     pub messages: bool,
     /// Whether the ranks could be compared: they were on one host, or the clocks of their hosts are known.
     pub one_clock: bool,
-    /// By how much times of two hosts may be wrong against each other, in seconds; none on one host, or where that is not known.
+    /// Maximum error between the times of two hosts, in seconds; none on one host or if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clocks_error_s: Option<f64>,
-    /// How often the ranks were looked at while they ran, with the last look; 1 if only that was.
+    /// Number of times the ranks were observed while running, including the last time; 1 if only then.
     #[serde(default)]
     pub looks: u64,
-    /// Collectives that were entered on communicators, windows and files of more than one process.
+    /// Number of collectives entered on communicators, windows and files with more than one process.
     #[serde(default)]
     pub collectives: u64,
-    /// Of these, those that were seen on all members.
+    /// Number of these observed on all members.
     #[serde(default)]
     pub collectives_seen: u64,
-    /// Messages that were received, where they were recorded one by one.
+    /// Number of messages received, if messages were recorded individually.
     #[serde(default)]
     pub messages_received: u64,
-    /// Of these, those of which both ends were seen.
+    /// Number of these of which both ends were observed.
     #[serde(default)]
     pub messages_seen: u64,
-    /// Locks of windows that were asked for.
+    /// Number of window locks requested.
     #[serde(default)]
     pub locks: u64,
-    /// Of these, those that were seen with all that could have held them up.
+    /// Number of these observed along with everything that could have delayed them.
     #[serde(default)]
     pub locks_seen: u64,
-    /// Seconds of all waits over the whole run, estimated from those that were seen; none if all were, or too little is known.
+    /// Estimated total seconds of waits over the whole run; none if all were observed, or too little is
+    /// known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated: Option<Estimated>,
-    /// Waits that no record says, by looks at the ranks while they ran: epochs of windows that some of their members open to some,
-    /// persistent collectives and those between groups of two worlds, and those for messages, where these were not recorded one by one.
+    /// Waits that no record shows, found by sampling the ranks while they ran: window epochs between some of
+    /// the members, persistent collectives, collectives between groups of two worlds, and messages if these
+    /// were not recorded individually.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
 }
 
 impl Waits {
-    /// Seconds of all of them, with what was estimated and what may be chance.
+    /// Returns the total seconds of waits, including estimates and what may be due to chance.
     #[must_use]
     pub fn said_s(&self) -> f64 {
         let sampled = self.sampled.as_ref().map_or(0.0, |sampled| sampled.seconds + sampled.unsure_s);
         self.estimated.map_or(self.seconds, |estimated| estimated.seconds) + sampled
     }
 
-    /// What cost most, in one sentence, if it is `least` of the job's time or more: the wait, or, where that is more, who began it and
-    /// made others late.
+    /// Describes in one sentence what cost the most, if that is at least the fraction `least` of the job's
+    /// time: a group of waits or, if that is more, a rank that made others late.
     #[must_use]
     pub fn foremost(&self, least: f64) -> Option<String> {
         let sampled = self.sampled.iter().flat_map(|sampled| &sampled.list);
@@ -345,14 +355,14 @@ impl Waits {
 }
 
 impl Lost {
-    /// The part of the time of all threads of the job, with what was not seen of the run.
+    /// The fraction of the time of all threads of the job, including an estimate for what was not observed.
     fn part(&self) -> f64 {
         self.share * self.estimated_s.map_or(1.0, |all| (all / self.seconds).max(1.0))
     }
 }
 
 impl Cause {
-    /// Whether others were made late, who made others wait in turn.
+    /// Returns whether ranks it made late made others wait in turn.
     #[must_use]
     pub fn is_handed_on(&self) -> bool {
         self.handed_on_s >= 0.01 * self.seconds
@@ -365,41 +375,42 @@ impl Cause {
 pub struct Estimated {
     #[allow(missing_docs)]
     pub seconds: f64,
-    /// Two standard errors, and a fifth of what was not seen.
+    /// Two standard errors, plus a fifth of what was not observed.
     pub error_s: f64,
 }
 
 impl Estimated {
-    /// Of both together.
+    /// Adds two estimates.
     fn and(self, other: Self) -> Self {
         Self { seconds: self.seconds + other.seconds, error_s: self.error_s + other.error_s }
     }
 
-    /// Waits of which one in so many was seen.
+    /// Extrapolates from waits of which one in `factor` was observed.
     fn counted(waits_s: f64, factor: f64) -> Self {
         Self { seconds: factor * waits_s, error_s: estimate::UNSEEN * (factor - 1.0) * waits_s }
     }
 }
 
-/// Time that waits are parts of, in seconds.
+/// Times that waits are part of, in seconds.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Time<'a> {
     /// Of all threads of the job.
     pub threads: f64,
-    /// In calls that can wait for other ranks, open ones too.
+    /// In calls that can wait for other ranks, including open ones.
     pub waiting: f64,
-    /// Of these, in collectives.
+    /// The part of these in collectives.
     pub collectives: f64,
-    /// In calls of all kinds, open ones too, and between those that ask again and again, if known: no more can have been waited.
+    /// In all calls, including open ones, and between the calls of polling loops, if known: an upper bound of
+    /// waiting.
     pub most: Option<f64>,
-    /// The same at each place, but for functions that ask again and again, if known.
+    /// The same at each place, except for polling functions, if known.
     pub at: Option<&'a SpentAt>,
 }
 
-/// Seconds in calls of all ranks, open ones too, by function and place.
+/// Seconds in calls of all ranks, including open ones, by function and place.
 pub type SpentAt = BTreeMap<(String, String), f64>;
 
-/// What the processes of a job have spent until now, all together, in seconds.
+/// Total seconds spent so far by the processes of a job.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Spent {
     /// In collectives that have returned.
@@ -408,7 +419,7 @@ pub struct Spent {
     pub messages: f64,
 }
 
-/// Finds the waits of a job in what was observed of its ranks.
+/// Finds the waits of a job in the observations of its ranks.
 #[must_use]
 pub fn of(observations: &[Observation], time: Time<'_>) -> Waits {
     Sum::default().finish(observations, time, &str::to_owned)

@@ -1,4 +1,4 @@
-//! What processes and their calls are called at one look: waits are remembered by names, since positions change from look to look.
+//! Names for processes and their calls: waits are remembered by name, since indexes change from pass to pass.
 
 use super::alike::{Alike, Who};
 use super::calls::Calls;
@@ -7,7 +7,7 @@ use crate::questions::why::{Joined, ProcessIndex};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A wait with its names.
+/// A wait with names instead of indexes.
 #[derive(Debug, Clone)]
 pub struct NamedWait {
     #[allow(missing_docs)]
@@ -18,12 +18,13 @@ pub struct NamedWait {
     pub from_ns: u64,
     #[allow(missing_docs)]
     pub ns: u64,
-    /// What the one who was waited for did in the end, if it was in a call most of the time.
+    /// The work of the process waited for after its last call, even if it was in a call most of the time.
     pub working: String,
 }
 
 impl NamedWait {
-    /// A receive for a late sender that was asked for before others that were there already waited in the wrong order.
+    /// A receive waiting for a late sender while other messages had already arrived waited in the wrong
+    /// order.
     pub fn in_order(mut self, right: bool) -> Self {
         if !right && self.key.kind == Kind::LATE_SENDER {
             self.key.kind = Kind::WRONG_ORDER;
@@ -32,14 +33,14 @@ impl NamedWait {
     }
 }
 
-/// Names at one look.
+/// The names used in one pass.
 pub struct Names<'a> {
     calls: &'a Calls,
     processes: HashMap<ProcessIndex, Who>,
 }
 
 impl<'a> Names<'a> {
-    /// Of all processes that were seen.
+    /// Collects the names of all observed processes.
     pub fn of(joined: &Joined<'_>, calls: &'a Calls) -> Self {
         let mut worlds: HashMap<&str, Arc<str>> = HashMap::new();
         let mut processes = HashMap::new();
@@ -50,12 +51,12 @@ impl<'a> Names<'a> {
         Self { calls, processes }
     }
 
-    /// Of a process.
+    /// Returns the name of a process.
     pub fn name(&self, who: ProcessIndex) -> Who {
         self.processes.get(&who).cloned().unwrap_or_else(|| ("".into(), None))
     }
 
-    /// Of a wait.
+    /// Returns a wait with names.
     pub fn named(&self, wait: &Wait) -> NamedWait {
         let (meanwhile, working) = self.calls.meanwhile(wait.culprit, wait.span);
         let key = Alike {

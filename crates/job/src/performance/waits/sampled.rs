@@ -1,9 +1,11 @@
-//! Waits that no record says, such as those for messages where these are not recorded one by one: each look at the ranks finds some of them in a call that waits for somebody
-//! ([`awaited`]: the rule of `why`), and stands for half of the time since the look before and half of that until the next. So a long wait
-//! is as long as the looks that found it, and of short ones as many are found as is due to their part of the time.
+//! Waits that no record shows, such as those for messages if these are not recorded individually. Each sample
+//! finds some ranks in a call that waits for a definite process ([`awaited`], the rule of `why`), and stands
+//! for half of the time since the previous sample and half of the time to the next one. So a long wait is as
+//! long as the samples that found it, and short ones are found in proportion to the time they take.
 //!
-//! A look takes time. Of those who have gone on meanwhile nothing is said: those that stood in their calls stand for them. Whoever stood
-//! there all the time waited for those of whom any moment of it shows that they had not come.
+//! Taking a sample takes time. Processes that moved on in the meantime are not counted; those that stayed in
+//! their calls stand in for them. If a process stayed there all the time, then whatever it was waiting for at
+//! any moment of the sample had not arrived.
 
 use super::alike::{Alike, Who};
 use super::merge::{self, Amount, Amounts};
@@ -16,70 +18,72 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// Sentences that are remembered.
+/// Maximum number of sentences remembered.
 const MOST: usize = 1 << 12;
-/// One that stood still stands for no more than so many.
+/// Maximum number of processes that one steady process stands in for.
 const MOST_STOOD_FOR: f64 = 4.0;
-/// Waits for more processes at once are not divided among them.
+/// Waits for more processes at once than this are ignored.
 const MOST_AWAITED: usize = 1 << 10;
-/// What is not so many times as long as it may be wrong by is not shown: it may be chance.
+/// Waits are shown only if they exceed this multiple of their error, since otherwise they may be due to
+/// chance.
 const LEAST_ERRORS: f64 = 1.5;
 
-/// How a process stood at a look.
+/// The state of a process during a sample.
 #[derive(Debug, Clone, Copy)]
 pub struct Stood {
-    /// It did the same thing from the beginning of the look to the end.
+    /// Whether it did the same thing from the beginning of the sample to the end.
     pub steady: bool,
-    /// It was in a call whose waits are looked for.
+    /// Whether it was in a call whose waits are sampled.
     pub waits: bool,
-    /// It records its messages one by one.
+    /// Whether it records individual messages.
     pub records: bool,
 }
 
-/// What was found until now.
+/// The results so far.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Samples {
     looks: u64,
-    /// What is estimated of each is by how much it may be wrong: the sum of the squares, in seconds.
+    /// Here `estimated_s` of each is its error: the sum of squares, in seconds.
     #[serde(with = "super::sent")]
     found: Amounts,
-    /// The last look: when, and what it found, which stands for the time until the next.
+    /// The time and the waits of the last sample, which stands for the time to the next.
     #[serde(skip)]
     last: Option<(u64, Vec<Sample>)>,
 }
 
-/// A wait that a look has found.
+/// A wait found by a sample.
 #[derive(Debug, Clone)]
 struct Sample {
     key: Alike,
     who: Who,
-    /// Of the wait, as many wait for several.
+    /// The part of the wait, as a process may wait for several others.
     part: f64,
     /// How long it has lasted, in seconds.
     age_s: f64,
 }
 
-/// Waits by looks at the ranks while they ran.
+/// Waits found by sampling the ranks while they ran.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sampled {
-    /// How often the ranks were looked at.
+    /// Number of samples.
     pub looks: u64,
-    /// Seconds of all of them together.
+    /// Total seconds of waits.
     pub seconds: f64,
     /// Two standard errors of that.
     pub error_s: f64,
-    /// Seconds that are not in the list, as they may be chance. Efficiencies count them, as these are means over many.
+    /// Seconds not in the list because they may be due to chance. Efficiencies include them, as these average
+    /// over many waits.
     #[serde(default)]
     pub unsure_s: f64,
-    /// Most time first; `times` is how often each was found.
+    /// In descending order of time; `times` is how often each was found.
     pub list: Vec<Lost>,
 }
 
 impl Samples {
-    /// One more look, at all ranks of this host at one moment; `now_ns` is of `CLOCK_MONOTONIC`. Nobody: no rank was in a call whose waits
-    /// are looked for.
+    /// Adds a sample of all ranks of this host; `now_ns` is in `CLOCK_MONOTONIC`. If there are no
+    /// observations, no rank was in a call whose waits are sampled.
     pub fn look(&mut self, now_ns: u64, seen: &[Observation], stood: &[Stood]) -> Vec<Waiting> {
         self.looks += 1;
         let samples = samples(seen, stood);
@@ -113,12 +117,12 @@ impl Samples {
         merge::add(&mut self.found, sample.key.clone(), amount);
     }
 
-    /// Whether the ranks were looked at.
+    /// Returns whether the ranks were never sampled.
     pub fn is_empty(&self) -> bool {
         self.looks == 0
     }
 
-    /// What was seen on another host, of its own ranks.
+    /// Adds what was observed on another host of its own ranks.
     pub fn take_in(&mut self, other: Self) {
         self.looks = self.looks.max(other.looks);
         for (key, amount) in other.found {
@@ -126,7 +130,7 @@ impl Samples {
         }
     }
 
-    /// Says what places are called that were only noted.
+    /// Resolves places that were only recorded.
     pub fn put_into_words(&mut self, words: &dyn Fn(&str) -> String) {
         for (mut key, amount) in std::mem::take(&mut self.found) {
             key.put_into_words(words);
@@ -134,8 +138,8 @@ impl Samples {
         }
     }
 
-    /// What it comes to: no more than `most_s` in all, and no more at each place than is left there, as far as that is known, since a wait
-    /// is a part of the time that was spent waiting. `number` says which of the job's worlds one is.
+    /// Returns the result: at most `most_s` in total, and at most what is left at each place if that is
+    /// known, since a wait is part of the time spent there. `number` maps a world to its number in the job.
     pub fn finish(
         mut self,
         thread_s: f64,
@@ -160,11 +164,11 @@ impl Samples {
     }
 }
 
-/// Seconds at each place that may have been spent waiting, besides the waits that are recorded one by one.
+/// Seconds at each place that may have been spent waiting, apart from waits that are recorded individually.
 pub struct Left<'a>(BTreeMap<(&'a str, &'a str), f64>);
 
 impl<'a> Left<'a> {
-    /// What is left of the time in calls.
+    /// Returns what is left of the time in calls.
     pub fn of(spent: &'a SpentAt, recorded: &'a Amounts) -> Self {
         let places =
             spent.iter().map(|((function, place), spent_s)| ((function.as_str(), place.as_str()), *spent_s));
@@ -183,7 +187,8 @@ fn place(key: &Alike) -> (&str, &str) {
 }
 
 impl Samples {
-    /// A look stands for the time around it, which may be more than the calls took that it found.
+    /// Limits the total: a sample stands for the time around it, which may exceed the duration of the calls
+    /// it found.
     fn shrink_to(&mut self, most_s: f64) {
         let all_s = seconds(&self.found);
         if all_s > most_s {
@@ -192,7 +197,7 @@ impl Samples {
         }
     }
 
-    /// The same at each place. Between calls that ask again and again there is time that is of no place.
+    /// Limits the time at each place. Time between the calls of a polling loop belongs to no place.
     fn shrink_places_to(&mut self, most: &Left<'_>) {
         let mut found: BTreeMap<(&str, &str), f64> = BTreeMap::new();
         for (key, amount) in self.found.iter().filter(|(key, _)| !asks(&key.function)) {
@@ -234,7 +239,8 @@ fn samples(observations: &[Observation], stood: &[Stood]) -> Vec<Sample> {
     for Awaited { who, call, whom } in awaited(&model) {
         let Some((me, own, stood)) = name(who).filter(|(.., stood)| stood.steady) else { continue };
         let looked_at = is_looked_at(&call.function, stood.records);
-        // Other looks count most collectives; what completes a persistent one, or one between two groups, completes messages too.
+        // Most collectives are counted elsewhere; calls that complete a persistent one, or one between two
+        // groups, complete messages too.
         let waits = is_collective_that_waits(&call.function) || can_wait_for_messages(&call.function);
         let members = (looked_at || waits) && !is_counted(own, call);
         let whom =
@@ -257,8 +263,8 @@ fn samples(observations: &[Observation], stood: &[Stood]) -> Vec<Sample> {
     found
 }
 
-/// Whether the collectives that a call waits for are those that are counted by their numbers: of a communicator whose members are all of
-/// one world, and not persistent.
+/// Whether the collectives a call waits for are counted by their numbers: those on a communicator whose
+/// members are all in one world, unless persistent.
 fn is_counted(own: &Observation, call: &Call) -> bool {
     let here = |known: &&observation::Call| {
         *known.function == *call.function && known.place.as_deref() == call.place.as_deref()
@@ -289,7 +295,7 @@ fn kind(part: Part, function: &str) -> Kind {
     }
 }
 
-/// Who they are, and how they stood, by host and process.
+/// The names and states of processes, by host and process id.
 struct Names<'a>(HashMap<(&'a str, u32), (Who, &'a Observation, Stood)>);
 
 impl<'a> Names<'a> {
@@ -303,7 +309,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// `in MPI_Recv at heat.c:40`, `computing after MPI_Send at heat.c:38`: what exact waits are said to be for, too.
+/// Formats `in MPI_Recv at heat.c:40` or `computing after MPI_Send at heat.c:38`, as for exact waits.
 fn meanwhile(seen: &Observation) -> String {
     let inside = |thread: &observation::Thread| {
         let call = thread.call.as_ref().filter(|call| !call.polling)?;
@@ -368,7 +374,7 @@ mod tests {
         }
     }
 
-    /// A rank that goes on while it is looked at.
+    /// A rank that moves on while being sampled.
     const RESTLESS: u32 = 3;
 
     #[test]

@@ -1,4 +1,4 @@
-//! Waits as one host sends them to another: a map whose keys are no words, as a list.
+//! The form in which one host sends waits to another: a map whose keys are not strings, as a list.
 
 use super::Kind;
 use super::alike::{Alike, Who};

@@ -1,14 +1,15 @@
-//! Messages of a whole run, from many looks: each is paired once, by its number.
+//! Messages of a whole run, from many passes: each is paired once, by its number.
 //!
 //! ```text
 //! new lines ──► queue of each way (sender, receiver, communicator, tag) ──► pairs ──► calls with their longest wait
 //! ```
 //!
-//! The first that was sent goes to the receive that was posted first. A receive is paired at the look after the one that found it, so
-//! that those that were posted before it and completed later stand in front of it. Where lines were overwritten between two looks,
-//! numbers that both ends count say who belongs to whom from there on.
+//! The first message sent goes to the receive posted first. A receive is paired one pass after the one that
+//! found it, so that receives posted earlier but completed later come before it. If lines were overwritten
+//! between two passes, numbers counted by both ends tell which lines belong together from there on.
 //!
-//! A call is reported two looks after the last of its messages: it may complete several, and waits for the one that came last.
+//! A call is reported two passes after the last of its messages: it may complete several, and waits for the
+//! one that came last.
 
 use super::Wait;
 use super::alike::Who;
@@ -21,32 +22,35 @@ use crate::questions::why::{Ends, Joined, ProcessIndex};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-/// Lines that wait for their other end.
+/// Maximum number of lines waiting for their other end.
 const MOST: usize = 1 << 18;
-/// Looks from the last message of a call until it is reported.
+/// Number of passes from the last message of a call until the call is reported.
 const SETTLED: u64 = 2;
-/// Looks from that which finds a message until its calls are reported: it is paired at the next one.
+/// Number of passes from the one that finds a message, which is paired in the next, until its calls are
+/// reported.
 pub const LATER: usize = SETTLED as usize + 1;
-/// Looks until it is forgotten. A message of it of which the other end comes that late was none that it waited for.
+/// Number of passes after which a call is forgotten. A message whose other end turns up that late is not one
+/// it waited for.
 const FORGOTTEN: u64 = 64;
 
-/// Looks until whoever is not found is on another host, and how many lines wait for that.
+/// Number of passes after which a process not found is assumed to be on another host, and the maximum number
+/// of lines waiting for that.
 const FOUND: u64 = 16;
 const MOST_ALONE: usize = 1 << 14;
 
-/// A process at every look.
+/// A process, across all passes.
 type Id = usize;
 
 /// Sender, receiver, communicator.
 type Pair = (Id, Id, u64);
 
-/// What was seen of the messages until now.
+/// The messages observed so far.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Stream {
-    /// Host and number of the processes, once nothing comes after.
+    /// Host and process id of the processes, once nothing follows.
     followed: HashSet<(String, u32)>,
-    /// Messages of which both ends were seen.
+    /// Number of messages of which both ends were observed.
     seen: u64,
     #[serde(skip)]
     open: Open,
@@ -57,23 +61,23 @@ pub struct Stream {
 struct Open {
     looks: u64,
     ids: HashMap<(String, u32), Id>,
-    /// How far the rings of each process have been taken in: sent, received.
+    /// How far the rings of each process have been read: sent, received.
     taken: HashMap<Id, (u64, u64)>,
     pairs: HashMap<Pair, Counted>,
     /// By pair, tag, and whether it is partitioned.
     ways: BTreeMap<(Pair, i32, bool), Queue>,
-    /// Lines of processes whose partner was not seen yet, with the look that found them: one may be found later than others. Sent ones are
-    /// marked.
+    /// Lines of processes whose partner has not been observed yet, as processes may be found at different
+    /// times; with whether they are sends and the pass that found them.
     alone: Vec<(Id, Line, bool, u64)>,
-    /// Sends without an end of which the receive is known, by sender and place.
+    /// Incomplete sends whose receive is known, by sender and position.
     unfinished: HashMap<(Id, u64), (Id, Line, Line)>,
-    /// By process and beginning.
+    /// By process and start time.
     calls: BTreeMap<(Id, u64), Call>,
-    /// The look that found a gap last.
+    /// The last pass that found a gap.
     gap: Option<u64>,
 }
 
-/// The numbers that the next message between two processes should have.
+/// The expected numbers of the next message between two processes.
 #[derive(Debug, Clone, Copy)]
 struct Counted {
     sent: u32,
@@ -84,7 +88,7 @@ struct Counted {
 #[derive(Debug, Clone, Default)]
 struct Queue {
     sent: VecDeque<Line>,
-    /// With the look that found it.
+    /// With the pass that found it.
     received: VecDeque<(Line, u64)>,
 }
 
@@ -96,9 +100,9 @@ struct Call {
     waits: Vec<NamedWait>,
     /// When they ended.
     waited_until_ns: u64,
-    /// A message was there that was received later.
+    /// Whether a message received later had already arrived.
     wrong_order: bool,
-    /// The look that found one of them last.
+    /// The last pass that found one of its messages.
     look: u64,
     reported: bool,
 }
@@ -106,39 +110,39 @@ struct Call {
 /// What is known of calls that have been over for a while.
 #[derive(Default)]
 pub struct Settled {
-    /// Their waits, of each those for the message that came last.
+    /// Their waits; for each call those for the message that came last.
     pub waits: Vec<NamedWait>,
-    /// Nanoseconds in them.
+    /// Nanoseconds spent in them.
     pub inside_ns: u64,
-    /// No message of them is missing.
+    /// Whether none of their messages are missing.
     pub all: bool,
-    /// Sender and receiver of each message that was paired now, and when both ends were there.
+    /// For each message just paired: when both ends were there, sender, and receiver.
     pub met: Vec<(u64, Who, Who)>,
 }
 
 impl Stream {
-    /// Whether messages of this process were followed.
+    /// Returns whether the messages of this process were followed.
     pub fn knows(&self, seen: &Observation) -> bool {
         self.followed.contains(&(seen.host.clone(), seen.pid))
     }
 
-    /// Messages of which both ends were seen.
+    /// Returns the number of messages of which both ends were observed.
     pub fn seen(&self) -> u64 {
         self.seen
     }
 
-    /// Forgets all but whose messages were followed, and how many.
+    /// Forgets everything except which processes were followed, and the number of messages.
     pub fn close(&mut self) {
         self.followed.extend(std::mem::take(&mut self.open).ids.into_keys());
     }
 
-    /// What was seen on another host.
+    /// Adds what was observed on another host.
     pub fn take_in(&mut self, other: Self) {
         self.followed.extend(other.followed);
         self.seen = self.seen.saturating_add(other.seen);
     }
 
-    /// Takes in one more look. At the last one nothing comes after: all is paired, and all calls are reported.
+    /// Adds a pass. Nothing follows the last one, so everything is paired and all calls are reported.
     pub fn look(&mut self, joined: &Joined<'_>, hosts: &Hosts<'_>, names: &Names<'_>, last: bool) -> Settled {
         let (settled, seen) = self.open.look(joined, hosts, names, last);
         self.seen = self.seen.saturating_add(seen);
@@ -156,7 +160,7 @@ impl Open {
     ) -> (Settled, u64) {
         self.looks += 1;
         let mut ids: HashMap<ProcessIndex, Id> = HashMap::new();
-        // Also who has no ledger yet: it is made with the first message, and that may be under way.
+        // Includes processes without a ledger: it is created with the first message, which may be on its way.
         for (me, _, _, seen) in joined.processes() {
             let next = self.ids.len();
             ids.insert(me, *self.ids.entry((seen.host.clone(), seen.pid)).or_insert(next));
@@ -192,7 +196,7 @@ impl Open {
         self.alone.extend(rest);
         let ended = found.len();
         found.extend(self.pair(last));
-        // All calls first: a message overtakes others of any sender and tag.
+        // All calls first: a message may overtake others from any sender and with any tag.
         for (sender, receiver, sent, received) in &found {
             if indexes.contains_key(sender) && indexes.contains_key(receiver) {
                 self.completed(*sender, sent);
@@ -216,7 +220,7 @@ impl Open {
         (Settled { met, ..self.settle(last) }, (found.len() - ended) as u64)
     }
 
-    /// A line of what was sent; gives the message if it is the end of one that is paired already.
+    /// Adds a line of a sent message; returns the message if this completes one already paired.
     fn sent(
         &mut self,
         me: Id,
@@ -250,7 +254,7 @@ impl Open {
         self.join(me, line.clone(), false, self.looks, partner);
     }
 
-    /// Puts a line that a look has found for the first time where its other end will be.
+    /// Queues a line found for the first time where its other end will turn up.
     fn join(
         &mut self,
         me: Id,
@@ -282,7 +286,7 @@ impl Open {
         self.ways.entry((pair, line.tag, line.partitioned)).or_default()
     }
 
-    /// Sees whether lines are missing.
+    /// Checks whether lines are missing.
     fn count(&mut self, pair: Pair, side: impl Fn(&mut Counted) -> &mut u32, nth: u32) {
         let known = self.pairs.entry(pair).or_insert(Counted { sent: 1, received: 1, gap: false });
         if std::mem::replace(side(known), nth.wrapping_add(1)) != nth {
@@ -291,7 +295,7 @@ impl Open {
         }
     }
 
-    /// The calls that a message was waited for in.
+    /// Adds the calls in which a message was waited for.
     fn completed(&mut self, me: Id, line: &Line) {
         for waited in line.calls() {
             let new = Call {
@@ -306,7 +310,8 @@ impl Open {
         }
     }
 
-    /// Whoever waited for a late sender while this message was there already, and was received later, asked in the wrong order.
+    /// Marks calls that waited for a late sender although this message, received later, had already arrived:
+    /// they waited in the wrong order.
     fn overtaken(&mut self, ends: &Ends<'_>, receiver: Id) {
         let there = (receiver, ends.sent.posted_ns.saturating_add(1))..(receiver, ends.received.posted_ns);
         if there.start >= there.end {
@@ -319,7 +324,7 @@ impl Open {
         }
     }
 
-    /// Messages of which both ends are there.
+    /// Returns messages of which both ends are there.
     fn pair(&mut self, last: bool) -> Vec<(Id, Id, Line, Line)> {
         let Self { ways, pairs, looks, unfinished, .. } = self;
         let mut found = Vec::new();
@@ -344,7 +349,8 @@ impl Open {
         found
     }
 
-    /// The waits of one end for a message, one after the other: a call that completes several waits for the one that came last.
+    /// Records the waits of one end for a message, one after the other: a call that completes several waits
+    /// for the one that came last.
     fn record(&mut self, who: Id, waits: &[Wait], names: &Names<'_>) {
         let Some(last) = waits.last() else { return };
         let Some(call) = self.calls.get_mut(&(who, last.in_call)) else { return };
@@ -378,8 +384,8 @@ impl Open {
 }
 
 impl Queue {
-    /// The next message of which both ends are there, if the receive is `settled`. After a gap the numbers of both ends say which they
-    /// are; those whose other end is missing are dropped.
+    /// Returns the next message of which both ends are there, if the receive is `settled`. After a gap, the
+    /// numbers of both ends tell which lines belong together; lines whose other end is missing are dropped.
     fn next(&mut self, gap: bool, settled: impl Fn(u64) -> bool) -> Option<(Line, Line)> {
         if gap && !self.received.iter().is_sorted_by_key(|(line, _)| line.nth) {
             self.received.make_contiguous().sort_by_key(|(line, _)| line.nth);

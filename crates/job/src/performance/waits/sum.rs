@@ -1,4 +1,5 @@
-//! The waits of a whole run, from many looks: a collective is counted once, by its number, and so is a message ([`Stream`]).
+//! The waits of a whole run, from many passes: each collective and each message is counted once, by its
+//! number (see [`Stream`]).
 
 use super::calls::{self, Before, Calls, FoundOpen};
 use super::chain::{Chains, Meeting, Traced};
@@ -18,10 +19,10 @@ use crate::questions::why::{Ends, Joined, ProcessIndex};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
-/// Communicators and sentences that are remembered.
+/// Maximum numbers of communicators and of sentences remembered.
 const MOST: usize = 1 << 16;
 
-/// What was seen of a run until now.
+/// What was observed of a run so far.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sum {
@@ -29,15 +30,15 @@ pub struct Sum {
     comms: HashMap<u64, Known>,
     #[serde(with = "super::sent")]
     found: Amounts,
-    /// Those of the last looks, on their way to `found`.
+    /// Waits of the last passes, on their way to `found`.
     #[serde(skip)]
     chains: Chains,
     #[serde(skip)]
     before: Before,
-    /// Calls that the looks between have found.
+    /// Calls found by samples between passes.
     #[serde(skip)]
     open_at_looks: FoundOpen,
-    /// In the collectives that were seen.
+    /// Nanoseconds in the observed collectives.
     seen_ns: u64,
     estimate: Estimate,
     stream: Stream,
@@ -45,15 +46,15 @@ pub struct Sum {
     /// Of non-blocking collectives and locks.
     of_others: Estimated,
     watch: Watch,
-    /// Seconds in calls for messages at the last looks: what is said of them now was found then.
+    /// Seconds in calls for messages at the last passes: messages reported now were found then.
     #[serde(skip)]
     at_looks: VecDeque<f64>,
-    /// A communicator has members that are not seen.
+    /// Whether a communicator has members that were not observed.
     partly: bool,
-    /// The same at earlier looks of any host.
+    /// The same for earlier passes on any host.
     apart: bool,
     samples: Samples,
-    /// Waits that nobody has taken yet.
+    /// Waits not taken yet.
     #[serde(skip)]
     waiting: Vec<Waiting>,
 }
@@ -61,37 +62,38 @@ pub struct Sum {
 /// What is known of a communicator.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Known {
-    /// Those up to this number have been seen, or never will be.
+    /// Collectives up to this number have been observed, or never will be.
     done: u64,
-    /// So many of them were seen.
+    /// Number of collectives observed.
     seen: u64,
     entered: u64,
-    /// Before `done`, started and not complete.
+    /// Collectives before `done` that were started and are not complete.
     #[serde(skip)]
     open: BTreeSet<u64>,
 }
 
 impl Sum {
-    /// One more look.
+    /// Adds a pass.
     pub fn add(&mut self, observations: &[Observation], spent: Spent) {
         self.follow(observations, spent, false);
     }
 
-    /// The last look of those that are all by the same clock. Only after it is nothing on its way any more, so that the sum may be sent
-    /// to another host.
+    /// Adds the last pass of those that all use the same clock. After it nothing is pending any more, so the
+    /// sum may be sent to another host.
     pub fn add_last(&mut self, observations: &[Observation], spent: Spent) {
         self.follow(observations, spent, true);
         self.stream.close();
         self.watch.close();
     }
 
-    /// What was found in calls at one moment, where messages are not recorded one by one.
+    /// Adds a sample of open calls, for waits that are not recorded, such as those for messages that are not
+    /// recorded individually.
     pub fn sample(&mut self, now_ns: u64, seen: &[Observation], stood: &[Stood]) {
         self.open_at_looks.look(now_ns, seen);
         self.waiting.extend(self.samples.look(now_ns, seen, stood));
     }
 
-    /// The waits that were found since the last time.
+    /// Returns the waits found since the last call.
     pub fn take_waiting(&mut self) -> Vec<Waiting> {
         std::mem::take(&mut self.waiting)
     }
@@ -113,7 +115,8 @@ impl Sum {
         self.trace(if last { 0 } else { LATER as u64 });
     }
 
-    /// Says where the waits began that were found `later` looks ago: no wait that ended before these is still to be found.
+    /// Traces the origins of waits found `later` passes ago: no wait that ended before these can still turn
+    /// up.
     fn trace(&mut self, later: u64) {
         for Traced { named, factor, origins } in self.chains.look(later) {
             let (who, from_ns, until_ns) =
@@ -135,7 +138,8 @@ impl Sum {
         }
     }
 
-    /// What was seen on another host, of its own ranks. A communicator of several hosts was seen whole by none of them.
+    /// Adds what was observed on another host of its own ranks. No host has observed all of a communicator
+    /// that spans several.
     pub fn take_in(&mut self, other: Self) {
         self.looks = self.looks.max(other.looks);
         self.apart |= self.partly | other.partly | other.apart;
@@ -200,7 +204,7 @@ impl Sum {
         self.seen_ns = [ns, started_ns, locks_ns].into_iter().fold(self.seen_ns, u64::saturating_add);
     }
 
-    /// Gives the nanoseconds in the calls that were judged.
+    /// Returns the nanoseconds in the calls judged.
     fn look_at_locks(&mut self, joined: &Joined<'_>, calls: &Calls, hosts: &Hosts<'_>, last: bool) -> u64 {
         let names = Names::of(joined, calls);
         let locks::Found { waits, ns, new, judged } = self.watch.look(joined, calls, hosts, last);
@@ -220,7 +224,7 @@ impl Sum {
         settled.waits.into_iter().for_each(|named| self.chains.waited(named, factor));
     }
 
-    /// How many there were on each communicator.
+    /// Counts the collectives on each communicator.
     fn count(&mut self, joined: &Joined<'_>) {
         let mut members: HashMap<u64, (u32, u32)> = HashMap::new();
         for (_, _, _, seen) in joined.processes() {
@@ -238,7 +242,7 @@ impl Sum {
         self.partly = members.values().any(|(size, seen)| seen < size);
     }
 
-    /// Notes which were seen, up to the last one that all members are through with.
+    /// Notes which collectives were observed, up to the last one that all members have completed.
     fn take(&mut self, judged: &[Judged], open: &BTreeSet<(u64, u64)>) -> Taken {
         let mut now: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         for Judged { number: (comm, number), .. } in judged {
@@ -258,9 +262,8 @@ impl Sum {
         taken
     }
 
-    /// The last look, with messages of processes that were not looked at before, where they were recorded one by one; `words` says
-    /// what places are called that earlier looks
-    /// have only noted.
+    /// Adds a final pass, with messages of processes that were not followed, if messages were recorded
+    /// individually; `words` resolves places that earlier passes have only recorded.
     #[must_use]
     pub fn finish(
         &self,
@@ -325,7 +328,7 @@ impl Sum {
         }
     }
 
-    /// Messages that nobody followed: those that the rings of both ends still have.
+    /// Adds messages that were not followed: those still in the rings of both ends.
     fn rest(&mut self, joined: &Joined<'_>, calls: &Calls, hosts: &Hosts<'_>) -> Messages {
         let followed = |seen: &Observation| self.stream.knows(seen);
         let known: HashSet<ProcessIndex> =
@@ -355,7 +358,7 @@ impl Sum {
         }
     }
 
-    /// Says what places are called that were only noted.
+    /// Resolves places that were only recorded.
     pub fn put_into_words(&mut self, words: &dyn Fn(&str) -> String) {
         let mut all = Amounts::new();
         for (mut key, mut amount) in std::mem::take(&mut self.found) {
@@ -365,13 +368,13 @@ impl Sum {
         }
         self.found = all;
         self.samples.put_into_words(words);
-        // What ranks are said to have done meanwhile is taken from these.
+        // Descriptions of what ranks did in the meantime are taken from these.
         self.before.values_mut().for_each(|own| calls::put_into_words(own, words));
         self.open_at_looks.put_into_words(words);
     }
 }
 
-/// How many collectives or locks came since the look before, and how many of them were seen.
+/// Numbers of collectives or locks since the previous pass, and of those observed.
 #[derive(Debug, Clone, Copy, Default)]
 struct Taken {
     new: u64,
@@ -379,12 +382,12 @@ struct Taken {
 }
 
 impl Taken {
-    /// None was overwritten before it was seen.
+    /// Whether none was overwritten before it was observed.
     fn all(self) -> bool {
         self.seen >= self.new
     }
 
-    /// By what the waits in those that were seen are to be multiplied.
+    /// Returns the factor by which to multiply the waits in those observed.
     fn factor(self) -> f64 {
         if self.seen == 0 { 1.0 } else { (self.new as f64 / self.seen as f64).max(1.0) }
     }
@@ -394,6 +397,6 @@ impl Taken {
 struct Messages {
     received: u64,
     seen: u64,
-    /// In calls that were not followed.
+    /// Nanoseconds in calls that were not followed.
     inside_ns: u64,
 }

@@ -29,7 +29,7 @@ fn rank(rank: u32, size: u32) -> Observation {
     }
 }
 
-/// Its collectives, from and until in milliseconds.
+/// Adds collectives, with start and end in milliseconds.
 fn with_collectives(mut seen: Observation, calls: &[(&str, Option<i64>, u64, u64)]) -> Observation {
     let mut history = History { comm: WORLD, newest: calls.len() as u64, ..History::default() };
     for (at, (function, root, from, until)) in (0..).zip(calls) {
@@ -182,7 +182,7 @@ fn ranks_of_two_hosts_are_compared_by_one_clock_and_only_what_is_longer_than_its
     let time = Time { threads: 1.0, waiting: 1.0, collectives: 1.0, most: None, at: None };
     let mut here = late;
     here.by_clock(0, |ns| ns);
-    // The clock there is a second ahead, and known with an error of three milliseconds.
+    // That host's clock is a second ahead, known with an error of three milliseconds.
     let mut there = Observation { host: "n2".into(), ..early };
     there.by_clock(3 * MS, |ns| ns - 1_000 * MS);
     let found = of(&[here, there], time);
@@ -198,7 +198,7 @@ fn what_hosts_have_seen_of_their_own_ranks_is_added_up_as_it_is_sent() {
         let [mut one, mut two] = barriers(1..=8);
         for (seen, rank) in [(&mut one, ranks[0]), (&mut two, ranks[1])] {
             (seen.host, seen.rank) = (host.into(), Some(rank));
-            // Each host has a communicator of its own.
+            // Each host has its own communicator.
             seen.communicators[0].identity += u64::from(ranks[0]);
             seen.history[0].comm += u64::from(ranks[0]);
         }
@@ -217,7 +217,8 @@ fn what_hosts_have_seen_of_their_own_ranks_is_added_up_as_it_is_sent() {
     assert_eq!(found.list.len(), 2, "each host waited for its own late rank: {found:?}");
 }
 
-/// Barriers of two ranks, one each hundred milliseconds, in which rank 1 is late by thirty: those of these numbers.
+/// The barriers with these numbers, one every hundred milliseconds, in which rank 1 is thirty milliseconds
+/// late.
 fn barriers(numbers: std::ops::RangeInclusive<u64>) -> [Observation; 2] {
     [0, 1].map(|me| {
         let mut seen = rank(me, 2);
@@ -235,7 +236,7 @@ fn barriers(numbers: std::ops::RangeInclusive<u64>) -> [Observation; 2] {
     })
 }
 
-/// Seconds in the first barriers: fifty milliseconds in each, of both ranks.
+/// Seconds in the first barriers: fifty milliseconds in each, over both ranks.
 fn inside(count: u64) -> f64 {
     count as f64 * 0.05
 }
@@ -304,12 +305,14 @@ fn nobody_waits_longer_than_he_was_in_mpi_and_nobody_at_all_where_all_are_alike(
     assert!(found.seconds <= found.seen_s && found.seen_s <= inside(30) + 1e-9, "{found:?}");
 }
 
-/// One end of a message that rank 0 sends and rank 1 receives: its place in the ring is one less than its number.
+/// One end of a message that rank 0 sends and rank 1 receives: its position in the ring is one less than its
+/// number.
 fn end(peer: u32, nth: u64, function: &str, times: [u64; 3]) -> Line {
     Line { place: nth - 1, ..line(peer, nth as u32, function, "heat.c:9", times) }
 }
 
-/// Messages of these numbers, one each hundred milliseconds, for each of which the receiver waits thirty.
+/// Messages with these numbers, one every hundred milliseconds; the receiver waits thirty milliseconds for
+/// each.
 fn messages(
     sent: std::ops::RangeInclusive<u64>,
     received: std::ops::RangeInclusive<u64>,
@@ -326,12 +329,12 @@ fn messages(
     [sender, receiver]
 }
 
-/// Seconds in the first of these messages: forty-one milliseconds in each, of both ranks.
+/// Seconds in the first of these messages: forty-one milliseconds in each, over both ranks.
 fn of_messages(count: u64) -> Spent {
     Spent { collectives: 0.0, messages: count as f64 * 0.041 }
 }
 
-/// The last look of the one who follows, and that of the one who reports, who sees the same again.
+/// The last pass of the follower, and that of the reporter, which observes the same again.
 fn finish(mut sum: Sum, last: &[Observation], spent: Spent) -> Waits {
     sum.add_last(last, spent);
     sum.finish(
@@ -381,10 +384,10 @@ fn a_receive_waits_where_its_probe_waited_and_not_while_it_works_before_it_recei
     };
     let in_probe = || (Kind::LATE_SENDER, "MPI_Probe".to_owned(), 60);
     assert_eq!(found(probe(40, 102), [200, 200, 210]), [in_probe()]);
-    // It came at once, and the receive waited until the sender was in MPI again.
+    // It arrived at once, and the receive waited until the sender was in MPI again.
     let completed = (Kind::LATE_COMPLETION, "MPI_Recv".to_owned(), 100);
     assert_eq!(found(probe(40, 102), [200, 200, 310]), [completed, in_probe()]);
-    // A message that was sent after the probe returned is not what it found.
+    // A message sent after the probe returned is not what it found.
     assert_eq!(found(probe(40, 90), [200, 200, 210]), []);
 }
 
@@ -392,13 +395,13 @@ fn a_receive_waits_where_its_probe_waited_and_not_while_it_works_before_it_recei
 fn messages_that_were_overwritten_between_looks_are_estimated_and_nobody_is_paired_with_a_stranger() {
     let mut sum = Sum::default();
     for end in [20, 40, 60, 80] {
-        // The rings do not end alike: the sender is ahead.
+        // The rings end differently: the sender is ahead.
         sum.add(&messages(end - 5..=end + 2, end - 7..=end), of_messages(end));
     }
     let found = finish(sum, &messages(93..=100, 93..=100), of_messages(100));
     assert_eq!(found.messages_received, 100);
     assert!((20..=40).contains(&found.messages_seen), "{found:?}");
-    // A stranger would be late by a tenth of a second more.
+    // A wrongly paired message would be late by another tenth of a second.
     let times: u64 = found.list.iter().map(|lost| lost.times).sum();
     assert!((found.seconds - 0.03 * times as f64).abs() < 1e-9 && times == found.messages_seen, "{found:?}");
     let all = found.estimated.unwrap();
@@ -450,7 +453,7 @@ fn a_send_that_ends_after_its_message_was_paired_waited_for_the_receiver_all_the
 fn receives_that_complete_in_another_order_than_they_were_posted_get_the_messages_of_their_own() {
     let sends = [10, 200].map(|at| (at, [at, at, at + 1]));
     let sends = (1u64..).zip(sends).map(|(nth, (_, times))| end(1, nth, "MPI_Send", times)).collect();
-    // The second that was posted was waited for first.
+    // The receive posted second was waited for first.
     let second = Line { order: 2, ..end(0, 1, "MPI_Wait", [5, 100, 210]) };
     let first = Line { order: 1, ..end(0, 2, "MPI_Wait", [4, 211, 212]) };
     let all = |count: usize| {
@@ -470,7 +473,8 @@ fn receives_that_complete_in_another_order_than_they_were_posted_get_the_message
 
 #[test]
 fn a_delay_that_is_handed_on_is_said_of_whoever_began_it() {
-    // All meet at a barrier; rank 0 sends to rank 1 late, which sends to rank 2 after as much work as rank 2 has done.
+    // All meet at a barrier; rank 0 sends late to rank 1, which sends to rank 2 after as much work as rank 2
+    // has done.
     let met = |me| {
         let mut seen = with_collectives(rank(me, 3), &[("MPI_Barrier", None, 9, 10)]);
         seen.pid = me;
@@ -569,7 +573,7 @@ fn messages_of_a_rank_that_is_found_later_than_others_are_not_lost() {
     }
 }
 
-/// A collective that was started at a time and completed by a call.
+/// A collective started at a time and completed by a call.
 fn started(me: u32, size: u32, function: &str, at: u64, completed: Option<[u64; 2]>) -> Observation {
     let mut seen = with_collectives(rank(me, size), &[(function, None, at, 0)]);
     let of = |[from, until]: [u64; 2]| Completed {
@@ -656,7 +660,8 @@ fn a_sender_waits_for_a_receiver_that_asks_late_unless_its_call_returned_before(
     assert_eq!(waited(299), None, "it went into a buffer");
 }
 
-/// The locks of one rank in a window: asked, granted, and the call that released it; in milliseconds.
+/// The locks of one rank on a window: requested, granted, and the start and end of the releasing call, in
+/// milliseconds.
 fn with_locks(mut seen: Observation, exclusive: bool, calls: &[[u64; 4]]) -> Observation {
     let call = |function: &str, from: u64, until: u64| Waited {
         from_ns: from * MS,
@@ -696,14 +701,14 @@ fn who_asks_for_a_lock_waits_for_those_who_hold_it_in_turn_and_readers_not_for_e
     assert_eq!((found.locks, found.locks_seen), (3, 3));
     let seconds = found.seconds;
     assert!(of(&holders(false), Time::default()).list.is_empty());
-    // Whoever is slow to return from releasing it did not wait for the next one.
+    // A process slow to return from the release did not wait for the next holder.
     let slow = [
         with_locks(rank(0, 2), true, &[[100, 101, 200, 400]]),
         with_locks(rank(1, 2), true, &[[110, 201, 300, 301]]),
     ];
     let found = of(&slow, Time::default());
     assert!(found.list.len() == 1 && found.list[0].ranks.to_string() == "1", "{found:?}");
-    // A library that takes locks when they are needed grants them at once.
+    // A library that defers taking locks grants them at once.
     let late = [
         with_locks(rank(0, 2), true, &[[100, 101, 200, 201]]),
         with_locks(rank(1, 2), true, &[[110, 111, 120, 205]]),
@@ -711,7 +716,7 @@ fn who_asks_for_a_lock_waits_for_those_who_hold_it_in_turn_and_readers_not_for_e
     let found = of(&late, Time::default());
     let [wait] = found.list.as_slice() else { panic!("{found:?}") };
     assert_eq!((wait.function.as_str(), wait.seconds), ("MPI_Win_unlock", 0.08));
-    // A look at the same again counts nothing twice.
+    // Observing the same again counts nothing twice.
     let mut sum = Sum::default();
     (0..3).for_each(|_| sum.add(&holders(true), Spent::default()));
     sum.add_last(&holders(true), Spent::default());

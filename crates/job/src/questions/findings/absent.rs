@@ -1,4 +1,4 @@
-//! Members that ended without a collective that the others have been in.
+//! Members that ended without entering a collective that others have entered.
 
 use super::{Finding, Kind};
 use crate::questions::why::collectives::parts;
@@ -6,8 +6,8 @@ use crate::questions::why::words::ranks;
 use crate::questions::why::{Collective, CommIndex, Process, ProcessIndex, Snapshot, Words};
 use std::collections::BTreeMap;
 
-/// The first on each communicator, when all have finalized: nobody will enter it any more. `differ`: communicators whose members were
-/// in different ones, from which the rest follows.
+/// Returns the first such collective on each communicator, once all processes have finalized and no more can
+/// enter it. `differ`: communicators whose members were in different collectives, which explains the rest.
 pub fn never_entered(snapshot: &Snapshot, words: &Words<'_>, differ: &[CommIndex]) -> Vec<Finding> {
     let mut last: BTreeMap<CommIndex, &Collective> = BTreeMap::new();
     for collective in snapshot.processes.iter().flat_map(|process| &process.collectives) {
@@ -27,7 +27,7 @@ fn absent(snapshot: &Snapshot, words: &Words<'_>, comm: CommIndex) -> Option<Fin
         members.iter().map(|member| Some((*member, of(*member)?))).collect();
     let all = all.filter(|all| all.iter().all(|(_, process)| !process.is_unseen()))?;
     let least = all.iter().map(|(_, process)| process.entered(comm)).min()?;
-    // The first that somebody has left out.
+    // The first one that a member skipped.
     let is_first = |known: &&Collective| known.comm == comm && parts(known.number).0 == least + 1;
     let collective = all.iter().find_map(|(_, process)| process.collectives.iter().find(is_first))?;
     let (absent, there): (Vec<_>, Vec<_>) =

@@ -1,12 +1,13 @@
-//! Calls that returned an error, where the program asked for that and went on.
+//! Calls that returned an error, because the program had asked for error returns, after which it went on.
 
 use super::{Finding, Kind, Whose};
 use crate::jobs::worlds::Members;
 use crate::observation::{Fault, Observation, Wrong, faults};
 use std::collections::BTreeMap;
 
-/// Error classes that say that the program gave something wrong, or called at a wrong moment. A correct program may meet the others: a
-/// file is not there, another process has failed, the library cannot do it; or they are found in another way (`MPI_ERR_TRUNCATE`).
+/// Error classes that indicate invalid arguments or a call at the wrong time. A correct program may encounter
+/// the others: a missing file, a failed process, an unsupported operation; or they are detected in another
+/// way (`MPI_ERR_TRUNCATE`).
 const WRONG_USE: [&str; 33] = [
     "MPI_ERR_AMODE",
     "MPI_ERR_ARG",
@@ -43,13 +44,13 @@ const WRONG_USE: [&str; 33] = [
     "MPI_ERR_WIN",
 ];
 
-/// The class of the error that a call returned, if that says that the program gave something wrong, or called at a wrong moment.
+/// Returns the error class of a failed call if it indicates invalid arguments or a call at the wrong time.
 pub fn wrong_use(fault: &Fault) -> Option<&str> {
     let error = fault.error.as_deref().filter(|_| fault.kind == faults::Kind::Failed);
     error.filter(|error| WRONG_USE.contains(error))
 }
 
-/// One finding for each line and error class.
+/// Returns one finding for each line and error class.
 pub(super) fn calls(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
     let mut found: BTreeMap<(&str, Option<&str>, &str), (Members, u64)> = BTreeMap::new();
     for seen in observations {
@@ -79,8 +80,8 @@ pub(super) fn calls(observations: &[Observation], whose: &Whose) -> Vec<Finding>
     found.into_iter().map(finding).collect()
 }
 
-/// Calls that were given what no call may be given, and that have not returned: where the error handler is not told otherwise, the
-/// library ends the job in them.
+/// Returns calls with invalid arguments that have not returned: under the default error handler the library
+/// terminates the job in them.
 pub(super) fn never_returned(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
     let mut found: BTreeMap<(&str, Option<&str>, &Wrong), Members> = BTreeMap::new();
     for seen in observations {
@@ -106,15 +107,16 @@ pub(super) fn never_returned(observations: &[Observation], whose: &Whose) -> Vec
     found.into_iter().map(finding).collect()
 }
 
-/// The function and the line that a process ended in, its exit status, and what that stands for.
+/// The function and line a process ended in, its exit status, and the error class this stands for.
 type Ended<'a> = (&'a str, Option<&'a str>, (i32, &'a str));
 
-/// Processes that ended inside of a call with a status that stands for an error, unless it is known already what was wrong.
+/// Returns processes that ended inside a call with a status that stands for an error, unless the cause is
+/// already known.
 pub(super) fn ended_inside(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
     let mut found: BTreeMap<Ended<'_>, Members> = BTreeMap::new();
     for seen in observations {
         let mut threads = seen.threads.iter().filter(|thread| !thread.ended);
-        // Another thread may have ended the process.
+        // Another thread may have terminated the process.
         let (Some(thread), None, Some(exit)) = (threads.next(), threads.next(), seen.exit_error) else {
             continue;
         };

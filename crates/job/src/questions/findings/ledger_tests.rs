@@ -1,4 +1,4 @@
-//! What follows from the ledgers of both ends, on jobs made by hand.
+//! Findings from the ledgers of both ends, on jobs built by hand.
 
 use super::{Finding, findings};
 use crate::observation::ledger::{Called, Ledger, Line, Named, Ring, Waited};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 const WORLD: u64 = 7;
 
-/// A rank of `size` whose messages are known one by one.
+/// A rank of `size` whose individual messages are known.
 fn rank(rank: u32, size: u32, sent: Vec<Line>, received: Vec<Line>) -> Observation {
     let comm =
         Communicator { identity: WORLD, name: "MPI_COMM_WORLD".into(), rank, size, ..Default::default() };
@@ -31,7 +31,7 @@ fn rank(rank: u32, size: u32, sent: Vec<Line>, received: Vec<Line>) -> Observati
     }
 }
 
-/// One end of a message: posted at a time, and completed by a call from and until two others.
+/// One end of a message: the time it was posted, and the start and end of the call that completed it.
 fn line(peer: u32, function: &str, [posted_ns, from_ns, until_ns]: [u64; 3]) -> Line {
     let call = Arc::new(Called { function: function.into(), place: Some("a.c:1".into()) });
     let named = Named { place: Some("a.c:9".into()), ..Named::default() };
@@ -43,7 +43,7 @@ fn of_kind(job: &[Observation], kind: &str) -> Vec<Finding> {
     findings(job, &[]).into_iter().filter(|one| one.kind.0 == kind).collect()
 }
 
-/// Two ranks that send to each other from 10 until 11, by this call, and receive.
+/// Two ranks that send to each other between 10 and 11 with this call, and receive.
 fn exchange(send: &str, receive: [u64; 3]) -> [Observation; 2] {
     let one = |me: u32| {
         rank(me, 2, vec![line(1 - me, send, [10, 10, 11])], vec![line(1 - me, "MPI_Recv", receive)])
@@ -59,7 +59,7 @@ fn ranks_that_send_before_they_receive_rely_on_buffers() {
     let wanted = "no deadlock only because the library buffered messages: rank 0 would wait in MPI_Send at a.c:1 until rank \
                   1 receives at a.c:9; rank 1 would wait in MPI_Send at a.c:1 until rank 0 receives at a.c:9";
     assert_eq!(found[0].sentence, wanted);
-    // The same through the completion of what was started before.
+    // The same, completing an operation started earlier.
     assert_eq!(of_kind(&exchange("MPI_Wait", [20, 20, 21]), "relies-on-buffering").len(), 1);
 }
 
@@ -86,7 +86,7 @@ fn what_may_end_otherwise_relies_on_nothing() {
     assert!(changed(&|seen| seen.ledger.as_mut().unwrap().received.wrapped = true));
 }
 
-/// It was in this call at this time.
+/// Adds a collective call at this time.
 fn in_a_collective(mut seen: Observation, function: &str, from: u64) -> Observation {
     let call = Collective {
         comm: WORLD,

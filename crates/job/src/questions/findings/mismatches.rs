@@ -4,11 +4,11 @@ use super::{Finding, Kind};
 use crate::questions::why::{CommIndex, FUNCTION, Mismatch, Words};
 use std::collections::{HashMap, HashSet};
 
-/// What makes mismatches alike: the communicator, what differs, and where the members entered.
+/// Equal for mismatches of the same kind: the communicator, what differs, and where the members entered.
 type Alike<'a> = (CommIndex, &'static str, Vec<Option<&'a str>>);
 
-/// Those of each communicator up to the first in which its members were in different functions, from which the rest may follow. Those
-/// at the same lines, as in a loop, are one.
+/// Returns the mismatches of each communicator up to the first in which its members were in different
+/// functions, which may explain the rest. Mismatches at the same lines, as in a loop, are merged.
 pub fn mismatches(all: &[Mismatch<'_>], words: &Words<'_>) -> Vec<Finding> {
     let mut apart = HashSet::new();
     let mut known: HashMap<Alike<'_>, usize> = HashMap::new();

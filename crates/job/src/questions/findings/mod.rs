@@ -1,21 +1,21 @@
-//! What was wrong with a run, from what its processes recorded: also where nothing hung.
+//! What went wrong in a run, according to the records of its processes, even if nothing hung.
 //!
 //! ```text
-//! observations ──► Snapshot with all that is still known ─┬─► collectives that did not agree
-//!                                                         ├─► collectives that somebody never entered
-//!                                                         ├─► messages that nobody received
-//!                                                         └─► messages longer than the receive they came to
-//! ledgers of both ends, where they are kept ──────────────┬─► type signatures that differ
-//!                                                         ├─► ranks that would wait for each other if nothing were buffered
-//!                                                         └─► receives from any rank, and other messages for them
-//! faults that calls were seen to make ──────────────────────► truncated messages, requests freed while active, calls that failed
-//! objects that were not freed ──────────────────────────────► handles leaked, requests never completed
-//! what stands open at MPI_Finalize ─────────────────────────► finalized with work pending
-//! ranks that the launcher gave, and those of the worlds ────► not one job
+//! observations ──► Snapshot with all that is still known ─┬─► collectives whose members did not agree
+//!                                                         ├─► collectives that a member never entered
+//!                                                         ├─► messages that were never received
+//!                                                         └─► messages longer than their receive buffers
+//! ledgers of both ends, where they are recorded ──────────┬─► type signatures that differ
+//!                                                         ├─► ranks that would wait for each other without buffering
+//!                                                         └─► receives from any source that other messages matched too
+//! faults observed in calls ─────────────────────────────────► truncated messages, requests freed while active, failed calls
+//! objects that were not freed ──────────────────────────────► leaked handles, requests never completed
+//! pending operations at MPI_Finalize ───────────────────────► finalized with work pending
+//! ranks from the launcher, and those in the worlds ─────────► not one job
 //! ```
 //!
-//! The same model and the same comparisons as those of [`why`](super::why). Only what is certain is a finding: what has fallen out of the
-//! records, or cannot be seen, is none.
+//! Uses the same model and comparisons as [`why`](super::why). Only what is certain becomes a finding; what
+//! has been dropped from the records or cannot be seen does not.
 
 mod absent;
 mod failed;
@@ -41,61 +41,62 @@ use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// Findings of one kind that are listed, with one more that says of how many the others are.
+/// Maximum number of findings listed per kind; one more then counts the rest.
 const MOST: usize = 256;
 
-/// What sort of finding it is: a stable word.
+/// Kind of a finding: a stable word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Kind(pub &'static str);
 
 impl Kind {
-    /// The members of a communicator gave different things to one collective.
+    /// The members of a communicator passed conflicting arguments to a collective.
     pub const COLLECTIVE_MISMATCH: Self = Self("collective-mismatch");
-    /// A member had finalized without a collective that others were in.
+    /// A member finalized without entering a collective that others had entered.
     pub const COLLECTIVE_NOT_ENTERED: Self = Self("collective-not-entered");
-    /// Messages that were sent and not received when all had finalized.
+    /// Messages sent and not received by the time all processes had finalized.
     pub const MESSAGE_NEVER_RECEIVED: Self = Self("message-never-received");
     /// Requests that were active when `MPI_Finalize` returned.
     pub const REQUEST_NEVER_COMPLETED: Self = Self("request-never-completed");
-    /// Likewise, and another request was made in the variable that held the handle.
+    /// The same, and the variable holding the handle was overwritten with another request.
     pub const REQUEST_OVERWRITTEN: Self = Self("request-overwritten");
     /// Other objects that were not freed.
     pub const NOT_FREED: Self = Self("not-freed");
-    /// A message was longer than the receive that it came to.
+    /// A message was longer than its receive buffer.
     pub const TRUNCATED: Self = Self("truncated");
-    /// The two ends of a message named different elements.
+    /// The two ends of a message specified different elements.
     pub const TYPE_MISMATCH: Self = Self("type-mismatch");
     /// Ranks that would wait for each other if the library buffered nothing.
     pub const RELIES_ON_BUFFERING: Self = Self("relies-on-buffering");
-    /// A receive from any rank for which there were messages of several.
+    /// A receive from any source that messages from several ranks matched.
     pub const MESSAGE_RACE: Self = Self("message-race");
-    /// A request was freed whose operation was under way.
+    /// A request was freed while its operation was active.
     pub const REQUEST_FREED_ACTIVE: Self = Self("request-freed-active");
-    /// A call returned an error of a class that says that its arguments, or the moment, were wrong; or had such arguments and did not return.
+    /// A call returned an error whose class indicates invalid arguments or a call at the wrong time, or had
+    /// such arguments and did not return.
     pub const CALL_FAILED: Self = Self("call-failed");
-    /// A launcher meant the processes to be one job, and each is alone in its world.
+    /// A launcher started the processes as one job, but each is alone in its world.
     pub const NOT_ONE_JOB: Self = Self("not-one-job");
-    /// `MPI_Finalize` was called while something was to be ended first.
+    /// `MPI_Finalize` was called before something that must be completed first.
     pub const WORK_PENDING: Self = Self("finalize-with-work-pending");
 }
 
-/// Something that was wrong with a run.
+/// Something that went wrong in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
-    /// What sort of thing.
+    /// Kind of finding.
     pub kind: Kind,
-    /// Whose.
+    /// Ranks concerned.
     pub ranks: Members,
-    /// The line of the user's code, if known.
+    /// Source line in user code, if known.
     pub line: Option<String>,
-    /// What it is, for people.
+    /// Description, as text for users.
     pub sentence: String,
 }
 
-/// The findings of a job. `leaks` are of processes that have finalized.
+/// Returns the findings of a job. `leaks` are those of processes that have finalized.
 #[must_use]
 pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     let snapshot = whole(observations, "its records are missing");
@@ -113,7 +114,7 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     found.extend(failed::calls(observations, &whose));
     found.extend(failed::never_returned(observations, &whose));
     found.extend(failed::ended_inside(observations, &whose));
-    // Who has not called MPI_Finalize may still have received what is missing.
+    // A process that has not called MPI_Finalize may yet receive what is missing.
     let at_the_end = |seen: &Observation| seen.stage == Stage::Finalized || finalizes(seen);
     if !observations.is_empty() && observations.iter().all(at_the_end) {
         found.extend(unreceived(observations, &snapshot, &words, &whose));
@@ -130,7 +131,7 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     bounded(found)
 }
 
-/// Findings by kind, at most [`MOST`] of each: what is left out is counted, in one more finding of its kind.
+/// Limits findings to [`MOST`] per kind; the rest are counted in one more finding of that kind.
 fn bounded(all: Vec<Finding>) -> Vec<Finding> {
     let mut listed: HashMap<Kind, usize> = HashMap::new();
     let mut left_out: BTreeMap<&str, (Members, usize)> = BTreeMap::new();
@@ -155,7 +156,7 @@ fn bounded(all: Vec<Finding>) -> Vec<Finding> {
     kept
 }
 
-/// Names processes as every view does.
+/// Identifies processes in the same way as every other view.
 struct Whose(Worlds);
 
 impl Whose {
@@ -168,14 +169,14 @@ impl Whose {
     }
 }
 
-/// The launcher is of another library than the program.
+/// The launcher belongs to another MPI library than the program.
 fn singletons(words: &Words<'_>) -> Option<Finding> {
     let sentence = format!("{}; {RIGHT_LAUNCHER}", words.singletons()?);
     let all = (0..).zip(&words.snapshot.processes).map(|(index, _)| index);
     Some(Finding { kind: Kind::NOT_ONE_JOB, ranks: words.members(all), line: None, sentence })
 }
 
-/// Messages of a sender that are alike: receiver, communicator, tag, line.
+/// Key for equal messages of a sender: receiver, communicator, tag, line.
 type Alike = (ProcessIndex, u32, i32, Option<Arc<str>>);
 
 fn unreceived(
@@ -184,7 +185,7 @@ fn unreceived(
     words: &Words<'_>,
     whose: &Whose,
 ) -> Vec<Finding> {
-    // What a request has received that was freed before, nobody learns.
+    // What a request received after it was freed is unknown.
     let untold = pending::untold(observations, whose);
     let is_untold = |message: &Message| {
         let fits = |(who, tag): &(Members, Option<i32>)| {
@@ -196,7 +197,7 @@ fn unreceived(
     let met = || pairs.posted().iter().filter_map(|(posted, sent)| Some((*posted, (*sent)?)));
     let awaited: HashSet<*const Message> =
         met().map(|(_, (_, message))| std::ptr::from_ref(message)).collect();
-    // Whose message came to it, a receive from any rank does not say.
+    // A receive from any source does not tell which message it took.
     let wild: Vec<(ProcessIndex, &Receive)> = met()
         .filter(|((_, receive), _)| receive.matches.from == Peer::Any)
         .map(|(posted, _)| posted)
@@ -207,7 +208,8 @@ fn unreceived(
     let mut found: BTreeMap<(ProcessIndex, Alike), (u64, &Message)> = BTreeMap::new();
     for (sender, process) in (0..).zip(&snapshot.processes) {
         for message in process.sent.iter().filter(|message| !is_untold(message)) {
-            // Who has matched it and not received it is reported elsewhere, and who has not completed the receive for it.
+            // Messages matched but not received, and those whose receive is not complete, are reported
+            // elsewhere.
             if pairs.is_matched(message)
                 || awaited.contains(&std::ptr::from_ref(message))
                 || may_be(sender, message)
@@ -363,7 +365,7 @@ mod tests {
         assert_eq!(found.iter().map(|one| one.kind).collect::<Vec<_>>(), [Kind::NOT_ONE_JOB]);
         assert_eq!(found[0].ranks.to_string(), "0, 1.0");
         assert!(found[0].sentence.contains("2 processes that are each rank 0 of 1"), "{}", found[0].sentence);
-        // One after the other in a script, or each with a launcher of its own.
+        // Run one after the other in a script, or each under its own launcher.
         assert_eq!(findings(&[alone(None), alone(None)], &[]), []);
         let own = Observation { world: "another".into(), ..alone(Some(0)) };
         assert_eq!(findings(&[alone(Some(0)), own], &[]), []);
@@ -383,7 +385,7 @@ mod tests {
         assert!(found[0].sentence.contains("rank 2 was in MPI_Barrier at a.c:7"), "{}", found[0].sentence);
     }
 
-    /// A collective to a root, which is not compared with the data that the others give.
+    /// A collective with a root, whose arguments are not compared with those of the other members.
     fn rooted(me: u32, root: i64, bytes: Option<u64>) -> Observation {
         let mut seen = rank(me, &["MPI_Gather"]);
         let given = &mut seen.history[0].kinds[0];
@@ -407,7 +409,8 @@ mod tests {
 
     #[test]
     fn every_mismatch_is_a_finding_up_to_the_first_of_different_functions_and_those_of_a_loop_are_one() {
-        // The same wrong root twice at one line, another operation, different functions, and what follows from these.
+        // The same wrong root twice at one line, another operation, different functions, and what follows
+        // from these.
         let job = |me: u32| {
             let last = if me == 1 { ["MPI_Barrier", "MPI_Bcast"] } else { ["MPI_Bcast", "MPI_Barrier"] };
             let mut seen = rank(me, &["MPI_Bcast", "MPI_Bcast", "MPI_Allreduce", last[0], last[1]]);
@@ -429,7 +432,7 @@ mod tests {
         let job = |expects: u64| {
             let gather = |me: u32| {
                 let mut seen = rank(me, &["MPI_Gatherv"]);
-                // Each may give what it likes.
+                // Each may send as much as it likes.
                 let totals = if me == 0 { (4, expects) } else { (4 * u64::from(me), 0) };
                 seen.history[0].kinds[0].totals = Some(totals);
                 seen

@@ -1,11 +1,11 @@
-//! Operations that were under way when the program let go of them.
+//! Operations still active when the program let go of them.
 
 use super::{Finding, Kind, Whose};
 use crate::jobs::worlds::Members;
 use crate::observation::faults::{self, Fault};
 use crate::observation::{Observation, Stage};
 
-/// Requests that were freed while their operation was under way.
+/// Returns requests that were freed while their operation was active.
 pub(super) fn freed_active(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
     let seen = observations.iter().flat_map(|seen| seen.faults.iter().map(move |fault| (seen, fault)));
     let freed = seen.filter(|(_, fault)| fault.kind == faults::Kind::FreedActive);
@@ -27,21 +27,21 @@ pub(super) fn freed_active(observations: &[Observation], whose: &Whose) -> Vec<F
     freed.map(finding).collect()
 }
 
-/// Whose receives were freed while they were under way, and with which tag; none for any.
+/// Returns the processes whose receives were freed while active, with the tag; `None` for any tag.
 pub(super) fn untold(observations: &[Observation], whose: &Whose) -> Vec<(Members, Option<i32>)> {
     let seen = observations.iter().flat_map(|seen| seen.faults.iter().map(move |fault| (seen, fault)));
     let freed = seen.filter(|(_, fault)| fault.kind == faults::Kind::FreedActive);
     freed.map(|(seen, fault)| (whose.who(seen), Some(fault.tag).filter(|tag| *tag >= 0))).collect()
 }
 
-/// Whether it is in `MPI_Finalize`.
+/// Returns whether the process is in `MPI_Finalize`.
 #[must_use]
 pub fn finalizes(seen: &Observation) -> bool {
     let mut calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
     calls.any(|call| call.function == "MPI_Finalize")
 }
 
-/// Ranks that have called `MPI_Finalize` and should have ended something before.
+/// Returns ranks that called `MPI_Finalize` before completing something they should have.
 pub(super) fn at_finalize(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
     let finding = |seen: &Observation| {
         let inside = finalizes(seen);
@@ -60,7 +60,8 @@ pub(super) fn at_finalize(observations: &[Observation], whose: &Whose) -> Vec<Fi
     observations.iter().filter_map(finding).collect()
 }
 
-/// The first thing that was to be ended, and where it was begun. What `MPI_Finalize` has returned with is reported of requests elsewhere.
+/// Returns the first thing left incomplete, and where it was started. Requests left when `MPI_Finalize` has
+/// returned are reported elsewhere.
 fn pending(seen: &Observation, inside: bool) -> Option<(String, Option<String>)> {
     if let Some(window) = seen.windows.iter().find(|window| window.all || !window.locks.is_empty()) {
         let at = window

@@ -1,7 +1,8 @@
-//! Receives from any rank that could as well have taken the message of another one.
+//! Receives from any source that might just as well have taken a message from another sender.
 //!
-//! A message was sent before the program could know that the receive was complete, and was received later, by another receive, or by none:
-//! nothing but the time it took has decided which of them came first. That is no mistake where the order does not matter.
+//! A message was sent before the program could know that the receive was complete, and was received later by
+//! another receive, or not at all: only timing decided which message came first. That is not an error if the
+//! order does not matter.
 
 use super::{Finding, Kind};
 use crate::observation::Observation;
@@ -10,14 +11,14 @@ use crate::questions::why::{Ends, Joined, ProcessIndex, Words};
 use mpiscope_image::traffic::EntryFlag;
 use std::collections::{BTreeMap, HashMap};
 
-/// A message, and who sent it.
+/// A message and its sender.
 #[derive(Clone, Copy)]
 struct From<'a> {
     sender: ProcessIndex,
     sent: &'a Line,
 }
 
-/// The earliest messages of two senders.
+/// The earliest messages of two different senders.
 #[derive(Default, Clone, Copy)]
 struct Earliest<'a>([Option<From<'a>>; 2]);
 
@@ -31,7 +32,7 @@ impl<'a> Earliest<'a> {
         self.0 = [first, second];
     }
 
-    /// The earliest of another sender.
+    /// Returns the earliest message from a different sender.
     fn other(&self, than: ProcessIndex) -> Option<From<'a>> {
         self.0.iter().flatten().copied().find(|message| message.sender != than)
     }
@@ -46,13 +47,13 @@ struct Queue<'e, 'a> {
 }
 
 impl<'a> Queue<'_, 'a> {
-    /// Of those that were received later than the one that is looked at, or never.
+    /// Adds a message received after the receive under consideration, or never.
     fn add(&mut self, message: From<'a>) {
         self.any.add(message);
         self.by_tag.entry(message.sent.tag).or_default().add(message);
     }
 
-    /// The earliest of another sender that fits too.
+    /// Returns the earliest message from another sender that matches too.
     fn rival(&self, ends: &Ends<'_>) -> Option<From<'a>> {
         let later = match ends.received.is(EntryFlag::ANY_TAG) {
             true => Some(&self.any),
@@ -62,12 +63,12 @@ impl<'a> Queue<'_, 'a> {
     }
 }
 
-/// The receives, each line once.
+/// Returns the racing receives, one finding per line.
 pub fn wildcards(observations: &[Observation], words: &Words<'_>) -> Vec<Finding> {
     let joined = Joined::of(observations);
     let hosts: HashMap<ProcessIndex, &str> =
         joined.processes().map(|(me, .., seen)| (me, seen.host.as_str())).collect();
-    // Times of one host are those of one clock.
+    // Times on one host come from one clock.
     let together = |one: ProcessIndex, other: ProcessIndex| hosts.get(&one) == hosts.get(&other);
     let messages = joined.messages();
     let mut queues: BTreeMap<(ProcessIndex, u64), Queue<'_, '_>> = BTreeMap::new();
@@ -86,7 +87,7 @@ pub fn wildcards(observations: &[Observation], words: &Words<'_>) -> Vec<Finding
     let mut found: BTreeMap<_, (u64, &Ends<'_>, From<'_>)> = BTreeMap::new();
     for ((receiver, _), mut queue) in queues {
         let mut received = std::mem::take(&mut queue.received);
-        // Those that were received later come first.
+        // Latest receives first.
         received.sort_by_key(|ends| std::cmp::Reverse(ends.received.order));
         for ends in received {
             let wild = ends.received.is(EntryFlag::ANY_SOURCE);
@@ -101,7 +102,7 @@ pub fn wildcards(observations: &[Observation], words: &Words<'_>) -> Vec<Finding
     found.into_values().map(|(times, taken, other)| finding(times, taken, other, words)).collect()
 }
 
-/// When somebody could know at the earliest that a receive had taken its message.
+/// The earliest time at which a process could know that a receive had taken its message.
 fn decided(ends: &Ends<'_>) -> u64 {
     let end = |line: &Line| line.waited.as_ref().map_or(u64::MAX, |call| call.until_ns);
     let sender = if ends.sent.is(EntryFlag::SYNCHRONOUS) { end(ends.sent) } else { u64::MAX };

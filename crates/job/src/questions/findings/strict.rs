@@ -1,12 +1,15 @@
-//! What the library is free to do, and did not: wait with a send for its receive, and with a collective for all members.
+//! Detects programs that depend on a freedom the library has: to let a send complete before its receive is
+//! posted, or a collective before all members have entered it.
 //!
-//! A program is right only if it ends whatever the library does. So what is known of a run is gone through once more, call by call,
-//! with a library that buffers nothing: a call that sends returns when the receives are posted that its messages went to, one that
-//! receives when its messages were sent, a collective when all members have entered it. Who cannot get to the end this way waits in a ring.
+//! A program is correct only if it ends whatever the library does. So the recorded run is replayed, call by
+//! call, with a library that buffers nothing: a call that sends returns when the receives matching its
+//! messages are posted, one that receives when its messages have been sent, and a collective when all members
+//! have entered it. Processes that cannot reach the end this way wait for each other in a ring.
 //!
-//! Only what must be so is asked for. A call that may have been released by something else (`MPI_Waitany`, `MPI_Test`) waits for
-//! nothing here; nor does a message to a rank that receives from any rank on that communicator, as it could have been received elsewhere; nor a
-//! process in which several threads call MPI. What has fallen out of the records is no reason to wait either.
+//! Only necessary dependencies count. A call that something else may have released (`MPI_Waitany`,
+//! `MPI_Test`) does not wait here; nor does a message to a rank that receives from any source on that
+//! communicator, as it could have been received elsewhere; nor a process in which several threads call MPI.
+//! Nor does anything wait for what has been dropped from the records.
 
 use super::{Finding, Kind};
 use crate::base::waiting_functions::is_collective_that_waits;
@@ -18,41 +21,41 @@ use mpiscope_image::traffic::EntryFlag;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// Links of a ring that a sentence shows.
+/// Maximum number of links of a ring shown in a sentence.
 const MOST_LINKS: usize = 4;
 
-/// Numbers from here on stand for what the members of a collective wait for together.
+/// Numbers from here on stand for collectives that their members wait for jointly.
 const FIRST_MEETING: ProcessIndex = 1 << 31;
 
-/// What a call waits for: that a process gets to a moment of its own.
+/// What a call waits for: that a process reaches a certain moment.
 struct Need {
     who: ProcessIndex,
-    /// By its own clock.
+    /// By that process's own clock.
     when_ns: u64,
     what: What,
 }
 
-/// What the process does then.
+/// What the process does at that moment.
 enum What {
-    /// It posts the receive of what the call sends, at this line.
+    /// Posts, at this line, the receive for what the call sends.
     Receives(Option<String>),
-    /// It sends what the call receives.
+    /// Sends, at this line, what the call receives.
     Sends(Option<String>),
-    /// It enters the same collective.
+    /// Enters the same collective.
     Enters,
 }
 
-/// A call that does not return before its needs are met.
+/// A call that does not return until its needs are met.
 struct Step {
     until_ns: u64,
     call: Arc<Called>,
     needs: Vec<Need>,
 }
 
-/// The calls of a process by when they began.
+/// The calls of a process by start time.
 type Steps = BTreeMap<u64, Step>;
 
-/// Rings in which ranks would wait for each other.
+/// Returns the rings in which ranks would wait for each other.
 pub fn rings(observations: &[Observation], words: &Words<'_>) -> Vec<Finding> {
     if observations.iter().all(|seen| seen.ledger.is_none()) {
         return Vec::new();
@@ -78,7 +81,7 @@ fn add(all: &mut HashMap<ProcessIndex, Steps>, me: ProcessIndex, call: &Waited, 
     step.or_insert_with(new).needs.push(need);
 }
 
-/// Whether a call returns only when all that it was made for is complete.
+/// Whether a call returns only when all its operations are complete.
 fn waits_for_all(call: &Called) -> bool {
     let properties = FunctionId::from_name(&call.function).map(FunctionId::properties);
     properties.is_some_and(|p| match p.waits {
@@ -90,7 +93,7 @@ fn waits_for_all(call: &Called) -> bool {
 
 fn messages(joined: &Joined<'_>, add: &mut dyn FnMut(ProcessIndex, &Waited, Need)) {
     let messages = joined.messages();
-    // Which message such a receive takes may be another one the next time, and so for all that come behind.
+    // In another run such a receive might take a different message, and so might all receives after it.
     let free = |ends: &&Ends<'_>| ends.received.is(EntryFlag::ANY_SOURCE) || ends.received.probed.is_some();
     let mut unsettled: HashSet<(ProcessIndex, u64)> =
         messages.iter().filter(free).map(|ends| (ends.receiver, ends.received.comm)).collect();
@@ -120,10 +123,11 @@ fn messages(joined: &Joined<'_>, add: &mut dyn FnMut(ProcessIndex, &Waited, Need
     }
 }
 
-/// A member of a collective: who, when it entered, and the call in which it waits, if it does.
+/// A member of a collective: the process, when it entered, and the call in which it waits, if any.
 type Member = (ProcessIndex, u64, Option<Waited>);
 
-/// What all members of a collective wait for stands once, as a process behind the real ones: its only call returns when all have entered.
+/// Represents what the members of a collective wait for jointly as an extra process, numbered after the real
+/// ones, whose only call returns when all have entered.
 fn entered(joined: &Joined<'_>, all: &mut HashMap<ProcessIndex, Steps>) {
     let mut meetings: BTreeMap<(u64, u64), Vec<Member>> = BTreeMap::new();
     let mut sizes: HashMap<u64, u32> = HashMap::new();
@@ -151,7 +155,7 @@ fn entered(joined: &Joined<'_>, all: &mut HashMap<ProcessIndex, Steps>) {
     }
 }
 
-/// Those of a communicator: number, when it was entered, and the call that waits for it.
+/// Returns the collectives of a communicator: number, time of entry, and the call that waits for it.
 fn collectives(history: &History) -> impl Iterator<Item = (u64, u64, Option<Waited>)> {
     let is_one = |function: &str| {
         let properties = FunctionId::from_name(function).map(FunctionId::properties);
@@ -179,12 +183,12 @@ fn collectives(history: &History) -> impl Iterator<Item = (u64, u64, Option<Wait
     })
 }
 
-/// How many calls of a process return before a moment of its own.
+/// Returns the number of calls of a process that return before a moment on its own clock.
 fn before(all: &BTreeMap<ProcessIndex, Vec<Step>>, need: &Need) -> usize {
     all.get(&need.who).map_or(0, |steps| steps.partition_point(|step| step.until_ns <= need.when_ns))
 }
 
-/// The call that each process does not get out of; nothing of those that get to the end.
+/// Returns the call in which each process gets stuck; processes that reach the end are omitted.
 fn gone_through(all: &BTreeMap<ProcessIndex, Vec<Step>>) -> BTreeMap<ProcessIndex, usize> {
     let mut done: BTreeMap<ProcessIndex, usize> = all.keys().map(|me| (*me, 0)).collect();
     let mut waiting: HashMap<ProcessIndex, Vec<ProcessIndex>> = HashMap::new();
@@ -214,7 +218,7 @@ fn gone_through(all: &BTreeMap<ProcessIndex, Vec<Step>>) -> BTreeMap<ProcessInde
     done
 }
 
-/// The first need that is not met of a process that stands.
+/// Returns the first unmet need of a stuck process.
 fn unmet<'a>(
     all: &'a BTreeMap<ProcessIndex, Vec<Step>>,
     stands: &BTreeMap<ProcessIndex, usize>,
@@ -225,7 +229,7 @@ fn unmet<'a>(
     Some((step, step.needs.iter().find(|need| !met(need))?))
 }
 
-/// The ring that a process waits in or for, unless it has been told.
+/// Returns the ring that a process waits in or for, unless already reported.
 fn ring(
     all: &BTreeMap<ProcessIndex, Vec<Step>>,
     stands: &BTreeMap<ProcessIndex, usize>,

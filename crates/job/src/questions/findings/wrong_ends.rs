@@ -1,4 +1,4 @@
-//! Messages whose two ends do not fit.
+//! Messages whose two ends do not fit each other.
 
 use super::{Finding, Kind, Whose};
 use crate::observation::faults::{self, Fault};
@@ -8,7 +8,8 @@ use crate::questions::why::{Joined, Message, Peer, ProcessIndex, Receive, Snapsh
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 
-/// Messages that were longer than their receive: those that a call has said so of, and those that are on their way to one.
+/// Returns messages longer than their receive buffers: those that a call has reported, and those still on
+/// their way.
 pub(super) fn truncated(
     observations: &[Observation],
     snapshot: &Snapshot,
@@ -31,7 +32,7 @@ pub(super) fn truncated(
     of_calls.chain(on_the_way).collect()
 }
 
-/// Whether nobody else has sent a message that fits a receive.
+/// Whether no other process has sent a message that matches a receive.
 fn is_only(snapshot: &Snapshot, sender: ProcessIndex, receiver: ProcessIndex, receive: &Receive) -> bool {
     let others = (0..).zip(&snapshot.processes).filter(|(index, _)| *index != sender);
     let mut fitting = others.flat_map(|(index, process)| process.sent.iter().map(move |sent| (index, sent)));
@@ -84,7 +85,7 @@ fn of_call(senders: &Senders<'_>, seen: &Observation, fault: &Fault, whose: &Who
     }
 }
 
-/// Who is meant by a rank of a communicator.
+/// Maps ranks of a communicator to processes.
 struct Senders<'a> {
     joined: Joined<'a>,
     numbers: HashMap<*const Observation, ProcessIndex>,
@@ -99,7 +100,7 @@ impl<'a> Senders<'a> {
         Self { joined, numbers, seen }
     }
 
-    /// The process that the call named as the other side.
+    /// Returns the process that the call named as the other side.
     fn sender(&self, seen: &Observation, fault: &Fault) -> Option<&'a Observation> {
         let me = *self.numbers.get(&std::ptr::from_ref(seen))?;
         let sender = self.joined.partner(me, fault.comm, u32::try_from(fault.peer).ok()?)?;
@@ -107,8 +108,8 @@ impl<'a> Senders<'a> {
     }
 }
 
-/// How long the message was and where it was sent: what its sender knows of those that may be it, if they are alike; else what the
-/// library said.
+/// Returns the length of the message and where it was sent: from the sender's records if all candidates
+/// agree, otherwise as reported by the library.
 fn sent<'a>(
     sender: Option<&'a Observation>,
     comm: Option<&Communicator>,
@@ -131,7 +132,7 @@ fn sent<'a>(
     }
 }
 
-/// Messages whose ends named different elements, each pair of lines once.
+/// Returns messages whose ends specified different elements, one finding per pair of lines.
 pub fn types(observations: &[Observation], words: &Words<'_>) -> Vec<Finding> {
     let all = differing(observations);
     let mut found: BTreeMap<_, (u64, _)> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What a process had under way when it died, and the messages that it exchanged last.
+//! The active requests of a process when it died, and its most recent messages.
 
 use crate::model::objects::Request;
 use crate::model::rank::Rank;
@@ -11,43 +11,43 @@ use mpiscope_image::traffic::{Entry, Traffic, UNKNOWN_SIZE};
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// Requests that are listed.
+/// Maximum number of requests listed.
 const MOST_PENDING: usize = 1000;
-/// Messages of each direction that are listed.
+/// Maximum number of messages listed per direction.
 const LAST: u64 = 5;
 
 /// A request that was started and not complete.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PendingRequest {
-    /// The request, as `inspect` has it.
+    /// The request, as shown by `inspect`.
     #[serde(flatten)]
     pub request: Request,
-    /// How long before the death of the process it was started, in seconds.
+    /// Time from its start to the death of the process, in seconds.
     pub age_s: Option<f64>,
 }
 
-/// A message of the ledger.
+/// A message from the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LastMessage {
-    /// It was sent; else it was received.
+    /// Whether it was sent; otherwise it was received.
     pub sent: bool,
-    /// The other side, in its communicator.
+    /// Rank of the other side in the communicator.
     pub peer: i32,
-    /// Its tag.
+    /// Tag.
     pub tag: i32,
-    /// Its bytes, if they are known.
+    /// Size in bytes, if known.
     pub bytes: Option<u64>,
-    /// The communicator, if it still lives.
+    /// The communicator, if it still exists.
     pub comm: Option<String>,
-    /// Whether the program knew of its completion.
+    /// Whether the program had learned of its completion.
     pub complete: bool,
-    /// When it was sent or its receive posted, in seconds after the begin of the image.
+    /// When it was sent or its receive posted, in seconds after the start of the image.
     pub seconds: f64,
 }
 
-/// The requests under way, oldest first. What cannot be shown is said in `notes`.
+/// Returns the active requests, oldest first. What cannot be shown is mentioned in `notes`.
 pub fn pending<S: Source>(rank: &Rank<'_, S>, dead: &Dead, notes: &mut Vec<String>) -> Vec<PendingRequest> {
     let open = |head: &Head| live::is_held(head) && live::is_under_way(head);
     let (mut found, mut further) = (Vec::new(), 0u64);
@@ -58,7 +58,7 @@ pub fn pending<S: Source>(rank: &Rank<'_, S>, dead: &Dead, notes: &mut Vec<Strin
         true => found.push(request),
         false => further += 1,
     });
-    // What a damaged table still gives is shown.
+    // Whatever a damaged table still yields is shown.
     notes.extend(each.err().map(|why| format!("not all of its requests can be read: {why}")));
     notes.extend(
         (further > 0).then(|| format!("{further} more requests were under way, which are not listed")),
@@ -66,7 +66,7 @@ pub fn pending<S: Source>(rank: &Rank<'_, S>, dead: &Dead, notes: &mut Vec<Strin
     let began = |request: &Request| request.start.as_ref().map_or(0.0, |start| start.seconds);
     found.sort_by(|a, b| began(a).total_cmp(&began(b)));
     let process = rank.process();
-    // Of a process that records no times, all moments are zero.
+    // If a process records no times, all its times are zero.
     let age = |request: &Request| {
         let start = request.start.as_ref().filter(|start| start.seconds != 0.0)?;
         dead.age_after_start(process, start.seconds)
@@ -74,7 +74,7 @@ pub fn pending<S: Source>(rank: &Rank<'_, S>, dead: &Dead, notes: &mut Vec<Strin
     found.into_iter().map(|request| PendingRequest { age_s: age(&request), request }).collect()
 }
 
-/// The newest messages of the ledger, newest first. What cannot be shown is said in `notes`.
+/// Returns the newest messages of the ledger, newest first. What cannot be shown is mentioned in `notes`.
 pub fn last<S: Source>(rank: &Rank<'_, S>, notes: &mut Vec<String>) -> Vec<LastMessage> {
     let (mut messages, mut lost) = (Vec::new(), 0u64);
     if let Err(why) = read(rank, &mut messages, &mut lost) {

@@ -1,4 +1,4 @@
-//! One core file: who it was, what killed it, where, and in which call of MPI.
+//! A single core file: which process it was, what terminated it, where, and in which MPI call.
 
 use super::communication::{self, LastMessage, PendingRequest};
 use crate::Error;
@@ -13,7 +13,7 @@ use mpiscope_target::{Module, Symbolizer};
 use serde::Serialize;
 use std::path::Path;
 
-/// Frames that are shown.
+/// Maximum number of frames shown.
 const SHOWN_FRAMES: usize = 64;
 
 /// A process that left a core file.
@@ -24,44 +24,44 @@ pub struct Death {
     pub file: String,
     /// Name of the job.
     pub job: String,
-    /// What was started.
+    /// The command that was started.
     pub command: String,
-    /// What the MPI library says about itself.
+    /// The MPI library's description of itself.
     pub library: String,
-    /// Who it was and what its threads were doing; ages are those at the time of death.
+    /// The process and what its threads were doing; ages are as of the time of death.
     #[serde(flatten)]
     pub now: RankStatus,
-    /// What killed it.
+    /// What terminated it.
     #[serde(flatten)]
     pub end: End,
     /// The thread that received the signal.
     pub tid: Option<u32>,
-    /// Where that thread was, innermost frame first, from the place of the fault on.
+    /// That thread's stack, innermost frame first, starting at the fault.
     pub stack: Vec<FrameText>,
     /// The innermost frame in the program itself.
     pub place: Option<FrameText>,
-    /// When it died: seconds since 1970, by the times of the core file.
+    /// When it died, in seconds since 1970, according to the core file's times.
     pub died_s: Option<f64>,
-    /// Completed calls of MPI.
+    /// Number of completed MPI calls.
     pub calls: u64,
-    /// Bytes that are missing at the end of the core file.
+    /// Number of bytes missing at the end of the core file.
     pub missing_bytes: Option<u64>,
     /// What could not be seen.
     pub notes: Vec<String>,
     /// Requests that were started and not complete, oldest first.
     pub pending: Vec<PendingRequest>,
-    /// The newest messages, newest first; only if messages were recorded.
+    /// The most recent messages, newest first; only if messages were recorded.
     pub messages: Vec<LastMessage>,
-    /// What the verdict on the job is made from.
+    /// The observation the verdict on the job is derived from.
     #[serde(skip)]
     pub observation: Observation,
 }
 
-/// A frame in words.
+/// A resolved stack frame.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FrameText {
-    /// The function, if its name is known.
+    /// The function, if known.
     pub function: Option<String>,
     /// `file:line`, `function+0xoffset in module` or `module+0xoffset`.
     pub place: String,
@@ -70,7 +70,7 @@ pub struct FrameText {
 }
 
 impl Death {
-    /// The number of its world and its rank there, if it is known.
+    /// Returns the number of its world and its rank there, if known.
     #[must_use]
     pub fn rank(&self) -> Option<(usize, Option<u32>)> {
         self.now.rank.map(|rank| (self.now.world_number, Some(rank)))
@@ -79,7 +79,7 @@ impl Death {
     /// Reads a core file.
     ///
     /// # Errors
-    /// When it is no core file, damaged, or holds no image.
+    /// If it is not a core file, is damaged, or contains no image.
     pub fn open(path: &Path, symbols: &dyn Locate, symbolizer: &Symbolizer) -> Result<Self, Error> {
         if is_evidence(path) {
             let file = path.display();
@@ -128,7 +128,7 @@ impl Death {
     }
 }
 
-/// Frames in words.
+/// Resolves frames.
 struct Show<'a> {
     modules: &'a [Module],
     symbolizer: &'a Symbolizer,
@@ -141,7 +141,7 @@ impl Show<'_> {
         frames.map(|frame| self.frame(frame)).collect()
     }
 
-    /// The innermost frame of the program itself.
+    /// Returns the innermost frame of the program itself.
     fn own(&self, stack: &Stack) -> Option<FrameText> {
         let program = self.modules.first()?;
         let inside = |f: &&Frame| program.contains(f.pc.saturating_sub(u64::from(f.returns)));

@@ -1,29 +1,29 @@
-//! What several core files say together: who failed first.
+//! Determines from several core files which process failed first.
 
 use super::death::Death;
 use crate::base::rankset::RankSet;
 use serde::Serialize;
 
-/// Times of two core files that are nearer than this do not tell which process died first.
+/// If the times of two core files are closer than this, the order of the deaths is unknown.
 const RESOLUTION_S: f64 = 0.010;
 
-/// Who failed first.
+/// The process that failed first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirstFailure {
-    /// Rank in the world, if it is known.
+    /// Rank in the world, if known.
     pub rank: Option<u32>,
-    /// Its place in [`Postmortem::deaths`](super::Postmortem::deaths).
+    /// Its index in [`Postmortem::deaths`](super::Postmortem::deaths).
     pub index: usize,
-    /// Seconds until the next process died of its own fault; `None` if there is no other.
+    /// Seconds until the next process died of its own failure; `None` if there was no other.
     pub before_s: Option<f64>,
-    /// The times are too near, or not known: it may have been another.
+    /// Whether another process may have failed first because the times are too close or unknown.
     pub unsure: bool,
-    /// Processes that failed of themselves.
+    /// Processes that failed by themselves, rather than being terminated from outside.
     pub failed: RankSet,
 }
 
-/// The first that died of its own fault; if none did, the first that died.
+/// Returns the first process that died of its own failure or, if there is none, the first that died.
 pub fn first(deaths: &[Death]) -> Option<FirstFailure> {
     let dead = |d: &&(usize, &Death)| d.1.now.problem;
     let all: Vec<(usize, &Death)> = deaths.iter().enumerate().collect();

@@ -1,4 +1,5 @@
-//! The postmortem of a job from its core files: who failed first and of what, and why the others could not go on.
+//! The postmortem of a job from its core files: which process failed first and why, and why the others could
+//! not go on.
 //!
 //! ```text
 //! core file ──► Death (one process: signal, stack, open call) ─┐
@@ -6,9 +7,10 @@
 //! core file ──► Death ─────────────────────────────────────────┘
 //! ```
 //!
-//! Who was *first* follows from the time of the core files, among the processes whose death was their own doing (a
-//! fault, `abort`, `MPI_Abort`): a launcher kills the others, later. Who waited for whom is the [`Verdict`] that `mpiscope why`
-//! gives on the same files. The schema is `mpiscope.core/2`; fields may be added, none changes its meaning.
+//! The *first* failure is determined by the times of the core files, among the processes that caused their
+//! own death (a fault, `abort`, `MPI_Abort`): a launcher kills the others later. Which processes waited for
+//! which is the [`Verdict`] that `mpiscope why` gives for the same files. The schema is `mpiscope.core/2`;
+//! fields may be added, and existing ones never change their meaning.
 
 mod communication;
 mod death;
@@ -30,32 +32,32 @@ use std::path::PathBuf;
 /// Name and version of the schema of `mpiscope core --json`.
 pub const SCHEMA: &str = "mpiscope.core/2";
 
-/// What the core files of a job tell together.
+/// What the core files of a job show together.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Postmortem {
-    /// Name and version of this form: fields may be added to it, none changes its meaning.
+    /// Name and version of this schema. Fields may be added; existing ones never change their meaning.
     pub schema: &'static str,
-    /// Names of the jobs that the files belong to: one, unless files of several were given.
+    /// Names of the jobs the files belong to: one, unless files of several jobs were given.
     pub jobs: Vec<String>,
-    /// What was started.
+    /// The command that was started.
     pub command: String,
-    /// What the MPI library says about itself.
+    /// The MPI library's description of itself.
     pub library: String,
     /// Size of the world.
     pub size: Option<u32>,
-    /// Who failed first, if anybody failed.
+    /// The process that failed first, if any failed.
     pub first: Option<FirstFailure>,
-    /// Why the ranks could not go on: what `mpiscope why` says of the same files.
+    /// Why the ranks could not go on: the verdict of `mpiscope why` on the same files.
     pub why: Verdict,
-    /// By world and rank.
+    /// The processes that left core files, by world and rank.
     pub deaths: Vec<Death>,
     /// Files that could not be read, and why.
     pub errors: Vec<String>,
 }
 
 impl Postmortem {
-    /// Reads core files and joins what they say; files that cannot be read are among the errors.
+    /// Reads core files and joins their contents; files that cannot be read are listed in `errors`.
     pub fn open(files: &[PathBuf]) -> Self {
         let (symbols, symbolizer) = (FileSymbols::default(), Symbolizer::new());
         let (mut deaths, mut errors) = (Vec::new(), Vec::new());
@@ -68,7 +70,7 @@ impl Postmortem {
         Self::new(deaths, errors)
     }
 
-    /// Joins what was read.
+    /// Joins the deaths read from files.
     fn new(mut deaths: Vec<Death>, errors: Vec<String>) -> Self {
         let mut observations: Vec<Observation> =
             deaths.iter_mut().map(|death| std::mem::take(&mut death.observation)).collect();
@@ -90,7 +92,8 @@ impl Postmortem {
         Self { schema: SCHEMA, jobs, command, library, size, first, why, deaths, errors }
     }
 
-    /// What an evidence file says of a job, whose ranks may live: nobody died, and the verdict is the one on both looks that it has kept.
+    /// Builds the postmortem of a job from an evidence file. Its ranks may be alive: no deaths are listed,
+    /// and the verdict is based on both looks stored in the file.
     pub fn of_evidence(job: &Job, why: Verdict) -> Self {
         let process = job.images.iter().find_map(|found| Process::read(&found.open().ok()?, None).ok());
         let known = process.map(|process| (process.command, process.library, process.size));
@@ -99,7 +102,8 @@ impl Postmortem {
         Self { jobs, command, library, size, why, ..Self::new(Vec::new(), Vec::new()) }
     }
 
-    /// Whether something is wrong: somebody died of a signal or aborted, the ranks could not have gone on, or a part could not be read.
+    /// Returns whether something is wrong: a process died of a signal or aborted, the ranks could not have
+    /// gone on, or a part could not be read.
     pub fn problem(&self) -> bool {
         self.why.problem
             || self.why.partial

@@ -1,5 +1,5 @@
-//! What the threads of a core file were doing outside of MPI: the registers say whether a thread was in a system call, and the stack
-//! where the user's code was, as the kernel says of living ones.
+//! What the threads of a core file were doing outside MPI: the registers show whether a thread was in a
+//! system call and the stack where in user code it was, as the kernel does for live threads.
 
 use super::{Dead, ProcessFile};
 use crate::model::process::Process;
@@ -11,11 +11,11 @@ use crate::questions::stacks::frames::innermost;
 use crate::sources::core::walk;
 use mpiscope_target::{Symbolizer, Target, Thread};
 
-/// A process of which a file is left, and words for its frames.
+/// A process known from a file, and symbols for its frames.
 pub struct AtDeath<'a> {
     /// The process.
     pub file: &'a ProcessFile,
-    /// Gives words for addresses.
+    /// Resolves addresses.
     pub words: &'a Symbolizer,
 }
 
@@ -23,11 +23,11 @@ impl AtDeath<'_> {
     fn thread(&self, tid: u32) -> Option<(&Dead, &Thread)> {
         let dead = self.file.dead.as_ref()?;
         let thread = dead.core.threads().iter().find(|thread| thread.tid == tid)?;
-        // Where a signal struck says nothing of what the thread was waiting for.
+        // The place where a signal struck says nothing about what the thread was waiting for.
         (thread.signal == 0 || dead.end.signal.is_none()).then_some((dead, thread))
     }
 
-    /// Nothing can come any more, signals neither.
+    /// Nothing can arrive any more, not even signals.
     fn only_mpi_could_wake(&self, dead: &Dead, asleep: &Asleep) -> bool {
         let threads = dead.core.threads().iter();
         let threads = threads.map(|thread| (thread.tid, Asleep::at_death(thread))).collect();
@@ -39,13 +39,13 @@ impl AtDeath<'_> {
     }
 }
 
-/// It serves connections of MPI, and nothing of the program has asked it to.
+/// Whether a thread serves MPI's connections without having been asked to by the program.
 fn serves_mpi(dead: &Dead, asleep: &Asleep, thread: &Thread) -> bool {
     let of_mpi = || asleep::serves_mpi(&walk(&dead.core, &dead.modules, thread).frames, &dead.modules);
     asleep.serves() && of_mpi()
 }
 
-/// Nothing moves any more, and the kernel cannot be asked.
+/// The process no longer changes, and the kernel cannot be asked.
 impl Context for AtDeath<'_> {
     fn doing(&self, tid: u32) -> String {
         let Some((dead, thread)) = self.thread(tid) else { return String::new() };
@@ -80,7 +80,7 @@ impl Context for AtDeath<'_> {
         let Some(dead) = &self.file.dead else { return Vec::new() };
         let numbers: Vec<u32> = dead.core.threads().iter().map(|thread| thread.tid).collect();
         let strange = dead.core.threads().iter().filter(|thread| !has(&self.file.process, thread.tid));
-        // Of one that was struck in no system call it is not known that it could do anything.
+        // A thread caught outside a system call is not known to have been able to do anything.
         let could_act = |thread: &&Thread| {
             Asleep::at_death(thread).is_some_and(|asleep| {
                 !asleep.waits_for_a_thread(&numbers) && !serves_mpi(dead, &asleep, thread)

@@ -1,4 +1,4 @@
-//! Whether files are of one job: what is concluded from ranks of several together holds for none of them.
+//! Checks whether files belong to one job: conclusions from ranks of different jobs hold for none of them.
 
 use crate::model::process::Process;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,8 @@ struct First {
 }
 
 impl OneJob {
-    /// One more file. What is to be said when it is of another job than the first one; that is said once. A job that was started on
-    /// each host by itself has several names, and one world.
+    /// Takes another file and returns a warning if it belongs to a job other than the first one's; the
+    /// warning is given once. A job launched separately on each host has several names but one world.
     pub fn other(&mut self, path: &Path, process: &Process) -> Option<String> {
         let (job, world) = (&process.job, &process.world);
         let Some(first) = &mut self.0 else {

@@ -1,6 +1,7 @@
-//! Where a thread sleeps, without stopping it: the kernel shows the system call of a sleeping thread, with its stack pointer and program
-//! counter. The other registers are not known, so that the frames end where one of them is needed; the innermost frames of the C library
-//! need none. The threads of core files have all registers.
+//! Where a thread sleeps, found without stopping it: for a sleeping thread the kernel reports the system
+//! call, stack pointer and program counter. The other registers are unknown, so unwinding ends at the first
+//! frame that needs one; the innermost frames of the C library need none. Threads in core files have all
+//! registers.
 
 use super::frames::innermost;
 use super::restarted;
@@ -14,10 +15,10 @@ use mpiscope_target::{Files, Live, Module, Symbolizer, Target, Thread};
 use std::fs;
 use std::sync::Arc;
 
-/// A thread that sleeps in a system call.
+/// A thread sleeping in a system call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asleep {
-    /// The system call, by its number.
+    /// The system call.
     pub call: syscalls::Sysno,
     arguments: [u64; 6],
     sp: u64,
@@ -25,18 +26,18 @@ pub struct Asleep {
 }
 
 impl Asleep {
-    /// That of a thread; none if it does not sleep in one, or we may not know.
+    /// Returns the state of a thread; `None` if it is not sleeping in a system call or may not be read.
     #[must_use]
     pub fn of(task: &str) -> Option<Self> {
         let asleep = Self::parse(&fs::read_to_string(format!("{task}/syscall")).ok()?)?;
-        // Whoever was stopped in it, by a debugger or for its stack, sleeps on under another number.
+        // A call that was interrupted, by a debugger or to read the stack, continues under another number.
         if asleep.call != syscalls::Sysno::restart_syscall {
             return Some(asleep);
         }
         Some(Self { call: restarted::call(task, asleep.pc).unwrap_or(asleep.call), ..asleep })
     }
 
-    /// From the line of the kernel: the number, six arguments, stack pointer and program counter.
+    /// Parses the kernel's line: call number, six arguments, stack pointer and program counter.
     fn parse(line: &str) -> Option<Self> {
         let (number, rest) = line.trim().split_once(' ')?;
         let hex = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
@@ -46,19 +47,20 @@ impl Asleep {
         Some(Self { call, arguments: *arguments, sp: *sp, pc: *pc })
     }
 
-    /// That of a thread of a core file, which a signal has taken out of it.
+    /// Returns the state of a thread in a core file that was in a system call when a signal interrupted it.
     #[must_use]
     pub fn at_death(thread: &Thread) -> Option<Self> {
         let register = |at: usize| thread.registers.get(at).copied().filter(|_| is_of_this_machine(thread));
         let result = register(RESULT)?.cast_signed();
-        // `ERESTARTSYS`, `ERESTARTNOINTR`, `ERESTARTNOHAND` and `ERESTART_RESTARTBLOCK` of the kernel, and those that do not go on.
+        // The kernel's `ERESTARTSYS`, `ERESTARTNOINTR`, `ERESTARTNOHAND` and `ERESTART_RESTARTBLOCK`, and
+        // `EINTR` for calls that are not restarted.
         let broken_off = result == i64::from(-libc::EINTR) || matches!(result, -516 | -514..=-512);
         let call = syscalls::Sysno::new(usize::try_from(register(CALL)?).ok()?).filter(|_| broken_off)?;
         let arguments = ARGUMENTS.map(|at| register(at).unwrap_or(0));
         Some(Self { call, arguments, sp: thread.sp?, pc: thread.pc? })
     }
 
-    /// Whether a thread of a core file was in no system call.
+    /// Returns whether a thread of a core file was outside any system call.
     #[must_use]
     pub fn computed(thread: &Thread) -> bool {
         cfg!(target_arch = "x86_64")
@@ -66,7 +68,7 @@ impl Asleep {
             && thread.registers.get(CALL).is_some_and(|call| call.cast_signed() < 0)
     }
 
-    /// What such a thread does, for people.
+    /// Describes what the thread does, as text for users.
     #[must_use]
     pub fn said(&self, only_mpi_could_wake: impl FnOnce(&Self) -> bool) -> String {
         match only_mpi_could_wake(self) {
@@ -75,8 +77,9 @@ impl Asleep {
         }
     }
 
-    /// It waits, for as long as it takes, until another one of the threads of its process wakes it. What waits for a word that other
-    /// processes may share can be woken by them; only the end of a thread is waited for in the same way, with the number of that thread.
+    /// Returns whether it waits, without a timeout, until another thread of its process wakes it. A wait on a
+    /// futex that may be shared with other processes can be woken by them, with one exception: waiting for
+    /// the end of a thread uses a shared futex that holds the thread's id.
     #[must_use]
     pub fn waits_for_a_thread(&self, threads: &[u32]) -> bool {
         const WITHOUT_FLAGS: u64 = 0x7f;
@@ -89,14 +92,14 @@ impl Asleep {
         self.call == syscalls::Sysno::futex && waits && within && time_limit == 0
     }
 
-    /// What it waits for may be given by the handler of a signal: a semaphore, no lock and no end of a thread.
+    /// Whether a signal handler may wake it: true for a semaphore, false for a lock or the end of a thread.
     fn may_be_woken_by_signals(&self) -> bool {
         const WAIT_BITSET_PRIVATE: u64 = 0x89;
         self.arguments.get(1).is_some_and(|operation| operation & 0xff == WAIT_BITSET_PRIVATE)
     }
 
-    /// It waits for events from outside, as threads of MPI libraries do that serve connections. So may threads of the program: see
-    /// [`serves_mpi`].
+    /// Returns whether it waits for external events, as threads of MPI libraries do that serve connections.
+    /// Threads of the program may do so too; see [`serves_mpi`].
     #[must_use]
     pub fn serves(&self) -> bool {
         use syscalls::Sysno;
@@ -108,13 +111,13 @@ impl Asleep {
         OLD.contains(&self.call) || new.contains(&self.call)
     }
 
-    /// It pauses for a time.
+    /// Returns whether it sleeps for a set time.
     #[must_use]
     pub fn pauses(&self) -> bool {
         [syscalls::Sysno::clock_nanosleep, syscalls::Sysno::nanosleep].contains(&self.call)
     }
 
-    /// The innermost frame of the user's code: `function at file:line`.
+    /// Returns the innermost frame of user code: `function at file:line`.
     #[must_use]
     pub fn frame(
         &self,
@@ -127,7 +130,7 @@ impl Asleep {
         innermost(&frames, &modules, words, process, live.executable().as_deref())
     }
 
-    /// It serves connections, and nothing of the program has asked it to.
+    /// Returns whether it serves MPI's connections without having been asked to by the program.
     #[must_use]
     pub fn serves_mpi(&self, pid: u32, files: &Arc<Files>) -> bool {
         let of_mpi = |(_, modules, frames): (Live, Vec<Module>, Vec<Frame>)| serves_mpi(&frames, &modules);
@@ -141,7 +144,7 @@ impl Asleep {
         Some((live, modules, walked.frames))
     }
 
-    /// In the order of the machine's `user_regs_struct`.
+    /// Its registers in the order of the machine's `user_regs_struct`.
     fn registers(&self) -> Vec<u64> {
         let value = |at| {
             if at == SP {
@@ -160,17 +163,18 @@ fn is_of_this_machine(thread: &Thread) -> bool {
     thread.registers.len() == COUNT
 }
 
-/// The threads of a process, and where they sleep.
+/// The threads of a process and where they sleep.
 pub struct Asleeps {
-    /// By their numbers.
+    /// By thread id.
     pub threads: Vec<(u32, Option<Asleep>)>,
-    /// Whether a signal may come whose handler wakes one of them.
+    /// Whether a signal may arrive whose handler wakes one of them.
     pub signals: bool,
 }
 
 impl Asleeps {
-    /// Whether one that sleeps so waits for another thread, and only one that is inside of MPI could wake it: all others that are not
-    /// wait as well, or are threads of the library that serve connections, as `serves_mpi` says.
+    /// Returns whether a thread in this state waits for another thread and only one inside MPI could wake it:
+    /// all other threads outside MPI wait as well, or belong to the library and serve connections, as
+    /// reported by `serves_mpi`.
     #[must_use]
     pub fn only_mpi_could_wake(
         &self,
@@ -191,8 +195,8 @@ impl Asleeps {
     }
 }
 
-/// Whether all frames of a thread that serves connections are of libraries that do so for MPI. Where the stack could not be followed to
-/// its end, the innermost frames decide.
+/// Returns whether all frames of a thread that serves connections belong to libraries that do so for MPI. If
+/// the stack could not be unwound completely, the innermost frames decide.
 #[must_use]
 pub fn serves_mpi(frames: &[Frame], modules: &[Module]) -> bool {
     let module = |frame: &Frame| {
@@ -202,10 +206,11 @@ pub fn serves_mpi(frames: &[Frame], modules: &[Module]) -> bool {
     frames.iter().filter_map(module).all(|module| binding::serves_mpi(&module.path.to_string_lossy()))
 }
 
-/// Whether a process handles signals that come without a fault of its own and that no MPI library or interpreter handles as a rule, by
-/// the words of the kernel about it.
+/// Returns whether, according to the kernel's status, a process handles signals that are not caused by its
+/// own faults and that no MPI library or interpreter normally handles.
 pub fn awaits_signals(status: &StatusLines) -> bool {
-    // Faults, `SIGHUP` (UCX), `SIGINT` (Python), `SIGUSR1` (MPICH), and those of the C library, `SIGCANCEL` and `SIGSETXID`.
+    // Faults, `SIGHUP` (UCX), `SIGINT` (Python), `SIGUSR1` (MPICH), and the C library's `SIGCANCEL` and
+    // `SIGSETXID`.
     const OF_LIBRARIES: [i32; 14] = [
         libc::SIGHUP,
         libc::SIGINT,
@@ -226,8 +231,8 @@ pub fn awaits_signals(status: &StatusLines) -> bool {
     status.handled_signals().is_none_or(|mask| mask & !known != 0)
 }
 
-/// Registers in `user_regs_struct`, and the places of some: stack pointer, instruction, the number of the system call, what it
-/// returns and its arguments.
+/// Number of registers in `user_regs_struct` and the indexes of some: stack pointer, program counter, system
+/// call number, return value, and arguments.
 #[cfg(target_arch = "x86_64")]
 const COUNT: usize = 27;
 #[cfg(target_arch = "x86_64")]
@@ -292,7 +297,7 @@ mod tests {
     #[test]
     fn a_handler_of_the_programs_own_may_wake_a_thread() {
         let handles = |mask: &str| awaits_signals(&StatusLines::new(format!("SigCgt:\t{mask}\n").as_bytes()));
-        // Those of MPICH with UCX, Open MPI, Python and none.
+        // Masks of MPICH with UCX, Open MPI, Python, and no handlers.
         for mask in ["00000001000006c9", "00000001000004e0", "0000000000000002", "0000000000000000"] {
             assert!(!handles(mask), "{mask}");
         }
@@ -316,7 +321,7 @@ mod tests {
             asleep.map(|asleep| asleep.said(|_| false)).as_deref(),
             Some("sleeping in the system call clock_nanosleep")
         );
-        // It raised a signal, or has just come back.
+        // It raised a signal, or has just returned.
         assert_eq!(Asleep::at_death(&thread(sleep, 0)), None);
         assert!(Asleep::computed(&thread(-1, 7)) && !Asleep::computed(&thread(sleep, 0)));
         let foreign = Thread { registers: vec![0; COUNT + 1], ..thread(-1, 7) };

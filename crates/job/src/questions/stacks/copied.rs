@@ -1,10 +1,10 @@
-//! A thread that runs on, with the stack that it had.
+//! A thread that is running again, with a copy of its stack.
 
 use super::stop::Stopped;
 use mpiscope_target::{ByteOrder, Live, Module, Result, Target};
 use std::path::PathBuf;
 
-/// A running process with the stack that a thread had when it was stopped.
+/// A running process, with the stack that a thread had when it was stopped.
 pub struct Copied<'a> {
     pub live: &'a Live,
     pub stopped: &'a Stopped,

@@ -1,4 +1,4 @@
-//! The frames of a stack that are the user's, in words.
+//! The user's frames of a stack, as text.
 
 use crate::model::process::{Process, ThreadFacts};
 use crate::model::python;
@@ -8,7 +8,7 @@ use mpiscope_python_frames::Place;
 use mpiscope_target::{Location, Module, Symbolizer};
 use std::path::Path;
 
-/// The innermost frame of the user's code: `function at file:line`.
+/// Returns the innermost frame of user code: `function at file:line`.
 pub fn innermost(
     frames: &[Frame],
     modules: &[Module],
@@ -19,17 +19,17 @@ pub fn innermost(
     Show { modules, words, process }.innermost(frames, program)
 }
 
-/// The file of the layer.
+/// File name of the layer.
 const LAYER: &str = "libmpiscope.so";
 
-/// Frames in words.
+/// Formats frames.
 pub struct Show<'a> {
     pub modules: &'a [Module],
     pub words: &'a Symbolizer,
     pub process: &'a Process,
 }
 
-/// Where programs and threads begin, in the C library: of no interest to users.
+/// C library functions that start programs and threads, which are of no interest to users.
 const BEGINNINGS: [&str; 7] = [
     "_start",
     "__libc_start_main",
@@ -40,14 +40,14 @@ const BEGINNINGS: [&str; 7] = [
     "clone3",
 ];
 
-/// Whether frames of this program say nothing of the user's code.
+/// Whether frames of this program reveal nothing about user code.
 fn is_an_interpreter(program: &Path) -> bool {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with("python") || name.starts_with("libpython")
 }
 
 impl Show<'_> {
-    /// Those of the user, outermost first.
+    /// Returns the user's frames, outermost first.
     pub fn frames(&self, frames: &[Frame], thread: &ThreadFacts, python: &[Place]) -> Vec<String> {
         let inside =
             if thread.call.is_some() { self.inside(frames, thread) } else { self.within_layer(frames) };
@@ -55,7 +55,8 @@ impl Show<'_> {
         let outside = |frame: &&Frame| !self.is_of_an_interpreter(frame);
         match python {
             [] => self.of_the_user(natives).collect(),
-            // The innermost ones are what Python has called; those below its first are how it was started.
+            // The innermost ones were called by Python; those outside the interpreter's first frame are how
+            // it was started.
             _ => {
                 let called = self.of_the_user(natives.take_while(outside));
                 python.iter().rev().map(python::said).chain(called).collect()
@@ -63,14 +64,14 @@ impl Show<'_> {
         }
     }
 
-    /// Whether a frame says nothing of the user's code, since it is the interpreter's or its binding's.
+    /// Whether a frame belongs to the interpreter or its binding and so reveals nothing about user code.
     fn is_of_an_interpreter(&self, frame: &Frame) -> bool {
         self.module(frame).is_some_and(|module| {
             is_an_interpreter(&module.path) || binding::is_python(&module.path.to_string_lossy())
         })
     }
 
-    /// Without those that are below `main`, or where threads begin.
+    /// Drops the frames outside `main`, or outside the start of a thread.
     fn of_the_user<'f>(&self, frames: impl Iterator<Item = &'f Frame>) -> impl Iterator<Item = String> {
         let mut shown: Vec<(Option<String>, String)> =
             frames.flat_map(|frame| self.functions(frame)).collect();
@@ -82,7 +83,7 @@ impl Show<'_> {
         shown.into_iter().filter(move |(function, _)| !begins(function)).map(|(_, text)| text).rev()
     }
 
-    /// The innermost one of the user's code: that has a source line, or else is in the program and has a name there.
+    /// Returns the innermost frame of user code: one with a source line or else a named one in the program.
     fn innermost(&self, frames: &[Frame], program: Option<&Path>) -> Option<String> {
         let users = |frame: &&Frame| {
             self.module(frame)
@@ -99,13 +100,14 @@ impl Show<'_> {
         with_line.or_else(|| of_users.iter().find(in_program)).map(|(_, found)| in_words(found))
     }
 
-    /// How many of the innermost frames are the layer's, of a thread that is about to enter a call or has just left one.
+    /// Returns how many of the innermost frames are the layer's, for a thread about to enter a call or just
+    /// returning from one.
     fn within_layer(&self, frames: &[Frame]) -> usize {
         let of_layer = |frame: &Frame| self.module(frame).is_some_and(|module| module.path.ends_with(LAYER));
         frames.iter().rposition(of_layer).map_or(0, |last| last + 1)
     }
 
-    /// How many of the innermost frames are inside of the open call.
+    /// Returns how many of the innermost frames are inside the open call.
     fn inside(&self, frames: &[Frame], thread: &ThreadFacts) -> usize {
         let call = self.process.modules.code(thread.return_address);
         let calls = |frame: &Frame| frame.returns && frame.pc == call;
@@ -126,8 +128,8 @@ impl Show<'_> {
         self.modules.iter().find(|module| module.contains(at))
     }
 
-    /// The functions that a frame is of, the innermost first: that in which the call or the instruction is, and those that it was
-    /// inlined into.
+    /// Returns the functions a frame belongs to, innermost first: the one containing the call or instruction,
+    /// and those it was inlined into.
     fn locations(&self, frame: &Frame) -> Vec<Location> {
         let Some(module) = self.module(frame) else { return Vec::new() };
         let offset = module.address_in_file(frame.pc);
@@ -137,7 +139,7 @@ impl Show<'_> {
         }
     }
 
-    /// Their names and words for them; the address alone for a frame of no module.
+    /// Returns their names and descriptions; only the address for a frame outside all modules.
     fn functions(&self, frame: &Frame) -> Vec<(Option<String>, String)> {
         match self.locations(frame) {
             none if none.is_empty() => vec![(None, format!("{:#x}", frame.pc))],
@@ -146,7 +148,7 @@ impl Show<'_> {
     }
 }
 
-/// `function at file:line`, or what is known instead.
+/// Formats as `function at file:line`, or whatever is known instead.
 fn in_words(found: &Location) -> String {
     match &found.function {
         Some(function) if found.line.is_some() => format!("{function} at {found}"),

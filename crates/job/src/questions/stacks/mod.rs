@@ -1,13 +1,15 @@
-//! The stacks of the threads that call MPI: of running processes, of evidence files and of core files, merged over all ranks.
+//! The stacks of threads that call MPI, from running processes, evidence files and core files, merged across
+//! all ranks.
 //!
 //! ```text
 //! running process ──► a short stop (stop) ─┐
-//! core file ──► registers in the file ─────┼─► frames, by the unwind tables ──► words ──► one tree with rank sets (tree)
-//! evidence file: words of the time when it was saved ───────────────────────────┘
+//! core file ──► registers in the file ─────┼─► frames, by the unwind tables ──► text ──► one tree with rank sets (tree)
+//! evidence file: text stored when it was saved ──────────────────────────────────┘
 //! ```
 //!
-//! Shown are the frames of the user: from `main` (or where a thread begins) to the call of MPI, without what the MPI library does
-//! inside. Where a process may not be traced, the address that its open call returns to is all that is known, and the answer says so.
+//! Only the user's frames are shown: from `main` (or the start of a thread) to the MPI call, without the MPI
+//! library's internals. If a process may not be traced, only the return address of its open call is known,
+//! and the answer says so.
 
 pub mod asleep;
 mod copied;
@@ -17,7 +19,7 @@ mod stop;
 mod tree;
 mod vdso;
 
-/// Gives words for addresses.
+/// Resolves addresses.
 pub use mpiscope_target::Symbolizer;
 pub use tree::{Node, Stacks, merge};
 
@@ -48,16 +50,16 @@ use std::sync::Arc;
 pub struct Taken {
     /// Name of its world.
     pub world: String,
-    /// Its rank, if it knows it.
+    /// Its rank, if known.
     pub rank: Option<u32>,
-    /// When it began, by the clock of its host.
+    /// When it started, by its host's clock.
     pub begin_ns: u64,
-    /// Of its threads that have called MPI and live.
+    /// Stacks of its live threads that have called MPI.
     pub threads: Vec<ThreadStack>,
 }
 
-/// The stacks of all processes of a job on this host, or of those that an evidence file has kept. Running ones are stopped for a
-/// moment, one thread at a time.
+/// Returns the stacks of all processes of a job on this host, or of those stored in an evidence file. Running
+/// processes are stopped for a moment, one thread at a time.
 #[must_use]
 pub fn of_job(job: &Job, symbols: &dyn Locate) -> Vec<Taken> {
     let (reader, places) = (live_process::Reader::default(), Places::default());
@@ -80,7 +82,7 @@ pub fn of_job(job: &Job, symbols: &dyn Locate) -> Vec<Taken> {
     processes.into_iter().zip(stacks).map(taken).collect()
 }
 
-/// The stacks of one running process.
+/// Returns the stacks of one running process.
 #[must_use]
 pub fn of_process(
     found: &JobImage,
@@ -104,7 +106,7 @@ pub fn of_process(
         }
     };
     let (modules, vdso) = (live.modules().unwrap_or_default(), vdso(pid));
-    // The stop wakes whoever sleeps.
+    // Stopping wakes sleeping threads.
     let doings: Vec<String> = threads.iter().map(|thread| doing(thread)).collect();
     let stopped = stop::threads(&live, &tids);
     let stack =
@@ -126,7 +128,7 @@ pub fn of_process(
     threads.iter().zip(doings).zip(stopped).map(stack).collect()
 }
 
-/// The stack of the thread of a core file that died or was written first.
+/// Returns the stacks from a core file or a saved image.
 #[must_use]
 pub fn of_file(file: &ProcessFile, words: &Symbolizer, symbols: &dyn Locate) -> Taken {
     let process = &file.process;
@@ -171,7 +173,7 @@ fn kept(process: &Process, stacks: &BTreeMap<u32, ThreadStack>, symbols: &dyn Lo
     threads.map(stack).collect()
 }
 
-/// What the image alone knows: where the open call returns to.
+/// What the image alone reveals: the return address of the open call.
 fn known(
     process: &Process,
     thread: &ThreadFacts,
@@ -185,7 +187,7 @@ fn known(
     ThreadStack { tid: thread.tid, frames: place.into_iter().collect(), doing, part }
 }
 
-/// Why a thread could not be stopped, for people.
+/// Describes why a thread could not be stopped, as text for users.
 fn refusal(pid: u32, why: &std::io::Error) -> String {
     let tracer = procfs::status_lines(pid).ok().and_then(|status| status.tracer());
     match (why.kind(), tracer) {

@@ -1,14 +1,16 @@
-//! Which system call a thread sleeps in that was stopped in it and goes on: the kernel calls all of them `restart_syscall`. The number
-//! that the program asked for stands in its code, right before the instruction that enters the kernel.
+//! Identifies the system call of a thread that was stopped while sleeping in it and has resumed: the kernel
+//! reports all of these as `restart_syscall`. The number requested by the program is in its code, right
+//! before the instruction that enters the kernel.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use syscalls::Sysno;
 
-/// So much of the code is looked at.
+/// Number of code bytes examined.
 const CODE: usize = 32;
 
-/// The system call, of which `pc` is where it comes back to; none if the code cannot be read, or says it in another way.
+/// Returns the system call that returns to `pc`; `None` if the code cannot be read or loads the number in
+/// another way.
 pub fn call(task: &str, pc: u64) -> Option<Sysno> {
     let mut code = [0; CODE];
     let memory = File::open(format!("{task}/mem")).ok()?;
@@ -16,7 +18,7 @@ pub fn call(task: &str, pc: u64) -> Option<Sysno> {
     named(&code)
 }
 
-/// The last number in the code that is one of a call that can go on like this.
+/// Returns the last number loaded in the code that is that of a restartable call.
 fn named(code: &[u8]) -> Option<Sysno> {
     let before = code.strip_suffix(ENTERS)?;
     let ends = (LOADS..=before.len()).rev().step_by(STEP);
@@ -38,7 +40,7 @@ const ENTERS: &[u8] = &[0x0f, 0x05];
 #[cfg(not(target_arch = "x86_64"))]
 const ENTERS: &[u8] = &[0x01, 0x00, 0x00, 0xd4];
 
-/// Bytes of an instruction that loads a number, and what these begin at multiples of.
+/// Size in bytes of an instruction that loads a number, and the alignment of instructions.
 #[cfg(target_arch = "x86_64")]
 const LOADS: usize = 5;
 #[cfg(target_arch = "x86_64")]
@@ -48,18 +50,18 @@ const LOADS: usize = 4;
 #[cfg(not(target_arch = "x86_64"))]
 const STEP: usize = 4;
 
-/// What `mov eax, N` loads.
+/// Decodes `mov eax, N`.
 #[cfg(target_arch = "x86_64")]
 fn loaded(instruction: &[u8]) -> Option<Sysno> {
     let (0xb8, number) = instruction.split_first().map(|(first, rest)| (*first, rest))? else { return None };
     Sysno::new(u32::from_le_bytes(number.try_into().ok()?) as usize)
 }
 
-/// What `mov x8, N` loads.
+/// Decodes `mov x8, N`.
 #[cfg(not(target_arch = "x86_64"))]
 fn loaded(instruction: &[u8]) -> Option<Sysno> {
     let word = u32::from_le_bytes(instruction.try_into().ok()?);
-    // Of both widths.
+    // Either width.
     let loads = word & 0x7fe0_001f == 0x5280_0008;
     Sysno::new(usize::from((word >> 5) as u16)).filter(|_| loads)
 }

@@ -1,9 +1,9 @@
-//! Registers and stacks of the threads of another process, each from a stop of some microseconds.
+//! Registers and stacks of another process's threads, each taken during a stop of a few microseconds.
 //!
-//! A thread is seized and interrupted, its registers and the upper part of its stack are copied, and it goes on; everything else is
-//! done afterwards with the copy. All this happens in a thread of its own: when that ends, whatever happened in it, the kernel
-//! lets go of every thread that it had seized. A process that was stopped before stays stopped, and a signal that arrives
-//! meanwhile is delivered.
+//! A thread is seized and interrupted, its registers and the upper part of its stack are copied, and it
+//! resumes; everything else works on the copy. All this happens in a dedicated thread: when that ends, for
+//! whatever reason, the kernel releases every thread it has seized. A process that was already stopped stays
+//! stopped, and a signal that arrives in the meantime is delivered.
 #![allow(unsafe_code)]
 
 use mpiscope_target::{Live, Target};
@@ -12,40 +12,41 @@ use std::io;
 use std::mem::size_of_val;
 use std::time::{Duration, Instant};
 
-/// A thread that does not stop within this time waits for a device, and is let go.
+/// A thread that does not stop within this time is waiting for a device, and is released.
 const LONGEST: Duration = Duration::from_millis(250);
-/// Between two looks at whether it has stopped.
+/// Interval at which a thread is checked for having stopped.
 const PAUSE: Duration = Duration::from_micros(50);
-/// Bytes of a stack that are copied.
+/// Maximum number of stack bytes copied.
 const DEEPEST: u64 = 1 << 20;
-/// They are read in pieces: the stack ends somewhere.
+/// Size of the pieces in which the stack is read, since its end is unknown.
 const PIECE: u64 = 16 << 10;
-/// General registers of any machine.
+/// Enough for the general registers of any machine.
 const REGISTERS: usize = 64;
 /// `NT_PRSTATUS`.
 const GENERAL: *mut c_void = std::ptr::without_provenance_mut(1);
 
-/// A thread as it was when it was stopped.
+/// A thread as of when it was stopped.
 #[derive(Debug, Default)]
 pub struct Stopped {
     /// The general registers in the order of the machine's `user_regs_struct`.
     pub registers: Vec<u64>,
-    /// The instruction that it was at.
+    /// Program counter.
     pub pc: u64,
-    /// Where the copy of its stack begins.
+    /// Start address of the stack copy.
     pub stack_at: u64,
-    /// The copy.
+    /// The stack copy.
     pub stack: Vec<u8>,
 }
 
-/// Stops these threads, one after the other.
+/// Stops these threads one after the other.
 pub fn threads(process: &Live, tids: &[u32]) -> Vec<io::Result<Stopped>> {
     let work = || tids.iter().map(|tid| one(process, *tid)).collect::<Vec<_>>();
     std::thread::scope(|scope| scope.spawn(work).join()).unwrap_or_default()
 }
 
 fn request(what: libc::c_uint, tid: u32, address: *mut c_void, data: *mut c_void) -> io::Result<()> {
-    // SAFETY: the requests that are made here read nothing, but for `PTRACE_GETREGSET`, whose vector the caller has.
+    // SAFETY: the requests made here read no memory, except `PTRACE_GETREGSET`, whose vector is owned by the
+    // caller.
     match unsafe { libc::ptrace(what, tid.cast_signed(), address, data) } {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
@@ -58,17 +59,17 @@ fn one(process: &Live, tid: u32) -> io::Result<Stopped> {
     request(libc::PTRACE_INTERRUPT, tid, none, none)?;
     let signal = wait(tid)?;
     let seen = look(process, tid);
-    // Gone meanwhile: then there is nothing to be let go.
+    // If it has gone in the meantime, there is nothing to release.
     let _gone = request(libc::PTRACE_DETACH, tid, none, std::ptr::without_provenance_mut(signal as usize));
     seen
 }
 
-/// Waits until the thread has stopped. Gives the signal that it stopped for, zero for our own interruption.
+/// Waits until the thread has stopped. Returns the signal it stopped for, or zero for our own interruption.
 fn wait(tid: u32) -> io::Result<libc::c_int> {
     let end = Instant::now() + LONGEST;
     loop {
         let mut status = 0;
-        // SAFETY: the status is ours.
+        // SAFETY: the status is a local variable.
         let found =
             unsafe { libc::waitpid(tid.cast_signed(), &raw mut status, libc::__WALL | libc::WNOHANG) };
         match found {
@@ -84,7 +85,7 @@ fn wait(tid: u32) -> io::Result<libc::c_int> {
     }
 }
 
-/// Copies what is needed of a thread that has stopped.
+/// Copies what is needed from a stopped thread.
 fn look(process: &Live, tid: u32) -> io::Result<Stopped> {
     let mut values = [0u64; REGISTERS];
     let mut vector = libc::iovec { iov_base: values.as_mut_ptr().cast(), iov_len: size_of_val(&values) };
@@ -95,7 +96,8 @@ fn look(process: &Live, tid: u32) -> io::Result<Stopped> {
     let (pc, sp) = (register(pc), register(sp));
     let mut stack = Vec::new();
     let piece = |at: u64| process.read_bytes(sp.checked_add(at)?, PIECE - at % PIECE, PIECE).ok();
-    // What lies above a stack pointer is in use, and the first piece that is not there is behind the stack.
+    // Everything above the stack pointer is in use, and the first unreadable piece is past the end of the
+    // stack.
     let pieces = (0..DEEPEST).step_by(PIECE as usize).map_while(piece);
     pieces.for_each(|piece| stack.extend(piece));
     if stack.is_empty() {
@@ -124,7 +126,7 @@ mod tests {
     }
 
     fn signal(pid: u32, signal: libc::c_int) {
-        // SAFETY: a child of ours that was not waited for.
+        // SAFETY: a child of this process that has not been waited for.
         assert_eq!(unsafe { libc::kill(pid.cast_signed(), signal) }, 0);
     }
 

@@ -1,4 +1,4 @@
-//! Stacks of many threads as one tree.
+//! Merges the stacks of many threads into one tree.
 
 use super::{Taken, ThreadStack};
 use crate::jobs::worlds::{Members, Worlds};
@@ -11,25 +11,25 @@ use std::collections::BTreeMap;
 pub struct Stacks {
     /// The outermost frames.
     pub tree: Vec<Node>,
-    /// Why some of it is not known, for people, each once.
+    /// Why parts are unknown, as text for users, without duplicates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// A frame that several threads have in common.
+/// A frame shared by several threads.
 #[derive(Debug, Clone, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Node {
-    /// `function at file:line`; at the end what the threads do there.
+    /// `function at file:line`; a leaf describes what the threads do there.
     pub frame: String,
-    /// Whose.
+    /// Ranks that have this frame.
     pub ranks: Members,
-    /// What it has called.
+    /// The frames called from it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<Node>,
 }
 
-/// Merges the stacks of a job: by rank, so that what the first of them does comes first.
+/// Merges the stacks of a job in rank order, so that the frames of the lowest ranks come first.
 #[must_use]
 pub fn merge(taken: &[Taken]) -> Stacks {
     let mut stacks = Stacks::default();
@@ -64,7 +64,8 @@ fn add(tree: &mut Vec<Node>, stack: &ThreadStack, (world, rank): (usize, Option<
 }
 
 impl Stacks {
-    /// Lines to print: a frame is as far to the right as it is deep, and names its ranks where they are not those of the frame above.
+    /// Formats the tree as lines: a frame is indented by its depth and names its ranks if they differ from
+    /// those of its parent.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();

@@ -1,6 +1,6 @@
-//! The kernel's own library in a process.
+//! The `[vdso]` mapping of a process.
 
-/// Where it lies.
+/// Returns its start address.
 pub fn vdso(pid: u32) -> Option<u64> {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
     let line = maps.lines().find(|line| line.ends_with("[vdso]"))?;

@@ -1,4 +1,5 @@
-//! Our performance variables of single communicators, files and windows of another process, as its image shows them.
+//! mpiscope's performance variables of single communicators, files and windows of another process, as found
+//! in its image.
 
 use crate::model::objects::{ImageOnly, Kind, Reader, Reference};
 use crate::{Error, Process};
@@ -11,25 +12,26 @@ use mpiscope_image::objects::{Comm, File, Head, Life, Window};
 use mpiscope_image::traffic::Peer;
 use mpiscope_image::{Image, Record, Source};
 
-/// More members than this are not read.
+/// Maximum number of members read.
 const MOST_MEMBERS: u32 = 1 << 16;
 
-/// A variable's value of an object.
+/// The value of a variable bound to an object.
 pub struct Value {
-    /// The variable.
+    /// Name of the variable.
     pub name: &'static str,
     /// Its class.
     pub class: &'static str,
-    /// What it is bound to.
+    /// The object it is bound to.
     pub object: Reference,
-    /// The value; elements are separated by blanks.
+    /// The value; elements are separated by spaces.
     pub value: String,
 }
 
-/// What an image says of its process's live objects, but for what only the images of all processes together say.
+/// Returns the variables of a process's live objects, except those that depend on the images of all processes
+/// together.
 ///
 /// # Errors
-/// When a table is damaged.
+/// If a table is damaged.
 pub fn values<S: Source>(image: &Image<S>, process: &Process) -> Result<Vec<Value>, Error> {
     let look = Look { image, process, reader: Reader::new(image, &ImageOnly)? };
     let mut values = Vec::new();
@@ -39,8 +41,8 @@ pub fn values<S: Source>(image: &Image<S>, process: &Process) -> Result<Vec<Valu
     Ok(values)
 }
 
-/// The length of the queue of unexpected messages on each communicator, under both of its names; `count` gives it by the
-/// communicator's identity.
+/// Returns the length of the unexpected-message queue of each communicator under both variable names; `count`
+/// maps a communicator's identity to it.
 pub fn unexpected(values: &[Value], count: impl Fn(u64) -> u64) -> Vec<Value> {
     let communicators = values.iter().filter(|value| value.name == COMM_SIZE);
     let both = communicators.flat_map(|comm| {

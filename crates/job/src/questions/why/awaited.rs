@@ -1,35 +1,37 @@
-//! Whom each open call waits for at one moment, as far as that is certain: what verdicts follow over time, for those who count time.
+//! The processes that each open call certainly waits for at one moment: what verdicts follow over time, for
+//! use in accounting for time.
 
 use super::collectives;
 use super::messages::Pairs;
 use super::snapshot::{Call, Condition, Need, Peer, Process, ProcessIndex, Snapshot, Wait};
 
-/// What is awaited of somebody.
+/// What is awaited of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// A message.
     Sender,
-    /// A receive for a message that was sent.
+    /// A receive for a message that has been sent.
     Receiver,
-    /// That it enters a collective.
+    /// Entering a collective.
     Member,
-    /// What only it can do: end its part of an epoch of a window, or release a lock.
+    /// Something only it can do: ending its part of a window epoch or releasing a lock.
     Actor,
 }
 
-/// An open call that waits.
+/// An open call that is waiting.
 #[derive(Debug)]
 pub struct Awaited<'a> {
-    /// Whose it is.
+    /// The calling process.
     pub who: ProcessIndex,
     /// The call.
     pub call: &'a Call,
-    /// Everybody without whom it cannot return.
+    /// All processes without which it cannot return.
     pub whom: Vec<(ProcessIndex, Part)>,
 }
 
-/// The open calls that wait for certain processes. One that any of several could end, or that a process may have ended whose records
-/// are lost, is left out. A loop that asks waits for whom the function would that waits.
+/// Returns the open calls that wait for definite processes. Calls that any of several processes could end, or
+/// that a process with lost records may have ended, are omitted. A polling loop waits for the same processes
+/// as the blocking function would.
 #[must_use]
 pub fn awaited(snapshot: &Snapshot) -> Vec<Awaited<'_>> {
     let mut pairs = Pairs::of(snapshot);
@@ -83,7 +85,7 @@ fn of_call(
                 whom.extend(missing.into_iter().map(|member| (member, Part::Member)));
             }
             Need::Action { by, .. } => {
-                // One of several may have done its part already.
+                // One of several may already have done its part.
                 if let Some([only]) = snapshot.parties.get(*by as usize).map(AsRef::as_ref) {
                     whom.push((*only, Part::Actor));
                 }

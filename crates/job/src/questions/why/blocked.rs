@@ -1,8 +1,9 @@
-//! Which processes nobody can release: the wait-for problem with "all of" and "one of".
+//! Determines which processes can never be released: the wait-for problem with AND and OR conditions.
 //!
-//! The live processes release others until nothing changes; what is left is stuck. Three kinds of nodes stand between
-//! processes so that no pair of ranks is ever looked at: a collective (released when every member that has not entered
-//! it is live), a wildcard on a communicator (released by the first live member) and a party (by the first of it, or by all).
+//! Live processes release others until nothing changes; the rest are stuck. Three kinds of nodes between
+//! processes avoid examining pairs of ranks: a collective (released when every member that has not entered it
+//! is live), a wildcard on a communicator (released by the first live member), and a party (released by its
+//! first live process, or by all of them).
 
 use super::messages::Pairs;
 use super::snapshot::{
@@ -11,22 +12,22 @@ use super::snapshot::{
 use crate::observation::AWAITS_THREAD;
 use std::collections::{HashMap, HashSet};
 
-/// What the solver found.
+/// The solver's result.
 #[derive(Debug)]
 pub struct Blocked {
-    /// By process: it waits, and nobody who could release it is left.
+    /// By process: whether it waits and no process that could release it is left.
     pub stuck: Vec<bool>,
-    /// By process: it can act, or can be released by somebody who can.
+    /// By process: whether it can act, or can be released by a process that can.
     pub live: Vec<bool>,
 }
 
 impl Blocked {
-    /// The stuck processes, in order.
+    /// Returns the stuck processes in order.
     pub fn stuck(&self) -> impl Iterator<Item = ProcessIndex> + '_ {
         (0..).zip(&self.stuck).filter(|(_, stuck)| **stuck).map(|(process, _)| process)
     }
 
-    /// As if only these were stuck.
+    /// Returns a copy in which only these processes are stuck.
     #[must_use]
     pub fn only(&self, these: &[ProcessIndex]) -> Self {
         let mut stuck = vec![false; self.stuck.len()];
@@ -39,7 +40,7 @@ impl Blocked {
     }
 }
 
-/// Collectives that never end, by communicator and number: all members have entered them, and do not agree.
+/// Collectives that never end, by communicator and number: all members have entered them and do not agree.
 pub type Endless = HashSet<(CommIndex, u64)>;
 
 /// What becomes possible when a process is found to be live.
@@ -47,25 +48,26 @@ pub type Endless = HashSet<(CommIndex, u64)>;
 enum Releases {
     /// A need of this wait.
     Wait(u32),
-    /// One of those that this node wants: of a wildcard's communicator, of a collective's missing members, of a party.
+    /// One fewer process is missing for this node: a wildcard's communicator, a collective's missing members,
+    /// or a party.
     Node(u32),
 }
 
-/// A wait of a thread that is not met yet.
+/// A wait of a thread that is not yet satisfied.
 struct Waiting {
     process: ProcessIndex,
-    /// Needs that must still be met.
+    /// Number of needs that remain to be met.
     missing: u32,
 }
 
-/// What a node stands for.
+/// What a node represents.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Shared {
     /// Any member of a communicator.
     Wildcard(CommIndex),
     /// The members that have not entered a collective.
     Collective(CommIndex, u64),
-    /// Processes of which one must act, or each.
+    /// Processes of which one must act, or all (`true`).
     Party(PartyIndex, bool),
 }
 
@@ -87,14 +89,14 @@ struct Solver<'a> {
     nodes: Vec<Node>,
 }
 
-/// Finds the processes that nobody can release. `acts` says which processes were seen to complete calls; with
-/// `polls_wait`, a thread that only polls counts as waiting for what it polls for.
+/// Finds the processes that can never be released. `acts` tells which processes were observed to complete
+/// calls; with `polls_wait`, a thread that only polls counts as waiting for what it polls for.
 #[must_use]
 pub fn blocked(snapshot: &Snapshot, acts: &[bool], polls_wait: bool) -> Blocked {
     blocked_in(snapshot, acts, polls_wait, &Endless::new())
 }
 
-/// The same, where some collectives are known never to end.
+/// The same, given collectives known never to end.
 #[must_use]
 pub fn blocked_in(snapshot: &Snapshot, acts: &[bool], polls_wait: bool, endless: &Endless) -> Blocked {
     let count = snapshot.processes.len();
@@ -120,7 +122,7 @@ pub fn blocked_in(snapshot: &Snapshot, acts: &[bool], polls_wait: bool, endless:
     Blocked { stuck: stuck.map(|(process, live)| !live && !process.is_gone()).collect(), live: solver.live }
 }
 
-/// A thread that may act by itself.
+/// Whether a thread may act by itself.
 fn acts_alone(thread: &Thread, polls_wait: bool) -> bool {
     if thread.ended {
         return false;
@@ -128,13 +130,13 @@ fn acts_alone(thread: &Thread, polls_wait: bool) -> bool {
     match &thread.call {
         None => &*thread.idle.doing != AWAITS_THREAD,
         Some(call) if matches!(call.wait, Wait::Nothing) => true,
-        // A call that is held open only by polling: the program may stop to poll.
+        // A call kept open only by polling: the program may stop polling.
         Some(_) => thread.is_polling() && !polls_wait,
     }
 }
 
 impl Thread {
-    /// The call was completed again and again and asks for the same thing each time.
+    /// Returns whether the call has completed over and over, asking for the same thing each time.
     #[must_use]
     pub fn is_polling(&self) -> bool {
         self.call.as_ref().is_some_and(|call| call.polling)
@@ -161,7 +163,8 @@ impl Solver<'_> {
         }
     }
 
-    /// `in_turn`: of what a loop asks for several things in turn it may ask for none of what has come already, see [`message`].
+    /// `in_turn`: a loop that polls for several things in turn cannot be polling for something that has
+    /// already arrived; see [`message`].
     ///
     /// [`message`]: Self::message
     fn wait(&mut self, index: ProcessIndex, process: &Process, wait: &Wait, in_turn: bool) {
@@ -180,7 +183,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Whether a need is met already; else enters who can meet it.
+    /// Returns whether a need is already met; otherwise registers what can meet it.
     fn need(
         &mut self,
         index: ProcessIndex,
@@ -202,8 +205,9 @@ impl Solver<'_> {
         }
     }
 
-    /// What a loop asks for that asks for several things in turn is not known of each of them: it is taken for a message of anybody with
-    /// any tag. Had it asked for one that has come, the loop would be over, for it has gone round since.
+    /// What a loop that polls for several things in turn asks for is not known for each of them; it is
+    /// treated as a message from any source with any tag. Had it polled for one that has arrived, the loop
+    /// would have ended, for it has gone round since.
     fn message(&mut self, index: ProcessIndex, receive: &Receive, wait: u32, in_turn: bool) -> bool {
         let anything = receive.matches.from == Peer::Any && receive.matches.tag.is_none();
         if !(in_turn && anything) && self.pairs.finds(index, receive) {
@@ -217,7 +221,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Enters an edge; never meets a need at once.
+    /// Adds an edge; this never meets a need at once.
     fn releases(&mut self, by: ProcessIndex, what: Releases) -> bool {
         if let Some(edges) = self.releases.get_mut(by as usize) {
             edges.push(what);
@@ -252,8 +256,8 @@ impl Solver<'_> {
         })
     }
 
-    /// Lets a wait depend on the node that stands for something, made by the first who needs it: so many of certain processes must be
-    /// live. Whether the node is released already.
+    /// Makes a wait depend on a shared node, which the first to need it creates: a number of certain
+    /// processes must be live. Returns whether the node has already been released.
     fn shared(&mut self, what: Shared, wait: u32, make: impl FnOnce() -> (u32, Vec<ProcessIndex>)) -> bool {
         let node = match self.shared.get(&what) {
             Some(node) => *node,
@@ -271,7 +275,7 @@ impl Solver<'_> {
         self.join(node, wait)
     }
 
-    /// Lets a wait depend on a node; whether the node is released already.
+    /// Makes a wait depend on a node. Returns whether the node has already been released.
     fn join(&mut self, node: u32, wait: u32) -> bool {
         let Some(node) = self.nodes.get_mut(node as usize) else { return false };
         node.waits.push(wait);

@@ -1,8 +1,8 @@
-//! Who is in a collective, who has not entered it, and whether all of them mean the same one.
+//! Which processes are in a collective, which have not entered it, and whether all of them mean the same one.
 //!
-//! Collectives on a communicator are numbered by every member for itself. Number for number they must be the same
-//! operation, so a member whose count has reached a number is inside or has left, whatever it does now, and one whose
-//! count has not is missing.
+//! Each member numbers the collectives on a communicator for itself. Collectives with equal numbers must be
+//! the same operation, so a member whose count has reached a number is inside or has left, whatever it does
+//! now, and one whose count has not is missing.
 
 use super::snapshot::{
     Collective, CommIndex, Condition, FREED, FUNCTION, Need, PARTS, Process, ProcessIndex, Snapshot,
@@ -12,10 +12,10 @@ use mpiscope_image::mixture;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
 
-/// The number that stands for `MPI_Finalize`, which is collective and not counted.
+/// The number used for `MPI_Finalize`, which is collective and not counted.
 pub const FINALIZE: u64 = 0;
 
-/// Members of a communicator that have not entered a collective.
+/// Returns the members of a communicator that have not entered a collective.
 pub fn missing(snapshot: &Snapshot, comm: CommIndex, number: u64) -> Vec<ProcessIndex> {
     let members = snapshot.communicators.get(comm as usize).map_or(&[][..], |c| &c.members);
     let process = |member: &ProcessIndex| snapshot.processes.get(*member as usize);
@@ -23,7 +23,7 @@ pub fn missing(snapshot: &Snapshot, comm: CommIndex, number: u64) -> Vec<Process
     members.iter().filter(absent).copied().collect()
 }
 
-/// Whether a process is or was in a collective.
+/// Returns whether a process is or was in a collective.
 pub fn has_entered(process: &Process, comm: CommIndex, number: u64) -> bool {
     if number == FINALIZE {
         return process.condition == Condition::Finalized || is_finalizing(process);
@@ -32,31 +32,33 @@ pub fn has_entered(process: &Process, comm: CommIndex, number: u64) -> bool {
     if process.entered(comm) < number {
         return false;
     }
-    // A persistent collective has its number since it was made; what has fallen out of the records may have been started.
+    // A persistent collective is numbered at its creation; starts that have been dropped from the records may
+    // have happened.
     let mine = process.collectives.iter().filter(|known| known.comm == comm).map(|known| parts(known.number));
     let started = mine.filter(|(known, _)| *known == number).map(|(_, starts)| starts).max();
     starts == 0 || started.is_none_or(|mine| mine.wrapping_sub(starts).cast_signed() >= 0)
 }
 
-/// Where [`numbered`] puts the starts.
+/// Bit position at which [`numbered`] stores the starts.
 const STARTS: u32 = 48;
 
-/// The number of a collective that was started so often, if it is persistent: each start is a collective of its own.
+/// Combines the number of a collective with its number of starts if it is persistent: each start is a
+/// separate collective.
 pub fn numbered(number: u64, starts: u16) -> u64 {
     number & ((1 << STARTS) - 1) | u64::from(starts) << STARTS
 }
 
-/// Number and starts of a collective.
+/// Splits this into number and starts.
 pub fn parts(number: u64) -> (u64, u16) {
     (number & ((1 << STARTS) - 1), (number >> STARTS) as u16)
 }
 
-/// It is in `MPI_Finalize`.
+/// Returns whether a process is in `MPI_Finalize`.
 pub fn is_finalizing(process: &Process) -> bool {
     open(process).any(|collective| collective.number == FINALIZE)
 }
 
-/// The collectives that the open calls of a process wait for.
+/// Returns the collectives that the open calls of a process wait for.
 pub fn open(process: &Process) -> impl Iterator<Item = &Collective> {
     process.calls().flat_map(|call| call.wait.needs()).filter_map(|need| match need {
         Need::Collective(collective) => Some(&**collective),
@@ -64,39 +66,40 @@ pub fn open(process: &Process) -> impl Iterator<Item = &Collective> {
     })
 }
 
-/// Members that gave different things to one collective.
+/// Members that passed different arguments to one collective.
 #[derive(Debug)]
 pub struct Mismatch<'a> {
     /// What differs: [`FUNCTION`], "root", …
     pub difference: &'static str,
-    /// What all together give and expect, if it is that which differs.
+    /// What all members together send and expect, if that is what differs.
     pub sums: Option<Sums>,
-    /// Those that gave the same: the largest group first; of equal ones the one with the lowest rank.
+    /// Members with equal arguments: the largest group first; among equal ones the one with the lowest rank.
     pub groups: Vec<(&'a Collective, Vec<ProcessIndex>)>,
 }
 
-/// What differs between what all members together give and what all together expect.
+/// How what all members together send differs from what they expect.
 #[derive(Debug, Clone, Copy)]
 pub enum Sums {
-    /// Bytes that they give, and that they expect.
+    /// Bytes sent, and bytes expected.
     Bytes(u64, u64),
-    /// As many bytes, but of other elements.
+    /// The same number of bytes, but different elements.
     Elements,
 }
 
-/// All collectives that members did not agree in, as far as they are remembered, by communicator and number.
+/// Returns all collectives whose members did not agree, as far as remembered, by communicator and number.
 #[must_use]
 pub fn disagreements(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
     let entered = snapshot.processes.iter().flat_map(|process| &process.collectives);
     compare(snapshot, entered.map(|collective| (place(collective), Vec::new())).collect())
 }
 
-/// Collectives that somebody waits in, or that came before one of these, and whose members do not agree; by
-/// communicator and number.
+/// Returns collectives whose members do not agree and in which a process waits, or that preceded one of
+/// these; by communicator and number.
 ///
-/// A library may let members leave that were in different functions. Those that entered fewer calls are then missed
-/// further on, and the cause is where they went apart, as it is for [`disagreements`]. What else an earlier collective
-/// was given did no harm: it is over. Nor may a member have freed what the others are in a collective on.
+/// A library may let members leave although they were in different functions. Those that made fewer calls are
+/// then missing later on, and the cause is where they diverged, as for [`disagreements`]. Other differences
+/// in an earlier collective did no harm, as it is over. Also includes objects that a member has freed while
+/// others are in a collective on them.
 pub fn mismatches(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
     let waited = snapshot.processes.iter().flat_map(open).filter(|collective| collective.number != FINALIZE);
     let waited: HashSet<_> = waited.map(place).collect();
@@ -116,16 +119,17 @@ pub fn mismatches(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
         let at = mismatch.groups.first().map(|(collective, _)| place(collective));
         mismatch.difference == FUNCTION || at.is_some_and(|at| waited.contains(&at))
     }));
-    // On each communicator the cause is where they went apart first.
+    // On each communicator the cause is the first divergence.
     found.sort_by_key(|mismatch| mismatch.groups.first().map(|(collective, _)| place(collective)));
     found
 }
 
-/// What frees the communicator, window or file that it is called on.
+/// Functions that free the communicator, window or file they are called on.
 const FREEING: [&str; 4] = ["MPI_Comm_free", "MPI_Comm_disconnect", "MPI_Win_free", "MPI_File_close"];
 
-/// Collectives that somebody waits in on what another member has freed in an earlier one, or under the same number. What the others
-/// were in then is not known of windows and files, but it was not what frees.
+/// Returns collectives in which processes wait on an object that another member has freed in an earlier
+/// collective or under the same number. For windows and files it is not known what the others were in at that
+/// number, but it was not the freeing call.
 fn freed(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
     let mut last: HashMap<CommIndex, Vec<(ProcessIndex, u64)>> = HashMap::new();
     for (index, process) in (0..).zip(&snapshot.processes) {
@@ -143,7 +147,7 @@ fn freed(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
     let mut found = Vec::new();
     for ((comm, number), (collective, inside)) in waited {
         let number = parts(number).0;
-        // Who has left a call that others are in has done what they do, if they free it too.
+        // A process that has left a freeing call did the same as those still in it.
         let frees = FREEING.contains(&&*collective.signature.function);
         let gone = |last: u64| last < number || last == number && !frees;
         let gone = last.get(&comm).into_iter().flatten().filter(|(_, last)| gone(*last));
@@ -156,23 +160,23 @@ fn freed(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
     found
 }
 
-/// Which collective it is: all starts of a persistent one were given the same, when it was made.
+/// Identifies a collective: all starts of a persistent one share the arguments given at its creation.
 fn place(collective: &Collective) -> (CommIndex, u64) {
     (collective.comm, parts(collective.number).0)
 }
 
 type Groups<'a> = Vec<(&'a Collective, Vec<ProcessIndex>)>;
 
-/// What each member gave, as far as it is remembered.
+/// What each member passed, as far as remembered.
 type Given<'a> = Vec<(&'a Collective, ProcessIndex)>;
 
-/// Those of these collectives whose members do not agree.
+/// Returns those of these collectives whose members do not agree.
 fn compare<'a>(
     snapshot: &'a Snapshot,
     mut waited: HashMap<(CommIndex, u64), Given<'a>>,
 ) -> Vec<Mismatch<'a>> {
     for (index, process) in (0..).zip(&snapshot.processes) {
-        // What it gave is known best from the records of what it entered.
+        // The records of entered collectives know the arguments best.
         let mut seen = HashSet::new();
         for collective in process.collectives.iter().chain(open(process)) {
             let at = place(collective);
@@ -193,7 +197,7 @@ fn compare<'a>(
     found.into_iter().map(|(_, mismatch)| mismatch).collect()
 }
 
-/// Members that gave the same, the largest group first.
+/// Groups members with equal arguments, the largest group first.
 fn groups<'a, K: Eq + Hash>(given: &Given<'a>, key: impl Fn(&'a Collective) -> K) -> Groups<'a> {
     let mut places: HashMap<K, usize> = HashMap::new();
     let mut groups: Groups<'a> = Vec::new();
@@ -217,14 +221,14 @@ fn mismatch<'a>(given: &Given<'a>) -> Option<Mismatch<'a>> {
     };
     let alike = given.iter().all(|(other, _)| other.signature == first.signature);
     let difference = PARTS.iter().find(|difference| !alike && differs(difference))?;
-    // Of whom this is not known, nothing is said: he agrees with everybody.
+    // A member for which this is unknown agrees with all others.
     let part = |collective: &'a Collective| collective.signature.part(difference);
     let known = given.iter().filter(|(collective, _)| part(collective).is_some()).copied().collect();
     Some(Mismatch { difference, sums: None, groups: groups(&known, part) })
 }
 
-/// Members of an intercommunicator that do not agree on one root: one gives `MPI_ROOT`, the others of its group `MPI_PROC_NULL`,
-/// and all of the other group its rank.
+/// Members of an intercommunicator that do not agree on one root: one must pass `MPI_ROOT`, the others of its
+/// group `MPI_PROC_NULL`, and all members of the other group its rank.
 fn rootless<'a>(given: &Given<'a>, members: usize) -> Option<Mismatch<'a>> {
     let said = |(collective, _): &(&Collective, ProcessIndex)| collective.signature.between;
     let all: Vec<Between> = given.iter().filter_map(said).collect();
@@ -245,7 +249,8 @@ fn rootless<'a>(given: &Given<'a>, members: usize) -> Option<Mismatch<'a>> {
     (!agree).then(|| Mismatch { difference: "root", sums: None, groups: groups() })
 }
 
-/// All members together give other than what they expect. Where each may give what it likes, nobody is wrong by himself.
+/// All members together send something other than they expect. As each may pass what it likes, none is wrong
+/// by itself.
 fn lopsided<'a>(given: &Given<'a>, members: usize) -> Option<Mismatch<'a>> {
     if given.is_empty() || given.len() != members {
         return None;

@@ -1,7 +1,7 @@
-//! A ring of stuck processes, each of which waits for the next.
+//! Finds a ring of stuck processes, each of which waits for the next.
 //!
-//! Followed is only what a process cannot do without: a certain peer, or the members that have not entered a collective.
-//! A collective is a node of its own, so that a ring through one costs as much as any other.
+//! Only what a process cannot do without is followed: a definite peer, or the members that have not entered a
+//! collective. A collective is a separate node, so a ring through one costs no more than any other.
 
 use super::blocked::Blocked;
 use super::collectives;
@@ -9,33 +9,34 @@ use super::snapshot::{CommIndex, Need, PartyIndex, Peer, ProcessIndex, Snapshot,
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// Nodes of a ring from which a shorter way around is looked for.
+/// Maximum number of nodes of a ring from which a shorter ring is searched.
 const MOST_STARTS: usize = 64;
 
-/// A node on the way around.
+/// A node of the wait-for graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Node {
     Process(ProcessIndex),
     Collective(CommIndex, u64),
-    /// Each of these processes.
+    /// All of these processes.
     Party(PartyIndex),
     /// Any member of a communicator.
     Anybody(CommIndex),
 }
 
-/// The processes of a ring, from the lowest; empty if there is none.
+/// Returns the processes of a ring, starting at the lowest; empty if there is none.
 pub fn cycle(snapshot: &Snapshot, blocked: &Blocked) -> Vec<ProcessIndex> {
     rings(snapshot, blocked, 1).pop().unwrap_or_default()
 }
 
-/// The processes of so many rings that have none in common, each from its lowest.
+/// Returns the processes of up to `most` disjoint rings, each starting at its lowest.
 pub fn rings(snapshot: &Snapshot, blocked: &Blocked, most: usize) -> Vec<Vec<ProcessIndex>> {
     let mut search = Search::of(snapshot, blocked);
     blocked.stuck().filter_map(|start| search.from(Node::Process(start))).take(most).collect()
 }
 
-/// Of each process, whether it is in a ring or waited for by one: what holds the others up. Whoever waits for these without being waited
-/// for is left out, so that a reason that is found among these explains all of them.
+/// Returns for each process whether it is in a ring or waited for by one: these hold up the others. Processes
+/// that wait for them without being waited for are excluded, so that a reason found among the rest explains
+/// all of them.
 pub fn core(snapshot: &Snapshot, blocked: &Blocked) -> Vec<bool> {
     let mut search = Search::of(snapshot, blocked);
     let mut waiters: HashMap<Node, u32> = HashMap::new();
@@ -69,7 +70,7 @@ pub fn core(snapshot: &Snapshot, blocked: &Blocked) -> Vec<bool> {
     core
 }
 
-/// The processes that any of these cannot do without, each once and in order.
+/// Returns the processes that any of these cannot do without, without duplicates and in order.
 pub fn waited_for(
     snapshot: &Snapshot,
     processes: impl IntoIterator<Item = ProcessIndex>,
@@ -78,7 +79,8 @@ pub fn waited_for(
     processes_of(snapshot, nodes.collect())
 }
 
-/// The processes that could help any of these, also one of several, each once and in order.
+/// Returns the processes that could help any of these, including one of several, without duplicates and in
+/// order.
 pub fn could_help(
     snapshot: &Snapshot,
     processes: impl IntoIterator<Item = ProcessIndex>,
@@ -123,7 +125,7 @@ fn edges(snapshot: &Snapshot, process: ProcessIndex) -> Vec<Node> {
     needs.filter_map(|need| node(snapshot, need)).collect()
 }
 
-/// What a need cannot be met without; none where anybody will do.
+/// Returns what a need cannot be met without; `None` if any process will do.
 fn node(snapshot: &Snapshot, need: &Need) -> Option<Node> {
     match need {
         Need::Message(receive) => match receive.matches.from {
@@ -132,7 +134,7 @@ fn node(snapshot: &Snapshot, need: &Need) -> Option<Node> {
         },
         Need::Receiver(message) => Some(Node::Process(message.to)),
         Need::Collective(collective) => Some(Node::Collective(collective.comm, collective.number)),
-        // One of several may be the one: none of them is certain.
+        // If any of several will do, none of them is certain.
         Need::Action { by, every, .. } => {
             (*every || snapshot.party(*by).len() == 1).then_some(Node::Party(*by))
         }
@@ -140,7 +142,7 @@ fn node(snapshot: &Snapshot, need: &Need) -> Option<Node> {
     }
 }
 
-/// Follows who waits for whom among the stuck processes.
+/// Follows the waits among the stuck processes.
 pub(super) struct Search<'a> {
     snapshot: &'a Snapshot,
     blocked: &'a Blocked,
@@ -153,7 +155,7 @@ impl<'a> Search<'a> {
         Self { snapshot, blocked, done: HashSet::new(), missing: HashMap::new() }
     }
 
-    /// What a node cannot go on without.
+    /// Returns what a node cannot go on without.
     pub(super) fn next(&mut self, node: Node) -> Vec<Node> {
         let stuck = |node: &Node| match node {
             Node::Process(p) => self.blocked.stuck.get(*p as usize).copied().unwrap_or(false),
@@ -176,7 +178,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The ring that a walk from a node runs into; nodes that have been walked from are done.
+    /// Returns the ring that a walk from a node runs into; nodes already walked are skipped.
     fn from(&mut self, start: Node) -> Option<Vec<ProcessIndex>> {
         if !self.done.insert(start) {
             return None;
@@ -202,7 +204,8 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// The shortest ring among the nodes of one: who has few links to look at finds the fault sooner.
+    /// Returns the shortest ring among the nodes of one: with few links to examine, the fault is found
+    /// sooner.
     fn shortest(&mut self, around: Vec<Node>) -> Vec<Node> {
         let places: HashMap<Node, usize> = around.iter().copied().zip(0..).collect();
         let edges: Vec<Vec<usize>> = around
@@ -218,7 +221,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The shortest way from a node back to it.
+/// Returns the shortest path from a node back to itself.
 fn back_to(start: usize, edges: &[Vec<usize>]) -> Option<Vec<usize>> {
     let mut from: HashMap<usize, usize> = HashMap::new();
     let mut queue = VecDeque::from([start]);

@@ -1,7 +1,7 @@
-//! What was seen: ranks that do the same, in one line each.
+//! What was observed, with ranks that do the same combined into one line.
 //!
-//! Ranks in one function at one place that wait on one communicator are one line, also when each waits for another peer:
-//! a stencil of a hundred thousand ranks is a few lines.
+//! Ranks in one function at one place that wait on one communicator share a line even if each waits for
+//! another peer, so a stencil of a hundred thousand ranks takes a few lines.
 
 use super::blocked::Blocked;
 use super::snapshot::{Call, CommIndex, Condition, Need, Process, ProcessIndex, Snapshot};
@@ -11,18 +11,18 @@ use crate::jobs::worlds::Members;
 use std::collections::HashMap;
 use std::mem::{Discriminant, discriminant};
 
-/// What makes ranks one line.
+/// The key by which ranks share a line.
 #[derive(PartialEq, Eq, Hash)]
 enum Class<'a> {
-    /// In a call, with what the first of its needs is about.
+    /// In a call, with the subject of its first need.
     Inside(bool, &'a str, Option<&'a str>, Option<(Discriminant<Need>, Option<CommIndex>, u64)>),
-    /// In no call.
+    /// Not in a call.
     Outside(bool, String),
-    /// In none, beside other threads of the same process that are in some.
+    /// A thread that is not in a call while other threads of the same process are.
     Another(bool, String),
 }
 
-/// A line, with its first rank and the call of that; no rank where the line is about one of several threads.
+/// A line, with its first rank and that rank's call; no rank if the line is about one of several threads.
 struct Line<'a> {
     evidence: Evidence,
     first: Option<ProcessIndex>,
@@ -30,7 +30,7 @@ struct Line<'a> {
     alike: bool,
 }
 
-/// All that was seen, the stuck ranks first, then the largest groups.
+/// Returns everything observed, stuck ranks first, then the largest groups.
 pub fn evidence(snapshot: &Snapshot, blocked: &Blocked) -> Vec<Evidence> {
     let words = Words::new(snapshot);
     let mut lines: Vec<Line<'_>> = Vec::new();
@@ -52,10 +52,11 @@ pub fn evidence(snapshot: &Snapshot, blocked: &Blocked) -> Vec<Evidence> {
     evidence
 }
 
-/// Lines of one kind that are shown.
+/// Maximum number of lines shown per kind.
 const MOST_LINES: usize = 4;
 
-/// The first of these lines, and one that says how many more there are and whose; `kind` is what they tell of.
+/// Returns the first of these lines, and one that counts the rest and their ranks; `kind` is what the lines
+/// are about.
 pub fn bounded(mut lines: Vec<Evidence>, kind: &str) -> Vec<Evidence> {
     if lines.len() <= MOST_LINES + 1 {
         return lines;
@@ -83,7 +84,7 @@ fn classes<'a>(
         let about = call.wait.needs().first().map(|need| (discriminant(need), comm(need), number(need)));
         (Class::Inside(stuck, &call.function, call.place.as_deref(), about), Some(call))
     };
-    // A thread outside of MPI may be what the others wait for, or wait for one of them.
+    // A thread outside MPI may be what the others wait for, or wait for one of them.
     let outside = process.threads.iter().filter(|thread| !thread.ended && thread.call.is_none());
     let outside = outside.filter(|thread| !thread.idle.doing.is_empty());
     let another = outside.map(|thread| {
@@ -146,7 +147,7 @@ impl Line<'_> {
     }
 }
 
-/// Whether two calls wait for the same.
+/// Whether two calls wait for the same thing.
 fn same(a: &Call, b: &Call) -> bool {
     let pair = |(a, b): (&Need, &Need)| match (a, b) {
         (Need::Message(a), Need::Message(b)) => a.matches == b.matches,

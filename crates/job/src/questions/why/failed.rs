@@ -1,4 +1,5 @@
-//! Calls of stuck or ended processes that returned an error, after which the program went on, or that cannot succeed.
+//! Calls of stuck or ended processes that returned an error, after which the program went on, or that cannot
+//! succeed.
 
 use super::blocked::Blocked;
 use super::evidence::bounded;
@@ -7,7 +8,7 @@ use super::verdict::Evidence;
 use super::words::Words;
 use std::collections::BTreeMap;
 
-/// One line for each place and error, those of the most processes first.
+/// Returns one line for each place and error, those with the most processes first.
 pub fn failed(words: &Words<'_>, snapshot: &Snapshot, blocked: &Blocked) -> Vec<Evidence> {
     if blocked.stuck().next().is_none() {
         return Vec::new();

@@ -1,13 +1,13 @@
-//! The verdict on what core files and saved images have kept: one look, in which nothing moves any more.
+//! The verdict on core files and saved images: a single look, in which nothing changes any more.
 
 use super::{Verdict, snapshot, verdict};
 use crate::observation::Observation;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Why a rank of the files' jobs is not seen.
+/// Why a rank of the files' jobs is not observed.
 const NOT_GIVEN: &str = "no file of it was given, or it could not be read";
 
-/// The verdict on what was read from files; `errors` says what could not be read.
+/// Returns the verdict on what was read from files; `errors` lists what could not be read.
 #[must_use]
 pub fn of_files(mut observations: Vec<Observation>, errors: &[String]) -> Verdict {
     one_world(&mut observations);
@@ -17,8 +17,8 @@ pub fn of_files(mut observations: Vec<Observation>, errors: &[String]) -> Verdic
     found
 }
 
-/// Ranks that a shell of their own started may name their world differently. If the files of a job have one size of
-/// the world and no rank twice, they are taken for one world.
+/// Ranks that were started from separate shells may name their world differently. If the files of a job agree
+/// on the size of the world and contain no rank twice, they are treated as one world.
 pub fn one_world(observations: &mut [Observation]) {
     let mut jobs: BTreeMap<String, Vec<&mut Observation>> = BTreeMap::new();
     for observation in observations {

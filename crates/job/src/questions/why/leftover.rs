@@ -1,4 +1,4 @@
-//! Messages to stuck processes that none of their receives fits: often the other half of the mistake.
+//! Messages to stuck processes that match none of their receives: often the other half of the mistake.
 
 use super::blocked::Blocked;
 use super::evidence::bounded;
@@ -8,7 +8,7 @@ use super::verdict::Evidence;
 use super::words::{Words, ranks, verb};
 use std::collections::HashMap;
 
-/// Messages that are alike but for their two ends.
+/// Messages that differ only in their two ends.
 #[derive(Default)]
 struct Alike {
     count: usize,
@@ -17,7 +17,7 @@ struct Alike {
     bytes: u64,
 }
 
-/// One line for each place that they were sent at, the most messages first; without those that the verdict speaks of.
+/// Returns one line for each sending place, most messages first, omitting messages mentioned in the verdict.
 pub fn leftover(words: &Words<'_>, pairs: &Pairs<'_>, blocked: &Blocked, verdict: &str) -> Vec<Evidence> {
     let mut lines: HashMap<(CommIndex, i32, Option<&str>), Alike> = HashMap::new();
     for to in blocked.stuck() {

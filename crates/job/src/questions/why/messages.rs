@@ -1,9 +1,9 @@
-//! Pairs the messages that were sent and not received with the receives that are posted.
+//! Pairs messages sent and not received with posted receives.
 //!
-//! Messages of one sender on one communicator do not overtake each other, and receives match in the order in which they
-//! were posted. So each receive, oldest first, takes the oldest message of a sender that fits. Between senders the order
-//! is not known; a wildcard receive takes from the lowest rank first, which changes who is paired with whom but not
-//! whether a receive finds a message.
+//! Messages from one sender on one communicator do not overtake each other, and receives match in the order
+//! in which they were posted. So each receive, oldest first, takes the oldest matching message of a sender.
+//! The order between senders is not known; a wildcard receive takes from the lowest rank first, which affects
+//! which processes are paired but not whether a receive finds a message.
 
 use super::snapshot::{CommIndex, Match, Message, Need, Process, ProcessIndex, Receive, Snapshot};
 use std::collections::{HashMap, HashSet};
@@ -14,18 +14,18 @@ pub type Sent<'a> = (ProcessIndex, &'a Message);
 /// A posted receive with its process.
 pub type Posted<'a> = (ProcessIndex, &'a Receive);
 
-/// What was paired, and what is left over.
+/// The pairs, and what is left over.
 #[derive(Debug, Default)]
 pub struct Pairs<'a> {
-    /// Receives with the message that is on its way to them, or without, in the order of posting.
+    /// Receives, with the message on its way to each if there is one, in posting order.
     posted: Vec<(Posted<'a>, Option<Sent<'a>>)>,
-    /// Messages that a probe has matched and nobody has received.
+    /// Messages matched by a probe and not received.
     matched: HashSet<*const Message>,
-    /// Messages with a receive waiting for them, or that were received already: how many of the same envelope.
+    /// Number of messages per envelope that have a waiting receive or were already received.
     received: HashMap<(ProcessIndex, ProcessIndex, CommIndex, i32), u32>,
-    /// Receives with a message on its way, by what they match and where they stand among those posted.
+    /// Receives with a message on its way, by what they match and their position in posting order.
     found: HashMap<(ProcessIndex, Match, u64), u32>,
-    /// Messages that no posted receive fits, by receiver.
+    /// Messages matching no posted receive, by receiver.
     left: HashMap<ProcessIndex, Vec<Sent<'a>>>,
 }
 
@@ -49,8 +49,8 @@ impl<'a> Pairs<'a> {
         pairs
     }
 
-    /// Messages that a sender's calls wait for to be received, and that are not among those which were not: they have been. (They are
-    /// recorded as sent before the library is called.)
+    /// Adds messages whose receipt a sender's calls wait for but which are not among the unreceived ones:
+    /// they have been received. (Messages are recorded as sent before the library is called.)
     fn gone(&mut self, snapshot: &Snapshot, sender: ProcessIndex, process: &Process) {
         let mut waited: HashMap<(ProcessIndex, CommIndex, i32), u32> = HashMap::new();
         for need in process.calls().flat_map(|call| call.wait.needs().iter().chain(&call.met)) {
@@ -78,7 +78,7 @@ impl<'a> Pairs<'a> {
         for receive in posted {
             let taken = queues.take(&receive.matches);
             if receive.matched {
-                // It is out of the queue and not received.
+                // It is out of the queue but not received.
                 matched.extend(taken);
                 continue;
             }
@@ -96,7 +96,8 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// What an open call has already takes its messages, which nobody else can have.
+    /// Consumes messages for needs of an open call that are already met, so that no other receive can have
+    /// them.
     pub fn use_up(&mut self, index: ProcessIndex, process: &Process) {
         for need in process.calls().flat_map(|call| &call.met) {
             match need {
@@ -107,7 +108,8 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// Whether a receive or probe of `receiver` finds a message. Each answer "yes" for a posted receive uses it up.
+    /// Returns whether a receive or probe of `receiver` finds a message. Each `true` for a posted receive
+    /// consumes that message.
     pub fn finds(&mut self, receiver: ProcessIndex, receive: &Receive) -> bool {
         match self.found.get_mut(&(receiver, receive.matches, receive.order)) {
             Some(count) if *count > 0 => {
@@ -123,7 +125,7 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// Whether a message has a receive waiting for it. Each answer "yes" uses it up.
+    /// Returns whether a message has a waiting receive. Each `true` consumes it.
     pub fn is_received(&mut self, sender: ProcessIndex, message: &Message) -> bool {
         match self.received.get_mut(&(sender, message.to, message.comm, message.tag)) {
             Some(count) if *count > 0 => {
@@ -134,12 +136,12 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// All posted receives, by process and in the order of posting, each with the message that is on its way to it.
+    /// Returns all posted receives, by process and in posting order, each with the message on its way to it.
     pub fn posted(&self) -> &[(Posted<'a>, Option<Sent<'a>>)] {
         &self.posted
     }
 
-    /// Those of one process.
+    /// Returns those of one process.
     pub fn posted_by(&self, receiver: ProcessIndex) -> &[(Posted<'a>, Option<Sent<'a>>)] {
         let first = self.posted.partition_point(|((of, _), _)| *of < receiver);
         let own = self.posted.get(first..).unwrap_or_default();
@@ -147,18 +149,19 @@ impl<'a> Pairs<'a> {
         own.get(..count).unwrap_or_default()
     }
 
-    /// Whether a probe has matched a message of [`left`](Self::left).
+    /// Returns whether a probe has matched a message of [`left`](Self::left).
     pub fn is_matched(&self, message: &Message) -> bool {
         self.matched.contains(&std::ptr::from_ref(message))
     }
 
-    /// Messages to a process that no posted receive fits, those last that a probe has matched.
+    /// Returns messages to a process that match no posted receive; those matched by a probe come last.
     pub fn left(&self, receiver: ProcessIndex) -> &[Sent<'a>] {
         self.left.get(&receiver).map_or(&[], Vec::as_slice)
     }
 }
 
-/// The messages to one process by envelope, each queue in the order of sending: finding one costs no walk over others.
+/// The messages to one process by envelope, each queue in sending order, so that finding one does not scan
+/// others.
 struct Queues<'a> {
     by_envelope: HashMap<(ProcessIndex, CommIndex, i32), Vec<usize>>,
     senders: HashMap<CommIndex, Vec<ProcessIndex>>,

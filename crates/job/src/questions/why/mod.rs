@@ -7,24 +7,26 @@
 //!   (a moment later)                   be freed   reason    culprits, next step
 //! ```
 //!
-//! A [`Snapshot`] is a model without MPI handles: processes, what each of their threads waits for ([`Need`]), messages
-//! that were sent and not received, and how many collectives each process has entered. Where it comes from does not
-//! matter here: live processes, core files and evidence files give the same model. A core file is one look; nothing in
-//! it moves any more, so both looks are the same.
+//! A [`Snapshot`] is a model without MPI handles: processes, what each of their threads waits for ([`Need`]),
+//! messages sent and not received, and the number of collectives each process has entered. Its origin does
+//! not matter here: live processes, core files and evidence files yield the same model. A core file is a
+//! single look in which nothing changes any more, so both looks are the same.
 //!
 //! # What counts as proof
 //!
-//! [`blocked`] finds the processes that nobody can release. It starts from those that can still act (outside of MPI, or
-//! seen to complete calls between the looks) and lets them release whoever they can: a receive by its sender, a
-//! collective when every missing member can still enter it, a wildcard receive by any live member, `MPI_Waitany` by one of
-//! its requests, `MPI_Waitall` by all of them. Whoever is never released is stuck, and stuck is a proof: it does not
-//! depend on timing. A rank that cannot be seen, and a record that was lost, count as able to release anybody, so they
-//! make the verdict weaker, never wrong.
+//! [`blocked`] finds the processes that can never be released. It starts from those that can still act
+//! (outside MPI, or observed to complete calls between the looks) and lets them release the processes they
+//! can: a receive by its sender, a collective when every missing member can still enter it, a wildcard
+//! receive by any live member, `MPI_Waitany` by one of its requests, `MPI_Waitall` by all of them. A process
+//! that is never released is stuck, and this is a proof that does not depend on timing. A rank that cannot be
+//! observed or a lost record counts as able to release any process, so it makes the verdict weaker, never
+//! wrong.
 //!
 //! # Cost
 //!
-//! Every need is looked at a bounded number of times, collectives and wildcards are nodes of their own and not pairs of
-//! ranks, and ranks that wait alike are one line of evidence. The work grows with the number of needs and members.
+//! Every need is examined a bounded number of times, collectives and wildcards are separate nodes rather than
+//! pairs of ranks, and ranks that wait in the same way share one line of evidence. The work grows with the
+//! number of needs and members.
 
 mod awaited;
 mod blocked;
@@ -62,10 +64,10 @@ pub use snapshot::{
 pub use verdict::{Culprit, Evidence, Kind, Problem, SCHEMA, Verdict};
 pub(crate) use words::Words;
 
-/// The verdict on what two looks at a job saw; `seconds` lie between them, zero for core files.
+/// Returns the verdict on two looks at a job, taken `seconds` apart; zero for core files.
 ///
-/// Both snapshots list the same processes in the same order; a process that is missing from the second look is there as
-/// [`Condition::Ended`] or [`Condition::Unseen`].
+/// Both snapshots list the same processes in the same order; a process missing from the second look appears
+/// there as [`Condition::Ended`] or [`Condition::Unseen`].
 #[must_use]
 pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
     cause::verdict(first, second, seconds)

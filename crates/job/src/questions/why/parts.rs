@@ -1,14 +1,16 @@
-//! Several things may be wrong at once: groups of stuck processes of which each holds itself up.
+//! Splits the stuck processes into groups, each of which holds up itself, since several things may be wrong
+//! at once.
 //!
-//! Such a group is a strongly connected component of the graph of who waits for whom: every member waits for every other one, if only by
-//! way of others. To mend one group does not help another. Whoever only waits for a group is in none.
+//! Each group is a strongly connected component of the wait-for graph: every member waits, directly or
+//! indirectly, for every other one. Fixing one group does not help another. A process that merely waits for a
+//! group belongs to none.
 
 use super::blocked::Blocked;
 use super::cycle::{Node, Search};
 use super::snapshot::{ProcessIndex, Snapshot};
 use std::collections::HashMap;
 
-/// The groups, each and all of them in order.
+/// Returns the groups; their members, and the groups themselves, are in order.
 pub fn parts(snapshot: &Snapshot, blocked: &Blocked) -> Vec<Vec<ProcessIndex>> {
     let mut walk = Walk::of(snapshot, blocked);
     for start in blocked.stuck() {
@@ -20,20 +22,20 @@ pub fn parts(snapshot: &Snapshot, blocked: &Blocked) -> Vec<Vec<ProcessIndex>> {
     groups
 }
 
-/// A node that has been come to.
+/// A visited node.
 struct Visited {
-    /// In which order.
+    /// Position in the order of visits.
     number: usize,
-    /// The earliest node of those still on the way that can be reached from here.
+    /// The earliest node still on the path that can be reached from here.
     earliest: usize,
     on_way: bool,
 }
 
-/// Tarjan's algorithm, with a stack of its own: rings may be as long as the job is large.
+/// Tarjan's algorithm with an explicit stack: rings may be as long as the job is large.
 struct Walk<'a> {
     search: Search<'a>,
     visited: HashMap<Node, Visited>,
-    /// Nodes of which it is not known yet what they belong to.
+    /// Nodes whose group is not known yet.
     open: Vec<Node>,
     groups: Vec<Vec<ProcessIndex>>,
 }
@@ -78,7 +80,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// All that follows a node is known: if nothing before it can be reached, what is open from it on is one group.
+    /// Everything reachable from a node is known: if no earlier node is, the open nodes from it on form a
+    /// group.
     fn leave(&mut self, node: Node, before: Option<Node>) {
         let Some(Visited { number, earliest, .. }) = self.visited.get(&node) else { return };
         let (number, earliest) = (*number, *earliest);
@@ -131,7 +134,8 @@ mod tests {
     #[test]
     fn who_waits_in_a_collective_for_a_ring_and_holds_others_up_is_another_group() {
         let mut scene = Scene::of(6);
-        // Of those that 0 and 1 wait for in a collective, 2 and 3 wait for each other, 4 for 0, and 5 for 4; nobody waits for 1.
+        // Ranks 0 and 1 wait in a collective for the others, of which 2 and 3 wait for each other, 4 for 0,
+        // and 5 for 4; none waits for 1.
         scene.collective(0, "MPI_Barrier", 1).collective(1, "MPI_Barrier", 1);
         scene.receive(2, Peer::One(3), 7).receive(3, Peer::One(2), 7);
         scene.receive(4, Peer::One(0), 7).receive(5, Peer::One(4), 7);

@@ -1,11 +1,12 @@
-//! Who moved between two looks.
+//! Which processes made progress between two looks.
 
 use super::snapshot::{Process, Snapshot, Thread, Wait};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// The second look, in which a thread that was polling in the first one and has only polled since is polling still: it may have been seen
-/// at a moment at which it waited for a processor, and seemed to compute.
+/// Returns the second look, corrected so that a thread which was polling in the first one and has only polled
+/// since is still polling: it may have been observed while waiting for a processor, when it appears to
+/// compute.
 pub fn still_polling<'a>(first: &Snapshot, second: &'a Snapshot) -> Cow<'a, Snapshot> {
     let known = by_name(first);
     let mut polling = Vec::new();
@@ -13,7 +14,7 @@ pub fn still_polling<'a>(first: &Snapshot, second: &'a Snapshot) -> Cow<'a, Snap
         let before = known.get(&name(after)).map_or(&[][..], |before| &before.threads);
         for (thread, (before, after)) in before.iter().zip(&after.threads).enumerate() {
             let goes_round = after.steps == before.steps && after.polls > before.polls && !after.ended;
-            // Between two questions, or inside of one that says nothing of the loop.
+            // Between two polls, or inside a call that reveals nothing about the loop.
             let unknown = after.call.as_ref().is_none_or(|call| matches!(call.wait, Wait::Nothing));
             if goes_round && before.is_polling() && unknown {
                 polling.push((index, thread, before.call.clone()));
@@ -39,10 +40,11 @@ fn by_name(snapshot: &Snapshot) -> HashMap<(usize, u32), &Process> {
     snapshot.processes.iter().map(|process| (name(process), process)).collect()
 }
 
-/// By process of the second look: it completed a call that is no polling, or came further in its life.
+/// Returns, by process of the second look, whether it completed a call other than polling or changed its
+/// stage.
 pub fn acts(first: &Snapshot, second: &Snapshot) -> Vec<bool> {
     let known = by_name(first);
-    // Who was not there before has come since.
+    // A process that was not there before has arrived since.
     let moved = |after: &Process| known.get(&name(after)).is_none_or(|before| moved(before, after));
     second.processes.iter().map(moved).collect()
 }
@@ -54,14 +56,14 @@ fn moved(before: &Process, after: &Process) -> bool {
 }
 
 fn advanced(before: &Thread, after: &Thread) -> bool {
-    // Between two polls it is outside, which is no step.
+    // Between two polls it is outside MPI, which is not progress.
     let polls = before.is_polling() || after.is_polling();
     before.steps != after.steps
         || (before.call.is_some() != after.call.is_some() && !polls)
         || before.ended != after.ended
 }
 
-/// Calls that all processes completed between the looks, polling ones too.
+/// Returns the number of calls all processes completed between the looks, including polling calls.
 pub fn completed(first: &Snapshot, second: &Snapshot) -> u64 {
     let count = |snapshot: &Snapshot| {
         let threads = snapshot.processes.iter().flat_map(|process| &process.threads);

@@ -1,4 +1,4 @@
-//! Jobs made up for tests and for the benchmark: ranks of one world that do as the scene says.
+//! Jobs made up for tests and the benchmark: ranks of one world that behave as the scene prescribes.
 
 use super::snapshot::{
     Call, Collective, CommIndex, Communicator, Condition, Idle, Match, Message, Need, NotStarted, Peer,
@@ -9,12 +9,12 @@ use std::sync::Arc;
 /// `MPI_COMM_WORLD` of every scene.
 pub const WORLD: CommIndex = 0;
 
-/// A job whose ranks all compute, until they are put somewhere else.
+/// A job whose ranks all compute until told otherwise.
 #[derive(Debug, Clone)]
 pub struct Scene(pub Snapshot);
 
 impl Scene {
-    /// `size` ranks that compute.
+    /// Creates `size` computing ranks.
     #[must_use]
     pub fn of(size: u32) -> Self {
         let (host, name): (Arc<str>, Arc<str>) = ("host".into(), "WORLD".into());
@@ -54,7 +54,7 @@ impl Scene {
         })
     }
 
-    /// A process to change.
+    /// Returns a process to modify.
     pub fn process(&mut self, rank: ProcessIndex) -> &mut Process {
         let processes = &mut self.0.processes;
         processes.get_mut(rank as usize).expect("the scene has this rank")
@@ -78,27 +78,27 @@ impl Scene {
         self
     }
 
-    /// `rank` is in `MPI_Recv`.
+    /// Puts `rank` into `MPI_Recv`.
     pub fn receive(&mut self, rank: ProcessIndex, from: Peer, tag: i32) -> &mut Self {
         let receive = receive(from, tag);
         self.process(rank).posted.push(receive.clone());
         self.call(rank, "MPI_Recv", Wait::All(vec![Need::Message(receive)]))
     }
 
-    /// `rank` is in `MPI_Ssend`.
+    /// Puts `rank` into `MPI_Ssend`.
     pub fn send(&mut self, rank: ProcessIndex, to: ProcessIndex, tag: i32) -> &mut Self {
         let message = message(to, tag);
         self.process(rank).sent.push(message.clone());
         self.call(rank, "MPI_Ssend", Wait::All(vec![Need::Receiver(message)]))
     }
 
-    /// `rank` has sent a message and gone on.
+    /// Makes `rank` have sent a message and moved on.
     pub fn sent(&mut self, rank: ProcessIndex, to: ProcessIndex, tag: i32) -> &mut Self {
         self.process(rank).sent.push(message(to, tag));
         self
     }
 
-    /// `rank` is in the `number`th collective of the world.
+    /// Puts `rank` into the `number`th collective of the world.
     pub fn collective(&mut self, rank: ProcessIndex, function: &str, number: u64) -> &mut Self {
         let signature = Signature { function: function.into(), ..Signature::default() };
         let collective = Collective {
@@ -117,7 +117,7 @@ impl Scene {
         self.call(rank, function, Wait::All(vec![Need::Collective(Box::new(collective))]))
     }
 
-    /// `rank` has entered a collective of the world, and left it.
+    /// Makes `rank` have entered and left a collective of the world.
     pub fn left(&mut self, rank: ProcessIndex, number: u64, signature: Signature) -> &mut Self {
         let place = Some("left.c:1".into());
         let collective =
@@ -128,19 +128,19 @@ impl Scene {
         self
     }
 
-    /// `rank` is in `MPI_Finalize`.
+    /// Puts `rank` into `MPI_Finalize`.
     pub fn finalize(&mut self, rank: ProcessIndex) -> &mut Self {
         self.collective(rank, "MPI_Finalize", super::collectives::FINALIZE)
     }
 }
 
-/// A message on the world.
+/// Returns a message on the world.
 #[must_use]
 pub fn message(to: ProcessIndex, tag: i32) -> Message {
     Message { to, comm: WORLD, tag, bytes: 8, place: None, partitioned: false }
 }
 
-/// A receive on the world.
+/// Returns a receive on the world.
 #[must_use]
 pub fn receive(from: Peer, tag: i32) -> Receive {
     Receive {

@@ -1,52 +1,53 @@
-//! What one look at a job saw: the model that the verdict is made from.
+//! What one look at a job shows: the model that the verdict is derived from.
 
 use crate::jobs::losses::Lost;
 use crate::observation::{AWAITS_THREAD, Between, ElementKinds};
 use std::sync::Arc;
 
-/// Place of a process in [`Snapshot::processes`].
+/// Index of a process in [`Snapshot::processes`].
 pub type ProcessIndex = u32;
-/// Place of a communicator in [`Snapshot::communicators`].
+/// Index of a communicator in [`Snapshot::communicators`].
 pub type CommIndex = u32;
-/// Place of several processes in [`Snapshot::parties`].
+/// Index of a set of processes in [`Snapshot::parties`].
 pub type PartyIndex = u32;
 
-/// What one look at a job saw.
+/// What one look at a job shows.
 #[derive(Debug, Default, Clone)]
 pub struct Snapshot {
-    /// All processes of the job, with those that could not be seen.
+    /// All processes of the job, including those that could not be observed.
     pub processes: Vec<Process>,
     /// All communicators that a wait refers to.
     pub communicators: Vec<Communicator>,
-    /// Processes of which one, or each, must act for somebody: see [`Need::Action`].
+    /// Sets of processes of which one or all must act for another process; see [`Need::Action`].
     pub parties: Vec<Arc<[ProcessIndex]>>,
-    /// Neighbours in a topology that only one side knows, of those that are in a collective of it.
+    /// Topology neighbors known to only one side, for processes in a collective of the topology.
     pub one_sided: Vec<OneSided>,
-    /// The launcher meant the processes to be one job, and each is alone in its world: a launcher of another library.
+    /// Whether the launcher started the processes as one job but each is alone in its world: the launcher
+    /// belongs to another library.
     pub singletons: bool,
-    /// Records of the processes that found no room.
+    /// Records that the processes dropped for lack of room.
     pub losses: Vec<Lost>,
 }
 
-/// A neighbour in a topology that only one side knows.
+/// A topology neighbor known to only one side.
 #[derive(Debug, Clone)]
 pub struct OneSided {
     #[allow(missing_docs)]
     pub comm: CommIndex,
-    /// Who knows it.
+    /// The process that knows the neighbor.
     pub knows: ProcessIndex,
-    /// The neighbour, who does not.
+    /// The neighbor, which does not know the process.
     pub of: ProcessIndex,
-    /// Who knows it gets the other's data; else it gives its own.
+    /// Whether the process that knows the neighbor receives its data; otherwise it sends its own.
     pub gets: bool,
 }
 
-/// A communicator, one for all its members.
+/// A communicator, shared by all its members.
 #[derive(Debug, Clone)]
 pub struct Communicator {
-    /// What people call it: its name, or its identity.
+    /// Its name, or otherwise its identity, as text for users.
     pub name: Arc<str>,
-    /// Its processes; of an intercommunicator those of both groups.
+    /// Its processes; for an intercommunicator those of both groups.
     pub members: Arc<[ProcessIndex]>,
 }
 
@@ -57,36 +58,36 @@ pub struct Process {
     pub world: usize,
     /// Rank in its `MPI_COMM_WORLD`.
     pub rank: u32,
-    /// Processes in its world.
+    /// Number of processes in its world.
     pub size: u32,
-    /// Host.
+    /// Host name.
     pub host: Arc<str>,
-    /// Process id there; 0 if it is not known.
+    /// Process id on its host; 0 if unknown.
     pub pid: u32,
-    /// How far it has come.
+    /// How far it has got.
     pub condition: Condition,
     /// Its threads that have called MPI.
     pub threads: Vec<Thread>,
-    /// Collectives entered so far, by communicator, in the order of the communicators.
+    /// Number of collectives entered so far, by communicator, ordered by communicator.
     pub entered: Vec<(CommIndex, u64)>,
-    /// Communicators, windows and files that it has freed: the last collective on each was the call that did.
+    /// Communicators, windows and files it has freed: the last collective on each was the freeing call.
     pub freed: Vec<CommIndex>,
-    /// Collectives that it has entered, with what it gave them, as far as its records go back: those that somebody waits in,
-    /// and earlier ones on the same communicator in which the members were in different functions; then those
-    /// that it has started and not completed. Those of open calls are in [`threads`](Self::threads).
+    /// Collectives it has entered, with its arguments, as far as its records go back: those that a process
+    /// waits in, and earlier ones on the same communicator in which the members were in different functions;
+    /// then those it has started and not completed. Those of open calls are in [`threads`](Self::threads).
     pub collectives: Vec<Collective>,
-    /// Messages that it has sent and that the receiver's records do not show as received, oldest first.
+    /// Messages it has sent that the receiver's records do not show as received, oldest first.
     pub sent: Vec<Message>,
-    /// Receives that it has posted and that are not complete, and messages that its probes have matched, oldest first.
+    /// Its posted, incomplete receives and messages matched by its probes, oldest first.
     pub posted: Vec<Receive>,
-    /// Persistent messages that it has requests for and has not started.
+    /// Persistent messages it has requests for but has not started.
     pub not_started: NotStarted,
-    /// If it waits in a collective: what it has sent and received.
+    /// What it has sent and received, if it is waiting in a collective.
     pub messaging: Option<Box<Messaging>>,
-    /// Calls of it that returned an error which says that the program gave something wrong, and those that it is in and that were given
-    /// that.
+    /// Its calls that returned an error indicating invalid use, and open calls with invalid arguments.
     pub failed: Vec<Failed>,
-    /// Records of its messages were lost: more may have been sent than [`sent`](Self::sent) says.
+    /// Whether records of its messages were lost, so that it may have sent more than [`sent`](Self::sent)
+    /// lists.
     pub lost: bool,
 }
 
@@ -95,31 +96,31 @@ pub struct Process {
 pub struct Failed {
     /// The function.
     pub function: Arc<str>,
-    /// Line of the user's code, if known.
+    /// Source line in user code, if known.
     pub place: Option<Arc<str>>,
-    /// The class of the error.
+    /// The error class.
     pub error: Arc<str>,
-    /// Of a call that has not returned: what it was given.
+    /// For a call that has not returned: the invalid argument.
     pub given: Option<Arc<str>>,
 }
 
-/// Persistent messages that a process has requests for and has not started.
+/// Persistent messages that a process has requests for but has not started.
 #[derive(Debug, Default, Clone)]
 pub struct NotStarted {
-    /// Those to be sent.
+    /// Messages to send.
     pub sends: Vec<Message>,
-    /// Those to be received.
+    /// Messages to receive.
     pub receives: Vec<Receive>,
 }
 
-/// What a process that waits in a collective has sent and received.
+/// What a process waiting in a collective has sent and received.
 #[derive(Debug, Default, Clone)]
 pub struct Messaging {
-    /// Its calls, line by line.
+    /// Its calls, by source line.
     pub calls: Vec<MessageCalls>,
-    /// To whom it has sent anything.
+    /// Processes it has sent anything to.
     pub sent_to: Vec<(CommIndex, ProcessIndex)>,
-    /// From whom it has received anything.
+    /// Processes it has received anything from.
     pub received_from: Vec<(CommIndex, ProcessIndex)>,
 }
 
@@ -130,17 +131,17 @@ pub struct MessageCalls {
     pub comm: CommIndex,
     #[allow(missing_docs)]
     pub function: Arc<str>,
-    /// The line of the user's code.
+    /// Source line in user code.
     pub place: Arc<str>,
-    /// How many were completed.
+    /// Number of completed calls.
     pub count: u64,
-    /// They send.
+    /// Whether they send.
     pub sends: bool,
-    /// They receive.
+    /// Whether they receive.
     pub receives: bool,
 }
 
-/// How far a process has come.
+/// How far a process has got.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
     /// It runs under the layer and has not called `MPI_Init`, or is in it.
@@ -149,58 +150,60 @@ pub enum Condition {
     Running,
     /// `MPI_Finalize` has returned.
     Finalized,
-    /// The process is gone; how, for people.
+    /// The process has ended; contains how, as text for users.
     Ended(Arc<str>),
-    /// Nothing is known of it; why, for people.
+    /// Nothing is known about it; contains why, as text for users.
     Unseen(Arc<str>),
 }
 
 /// A thread that has called MPI.
 #[derive(Debug, Clone)]
 pub struct Thread {
-    /// Calls completed, without those that only poll.
+    /// Number of calls completed, excluding polling calls.
     pub calls: u64,
-    /// Polling calls (`MPI_Test`, `MPI_Iprobe`, …) completed.
+    /// Number of polling calls (`MPI_Test`, `MPI_Iprobe`, …) completed.
     pub polls: u64,
-    /// Calls completed, without those of a loop that it is in and that only asks, cut off to 32 bits.
+    /// Number of calls completed, excluding those of the polling loop it is in; truncated to 32 bits.
     pub steps: u32,
-    /// The call that it is in, or that it polls with.
+    /// The call it is in or polls with.
     pub call: Option<Call>,
-    /// What it does outside of MPI, if it is there.
+    /// What it does outside MPI, if it is there.
     pub idle: Idle,
-    /// The thread has ended or is known never to call MPI again.
+    /// Whether the thread has ended or is known never to call MPI again.
     pub ended: bool,
 }
 
-/// What a thread does outside of MPI.
+/// What a thread does outside MPI.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Idle {
-    /// The last call and its line, for people; empty before the first.
+    /// The last call and its source line, as text for users; empty before the first.
     pub after: Arc<str>,
-    /// What the system says of the thread: "computing", "sleeping", "stopped", "in read", …
+    /// Its state according to the system: "computing", "sleeping", "stopped", "in read", …
     pub doing: Arc<str>,
-    /// The innermost frame of the user's code, if it is known.
+    /// The innermost frame of user code, if known.
     pub at: Option<Arc<str>>,
 }
 
-/// A call that is open.
+/// An open call.
 #[derive(Debug, Clone)]
 pub struct Call {
     /// The function.
     pub function: Arc<str>,
-    /// Line of the user's code.
+    /// Source line in user code.
     pub place: Option<Arc<str>>,
-    /// Seconds since it began, if times are recorded.
+    /// Age in seconds, if times are recorded.
     pub age_s: Option<f64>,
     /// What keeps it from returning.
     pub wait: Wait,
-    /// What it needed too, and has.
+    /// Needs that are already met.
     pub met: Vec<Need>,
-    /// It returns at once and is made again and again (`MPI_Test`, `MPI_Iprobe`): `wait` is what the program polls for.
+    /// Whether it returns at once and is made over and over (`MPI_Test`, `MPI_Iprobe`); `wait` is then what
+    /// the program polls for.
     pub polling: bool,
-    /// For so long, in seconds, it has polled before at most, until something came or the program did something else.
+    /// The longest earlier stretch of polling, in seconds, that ended because something arrived or the
+    /// program moved on.
     pub polled_before_s: f64,
-    /// It waits for messages that calls before it have sent (`MPI_Buffer_detach`).
+    /// Whether it waits for messages sent by earlier calls (`MPI_Buffer_detach`).
     pub for_buffered: bool,
 }
 
@@ -220,133 +223,136 @@ pub enum Wait {
 pub enum Peer {
     /// One process.
     One(ProcessIndex),
-    /// Any member of the communicator but the process itself.
+    /// Any other member of the communicator.
     Any,
 }
 
-/// One thing that a call needs to return.
+/// Something a call needs in order to return.
 #[derive(Debug, Clone)]
 pub enum Need {
     /// A message.
     Message(Receive),
     /// A receiver for a message.
     Receiver(Message),
-    /// That the others enter a collective: twice as large as any other need.
+    /// The others must enter a collective. Boxed: it is twice as large as any other need.
     Collective(Box<Collective>),
-    /// Certain processes must act: release a lock, post or complete an epoch, mark a partition; what, for people.
+    /// Certain processes must act: release a lock, post or complete an epoch, mark a partition.
     Action {
-        /// Who.
+        /// The processes.
         by: PartyIndex,
-        /// Each of them must; else any of them may be the one.
+        /// Whether all of them must act; otherwise any one may suffice.
         every: bool,
-        /// What they must do: "unlock the window \"halo\"".
+        /// What they must do, as text for users: "unlock the window \"halo\"".
         what: Arc<str>,
         /// The verdict that a wait for this leads to.
         kind: super::Kind,
     },
-    /// Somebody who may be outside of the job, or who is not known; what, for people.
+    /// A party that may be outside the job or is unknown.
     Outside {
-        /// "a client that connects to the port"
+        /// Description for users: "a client that connects to the port".
         what: Arc<str>,
         /// The verdict that a wait for this leads to.
         kind: super::Kind,
     },
 }
 
-/// A message that was sent.
+/// A sent message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// To whom.
+    /// The receiver.
     pub to: ProcessIndex,
-    /// On which communicator.
+    /// The communicator.
     pub comm: CommIndex,
-    /// With which tag.
+    /// The tag.
     pub tag: i32,
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Line of the user's code that sent it, if known.
+    /// Source line in user code that sent it, if known.
     pub place: Option<Arc<str>>,
-    /// It is a partitioned one, that no receive takes but a partitioned one: see `join::partitions`.
+    /// Whether it is partitioned, and so matches only a partitioned receive; see `join::partitions`.
     pub partitioned: bool,
 }
 
 /// What a receive matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Match {
-    /// From whom.
+    /// The sender.
     pub from: Peer,
-    /// On which communicator.
+    /// The communicator.
     pub comm: CommIndex,
-    /// With which tag; `None` for any.
+    /// The tag; `None` for any.
     pub tag: Option<i32>,
 }
 
-/// A receive that was posted, or a probe.
+/// A posted receive, or a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receive {
     /// What it matches.
     pub matches: Match,
-    /// Room for so many bytes, if that is known.
+    /// Buffer size in bytes, if known.
     pub room: Option<u64>,
-    /// Line of the user's code that posted it, if known.
+    /// Source line in user code that posted it, if known.
     pub place: Option<Arc<str>>,
-    /// Another line of the user's code at which the process got a message of this rank and tag before, if it names one rank and one tag and
-    /// a call waits for it.
+    /// Another source line at which the process received a message from this rank with this tag earlier, if
+    /// the receive names one rank and one tag and a call waits for it.
     pub got: Option<Arc<str>>,
-    /// Where another request was made in the variable that held the handle of this one, which nobody can wait for since.
+    /// Where the variable holding its handle was overwritten with another request, so that nothing can wait
+    /// for it any more.
     pub overwritten: Option<Arc<str>>,
-    /// No receive yet: a probe has taken the message out of the queue for one (`MPI_Mprobe`).
+    /// Whether there is no receive yet: a probe has removed the message from the queue (`MPI_Mprobe`).
     pub matched: bool,
-    /// Where it stands among those that the process posted: what tells it from others that match the same. Those without a number are alike.
+    /// Its position among the receives posted by the process, which distinguishes it from others that match
+    /// the same messages. Receives without a number are equal.
     pub order: u64,
 }
 
-/// A collective that a process is in, or has started.
+/// A collective that a process is in or has started.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Collective {
-    /// On which communicator.
+    /// The communicator.
     pub comm: CommIndex,
-    /// Which collective on it, counted from 1; 0 for `MPI_Finalize`, which has a count of its own.
+    /// Its number on the communicator, counted from 1; 0 for `MPI_Finalize`, which is counted separately.
     pub number: u64,
-    /// What it is.
+    /// What members must agree on.
     pub signature: Signature,
-    /// Bytes that the process gives to all members and expects of all of them, where these may differ from member to member.
+    /// Total bytes the process sends to all members and expects from all members, where these may differ
+    /// between members.
     pub totals: Option<(u64, u64)>,
-    /// What elements these bytes are of, if they are known.
+    /// The kinds of elements in these bytes, if known.
     pub elements: Option<ElementKinds>,
-    /// Count and datatype, for people.
+    /// Count and datatype, as text for users.
     pub data: Option<Arc<str>>,
-    /// Line of the user's code, if known.
+    /// Source line in user code, if known.
     pub place: Option<Arc<str>>,
 }
 
-/// What differs when members of a collective called different functions.
+/// The difference if members of a collective called different functions.
 pub const FUNCTION: &str = "function";
 
-/// What differs when members are in a collective on what another one has freed.
+/// The difference if members are in a collective on an object that another member has freed.
 pub const FREED: &str = "freed";
 
-/// What all members of a collective must agree on. What is not known of one agrees with everything.
+/// What all members of a collective must agree on. Unknown values agree with everything.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Hash)]
 pub struct Signature {
-    /// The function without the differences that the standard allows.
+    /// The function, without variations that the standard allows.
     pub function: Arc<str>,
     /// The root, as rank of the communicator.
     pub root: Option<i64>,
-    /// What is said of the root in one between two groups.
+    /// The root of a collective on an intercommunicator.
     pub between: Option<Between>,
-    /// The operation.
+    /// The reduction operation.
     pub op: Option<Arc<str>>,
-    /// Bytes that every member names alike; `None` where members may differ.
+    /// Number of bytes, if all members must specify the same; otherwise `None`.
     pub bytes: Option<u64>,
-    /// Hash of the type signature that every member names alike; `None` where members may differ, or it is not known.
+    /// Hash of the type signature, if all members must specify the same; `None` otherwise or if unknown.
     pub types: Option<u64>,
 }
 
-/// What members may differ in: who differs in one of them need not agree in those behind it.
+/// What members may differ in, in order: members that differ in one part need not agree in later ones.
 pub const PARTS: [&str; 5] = [FUNCTION, "root", "operation", "size", "type signature"];
 
-/// What one member named of one of [`PARTS`].
+/// The value one member specified for one of [`PARTS`].
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub enum Part<'a> {
     /// A function or an operation.
@@ -358,7 +364,7 @@ pub enum Part<'a> {
 }
 
 impl Signature {
-    /// What was named of one of [`PARTS`], if that is known.
+    /// Returns the value specified for one of [`PARTS`], if known.
     #[must_use]
     pub fn part(&self, part: &str) -> Option<Part<'_>> {
         match part {
@@ -372,7 +378,7 @@ impl Signature {
 }
 
 impl Snapshot {
-    /// Those of a [`Need::Action`].
+    /// Returns the processes of a [`Need::Action`].
     #[must_use]
     pub fn party(&self, party: PartyIndex) -> &[ProcessIndex] {
         self.parties.get(party as usize).map_or(&[], |party| party)
@@ -380,7 +386,8 @@ impl Snapshot {
 }
 
 impl Thread {
-    /// It is outside of MPI, is seen to do something, and needs nobody to wake it.
+    /// Returns whether it is outside MPI, is known to be doing something, and need not be woken by another
+    /// thread.
     #[must_use]
     pub fn is_free(&self) -> bool {
         let doing = &*self.idle.doing;
@@ -389,36 +396,37 @@ impl Thread {
 }
 
 impl Process {
-    /// The open calls of its threads.
+    /// Returns the open calls of its threads.
     pub fn calls(&self) -> impl Iterator<Item = &Call> {
         self.threads.iter().filter_map(|thread| thread.call.as_ref())
     }
 
-    /// Its calls that send and receive, line by line, if it waits in a collective.
+    /// Returns its calls that send and receive, by source line, if it is waiting in a collective.
     pub fn message_calls(&self) -> impl Iterator<Item = &MessageCalls> {
         self.messaging.iter().flat_map(|messaging| &messaging.calls)
     }
 
-    /// How many collectives it has entered on a communicator.
+    /// Returns the number of collectives it has entered on a communicator.
     #[must_use]
     pub fn entered(&self, comm: CommIndex) -> u64 {
         let at = self.entered.binary_search_by_key(&comm, |(of, _)| *of).ok();
         at.and_then(|at| self.entered.get(at)).map_or(0, |(_, count)| *count)
     }
 
-    /// The collective in which it freed a communicator, window or file; `None` if it has not.
+    /// Returns the number of the collective in which it freed a communicator, window or file; `None` if it
+    /// has not.
     #[must_use]
     pub fn freed_at(&self, comm: CommIndex) -> Option<u64> {
         self.freed.contains(&comm).then(|| self.entered(comm))
     }
 
-    /// Nothing is known of it.
+    /// Returns whether nothing is known about it.
     #[must_use]
     pub fn is_unseen(&self) -> bool {
         matches!(self.condition, Condition::Unseen(_))
     }
 
-    /// It can never act again.
+    /// Returns whether it can never act again.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         matches!(self.condition, Condition::Ended(_) | Condition::Finalized)
@@ -426,7 +434,7 @@ impl Process {
 }
 
 impl Match {
-    /// Whether a message of `sender` fits.
+    /// Returns whether a message from `sender` matches.
     #[must_use]
     pub fn fits(&self, sender: ProcessIndex, message: &Message) -> bool {
         !message.partitioned
@@ -437,7 +445,7 @@ impl Match {
 }
 
 impl Wait {
-    /// All needs, whether one or all of them must be met.
+    /// Returns all needs, whether one or all of them must be met.
     #[must_use]
     pub fn needs(&self) -> &[Need] {
         match self {

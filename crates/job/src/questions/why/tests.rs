@@ -1,4 +1,4 @@
-//! What the verdict says about small jobs, and that it finds exactly the processes that nobody can release.
+//! Verdicts on small jobs, and checks that exactly the processes that can never be released are found.
 
 mod between;
 mod by_force;
@@ -60,13 +60,13 @@ fn of_two_rings_through_the_same_ranks_the_shorter_is_named_and_the_advice_is_fo
 
 #[test]
 fn a_ring_stays_one_if_no_message_is_more_at_fault_than_another_or_releases_all_of_it() {
-    // Each has sent to the right, and then waits for the right.
+    // Each has sent to the right, and then waits for a message from the right.
     let mut scene = Scene::of(3);
     for rank in 0..3 {
         scene.sent(rank, (rank + 1) % 3, 7).receive(rank, Peer::One((rank + 1) % 3), 7);
     }
     assert_eq!(look(&scene).kind, Kind::DEADLOCK);
-    // What went elsewhere would help one of two rings.
+    // The misdirected message would help only one of two rings.
     let mut scene = Scene::of(5);
     scene.receive(0, Peer::One(1), 7).receive(1, Peer::One(0), 7).receive(2, Peer::One(3), 8);
     scene.receive(3, Peer::One(2), 8).sent(0, 4, 7).receive(4, Peer::One(3), 9);
@@ -317,7 +317,7 @@ fn thousands_of_ranks_behind_one_that_computes_or_in_one_ring_are_answered() {
     assert_eq!(look(&halves).kind, Kind::DEADLOCK);
 }
 
-/// A call that waits for one of these processes, or for each of them.
+/// A call that waits for one of these processes, or for all of them.
 fn action(scene: &mut Scene, rank: u32, by: &[u32], every: bool) {
     let party = scene.0.parties.len() as u32;
     scene.0.parties.push(by.into());

@@ -1,5 +1,5 @@
-//! The answer, for people and for programs. The schema is `mpiscope.why/1`; fields may be added, none changes its
-//! meaning.
+//! The answer, for users and programs. The schema is `mpiscope.why/1`; fields may be added, and existing ones
+//! never change their meaning.
 
 use crate::jobs::worlds::Members;
 use serde::Serialize;
@@ -7,49 +7,50 @@ use serde::Serialize;
 /// Name and version of the schema of `mpiscope why --json`.
 pub const SCHEMA: &str = "mpiscope.why/1";
 
-/// What kind of verdict it is: a stable word.
+/// Kind of a verdict: a stable word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Kind(pub &'static str);
 
 impl Kind {
-    /// Calls are completed, and nobody waits for long.
+    /// Calls are being completed, and no rank waits for long.
     pub const RUNNING: Self = Self("running");
-    /// Somebody waits for a rank that can still act, or calls stand still for a reason that is not known.
+    /// A rank waits for one that can still act, or calls make no progress for an unknown reason.
     pub const SLOW: Self = Self("slow");
-    /// The rank that is waited for is stopped, by a debugger or a signal.
+    /// The awaited rank is stopped by a debugger or a signal.
     pub const RANK_STOPPED: Self = Self("rank-stopped");
-    /// All ranks have finalized MPI or ended well.
+    /// All ranks have finalized MPI or ended normally.
     pub const FINISHED: Self = Self("finished");
-    /// Ranks that wait for each other, and nobody can release them.
+    /// Ranks wait for each other, and nothing can release them.
     pub const DEADLOCK: Self = Self("deadlock");
-    /// The members of a communicator are in different collectives, or gave different arguments.
+    /// The members of a communicator are in different collectives, or passed conflicting arguments.
     pub const COLLECTIVE_MISMATCH: Self = Self("collective-mismatch");
     /// A member of a communicator can no longer enter the collective that the others are in.
     pub const COLLECTIVE_NOT_ENTERED: Self = Self("collective-not-entered");
-    /// A message that is waited for can no longer be sent.
+    /// An awaited message can no longer be sent.
     pub const MESSAGE_NEVER_SENT: Self = Self("message-never-sent");
-    /// A message that was sent can no longer be received.
+    /// A sent message can no longer be received.
     pub const MESSAGE_NEVER_RECEIVED: Self = Self("message-never-received");
-    /// A rank that is waited for has ended or finalized MPI.
+    /// An awaited rank has ended or finalized MPI.
     pub const RANK_GONE: Self = Self("rank-gone");
-    /// A rank polls for something that nobody can bring about.
+    /// A rank polls for something that can no longer happen.
     pub const POLLING: Self = Self("polling");
     /// A one-sided operation waits for a lock or an epoch.
     pub const RMA: Self = Self("rma");
-    /// `MPI_Comm_connect`, `MPI_Comm_accept`, a spawn, or the leader of a group of an intercommunicator without its partner.
+    /// `MPI_Comm_connect`, `MPI_Comm_accept`, a spawn, or the leader of a group of an intercommunicator lacks
+    /// its partner.
     pub const NO_PARTNER: Self = Self("no-partner");
-    /// A file operation takes long.
+    /// A file operation is taking long.
     pub const FILE: Self = Self("file");
     /// A partitioned operation whose partitions have not all been marked ready.
     pub const PARTITION_NOT_READY: Self = Self("partition-not-ready");
-    /// A generalised request that nobody is left to complete.
+    /// No process is left that could complete a generalized request.
     pub const REQUEST_NOT_COMPLETED: Self = Self("request-not-completed");
     /// The processes are not one job: each is alone in its world.
     pub const NOT_ONE_JOB: Self = Self("not-one-job");
 
-    /// Whether the verdict means that something is wrong.
+    /// Returns whether the verdict means that something is wrong.
     #[must_use]
     pub fn is_problem(self) -> bool {
         ![Self::RUNNING, Self::SLOW, Self::FINISHED, Self::FILE].contains(&self)
@@ -60,60 +61,62 @@ impl Kind {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
-    /// Name and version of this form: fields may be added to it, none changes its meaning.
+    /// Name and version of this schema. Fields may be added; existing ones never change their meaning.
     pub schema: &'static str,
     /// The answer in one sentence.
     pub verdict: String,
-    /// What kind of answer it is.
+    /// Kind of verdict.
     pub kind: Kind,
-    /// Something is wrong and will not mend itself.
+    /// Whether something is wrong and will not resolve itself.
     pub problem: bool,
-    /// It follows from what was seen: that it lasted is not needed for it.
+    /// Whether it follows from the observations alone, without regard to how long they have lasted.
     #[serde(skip)]
     pub certain: bool,
-    /// Where to look: the ranks that hold up the others.
+    /// The ranks that hold up the others: where to look.
     pub culprits: Vec<Culprit>,
-    /// Ranks that wait for each other, each for the next and the last for the first; empty if there is no such ring.
+    /// Ranks that wait for each other, each for the next and the last for the first; empty if there is no
+    /// such ring.
     pub cycle: Vec<String>,
-    /// What else is wrong, each of it by itself: to mend what the verdict is about does not help there.
+    /// Other, independent problems: fixing what the verdict is about does not resolve these.
     pub also: Vec<Problem>,
-    /// Ranks that nobody can release.
+    /// Ranks that can never be released.
     pub stuck: Members,
-    /// What was seen, ranks that do the same in one entry.
+    /// What was observed, with ranks that do the same in one entry.
     pub evidence: Vec<Evidence>,
-    /// Ranks that could not be seen.
+    /// Ranks that could not be observed.
     pub unseen: Members,
-    /// What could not be seen, and so is not part of the verdict, for people.
+    /// What could not be observed and so is not part of the verdict, as text for users.
     pub not_seen: Vec<String>,
-    /// A host, a process or a file of the job could not be read; `not_seen` says which. Something may be wrong there.
+    /// Whether a host, process or file of the job could not be read; `not_seen` says which. Something may be
+    /// wrong there.
     pub partial: bool,
-    /// Seconds between the two looks; 0 if there was only one to be had.
+    /// Seconds between the two looks; 0 if only one was possible.
     pub looked_s: f64,
     /// What to try next.
     pub next: String,
 }
 
 impl Verdict {
-    /// Takes in why parts of the job could not be read.
+    /// Adds reasons why parts of the job could not be read.
     pub fn could_not_read(&mut self, reasons: Vec<String>) {
         self.partial |= !reasons.is_empty();
         self.not_seen.extend(reasons);
     }
 }
 
-/// Something that is wrong beside what the verdict is about.
+/// A problem other than the one the verdict is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Problem {
     /// What is wrong, in one sentence.
     pub verdict: String,
-    /// What kind of problem it is.
+    /// Kind of problem.
     pub kind: Kind,
-    /// Where to look.
+    /// The ranks concerned: where to look.
     pub culprits: Vec<Culprit>,
     /// Ranks that wait for each other; empty if there is no such ring.
     pub cycle: Vec<String>,
-    /// What to try.
+    /// What to try next.
     pub next: String,
 }
 
@@ -121,11 +124,11 @@ pub struct Problem {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Culprit {
-    /// Who.
+    /// The ranks.
     pub ranks: Members,
-    /// What they do, for people.
+    /// What they do, as text for users.
     pub what: String,
-    /// Line of the user's code, if known.
+    /// Source line in user code, if known.
     pub place: Option<String>,
 }
 
@@ -133,16 +136,16 @@ pub struct Culprit {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
-    /// Who.
+    /// The ranks.
     pub ranks: Members,
     /// What they do, in one line.
     pub what: String,
-    /// The function that they are in.
+    /// The function they are in.
     pub function: Option<String>,
-    /// Line of the user's code.
+    /// Source line in user code.
     pub place: Option<String>,
-    /// For how long, in seconds: the least and the greatest.
+    /// How long they have been there, in seconds: minimum and maximum.
     pub since_s: Option<(f64, f64)>,
-    /// Nobody can release them.
+    /// Whether they can never be released.
     pub stuck: bool,
 }

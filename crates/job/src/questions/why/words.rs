@@ -1,4 +1,4 @@
-//! How the parts of a verdict are said.
+//! The wording of verdicts.
 
 use super::collectives::{self, Mismatch, Sums};
 use super::snapshot::{
@@ -12,19 +12,19 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Says things about one look.
+/// Describes parts of one look.
 pub struct Words<'a> {
     pub snapshot: &'a Snapshot,
-    /// Who is missing in a collective, for people: asked for by every rank that is inside.
+    /// Description of the ranks missing in a collective, cached because every rank inside asks for it.
     missing: RefCell<Missing>,
 }
 
 /// By communicator and number of the collective.
 type Missing = HashMap<(CommIndex, u64), Option<Rc<str>>>;
 
-/// Groups of members that are listed of a collective in which each may give what it likes.
+/// Maximum number of groups of members listed for a collective in which each may pass what it likes.
 const MOST_GROUPS: usize = 6;
-/// Different things that a sentence says of ranks that are waited for: the evidence has all of them.
+/// Maximum number of different activities of awaited ranks in a sentence; the evidence lists all of them.
 const MOST_DOINGS: usize = 3;
 
 impl<'a> Words<'a> {
@@ -32,7 +32,8 @@ impl<'a> Words<'a> {
         Self { snapshot, missing: RefCell::default() }
     }
 
-    /// `rank 3`, if that has not entered the collective; none if all members have.
+    /// Returns, for example, `rank 3` if that rank has not entered the collective; `None` if all members
+    /// have.
     fn missing(&self, collective: &Collective) -> Option<Rc<str>> {
         let (comm, number) = (collective.comm, collective.number);
         let mut known = self.missing.borrow_mut();
@@ -47,7 +48,7 @@ impl<'a> Words<'a> {
         self.snapshot.processes.get(index as usize)
     }
 
-    /// `3`, or `1.3` for a rank of the second world.
+    /// Formats `3`, or `1.3` for a rank of the second world.
     pub fn rank(&self, index: ProcessIndex) -> String {
         self.members([index]).to_string()
     }
@@ -55,13 +56,13 @@ impl<'a> Words<'a> {
     pub fn members(&self, processes: impl IntoIterator<Item = ProcessIndex>) -> Members {
         let mut members = Members::default();
         for process in processes.into_iter().filter_map(|index| self.process(index)) {
-            // One that does not know its rank yet has the largest number there is.
+            // A process that does not know its rank yet has the largest number.
             members.add(process.world, Some(process.rank).filter(|rank| *rank != u32::MAX));
         }
         members
     }
 
-    /// `rank 3`, `ranks [0,2-3]`.
+    /// Formats `rank 3` or `ranks [0,2-3]`.
     pub fn ranks(&self, processes: impl IntoIterator<Item = ProcessIndex>) -> String {
         ranks(&self.members(processes))
     }
@@ -70,7 +71,7 @@ impl<'a> Words<'a> {
         self.snapshot.communicators.get(comm as usize).map_or("a communicator", |c| &c.name)
     }
 
-    /// `MPI_Allreduce (the 118th collective on "solver")`.
+    /// Formats `MPI_Allreduce (collective 118 on "solver")`.
     pub fn collective(&self, collective: &Collective) -> String {
         if collective.number == collectives::FINALIZE {
             return collective.signature.function.to_string();
@@ -82,7 +83,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// `a message from rank 3 with tag 42 on WORLD`.
+    /// Formats `a message from rank 3 with tag 42 on WORLD`.
     pub fn message(&self, wanted: &Match) -> String {
         let from = match wanted.from {
             Peer::One(from) => format!("rank {}", self.rank(from)),
@@ -92,7 +93,7 @@ impl<'a> Words<'a> {
         format!("a message from {from} with {tag} on {}", self.comm(wanted.comm))
     }
 
-    /// `a message with tag 41 to rank 1 on WORLD (8 bytes, ring.c:12)`.
+    /// Formats `a message with tag 41 to rank 1 on WORLD (8 bytes, ring.c:12)`.
     pub fn sent(&self, message: &Message) -> String {
         let (to, comm) = (self.rank(message.to), self.comm(message.comm));
         let place = message.place.as_ref().map_or_else(String::new, |place| format!(", {place}"));
@@ -101,7 +102,7 @@ impl<'a> Words<'a> {
         format!("a {what} with tag {} to rank {to} on {comm} ({bytes} bytes{place})", message.tag)
     }
 
-    /// What is said of processes that a launcher of another library started.
+    /// Describes processes started by a launcher of another library.
     pub fn singletons(&self) -> Option<String> {
         let count = self.snapshot.processes.len();
         self.snapshot.singletons.then(|| {
@@ -111,7 +112,7 @@ impl<'a> Words<'a> {
         })
     }
 
-    /// `collective mismatch (root) on "solver", collective 3: rank 0 …, ranks [1-3] …`.
+    /// Formats `collective mismatch (root) on "solver", collective 3: rank 0 …, ranks [1-3] …`.
     pub fn mismatch(&self, mismatch: &Mismatch<'_>) -> Option<String> {
         let (common, _) = mismatch.groups.first()?;
         let groups = mismatch.groups.iter();
@@ -131,7 +132,8 @@ impl<'a> Words<'a> {
         ))
     }
 
-    /// `in MPI_Gatherv at a.c:9 the members give 16 bytes in all, and expect 12: rank 0 gives 4 and expects 12, rank 1 gives 12`.
+    /// Formats `in MPI_Gatherv at a.c:9 the members give 16 bytes in all, and expect 12: rank 0 gives 4 and
+    /// expects 12, rank 1 gives 12`.
     fn lopsided(&self, mismatch: &Mismatch<'_>, sums: Sums) -> String {
         let part = |(collective, of): &(&Collective, Vec<ProcessIndex>)| {
             let members = self.members(of.iter().copied());
@@ -158,7 +160,7 @@ impl<'a> Words<'a> {
         format!("in {function}{place} the members give {what}: {}", parts.join(", "))
     }
 
-    /// `ranks [0,2-3] are in MPI_Allreduce at a.c:12`; who has left it was in it.
+    /// Formats `ranks [0,2-3] are in MPI_Allreduce at a.c:12`, in the past tense for ranks that have left it.
     fn group(&self, difference: &str, collective: &Collective, of: &[ProcessIndex]) -> String {
         let members = self.members(of.iter().copied());
         let process = of.first().and_then(|one| self.process(*one));
@@ -194,13 +196,13 @@ impl<'a> Words<'a> {
         format!("{who} {is} in {}{detail}{}", signature.function, self.places(collective, of))
     }
 
-    /// The call in which a process waits for a collective.
+    /// Returns the call in which a process waits for a collective.
     fn call_of(&self, process: ProcessIndex, collective: &Collective) -> Option<&Call> {
         let same = |need: &Need| matches!(need, Need::Collective(other) if is_same(other, collective));
         self.process(process)?.calls().find(|call| call.wait.needs().iter().any(same))
     }
 
-    /// ` at a.c:12, a.c:20`: where members entered a collective.
+    /// Formats ` at a.c:12, a.c:20`: where members entered a collective.
     fn places(&self, collective: &Collective, of: &[ProcessIndex]) -> String {
         let mut places: Vec<&str> = Vec::new();
         for one in of {
@@ -220,7 +222,7 @@ impl<'a> Words<'a> {
         if places.is_empty() { String::new() } else { format!(" at {}{more}", places.join(", ")) }
     }
 
-    /// `rank 0 is in MPI_Barrier at a.c:12 (collective 3 on "solver")`, of members that wait in it.
+    /// Formats `rank 0 is in MPI_Barrier at a.c:12 (collective 3 on "solver")` for members waiting in it.
     pub fn within(&self, collective: &Collective, of: &[ProcessIndex]) -> String {
         let call = of.first().and_then(|one| self.call_of(*one, collective));
         let members = self.members(of.iter().copied());
@@ -236,7 +238,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// What a need is for: `a message from …`.
+    /// Describes what a need is for: `a message from …`.
     pub fn need(&self, need: &Need) -> String {
         match need {
             Need::Message(receive) => self.message(&receive.matches),
@@ -259,7 +261,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// As [`call`](Self::call), for ranks that differ in whom they wait for.
+    /// Like [`call`](Self::call), for ranks that wait for different peers.
     pub fn calls(&self, call: &Call) -> String {
         let mut said = place(call);
         match call.wait.needs().first() {
@@ -276,12 +278,12 @@ impl<'a> Words<'a> {
         said
     }
 
-    /// `in MPI_Recv at ring.c:13, waiting for a message from …`.
+    /// Formats `in MPI_Recv at ring.c:13, waiting for a message from …`.
     pub fn call(&self, call: &Call) -> String {
         let mut said = place(call);
         match (&call.wait, call.wait.needs()) {
             (Wait::Nothing, _) | (_, []) => {}
-            // The function says it already.
+            // The function already implies it.
             (_, [Need::Collective(collective), then @ ..])
                 if collective.signature.function == call.function =>
             {
@@ -306,7 +308,7 @@ impl<'a> Words<'a> {
                 said += &format!(", waiting for {} or one of {} others", self.need(first), rest.len());
             }
             (_, [first, ..]) => {
-                // Nothing is missing of what all have entered.
+                // A collective that all have entered misses nothing.
                 let is_open =
                     |need: &&Need| !matches!(need, Need::Collective(all) if self.missing(all).is_none());
                 let mut open = call.wait.needs().iter().filter(is_open);
@@ -320,8 +322,8 @@ impl<'a> Words<'a> {
         said
     }
 
-    /// `ranks [1-3]: computing after …`; of those that do several things
-    /// `ranks [1-3] (rank 2: stopped by a signal …; ranks [1,3]: computing …)`.
+    /// Formats `ranks [1-3]: computing after …`; if they do different things, `ranks [1-3] (rank 2: stopped
+    /// by a signal …; ranks [1,3]: computing …)`.
     pub fn doing(&self, doings: &[Vec<ProcessIndex>]) -> String {
         let all = self.ranks(doings.iter().flatten().copied());
         match doings {
@@ -335,7 +337,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// `rank 2: stopped by a signal …; ranks [1,3]: computing …`.
+    /// Formats `rank 2: stopped by a signal …; ranks [1,3]: computing …`.
     pub fn each_doing(&self, doings: &[Vec<ProcessIndex>]) -> String {
         let said = |group: &Vec<ProcessIndex>| {
             let first = group.first().copied().unwrap_or(0);
@@ -347,7 +349,7 @@ impl<'a> Words<'a> {
         parts.join("; ")
     }
 
-    /// Processes that do alike together: who is stopped first, then the most.
+    /// Groups processes by activity: stopped ones first, then the largest groups.
     pub fn doings(&self, who: &[ProcessIndex]) -> Vec<Vec<ProcessIndex>> {
         let mut known: HashMap<String, usize> = HashMap::new();
         let mut groups: Vec<Vec<ProcessIndex>> = Vec::new();
@@ -364,12 +366,12 @@ impl<'a> Words<'a> {
         groups
     }
 
-    /// What a process does, in its most telling thread.
+    /// Describes what a process does, by its most informative thread.
     pub fn activity(&self, index: ProcessIndex) -> String {
         self.activity_of(index, 1)
     }
 
-    /// The same, said of so many that do alike.
+    /// The same for `count` processes with the same activity.
     pub fn activity_of(&self, index: ProcessIndex, count: usize) -> String {
         let Some(process) = self.process(index) else { return "not known".to_owned() };
         let has = if count == 1 { "has" } else { "have" };
@@ -399,12 +401,12 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Somebody has stopped it, a debugger or a signal.
+/// Returns whether a debugger or a signal has stopped the process.
 pub fn is_stopped(process: &Process) -> bool {
     process.threads.iter().any(|thread| thread.idle.doing.starts_with("stopped"))
 }
 
-/// What a member gives to all, and expects of all, if that is anything.
+/// Returns what a member sends to all and what it expects from all, if anything.
 fn shares(collective: &Collective, sums: Sums) -> (Option<String>, Option<String>) {
     let bytes = |bytes: u64| (bytes != 0).then(|| bytes.to_string());
     let elements = |kind: u16| match Mixture::from_stored([0, kind]) {
@@ -426,7 +428,7 @@ fn is_same(one: &Collective, other: &Collective) -> bool {
     (one.comm, collectives::parts(one.number).0) == (other.comm, collectives::parts(other.number).0)
 }
 
-/// `computing in main at ring.c:12 after MPI_Recv at ring.c:9`.
+/// Formats `computing in main at ring.c:12 after MPI_Recv at ring.c:9`.
 pub fn outside(idle: &Idle) -> String {
     let mut said = if idle.doing.is_empty() { "outside of MPI".to_owned() } else { idle.doing.to_string() };
     if let Some(at) = &idle.at {
@@ -438,7 +440,7 @@ pub fn outside(idle: &Idle) -> String {
     said
 }
 
-/// `in MPI_Recv at ring.c:13`.
+/// Formats `in MPI_Recv at ring.c:13`.
 pub fn place(call: &Call) -> String {
     let how = if call.polling { "polling with" } else { "in" };
     match &call.place {
@@ -447,12 +449,12 @@ pub fn place(call: &Call) -> String {
     }
 }
 
-/// `rank 3`, `ranks [0,2-3]`.
+/// Formats `rank 3` or `ranks [0,2-3]`.
 pub fn ranks(members: &Members) -> String {
     members.named()
 }
 
-/// `waits` for one, `wait` for several.
+/// Returns `one` for a single rank (`waits`), otherwise `several` (`wait`).
 pub fn verb<'a>(members: &Members, one: &'a str, several: &'a str) -> &'a str {
     if members.len() == 1 { one } else { several }
 }

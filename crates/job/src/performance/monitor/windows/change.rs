@@ -1,20 +1,22 @@
-//! Where the run changes: windows one after the other in which the ranks work alike belong together.
+//! Finds where the run changes: consecutive windows in which the ranks work alike belong together.
 //!
-//! A stretch is cut where that explains most of its scatter, if that is more than the noise can do. What is noise follows from the windows
-//! themselves, as the median of the steps from each to the next, and how much it can do at the best of so many places by the criterion
-//! of Schwarz; so there is nothing to adjust.
+//! A stretch is cut where this explains most of its scatter, provided that noise alone could not explain as
+//! much. The noise is derived from the windows themselves, as the median of the steps from each to the next,
+//! and how much noise can explain at the best of so many places follows from Schwarz's criterion, so there is
+//! nothing to adjust.
 
 use std::iter::once;
 use std::ops::Range;
 
-/// Stretches that are told apart at most.
+/// Maximum number of stretches.
 const MOST: usize = 6;
-/// Noise that is there in any case: a hundredth of a window.
+/// Minimum noise assumed: one percent of a window.
 const LEAST: f64 = 1e-4;
-/// The median of the squares of normal deviates.
+/// The median of the squares of standard normal deviates.
 const MEDIAN: f64 = 0.4549;
 
-/// The windows, cut where something changes; each has one number for every rank. The last one is not full, and goes with those before.
+/// Divides the windows where something changes; each has one number per rank. The last one may be incomplete
+/// and joins those before.
 pub fn segments(windows: &[Vec<f64>]) -> Vec<Range<usize>> {
     let Some((_, full)) = windows.split_last().filter(|(_, full)| !full.is_empty()) else {
         return once(0..windows.len()).collect();
@@ -40,7 +42,7 @@ fn cut_all(windows: &[Vec<f64>]) -> Vec<Range<usize>> {
     found
 }
 
-/// The variance of a window, all ranks together.
+/// Returns the variance of a window over all ranks.
 fn noise(windows: &[Vec<f64>]) -> f64 {
     let inner = windows.get(1..).unwrap_or_default();
     let ranks = windows.first().map_or(0, Vec::len);
@@ -54,14 +56,14 @@ fn noise(windows: &[Vec<f64>]) -> f64 {
     (0..ranks).map(of).sum()
 }
 
-/// The best place to cut, and how much more than noise that explains.
+/// Returns the best place to cut, and how much more than noise the cut explains.
 fn cut(windows: &[Vec<f64>], range: &Range<usize>, noise: f64) -> Option<(usize, f64)> {
     let part = windows.get(range.clone())?;
     let ranks = part.first()?.len();
     let mut left = vec![0.0; ranks];
     let mut right: Vec<f64> = (0..ranks).map(|rank| sum(part, rank)).collect();
     let count = part.len() as f64;
-    // Twice: for the places, and for the change itself.
+    // Twice: for the choice of place and for the change itself.
     let penalty = 2.0 * noise * (windows.len() as f64).ln().max(1.0);
     let mut best: Option<(usize, f64)> = None;
     for (at, window) in part.iter().enumerate().take(part.len().saturating_sub(2)) {

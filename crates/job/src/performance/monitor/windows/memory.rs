@@ -1,37 +1,37 @@
-//! The resident memory of ranks through the run, and which of them grow.
+//! The resident memory of ranks over the course of the run, and which ranks grow.
 //!
-//! Memory that is taken once is no growth, nor is what comes and goes: a rank grows where each quarter of the time has more than the one
-//! before, and a straight line explains nearly all of it. The beginning of a run, in which programs take what they need, is left out if
-//! only the rest of it is like that.
+//! A single allocation is not growth, nor is memory that comes and goes: a rank grows if each quarter of the
+//! time has more than the one before and a straight line explains nearly all of it. The beginning of a run,
+//! when programs allocate what they need, is ignored if only the rest shows this pattern.
 
 use super::{Timeline, Track, Windows};
 use serde::{Deserialize, Serialize};
 
-/// Windows by which growth can be told from anything else.
+/// Minimum number of windows for detecting growth.
 const LEAST_WINDOWS: usize = 12;
-/// Less may be anything.
+/// Growth below this may have any cause.
 const LEAST_BYTES: f64 = 1e6;
-/// The part of the growth that each quarter has at least, after the one before; a third would be even.
+/// Minimum part of the growth from each quarter to the next; a third would be perfectly even.
 const LEAST_STEP: f64 = 0.15;
-/// How far beyond its scatter the growth is.
+/// Minimum ratio of the growth to the scatter around it.
 const BEYOND: f64 = 6.0;
 
-/// Levels that were seen in one window: their sum in bytes, and how many.
+/// Levels observed in one window: their sum in bytes, and their number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Level(f64, u32);
 
 impl Level {
-    /// One more.
+    /// Adds a level.
     pub fn see(&mut self, bytes: u64) {
         *self = self.and(Self(bytes as f64, 1));
     }
 
-    /// Of two windows.
+    /// Combines two windows.
     pub fn and(self, other: Self) -> Self {
         Self(self.0 + other.0, self.1.saturating_add(other.1))
     }
 
-    /// The mean.
+    /// Returns the mean.
     fn bytes(self) -> Option<f64> {
         (self.1 > 0).then(|| self.0 / f64::from(self.1))
     }
@@ -41,24 +41,24 @@ impl Level {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Growth {
-    /// Which of the ranks of the windows.
+    /// Index among the ranks of the windows.
     pub rank: usize,
-    /// How quickly.
+    /// Rate of growth.
     pub bytes_per_minute: f64,
-    /// So many windows ago it began, or was first seen.
+    /// Number of windows since it began or was first observed.
     pub windows: usize,
-    /// In the first and the last of these windows.
+    /// Level in the first of these windows; `until_bytes` is that in the last.
     pub from_bytes: u64,
     #[allow(missing_docs)]
     pub until_bytes: u64,
 }
 
-/// What the resident memory of a rank was in each window.
+/// Returns the resident memory of a rank in each window.
 pub fn levels(track: &Track) -> Vec<Option<f64>> {
     track.resident.iter().map(|level| level.bytes()).collect()
 }
 
-/// The ranks that grow, the quickest first.
+/// Returns the growing ranks, fastest first.
 pub fn growing(ranks: &[Vec<Option<f64>>], window_s: f64) -> Vec<Growth> {
     let grows = |(rank, levels): (usize, &Vec<Option<f64>>)| growth(rank, levels, window_s);
     let mut found: Vec<Growth> = ranks.iter().enumerate().filter_map(grows).collect();
@@ -66,7 +66,7 @@ pub fn growing(ranks: &[Vec<Option<f64>>], window_s: f64) -> Vec<Growth> {
     found
 }
 
-/// Over as much of the run as possible.
+/// Finds growth over as much of the run as possible.
 fn growth(rank: usize, levels: &[Option<f64>], window_s: f64) -> Option<Growth> {
     let seen: Vec<(f64, f64)> =
         (0u32..).zip(levels).filter_map(|(at, level)| Some((f64::from(at), (*level)?))).collect();
@@ -86,7 +86,7 @@ fn growth(rank: usize, levels: &[Option<f64>], window_s: f64) -> Option<Growth> 
     })
 }
 
-/// The growth from a window to the next, if that is what the levels show.
+/// Returns the growth per window if the levels show a trend.
 fn trend(part: &[(f64, f64)]) -> Option<f64> {
     let count = part.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| part.iter().map(of).sum::<f64>() / count;
@@ -107,7 +107,7 @@ fn level_of(part: &[(f64, f64)]) -> f64 {
 }
 
 impl Timeline {
-    /// Adds to the windows what memory the ranks had in each, and who grows.
+    /// Adds to the windows how much memory the ranks had in each, and which ranks grow.
     pub(super) fn put_memory(tracks: &[(usize, &Track)], found: &mut Windows) {
         let levels: Vec<Vec<Option<f64>>> = tracks.iter().map(|(_, track)| levels(track)).collect();
         if levels.iter().flatten().all(Option::is_none) {
@@ -131,7 +131,7 @@ mod tests {
         (0..windows).map(|at| Some(level(f64::from(at)))).collect()
     }
 
-    /// Between minus one and one, like chance.
+    /// Pseudorandom, between minus one and one.
     fn noise(at: f64) -> f64 {
         let mut bits = at as u64 + 1;
         for _ in 0..3 {
@@ -158,7 +158,8 @@ mod tests {
         }
         for long in [2.0, 5.0, 10.0, 20.0] {
             let saw = of(40, |at| 100.0 * MB + 10.0 * MB * (at % long));
-            // A tooth as long as half of the run that is rising at its end cannot be told from growth.
+            // If a tooth is half as long as the run and rising at its end, it cannot be distinguished from
+            // growth.
             let found = growing(&[saw], 1.0);
             assert!(found.is_empty() || long == 20.0, "{long}: {found:?}");
         }

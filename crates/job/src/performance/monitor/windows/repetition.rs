@@ -1,8 +1,9 @@
-//! Iterations: a program that computes in steps makes the same collective calls in each. Their numbers on a communicator count the steps,
-//! also those that nobody looked at.
+//! Iterations: a program that computes in steps makes the same collective calls in each. Their numbers on a
+//! communicator count the steps, including those between two samples.
 //!
-//! Each look sees the last collectives of one rank, the first that was seen. If they repeat, their period is noted, and by
-//! which number that rank had come how far. The number of the step that is under way at a moment follows from both.
+//! Each sample contains the most recent collectives of one rank, the first one observed. If they repeat,
+//! their period is recorded, along with the collective number this rank had reached at which time. The number
+//! of the current step at any moment follows from both.
 
 use crate::observation::{Collective, History};
 use serde::{Deserialize, Serialize};
@@ -10,32 +11,32 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// Communicators, and periods on one of them, that are kept.
+/// Maximum numbers of communicators, and of periods on each.
 const MOST_COMMS: usize = 64;
 const MOST_PERIODS: usize = 16;
-/// Moments that are kept of a communicator; more are thinned out.
+/// Maximum number of moments stored per communicator; beyond that they are thinned out.
 const MOST_MARKS: usize = 512;
-/// What repeats is seen so often at least.
+/// Minimum number of occurrences that make a repetition.
 const LEAST_TIMES: usize = 3;
-/// The part of the looks that must agree on the period.
+/// Minimum share of the samples that must agree on the period.
 const AGREE: f64 = 0.8;
-/// A run of fewer iterations is not cut into them.
+/// A run with fewer iterations is not divided into them.
 const LEAST_ITERATIONS: f64 = 4.0;
-/// What marks the beginning of an iteration, with a level of 2 or more.
+/// Marks the start of an iteration, with a level of 2 or more.
 const MARKED_BY: &str = "MPI_Pcontrol";
-/// Collectives that are remembered beyond what one look sees, for longer periods.
+/// Maximum number of collectives remembered across samples, for longer periods.
 const MOST_RECENT: usize = 512;
-/// Functions of a period that are named.
+/// Maximum number of functions named for a period.
 const MOST_NAMES: usize = 4;
 
-/// What repeated on the communicators of one rank.
+/// Repetitions on the communicators of one rank.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Repetitions {
-    /// Whose collectives these are.
+    /// The rank that made these collectives.
     lead: Option<u32>,
     comms: BTreeMap<u64, Repetition>,
-    /// Moments in nanoseconds, and how many iterations the program had marked then.
+    /// Times in nanoseconds, and the number of iterations the program had marked by then.
     marked: Vec<(u64, u64)>,
 }
 
@@ -43,14 +44,14 @@ pub struct Repetitions {
 struct Repetition {
     looks: u64,
     periods: BTreeMap<u32, Seen>,
-    /// Moment in nanoseconds, and number of the collective that was entered then.
+    /// Times in nanoseconds, and the number of the collective entered then.
     marks: Vec<(u64, u64)>,
-    /// The last collectives that looks have seen without a gap.
+    /// The most recent collectives, as far as samples have captured them without a gap.
     #[serde(skip)]
     recent: Vec<(u64, Recent)>,
 }
 
-/// A collective that is remembered: what it was like, and its function.
+/// A remembered collective: a hash of its arguments, and its function.
 #[derive(Debug, Clone)]
 struct Recent {
     kind: u64,
@@ -63,11 +64,11 @@ impl PartialEq for Recent {
     }
 }
 
-/// A period that was seen.
+/// An observed period.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Seen {
     looks: u64,
-    /// Collectives before the first iteration, if that was seen.
+    /// Number of collectives before the first iteration, if that was observed.
     before: Option<u64>,
     functions: Vec<String>,
 }
@@ -76,20 +77,21 @@ struct Seen {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Iterations {
-    /// About how many there were.
+    /// Approximate number of iterations.
     pub count: u64,
-    /// Collectives of each; zero if the program has marked them.
+    /// Number of collectives in each; zero if the program marked its iterations.
     pub collectives: u32,
-    /// Their functions, as far as they are different, in order; of marked ones `MPI_Pcontrol`.
+    /// Their distinct functions, in order; `MPI_Pcontrol` if the program marked its iterations.
     pub functions: Vec<String>,
-    /// How long one took in the mean, in seconds.
+    /// Mean duration in seconds.
     pub mean_s: f64,
     #[serde(skip)]
     marks: Vec<(u64, f64)>,
 }
 
 impl Repetitions {
-    /// What a look at a rank has seen, and when it marked an iteration last, of how many; only the first rank that was seen counts.
+    /// Adds a sample of a rank, with the time of its last iteration mark and the number of marks; only the
+    /// first rank observed counts.
     pub fn add(&mut self, rank: u32, history: &[History], marked: Option<(u64, u64)>) {
         if *self.lead.get_or_insert(rank) != rank {
             return;
@@ -102,7 +104,7 @@ impl Repetitions {
         }
     }
 
-    /// Whose they are.
+    /// Returns the rank whose iterations these are.
     pub fn lead(&self) -> Option<u32> {
         self.lead
     }
@@ -113,9 +115,9 @@ impl Repetitions {
         thin_out(&mut self.marked);
     }
 
-    /// Those that the program has marked.
+    /// Returns the iterations marked by the program.
     fn marked(&self) -> Option<Iterations> {
-        // With the mark that begins it, an iteration is not over.
+        // An iteration is not over when the mark that begins it is set.
         let marks: Vec<(u64, f64)> =
             self.marked.iter().map(|(at, count)| (*at, count.saturating_sub(1) as f64)).collect();
         let ((begin, first), (end, last)) = (*marks.first()?, *marks.last()?);
@@ -129,7 +131,7 @@ impl Repetitions {
         })
     }
 
-    /// Takes those of another host, if its rank is lower, by our clock.
+    /// Replaces these by those of another host, converted to our clock, if its rank is lower.
     pub fn take_in(&mut self, other: Self, later_ns: i64) {
         if other.lead.is_none() || (self.lead.is_some() && self.lead <= other.lead) {
             return;
@@ -140,8 +142,8 @@ impl Repetitions {
         }
     }
 
-    /// The iterations: those that the program has marked, else by the communicator with most collectives among those that repeat; none
-    /// where nothing does.
+    /// Returns the iterations: those marked by the program, otherwise by the communicator with the most
+    /// collectives among those that repeat; `None` if nothing repeats.
     pub fn iterations(&self) -> Option<Iterations> {
         if let Some(marked) = self.marked() {
             return Some(marked);
@@ -160,7 +162,7 @@ impl Repetition {
         if *entered == 0 || self.marks.last().is_some_and(|(_, known)| known >= number) {
             return;
         }
-        // Also the oldest that is remembered, if it is new: what came before the first look went as quickly as that.
+        // Also the oldest one remembered, if it is new: this gives the rate before the first sample.
         let oldest = history.entries.first().zip(history.times.first());
         let oldest = oldest.map(|((number, _), (entered, _))| (*entered, *number));
         let new =
@@ -177,7 +179,8 @@ impl Repetition {
         self.looks += 1;
         let all = self.recent.as_slice();
         let short = all.get(all.len() - at_once..).unwrap_or_default();
-        // What a look sees may be an inner loop; after a change, what was remembered before it does not repeat.
+        // A single sample may cover just an inner loop; after a change, what was remembered before it does
+        // not repeat.
         let found = [all, short].into_iter().find_map(|run| Some((run, period(run)?)));
         let Some((run, (period, first))) = found else { return };
         if !self.periods.contains_key(&period) && self.periods.len() >= MOST_PERIODS {
@@ -197,7 +200,7 @@ impl Repetition {
         seen.looks += 1;
     }
 
-    /// Adds what is new to what was seen before, or begins anew where something was not seen.
+    /// Appends new collectives to the remembered ones, or starts over if there is a gap.
     fn remember(&mut self, history: &History) {
         let kind = |of: &Collective| {
             let mut hasher = DefaultHasher::new();
@@ -236,7 +239,7 @@ impl Repetition {
     }
 }
 
-/// Drops every second one if there are too many.
+/// Drops every other mark if there are too many.
 fn thin_out(marks: &mut Vec<(u64, u64)>) {
     if marks.len() > MOST_MARKS {
         let mut at = 0;
@@ -247,14 +250,15 @@ fn thin_out(marks: &mut Vec<(u64, u64)>) {
     }
 }
 
-/// The last entries whose numbers follow each other.
+/// Returns the last entries with consecutive numbers.
 fn run<Kind>(entries: &[(u64, Kind)]) -> &[(u64, Kind)] {
     let gap =
         entries.windows(2).rposition(|pair| matches!(pair, [(a, _), (b, _)] if *b != a.wrapping_add(1)));
     entries.get(gap.map_or(0, |at| at + 1)..).unwrap_or_default()
 }
 
-/// The shortest period with which the end of a run repeats, and where that begins. What does not repeat may be no more than half of it.
+/// Returns the shortest period with which the end of a run repeats, and the start of the repetition, which
+/// must cover at least half of the run.
 fn period<Kind: PartialEq>(run: &[(u64, Kind)]) -> Option<(u32, usize)> {
     let kind = |at: usize| run.get(at).map(|(_, kind)| kind);
     (1..=run.len() / LEAST_TIMES).find_map(|period| {
@@ -266,12 +270,12 @@ fn period<Kind: PartialEq>(run: &[(u64, Kind)]) -> Option<(u32, usize)> {
 }
 
 impl Iterations {
-    /// When the last one was seen to begin, in nanoseconds.
+    /// Returns when the last one was observed to begin, in nanoseconds.
     pub fn last_ns(&self) -> Option<u64> {
         self.marks.last().map(|(at, _)| *at)
     }
 
-    /// How many are over at a moment, in nanoseconds; between two that were seen as if all took equally long.
+    /// Returns the number completed at a time in nanoseconds, interpolating between observations.
     pub fn over_at(&self, ns: u64) -> f64 {
         let at = self.marks.partition_point(|(known, _)| *known <= ns);
         let before = at.checked_sub(1).and_then(|at| self.marks.get(at));
@@ -282,14 +286,14 @@ impl Iterations {
                 (over - first.saturating_sub(ns) as f64 * self.first_rate()).max(0.0)
             }
             (Some((from, over)), Some((until, then))) => {
-                // What another host sent may be in any order.
+                // Data from another host may be in any order.
                 let part = ns.saturating_sub(*from) as f64 / until.saturating_sub(*from).max(1) as f64;
                 over + (then - over) * part.min(1.0)
             }
         }
     }
 
-    /// Iterations in a nanosecond, between the first two moments.
+    /// Returns the number of iterations per nanosecond between the first two observations.
     fn first_rate(&self) -> f64 {
         match self.marks.as_slice() {
             [(from, over), (until, then), ..] if until > from => (then - over) / (until - from) as f64,
@@ -297,7 +301,7 @@ impl Iterations {
         }
     }
 
-    /// How they were found, for people.
+    /// Describes how they were found, as text for users.
     pub fn sentence(&self) -> String {
         if self.collectives == 0 {
             return format!("{} iterations, marked by {MARKED_BY}", self.count);
@@ -318,7 +322,7 @@ impl Iterations {
 mod tests {
     use super::*;
 
-    /// The last 32 of so many collectives; `at_ns` says when each was entered, `kind` of which kind it is.
+    /// The 32 most recent collectives; `at_ns` returns when each was entered, `kind` its kind.
     fn history(newest: u64, at_ns: impl Fn(u64) -> u64, kind: impl Fn(u64) -> u32) -> History {
         let name = |name: &str| Collective { function: name.to_owned(), ..Collective::default() };
         let entries: Vec<(u64, u32)> =
@@ -331,7 +335,8 @@ mod tests {
     #[test]
     fn steps_are_counted_by_the_numbers_of_their_collectives_after_what_came_before() {
         let mut found = Repetitions::default();
-        // Five broadcasts, then an Allreduce twice and a Barrier in each step; a step a millisecond, later two.
+        // Five broadcasts, then two Allreduces and a Barrier in each step; a step takes one millisecond,
+        // later two.
         let kind = |number: u64| if number <= 5 { 0 } else { 1 + u32::from(number % 3 == 2) };
         let at = |steps: u64| if steps <= 100 { steps } else { 100 + 2 * (steps - 100) } * 1_000_000;
         let entered = |number: u64| 1 + at(number.saturating_sub(5) / 3);
@@ -356,7 +361,7 @@ mod tests {
     fn what_does_not_repeat_has_no_iterations() {
         let mut found = Repetitions::default();
         for steps in 1..50u64 {
-            // Nothing repeats in the bits of multiples of the golden ratio's.
+            // Bits of multiples of the golden ratio do not repeat.
             let kind = |number: u64| (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) as u32 % 3;
             found.add(0, &[history(20 * steps, |number| number, kind)], None);
         }

@@ -1,14 +1,15 @@
-//! The course of ranks on another host, joined with that of others: on one grid, by one clock.
+//! Joins the timelines of ranks on several hosts, on one grid and with one clock.
 
 use super::{FIRST_NS, Level, MOST, MOST_RANKS, Part, Timeline, Track};
 use crate::base::clock_offset::HostClock;
 
 impl Timeline {
-    /// Adds the ranks of another host; nothing it says is believed to be bounded. Without a clock its times are taken as they are.
+    /// Adds the ranks of another host, whose data are not trusted to be within bounds. Without a clock its
+    /// times are used unchanged.
     pub fn take_in(&mut self, other: Self, clock: Option<&HostClock>) {
         let Some(their_begin) = other.begin_ns else { return };
         let their_width = other.width_ns.clamp(FIRST_NS, u64::MAX / MOST as u64 / 4);
-        // The drift within one run moves no window: what the clock says in the middle of it holds for all.
+        // Drift within one run moves no window, so the offset in the middle of the run is used throughout.
         let middle = their_begin.saturating_add(their_width.saturating_mul(MOST as u64 / 2));
         let later_ns = clock.map_or(0, |clock| clock.later_ns(middle));
         let begin_there = their_begin.saturating_add_signed(later_ns);
@@ -35,7 +36,7 @@ impl Timeline {
         (self.begin_ns.unwrap_or_default(), self.width_ns)
     }
 
-    /// The first window begins here.
+    /// Sets the beginning of the first window.
     fn begin(&mut self, begin_ns: u64) {
         let before = self.grid();
         let until_ns = self.tracks.iter().map(|track| track.until_ns).max();
@@ -46,7 +47,7 @@ impl Timeline {
         }
     }
 
-    /// The windows go on to here.
+    /// Extends the windows to this time.
     fn reach(&mut self, until_ns: u64) {
         self.reach_on(self.grid(), until_ns);
     }
@@ -75,7 +76,8 @@ impl Track {
         self.resident = self.resident_on(before, now);
     }
 
-    /// Its memory on another grid: what was seen in a window belongs to where the middle of that is.
+    /// Moves its memory levels to another grid: a level belongs to the window that contains the middle of the
+    /// old one.
     fn resident_on(&self, before: (u64, u64), now: (u64, u64)) -> Vec<Level> {
         let ((begin_before, width_before), (begin, width)) = (before, now);
         let mut resident = Vec::new();
@@ -90,7 +92,8 @@ impl Track {
         resident
     }
 
-    /// Its windows on another grid: what it did in one is spread evenly over it, as far as the rank was there.
+    /// Moves its windows to another grid: the activity in each is spread evenly over the part during which
+    /// the rank existed.
     fn on(&self, before: (u64, u64), now: (u64, u64)) -> Vec<Part> {
         let ((begin_before, width_before), (begin, width)) = (before, now);
         let last = self.until_ns.saturating_sub(begin + 1) / width.max(1);
@@ -99,7 +102,7 @@ impl Track {
         for (at, part) in (0u64..).zip(&self.windows).filter(|(_, part)| **part != Part::default()) {
             let (from, until) = (edge(at).max(self.from_ns), edge(at + 1).min(self.until_ns));
             let long = until.saturating_sub(from);
-            // What is said of a time when the rank was not there belongs to the window next to it.
+            // Activity reported for a time when the rank did not exist is attributed to the adjacent window.
             let (from, long) = if long == 0 { (edge(at), width_before.max(1)) } else { (from, long) };
             let (first, end) = (from.saturating_sub(begin) / width.max(1), from.saturating_add(long));
             for (at, window) in (0u64..).zip(&mut windows).skip(first as usize) {

@@ -3,7 +3,8 @@ use crate::base::clock_offset::{HostClock, Offset};
 
 const S: u64 = 1_000_000_000;
 
-/// Looks at ranks every `step` nanoseconds; `useful` gives the part of the time that a rank works at a moment, in seconds.
+/// Observes ranks every `step` nanoseconds; `useful` returns the fraction of the time a rank works at a
+/// moment, in seconds.
 fn run(ranks: u32, seconds: u64, step: u64, useful: impl Fn(u32, f64) -> f64) -> Timeline {
     let mut course = Timeline::default();
     let mut mpi = vec![0.0; ranks as usize];
@@ -64,7 +65,7 @@ fn the_number_of_windows_is_bounded_and_no_time_is_lost_by_that() {
 
 #[test]
 fn what_a_row_of_several_windows_says_agrees_with_itself() {
-    // Each works in turn, so that every window is out of balance and all together are not.
+    // The ranks take turns working, so that every window is unbalanced and all together are not.
     let turns = |rank: u32, at: f64| if (at / 0.05) as u32 % 4 == rank { 0.9 } else { 0.1 };
     let found = run(4, 6, 10_000_000, turns).windows(f64::INFINITY, |_, _, _| 0).unwrap();
     assert!(found.list.len() > found.rows.len() && found.rows.len() <= MOST_ROWS, "{}", found.rows.len());
@@ -79,7 +80,7 @@ fn what_a_row_of_several_windows_says_agrees_with_itself() {
 
 #[test]
 fn noise_is_no_change() {
-    // Numbers that look like chance, between zero and a tenth.
+    // Pseudorandom numbers between zero and a tenth.
     let noise = |rank: u32, at: f64| {
         let mut bits = (at * 1000.0).round() as u64 ^ (u64::from(rank) << 40);
         for _ in 0..3 {
@@ -110,7 +111,7 @@ fn a_rank_that_comes_later_and_one_that_ends_are_only_there_meanwhile() {
     assert_eq!(found.list[15].mpi, [Some(0.0), Some(0.0)]);
 }
 
-/// One host's course as another one gets it.
+/// One host's timeline as received by another.
 fn sent(course: &Timeline) -> Timeline {
     serde_json::from_str(&serde_json::to_string(course).unwrap()).unwrap()
 }
@@ -127,7 +128,7 @@ fn of_host(mut course: Timeline, host: &str, first: u32) -> Timeline {
 fn ranks_of_another_host_stand_in_the_same_windows_by_the_clock_of_the_one_who_reports() {
     let late = |rank: u32, at: f64| if rank == 1 && at > 3.0 { 0.9 } else { 0.5 };
     let mut here = of_host(run(2, 6, 20_000_000, |_, _| 0.5), "n1", 0);
-    // Their clock is an hour behind, and they were looked at seldom.
+    // Their clock is an hour behind, and they were observed rarely.
     let mut there = of_host(run(2, 6, 100_000_000, late), "n2", 2);
     let hour = 3_600 * S;
     for track in &mut there.tracks {
@@ -196,7 +197,7 @@ fn a_window_after_the_last_iteration_is_in_the_last_one() {
 fn the_last_stretch_has_the_last_iteration_too() {
     let mut course = run(2, 6, 50_000_000, |rank, at| if rank == 1 && at > 2.0 { 0.9 } else { 0.5 });
     let begin = course.begin_ns.unwrap();
-    // An iteration in each tenth of a second: with the mark of the last one 59 are over.
+    // An iteration every tenth of a second: when the last one is marked, 59 are over.
     for mark in 0..60 {
         let marked = Some((begin + mark * 100_000_000, mark + 1));
         course.repeat(&Reading { rank: Some(0), marked, ..Reading::default() }, &[]);

@@ -1,18 +1,18 @@
-//! What the windows say, in sentences.
+//! Describes the windows in sentences.
 
 use super::{Iterations, Part, Window, Windows};
 use crate::base::quantity::duration;
 use crate::jobs::worlds::Members;
 use std::ops::Range;
 
-/// How many iterations are over at the beginning of a window.
+/// Number of iterations completed at the beginning of a window.
 type Over<'a> = dyn Fn(usize) -> Option<f64> + 'a;
 
-/// Ranks that work alike but for a twentieth are balanced.
+/// Ranks are balanced if their work differs by at most five percent.
 const BALANCED: f64 = 0.95;
 
-/// A sentence for each stretch in which the same ranks were there and worked alike, or differed in the same way. `who` has the world and
-/// the rank of each.
+/// Returns a sentence for each stretch in which the same ranks were present and worked alike, or differed in
+/// the same way. `who` contains the world and rank of each.
 pub fn said(
     windows: &Windows,
     all: &[Vec<Part>],
@@ -39,9 +39,9 @@ pub fn said(
     iterations.chain(alike).collect()
 }
 
-/// What the ranks did in windows that follow each other.
+/// The ranks' activity in consecutive windows.
 struct Stretch {
-    /// Those that were there for half of it at least.
+    /// Ranks present for at least half of it.
     there: Vec<usize>,
     /// How well they worked together.
     found: Window,
@@ -56,7 +56,7 @@ impl Stretch {
         };
         let mut sums: Vec<Part> = (0..part.first()?.len()).map(of).collect();
         let longest = sums.iter().map(|part| part.wall).fold(0.0, f64::max);
-        // Whoever came or went in between would be taken for one that works less.
+        // A rank that was there only for a part of it would be taken for one that works less.
         for sum in sums.iter_mut().filter(|sum| sum.wall < longest / 2.0) {
             *sum = Part::default();
         }
@@ -65,7 +65,7 @@ impl Stretch {
         found.load_balance.is_some().then_some(Self { there, found })
     }
 
-    /// Who works longest; nobody where they are balanced.
+    /// Returns the rank that works longest, unless they are balanced.
     fn behind(&self) -> Option<usize> {
         self.found.slowest.filter(|_| self.found.load_balance < Some(BALANCED))
     }
@@ -74,7 +74,7 @@ impl Stretch {
         self.there == other.there && self.behind() == other.behind()
     }
 
-    /// `, ranks 1.[0-1] only`, where others were there at other times.
+    /// Formats `, ranks 1.[0-1] only` if others were present at other times.
     fn named(&self, who: &[(usize, Option<u32>)]) -> String {
         if self.there.len() == who.len() {
             return String::new();
@@ -84,9 +84,10 @@ impl Stretch {
     }
 }
 
-/// `, iterations 21 to 60`; nothing of less than one.
+/// Formats `, iterations 21 to 60`; empty for less than one iteration.
 fn steps(range: &Range<usize>, windows: &Windows, over: &Over<'_>) -> String {
-    // The last one that was begun is not over for who counts what was seen, and the run is, or the program whose iterations these are.
+    // Observed counts never include the last iteration, but it is over once the run has ended, or the program
+    // whose iterations these are.
     let goes_on = over(range.end).filter(|_| range.end < windows.list.len());
     let until = goes_on.or_else(|| windows.iterations.as_ref().map(|all| all.count as f64));
     match (over(range.start), until) {

@@ -1,36 +1,36 @@
-//! Functions over all ranks.
+//! Functions across all ranks.
 
 use super::Calls;
 use serde::Serialize;
 
-/// One function over all ranks.
+/// One function across all ranks.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FunctionReport {
-    /// Its name.
+    /// Name of the function.
     pub name: String,
     /// Sums over the ranks; the time includes calls that were open at the end.
     pub total: Calls,
-    /// Least time on a rank.
+    /// The rank with the least time.
     pub min: Extreme,
-    /// Most time on a rank.
+    /// The rank with the most time.
     pub max: Extreme,
 }
 
-/// The time of one rank.
+/// The time spent by one rank.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Extreme {
     /// Seconds; none if the calls were not timed.
     pub time_s: Option<f64>,
-    /// Which of [`worlds`](super::JobReport::worlds).
+    /// Index in [`worlds`](super::JobReport::worlds).
     pub world: usize,
-    /// The rank there, if known.
+    /// Rank in that world, if known.
     pub rank: Option<u32>,
 }
 
 impl Extreme {
-    /// Seconds that are known to have been spent.
+    /// Returns the seconds known to have been spent.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.time_s.unwrap_or(0.0)

@@ -1,5 +1,5 @@
-//! What is in `report.json`: the form that text, JSON and the page have in common. The fields are described where the
-//! [report](super) is.
+//! The contents of `report.json`, shared by text, JSON and HTML output. The fields are described in the
+//! [report](super) module.
 
 mod functions;
 mod ranks;
@@ -29,23 +29,24 @@ pub const SCHEMA: &str = "mpiscope.report/1";
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobReport {
-    /// Name and version of this form: fields may be added to it, none changes its meaning.
+    /// Name and version of this schema. Fields may be added; existing ones never change their meaning.
     pub schema: &'static str,
-    /// Version of this program.
+    /// Version of mpiscope.
     pub version: &'static str,
-    /// What was started.
+    /// The command that was started.
     pub command: String,
-    /// What the library says about itself; empty if no process called MPI.
+    /// The MPI library's description of itself; empty if no process called MPI.
     pub library: String,
     /// `mpich`, `openmpi`, `standard` or `unknown`.
     pub abi: String,
     /// Version of the MPI standard.
     pub mpi_version: String,
-    /// Size of (the first) `MPI_COMM_WORLD`.
+    /// Size of the (first) `MPI_COMM_WORLD`.
     pub size: u32,
-    /// In the order in which they began: one, unless the program spawned or several ran one after the other.
+    /// Worlds in the order in which they started: one, unless the program spawned processes or several
+    /// programs ran in succession.
     pub worlds: Vec<WorldReport>,
-    /// Where the ranks that were seen are.
+    /// Hosts of the observed ranks.
     pub hosts: Vec<HostReport>,
     /// Longest wall time of a rank.
     pub wall_s: f64,
@@ -53,86 +54,91 @@ pub struct JobReport {
     pub times: bool,
     /// Time of all threads that called MPI, over all ranks.
     pub thread_s: f64,
-    /// MPI time as a part of that, 0 to 1.
+    /// MPI time as a fraction of that, 0 to 1.
     pub mpi_share: Option<f64>,
-    /// Polling time as a part of that.
+    /// Polling time as a fraction of that.
     pub polling_share: Option<f64>,
-    /// Mean over maximum of the useful times of ranks, each its wall time times the share that is neither MPI nor polling.
+    /// Mean divided by maximum of the ranks' useful times; a rank's useful time is its wall time multiplied
+    /// by the share that is neither MPI nor polling.
     pub load_balance: Option<f64>,
-    /// The greatest useful time over the run time.
+    /// Maximum useful time divided by run time.
     pub communication_efficiency: Option<f64>,
     /// The product of both.
     pub parallel_efficiency: Option<f64>,
-    /// The greatest useful time over the greatest sum of it and waiting for others; none of a job that was not followed while it ran.
+    /// Maximum useful time divided by the maximum sum of useful time and time waiting for others; none if the
+    /// job was not monitored while running.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub serialisation_efficiency: Option<f64>,
-    /// The greatest sum of useful time and waiting for others over the run time; none of a job that was not followed while it ran.
+    /// Maximum sum of useful time and time waiting for others, divided by run time; none if the job was not
+    /// monitored while running.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer_efficiency: Option<f64>,
-    /// Bytes that all calls moved.
+    /// Bytes moved by all calls.
     pub bytes: u64,
-    /// Of these, out of a process.
+    /// The part of them that left a process.
     pub sent: u64,
-    /// Into one.
+    /// The part of them that entered a process.
     pub received: u64,
-    /// Lost records of all ranks.
+    /// Number of records dropped by all ranks.
     pub lost: u64,
-    /// By world and rank.
+    /// The ranks, ordered by world and rank.
     pub ranks: Vec<RankReport>,
-    /// By time (by count when times were not recorded), most first.
+    /// The functions by time (by count if times were not recorded), in descending order.
     pub functions: Vec<FunctionReport>,
-    /// Where the program called them from, most time first, and what belongs to no place.
+    /// Where the program called them from, in descending order of time, and calls that cannot be attributed
+    /// to a place.
     #[serde(flatten)]
     pub call_sites: JobSites,
-    /// Who waited for whom, as far as it was seen.
+    /// Which ranks waited for which, as far as observed.
     pub waits: Waits,
-    /// The run in windows of time, if it was followed.
+    /// The run divided into time windows, if it was monitored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub windows: Option<Windows>,
-    /// Of a running job: why its ranks, or some of them, were not looked at from the beginning, so that the waits are those that they
-    /// still remember.
+    /// For a running job: why some or all of its ranks were not monitored from the beginning, so that waits
+    /// are limited to what the ranks still remember.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_followed: Option<String>,
     /// Processes that were started under the layer and never called MPI.
     pub silent: Vec<Silent>,
-    /// Who ended badly first, if several did and the order was seen.
+    /// The first rank that ended abnormally, if several did and their order was observed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_end: Option<FirstEnd>,
-    /// What the layers could not do: sentence and the ranks that said so.
+    /// Problems of the layers: a sentence and the ranks that reported it.
     pub notes: Vec<(String, Members)>,
-    /// Objects that were not freed when `MPI_Finalize` returned, by the place that made them, most first.
+    /// Objects not freed when `MPI_Finalize` returned, by the place that created them, in descending order of
+    /// number.
     pub leaks: Vec<Leak>,
-    /// What was wrong with the run.
+    /// What went wrong in the run.
     pub findings: Vec<Finding>,
-    /// Who talked to whom, collectives, messages, files, memory.
+    /// Communication between ranks, collectives, messages, files, memory.
     pub sections: Sections,
 }
 
-/// A world: the ranks that began together.
+/// A world: ranks that started together.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorldReport {
-    /// Its name, unique over all jobs.
+    /// Name of the world, unique across all jobs.
     pub name: String,
     /// Size of its `MPI_COMM_WORLD`.
     pub size: u32,
-    /// Ranks of it that were seen.
+    /// Observed ranks of this world.
     pub ranks: RankSet,
 }
 
-/// Ranks of one host.
+/// The ranks on one host.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostReport {
-    /// Name.
+    /// Name of the host.
     pub host: String,
-    /// Ranks there.
+    /// Ranks on this host.
     pub ranks: Members,
-    /// What the clock of the one who reports is ahead of its own, in seconds, at the end; none of the host that reports, and where it is
-    /// not known.
+    /// Offset of the reporting host's clock from this host's clock at the end, in seconds (positive if the
+    /// former is ahead); none for the reporting host itself and if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_later_s: Option<f64>,
-    /// The error of that is no greater.
+    /// Maximum error of that offset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_error_s: Option<f64>,
 }
@@ -141,18 +147,18 @@ pub struct HostReport {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Silent {
-    /// Rank that the launcher gave.
+    /// Rank assigned by the launcher.
     pub rank: Option<u32>,
-    /// The host that it was on, if it was another than that of who reports.
+    /// Its host, if other than the reporting host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// Process id.
     pub pid: u32,
-    /// How it ended, if seen.
+    /// How it ended, if observed.
     pub ending: Option<Ending>,
 }
 
-/// The first of several ranks that ended before they should have.
+/// The first of several ranks that ended prematurely.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirstEnd {
@@ -167,14 +173,14 @@ pub struct FirstEnd {
 }
 
 impl JobReport {
-    /// Time in MPI of all threads of all ranks, in seconds: that of their outermost calls.
+    /// Returns the time of all threads of all ranks in MPI, in seconds: that of their outermost calls.
     #[must_use]
     pub fn mpi_s(&self) -> f64 {
         total(self.ranks.iter().map(|rank| rank.mpi_s))
     }
 
-    /// Seconds in calls beyond the time of their ranks in MPI: in calls that callbacks made inside of other calls, which those of both
-    /// functions count, and in calls before `MPI_Init`, such as those of sessions.
+    /// Returns the seconds in calls beyond the time of their ranks in MPI: calls made by callbacks inside
+    /// other calls, which count for both functions, and calls before `MPI_Init`, such as those of sessions.
     #[must_use]
     pub fn nested_s(&self) -> f64 {
         let of_rank = |rank: &RankReport| {
@@ -184,7 +190,7 @@ impl JobReport {
         total(self.ranks.iter().map(of_rank))
     }
 
-    /// How many calls of a function were open at the end, over all threads of all ranks.
+    /// Returns how many calls of a function were open at the end, over all threads of all ranks.
     pub fn open_calls_of(&self, function: &str) -> usize {
         self.ranks.iter().flat_map(RankReport::open_calls).filter(|call| **call == function).count()
     }

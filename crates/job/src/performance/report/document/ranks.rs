@@ -11,72 +11,74 @@ use std::path::PathBuf;
 pub struct RankReport {
     /// Rank in `MPI_COMM_WORLD`; `None` if it never became known.
     pub rank: Option<u32>,
-    /// Host.
+    /// Host name.
     pub host: String,
     /// Process id.
     pub pid: u32,
-    /// Name of the world.
+    /// Name of its world.
     pub world: String,
-    /// Which of [`JobReport::worlds`] that is.
+    /// Index of that world in [`JobReport::worlds`].
     #[serde(skip)]
     pub world_number: usize,
-    /// How far the process came.
+    /// How far the process got.
     pub state: String,
     /// Whether `MPI_Finalize` returned.
     pub finalized: bool,
-    /// How the process ended, if seen.
+    /// How the process ended, if observed.
     pub ending: Option<Ending>,
-    /// When, in nanoseconds of `CLOCK_MONOTONIC` of the one who reports.
+    /// When it ended, in nanoseconds of the reporting host's `CLOCK_MONOTONIC`.
     #[serde(skip)]
     pub ended_ns: Option<u64>,
-    /// The core file that it left, if it was found.
+    /// The core file it left, if found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub core: Option<PathBuf>,
-    /// Whether the process was still there when the report was made.
+    /// Whether the process still existed when the report was made.
     pub alive: bool,
-    /// Error code of `MPI_Abort`.
+    /// Error code passed to `MPI_Abort`.
     pub abort_code: Option<i32>,
-    /// The call that was open at the end: the main thread's, else the first thread's that was in one.
+    /// The call that was open at the end: the main thread's, otherwise that of the first thread that was in
+    /// one.
     pub in_call: Option<String>,
-    /// If none was open, the call that had returned last; none after `MPI_Finalize`.
+    /// If no call was open, the last one that had returned; none after `MPI_Finalize`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_call: Option<String>,
     /// Source line of that call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_place: Option<String>,
-    /// Seconds in the open call; part of `mpi_s`, not of `calls`, which are completed calls.
+    /// Seconds in the open call; included in `mpi_s` but not in `calls`, which covers completed calls.
     pub in_call_s: f64,
-    /// From entering `MPI_Init` to leaving `MPI_Finalize`, or to the end of the process, or to the last moment that is known.
+    /// Time from entering `MPI_Init` to leaving `MPI_Finalize`, or to the end of the process, or to the last
+    /// known moment.
     pub wall_s: f64,
-    /// Time in outermost calls, all threads together, with the calls that were still open at the end.
+    /// Time in outermost calls of all threads, including calls still open at the end.
     pub mpi_s: f64,
-    /// MPI time of the thread that had most.
+    /// MPI time of the thread with the most.
     pub main_mpi_s: f64,
-    /// Time of all threads that called MPI together, each from its first call on.
+    /// Time of all threads that called MPI, each from its first call on.
     pub thread_s: f64,
-    /// MPI time as a part of that.
+    /// MPI time as a fraction of that.
     pub mpi_share: f64,
-    /// Time between calls of loops over functions that ask and do not wait, as a part of that.
+    /// Time between the calls of polling loops, as a fraction of that.
     pub polling_share: f64,
-    /// What is neither, as a part of that.
+    /// The remaining time, as a fraction of that.
     pub useful_share: f64,
-    /// Threads that called MPI.
+    /// Number of threads that called MPI.
     pub threads: usize,
-    /// Each of them.
+    /// The individual threads.
     pub by_thread: Vec<ThreadReport>,
-    /// All lost records.
+    /// Total number of dropped records.
     pub lost: u64,
-    /// Lost records by kind; also how many freed objects are no longer known.
+    /// Dropped records by kind; also how many freed objects are no longer recorded.
     pub losses: BTreeMap<String, u64>,
-    /// Bytes of all calls.
+    /// Bytes moved by all calls.
     pub bytes: u64,
-    /// Of these, out of the process.
+    /// The part of them that left the process.
     pub sent: u64,
-    /// Into the process.
+    /// The part of them that entered the process.
     pub received: u64,
-    /// By name of the function.
+    /// Completed calls by function name.
     pub calls: BTreeMap<String, Calls>,
-    /// What the layer could not do.
+    /// Problems of the layer.
     pub notes: Vec<String>,
 }
 
@@ -84,26 +86,27 @@ pub struct RankReport {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadReport {
-    /// Number of the thread, from zero in the order of first MPI calls. Threads that follow each other may share one.
+    /// Number of the thread, counted from zero in the order of first MPI calls. Threads that exist one after
+    /// the other may share a number.
     pub thread: u64,
-    /// The kernel's id; zero if it has ended.
+    /// Thread id; zero if it has ended.
     pub tid: u32,
     /// Whether it is the main thread.
     pub main: bool,
-    /// Its time, from its first call on.
+    /// Time since its first call.
     pub time_s: f64,
-    /// Time in MPI as a part of that.
+    /// Time in MPI as a fraction of that.
     pub mpi_share: f64,
-    /// Time between calls of loops over functions that ask and do not wait, as a part of that.
+    /// Time between the calls of polling loops, as a fraction of that.
     pub polling_share: f64,
-    /// Completed calls.
+    /// Number of completed calls.
     pub calls: u64,
     /// The call that was open at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_call: Option<String>,
-    /// Seconds in it.
+    /// Seconds in that call.
     pub in_call_s: f64,
-    /// If none was open, the call that had returned last.
+    /// If no call was open, the last one that had returned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_call: Option<String>,
     /// Source line of that call.
@@ -115,29 +118,30 @@ pub struct ThreadReport {
 #[derive(Debug, Default, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Calls {
-    /// Completed calls.
+    /// Number of completed calls.
     pub count: u64,
     /// Seconds in them; none if they were not timed.
     pub time_s: Option<f64>,
-    /// Bytes that they moved.
+    /// Bytes moved by them.
     pub bytes: u64,
-    /// Of these, out of the process: messages, into windows and files.
+    /// The part that left the process: messages, and data written to windows and files.
     pub sent: u64,
-    /// Into the process. Neither are those of collectives.
+    /// The part that entered the process. Bytes of collectives count in neither part.
     pub received: u64,
-    /// Of the calls, those whose time is an estimate: of calls that start a message and are short, one in sixteen is timed.
+    /// Number of calls whose time is estimated: of short calls that start a message, only one in sixteen is
+    /// timed.
     pub estimated: u64,
 }
 
 impl Calls {
-    /// Seconds that are known to have been spent in them.
+    /// Returns the seconds known to have been spent in them.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.time_s.unwrap_or(0.0)
     }
 }
 
-/// The times of both; none if neither was timed.
+/// Adds two times; `None` if neither was measured.
 #[must_use]
 pub fn both_times(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     match (one, other) {
@@ -147,30 +151,31 @@ pub fn both_times(one: Option<f64>, other: Option<f64>) -> Option<f64> {
 }
 
 impl RankReport {
-    /// The calls that were open at the end, of all threads.
+    /// Returns the calls of all threads that were open at the end.
     pub fn open_calls(&self) -> impl Iterator<Item = &String> {
         self.open_threads().filter_map(|thread| thread.in_call.as_ref())
     }
 
-    /// The threads that were in a call at the end.
+    /// Returns the threads that were in a call at the end.
     pub fn open_threads(&self) -> impl Iterator<Item = &ThreadReport> {
         self.by_thread.iter().filter(|thread| thread.in_call.is_some())
     }
 
-    /// Seconds in a function, with the calls of it that were open at the end; none if its calls were not timed.
+    /// Returns the seconds in a function, including calls open at the end; `None` if its calls were not
+    /// timed.
     pub fn time_in(&self, function: &str) -> Option<f64> {
         let calls = self.calls.get(function).copied().unwrap_or_default();
         let uncalled = (calls.count == 0).then_some(0.0);
         both_times(both_times(calls.time_s, self.time_open_in(function)), uncalled)
     }
 
-    /// Seconds in calls of it that were open at the end; none if there were none.
+    /// Returns the seconds in its calls that were open at the end; `None` if there were none.
     pub(in crate::performance::report) fn time_open_in(&self, function: &str) -> Option<f64> {
         let inside = self.by_thread.iter().filter(|thread| thread.in_call.as_deref() == Some(function));
         inside.map(|thread| Some(thread.in_call_s)).fold(None, both_times)
     }
 
-    /// The functions that it called or was in at the end, each once or twice.
+    /// Returns the functions it called or was in at the end; one may occur twice.
     pub fn functions(&self) -> impl Iterator<Item = &String> {
         self.calls.keys().chain(self.open_calls())
     }

@@ -1,5 +1,5 @@
-//! What a report says beside functions and ranks: who talks to whom, collectives by communicator, sizes of messages, files,
-//! memory and placement.
+//! The parts of a report other than functions and ranks: communication between ranks, collectives by
+//! communicator, message sizes, files, memory and placement.
 
 use crate::base::rankset::RankSet;
 use crate::jobs::placement::Placement;
@@ -10,17 +10,17 @@ use serde::Serialize;
 #[derive(Debug, Default, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sections {
-    /// By communicator, most bytes first.
+    /// By communicator, in descending order of bytes.
     pub peers: Vec<Exchange>,
-    /// By communicator, most collectives first.
+    /// By communicator, in descending order of collectives.
     pub collectives: Vec<Collectives>,
-    /// Messages between ranks, over all communicators.
+    /// Messages between ranks on all communicators.
     pub messages: Messages,
-    /// By name, most time first.
+    /// By name, in descending order of time.
     pub files: Vec<FileUse>,
-    /// By world and rank: only of processes that were there to be asked, but for the image.
+    /// By world and rank. All but the image size only for processes that existed when the report was made.
     pub memory: Vec<Memory>,
-    /// Ranks that share fewer processors than they are.
+    /// Groups of ranks with fewer processors than ranks.
     pub crowded: Vec<Crowd>,
 }
 
@@ -28,19 +28,19 @@ pub struct Sections {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Exchange {
-    /// The communicator, for people.
+    /// The communicator, as text for users.
     pub communicator: String,
-    /// The same on all its ranks.
+    /// Its identity, the same on all its ranks.
     pub identity: String,
-    /// Its processes; of an intercommunicator those of both groups.
+    /// Number of processes; for an intercommunicator in both groups.
     pub size: u32,
-    /// Messages sent on it.
+    /// Number of messages sent on it.
     pub messages: u64,
-    /// Their bytes.
+    /// Bytes sent on it.
     pub bytes: u64,
-    /// Pairs with messages, most bytes first.
+    /// Pairs of ranks with messages, in descending order of bytes.
     pub pairs: Vec<Pair>,
-    /// Pairs that are not listed.
+    /// Number of pairs not listed.
     pub more_pairs: usize,
 }
 
@@ -48,17 +48,18 @@ pub struct Exchange {
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pair {
-    /// Who sends: the rank in its `MPI_COMM_WORLD`, written `world.rank` if that is not the first.
+    /// The sender: its rank in `MPI_COMM_WORLD`, written `world.rank` for other worlds than the first.
     pub from: String,
-    /// Who receives. A process of another world that is not seen is written as its rank in the communicator, `?.3`.
+    /// The receiver. An unobserved process of another world is written as its rank in the communicator,
+    /// `?.3`.
     pub to: String,
-    /// As the sender says.
+    /// Number of messages sent, as recorded by the sender.
     pub messages: u64,
-    /// As the sender says.
+    /// Bytes sent, as recorded by the sender.
     pub bytes: u64,
-    /// As the receiver says.
+    /// Number of messages received, as recorded by the receiver.
     pub received: u64,
-    /// As the receiver says.
+    /// Bytes received, as recorded by the receiver.
     pub received_bytes: u64,
 }
 
@@ -66,58 +67,59 @@ pub struct Pair {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Collectives {
-    /// The communicator, for people.
+    /// The communicator, as text for users.
     pub communicator: String,
-    /// The same on all its ranks.
+    /// Its identity, the same on all its ranks.
     pub identity: String,
-    /// Its members.
+    /// Number of members.
     pub size: u32,
-    /// Collectives entered on it by the member that entered most.
+    /// Number of collectives entered on it by the member that entered the most.
     pub entered: u64,
-    /// By the one that entered least.
+    /// Number of collectives entered on it by the member that entered the fewest.
     pub least: u64,
-    /// Who that is, if not all entered as many.
+    /// The members that entered the fewest, unless all entered the same number.
     #[serde(skip_serializing_if = "Members::is_empty")]
     pub behind: Members,
-    /// Bytes of all of them, on all members: each rank's part, as of call sites.
+    /// Bytes of all collectives on all members: each rank's part, as for call sites.
     pub bytes: u64,
-    /// What came of which function, most time first, then most calls. Calls at a place that uses so many communicators that they are not told
-    /// apart are missing here and in `bytes`, and so are those that free it.
+    /// By function, in descending order of time, then of calls. Not included here and in `bytes`: calls at a
+    /// place that uses too many communicators to distinguish, and calls that free the communicator.
     pub functions: Vec<OfFunction>,
-    /// The last ones that are still known, each kind once, most frequent first.
+    /// The most recent collectives still recorded, each kind once, in descending order of frequency.
     pub last: Vec<Recent>,
 }
 
-/// What collectives of one function on one communicator came to, on all members.
+/// Collectives of one function on one communicator, over all members.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OfFunction {
-    /// The function; one that makes a persistent collective for all starts of it.
+    /// The function; for persistent collectives the one that creates the request, which stands for all its
+    /// starts.
     pub function: String,
-    /// Completed calls.
+    /// Number of completed calls.
     pub calls: u64,
-    /// Seconds in them; none without times.
+    /// Seconds in them; none if times were not recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_s: Option<f64>,
     /// Bytes: each rank's part.
     pub bytes: u64,
 }
 
-/// What was given to some of the last collectives.
+/// Arguments of some of the most recent collectives.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recent {
     /// The function.
     pub function: String,
-    /// Count and datatype, if all members name the same.
+    /// Count and datatype, if all members must specify the same.
     pub data: Option<String>,
-    /// Bytes of that.
+    /// Size of the data in bytes.
     pub bytes: Option<u64>,
-    /// The line of the program.
+    /// Source line of the program.
     pub place: Option<String>,
-    /// How many of the last ones, over all members.
+    /// Number of such calls among the most recent ones, over all members.
     pub count: u64,
-    /// Who made them.
+    /// Ranks that made them.
     pub ranks: Members,
 }
 
@@ -125,27 +127,28 @@ pub struct Recent {
 #[derive(Debug, Default, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Messages {
-    /// Messages sent.
+    /// Number of messages sent.
     pub sent: u64,
-    /// Messages received.
+    /// Number of messages received.
     pub received: u64,
-    /// Of these, those whose size is not known, because the library does not say; no number of bytes has theirs.
+    /// The part of these whose size is unknown because the library does not report it; they are not included
+    /// in any number of bytes.
     pub received_unsized: u64,
-    /// By size.
+    /// Messages by size.
     pub sizes: Vec<SizeClass>,
-    /// Operations under way when the report was made.
+    /// Number of operations active when the report was made.
     pub pending: u64,
-    /// Receives posted and not complete.
+    /// Number of receives posted and not complete.
     pub posted: u64,
-    /// Messages matched by a probe and not received.
+    /// Number of messages matched by a probe and not received.
     pub matched: u64,
-    /// The most operations that one rank had under way, and who.
+    /// Maximum number of active operations of one rank, and the ranks that reached it.
     pub most_pending: Most,
-    /// The most receives that one rank had posted, and who.
+    /// Maximum number of posted receives of one rank, and the ranks that reached it.
     pub most_posted: Most,
 }
 
-/// The greatest value, and whose it is.
+/// The maximum of a value, and the ranks that reached it.
 #[derive(Debug, Default, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs)]
@@ -158,55 +161,55 @@ pub struct Most {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SizeClass {
-    /// Least bytes.
+    /// Minimum size in bytes.
     pub from: u64,
-    /// Most bytes.
+    /// Maximum size in bytes.
     pub to: u64,
-    /// Messages sent.
+    /// Number of messages sent.
     pub sent: u64,
-    /// Messages received.
+    /// Number of messages received.
     pub received: u64,
 }
 
-/// A file, over all ranks and openings.
+/// A file, across all ranks and openings.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs)]
 pub struct FileUse {
     pub path: String,
     pub ranks: Members,
-    /// How often it was opened, each rank for itself.
+    /// Number of times it was opened, counting each rank separately.
     pub opened: u64,
     pub reads: u64,
     pub read_bytes: u64,
     pub writes: u64,
     pub written_bytes: u64,
-    /// Time inside of the calls, all ranks together.
+    /// Time inside the calls, over all ranks.
     pub seconds: f64,
     /// The rank that took longest.
     pub slowest: Members,
-    /// Its time.
+    /// The time of that rank.
     pub slowest_s: f64,
 }
 
-/// Memory and place of one rank.
+/// Memory and placement of one rank.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Memory {
-    /// Number of the world.
+    /// Number of its world.
     pub world: usize,
-    /// Rank there.
+    /// Rank in that world.
     pub rank: Option<u32>,
-    /// Host.
+    /// Host name.
     pub host: String,
-    /// Bytes that the records of the layer take.
+    /// Size of the layer's records in bytes.
     pub image: u64,
-    /// What the system of its host said while it lived.
+    /// Facts reported by its host's system while it was alive.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Placement>,
 }
 
-/// Ranks that share fewer processors than they are.
+/// A group of ranks with fewer processors than ranks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs)]

@@ -1,4 +1,4 @@
-//! Collectives by communicator: how many each member entered, and what the last ones were.
+//! Collectives by communicator: how many each member entered, and the most recent ones.
 
 use super::part::Part;
 use crate::jobs::worlds::{Members, Worlds};
@@ -10,7 +10,7 @@ use crate::performance::sites::Totals;
 use mpi_abi::{Flags, FunctionId};
 use std::collections::BTreeMap;
 
-/// By communicator, most collectives first.
+/// Returns the collectives by communicator, in descending order of number.
 pub(super) fn collectives(
     observations: &[Observation],
     parts: &[Part<'_>],
@@ -46,7 +46,7 @@ pub(super) fn collectives(
     found
 }
 
-/// The calls of collectives at each place of a process, by the communicator's identity.
+/// Returns the collective calls at each place of a process, with the communicator's identity.
 fn used<'a>(part: &'a Part<'_>) -> impl Iterator<Item = (u64, &'a str, &'a Totals)> {
     part.facts.call_sites.sites.iter().filter_map(|site| {
         let comm = site.object.as_ref().filter(|object| object.kind == Kind::Communicator)?;
@@ -59,7 +59,7 @@ fn is_collective(function: &str) -> bool {
 }
 
 impl OfFunction {
-    /// One for each function, most time first, then most calls.
+    /// Combines entries by function, in descending order of time, then of calls.
     pub fn together(all: impl IntoIterator<Item = Self>) -> Vec<Self> {
         let mut sums: Vec<Self> = Vec::new();
         for one in all {

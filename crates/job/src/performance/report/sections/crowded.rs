@@ -1,4 +1,4 @@
-//! Ranks that share fewer processors than they are: they wait for each other where nobody sends a message.
+//! Ranks that share fewer processors than there are ranks: they wait for each other even without messages.
 
 use super::Part;
 use crate::base::rankset::RankSet;
@@ -6,8 +6,8 @@ use crate::jobs::worlds::Members;
 use crate::performance::report::document::Crowd;
 use std::collections::BTreeMap;
 
-/// Ranks of one host whose processors and lives overlap, directly or through others: of programs that run one after the other under one
-/// `mpiscope run` nobody waits for a processor of the other.
+/// Ranks on one host whose processors and lifetimes overlap, directly or through others: programs that run in
+/// succession under one `mpiscope run` do not compete for processors.
 #[derive(Default)]
 struct Group {
     ranks: Members,
@@ -22,7 +22,7 @@ impl Group {
     }
 }
 
-/// All groups with more ranks than processors.
+/// Returns all groups with more ranks than processors.
 pub fn crowded(parts: &[Part<'_>]) -> Vec<Crowd> {
     let mut hosts: BTreeMap<&str, Vec<Group>> = BTreeMap::new();
     for part in parts {

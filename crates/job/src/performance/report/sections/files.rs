@@ -1,11 +1,11 @@
-//! Files, each over all ranks and openings.
+//! Files, each across all ranks and openings.
 
 use super::Part;
 use crate::jobs::worlds::Members;
 use crate::performance::report::document::FileUse;
 use std::collections::BTreeMap;
 
-/// By name, most time first.
+/// Returns the files by name, in descending order of time.
 pub(super) fn files(parts: &[Part<'_>]) -> Vec<FileUse> {
     let mut found: BTreeMap<&str, FileUse> = BTreeMap::new();
     for part in parts {

@@ -1,10 +1,10 @@
-//! Messages of all ranks: how many, of which sizes, and the most that were under way.
+//! Messages of all ranks: their number, their sizes, and the maximum number active.
 
 use super::Part;
 use crate::jobs::worlds::Members;
 use crate::performance::report::document::{Messages, Most, SizeClass};
 
-/// Over all communicators.
+/// Sums up the messages on all communicators.
 pub(super) fn messages(parts: &[Part<'_>]) -> Messages {
     let mut all = Messages::default();
     let mut classes: Vec<[u64; 2]> = Vec::new();

@@ -13,7 +13,7 @@ use crate::jobs::worlds::Worlds;
 use crate::observation::Observation;
 
 impl Sections {
-    /// Of all processes of a job.
+    /// Builds the sections from all processes of a job.
     pub fn new(observations: &[Observation], parts: &[Part<'_>], worlds: &Worlds) -> Self {
         Self {
             peers: peers::peers(observations, worlds),

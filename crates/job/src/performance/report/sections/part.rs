@@ -1,25 +1,25 @@
-//! A process, as the sections see it.
+//! A process as input of the sections.
 
 use crate::jobs::worlds::Worlds;
 use crate::performance::report::facts::Facts;
 use crate::performance::report::observed::Observed;
 
-/// A process, as the sections see it.
+/// A process as input of the sections.
 pub struct Part<'a> {
     /// Number of its world.
     pub world: usize,
-    /// Rank there.
+    /// Rank in that world.
     pub rank: Option<u32>,
-    /// Host.
+    /// Host name.
     pub host: &'a str,
-    /// What its records say.
+    /// Facts from its records.
     pub facts: &'a Facts,
-    /// From when to when it ran, by the clock of its host; all the time if that is not known.
+    /// Start and end of its life, by its host's clock; unbounded if unknown.
     pub alive: (u64, u64),
 }
 
 impl<'a> Part<'a> {
-    /// All processes of a job.
+    /// Returns all processes of a job.
     pub fn of(observed: &'a [Observed], worlds: &Worlds) -> Vec<Self> {
         let part = |one: &'a Observed| {
             let process = &one.process;

@@ -1,14 +1,14 @@
-//! Who sends to whom, by communicator: what the senders and the receivers say, in one table.
+//! Which ranks send to which, by communicator: the counts of senders and receivers in one table.
 
 use crate::jobs::worlds::Worlds;
 use crate::observation::{Communicator, Observation};
 use crate::performance::report::document::{Exchange, Pair};
 use std::collections::BTreeMap;
 
-/// Pairs of ranks of one communicator that are listed, those with most bytes.
+/// Maximum number of pairs listed per communicator; those with the most bytes are kept.
 const MOST_PAIRS: usize = 1 << 16;
 
-/// A process by world and rank; of a process that nobody knows the world of, by its rank in the communicator.
+/// A process by world and rank, or by its rank in the communicator if its world is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Who {
     Known(usize, u32),
@@ -25,7 +25,7 @@ impl std::fmt::Display for Who {
     }
 }
 
-/// The numbers of a pair, as the sender says and as the receiver says.
+/// The counts for a pair, as recorded by the sender and by the receiver.
 #[derive(Debug, Default, Clone, Copy)]
 struct Counted {
     sent: [u64; 2],
@@ -34,7 +34,7 @@ struct Counted {
 
 type Pairs = BTreeMap<(Who, Who), Counted>;
 
-/// By communicator, most bytes first.
+/// Returns the exchanges by communicator, in descending order of bytes.
 pub fn peers(observations: &[Observation], worlds: &Worlds) -> Vec<Exchange> {
     let mut found: BTreeMap<u64, (Exchange, Pairs)> = BTreeMap::new();
     let sides = sides(observations, worlds);
@@ -62,7 +62,8 @@ pub fn peers(observations: &[Observation], worlds: &Worlds) -> Vec<Exchange> {
     found
 }
 
-/// Members of intercommunicators by world and rank in their local group: what the other group calls a peer.
+/// Members of intercommunicators by world and rank in their local group, by which the other group identifies
+/// them.
 type Sides = BTreeMap<u64, Vec<(usize, u32, Who)>>;
 
 fn sides(observations: &[Observation], worlds: &Worlds) -> Sides {
@@ -123,7 +124,7 @@ fn added(one: [u64; 2], other: [u64; 2]) -> [u64; 2] {
 }
 
 impl Exchange {
-    /// Keeps the pairs with most bytes.
+    /// Keeps the pairs with the most bytes.
     fn bounded(mut self) -> Self {
         self.pairs.sort_by(|a, b| {
             b.bytes.cmp(&a.bytes).then(b.messages.cmp(&a.messages)).then(a.from.cmp(&b.from))
@@ -154,7 +155,7 @@ mod tests {
 
     #[test]
     fn what_the_sender_and_the_receiver_say_stands_in_one_pair_of_ranks_of_the_world() {
-        // The communicator has ranks 4 and 2 of the world, in this order.
+        // The communicator consists of ranks 4 and 2 of the world, in this order.
         let members = Some(vec![4, 2]);
         let sends = Peer { rank: 1, sent: 3, sent_bytes: 300, ..Peer::default() };
         let receives = Peer { rank: 0, received: 2, received_bytes: 200, ..Peer::default() };

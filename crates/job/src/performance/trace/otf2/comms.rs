@@ -1,25 +1,26 @@
-//! Communicators of an archive: who is a member is known when all events have been looked at.
+//! Communicators of an archive: their members are known once all events have been seen.
 
 use super::super::JobTrace;
 use std::collections::BTreeMap;
 
-/// A communicator, with the ranks of the trace (by index) in its order.
+/// A communicator, with its members as indexes of the trace's ranks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Communicator {
     #[allow(missing_docs)]
     pub name: String,
     #[allow(missing_docs)]
     pub members: Vec<usize>,
-    /// By rank in it; not of an intercommunicator, where ranks are those of the other group.
+    /// By rank in the communicator; empty for an intercommunicator, where ranks are relative to the other
+    /// group.
     ranks: BTreeMap<u32, usize>,
 }
 
-/// All that are used.
+/// All communicators in use.
 #[derive(Debug, Default)]
 pub struct Communicators<'a> {
     trace: Option<&'a JobTrace>,
     numbers: BTreeMap<u64, u32>,
-    /// By their number.
+    /// By number.
     pub list: Vec<Communicator>,
 }
 
@@ -28,7 +29,7 @@ impl<'a> Communicators<'a> {
         Self { trace: Some(trace), ..Self::default() }
     }
 
-    /// Its number, from the first use on.
+    /// Returns its number, assigned at the first use.
     pub fn number(&mut self, identity: u64, name: &str) -> u32 {
         if let Some(number) = self.numbers.get(&identity) {
             return *number;
@@ -49,7 +50,7 @@ impl<'a> Communicators<'a> {
         number
     }
 
-    /// The place of a process among the members; one that was not known to be one becomes the last.
+    /// Returns the position of a process among the members; a process not known as a member is appended.
     pub fn member(&mut self, number: u32, at: usize) -> u32 {
         let Some(comm) = self.list.get_mut(number as usize) else { return u32::MAX };
         let known = comm.members.iter().position(|member| *member == at);
@@ -60,7 +61,7 @@ impl<'a> Communicators<'a> {
         u32::try_from(place).unwrap_or(u32::MAX)
     }
 
-    /// The place of the process that has this rank in the communicator; none if it is not known.
+    /// Returns the position of the process that has this rank in the communicator; `None` if unknown.
     pub fn ranked(&mut self, number: u32, rank: i32) -> Option<u32> {
         let comm = self.list.get(number as usize)?;
         let at = *comm.ranks.get(&u32::try_from(rank).ok()?)?;

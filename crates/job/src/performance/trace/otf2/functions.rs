@@ -1,10 +1,10 @@
-//! What OTF2 says of MPI functions: the numbers are those of its enumerations.
+//! OTF2's classification of MPI functions; the numbers are those of its enumerations.
 
 /// A collective operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operation(pub u8);
 
-/// What a region is.
+/// Role of a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Role(pub u8);
 
@@ -21,7 +21,7 @@ impl Role {
     pub const ONE_SIDED: Self = Self(29);
 }
 
-/// Blocking collectives, what they are in OTF2, and what kind of region.
+/// Blocking collectives, with their OTF2 operation and region role.
 const COLLECTIVES: [(&str, u8, Role); 17] = [
     ("Barrier", 0, Role::BARRIER),
     ("Bcast", 1, Role::ONE_TO_ALL),
@@ -42,7 +42,7 @@ const COLLECTIVES: [(&str, u8, Role); 17] = [
     ("Reduce_scatter_block", 16, Role::ALL_TO_ALL),
 ];
 
-/// Beginnings of names of functions that move messages.
+/// Name prefixes of functions that move messages.
 const MESSAGES: [&str; 32] = [
     "Send",
     "Recv",
@@ -84,18 +84,18 @@ fn known(function: &str) -> Option<(Operation, Role)> {
     Some((Operation(*number), *role))
 }
 
-/// Without `MPI_`, and without what tells the one with large counts.
+/// Strips `MPI_` and the suffix of the large-count variant.
 fn base(function: &str) -> &str {
     let name = function.strip_prefix("MPI_").unwrap_or(function);
     name.strip_suffix("_c").unwrap_or(name)
 }
 
-/// The operation of a collective that OTF2 knows; none of others, and of all that do not block.
+/// Returns the operation of a collective that OTF2 knows; `None` for others and for all non-blocking ones.
 pub fn operation(function: &str) -> Option<Operation> {
     known(function).map(|(operation, _)| operation)
 }
 
-/// What kind of region it is.
+/// Returns the region role of a function.
 pub fn role(function: &str) -> Role {
     let name = base(function);
     let of_messages =

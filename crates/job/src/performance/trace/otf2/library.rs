@@ -1,25 +1,26 @@
-//! The library of OTF2, if the system has it: nothing is linked with it.
+//! The OTF2 library, loaded at run time if installed: nothing is linked against it.
 //!
-//! Names and types of its functions are those of version 3 (`libotf2.so.10`); they stand here once, each with what it takes.
+//! Names and types of its functions are those of version 3 (`libotf2.so.10`); each is declared once, with its
+//! arguments.
 #![allow(unsafe_code)]
 
 use super::error::Error;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::NonNull;
 
-/// What upstream and distributions call it.
+/// Names used upstream and by distributions.
 const NAMES: [&CStr; 2] = [c"libotf2.so.10", c"libopen-trace-format2.so.10"];
-/// The package of Debian.
+/// Debian's package name.
 const PACKAGE: &str = "libopen-trace-format2-10";
 
-/// An object of the library.
+/// A library object.
 pub type Handle = *mut c_void;
-/// What it answers: zero if all is well.
+/// Return code: zero for success.
 pub type Code = c_int;
 
-/// Asks whether a full buffer is to be written.
+/// Asked whether to write a full buffer.
 type PreFlush = unsafe extern "C" fn(Handle, u8, u64, Handle, bool) -> u8;
-/// Asks for the time when it was.
+/// Asked for the time of the flush.
 type PostFlush = unsafe extern "C" fn(Handle, u8, u64) -> u64;
 
 /// `OTF2_FlushCallbacks`.
@@ -31,7 +32,7 @@ pub struct FlushCallbacks {
 
 const _: () = assert!(size_of::<FlushCallbacks>() == 2 * size_of::<usize>());
 
-/// Buffers are written when they are full, which is no event of the trace.
+/// Writes full buffers without recording the flush as an event of the trace.
 pub static FLUSH: FlushCallbacks = FlushCallbacks { pre: flush, post: None };
 
 unsafe extern "C" fn flush(_: Handle, _: u8, _: u64, _: Handle, _: bool) -> u8 {
@@ -40,23 +41,23 @@ unsafe extern "C" fn flush(_: Handle, _: u8, _: u64, _: Handle, _: bool) -> u8 {
 
 macro_rules! functions {
     ($($field:ident = $name:literal: fn($($argument:ty),*) $(-> $answer:ty)?;)*) => {
-        /// The functions of the library that are used.
+        /// The library functions in use.
         pub struct Library {
             $(#[doc = concat!("`OTF2_", $name, "`")] pub $field: unsafe extern "C" fn($($argument),*) $(-> $answer)?,)*
         }
 
         impl Library {
-            /// Loads it.
+            /// Loads the library.
             ///
             /// # Errors
-            /// When the system does not have it, or another version.
+            /// If it is not installed, or in another version.
             pub fn load() -> Result<Self, Error> {
                 let object = open()?;
                 Ok(Self {
                     $($field: {
                         let found = symbol(object, concat!("OTF2_", $name))?;
-                        // SAFETY: the library has this function with these arguments and this answer since version 3.0, and is never
-                        // unloaded.
+                        // SAFETY: since version 3.0 the library has this function with these arguments and
+                        // this return type, and it is never unloaded.
                         unsafe {
                             std::mem::transmute::<NonNull<c_void>, unsafe extern "C" fn($($argument),*) $(-> $answer)?>(found)
                         }
@@ -110,7 +111,7 @@ functions! {
 
 fn open() -> Result<NonNull<c_void>, Error> {
     for name in NAMES {
-        // SAFETY: the name is a string with its end; constructors of the library may run here.
+        // SAFETY: the name is a null-terminated string; constructors of the library may run here.
         let object = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if let Some(object) = NonNull::new(object) {
             return Ok(object);
@@ -124,6 +125,6 @@ fn open() -> Result<NonNull<c_void>, Error> {
 fn symbol(object: NonNull<c_void>, name: &str) -> Result<NonNull<c_void>, Error> {
     let missing = || Error::new(format!("the library of OTF2 has no {name}: version 3 is needed"));
     let text = CString::new(name).map_err(|_| missing())?;
-    // SAFETY: the object is one that was loaded, and the name a string with its end.
+    // SAFETY: the object is a loaded library, and the name a null-terminated string.
     NonNull::new(unsafe { libc::dlsym(object.as_ptr(), text.as_ptr()) }).ok_or_else(missing)
 }

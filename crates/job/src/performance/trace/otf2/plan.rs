@@ -1,4 +1,4 @@
-//! What an archive will hold.
+//! The contents of an archive.
 
 use super::super::{Call, JobTrace, Message};
 use super::comms::{Communicator, Communicators};
@@ -6,7 +6,7 @@ use super::functions::{self, Operation, Role};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// What happens in a location.
+/// An event in a location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Event {
@@ -56,7 +56,7 @@ pub struct Location {
     /// Index of its rank.
     pub rank: usize,
     pub name: u32,
-    /// By time, in nanoseconds.
+    /// By time in nanoseconds.
     pub events: Vec<(u64, Event)>,
 }
 
@@ -69,31 +69,31 @@ pub struct Group {
     pub host: usize,
 }
 
-/// Everything.
+/// All definitions and events.
 #[derive(Debug, Default)]
 #[allow(missing_docs)]
 pub struct Plan {
-    /// By their numbers; the first is empty.
+    /// Strings by number; the first is empty.
     pub strings: Vec<Arc<str>>,
-    /// Name and role of regions.
+    /// Name and role of each region.
     pub regions: Vec<(u32, Role)>,
-    /// Names.
+    /// Names of the hosts.
     pub hosts: Vec<u32>,
     pub groups: Vec<Group>,
     pub locations: Vec<Location>,
-    /// With their names.
+    /// Communicators with their names.
     pub comms: Vec<(u32, Communicator)>,
     pub until_ns: u64,
 }
 
-/// What messages make of a call.
+/// Events that messages add to a call.
 #[derive(Default)]
 struct AtCall {
     begin: Vec<Event>,
     end: Vec<Event>,
 }
 
-/// Numbers of what is named.
+/// Assigns numbers to strings and regions.
 #[derive(Default)]
 struct Numbers {
     strings: HashMap<Arc<str>, u32>,
@@ -107,7 +107,7 @@ impl Numbers {
         if let Some(number) = self.strings.get(text) {
             return *number;
         }
-        // The library takes strings that end with a zero.
+        // The library takes null-terminated strings.
         let (text, number): (Arc<str>, _) = (text.replace('\0', " ").into(), self.list.len() as u32);
         self.strings.insert(Arc::clone(&text), number);
         self.list.push(text);
@@ -127,11 +127,11 @@ impl Numbers {
 
 /// Rank, thread and call.
 type Where = (usize, usize, usize);
-/// Rank and time of what belongs to no call.
+/// Rank and time of an event that belongs to no call.
 type Loose = (usize, u64, Event);
 
 impl Plan {
-    /// From a trace.
+    /// Plans the archive of a trace.
     pub fn of(trace: &JobTrace) -> Self {
         let mut numbers = Numbers::default();
         numbers.string("");
@@ -144,7 +144,7 @@ impl Plan {
                 plan.hosts.len() - 1
             });
             plan.groups.push(Group { name: numbers.string(&rank_name(rank.world, rank.rank)), host });
-            // Who has called nothing is a member of communicators all the same.
+            // A rank that has called nothing is still a member of communicators.
             for number in 0..rank.threads.len().max(1) {
                 let thread = rank.threads.get(number);
                 let name = thread.map_or(0, |thread| thread.thread);
@@ -171,7 +171,7 @@ impl Plan {
         plan
     }
 
-    /// The number of a string that is not in the trace.
+    /// Returns the number of a string that is not in the trace.
     pub fn add(&mut self, text: &str) -> u32 {
         self.strings.push(text.into());
         self.strings.len() as u32 - 1
@@ -183,8 +183,8 @@ fn rank_name(world: usize, rank: Option<u32>) -> String {
     if world == 0 { format!("Rank {rank}") } else { format!("World {world}, rank {rank}") }
 }
 
-/// What the messages make of the calls that sent and received them, and events of those whose call is no longer known, with their ranks
-/// and times.
+/// Returns the events that messages add to the calls that sent and received them, and those of messages whose
+/// calls are no longer recorded, with their ranks and times.
 fn messages(trace: &JobTrace, comms: &mut Communicators<'_>) -> (BTreeMap<Where, AtCall>, Vec<Loose>) {
     let (mut calls, mut loose) = (BTreeMap::<Where, AtCall>::new(), Vec::new());
     for (number, message) in (1u64..).zip(&trace.messages) {
@@ -192,7 +192,7 @@ fn messages(trace: &JobTrace, comms: &mut Communicators<'_>) -> (BTreeMap<Where,
         let comm = comms.number(message.comm, &message.object);
         let (from, to) = (comms.member(comm, sent.rank), comms.member(comm, received.rank));
         let (tag, bytes) = (tag.cast_unsigned(), *bytes);
-        // One request for each end: numbers are unique in a location only.
+        // One request for each end: numbers are unique only within a location.
         let other = |one: Option<(usize, usize)>, two: Option<(usize, usize)>| {
             (one.is_some() && two.is_some() && one != two).then_some(number)
         };
@@ -203,7 +203,7 @@ fn messages(trace: &JobTrace, comms: &mut Communicators<'_>) -> (BTreeMap<Where,
                 calls.entry((sent.rank, thread, call)).or_default().begin.push(send);
             }
             (None, Some(ns)) => loose.push((sent.rank, ns, send)),
-            // Sent before the trace begins.
+            // Sent before the start of the trace.
             (None, None) => {}
         }
         if let (Some(request), Some((thread, call))) = (of_send, *done) {
@@ -219,14 +219,14 @@ fn messages(trace: &JobTrace, comms: &mut Communicators<'_>) -> (BTreeMap<Where,
                 calls.entry((received.rank, thread, call)).or_default().end.push(receive);
             }
             (None, Some(ns)) => loose.push((received.rank, ns, receive)),
-            // The receiver does not know it yet.
+            // The receiver does not know of it yet.
             (None, None) => {}
         }
     }
     (calls, loose)
 }
 
-/// The events of a thread. A call that lies in another one ends with it at the latest.
+/// Returns the events of a thread. A call nested in another one ends with it at the latest.
 fn nested(
     calls: Vec<(&Call, AtCall)>,
     rank: usize,
@@ -261,7 +261,7 @@ fn nested(
     events
 }
 
-/// The end of a collective.
+/// Returns the end event of a collective.
 fn collective(call: &Call, rank: usize, comms: &mut Communicators<'_>) -> Option<Event> {
     let operation = functions::operation(&call.function)?;
     let comm = comms.number(call.identity, call.object.as_deref().unwrap_or_default());

@@ -11,7 +11,8 @@ fn rank(rank: u32, host: &str, calls: Vec<Call>) -> RankTrace {
     RankTrace { rank: Some(rank), host: host.into(), threads, ..RankTrace::default() }
 }
 
-/// Ranks 1 and 0 are 0 and 1 of a communicator with identity 7, on which rank 0 sends to rank 1, which receives by another call than posted it.
+/// Ranks 1 and 0 are 0 and 1 of a communicator with identity 7, on which rank 0 sends to rank 1, which posts
+/// and completes the receive in different calls.
 fn trace() -> JobTrace {
     let barrier = Call { identity: 7, object: Some("c".into()), ..call("MPI_Bcast", 30, 40) };
     let root = Call { peer: Some(1), bytes: 8, ..barrier.clone() };
@@ -132,7 +133,7 @@ fn a_folder_that_is_not_empty_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("mine"), "").unwrap();
     let refused = super::write(&trace(), folder.path()).unwrap_err().to_string();
-    // Without the library that is what is said first.
+    // Without the library, that is reported first.
     assert!(refused.contains("not empty") || refused.contains("libopen-trace-format2-10"), "{refused}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }

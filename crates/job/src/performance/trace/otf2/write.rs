@@ -1,4 +1,4 @@
-//! Writes an archive with the library of OTF2.
+//! Writes an archive with the OTF2 library.
 #![allow(unsafe_code)]
 
 use super::super::JobTrace;
@@ -11,10 +11,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::null_mut;
 
-/// Sizes of the library's buffers: those that its documentation names.
+/// The library's buffer sizes, as recommended by its documentation.
 const EVENTS_AT_ONCE: u64 = 1 << 20;
 const DEFINITIONS_AT_ONCE: u64 = 1 << 22;
-/// Numbers of OTF2's enumerations: file mode, substrate, compression; kinds of location, of groups; the paradigm MPI; a string's type.
+/// Values of OTF2 enumerations: file mode, substrate, compression; kinds of locations and groups; the MPI
+/// paradigm; string type.
 const WRITE: u8 = 0;
 const POSIX: u8 = 1;
 const UNCOMPRESSED: u8 = 1;
@@ -25,22 +26,22 @@ const COMM_GROUP: u8 = 5;
 const MPI: u8 = 4;
 const STRING: u8 = 11;
 const UNDEFINED: u32 = u32::MAX;
-/// The attribute that names the line of the program.
+/// The attribute for the source line.
 const CALL_SITE: u32 = 0;
-/// Nanoseconds.
+/// Time unit: nanoseconds.
 const TICKS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Writes the archive into a folder, which is made; its file `traces.otf2` is what readers open.
+/// Writes the archive into a directory, which is created; readers open its file `traces.otf2`.
 ///
 /// # Errors
-/// When the folder is there and not empty, the library is not there, or it says that something cannot be written.
+/// If the directory exists and is not empty, the library is not installed, or it reports a write error.
 pub fn write(trace: &JobTrace, folder: &Path) -> Result<(), Error> {
     let library = Library::load()?;
     empty(folder)?;
     let mut plan = Plan::of(trace);
     let path =
         CString::new(folder.as_os_str().as_bytes()).map_err(|_| Error::new("a name with a zero in it"))?;
-    // SAFETY: both names are strings with their end.
+    // SAFETY: both names are null-terminated strings.
     let archive = unsafe {
         let (events, definitions) = (EVENTS_AT_ONCE, DEFINITIONS_AT_ONCE);
         (library.archive)(path.as_ptr(), c"traces".as_ptr(), WRITE, events, definitions, POSIX, UNCOMPRESSED)
@@ -52,7 +53,7 @@ pub fn write(trace: &JobTrace, folder: &Path) -> Result<(), Error> {
     archive.all(&mut plan, trace.start_unix_ns)
 }
 
-/// The library leaves an archive alone that is there, and so do we.
+/// The library does not touch an existing archive, and neither do we.
 fn empty(folder: &Path) -> Result<(), Error> {
     let fail = |why: std::io::Error| Error::new(format!("{}: {why}", folder.display()));
     fs::create_dir_all(folder).map_err(fail)?;
@@ -62,7 +63,7 @@ fn empty(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// An archive that is open.
+/// An open archive.
 struct Archive<'a> {
     library: &'a Library,
     handle: Handle,
@@ -71,7 +72,8 @@ struct Archive<'a> {
 impl Archive<'_> {
     fn all(&self, plan: &mut Plan, start_unix_ns: u64) -> Result<(), Error> {
         let (library, archive) = (self.library, self.handle);
-        // SAFETY: the archive is open, the callbacks live as long as the process, and the name is a string with its end.
+        // SAFETY: the archive is open, the callbacks live as long as the process, and the name is a
+        // null-terminated string.
         unsafe {
             self.well((library.flush)(archive, &raw const FLUSH, null_mut()))?;
             self.well((library.serial)(archive))?;
@@ -81,7 +83,7 @@ impl Archive<'_> {
                 self.events(location)?;
             }
             self.well((library.close_events)(archive))?;
-            // Every location has definitions of its own, which are none here.
+            // Every location has its own definitions, which are empty here.
             self.well((library.open_definitions)(archive))?;
             for location in &plan.locations {
                 let local = (library.local)(archive, location.id);
@@ -97,7 +99,7 @@ impl Archive<'_> {
 
     fn events(&self, location: &Location) -> Result<(), Error> {
         let (library, archive) = (self.library, self.handle);
-        // SAFETY: the archive is open, and its files for events are. Writer and list are ours until they are closed.
+        // SAFETY: the archive and its event files are open. Writer and list are ours until closed.
         unsafe {
             let (writer, list) = ((library.writer)(archive, location.id), (library.attributes)());
             for (ns, event) in &location.events {
@@ -109,10 +111,10 @@ impl Archive<'_> {
     }
 
     /// # Safety
-    /// Writer and list are open.
+    /// Writer and list must be open.
     unsafe fn event(&self, writer: Handle, list: Handle, ns: u64, event: Event) -> Code {
         let (library, none) = (self.library, null_mut());
-        // SAFETY: as the caller says. The library empties the list when it writes it.
+        // SAFETY: guaranteed by the caller. The library empties the list when writing it.
         unsafe {
             match event {
                 Event::Enter { region, place } => {
@@ -143,12 +145,12 @@ impl Archive<'_> {
     }
 
     /// # Safety
-    /// The writer is open.
+    /// The writer must be open.
     unsafe fn definitions(&self, writer: Handle, plan: &mut Plan, start_unix_ns: u64) -> Result<(), Error> {
         let library = self.library;
         let [machine, node, call_site, about] =
             ["machine", "node", "call site", "the line of the program"].map(|text| plan.add(text));
-        // SAFETY: as the caller says; strings have their end, and members are as many as is said.
+        // SAFETY: guaranteed by the caller; strings are null-terminated, and member counts match the slices.
         unsafe {
             let until = plan.until_ns.saturating_add(1);
             self.well((library.define_clock)(writer, TICKS_PER_SECOND, 0, until, start_unix_ns))?;
@@ -179,23 +181,23 @@ impl Archive<'_> {
     }
 
     /// # Safety
-    /// The writer is open.
+    /// The writer must be open.
     unsafe fn communicators(&self, writer: Handle, plan: &Plan) -> Result<(), Error> {
         let library = self.library;
         let group = |number: u32, kind: u8, members: &[u64]| {
             let count = members.len() as u32;
-            // SAFETY: as the caller says; there are so many members.
+            // SAFETY: guaranteed by the caller; `count` is the number of members.
             self.well(unsafe {
                 (library.define_group)(writer, number, 0, kind, MPI, 0, count, members.as_ptr())
             })
         };
-        // The first thread of each rank speaks for it.
+        // The first thread of each rank represents it.
         let first: Vec<u64> = (0..plan.groups.len() as u64).collect();
         group(0, COMM_LOCATIONS, &first)?;
         for (number, (name, comm)) in (0..).zip(&plan.comms) {
             let members: Vec<u64> = comm.members.iter().map(|member| *member as u64).collect();
             group(number + 1, COMM_GROUP, &members)?;
-            // SAFETY: as the caller says.
+            // SAFETY: guaranteed by the caller.
             self.well(unsafe { (library.define_comm)(writer, number, *name, number + 1, UNDEFINED, 0) })?;
         }
         Ok(())
@@ -205,9 +207,9 @@ impl Archive<'_> {
         if code == 0 {
             return Ok(());
         }
-        // SAFETY: takes any number, and gives a string that stays.
+        // SAFETY: accepts any code and returns a static string.
         let text = unsafe { (self.library.describe)(code) };
-        // SAFETY: it is a string with its end, or null.
+        // SAFETY: the pointer is null or a null-terminated string.
         let words = (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
         Err(Error::new(format!("the library of OTF2 says: {}", words.unwrap_or_else(|| code.to_string()))))
     }

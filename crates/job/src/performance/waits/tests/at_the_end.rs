@@ -1,8 +1,8 @@
-//! Collectives that some were in when all ended.
+//! Collectives that some ranks were in when everything ended.
 
 use super::*;
 
-/// A rank at which nobody looks again, inside of a call since a moment.
+/// A rank that is not observed again, inside a call since a given time.
 fn open_at_the_end(mut seen: Observation, inside: Option<(&str, &str, u64)>) -> Observation {
     seen.last = Some(LastLook { looked_ns: 500 * MS, ended_ns: 400 * MS });
     let call = inside.map(|(function, place, since)| Call {
@@ -32,7 +32,7 @@ fn who_was_inside_of_a_collective_when_all_ended_waited_for_whoever_had_not_ente
         let found = lines_of(&[late, inside(1), inside(2)]);
         assert_eq!(found, [(Kind::LATE_ROOT, format!("{lost} {doing}"))]);
     }
-    // While all goes on it is not known how long they will have waited.
+    // While the run goes on, it is not known how long they will have waited.
     let mut goes_on = [before, inside(1), inside(2)];
     goes_on.iter_mut().for_each(|seen| seen.last = None);
     assert_eq!(lines_of(&goes_on), []);

@@ -1,8 +1,8 @@
-//! Collectives between two groups.
+//! Collectives on intercommunicators.
 
 use super::*;
 
-/// Four ranks of a world in two groups: 0 and 1, 2 and 3; what each says of the root, and when it was inside.
+/// Four ranks of a world in two groups, 0 and 1, 2 and 3, with the root each passed and when it was inside.
 fn of_two_groups(function: &str, calls: [(Option<i64>, Option<RootBetween>, u64, u64); 4]) -> Waits {
     let member = |(me, (root, between, from, until)): (u32, (Option<i64>, Option<RootBetween>, u64, u64))| {
         let mut seen = with_collectives(rank(me, 4), &[(function, root, from, until)]);
@@ -28,7 +28,7 @@ fn members_of_two_groups_wait_for_whom_they_need() {
     let found = of_two_groups("MPI_Barrier", [late(10), late(10), late(10), late(90)]);
     assert_eq!(waits(&found), [("[0-2]".to_owned(), "3".to_owned())]);
     assert!((found.seconds - 0.24).abs() < 1e-9 && found.collectives_seen == 1, "{found:?}");
-    // Rank 2 has left before the late one of its own group entered: it did not need that one.
+    // Rank 2 left before the late rank of its own group entered: it did not need that one.
     let found = of_two_groups("MPI_Barrier", [late(10), late(20), (None, None, 10, 30), late(90)]);
     let said = waits(&found);
     assert!(said.contains(&("2".to_owned(), "1".to_owned())), "{found:?}");

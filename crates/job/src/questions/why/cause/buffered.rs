@@ -1,4 +1,4 @@
-//! Somebody waits for buffered messages to be received, and nobody can receive them.
+//! A process waits for buffered messages to be received, and no process can receive them.
 
 use super::{Case, Reason};
 use crate::questions::why::blocked::Blocked;
@@ -7,7 +7,7 @@ use crate::questions::why::verdict::Kind;
 use crate::questions::why::words::place;
 
 impl Case<'_> {
-    /// A stuck call that waits for what was sent before it.
+    /// A stuck call that waits for messages sent earlier.
     pub(super) fn buffered(&self, found: &Blocked) -> Option<Reason> {
         let call = |one| self.process(one).and_then(|process| process.calls().find(|call| call.for_buffered));
         let (sender, call) = found.stuck().find_map(|one| Some((one, call(one)?)))?;

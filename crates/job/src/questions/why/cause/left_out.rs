@@ -1,10 +1,11 @@
-//! A call that one rank has left out, and that the ranks made which are in the same collective as it is.
+//! A call that one rank has skipped, while the other ranks in the same collective made it.
 //!
-//! A rank that waits for a message of another one, which waits in a collective for the first, is a ring like any other: the message
-//! may come behind the collective, or never. What tells them apart is what the others did on their way to that collective: where
-//! most of them have been more often at a line that sends, it is the one that was left out. Ranks may have different parts to
-//! play, so a line at which this one has never been counts only if the others have sent to just the rank that waits, or if it is the
-//! only one of many that was not there.
+//! A rank that waits for a message from another one, which in turn waits for the first in a collective, looks
+//! like any other ring: the message may follow after the collective, or never. The difference lies in what
+//! the others did on their way to that collective: if most of them have been at a sending line more often,
+//! that line is the call that was skipped. Ranks may play different parts, so a line this rank has never
+//! reached counts only if the others have sent to just the waiting rank, or if it is the only one of many
+//! that was not there.
 
 use super::{Case, Reason};
 use crate::questions::why::blocked::Blocked;
@@ -14,39 +15,40 @@ use crate::questions::why::words::{ranks, verb};
 use crate::questions::why::{collectives, cycle};
 use std::collections::BTreeMap;
 
-/// Stuck ranks, and members of a collective, that are compared.
+/// Maximum number of stuck ranks, and of members of a collective, that are compared.
 const MOST_COMPARED: usize = 256;
 
-/// So many that one who was never at a line is alone with that.
+/// Number of other ranks from which a rank that never reached a line is considered an exception.
 const MANY: usize = 3;
-/// If so many were there, a message that one of them has sent is no mistake. What a single one sends may be what was meant.
+/// With at least this many ranks at a line, a message one of them sent there is no mistake. A message from a
+/// single rank may be the very one that is waited for.
 pub(super) const SEVERAL: usize = 2;
 
-/// What is waited for, and who is to bring it about.
+/// What is waited for, and which process must bring it about.
 struct Missing<'a> {
     waits: ProcessIndex,
     need: &'a Need,
     by: ProcessIndex,
     comm: CommIndex,
-    /// By sending it; else by receiving it.
+    /// Whether by sending it; otherwise by receiving it.
     sends: bool,
 }
 
-/// Who made how many calls.
+/// Number of calls made by each process.
 type Counts = Vec<(ProcessIndex, u64)>;
 
-/// A line at which a rank was less often than others.
+/// A line that a rank has executed less often than others.
 struct Skipped<'a> {
     calls: &'a MessageCalls,
     /// How often it was there.
     count: u64,
-    /// How often these were.
+    /// How often the others were.
     others: u64,
     by: Vec<ProcessIndex>,
 }
 
 impl Case<'_> {
-    /// The call that was left out, if there is one rank that did, and at least so many made it.
+    /// The skipped call, if exactly one rank skipped one and at least `least` others made it.
     pub(super) fn left_out(&self, found: &Blocked, least: usize) -> Option<Reason> {
         let core = cycle::core(self.snapshot, found);
         let counts = |index: &ProcessIndex| core.get(*index as usize).copied().unwrap_or(false);
@@ -88,7 +90,7 @@ impl Case<'_> {
         Some(reason)
     }
 
-    /// Messages that a process needs of another one.
+    /// Returns the messages a process needs from, or needs received by, another process.
     fn missing(&self, waits: ProcessIndex) -> impl Iterator<Item = Missing<'_>> {
         let needs =
             self.process(waits).into_iter().flat_map(Process::calls).flat_map(|call| call.wait.needs());
@@ -105,7 +107,7 @@ impl Case<'_> {
         })
     }
 
-    /// The one line at which others in the same collective have been more often.
+    /// Returns the only line that others in the same collective have executed more often.
     fn skipped(&self, missing: &Missing<'_>) -> Option<Skipped<'_>> {
         let process = self.process(missing.by)?;
         let inside = collectives::open(process).next()?;
@@ -134,10 +136,11 @@ impl Case<'_> {
         let mut skipped = lines.into_values().filter_map(|(calls, been)| {
             let (often, by) = most_common(&been);
             let count = mine(calls);
-            // One alone may have another part to play, unless it is just one ahead.
+            // A single other rank may play another part, unless it is just one ahead.
             let enough = by.len() * 2 > others.len() && (others.len() > 1 || often == count + 1);
             let partner = |index: &ProcessIndex| self.had_to_do_with(*index, missing);
-            // Of many, it is alone with it; they may have sent to each other, and some of them to the rank that waits.
+            // It is the only one of many; the others may have sent to each other, but some of them to the
+            // waiting rank.
             let odd = been.len() == others.len() && others.len() >= MANY && by.iter().any(partner);
             let alike = count > 0 || by.iter().all(partner) || odd;
             (enough && count < often && alike).then_some(Skipped { calls, count, others: often, by })
@@ -146,7 +149,8 @@ impl Case<'_> {
         skipped.next().is_none().then_some(one)
     }
 
-    /// It has sent to the rank that waits for a message, or received from the one that waits for a receiver.
+    /// Whether a process has sent to the rank that waits for a message, or received from the rank that waits
+    /// for a receiver.
     fn had_to_do_with(&self, index: ProcessIndex, missing: &Missing<'_>) -> bool {
         let messaging = self.process(index).and_then(|process| process.messaging.as_ref());
         messaging.is_some_and(|known| {
@@ -156,7 +160,7 @@ impl Case<'_> {
     }
 }
 
-/// The count that most have, and who they are.
+/// Returns the most frequent count and the processes that have it.
 fn most_common(been: &[(ProcessIndex, u64)]) -> (u64, Vec<ProcessIndex>) {
     let mut by_count: BTreeMap<u64, Vec<ProcessIndex>> = BTreeMap::new();
     for (index, count) in been {

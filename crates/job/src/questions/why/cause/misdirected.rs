@@ -1,9 +1,10 @@
-//! A message that went to the wrong rank, where it would have released those that wait.
+//! A message sent to the wrong rank, where the right one would have released the waiting ranks.
 //!
-//! That a message like the wanted one went somewhere else proves nothing: a sender may send alike to several. So the message is
-//! sent once more, in a copy of what was seen, to the rank that waits for it; it is the reason only if then nobody waits any more for
-//! ever, and if there is just one such message to choose from. A ring in which each member has sent to somebody else what the next one
-//! wants is a ring: no message of these is more at fault than the others.
+//! That a message like the awaited one went elsewhere proves nothing: a sender may send similar messages to
+//! several ranks. So the message is redirected, in a copy of the snapshot, to the rank that waits for it. It
+//! is the reason only if this leaves no process stuck, and if there is just one such message. A ring in which
+//! each member has sent to another rank what the next member wants remains a ring: no one of those messages
+//! is more at fault than the others.
 
 use super::stuck::MOST_COMPARED;
 use super::{Case, Reason};
@@ -13,7 +14,7 @@ use crate::questions::why::messages::Sent;
 use crate::questions::why::snapshot::{Match, Message, Need, Peer, Process, ProcessIndex, Receive, Wait};
 use crate::questions::why::verdict::Kind;
 
-/// A receive, and the message that it wants and that went to another rank.
+/// A receive, and the matching message that went to another rank.
 #[derive(Clone, Copy)]
 struct Astray<'a> {
     receiver: ProcessIndex,
@@ -22,14 +23,14 @@ struct Astray<'a> {
 }
 
 impl Astray<'_> {
-    /// Alike for messages that one mistake explains: a loop sends the same again.
+    /// Equal for messages explained by one mistake: a loop sends the same again.
     fn route(&self) -> (ProcessIndex, ProcessIndex, ProcessIndex) {
         (self.sent.0, self.receiver, self.sent.1.to)
     }
 }
 
 impl<'c> Case<'c> {
-    /// Stuck ranks that one message would release, if it had gone to the one of them that waits for it.
+    /// Stuck ranks that one message would release if it had gone to the rank that waits for it.
     pub(super) fn misdirected(&self, found: &Blocked) -> Option<Reason> {
         let receives: Vec<_> = self.receives(found).collect();
         let receives = self.telling(found, &receives);
@@ -60,7 +61,7 @@ impl<'c> Case<'c> {
         Some(reason)
     }
 
-    /// What a receive wants, of messages to others who can never receive them.
+    /// Returns messages a receive wants that were sent to processes which can never receive them.
     fn astray<'s>(
         &'s self,
         found: &'s Blocked,
@@ -79,7 +80,8 @@ impl<'c> Case<'c> {
                 self.pairs().left(message.to).iter().any(|(_, left)| std::ptr::eq(*left, message))
             };
             let lost = move |message: &&Message| message.to != receiver && !live(message.to) && left(message);
-            // What the receiver got with another tag before anything went elsewhere is nearer to what it wants.
+            // A message the receiver got with another tag, before any went elsewhere, is closer to what it
+            // wants.
             let instead = move |message: &&Message| {
                 message.to == receiver && message.comm == comm && message.tag != tag && left(message)
             };
@@ -88,7 +90,7 @@ impl<'c> Case<'c> {
         })
     }
 
-    /// Whether nobody is stuck any more if the message goes to the one that waits for it.
+    /// Whether no process remains stuck once the message goes to the rank that waits for it.
     fn would_release(&self, found: &Blocked, one: Astray<'_>) -> bool {
         let mut snapshot = self.snapshot.clone();
         let Astray { receiver, sent: (sender, message), .. } = one;
@@ -99,7 +101,8 @@ impl<'c> Case<'c> {
     }
 }
 
-/// The oldest of these messages goes to another process, and whoever waits in a call for it to be received waits for that one.
+/// Redirects the oldest of these messages to another process, and makes calls that wait for its receipt wait
+/// for that process.
 fn redirect(process: &mut Process, message: &Message, to: ProcessIndex) {
     let same = |known: &Message| (known.to, known.comm, known.tag) == (message.to, message.comm, message.tag);
     if let Some(sent) = process.sent.iter_mut().find(|sent| same(sent)) {

@@ -8,7 +8,7 @@ use crate::questions::why::verdict::{Culprit, Kind};
 use std::collections::HashSet;
 
 impl Case<'_> {
-    /// The first that stands on each communicator.
+    /// Returns the first mismatch on each communicator whose members include one that makes no progress.
     pub(super) fn mismatches(&self) -> Vec<Reason> {
         let mut known = HashSet::new();
         let mut all = standing(self.snapshot, self.acts);
@@ -28,7 +28,7 @@ impl Case<'_> {
             }
         };
         let mut reason = Reason::new(Kind::COLLECTIVE_MISMATCH, verdict, next);
-        // Most are taken to be right. Where no group is larger than the next, each may be wrong.
+        // The majority is taken to be right. If no group is the largest, any may be wrong.
         let sizes = |at: usize| mismatch.groups.get(at).map_or(0, |(_, ranks)| ranks.len());
         let right = usize::from(sizes(0) > sizes(1));
         for (_, ranks) in mismatch.groups.iter().skip(right) {
@@ -41,7 +41,7 @@ impl Case<'_> {
     }
 }
 
-/// Collectives in which somebody waits whose members do not agree.
+/// Returns collectives whose members do not agree and in which a process waits.
 pub fn endless(snapshot: &Snapshot, acts: &[bool]) -> Endless {
     let all = standing(snapshot, acts);
     let firsts = all.iter().filter_map(|mismatch| Some(mismatch.groups.first()?.0));

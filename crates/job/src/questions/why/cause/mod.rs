@@ -1,4 +1,4 @@
-//! Picks the one reason that explains what was seen, the most certain and most telling first.
+//! Picks the one reason that explains what was observed, the most certain and most informative first.
 
 mod buffered;
 mod left_out;
@@ -28,21 +28,21 @@ use crate::jobs::losses::Lost;
 use crate::jobs::worlds::Members;
 use std::cell::OnceCell;
 
-/// Links of a ring that a sentence shows; more are only counted.
+/// Maximum number of links of a ring shown in a sentence; further ones are only counted.
 const MOST_LINKS: usize = 8;
-/// What to try where a rank has ended.
+/// Advice if a rank has ended.
 const WHY_GONE: &str = "find out why it ended: its output, its exit status, its core file (mpiscope core)";
 
-/// A reason: what a [`Verdict`] says beside the evidence.
+/// A reason: the parts of a [`Verdict`] other than the evidence.
 struct Reason {
     kind: Kind,
     verdict: String,
     culprits: Vec<Culprit>,
     cycle: Vec<ProcessIndex>,
     next: String,
-    /// It follows from what was seen, and not from how long it has lasted.
+    /// Whether it follows from the observations and not from how long they have lasted.
     certain: bool,
-    /// The processes that it is about, where that is told from other reasons.
+    /// The processes concerned, where reasons must be told apart.
     about: Vec<ProcessIndex>,
 }
 
@@ -65,18 +65,18 @@ impl Reason {
     }
 }
 
-/// What the reasons are looked for in.
+/// The data that reasons are searched in.
 struct Case<'a> {
     words: Words<'a>,
     snapshot: &'a Snapshot,
     acts: &'a [bool],
-    /// Of a large job they are much: made when somebody asks for them.
+    /// Expensive for large jobs, so created on demand.
     pairs: OnceCell<Pairs<'a>>,
     completed: u64,
     seconds: f64,
 }
 
-/// What helps where the launcher is of another library.
+/// Advice if the launcher belongs to another library.
 pub const RIGHT_LAUNCHER: &str = "use the launcher that belongs to the MPI library of the program";
 
 /// See [`verdict`](super::verdict()).
@@ -133,7 +133,7 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
     }
 }
 
-/// What the verdict does not know of.
+/// Returns what the verdict could not take into account.
 pub fn not_seen(words: &Words<'_>, snapshot: &Snapshot) -> Vec<String> {
     let mut said = Vec::new();
     let unseen = |process: &Process| match &process.condition {
@@ -170,7 +170,7 @@ impl<'a> Case<'a> {
         self.snapshot.processes.get(index as usize)
     }
 
-    /// All processes of which something is true.
+    /// All processes for which a condition holds.
     fn all(&self, is: impl Fn(&Process) -> bool) -> Members {
         let all = (0..).zip(&self.snapshot.processes).filter(|(_, process)| is(process));
         self.words.members(all.map(|(index, _)| index))
@@ -185,7 +185,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The first of those who hold the others up, and what is left of them as one.
+    /// The first of the processes that hold up the others, with the rest combined into one entry.
     fn culprits(&self, of: impl IntoIterator<Item = ProcessIndex>) -> Vec<Culprit> {
         let mut of = of.into_iter();
         let mut first: Vec<Culprit> = of.by_ref().take(MOST_LINKS).map(|one| self.culprit(one)).collect();

@@ -1,10 +1,10 @@
-//! Neighbours in a topology that only one side knows.
+//! Topology neighbors known to only one side.
 
 use super::{Case, Reason};
 use crate::questions::why::verdict::Kind;
 
 impl Case<'_> {
-    /// A member waits in a collective of a topology of which a neighbour knows something else.
+    /// A member waits in a collective of a topology that a neighbor knows differently.
     pub(super) fn neighbors(&self) -> Option<Reason> {
         let stands = |knows: u32| !self.acts.get(knows as usize).copied().unwrap_or(true);
         let mut one_sided = self.snapshot.one_sided.iter().filter(|one| stands(one.knows));

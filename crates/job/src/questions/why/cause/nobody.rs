@@ -1,4 +1,5 @@
-//! Nobody is left who could bring about what is waited for, and no ring says why: wildcards, `MPI_Waitany`.
+//! No process is left that could bring about what is waited for, and no ring explains why: wildcards,
+//! `MPI_Waitany`.
 
 use super::{Case, Reason};
 use crate::questions::why::blocked::Blocked;
@@ -6,14 +7,14 @@ use crate::questions::why::snapshot::{Call, Need, Peer, Process, ProcessIndex, W
 use crate::questions::why::verdict::Kind;
 use crate::questions::why::words::{ranks, verb};
 
-/// Places at which ranks wait that a sentence names.
+/// Maximum number of waiting places named in a sentence.
 const MOST_PLACES: usize = 3;
 
 impl Case<'_> {
-    /// No ring of certain peers: wildcards, `MPI_Waitany`.
+    /// No ring of definite peers: wildcards, `MPI_Waitany`.
     pub(super) fn nobody_left(&self, found: &Blocked) -> Option<Reason> {
         let stuck = self.words.members(found.stuck());
-        // Whoever waits for one of several is why nobody can be named.
+        // A process that waits for any of several is the reason why no definite peer can be named.
         let open =
             |one: &ProcessIndex| self.process(*one).is_some_and(|process| process.calls().any(is_open));
         let one = found.stuck().find(open).or_else(|| found.stuck().next())?;
@@ -39,7 +40,7 @@ impl Case<'_> {
         Some(Reason::new(Kind::DEADLOCK, verdict, next).blaming(self.culprit(one)))
     }
 
-    /// Stuck ranks that wait at other places than one of them does, one of each place.
+    /// Returns stuck ranks that wait at places other than that of `one`, one rank per place.
     fn at_other_places(&self, found: &Blocked, one: ProcessIndex) -> Vec<ProcessIndex> {
         let at = |one: ProcessIndex| {
             let call = self.process(one).and_then(|process| process.calls().next());
@@ -57,7 +58,7 @@ impl Case<'_> {
     }
 }
 
-/// A call that one of several may end, or somebody who is not named.
+/// Whether any of several processes may end a call, or its peer is not named.
 fn is_open(call: &Call) -> bool {
     let any = |need: &Need| matches!(need, Need::Message(receive) if receive.matches.from == Peer::Any);
     matches!(&call.wait, Wait::Any(needs) if needs.len() > 1) || call.wait.needs().iter().any(any)

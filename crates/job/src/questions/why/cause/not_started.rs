@@ -1,7 +1,7 @@
-//! A persistent message that would have been the one that is waited for, and whose request was never started.
+//! A persistent message that would have been the awaited one, but whose request was never started.
 //!
-//! That a rank has such a request proves nothing: two ranks may each wait before they start theirs, which is a ring like any other. It
-//! is the reason only if there is one such request among what holds the others up.
+//! Having such a request proves nothing: two ranks may each wait before starting theirs, which is a ring like
+//! any other. It is the reason only if there is exactly one such request among what holds up the others.
 
 use super::{Case, Reason};
 use crate::questions::why::blocked::Blocked;
@@ -10,20 +10,20 @@ use crate::questions::why::snapshot::{Need, Peer, ProcessIndex};
 use crate::questions::why::verdict::Kind;
 use std::sync::Arc;
 
-/// Stuck ranks whose needs are compared.
+/// Maximum number of stuck ranks whose needs are compared.
 const MOST_COMPARED: usize = 256;
 
-/// What somebody waits for, and who has not started it.
+/// What a process waits for, and which process has not started it.
 struct Missed<'a> {
     waits: ProcessIndex,
     need: &'a Need,
     by: ProcessIndex,
-    /// Where the request was made, or last started.
+    /// Where the request was created or last started.
     made: Option<&'a Arc<str>>,
 }
 
 impl Case<'_> {
-    /// The one request that was not started.
+    /// The single request that was not started.
     pub(super) fn not_started(&self, found: &Blocked) -> Option<Reason> {
         let core = cycle::core(self.snapshot, found);
         let any = core.contains(&true);
@@ -56,7 +56,7 @@ impl Case<'_> {
         Some(reason)
     }
 
-    /// What a process waits for and somebody has a request for that is not started.
+    /// Returns what a process waits for and another process has an inactive request for.
     fn missed(&self, waits: ProcessIndex) -> Option<Missed<'_>> {
         let needs = self.process(waits)?.calls().flat_map(|call| call.wait.needs());
         needs.into_iter().find_map(|need| {

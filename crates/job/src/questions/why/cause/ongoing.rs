@@ -1,4 +1,4 @@
-//! Nobody is stuck for certain: who is waited for, and what for.
+//! No process is certainly stuck: which ones are waited for, and for what.
 
 use super::{Case, Reason, WHY_GONE};
 use crate::base::quantity::duration;
@@ -8,7 +8,7 @@ use crate::questions::why::verdict::{Culprit, Kind};
 use crate::questions::why::words::{is_stopped, ranks, verb};
 
 impl Case<'_> {
-    /// Nobody is stuck for certain.
+    /// The verdict if no process is certainly stuck.
     pub(super) fn going_on(&self) -> Reason {
         if !self.snapshot.processes.is_empty() && self.snapshot.processes.iter().all(Process::is_gone) {
             let finished = || {
@@ -24,9 +24,9 @@ impl Case<'_> {
             .unwrap_or_else(|| self.running())
     }
 
-    /// Nobody waits for them, but ranks have ended that should not have.
+    /// No process waits for them, but some ranks have ended that should not have.
     fn ended(&self) -> Option<Reason> {
-        // A process that never knew its rank has not been through MPI_Init: it may have been none of the job's.
+        // A process that never knew its rank has not passed MPI_Init and may not have belonged to the job.
         let how = |process: &'_ Process| match &process.condition {
             Condition::Ended(how) if process.rank != u32::MAX => Some(how.clone()),
             _ => None,
@@ -46,7 +46,8 @@ impl Case<'_> {
         Some(reason.blaming(Culprit { ranks: who, ..self.culprit(one) }))
     }
 
-    /// Somebody is in a call, none has returned, and what they need is there or not known, or somebody of their own may bring it about.
+    /// Processes are in calls and none has returned; what they need has arrived or is unknown, or one of
+    /// their own threads may provide it.
     fn still(&self) -> Option<Reason> {
         let inside = |process: &Process| process.calls().any(|call| !call.polling);
         let rest = |process: &&Process| !process.is_gone();
@@ -56,7 +57,7 @@ impl Case<'_> {
             && self.snapshot.processes.iter().filter(rest).any(inside);
         let all = || (0..).zip(&self.snapshot.processes);
         let (one, _) = all().find(|(_, process)| still && inside(process))?;
-        // Where a thread is free to act, it may be what the others wait for.
+        // A thread that is free to act may be what the others wait for.
         let free = |process: &Process| process.threads.iter().any(Thread::is_free);
         if let Some((one, _)) = all().find(|(_, process)| rest(process) && free(process)) {
             let verdict = format!(
@@ -86,13 +87,13 @@ impl Case<'_> {
         let verdict = if self.seconds > 0.0 {
             format!("running: {who} completed {} MPI calls in {}", self.completed, duration(self.seconds))
         } else {
-            // There was one look: of what went on then, nothing is known.
+            // There was only one look: nothing is known about progress.
             format!("{who} {} for no other rank", verb(&members, "waits", "wait"))
         };
         Reason::new(Kind::RUNNING, verdict, "mpiscope ps shows what each rank does")
     }
 
-    /// Processes that completed no call and wait, for one that is free to act.
+    /// Processes that completed no call and wait for one that is free to act.
     fn waited_for(&self) -> Option<Reason> {
         let acts = |index: &ProcessIndex| self.acts.get(*index as usize).copied().unwrap_or(false);
         let idle = |index: &ProcessIndex| !acts(index) && self.process(*index).is_some_and(is_waiting);
@@ -104,7 +105,8 @@ impl Case<'_> {
             awaited
         };
         let culprits = awaited(&waiting, &is_waiting);
-        // Who only polls waits too: the one that it polls for holds up all of them, or is all that there is to tell.
+        // A process that only polls waits too: the process it polls for holds up all of them, or is all there
+        // is to report.
         let only_asks = |index: &ProcessIndex| !acts(index) && self.process(*index).is_some_and(is_asking);
         let asks = |index: &ProcessIndex| idle(index) || self.process(*index).is_some_and(is_asking);
         let (asking, also) = match waiting.is_empty() {
@@ -116,7 +118,8 @@ impl Case<'_> {
             true => (asking, further),
             false => (waiting, culprits),
         };
-        // If all of them wait just now, it is those who have completed calls meanwhile.
+        // If all of those are waiting just now, the culprits are those that have completed calls in the
+        // meantime.
         let (culprits, meanwhile) = match culprits.is_empty() {
             true => {
                 let mut all = cycle::could_help(self.snapshot, waiting.iter().copied());
@@ -155,7 +158,7 @@ impl Case<'_> {
         Some(reason)
     }
 
-    /// The command that shows the stack of a rank, to be typed on its host.
+    /// Returns the command that shows the stack of a rank, to be run on its host.
     fn attach(&self, rank: ProcessIndex) -> String {
         match self.process(rank).filter(|process| process.pid != 0) {
             Some(Process { pid, rank, host, .. }) => {
@@ -165,8 +168,8 @@ impl Case<'_> {
         }
     }
 
-    /// Somebody waits for something whose other side is not known: a window's other members, another job. A rank outside of
-    /// MPI may be who is waited for; if there is none, the job alone cannot go on.
+    /// A process waits for something whose other side is unknown: other members of a window, another job. A
+    /// rank outside MPI may be the one waited for; if there is none, the job cannot go on by itself.
     fn outside(&self) -> Option<Reason> {
         let all = || (0..).zip(&self.snapshot.processes);
         let still = |index: ProcessIndex| !self.acts.get(index as usize).copied().unwrap_or(true);
@@ -195,7 +198,7 @@ impl Case<'_> {
     }
 }
 
-/// All its threads wait or poll, and what they poll for is not there.
+/// Whether all its threads wait or poll, and what they poll for has not arrived.
 fn is_asking(process: &Process) -> bool {
     let mut threads = process.threads.iter().filter(|thread| !thread.ended).peekable();
     threads.peek().is_some()
@@ -203,7 +206,7 @@ fn is_asking(process: &Process) -> bool {
         && threads.all(|thread| thread.call.as_ref().is_some_and(|call| !call.wait.needs().is_empty()))
 }
 
-/// All its threads wait.
+/// Whether all its threads wait.
 fn is_waiting(process: &Process) -> bool {
     let mut threads = process.threads.iter().filter(|thread| !thread.ended).peekable();
     threads.peek().is_some()

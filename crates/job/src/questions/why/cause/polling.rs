@@ -1,8 +1,9 @@
-//! Loops that ask for what nobody else can bring about.
+//! Loops that poll for something no other process can bring about.
 //!
-//! Who polls can act: it may send when its clock says so, or take work from outside of MPI. So it is no proof that all others
-//! wait for it. What is certain is a wait for a message of a rank that can send nothing any more; all else is only called a problem
-//! once it has lasted, and much longer than the loops of these ranks did before they went on.
+//! A polling process can act: it may send when its clock says so, or take on work from outside MPI. So it is
+//! not proven that all others wait for it. Only a wait for a message from a rank that can no longer send
+//! anything is certain; everything else is called a problem only once it has lasted, and much longer than
+//! earlier polling loops of these ranks did.
 
 use super::{Case, Reason};
 use crate::questions::why::blocked::Blocked;
@@ -11,15 +12,16 @@ use crate::questions::why::snapshot::{Call, Need, Peer, Process, ProcessIndex, W
 use crate::questions::why::verdict::Kind;
 use crate::questions::why::words::{ranks, verb};
 
-/// Seconds of polling after which it is a problem, where all others wait in calls.
+/// Seconds of polling that make it a problem if all others wait in calls.
 const LONG: f64 = 2.0;
-/// The same, where several poll: each may be the one that waits for its clock.
+/// The same if several poll: each of them may be waiting for its clock.
 const LONG_OF_SEVERAL: f64 = 3.0;
-/// So many times as long as any loop before.
+/// Multiple of the longest earlier loop that makes it a problem.
 const LONGER: f64 = 4.0;
 
 impl Case<'_> {
-    /// With polling taken for waiting, somebody is stuck; `live` are those that can act if it is not.
+    /// The reason if processes are stuck once polling is taken for waiting; `live` are those that can act if
+    /// it is not.
     pub(super) fn polling(&self, found: &Blocked, live: &[bool]) -> Option<Reason> {
         let polls = |index: &ProcessIndex| self.polls(*index).next().is_some();
         let never = found.stuck().filter(polls).find(|one| self.never_comes(*one, live));
@@ -66,12 +68,12 @@ impl Case<'_> {
         Some(reason)
     }
 
-    /// The calls that a process polls with.
+    /// The calls a process polls with.
     fn polls(&self, index: ProcessIndex) -> impl Iterator<Item = &Call> {
         self.process(index).into_iter().flat_map(Process::calls).filter(|call| call.polling)
     }
 
-    /// It has lasted so long that nothing will come of it by itself.
+    /// Whether it has lasted so long that it will not resolve itself.
     fn lasts(&self, found: &Blocked, pollers: usize) -> bool {
         let calls = || found.stuck().flat_map(|one| self.polls(one));
         let shortest = calls().map(|call| call.age_s.unwrap_or(0.0)).fold(f64::INFINITY, f64::min);
@@ -80,10 +82,10 @@ impl Case<'_> {
         shortest >= least.max(LONGER * before)
     }
 
-    /// Not even the poller itself could bring about what it polls for.
+    /// Whether not even the poller itself could bring about what it polls for.
     fn never_comes(&self, poller: ProcessIndex, live: &[bool]) -> bool {
         let could_send = |from: ProcessIndex| from == poller || self.could_act(from, live);
-        // Who asks for a message of any rank need not know whether there will be one.
+        // A process that polls for a message from any source need not know whether there will be one.
         let never = |need: &Need| match need {
             Need::Message(receive) => matches!(receive.matches.from, Peer::One(from) if !could_send(from)),
             Need::Collective(_) => !self.absent_of(need, poller, live).is_empty(),
@@ -96,13 +98,13 @@ impl Case<'_> {
         })
     }
 
-    /// Whether a process may still call anything.
+    /// Whether a process may still make calls.
     fn could_act(&self, who: ProcessIndex, live: &[bool]) -> bool {
         let acts = live.get(who as usize).copied().unwrap_or(true);
         acts && !self.process(who).is_some_and(collectives::is_finalizing)
     }
 
-    /// Members that can no longer enter a collective which is polled for.
+    /// Returns members that can no longer enter a collective that is polled for.
     fn absent_of(&self, need: &Need, poller: ProcessIndex, live: &[bool]) -> Vec<ProcessIndex> {
         let Need::Collective(collective) = need else { return Vec::new() };
         let mut missing = collectives::missing(self.snapshot, collective.comm, collective.number);
@@ -115,7 +117,8 @@ impl Case<'_> {
         needs.flat_map(|need| self.absent_of(need, poller, live)).collect()
     }
 
-    /// `; rank 1: in MPI_Finalize at ring.c:31`, of the rank that a message is polled for of, or that is missing in a collective.
+    /// Formats `; rank 1: in MPI_Finalize at ring.c:31` for the rank a message is expected from, or that is
+    /// missing in a collective.
     fn other_side(&self, poller: ProcessIndex) -> String {
         let from = |need: &Need| match need {
             Need::Collective(collective) => {

@@ -1,4 +1,4 @@
-//! Messages that a probe has taken out of the queue: only `MPI_Mrecv` can have those.
+//! Messages that a probe has removed from the queue: only `MPI_Mrecv` can receive those.
 
 use super::{Case, Reason};
 use crate::questions::why::blocked::Blocked;
@@ -8,7 +8,7 @@ use crate::questions::why::snapshot::{Message, Need, ProcessIndex};
 use crate::questions::why::verdict::Kind;
 
 impl Case<'_> {
-    /// A stuck receive wants such a message, or the one who sent it waits for its receipt.
+    /// A stuck receive wants such a message, or its sender waits for it to be received.
     pub(super) fn taken_by_probe(&self, found: &Blocked) -> Option<Reason> {
         let (receiver, verdict) = self.wanted_by_another(found).or_else(|| self.kept(found))?;
         let next = "receive what MPI_Mprobe or MPI_Improbe has found with MPI_Mrecv or MPI_Imrecv";
@@ -18,7 +18,7 @@ impl Case<'_> {
         Some(reason)
     }
 
-    /// A stuck receive of the process that has probed fits it.
+    /// A stuck receive of the probing process matches it.
     fn wanted_by_another(&self, found: &Blocked) -> Option<(ProcessIndex, String)> {
         let (receiver, wanted, sent) = self.receives(found).find_map(|(receiver, receive)| {
             let fits = |(sender, message): &Sent<'_>| receive.matches.fits(*sender, message);
@@ -34,7 +34,7 @@ impl Case<'_> {
         Some((receiver, verdict))
     }
 
-    /// Its sender waits, among those that hold the others up, for one that waits itself.
+    /// Its sender, one of those that hold up the others, waits for a process that waits itself.
     fn kept(&self, found: &Blocked) -> Option<(ProcessIndex, String)> {
         let core = cycle::core(self.snapshot, found);
         let holds = |one: &ProcessIndex| core.get(*one as usize).copied().unwrap_or(false);
@@ -60,7 +60,7 @@ impl Case<'_> {
         Some((receiver, verdict))
     }
 
-    /// The message as it was taken by a probe, if every one like it was.
+    /// Returns the message as matched by a probe, if all messages like it were.
     fn only_taken(&self, sender: ProcessIndex, message: &Message) -> Option<&Message> {
         let like =
             |(from, other): &&Sent<'_>| (*from, other.comm, other.tag) == (sender, message.comm, message.tag);
@@ -69,12 +69,12 @@ impl Case<'_> {
         alike.all(|message| self.pairs().is_matched(message)).then_some(first)
     }
 
-    /// Messages to a process that its probes have taken.
+    /// Returns messages to a process that its probes have matched.
     fn taken(&self, receiver: ProcessIndex) -> impl Iterator<Item = Sent<'_>> {
         self.pairs().left(receiver).iter().copied().filter(|(_, message)| self.pairs().is_matched(message))
     }
 
-    /// ` at f.c:4`, where it was taken.
+    /// Formats ` at f.c:4`, where it was matched.
     fn probed_at(&self, receiver: ProcessIndex, (sender, message): Sent<'_>) -> String {
         let mut posted = self.process(receiver).into_iter().flat_map(|process| &process.posted);
         let probe = posted.find(|one| one.matched && one.matches.fits(sender, message));

@@ -8,12 +8,12 @@ use crate::questions::why::verdict::Kind;
 use crate::questions::why::words::place;
 use crate::questions::why::{collectives, cycle};
 
-/// Rings that a sentence shows.
+/// Maximum number of rings shown in a sentence.
 const MOST_RINGS: usize = 3;
-/// Members of a ring of which a sentence says what each of them waits for.
+/// Maximum number of ring members for which a sentence spells out each wait.
 const MOST_SPELLED: usize = 3;
 
-/// What the members of a ring wait for in each other.
+/// The kinds of waits between the members of a ring.
 #[derive(Default)]
 struct Links {
     receives: bool,
@@ -32,7 +32,7 @@ impl Links {
         }
     }
 
-    /// What to try.
+    /// Returns advice.
     fn advice(&self) -> &'static str {
         match (self.receives, self.sends, self.collectives, self.others) {
             (true, false, false, false) => {
@@ -56,7 +56,8 @@ impl Links {
 }
 
 impl Case<'_> {
-    /// A ring in which nobody is in a collective says more than a message of another rank that happens to be there.
+    /// A ring without any process in a collective explains more than a message from another rank that happens
+    /// to be there.
     pub(super) fn ring_of_messages(&self, found: &Blocked) -> Option<Reason> {
         let in_none = |rank: &ProcessIndex| {
             self.process(*rank).is_some_and(|process| collectives::open(process).next().is_none())
@@ -81,7 +82,7 @@ impl Case<'_> {
         Some(reason)
     }
 
-    /// `0 -> 2 -> 0 (2 ranks wait for each other)`.
+    /// Formats `0 -> 2 -> 0 (2 ranks wait for each other)`.
     pub(super) fn links(&self, ring: &[ProcessIndex]) -> String {
         let mut links: Vec<String> =
             ring.iter().take(MOST_LINKS).map(|rank| self.words.rank(*rank)).collect();
@@ -97,7 +98,7 @@ impl Case<'_> {
         format!("{} ({} {what}){crossed}", links.join(" -> "), ring.len())
     }
 
-    /// Of a short ring what each of its members waits for, which is where the mistake is.
+    /// For a short ring, describes what each member waits for, which is where the mistake is.
     fn each_link(&self, ring: &[ProcessIndex]) -> String {
         if !(2..=MOST_SPELLED).contains(&ring.len()) || self.crossed(ring).is_some() {
             return String::new();
@@ -107,7 +108,7 @@ impl Case<'_> {
         links.map_or_else(String::new, |links| format!(": {}", links.join("; ")))
     }
 
-    /// `rank 0 is in MPI_Recv at a.c:12, waiting for a message from rank 1 with tag 7 on WORLD`.
+    /// Formats `rank 0 is in MPI_Recv at a.c:12, waiting for a message from rank 1 with tag 7 on WORLD`.
     fn link(&self, from: ProcessIndex, to: ProcessIndex) -> Option<String> {
         let need = self.needs(from, to).next()?;
         if let Need::Collective(collective) = need {
@@ -125,8 +126,8 @@ impl Case<'_> {
         Some(format!("rank {who} is {inside}, waiting for {}{taken}", self.words.need(need)))
     }
 
-    /// Of a ring of collectives on several communicators, or of persistent ones on one, which members are in what; none if anything else
-    /// is waited for in it.
+    /// For a ring of collectives on several communicators, or of persistent ones on one, tells which members
+    /// are in which; `None` if the ring involves any other waits.
     fn crossed(&self, ring: &[ProcessIndex]) -> Option<String> {
         let mut inside: Vec<(&Collective, Vec<ProcessIndex>)> = Vec::new();
         for (from, to) in ring.iter().zip(ring.iter().cycle().skip(1)) {
@@ -160,7 +161,7 @@ impl Case<'_> {
         Some(format!("crossed collectives: {}; each is in one that {each} not entered", parts.join(", ")))
     }
 
-    /// What a member of a ring needs of the next.
+    /// Returns what a member of a ring needs from the next.
     fn needs(&self, from: ProcessIndex, to: ProcessIndex) -> impl Iterator<Item = &Need> {
         let needs =
             self.process(from).into_iter().flat_map(Process::calls).flat_map(|call| call.wait.needs());

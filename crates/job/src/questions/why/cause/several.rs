@@ -1,4 +1,4 @@
-//! All that is certain, since several things may be wrong at once.
+//! All certain reasons, since several things may be wrong at once.
 
 use super::{Case, Reason};
 use crate::questions::why::blocked::Blocked;
@@ -7,11 +7,12 @@ use crate::questions::why::snapshot::{Condition, Process, ProcessIndex};
 use crate::questions::why::verdict::Kind;
 use std::collections::HashSet;
 
-/// Groups of stuck processes of which each is looked at for its own reason; the others are rings among others.
+/// Maximum number of groups of stuck processes examined for separate reasons; the others count as rings.
 const MOST_PARTS: usize = 16;
 
 impl Case<'_> {
-    /// The most telling first; of the others none that has a process in common with one before, which may be what follows from it.
+    /// Returns the most informative reason first, and others only if they share no process with an earlier
+    /// one, of which they may be a consequence.
     pub(super) fn certain(&self, found: &Blocked) -> Vec<Reason> {
         if let Some(one) = self.singletons() {
             return vec![one];
@@ -32,7 +33,7 @@ impl Case<'_> {
         all
     }
 
-    /// Why there are stuck processes: one reason for all of them, if they do not fall into parts.
+    /// Why there are stuck processes: a single reason unless they fall into separate parts.
     fn stuck_for(&self, found: &Blocked) -> Vec<Reason> {
         if found.stuck().next().is_none() {
             return Vec::new();
@@ -46,7 +47,7 @@ impl Case<'_> {
         gone.into_iter().chain(self.parts_for(&parts, found)).collect()
     }
 
-    /// The reasons of parts that have nothing to do with each other; those that are nothing but rings in one.
+    /// Returns the reasons of independent parts; those that are nothing but rings are combined.
     fn parts_for(&self, parts: &[Vec<ProcessIndex>], found: &Blocked) -> Vec<Reason> {
         let (mut reasons, mut rings) = (Vec::new(), Vec::new());
         for (at, part) in parts.iter().enumerate() {

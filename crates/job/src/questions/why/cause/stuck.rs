@@ -1,4 +1,4 @@
-//! Somebody can never go on.
+//! Some processes can never go on.
 
 use super::left_out::SEVERAL;
 use super::{Case, Reason, WHY_GONE};
@@ -12,14 +12,14 @@ use crate::questions::why::words::{place, ranks, verb};
 use crate::questions::why::{collectives, cycle};
 use std::collections::{HashMap, HashSet};
 
-/// Messages to one receiver that are compared with what it wants.
+/// Maximum number of messages to one receiver compared with what it wants.
 pub(super) const MOST_COMPARED: usize = 256;
-/// A message that differs from what is waited for by no more than this was meant for it: the sender is the one that is waited
-/// for, and the tag or the communicator is another.
+/// A message that differs by at most this much from the awaited one was meant for it: it comes from the
+/// awaited sender, and only the tag or the communicator differs.
 const MEANT_FOR_IT: u8 = 2;
 
 impl Case<'_> {
-    /// Somebody can never go on.
+    /// The reason why processes can never go on.
     pub(super) fn stuck(&self, found: &Blocked) -> Option<Reason> {
         found.stuck().next()?;
         let ended = |process: &Process| matches!(process.condition, Condition::Ended(_));
@@ -41,7 +41,7 @@ impl Case<'_> {
             .or_else(|| self.nobody_left(found))
     }
 
-    /// Somebody waits for a process that is gone.
+    /// A process waits for one that is gone.
     pub(super) fn gone(&self, found: &Blocked, gone: impl Fn(&Process) -> bool) -> Option<Reason> {
         let mut missed = cycle::waited_for(self.snapshot, found.stuck());
         missed.retain(|peer| self.process(*peer).is_some_and(&gone));
@@ -62,7 +62,7 @@ impl Case<'_> {
         Some(reason)
     }
 
-    /// The unmet receives of stuck processes.
+    /// Returns the unmet receives of stuck processes.
     pub(super) fn receives(&self, found: &Blocked) -> impl Iterator<Item = (ProcessIndex, &Receive)> {
         let stuck: Vec<ProcessIndex> = found.stuck().collect();
         stuck.into_iter().filter_map(|index| Some((index, self.process(index)?))).flat_map(
@@ -76,7 +76,8 @@ impl Case<'_> {
         )
     }
 
-    /// Those of them, if there are rings, that hold the others up: another receive that is met would change nothing.
+    /// If there are rings, restricts these to the receives that hold up the others: meeting any other would
+    /// change nothing.
     pub(super) fn telling<'r>(
         &self,
         found: &Blocked,
@@ -88,7 +89,7 @@ impl Case<'_> {
         receives.iter().copied().filter(|(index, _)| counts(*index)).collect()
     }
 
-    /// A stuck receive, and a message that differs from what it wants in one thing.
+    /// A stuck receive, and a message that differs from what it wants in one respect.
     pub(super) fn near_miss(&self, found: &Blocked, most: u8) -> Option<Reason> {
         let receives: Vec<(ProcessIndex, &Receive)> = self.receives(found).collect();
         let exactly: HashMap<Match, (ProcessIndex, &Receive)> =
@@ -103,7 +104,8 @@ impl Case<'_> {
                     continue;
                 };
                 if best.as_ref().is_none_or(|(least, ..)| distance < *least) {
-                    // Where another receive wants just this, it went to the wrong rank, and what is waited for here comes later.
+                    // If another receive wants exactly this message, it went to the wrong rank, and the one
+                    // awaited here comes later.
                     let (sender, Message { comm, tag, .. }) = *sent;
                     let envelope = Match { from: Peer::One(sender), comm: *comm, tag: Some(*tag) };
                     let (receiver, receive) = exactly.get(&envelope).copied().unwrap_or((receiver, receive));
@@ -115,7 +117,7 @@ impl Case<'_> {
         let (waits, wanted) = (self.words.rank(receiver), self.words.message(&receive.matches));
         let (other, left) = (self.words.rank(sender), self.words.sent(message));
         let (verdict, next) = match &receive.got {
-            // It may have been sent, and a receive that did not mean it has got it.
+            // The message may have been sent and taken by a receive it was not meant for.
             Some(at) if receive.matches.from != Peer::One(sender) => (
                 format!(
                     "rank {waits} waits for {wanted}, having received one at {at} before; rank {other} sent {left}, which nobody \
@@ -141,7 +143,7 @@ impl Case<'_> {
             }
         };
         let reason = Reason::new(Kind::MESSAGE_NEVER_SENT, verdict, next);
-        // Where the message came from somebody else, the one that was named is the least suspect.
+        // If the message came from another sender, the named one is the least suspect.
         let two = match receive.matches.from {
             Peer::One(from) if from != sender => [receiver, sender],
             _ => [sender, receiver],
@@ -151,20 +153,20 @@ impl Case<'_> {
         Some(reason)
     }
 
-    /// Somebody waits for a process that is in `MPI_Finalize`, and so does nothing else any more.
+    /// A process waits for one that is in `MPI_Finalize` and will do nothing else.
     fn finalizing(&self, found: &Blocked) -> Option<Reason> {
         let over = |index: ProcessIndex| self.process(index).is_some_and(collectives::is_finalizing);
         let mut seen = HashSet::new();
         for stuck in found.stuck().filter(|stuck| !over(*stuck)) {
             let process = self.process(stuck)?;
-            // Any of one is that one.
+            // Any one of a single need is that need.
             let must = process.calls().filter(|call| match &call.wait {
                 Wait::All(_) => true,
                 Wait::Any(needs) => needs.len() == 1,
                 Wait::Nothing => false,
             });
             for need in must.flat_map(|call| call.wait.needs()) {
-                // All who are in one collective miss the same members.
+                // All processes in the same collective miss the same members.
                 if matches!(need, Need::Collective(c) if !seen.insert((c.comm, c.number))) {
                     continue;
                 }
@@ -234,7 +236,7 @@ impl Case<'_> {
         Some(reason)
     }
 
-    /// A receive from any rank, and all the others are in `MPI_Finalize`, or past it.
+    /// A receive from any source while all other processes are in `MPI_Finalize` or past it.
     fn nobody_sends(
         &self,
         stuck: ProcessIndex,
@@ -256,14 +258,14 @@ impl Case<'_> {
         Some((Kind::MESSAGE_NEVER_SENT, others, verdict))
     }
 
-    /// The message as the sender's records have it, with its size.
+    /// Returns the message as recorded by the sender, with its size.
     pub(super) fn recorded<'m>(&'m self, sender: ProcessIndex, message: &'m Message) -> &'m Message {
         let sent = self.process(sender).map_or(&[][..], |process| &process.sent);
         let same = |m: &&Message| (m.to, m.comm, m.tag) == (message.to, message.comm, message.tag);
         sent.iter().rev().find(same).unwrap_or(message)
     }
 
-    /// A stuck process needs something of one-sided or partitioned communication.
+    /// A stuck process needs something in one-sided or partitioned communication.
     fn action(&self, found: &Blocked) -> Option<Reason> {
         for stuck in found.stuck() {
             for need in self.process(stuck).into_iter().flat_map(needs_of) {
@@ -316,14 +318,14 @@ fn is_same_action(one: &Need, other: &Need) -> bool {
     }
 }
 
-/// In how far a message is not what a receive wants; `None` if it has nothing to do with it.
+/// Returns how much a message differs from what a receive wants; `None` if they are unrelated.
 fn distance(receive: &Receive, (sender, message): Sent<'_>) -> Option<u8> {
     let wanted = &receive.matches;
     let from = wanted.from == Peer::Any || wanted.from == Peer::One(sender);
     let comm = wanted.comm == message.comm;
     let tag = wanted.tag.is_none_or(|tag| tag == message.tag);
     match (from, comm, tag) {
-        // Else it would fit, and the receive would have it.
+        // Otherwise it would match, and the receive would have it.
         (true, true, true) if message.partitioned => Some(1),
         (true, true, false) => Some(1),
         (true, false, true) => Some(2),

@@ -1,4 +1,4 @@
-//! Messages that are waited for, and that went to a receive which the same process had posted before and waits for no more.
+//! Awaited messages that went to a receive which the same process had posted earlier and no longer waits for.
 
 use super::Case;
 use crate::questions::why::blocked::Blocked;
@@ -7,23 +7,23 @@ use crate::questions::why::snapshot::{Need, Process, ProcessIndex, Receive};
 use crate::questions::why::verdict::Evidence;
 use std::collections::{BTreeMap, HashSet};
 
-/// A receive that was posted before, with the message that it has got.
+/// A receive posted earlier, and the message it took.
 pub(super) struct Taken<'a> {
     by: &'a Receive,
     sent: Sent<'a>,
 }
 
-/// Receives of one place that have got what others wait for.
+/// Receives at one place that took messages others wait for.
 #[derive(Default)]
 struct Line {
-    /// Whose.
+    /// The receiving processes.
     ranks: Vec<ProcessIndex>,
-    /// What the first of them has got.
+    /// What the first of them received.
     what: String,
 }
 
 impl Taken<'_> {
-    /// `a receive posted before, at a.c:7, which is not waited for`.
+    /// Formats `a receive posted before, at a.c:7, which is not waited for`.
     pub(super) fn by(&self) -> String {
         let at = self.by.place.as_ref().map_or_else(String::new, |place| format!(", at {place}"));
         match &self.by.overwritten {
@@ -36,7 +36,8 @@ impl Taken<'_> {
 }
 
 impl<'s> Case<'s> {
-    /// What has got a message that this receive would have taken, and is none of what the calls of its process wait for.
+    /// Returns the earlier receive that took a message this receive would have matched, if no call of its
+    /// process waits for it.
     pub(super) fn taken_before(&self, receiver: ProcessIndex, receive: &Receive) -> Option<Taken<'_>> {
         let calls = self.process(receiver).into_iter().flat_map(Process::calls);
         let needs = calls.flat_map(|call| call.wait.needs().iter().chain(&call.met));
@@ -53,7 +54,7 @@ impl<'s> Case<'s> {
         })
     }
 
-    /// One line for each place of such a receive.
+    /// Returns one line for each place with such a receive.
     pub(super) fn taken_elsewhere(&self, found: &Blocked) -> Vec<Evidence> {
         let mut known = HashSet::new();
         let once =

@@ -1,4 +1,4 @@
-//! What one process has been sent and has no receive for.
+//! Messages sent to a process that it has no receive for.
 
 use super::{joined, made};
 use crate::observation::Observation;
@@ -6,21 +6,22 @@ use crate::questions::why::messages::Pairs;
 use crate::questions::why::snapshot::Condition;
 use std::collections::HashMap;
 
-/// Messages to a process that no posted receive of it fits.
+/// Messages to a process that match none of its posted receives.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Arrivals {
     /// By sender, oldest first.
     pub messages: Vec<Arrived>,
-    /// Every process of the job was seen, and no record of their messages was lost: there are no others.
+    /// Whether these are all: every process of the job was observed, and none of their message records were
+    /// lost.
     pub complete: bool,
 }
 
-/// Such a message.
+/// A message without a matching receive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrived {
-    /// The communicator's identity.
+    /// Identity of the communicator.
     pub comm: u64,
-    /// The sender, as the receiver calls it: its rank in its own group.
+    /// The sender as the receiver knows it: its rank in its own group.
     pub from: u32,
     #[allow(missing_docs)]
     pub tag: i32,
@@ -28,7 +29,7 @@ pub struct Arrived {
     pub bytes: u64,
 }
 
-/// Those to the process that `is_receiver` recognises; `None` if it was not observed.
+/// Returns the messages to the process that `is_receiver` recognizes; `None` if it was not observed.
 pub fn arrived(observations: &[Observation], is_receiver: impl Fn(&Observation) -> bool) -> Option<Arrivals> {
     let (slots, communicators) = joined(observations);
     let receiver = slots.iter().position(|(_, _, seen)| seen.is_some_and(&is_receiver))?;

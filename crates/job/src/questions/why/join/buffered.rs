@@ -1,13 +1,13 @@
-//! Calls that wait for buffered messages to be received: `MPI_Buffer_detach` and its like.
+//! Calls that wait for buffered messages to be received: `MPI_Buffer_detach` and related calls.
 //!
-//! Which of the messages that nobody has received are buffered ones is not recorded. One of them is, else the call would return: so
-//! it waits for one of all.
+//! It is not recorded which unreceived messages are buffered. At least one of them is, or the call would
+//! return, so the call waits for any one of them.
 
 use super::{Slot, communicators::Communicators};
 use crate::observation::Need as Wanted;
 use crate::questions::why::snapshot::{Need, Process, Wait};
 
-/// Lets such calls wait for what their processes have sent and nobody has received.
+/// Makes such calls wait for their processes' unreceived messages.
 pub fn wait(slots: &[Slot<'_>], communicators: &Communicators, processes: &mut [Process]) {
     for ((_, _, seen), process) in slots.iter().zip(processes) {
         let Some(seen) = seen.filter(|_| !process.lost) else { continue };

@@ -6,20 +6,20 @@ use crate::questions::why::snapshot::{CommIndex, Communicator, ProcessIndex};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// The processes of a group by rank; `None` for one that is not known.
+/// The processes of a group by rank; `None` for an unknown one.
 type Group = Arc<[Option<ProcessIndex>]>;
 
 /// All communicators of a job.
 #[derive(Debug, Default)]
 pub struct Communicators {
-    /// As the snapshot has them.
+    /// In the form used by the snapshot.
     pub list: Vec<Communicator>,
     index: HashMap<u64, CommIndex>,
     /// By index: the group, or both groups of an intercommunicator.
     groups: Vec<Vec<Group>>,
-    /// `MPI_COMM_WORLD` and its duplicates have the members of the world: one list for all.
+    /// `MPI_COMM_WORLD` and its duplicates share one member list.
     worlds: HashMap<(usize, u32), Group>,
-    /// The highest rank that is known of each world, plus one.
+    /// The highest known rank of each world, plus one.
     lengths: HashMap<usize, u32>,
 }
 
@@ -58,7 +58,7 @@ impl Communicators {
         });
         let Some(groups) = self.groups.get_mut(index as usize) else { return };
         if !groups.iter().any(|group| is_of(group, me, comm)) {
-            // An image may claim any size: behind the last process that is known nobody is.
+            // An image may claim any size: there are no processes beyond the last one known.
             let size = comm.size.min(self.lengths.get(&world).copied().unwrap_or(0));
             let whole = || (0..size).map(process).collect();
             groups.push(match &comm.members {
@@ -66,7 +66,7 @@ impl Communicators {
                 None => self.worlds.entry((world, size)).or_insert_with(whole).clone(),
             });
         }
-        // Of another world, the members are known from those who observe it there.
+        // Members in another world are known from the observations of that world.
         let remote =
             comm.remote.iter().map(|remote| remote.members.iter().map(|rank| process(*rank)).collect());
         for remote in remote.filter(|group: &Group| group.iter().any(Option::is_some)) {
@@ -76,12 +76,13 @@ impl Communicators {
         }
     }
 
-    /// The communicator with this identity.
+    /// Returns the communicator with this identity.
     pub fn index(&self, identity: u64) -> Option<CommIndex> {
         self.index.get(&identity).copied()
     }
 
-    /// The process that `me` calls `rank` in its calls on a communicator: of the remote group, if there is one.
+    /// Returns the process that `me` calls `rank` in its calls on a communicator: of the remote group, if
+    /// there is one.
     pub fn partner(
         &self,
         me: ProcessIndex,
@@ -96,7 +97,7 @@ impl Communicators {
     }
 }
 
-/// Whether a process is the member of a group that it says it is.
+/// Whether a process is the group member that it claims to be.
 fn is_of(group: &Group, me: ProcessIndex, comm: &observation::Communicator) -> bool {
     group.get(comm.rank as usize) == Some(&Some(me))
 }

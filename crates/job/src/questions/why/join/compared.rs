@@ -1,8 +1,9 @@
-//! Messages whose two ends do not fit: from the ledgers of both sides, where they are kept.
+//! Messages whose two ends do not fit, from the ledgers of both sides where they are recorded.
 //!
-//! Messages from one rank to another with one tag on one communicator do not overtake each other: the first that was sent goes to the
-//! receive that was posted first. Where older entries have been overwritten the pairing begins at the newest, which is right if
-//! everything was received, and goes back as long as both ends agree on the bytes.
+//! Messages from one rank to another with the same tag on the same communicator do not overtake each other:
+//! the first one sent goes to the receive posted first. If older entries have been overwritten, pairing
+//! starts at the newest, which is right if everything was received, and goes back as long as both ends agree
+//! on the number of bytes.
 
 use super::{Slot, communicators::Communicators, joined, unreceived};
 use crate::observation::Observation;
@@ -10,38 +11,38 @@ use crate::observation::ledger::{Line, Ring};
 use crate::questions::why::snapshot::{CommIndex, ProcessIndex};
 use std::collections::{BTreeMap, HashMap};
 
-/// A message of which the two ends named different things.
+/// The two ends of a message.
 #[derive(Debug)]
 pub struct Ends<'a> {
-    /// Who sent it.
+    /// The sending process.
     pub sender: ProcessIndex,
-    /// Who received it.
+    /// The receiving process.
     pub receiver: ProcessIndex,
-    /// On which communicator.
+    /// The communicator.
     pub comm: CommIndex,
-    /// As the sender knows it.
+    /// The sender's record.
     pub sent: &'a Line,
-    /// As the receiver knows it.
+    /// The receiver's record.
     pub received: &'a Line,
 }
 
-/// A message of which only the sender's end is there: nobody has received it.
+/// A message known only from the sender's end: it has not been received.
 #[derive(Debug)]
 pub struct Sent<'a> {
-    /// Who sent it.
+    /// The sending process.
     pub sender: ProcessIndex,
-    /// To whom.
+    /// The receiving process.
     pub receiver: ProcessIndex,
     /// Identity of the communicator.
     pub comm: u64,
-    /// As the sender knows it.
+    /// The sender's record.
     pub sent: &'a Line,
 }
 
 /// Sender, receiver, communicator, tag, whether it is partitioned.
 type Way = (ProcessIndex, ProcessIndex, u64, i32, bool);
 
-/// The lines of one way, and whether older ones were overwritten.
+/// The lines of one route, and whether older ones were overwritten.
 #[derive(Default)]
 struct End<'a> {
     lines: Vec<&'a Line>,
@@ -50,7 +51,7 @@ struct End<'a> {
 
 type Ways<'a> = BTreeMap<Way, (End<'a>, End<'a>)>;
 
-/// All messages whose type signatures differ.
+/// Returns all messages whose type signatures differ.
 #[must_use]
 pub fn differing(observations: &[Observation]) -> Vec<Ends<'_>> {
     let (slots, communicators) = joined(observations);
@@ -59,7 +60,7 @@ pub fn differing(observations: &[Observation]) -> Vec<Ends<'_>> {
     ends
 }
 
-/// All messages of which both ends are known.
+/// Returns all messages of which both ends are known.
 #[must_use]
 pub(super) fn paired<'a>(slots: &[Slot<'a>], communicators: &Communicators) -> Vec<Ends<'a>> {
     let mut found = Vec::new();
@@ -72,7 +73,7 @@ pub(super) fn paired<'a>(slots: &[Slot<'a>], communicators: &Communicators) -> V
     found
 }
 
-/// All messages that nobody has received, where everything is known that was sent and received.
+/// Returns all messages not received, where everything sent and received is known.
 #[must_use]
 pub(super) fn unreceived<'a>(slots: &[Slot<'a>], communicators: &Communicators) -> Vec<Sent<'a>> {
     let keeps_a_ledger = |process: ProcessIndex| {
@@ -112,8 +113,8 @@ impl<'a> End<'a> {
     }
 }
 
-/// The lines of a ring, each with its way and whether the first messages of it are missing: overwritten, or from before the ledger
-/// was kept.
+/// Returns the lines of a ring, each with its route and whether that route's first messages are missing
+/// because they were overwritten or precede the ledger.
 fn by_way(
     ring: &Ring,
     between: impl Fn(&Line) -> Option<(ProcessIndex, ProcessIndex)>,
@@ -130,7 +131,7 @@ fn by_way(
     })
 }
 
-/// The sender of a way has sent nothing on its communicator that the receiver has not got.
+/// Whether everything the route's sender has sent on its communicator has been received.
 fn everything_arrived(
     slots: &[Slot<'_>],
     communicators: &Communicators,
@@ -158,9 +159,9 @@ fn pairs<'a>(
     there.rev().zip(here.rev()).take_while(|(sent, received)| sent.bytes == received.bytes).collect()
 }
 
-/// Whether the ends of a message named different elements. What is not known agrees with everything.
+/// Whether the ends of a message specified different elements. Unknown ones agree with everything.
 fn differ(sent: &Line, received: &Line) -> bool {
-    // The rest of it is not what the receive named.
+    // A failed receive did not take the whole message.
     if received.failed {
         return false;
     }

@@ -1,8 +1,9 @@
-//! Epochs of general active target synchronisation (MPI 5.0, section "General Active Target Synchronization"): who must act.
+//! Epochs of general active target synchronization (MPI 5.0, section "General Active Target
+//! Synchronization"): which processes must act.
 //!
-//! A process that accesses memory waits for every target that has not posted. One that has exposed its memory waits for every
-//! origin that has started and not completed. One that has not even started may have completed before: if none is under way, one of
-//! them at least has yet to start.
+//! A process that accesses memory waits for every target that has not posted. One that has exposed its memory
+//! waits for every origin that has started and not completed. An origin that has not even started may have
+//! completed earlier, so if none has an open epoch, at least one of them has yet to start.
 
 use super::{Joiner, Observation};
 use crate::observation::Window;
@@ -10,11 +11,11 @@ use crate::observation::windows::Group;
 use crate::questions::why::Kind;
 use crate::questions::why::snapshot::{Need, ProcessIndex};
 
-/// Larger groups are not gone through for every member.
+/// Maximum size of a group that is examined for every member.
 const MOST: usize = 1 << 10;
 
 impl Joiner<'_> {
-    /// Whom a process waits for that synchronises an epoch on a window.
+    /// Returns the needs of a process that synchronizes an epoch on a window.
     pub(super) fn epoch(&self, seen: &Observation, window: u64, access: bool, name: &str) -> Vec<Need> {
         let mine = seen.windows.iter().find(|known| known.identity == window);
         let group = mine.and_then(|mine| if access { mine.start.as_ref() } else { mine.post.as_ref() });
@@ -53,7 +54,8 @@ impl Joiner<'_> {
         vec![self.action(by, &what, Kind::RMA)]
     }
 
-    /// The members of a group that were observed, with what they know of the window; none of a group that is too large.
+    /// Returns the observed members of a group with what they know about the window; empty if the group is
+    /// too large.
     fn members(&self, window: u64, group: &Group) -> Vec<(ProcessIndex, &Window)> {
         let (world, ..) = *self.slot;
         let of_world = (0..).zip(self.slots).filter(|(_, (other, ..))| *other == world);

@@ -1,11 +1,11 @@
-//! Calls that failed, after which the program went on: what it then did without is often what others wait for. And those that cannot
-//! succeed, where the library did not look.
+//! Failed calls after which the program went on: what it then did without is often what others wait for. Also
+//! calls that cannot succeed although the library did not check them.
 
 use crate::observation::{Call, Fault, Observation, Wrong};
 use crate::questions::findings::wrong_use;
 use crate::questions::why::snapshot::Failed;
 
-/// Those of a process.
+/// Returns those of a process.
 pub(super) fn of(seen: &Observation) -> Vec<Failed> {
     let failed = |fault: &Fault| {
         let (function, place) = (fault.function.as_str().into(), fault.place.as_deref().map(Into::into));

@@ -1,4 +1,4 @@
-//! What was observed of the processes of a job, side by side: for those who ask about the past.
+//! The observations of all processes of a job, joined for analyses of the past.
 
 use super::communicators::Communicators;
 use super::compared::{Ends, Sent, paired, unreceived};
@@ -13,35 +13,35 @@ pub struct Joined<'a> {
 }
 
 impl<'a> Joined<'a> {
-    /// Joins what was observed.
+    /// Joins observations.
     #[must_use]
     pub fn of(observations: &'a [Observation]) -> Self {
-        // Whom nobody has seen says nothing of the past.
+        // A process without an observation says nothing about the past.
         let (slots, communicators) = side_by_side(observations, 0);
         Self { slots, communicators }
     }
 
-    /// The processes that were observed: number, world, rank.
+    /// Returns the observed processes: number, world, rank, observation.
     pub fn processes(&self) -> impl Iterator<Item = (ProcessIndex, usize, Option<u32>, &'a Observation)> {
         (0..).zip(&self.slots).filter_map(|(me, (world, rank, seen))| {
             Some((me, *world, Some(*rank).filter(|rank| *rank != u32::MAX), (*seen)?))
         })
     }
 
-    /// The process that another calls `rank` in its calls on a communicator.
+    /// Returns the process that `me` calls `rank` in its calls on a communicator.
     #[must_use]
     pub fn partner(&self, me: ProcessIndex, comm: u64, rank: u32) -> Option<ProcessIndex> {
         let (_, _, seen) = self.slots.get(me as usize)?;
         self.communicators.partner(me, (*seen)?, comm, rank)
     }
 
-    /// All messages of which both ends are known.
+    /// Returns all messages of which both ends are known.
     #[must_use]
     pub fn messages(&self) -> Vec<Ends<'a>> {
         paired(&self.slots, &self.communicators)
     }
 
-    /// All messages that nobody has received, where everything is known that was sent and received.
+    /// Returns all messages not received, where everything sent and received is known.
     #[must_use]
     pub fn unreceived(&self) -> Vec<Sent<'a>> {
         unreceived(&self.slots, &self.communicators)
@@ -63,7 +63,7 @@ mod tests {
             begin_ns,
             ..Observation::default()
         };
-        // What has not begun yet, or was saved by an older version, comes last.
+        // Worlds with an unknown start time, not started yet or saved by an older version, come last.
         let seen = [one("child", 9), one("unknown", 0), one("parent", 7)];
         let joined = Joined::of(&seen);
         let found = joined.processes().map(|(_, world, _, seen)| (world, seen.world.as_str()));
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!((joined.slots.len(), joined.processes().count()), (3, 3));
         assert_eq!(joined.partner(0, 1, 0), Some(0));
         assert_eq!(joined.partner(0, 1, 1 << 22), None);
-        // A verdict does without ranks that are too many to be listed.
+        // A verdict omits ranks that are too many to list.
         assert!(snapshot(&seen, "nobody").processes.len() <= super::super::MOST_UNSEEN + 3);
     }
 }

@@ -1,29 +1,31 @@
-//! Locks of windows (MPI 5.0, section "Lock"): who holds one that somebody waits for, and who must be in MPI to serve it.
+//! Window locks (MPI 5.0, section "Lock"): which process holds one that another waits for, and which must be
+//! in MPI to serve it.
 
 use super::{Joiner, Observation, Slot, observation};
 use crate::questions::why::Kind;
 use crate::questions::why::snapshot::{Need, ProcessIndex};
 
 impl<'a> Joiner<'a> {
-    /// The lock of a member's memory: whoever holds it must give it back.
+    /// The lock of a member's memory: its holder must release it.
     pub(super) fn lock(&self, seen: &Observation, window: u64, target: u32, name: &str) -> Need {
         let mine = seen.windows.iter().find(|known| known.identity == window);
-        // What is asked for is known when the lock is given: that it is not given says that a shared one is in its way.
+        // The kind of lock is recorded when the call that requests it returns. Until then, even a shared lock
+        // counts as being in the way.
         let exclusive = mine.and_then(|mine| mine.lock(target)).is_none_or(|lock| lock.exclusive);
         let holds = |(index, (_, _, other)): &(ProcessIndex, &Slot<'a>)| {
             let other = (*other).filter(|_| *index != self.me)?;
             let known = other.windows.iter().find(|known| known.identity == window)?;
             let lock = known.lock(target).filter(|lock| lock.exclusive || exclusive)?;
-            // Who waits for the same lock has asked for it, and does not hold it.
+            // A process waiting for the same lock has requested it and does not hold it.
             (!awaits(other, window, |other| other == target)).then_some((*index, lock, known))
         };
-        // Who waits for another one may not have got this one yet: libraries put off asking.
+        // A process waiting for another lock may not hold this one yet: libraries defer requests.
         let surely = |(index, ..): &(ProcessIndex, _, _)| {
             let other = self.slots.get(*index as usize).and_then(|(_, _, seen)| *seen);
             !other.is_some_and(|other| awaits(other, window, |_| true))
         };
         let of = mine.and_then(|mine| self.partner(seen, mine.comm, target));
-        // A library may need the target to act, which is outside of MPI then.
+        // A library may need the target to act, and the target is outside MPI.
         let absent = of.filter(|of| !self.is_inside(*of));
         let holders: Vec<_> = (0..).zip(self.slots).filter_map(|slot| holds(&slot)).collect();
         let all: Vec<ProcessIndex> = holders.iter().map(|(by, ..)| *by).collect();
@@ -60,7 +62,7 @@ impl<'a> Joiner<'a> {
     }
 }
 
-/// Whether a thread of a process waits for the lock of such a member of a window.
+/// Whether a thread of a process waits for the lock of a matching member of a window.
 fn awaits(seen: &Observation, wanted: u64, of: impl Fn(u32) -> bool) -> bool {
     let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
     calls

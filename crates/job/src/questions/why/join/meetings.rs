@@ -1,16 +1,16 @@
-//! Calls that others must make too, found by other things than a number on a communicator: by a tag, or because there is no
-//! communicator yet.
+//! Calls that other processes must make too and that are matched by something other than a number on a
+//! communicator: by a tag, or because there is no communicator yet.
 
 use super::{Joiner, Observation, observation, verdict};
 use crate::observation::Action;
 use crate::questions::why::Kind;
 use crate::questions::why::snapshot::{Need, ProcessIndex};
 
-/// Of calls that find each other by a tag, larger groups are not gone through for every member.
+/// Maximum size of a group that is examined for every member, for calls matched by a tag.
 const MOST_MET: usize = 1 << 10;
 
 impl Joiner<'_> {
-    /// That others make the call that belongs to one; nothing if they do.
+    /// Others must make the matching call; `None` if they do.
     pub(super) fn matched(&self, function: &str, at: (u64, i64), with: &[u32], kind: Action) -> Option<Need> {
         let (world, ..) = *self.slot;
         let comm = self.communicators.index(at.0).and_then(|comm| self.communicators.list.get(comm as usize));
@@ -34,7 +34,7 @@ impl Joiner<'_> {
             })
         };
         let seen = |index: &ProcessIndex| self.slots.get(*index as usize).and_then(|(_, _, seen)| *seen);
-        // The call of another one belongs to this if it is one of the same group, or with this process.
+        // Another process's call matches this one if it is for the same group, or involves this process.
         let means = |theirs: &[u32]| match kind {
             Action::Member => theirs == with,
             _ => theirs.contains(&me),
@@ -53,7 +53,7 @@ impl Joiner<'_> {
             (true, _) => " to meet it",
         };
         let what = format!("call {function} with {tag}{same}");
-        // A group is complete with its last member; two leaders are one and one.
+        // A group is complete only with its last member; for two leaders, one other suffices.
         (!absent.is_empty()).then(|| Need::Action {
             by: self.parties.index(absent),
             every: kind == Action::Member,
@@ -62,7 +62,7 @@ impl Joiner<'_> {
         })
     }
 
-    /// That all others of its world call `MPI_Init`; nothing if they have.
+    /// All other processes of its world must call `MPI_Init`; `None` if they have.
     pub(super) fn start(&self) -> Option<Need> {
         let by = self.parties.not_started(self.slot.0)?;
         Some(Need::Action { by, every: true, what: "call MPI_Init".into(), kind: Kind::RANK_GONE })

@@ -1,10 +1,10 @@
-//! What a process that waits in a collective has sent and received.
+//! What a process waiting in a collective has sent and received.
 
 use super::Joiner;
 use crate::observation::Observation;
 use crate::questions::why::snapshot::{MessageCalls, Messaging};
 
-/// None of a process that has no such calls.
+/// Returns `None` for a process without such calls.
 pub(super) fn of(joiner: &Joiner<'_>, seen: &Observation) -> Option<Box<Messaging>> {
     let comm = |identity: u64| joiner.communicators.index(identity);
     let calls: Vec<MessageCalls> = seen

@@ -1,9 +1,9 @@
-//! From observations of single processes to one snapshot of the job.
+//! Joins observations of single processes into one snapshot of the job.
 //!
-//! Ranks of communicators become processes: a communicator is one for all observations with its identity, and its members
-//! are ranks of the observer's world. The remote group of an intercommunicator between worlds is the local group of those
-//! that observe it from the other side. Ranks of a world that nobody has observed are there as
-//! [`Condition::Unseen`], so that nothing is concluded without them.
+//! Ranks of communicators become processes: a communicator is shared by all observations with its identity,
+//! and its members are ranks of the observer's world. The remote group of an intercommunicator between worlds
+//! is the local group of the processes that observe it from the other side. Unobserved ranks of a world are
+//! present as [`Condition::Unseen`], so that nothing is concluded without them.
 
 mod arrived;
 mod buffered;
@@ -42,12 +42,13 @@ use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// More ranks than this are not believed of one world.
+/// Maximum plausible number of ranks in one world.
 const MOST_RANKS: u32 = 1 << 24;
-/// Ranks that nobody has seen, of all worlds: images may claim any number, and whoever is not listed is somebody who may act.
+/// Maximum number of unobserved ranks across all worlds: images may claim any number, and a process not
+/// listed counts as one that may act.
 const MOST_UNSEEN: usize = 1 << 20;
 
-/// The worlds, and where the processes of each are.
+/// The worlds, and the indexes of their processes.
 #[derive(Debug)]
 struct Places {
     worlds: Worlds,
@@ -65,21 +66,22 @@ impl Places {
     }
 }
 
-/// The worlds of observed processes, numbered as in every view.
+/// Returns the worlds of observed processes, numbered as in every view.
 pub fn worlds(observations: &[Observation]) -> Worlds {
     Worlds::in_order(observations.iter().map(|seen| (&*seen.world, seen.rank.is_none(), seen.begin_ns)))
 }
 
-/// A process: world, rank, and what was seen of it.
+/// A process: world, rank, and its observation.
 type Slot<'a> = (usize, u32, Option<&'a Observation>);
 
-/// One snapshot of a job; `unseen_because` says of the ranks that nobody has observed why that may be. Two looks at the same processes give snapshots with the same order.
+/// Builds a snapshot of a job; `unseen_because` explains why ranks may not have been observed. Two
+/// observations of the same processes yield snapshots in the same order.
 #[must_use]
 pub fn snapshot(observations: &[Observation], unseen_because: &str) -> Snapshot {
     made(observations, unseen_because, &awaited(observations))
 }
 
-/// The same with all collectives that are remembered, whether somebody waits in them or not.
+/// The same with all remembered collectives, whether or not a process waits in them.
 #[must_use]
 pub fn whole(observations: &[Observation], unseen_because: &str) -> Snapshot {
     let mut all = Awaited::new();
@@ -116,7 +118,8 @@ fn made(observations: &[Observation], unseen_because: &str, awaited: &Awaited) -
     snapshot
 }
 
-/// Whether a launcher meant the processes to be the ranks of one job, and each is alone in its world: it belongs to another library.
+/// Whether a launcher started the processes as the ranks of one job but each is alone in its world: the
+/// launcher belongs to another library.
 fn singletons(observations: &[Observation]) -> bool {
     let alone = |seen: &Observation| {
         seen.size == Some(1) && seen.communicators.iter().all(|comm| comm.remote.is_none())
@@ -125,25 +128,26 @@ fn singletons(observations: &[Observation]) -> bool {
     ranks.len() > 1 && observations.iter().all(alone)
 }
 
-/// How many messages wait on each communicator of each process and have no receive, as `MPI_T_UMQ_LENGTH` says inside of it.
+/// Counts the messages without a receive on each communicator of each process, as `MPI_T_UMQ_LENGTH` does
+/// inside the process.
 #[must_use]
 pub fn unexpected(observations: &[Observation]) -> Vec<Unexpected> {
     let (slots, communicators) = joined(observations);
     unreceived::unexpected(&slots, &communicators)
 }
 
-/// The processes in order, with those that nobody has seen, and the communicators that they have in common.
+/// Returns the processes in order, including unobserved ones, and the communicators they share.
 fn joined(observations: &[Observation]) -> (Vec<Slot<'_>>, Communicators) {
     side_by_side(observations, MOST_UNSEEN)
 }
 
-/// The same with so many processes that nobody has seen.
+/// The same with at most this many unobserved processes.
 fn side_by_side(observations: &[Observation], most_unseen: usize) -> (Vec<Slot<'_>>, Communicators) {
     let mut places = Places::of(observations);
     let mut slots: Vec<Slot<'_>> = Vec::new();
     for observation in observations {
         let world = places.worlds.number(&observation.world);
-        // A process that does not know its rank yet comes after those that do.
+        // Processes that do not know their rank yet come last.
         let rank = observation.rank.unwrap_or(u32::MAX);
         slots.push((world, rank, Some(observation)));
     }
@@ -156,7 +160,7 @@ fn side_by_side(observations: &[Observation], most_unseen: usize) -> (Vec<Slot<'
     (slots, communicators)
 }
 
-/// Adds the ranks of every world that nobody has observed.
+/// Adds the unobserved ranks of every world.
 fn unseen<'a>(observations: &'a [Observation], worlds: &Worlds, slots: &mut Vec<Slot<'a>>, mut left: usize) {
     if left == 0 {
         return;
@@ -174,7 +178,7 @@ fn unseen<'a>(observations: &'a [Observation], worlds: &Worlds, slots: &mut Vec<
     }
     for (world, (size, seen)) in found {
         let known = |rank: &u32| seen.get(*rank as usize).copied().unwrap_or(false);
-        // Processes that are there and do not know their rank yet are some of them.
+        // Processes that exist but do not know their rank yet are some of them.
         let nameless = observations.iter().filter(|o| o.rank.is_none() && worlds.number(&o.world) == world);
         let missing = (0..size).filter(|rank| !known(rank)).skip(nameless.count());
         let missing: Vec<u32> = missing.take(left).collect();
@@ -183,7 +187,7 @@ fn unseen<'a>(observations: &'a [Observation], worlds: &Worlds, slots: &mut Vec<
     }
 }
 
-/// Makes one process.
+/// Builds one process.
 struct Joiner<'a> {
     communicators: &'a Communicators,
     parties: &'a Parties,
@@ -192,7 +196,7 @@ struct Joiner<'a> {
     slots: &'a [Slot<'a>],
     me: ProcessIndex,
     slot: &'a Slot<'a>,
-    /// Where it received what came last, by communicator, rank and tag.
+    /// Where it last received a message, by communicator, rank and tag.
     got: OnceCell<HashMap<(u64, u32, i32), &'a str>>,
 }
 
@@ -251,7 +255,7 @@ impl<'a> Joiner<'a> {
         }
     }
 
-    /// What takes messages out of the queue of unexpected ones, in that order.
+    /// Everything that takes messages out of the unexpected queue, in that order.
     fn posted(&self, seen: &Observation) -> Vec<Receive> {
         let posted = seen.posted.iter().map(|receive| (receive.order, false, receive));
         let matched = seen.matched.iter().map(|receive| (receive.order, true, receive));
@@ -326,7 +330,7 @@ impl<'a> Joiner<'a> {
                 return self.matched(function, (*comm, *tag), with, *kind).into_iter().collect();
             }
             observation::Need::Neighbors { collective, of } => Some(self.neighbors(seen, collective, of)),
-            // Its messages are not known yet: see [`buffered`].
+            // Its messages are not known yet; see [`buffered`].
             observation::Need::Buffered { .. } => Some(Need::Outside {
                 what: "its buffered messages to be received".into(),
                 kind: Kind::RUNNING,
@@ -338,19 +342,19 @@ impl<'a> Joiner<'a> {
                 Some(Need::Outside { what: what.as_str().into(), kind: verdict(*kind) })
             }
         };
-        // Somebody outside of what was observed: whoever it is may act.
+        // A process outside what was observed may always act.
         vec![found.unwrap_or_else(|| Need::Outside {
             what: "a process that is not known here".into(),
             kind: Kind::RUNNING,
         })]
     }
 
-    /// That one of these processes acts.
+    /// One of these processes must act.
     fn action(&self, by: Vec<ProcessIndex>, what: &str, kind: Kind) -> Need {
         Need::Action { by: self.parties.index(by), every: false, what: what.into(), kind }
     }
 
-    /// That those enter a collective of a topology whose data a process gets, as far as they have not.
+    /// The neighbors whose data a process receives must enter a collective of its topology, unless they have.
     fn neighbors(&self, seen: &Observation, collective: &observation::Collective, of: &[u32]) -> Need {
         let (comm, number) = (collective.comm, collective.number);
         let entered = |index: &ProcessIndex| {
@@ -393,7 +397,7 @@ impl<'a> Joiner<'a> {
         })
     }
 
-    /// A receive that a call waits for: what has come before is looked at.
+    /// A receive that a call waits for; takes earlier messages into account.
     fn awaited(&self, seen: &Observation, receive: &observation::Receive) -> Option<Receive> {
         let joined = self.receive(seen, receive)?;
         let Some((from, tag)) = receive.from.zip(receive.tag) else { return Some(joined) };
@@ -431,7 +435,7 @@ impl<'a> Joiner<'a> {
         Some(Collective { comm, number, signature, totals, elements, data, place })
     }
 
-    /// What the process gave to collectives that somebody waits in, entered long ago or under way.
+    /// What the process passed to collectives that a process waits in, whether entered long ago or active.
     fn collectives(&self, seen: &Observation) -> Vec<Collective> {
         let of_comm = |history: &observation::History| {
             let numbers = self.awaited.get(&history.comm).into_iter().flatten();

@@ -1,10 +1,11 @@
-//! Topologies of which two members do not know the same: one gives data to who does not want them, or waits for who gives none.
+//! Topologies that two members know differently: one sends data to a process that does not expect it, or
+//! waits for a process that sends none.
 
 use super::{Slot, communicators::Communicators};
 use crate::observation::{Communicator, Need, Observation};
 use crate::questions::why::snapshot::{OneSided, ProcessIndex};
 
-/// Neighbours that only one side knows, of those that are in a collective of their topology.
+/// Returns neighbors known to only one side, for processes in a collective of their topology.
 pub fn one_sided(slots: &[Slot<'_>], communicators: &Communicators) -> Vec<OneSided> {
     let mut found = Vec::new();
     for (me, (_, _, seen)) in (0..).zip(slots) {
@@ -38,7 +39,7 @@ fn on(seen: &Observation, identity: u64) -> Option<&Communicator> {
     seen.communicators.iter().find(|comm| comm.identity == identity)
 }
 
-/// A neighbour, and the communicator as it knows it.
+/// Returns a neighbor, and the communicator as it knows it.
 fn other<'a>(
     slots: &[Slot<'a>],
     communicators: &Communicators,

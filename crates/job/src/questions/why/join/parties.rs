@@ -1,5 +1,5 @@
-//! Processes that must act for others, each set of them once: of a hundred thousand ranks that wait for the same one, or for the same
-//! fifty thousand, the snapshot holds one list.
+//! Sets of processes that must act for others, each stored once: if a hundred thousand ranks wait for the
+//! same process, or for the same fifty thousand, the snapshot contains one list.
 
 use super::Slot;
 use crate::observation::{self, Stage};
@@ -12,12 +12,12 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct Parties {
     index: RefCell<HashMap<Arc<[ProcessIndex]>, PartyIndex>>,
-    /// By world: those that have not called `MPI_Init`.
+    /// By world: the processes that have not called `MPI_Init`.
     not_started: HashMap<usize, PartyIndex>,
 }
 
 impl Parties {
-    /// With what is known of the processes.
+    /// Creates the initial sets from the observations.
     pub fn of(slots: &[Slot<'_>]) -> Self {
         let mut worlds: HashMap<usize, Vec<ProcessIndex>> = HashMap::new();
         for (index, (world, _, seen)) in (0..).zip(slots) {
@@ -31,19 +31,19 @@ impl Parties {
         parties
     }
 
-    /// The place of a set.
+    /// Returns the index of a set.
     pub fn index(&self, of: Vec<ProcessIndex>) -> PartyIndex {
         let mut known = self.index.borrow_mut();
         let next = known.len() as PartyIndex;
         *known.entry(of.into()).or_insert(next)
     }
 
-    /// Those of a world that have not called `MPI_Init`; nothing if all have.
+    /// Returns the processes of a world that have not called `MPI_Init`; `None` if all have.
     pub fn not_started(&self, world: usize) -> Option<PartyIndex> {
         self.not_started.get(&world).copied()
     }
 
-    /// As the snapshot has them.
+    /// Returns the sets in the form used by the snapshot.
     pub fn list(self) -> Vec<Arc<[ProcessIndex]>> {
         let mut sets: Vec<(PartyIndex, Arc<[ProcessIndex]>)> =
             self.index.into_inner().into_iter().map(|(of, index)| (index, of)).collect();
@@ -52,7 +52,7 @@ impl Parties {
     }
 }
 
-/// It is in `MPI_Init`, or has been.
+/// Whether a process is in `MPI_Init` or past it.
 fn has_started(seen: &observation::Observation) -> bool {
     let needs = || seen.threads.iter().filter_map(|thread| thread.call.as_ref()).flat_map(|call| &call.needs);
     match seen.stage {

@@ -1,14 +1,15 @@
-//! Partitioned messages: what the two sides of one know of each other.
+//! Partitioned messages: what the two sides of one know about each other.
 //!
-//! Both sides are persistent, so that the n-th start of the one belongs to the n-th of the other. A message arrives when both are
-//! started and the sender has marked every partition ready; before the sender has, the one who waits for it may be the sender itself.
+//! Both sides are persistent, so the n-th start of one belongs to the n-th start of the other. A message
+//! arrives once both are started and the sender has marked every partition ready; until then, the process to
+//! wait for may be the sender itself.
 
 use super::{Joiner, Observation};
 use crate::observation::Partitioned;
 use crate::questions::why::Kind;
 use crate::questions::why::snapshot::{Need, ProcessIndex};
 
-/// One side that waits.
+/// A waiting side.
 pub struct Side {
     pub comm: u64,
     pub peer: u32,
@@ -17,20 +18,22 @@ pub struct Side {
     pub starts: u64,
 }
 
-/// What the receiver has of a partitioned message that was started.
+/// The receiver's end of a partitioned message that was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// A partitioned receive of just this: what they lack of each other is said of the requests.
+    /// A matching partitioned receive exists: what is missing is reported for the requests.
     Made,
-    /// None, so that the message fits nothing that the receiver has.
+    /// There is none, so the message matches nothing the receiver has.
     Missing,
 }
 
-/// The partitioned sends of one process to another that are under way, which the counters of messages have among all the others.
+/// The active partitioned sends of one process to another, which the message counters include with all
+/// others.
 pub struct Starts<'o>(Vec<(&'o Partitioned, End)>);
 
 impl<'o> Starts<'o> {
-    /// From `seen` to rank `to` of a communicator, where that one, `other`, knows it as rank `from`.
+    /// Returns those from `seen` to rank `to` of a communicator, where the receiver, `other`, knows it as
+    /// rank `from`.
     pub fn of(seen: &'o Observation, (comm, to): (u64, u32), other: &Observation, from: u32) -> Self {
         let sends = seen.partitioned.iter().filter(|send| send.sends && send.active);
         let sends = sends.filter(|send| (send.comm, send.peer) == (comm, to));
@@ -44,7 +47,7 @@ impl<'o> Starts<'o> {
         Self(sends.map(|send| (send, end(send))).collect())
     }
 
-    /// One of them with this tag, which is then none any more.
+    /// Removes one of them with this tag and returns its end.
     pub fn take(&mut self, tag: i32) -> Option<End> {
         let at = self.0.iter().position(|(send, _)| send.tag == tag)?;
         Some(self.0.swap_remove(at).1)
@@ -52,7 +55,7 @@ impl<'o> Starts<'o> {
 }
 
 impl Joiner<'_> {
-    /// What a side still needs; `None` if the other one is not known.
+    /// Returns what a side still needs; `None` if the other side is unknown.
     pub(super) fn partitioned(&self, seen: &Observation, side: &Side) -> Option<Need> {
         let by = self.partner(seen, side.comm, side.peer)?;
         let own = self.mine(seen, side);
@@ -72,7 +75,7 @@ impl Joiner<'_> {
             return wait(self.me, &what);
         }
         let slot = self.slots.get(by as usize);
-        // Who was not seen may do anything, also what is asked for here.
+        // An unobserved process may do anything, including what is needed here.
         let Some(other) = slot.and_then(|(_, _, other)| *other) else {
             return wait(by, "do its part of the partitioned message");
         };
@@ -92,7 +95,7 @@ impl Joiner<'_> {
         }
     }
 
-    /// The request of this side.
+    /// Returns this side's request.
     fn mine<'o>(&self, seen: &'o Observation, side: &Side) -> Option<&'o Partitioned> {
         let same = |own: &&Partitioned| {
             (own.comm, own.peer, own.tag, own.sends) == (side.comm, side.peer, side.tag, side.sends)
@@ -102,7 +105,7 @@ impl Joiner<'_> {
     }
 }
 
-/// Nothing is missing any more that the program must do.
+/// The program has done everything it must.
 fn arriving() -> Need {
     Need::Outside { what: "the partitioned message to arrive".into(), kind: Kind::RUNNING }
 }

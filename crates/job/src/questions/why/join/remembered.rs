@@ -1,12 +1,13 @@
-//! Which of the collectives that processes remember a snapshot needs.
+//! Selects the remembered collectives that a snapshot needs.
 
 use crate::observation::{self, Observation};
 use std::collections::{BTreeSet, HashMap};
 
-/// Numbers of the collectives that are asked about, by communicator.
+/// Numbers of the requested collectives, by communicator.
 pub type Awaited = HashMap<u64, BTreeSet<u64>>;
 
-/// The collectives that somebody waits in, and those before them in which members were in different functions.
+/// Returns the collectives that processes wait in, and earlier ones in which members were in different
+/// functions.
 pub fn awaited(observations: &[Observation]) -> Awaited {
     let mut found = Awaited::new();
     let calls = observations.iter().flat_map(|seen| &seen.threads).filter_map(|thread| thread.call.as_ref());
@@ -20,7 +21,7 @@ pub fn awaited(observations: &[Observation]) -> Awaited {
     found
 }
 
-/// Remembered collectives before those awaited, in which not all members were in the same function.
+/// Remembered collectives before the awaited ones in which not all members were in the same function.
 fn apart(observations: &[Observation], awaited: &Awaited) -> Vec<(u64, u64)> {
     let mut functions: HashMap<(u64, u64), &str> = HashMap::new();
     let mut apart = Vec::new();

@@ -1,10 +1,11 @@
-//! What a call waited for and has: of all requests of an `MPI_Waitall`, those whose messages are there. They explain nothing and accuse
-//! nobody, so they stand apart from what it still waits for.
+//! The part of a call's needs that is already met: those requests of an `MPI_Waitall` whose messages have
+//! arrived. They explain nothing and accuse no process, so they are kept apart from what the call still waits
+//! for.
 
 use crate::questions::why::messages::Pairs;
 use crate::questions::why::snapshot::{Need, Process, ProcessIndex, Snapshot, Wait};
 
-/// Sets apart what is met, in calls that need all of several things and lack some.
+/// Separates met needs in calls that need all of several things and lack some.
 pub fn set_apart(snapshot: &mut Snapshot) {
     let mut met: Vec<(usize, usize, Vec<bool>)> = Vec::new();
     let mut pairs = None;
@@ -26,7 +27,7 @@ pub fn set_apart(snapshot: &mut Snapshot) {
     }
 }
 
-/// The calls that need all of several things, by the place of their thread.
+/// Returns calls that need all of several things, with the index of their thread.
 fn several(process: &Process) -> impl Iterator<Item = (usize, &[Need])> {
     let calls =
         process.threads.iter().enumerate().filter_map(|(at, thread)| Some((at, thread.call.as_ref()?)));
@@ -40,7 +41,7 @@ fn is_met(pairs: &mut Pairs<'_>, of: ProcessIndex, need: &Need) -> bool {
     match need {
         Need::Message(receive) => pairs.finds(of, receive),
         Need::Receiver(message) => pairs.is_received(of, message),
-        // One that all have entered may still be one in which they differ.
+        // A collective that all have entered may still be one in which they differ.
         Need::Collective(_) | Need::Action { .. } | Need::Outside { .. } => false,
     }
 }

@@ -1,10 +1,10 @@
-//! Messages that were sent and have not been received, from the records of both sides.
+//! Messages sent and not received, from the records of both sides.
 //!
-//! How many there are between two ranks on a communicator is certain: messages sent and not cancelled, less those
-//! received. Which ones [`Outstanding`] finds from the envelopes that both sides keep and the sums of the tags, as it does for
-//! `MPI_T_UMQ_LENGTH` inside of a process. Where it does not know, the sender is marked, and nothing is concluded from what it
-//! seems not to have sent. So it is where the library did not tell the receiver everything, unless all messages that are
-//! missing are those.
+//! Their number between two ranks on a communicator is certain: messages sent and not cancelled, minus those
+//! received. [`Outstanding`] determines which ones from the envelopes kept by both sides and the sums of the
+//! tags, as it does for `MPI_T_UMQ_LENGTH` inside a process. If it cannot, the sender is marked, and nothing
+//! is concluded from what it appears not to have sent. The same applies if the library did not report
+//! everything to the receiver, unless that accounts for all missing messages.
 
 use super::partitions::{End, Starts};
 use super::{Slot, communicators::Communicators};
@@ -18,14 +18,14 @@ use std::sync::Arc;
 /// By communicator and rank of the other side.
 type ByPeer<'a> = HashMap<(u64, u32), Vec<&'a observation::Message>>;
 
-/// Adds to every process the messages that it has sent and that nobody has received.
+/// Adds to every process the messages it has sent that were not received.
 pub fn add(slots: &[Slot<'_>], communicators: &Communicators, processes: &mut [Process]) {
     let missing_of = Missing::count(slots, communicators);
     let mut received: HashMap<ProcessIndex, ByPeer<'_>> = HashMap::new();
     for (me, (_, _, seen)) in (0..).zip(slots) {
         let Some(seen) = seen else { continue };
         let mut sent: Option<ByPeer<'_>> = None;
-        // Each with its place among all that this process has sent; those come first that are too old to have one.
+        // Each with its position among all this process has sent; messages too old to have one come first.
         let (mut left, mut place): (Vec<(usize, Message)>, Option<Order>) = (Vec::new(), None);
         for (comm, peer, to, other) in partners(slots, communicators, me, seen) {
             let taken = taken(other, comm);
@@ -71,25 +71,25 @@ pub fn add(slots: &[Slot<'_>], communicators: &Communicators, processes: &mut [P
     }
 }
 
-/// Where each message stands among those that a process has sent lately.
+/// Position of each message among those a process has sent recently.
 type Order = HashMap<*const observation::Message, usize>;
 
 fn places<'o>(known: &'o mut Option<Order>, seen: &Observation) -> &'o Order {
     known.get_or_insert_with(|| seen.sent.iter().map(std::ptr::from_ref).zip(0..).collect())
 }
 
-/// Messages that wait on a communicator of a process and have no receive.
+/// Messages without a receive on a communicator of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unexpected {
     /// The process.
     pub process: ProcessLocation,
-    /// The communicator's identity.
+    /// Identity of the communicator.
     pub comm: u64,
-    /// How many there are.
+    /// Number of messages.
     pub count: u64,
 }
 
-/// By receiver and communicator: each sender, by its rank there, with what it has outstanding.
+/// By receiver and communicator: the rank of each sender and its outstanding messages.
 type Incoming = BTreeMap<(ProcessIndex, u64), Vec<(u32, Outstanding)>>;
 
 /// Counts them for all processes and communicators on which messages were exchanged.
@@ -124,7 +124,7 @@ pub fn unexpected(slots: &[Slot<'_>], communicators: &Communicators) -> Vec<Unex
     counted.collect()
 }
 
-/// What the receives of a process leave of the messages of all senders on a communicator.
+/// Returns how many messages of all senders on a communicator remain after the process's receives.
 fn left(receiver: &Observation, comm: u64, mut senders: Vec<(u32, Outstanding)>) -> u64 {
     let mut posted = Posted::default();
     for receive in receiver.posted.iter().chain(&receiver.matched).filter(|receive| receive.comm == comm) {
@@ -142,8 +142,8 @@ fn left(receiver: &Observation, comm: u64, mut senders: Vec<(u32, Outstanding)>)
     unexpected::left(waiting, untold(receiver, comm))
 }
 
-/// Everybody that a process has exchanged messages with and that was observed: its record of them, who they are, and what they
-/// say.
+/// Returns all observed processes a process has exchanged messages with: its record of them, their index, and
+/// their observation.
 pub fn partners<'a>(
     slots: &'a [Slot<'_>],
     communicators: &'a Communicators,
@@ -159,8 +159,8 @@ pub fn partners<'a>(
     })
 }
 
-/// Messages that the records of a receiver's peers lack, by receiver and communicator; only where some of them were received
-/// from a sender that is not known.
+/// Number of messages missing from the records of a receiver's peers, by receiver and communicator; only
+/// where some were received from an unknown sender.
 struct Missing(HashMap<(ProcessIndex, u64), u64>);
 
 impl Missing {
@@ -188,10 +188,10 @@ fn untold(of: &Observation, comm: u64) -> Option<u64> {
     of.communicators.iter().find(|there| there.identity == comm)?.untold
 }
 
-/// What `other` has exchanged with this process on a communicator.
+/// Returns what `other` has exchanged with this process on a communicator.
 pub fn taken(other: &Observation, comm: &observation::Communicator) -> observation::Peer {
     let there = other.communicators.iter().find(|there| there.identity == comm.identity);
-    // They stand in the order of ranks, and rank 0 of a large job may have as many as there are ranks.
+    // These are in rank order, and rank 0 of a large job may have as many as there are ranks.
     let peer = there.and_then(|there| {
         let at = there.peers.binary_search_by_key(&comm.rank, |peer| peer.rank).ok()?;
         there.peers.get(at)
@@ -207,7 +207,7 @@ fn by_peer(messages: &[observation::Message]) -> ByPeer<'_> {
     found
 }
 
-/// Which messages were not received.
+/// Determines which messages were not received.
 fn find(
     missing: u64,
     sum: u64,
@@ -220,7 +220,7 @@ fn find(
     found
 }
 
-/// Tags of the messages that were not received, oldest first, each with its envelope if that is still there.
+/// Returns the tags of unreceived messages, oldest first, each with its envelope if still recorded.
 fn outstanding<'a>(
     missing: u64,
     sum: u64,
@@ -233,7 +233,7 @@ fn outstanding<'a>(
     for message in sent {
         envelopes.entry(message.tag).or_default().push(message);
     }
-    // Of those with one tag the oldest were received first: what is left are the newest.
+    // Among messages with the same tag the oldest were received first, so the newest remain.
     let mut newest_first: Vec<_> =
         tags.iter().rev().map(|tag| (*tag, envelopes.get_mut(tag).and_then(Vec::pop))).collect();
     newest_first.reverse();
@@ -244,8 +244,8 @@ fn outstanding<'a>(
 mod tests {
     use super::*;
 
-    /// The observations of ranks of one world that have sent each other so many messages, of which the receiver did not learn the
-    /// sender of some.
+    /// Observations of two ranks of one world, one of which has sent messages to the other; for some of these
+    /// the receiver did not learn the sender.
     fn job(sent: u64, received: u64, untold: Option<u64>) -> Vec<Observation> {
         let rank = |rank: u32| {
             let peer = observation::Peer {
@@ -267,7 +267,7 @@ mod tests {
         vec![rank(0), rank(1)]
     }
 
-    /// How many messages rank 0 has outstanding, and whether that may be wrong.
+    /// Returns how many messages rank 0 has outstanding, and whether that may be wrong.
     fn seen(sent: u64, received: u64, untold: Option<u64>) -> (usize, bool) {
         let snapshot = super::super::snapshot(&job(sent, received, untold), "");
         let first = snapshot.processes.first().expect("rank 0");

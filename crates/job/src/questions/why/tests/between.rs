@@ -1,4 +1,4 @@
-//! Roots of collectives between two groups.
+//! Roots of collectives on intercommunicators.
 
 use super::look;
 use crate::observation::{Between, RootBetween};
@@ -7,7 +7,7 @@ use crate::questions::why::snapshot::Signature;
 use crate::questions::why::{Kind, Verdict};
 use RootBetween::{AnotherOfMine, Myself, OfOthers};
 
-/// What two groups of two ranks gave to a broadcast, of which the last waits in it.
+/// A broadcast to which two groups of two ranks passed these roots, and in which the last rank waits.
 fn broadcast(roots: [RootBetween; 4]) -> Verdict {
     let mut scene = Scene::of(4);
     for (at, root) in (0..).zip(roots) {

@@ -1,11 +1,11 @@
-//! On random jobs: the stuck processes are those that trying all sets finds.
+//! On random jobs, the stuck processes are those found by trying all sets.
 
 use crate::questions::why::blocked;
 use crate::questions::why::join::settled;
 use crate::questions::why::scene::{Scene, message, receive};
 use crate::questions::why::snapshot::{Condition, Need, Peer, Process, Snapshot, Wait};
 
-/// Random numbers that are the same each time.
+/// Random numbers that are the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -48,7 +48,7 @@ fn random(dice: &mut Dice, size: u32) -> Scene {
     scene
 }
 
-/// Whether a process could go on if exactly the processes outside of `stuck` could act.
+/// Whether a process could go on if exactly the processes outside `stuck` could act.
 fn released(snapshot: &Snapshot, process: u32, stuck: u32) -> bool {
     let acts = |p: u32| stuck & (1 << p) == 0 && !snapshot.processes[p as usize].is_gone();
     let this: &Process = &snapshot.processes[process as usize];
@@ -70,7 +70,7 @@ fn released(snapshot: &Snapshot, process: u32, stuck: u32) -> bool {
     }
 }
 
-/// The largest set of processes none of which can go on while only the others act: by trying all sets.
+/// The largest set of processes none of which can go on while only the others act, found by trying all sets.
 fn by_force(snapshot: &Snapshot) -> u32 {
     let size = snapshot.processes.len() as u32;
     let mut union = 0;
@@ -91,7 +91,7 @@ fn random_jobs_have_the_stuck_ranks_that_trying_all_sets_finds() {
     for round in 0..3000 {
         let size = 2 + dice.below(6);
         let mut scene = random(&mut dice, size);
-        // Messages on their way are a matter of their own: here nothing has been sent that fits.
+        // Messages on their way are tested elsewhere: nothing sent here matches.
         for process in &mut scene.0.processes {
             process.posted.clear();
             process.sent.iter_mut().for_each(|sent| sent.tag += 10);

@@ -1,11 +1,11 @@
-//! Calls that one rank has left out, seen by what the others did on their way to the collective that it is in.
+//! Calls skipped by one rank, detected from what the others did on their way to the collective it is in.
 
 use super::look;
 use crate::questions::why::Kind;
 use crate::questions::why::scene::{Scene, WORLD};
 use crate::questions::why::snapshot::{MessageCalls, Peer, ProcessIndex};
 
-/// A rank has sent, or received, so often at a line.
+/// A rank has sent or received at a line `count` times.
 fn calls(scene: &mut Scene, rank: ProcessIndex, sends: bool, count: u64) {
     let function = if sends { "MPI_Send" } else { "MPI_Recv" };
     let place = "a.c:5".into();
@@ -20,7 +20,7 @@ fn partners(scene: &mut Scene, rank: ProcessIndex, with: ProcessIndex) {
     messaging.received_from.push((WORLD, with));
 }
 
-/// Rank 3 waits for rank 2, and the others are in a barrier, in front of which they have sent so often.
+/// Rank 3 waits for rank 2, and the others are in a barrier, before which they have sent this often.
 fn halo(counts: [u64; 3]) -> Scene {
     let mut scene = Scene::of(4);
     scene.receive(3, Peer::One(2), 7);

@@ -1,4 +1,4 @@
-//! Messages that are waited for and were never sent, went to the wrong rank, or are received by nobody.
+//! Awaited messages that were never sent or went to the wrong rank, and messages that are never received.
 
 use super::look;
 use crate::questions::why::Kind;
@@ -23,7 +23,8 @@ fn a_message_that_went_to_another_rank_is_what_was_sent_instead_unless_that_rank
 
 #[test]
 fn a_message_to_the_wrong_rank_inside_a_ring_is_the_reason_if_it_would_release_all_who_wait() {
-    // Each sends to the next and receives from the one before, again and again; rank 1 sends to rank 3 instead of rank 2.
+    // Each sends to its successor and receives from its predecessor, over and over; rank 1 sends to rank 3
+    // instead of rank 2.
     let mut scene = Scene::of(4);
     scene.receive(0, Peer::One(3), 7).receive(3, Peer::One(2), 7).receive(2, Peer::One(1), 7);
     scene.receive(1, Peer::One(0), 7).sent(1, 3, 7).sent(1, 3, 7);
@@ -37,7 +38,7 @@ fn a_message_to_the_wrong_rank_inside_a_ring_is_the_reason_if_it_would_release_a
     assert!(said.verdict.contains("rank 1 sent a message with tag 7 to rank 3"), "{}", said.verdict);
     assert_eq!(said.cycle, ["0", "3", "2", "1"]);
     assert_eq!(said.culprits.first().map(|culprit| culprit.ranks.to_string()).as_deref(), Some("1"));
-    // If it waits for that message to be received, it is no other thing.
+    // If it waits for that message to be received, nothing changes.
     scene.process(1).sent.clear();
     scene.process(1).posted.clear();
     scene.send(1, 3, 7);
@@ -62,7 +63,8 @@ fn what_was_sent_after_the_message_that_went_astray_is_not_taken_for_it() {
 
 #[test]
 fn a_message_that_was_received_is_waited_for_no_more_by_the_one_who_sends() {
-    // Both halves of MPI_Sendrecv: rank 0 has got its message to rank 1 received, and waits for one of rank 1.
+    // Both halves of MPI_Sendrecv: rank 0's message to rank 1 has been received, and it waits for one from
+    // rank 1.
     let mut scene = Scene::of(2);
     let both = vec![Need::Message(receive(Peer::One(1), 7)), Need::Receiver(message(1, 7))];
     scene.call(0, "MPI_Sendrecv", Wait::All(both)).collective(1, "MPI_Barrier", 1);

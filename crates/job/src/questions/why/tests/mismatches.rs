@@ -1,4 +1,4 @@
-//! Members of a communicator that went apart: another function, root, operation or size under one number.
+//! Members of a communicator that diverged: another function, root, operation or size under one number.
 
 use super::look;
 use crate::questions::why::Kind;
@@ -107,7 +107,7 @@ fn persistent_collectives_are_compared_by_what_they_were_made_as() {
         scene.collective(rank, "MPI_Barrier_init", numbered(1, 1));
         scene.left(rank, numbered(1, 1), made("MPI_Barrier_init"));
     }
-    // The other one's first was made as another, and not started.
+    // The other member's first request was created for another function, and not started.
     scene.collective(1, "MPI_Barrier_init", numbered(2, 1)).left(1, 1, made("MPI_Allreduce_init"));
     let said = look(&scene);
     assert_eq!(said.kind, Kind::COLLECTIVE_MISMATCH, "{}", said.verdict);

@@ -1,11 +1,11 @@
-//! Loops that ask: what is certain of them, and how long they may go on before they are called a problem.
+//! Polling loops: what is certain about them, and how long they may go on before they are called a problem.
 
 use super::look;
 use crate::questions::why::scene::{Scene, receive};
 use crate::questions::why::snapshot::{Need, Peer, ProcessIndex, Wait};
 use crate::questions::why::{Kind, Verdict};
 
-/// A rank that asks for a message, for so long, and did so before for that long at most.
+/// A rank that polls for a message, given its polling time and its longest earlier polling time.
 fn asks(scene: &mut Scene, rank: ProcessIndex, from: Peer, (age_s, before_s): (f64, f64)) {
     scene.receive(rank, from, 1);
     scene.process(rank).posted.clear();
@@ -13,7 +13,7 @@ fn asks(scene: &mut Scene, rank: ProcessIndex, from: Peer, (age_s, before_s): (f
     (call.polling, call.age_s, call.polled_before_s) = (true, Some(age_s), before_s);
 }
 
-/// Rank 0 asks rank 1, which waits for it.
+/// Rank 0 polls for a message from rank 1, which waits for rank 0.
 fn one(times: (f64, f64)) -> Verdict {
     let mut scene = Scene::of(2);
     asks(&mut scene, 0, Peer::One(1), times);
@@ -21,7 +21,7 @@ fn one(times: (f64, f64)) -> Verdict {
     look(&scene)
 }
 
-/// All ask for messages of anybody.
+/// All poll for messages from any source.
 fn all(times: (f64, f64)) -> Verdict {
     let mut scene = Scene::of(3);
     (0..3).for_each(|rank| asks(&mut scene, rank, Peer::Any, times));
@@ -58,7 +58,7 @@ fn who_is_asked_for_by_all_who_are_in_mpi_is_named() {
     let said = look(&scene);
     assert_eq!(said.kind, Kind::SLOW);
     assert!(said.verdict.starts_with("ranks [1-2] wait for rank 0: computing"), "{}", said.verdict);
-    // Of anybody: who does not ask himself.
+    // From any source: the culprit is the rank that does not poll itself.
     (1..3).for_each(|rank| asks(&mut scene, rank, Peer::Any, (9.0, 0.0)));
     assert!(look(&scene).verdict.starts_with("ranks [1-2] wait for rank 0: computing"));
 }
@@ -95,7 +95,7 @@ fn polling_for_a_rank_that_can_send_nothing_more_is_certain_at_once() {
 #[test]
 fn a_message_that_a_loop_has_not_taken_in_all_its_rounds_is_none_that_it_asks_for() {
     let mut scene = Scene::of(2);
-    // Rank 1 has sent what nobody asks for. Of a loop that asks for several things, not all is known.
+    // Rank 1 has sent what no rank asks for. A loop that polls for several things is known only in part.
     scene.sent(1, 0, 41);
     for rank in 0..2 {
         asks(&mut scene, rank, Peer::Any, (6.0, 0.0));

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Ranks 0 and 1 wait for each other, of which 1 has sent with another tag; 4 and 5 in two collectives of a communicator of theirs.
+/// Ranks 0 and 1 wait for each other, where 1 has sent with another tag; 4 and 5 are in different collectives
+/// on a communicator they share.
 fn two_problems() -> Scene {
     let mut scene = Scene::of(6);
     scene.sent(1, 0, 41).receive(0, Peer::One(1), 42).receive(1, Peer::One(0), 42);
@@ -54,7 +55,7 @@ fn a_ring_beside_a_mismatch_is_another_problem_and_members_of_a_mismatch_are_stu
 fn what_only_waits_for_a_problem_is_none_of_its_own() {
     let mut scene = Scene::of(5);
     scene.process(4).condition = Condition::Ended("killed".into());
-    // All miss the one that is gone; two of them each other too.
+    // All lack the one that is gone; two of them lack each other too.
     scene.receive(0, Peer::One(4), 1).receive(1, Peer::One(0), 1);
     scene.collective(2, "MPI_Barrier", 1).collective(3, "MPI_Barrier", 1);
     let said = look(&scene);
@@ -137,7 +138,8 @@ fn a_request_that_only_the_waiting_thread_could_complete_is_a_problem() {
 #[test]
 fn what_stuck_ranks_have_not_received_is_shown_unless_the_verdict_speaks_of_it() {
     let mut scene = Scene::of(4);
-    // Another tag of who is waited for is the verdict; messages of the others are evidence, those of one place together.
+    // The verdict is another tag from the awaited rank; messages from the others are evidence, with those
+    // from one place combined.
     scene.sent(1, 0, 41).sent(2, 0, 5).sent(2, 0, 5).sent(3, 0, 5).receive(0, Peer::One(1), 42);
     (1..4).for_each(|rank| drop(scene.collective(rank, "MPI_Barrier", 1).0.clone()));
     let said = look(&scene);
@@ -168,7 +170,7 @@ fn a_message_that_an_earlier_receive_of_any_tag_took_is_named() {
 fn who_waits_for_one_that_goes_round_and_round_is_not_running() {
     let mut scene = Scene::of(2);
     scene.receive(1, Peer::One(0), 7);
-    // Just now it waits for somebody outside of the job.
+    // At this moment it waits for a party outside the job.
     let outside = Need::Outside { what: "one-sided synchronisation".into(), kind: Kind::RMA };
     scene.call(0, "MPI_Win_flush", Wait::All(vec![outside]));
     let mut later = scene.clone();

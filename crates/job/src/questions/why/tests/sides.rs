@@ -1,11 +1,11 @@
-//! Two sides that do not agree: buffered messages and who should receive them, neighbours of a topology.
+//! Two sides that do not agree: buffered messages and their intended receivers, topology neighbors.
 
 use super::look;
 use crate::questions::why::Kind;
 use crate::questions::why::scene::{Scene, WORLD, message};
 use crate::questions::why::snapshot::{Need, OneSided, Peer, Wait};
 
-/// Rank 0 gives its buffer back, of which so many messages are not received.
+/// Rank 0 detaches its buffer, from which these messages have not been received.
 fn detaches(messages: &[(u32, i32)]) -> Scene {
     let mut scene = Scene::of(3);
     for (to, tag) in messages {

@@ -1,11 +1,12 @@
-//! Messages that went to another receive than the one that waits for them, and how much of the evidence is shown.
+//! Messages that went to another receive than the one waiting for them, and how much of the evidence is
+//! shown.
 
 use super::look;
 use crate::questions::why::scene::{Scene, receive};
 use crate::questions::why::snapshot::{Failed, Peer, Receive};
 use crate::questions::why::{Kind, Verdict};
 
-/// Rank 0 waits for a message that a receive from any rank has got, which it had posted before.
+/// Rank 0 waits for a message taken by a receive from any source that it had posted earlier.
 fn stolen(overwritten: Option<&str>) -> Verdict {
     let mut scene = Scene::of(2);
     scene.sent(1, 0, 3).collective(1, "MPI_Barrier", 1).receive(0, Peer::One(1), 3);

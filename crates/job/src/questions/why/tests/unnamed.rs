@@ -1,4 +1,5 @@
-//! Verdicts where nobody can be named for certain, or where what is waited for was there in another form.
+//! Verdicts where no process can be named with certainty, or where what is waited for was there in another
+//! form.
 
 use super::look;
 use crate::questions::why::Kind;
@@ -43,7 +44,7 @@ fn a_message_that_a_probe_keeps_while_its_sender_waits_is_never_received() {
     let wanted = "rank 0 took it with MPI_Mprobe at probe.c:4, did not receive it with MPI_Mrecv, and is in MPI_Barrier";
     assert!(said.verdict.contains(wanted), "{}", said.verdict);
     assert_eq!(said.culprits[0].ranks.to_string(), "0");
-    // What it waits for may be the one behind it.
+    // What it waits for may be the one after it.
     scene.sent(1, 0, 3);
     assert_eq!(look(&scene).kind, Kind::DEADLOCK);
 }
@@ -179,7 +180,7 @@ fn a_persistent_send_that_was_not_started_is_what_was_never_sent() {
     assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
     assert!(said.verdict.contains("rank 1 has not started its persistent send"), "{}", said.verdict);
     assert_eq!(said.culprits[0].ranks.to_string(), "1");
-    // Each has one that the other waits for: the order is wrong, and nobody more than the other.
+    // Each has a request that the other waits for: the order is wrong, and neither is more at fault.
     let mut both = Scene::of(2);
     for rank in 0..2 {
         both.receive(rank, Peer::One(1 - rank), 3);
