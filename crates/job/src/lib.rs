@@ -34,7 +34,7 @@ pub use base::rankset::RankSet;
 pub use error::Error;
 pub use jobs::worlds::{Members, Worlds};
 pub use model::process::{Ending, Process};
-/// Where the processes of one user on a host meet.
+/// The runtime directory, where the processes of one user on a host meet.
 pub use mpiscope_image::runtime;
 pub use performance::report::{JobReport, RankReport};
 pub use sources::image_file::open_file;

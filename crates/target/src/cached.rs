@@ -15,7 +15,7 @@ const PAGE: u64 = 4096;
 /// Longer reads bypass the cache: they copy big tables rather than walk structures.
 const LARGEST: usize = 4 * PAGE as usize;
 
-/// A target whose pages are read once.
+/// A target that reads each page once.
 #[derive(Debug)]
 pub struct Cached<T> {
     target: T,

@@ -49,7 +49,7 @@ enum Contents {
     Copy(Vec<u8>),
 }
 
-/// Maximum length of another user's file.
+/// At most this many bytes of another user's file are read.
 const LONGEST_COPY: u64 = 1 << 30;
 
 impl Mapped {

@@ -1,7 +1,7 @@
 //! The offset between the clocks of two hosts, estimated from round trips, with its error bound.
 //!
 //! ```text
-//! ours     sent ─────────────┬───────────── heard      later = middle − theirs, wrong by half of the way at most
+//! ours     sent ─────────────┬───────────── heard      later = middle − theirs, error at most half the round trip
 //! theirs              theirs ┘
 //! ```
 //!

@@ -44,7 +44,7 @@ pub struct Job {
     /// Other jobs that its processes on other hosts or in an evidence file are connected with; those of
     /// processes on this host are searched for.
     pub connected: BTreeSet<Connected>,
-    /// Whose images have been taken in.
+    /// The processes whose images have already been taken in.
     pub known: Known,
     /// The scheduler's id by which the job was named; the scheduler may run other jobs on other hosts.
     pub named: Option<SlurmId>,
@@ -160,7 +160,7 @@ impl Job {
     }
 }
 
-/// A job all of whose ranks are on other hosts.
+/// A job whose ranks are all on other hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parts {
     /// Its hosts.

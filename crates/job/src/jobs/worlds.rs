@@ -60,8 +60,8 @@ impl Worlds {
 
 /// A process as a member of a world.
 pub trait Member {
-    /// The name of its world. Before `MPI_Init` returns, this is the name given by the launcher, or that of
-    /// the parent's world: ranks on other hosts, and ranks started by separate shells, have different ones.
+    /// The name of its world. Before `MPI_Init` returns, this is a provisional name from the launcher or from
+    /// the parent process, which differs between hosts and between ranks started by separate shells.
     fn world(&mut self) -> &mut String;
     /// Its rank.
     fn rank(&self) -> Option<u32>;
@@ -106,7 +106,7 @@ pub fn settle<M: Member>(members: &mut [&mut M]) {
     for member in members {
         match member.stage() {
             Stage::Silent => silent.push(member),
-            // Its launcher has named the world.
+            // The launcher's name is already that of a known world.
             Stage::Starting if known.contains_key(member.world().as_str()) => {}
             Stage::Starting => starting.entry(member.size()).or_default().push(member),
             _ => {}

@@ -38,7 +38,7 @@ pub trait Hosts {
 /// Where another host starts searching.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Whom {
-    /// Processes there.
+    /// Process ids there.
     pub pids: BTreeSet<u32>,
     /// Jobs, by name: a host may have ranks of a job that no table names.
     pub jobs: BTreeSet<String>,

@@ -51,8 +51,8 @@ impl Remote {
     /// Runs this program on another host.
     ///
     /// # Errors
-    /// [`Error::Remote`] if the command cannot be started, times out or fails; [`Error::Unreached`] if it
-    /// reports that there is no connection.
+    /// [`Error::Remote`] if the command cannot be started or fails; [`Error::TimedOut`] if it does not end in
+    /// time; [`Error::Unreached`] if it reports that there is no connection.
     pub fn command(&self, host: &str, arguments: &[String]) -> Result<(), Error> {
         let outcome = self.ask(host, arguments, Duration::ZERO, LONGEST_LIST)?;
         if outcome.success() { Ok(()) } else { Err(self.failed(host, self.last_words(&outcome), &outcome)) }

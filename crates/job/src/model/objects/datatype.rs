@@ -44,7 +44,7 @@ pub struct Datatype {
     pub bounds_stated: bool,
     /// The types it was created from, each once, in order.
     pub constituents: Vec<Reference>,
-    /// The type map in intrinsic types.
+    /// The type map, in basic types.
     pub type_map: TypeMap,
     /// The corresponding type in C or Fortran, for a predefined datatype.
     #[serde(skip_serializing_if = "Option::is_none")]
