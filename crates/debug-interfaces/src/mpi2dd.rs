@@ -155,7 +155,7 @@ pub mod mpi_flag {
     pub const I_AM_STARTER: u32 = 4;
     /// There is no plug-in for message queues.
     pub const IGNORE_QUEUE: u32 = 0x10;
-    /// Ranks without an attached debugger need not wait for one.
+    /// Ranks to which no debugger is attached continue by themselves.
     pub const PARTIAL_ATTACH_OK: u32 = 0x40;
 }
 

@@ -214,8 +214,7 @@ impl JobImage {
         Ok(process)
     }
 
-    /// Returns the host's pid of a process that sees itself as `own`; they differ in a separate pid
-    /// namespace.
+    /// Returns the host's pid of the process whose pid in its own namespace is `own`.
     pub fn host_pid(&self, own: u32) -> u32 {
         match self.about() {
             Some(about) => Some(about.pid).filter(|pid| *pid != 0).unwrap_or(own),

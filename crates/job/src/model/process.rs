@@ -119,7 +119,7 @@ pub struct ThreadFacts {
     pub tid: u32,
     /// Ticks spent in outermost calls that have returned.
     pub mpi_ticks: u64,
-    /// Completed calls.
+    /// Number of completed calls.
     pub calls: u64,
     /// The open call, if any.
     pub call: Option<Call>,
@@ -156,7 +156,7 @@ pub struct ThreadFacts {
 pub struct Counted {
     /// The function's number in the image.
     pub function: usize,
-    /// Completed calls.
+    /// Number of completed calls.
     pub count: u64,
     /// Ticks spent in them.
     pub ticks: u64,

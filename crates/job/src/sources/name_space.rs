@@ -1,10 +1,10 @@
-//! Pids and thread ids in separate namespaces, as in containers. An image records the ids that the process
-//! sees itself, which need not be unique on a host; users and the kernel need those of the host.
+//! Pids and thread ids in separate namespaces, as in containers. An image records the ids in the process's
+//! own namespace, which need not be unique on a host; users and the kernel need those of the host.
 
 use mpiscope_target::procfs::{self, StatusLines};
 use std::collections::BTreeMap;
 
-/// Finds the process of this host that sees itself as pid `own`.
+/// Finds the process of this host whose pid in its own namespace is `own`.
 pub fn process(own: u32, among: impl Iterator<Item = u32>) -> Option<u32> {
     let all = among.filter_map(|pid| Some((StatusLines::of(pid).ok()?.namespace_pids(), pid)));
     let all = all.filter(|(numbers, _)| numbers.last() == Some(&own));
@@ -13,7 +13,7 @@ pub fn process(own: u32, among: impl Iterator<Item = u32>) -> Option<u32> {
     all.max_by_key(|(numbers, _)| numbers.len()).map(|(_, pid)| pid)
 }
 
-/// Maps the id that each thread of a process sees itself to its id on the host.
+/// Maps the id of each thread in the process's own namespace to its id on the host.
 pub fn threads(pid: u32) -> BTreeMap<u32, u32> {
     let inner = |tid| StatusLines::of_thread(pid, tid).ok()?.namespace_pids().last().copied();
     let threads = procfs::threads(pid).unwrap_or_default();

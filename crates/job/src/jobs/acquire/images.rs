@@ -14,8 +14,8 @@ pub struct ImageEntry {
     pub job: String,
     /// The user who owns the job.
     pub owner: u32,
-    /// The pid that the process sees itself. In a pid namespace it differs from the host's, and tables
-    /// contain this one.
+    /// The process's pid in its own namespace, which tables contain. It differs from the host's if the
+    /// process has a separate pid namespace.
     pub own_pid: u32,
     /// The process. Before `MPI_Init` returns, its world has no name.
     pub entry: Entry,

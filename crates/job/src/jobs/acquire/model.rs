@@ -24,7 +24,7 @@ pub struct ProcessLocation {
 pub struct Spawned {
     /// Name of the parent's world.
     pub world: String,
-    /// Rank in it of the root of the spawn.
+    /// Rank of the spawn's root in that world.
     pub rank: i32,
     /// Number of the spawn among those of that root, from 0.
     pub sequence: i32,
@@ -45,7 +45,7 @@ pub struct Entry {
     pub executable: PathBuf,
     /// The spawn that created its world; `None` if a launcher started it.
     pub spawned: Option<Spawned>,
-    /// Whether the process has ended before the job.
+    /// Whether the process ended before the job did.
     pub gone: bool,
     /// Whether it has not called MPI: the rank is the one that the launcher assigned, the world is unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -1,4 +1,4 @@
-//! Reading the tables of the MPI2 debugger interface ("the document") from a process.
+//! Reads the tables of the MPI2 debugger interface ("the document") from a process.
 //!
 //! Addresses have the target's width and numbers its byte order. Entries of the process table are equal in
 //! packed and in natural layout. Entries of the directory tables are not: 20 or 24 bytes on a 64-bit target.

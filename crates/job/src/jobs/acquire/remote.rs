@@ -62,7 +62,7 @@ impl Remote {
     /// it prints.
     ///
     /// # Errors
-    /// [`Error::Remote`], with the last message of the command.
+    /// [`Error::Remote`] with the command's last message, or a more specific error.
     pub fn run<T: DeserializeOwned>(
         &self,
         host: &str,
@@ -93,7 +93,7 @@ impl Remote {
     /// that it prints.
     ///
     /// # Errors
-    /// [`Error::Remote`], with the last message of the command, if it prints nothing.
+    /// [`Error::Remote`] with the command's last message if it prints nothing, or a more specific error.
     pub fn output(&self, host: &str, arguments: &[String], longer: Duration) -> Result<Vec<u8>, Error> {
         let outcome = self.ask(host, arguments, longer, MOST_BYTES)?;
         let silent = outcome.stdout.is_empty();

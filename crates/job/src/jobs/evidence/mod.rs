@@ -145,7 +145,7 @@ pub struct About {
     /// Where the program made the call, if it went through a binding for another language: by index of the
     /// thread.
     pub callers: BTreeMap<u64, u64>,
-    /// Thread ids on its host by the ids that the process sees itself, where they differ.
+    /// Thread ids on its host by the ids in the process's own namespace, where they differ.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tids: BTreeMap<u32, u32>,
     /// Its memory and its placement, if it was alive.

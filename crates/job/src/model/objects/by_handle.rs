@@ -30,8 +30,8 @@ fn values(number: i128) -> Vec<u64> {
         values.push(u64::from(value.cast_unsigned()));
         values.push(i64::from(value).cast_unsigned());
     }
-    // Printed as 64 bits, a negative `int` is sign-extended; an address in the standard ABI may lack the
-    // upper half.
+    // A negative `int` printed as 64 bits may be sign-extended; a handle in the standard ABI may need the
+    // sign extension.
     if let Ok(low) = u32::try_from(number & 0xffff_ffff)
         && low.cast_signed() < 0
         && matches!(number >> 32, 0 | 0xffff_ffff)

@@ -18,7 +18,7 @@ pub struct Errhandler {
     #[allow(missing_docs)]
     #[serde(flatten)]
     pub common: Common,
-    /// The kind of object that it may be attached to; none if any.
+    /// The kind of object that it may be attached to; none if it may be attached to all kinds.
     pub of: Option<Kind>,
     /// Address of the program's function; zero for a predefined one.
     pub function: Hex,
