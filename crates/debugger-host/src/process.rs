@@ -220,7 +220,7 @@ unsafe extern "C" fn find_function(
     _: c_uchar,
     address: *mut TAddr,
 ) -> c_int {
-    // SAFETY: the contract of `find_symbol` is the same; functions and data are in the same tables.
+    // SAFETY: functions and data are in the same tables.
     unsafe { find_symbol(of, name, address) }
 }
 

@@ -1,5 +1,5 @@
-//! Measures time and memory for the verdict on a large job, after its images are read: `cargo xtask bench
-//! why`.
+//! Measures time and memory for the verdict on a large job, after its images are read:
+//! `cargo xtask bench why`.
 
 use mpiscope_job::questions::simulated::Shape;
 use mpiscope_job::questions::why::{snapshot, verdict};

@@ -44,8 +44,8 @@ impl fmt::Display for Run {
 const LEAST_STRIDED: usize = 3;
 
 impl RankSet {
-    /// Names the set in a sentence: `rank 3`, `ranks [0,4-31]`; an empty set is `a process of
-    /// unknown rank`.
+    /// Names the set in a sentence: `rank 3`, `ranks [0,4-31]`; an empty set is
+    /// `a process of unknown rank`.
     #[must_use]
     pub fn named(&self) -> String {
         if self.0.is_empty() {

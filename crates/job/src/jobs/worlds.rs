@@ -158,8 +158,8 @@ impl Members {
         }
     }
 
-    /// Names the set in a sentence: `rank 3`, `ranks [0,4-31]`, `ranks [0-1], 1.[0-1]`; an empty set is `a
-    /// process of unknown rank`.
+    /// Names the set in a sentence: `rank 3`, `ranks [0,4-31]`, `ranks [0-1], 1.[0-1]`; an empty set is
+    /// `a process of unknown rank`.
     #[must_use]
     pub fn named(&self) -> String {
         if self.is_empty() {

@@ -71,8 +71,8 @@ pub struct ThreadStatus {
     pub last_place: Option<String>,
     /// Seconds since the call began or, outside of MPI, since the last one ended.
     pub age_s: Option<f64>,
-    /// If outside of MPI in a running process: what the operating system reports: `computing`, `sleeping in
-    /// the system call read`, `stopped by a signal`; `polling` for a loop that polls and pauses.
+    /// If outside of MPI in a running process: what the operating system reports: `computing`,
+    /// `sleeping in the system call read`, `stopped by a signal`; `polling` for a loop that polls and pauses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doing: Option<String>,
 }
