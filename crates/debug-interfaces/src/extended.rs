@@ -76,7 +76,7 @@ pub mod flag {
     pub const ANY_SOURCE: u32 = 1 << 21;
     /// This process is not a member.
     pub const NOT_MEMBER: u32 = 1 << 22;
-    /// `st_bytes` and `CANCELLED` are valid.
+    /// `sx_bytes` and `CANCELLED` are valid.
     pub const BYTES_KNOWN: u32 = 1 << 23;
 }
 
