@@ -1,19 +1,21 @@
-//! What the published handle interface leaves open, in its style: `include/mpiscope/mpihandles.h` has the same in C.
+//! Extends the published handle interface to everything that it does not cover, in the same style:
+//! `include/mpiscope/mpihandles.h` is the C equivalent.
 //!
-//! Every structure begins with [`Object`], whose first field is the size of the whole structure: fields are only ever added
-//! at the end, and a reader looks no further than that size. Counts are never codes; what is not known is said by a bit or
-//! a null pointer. A list is one block from `mqs_malloc_fp`; text that a list refers to lies in the same block.
+//! Every structure begins with [`Object`], whose first field is the size of the whole structure: fields are
+//! only ever added at the end, and a reader must not look beyond that size. Counts are never used as codes;
+//! unknown values are marked by a bit or a null pointer. A list is one block from `mqs_malloc_fp`; texts
+//! referenced by a list are in the same block.
 
 use crate::handles::ProcessId;
 use crate::mqs::TAddr;
 use std::ffi::{c_char, c_int};
 use std::mem::{offset_of, size_of};
 
-/// Room for names, with the terminating zero.
+/// Size of names, including the terminating NUL.
 pub const NAME: usize = 128;
-/// Room for words: functions, constructors, flavours.
+/// Size of words: functions, constructors, flavours.
 pub const WORD: usize = 48;
-/// Room for names of files.
+/// Size of file names.
 pub const FILENAME: usize = 1024;
 
 /// Kinds of objects: [`Object::obj_kind`], [`Reference::ref_kind`].
@@ -44,13 +46,13 @@ pub mod flag {
     pub const NULL: u32 = 1 << 1;
     /// The program has freed the handle.
     pub const FREED_HANDLE: u32 = 1 << 2;
-    /// The object is gone.
+    /// The object no longer exists.
     pub const FREED_OBJECT: u32 = 1 << 3;
-    /// `obj_fortran_handle` holds.
+    /// `obj_fortran_handle` is valid.
     pub const FORTRAN_HANDLE: u32 = 1 << 4;
-    /// A list was cut: there is more than it shows.
+    /// A list was truncated.
     pub const CUT: u32 = 1 << 5;
-    /// Parts are not known.
+    /// Parts are unknown.
     pub const INCOMPLETE: u32 = 1 << 6;
     /// The object kept changing while it was read.
     pub const TORN: u32 = 1 << 7;
@@ -62,23 +64,23 @@ pub mod flag {
     pub const ACTIVE: u32 = 1 << 13;
     pub const COMPLETE: u32 = 1 << 14;
     pub const CANCELLED: u32 = 1 << 15;
-    /// The library gave this handle to several objects.
+    /// The library returned this handle for several objects.
     pub const SHARED_HANDLE: u32 = 1 << 16;
-    /// Bounds are the library's; else they were worked out.
+    /// The bounds were reported by the library rather than computed.
     pub const BOUNDS_STATED: u32 = 1 << 17;
     pub const ATOMIC: u32 = 1 << 18;
     pub const INTER: u32 = 1 << 19;
-    /// The tag is a wild card.
+    /// The tag is a wildcard.
     pub const ANY_TAG: u32 = 1 << 20;
-    /// The source is a wild card.
+    /// The source is a wildcard.
     pub const ANY_SOURCE: u32 = 1 << 21;
     /// This process is not a member.
     pub const NOT_MEMBER: u32 = 1 << 22;
-    /// `st_bytes` and `CANCELLED` hold.
+    /// `sx_bytes` and `CANCELLED` are valid.
     pub const BYTES_KNOWN: u32 = 1 << 23;
 }
 
-/// What all structures begin with (`mpidbg_object_t`).
+/// The header of all structures (`mpidbg_object_t`).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
@@ -94,14 +96,14 @@ pub struct Object {
     pub obj_name: [c_char; NAME],
     pub obj_created_by: [c_char; WORD],
     pub obj_created_from: TAddr,
-    /// In nanoseconds after the image began.
+    /// In nanoseconds since the image was created.
     pub obj_created_ns: u64,
     pub obj_freed_by: [c_char; WORD],
     pub obj_freed_from: TAddr,
     pub obj_freed_ns: u64,
 }
 
-/// Another object (`mpidbg_reference_t`).
+/// A reference to another object (`mpidbg_reference_t`).
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -114,7 +116,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// A reference.
+    /// Creates a reference.
     pub const fn new(kind: c_int, handle: TAddr, uid: u64) -> Self {
         Self { ref_kind: kind, _reserved: 0, ref_handle: handle, ref_uid: uid }
     }
@@ -196,11 +198,11 @@ pub struct Argument {
     pub arg_name: [c_char; WORD],
     pub arg_is_array: i64,
     pub arg_count: u64,
-    /// Place of the first value in `dt_values`.
+    /// Index of the first value in `dt_values`.
     pub arg_first: u64,
 }
 
-/// Elements of an intrinsic type one behind the other (`mpidbg_type_run_t`).
+/// Contiguous elements of a basic type (`mpidbg_type_run_t`).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
@@ -229,21 +231,21 @@ pub struct Lock {
     pub lock_exclusive: c_int,
 }
 
-/// A call that a thread is in (`mpidbg_call_t`).
+/// A call that a thread is currently in (`mpidbg_call_t`).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
 pub struct Call {
     pub call_function: [c_char; WORD],
-    /// The address behind the call.
+    /// Return address of the call.
     pub call_from: TAddr,
-    /// In nanoseconds after the image began.
+    /// In nanoseconds since the image was created.
     pub call_ns: u64,
     pub call_tid: c_int,
     pub call_reserved: c_int,
 }
 
-/// Calls about an object (`mpidbg_calls_info_t`).
+/// Calls on an object (`mpidbg_calls_info_t`).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
@@ -253,7 +255,7 @@ pub struct CallsInfo {
     pub calls: Calls,
 }
 
-/// What the published structure has no room for (`mpidbg_comm_extra_info_t`).
+/// Communicator properties missing from the published structure (`mpidbg_comm_extra_info_t`).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
@@ -282,7 +284,7 @@ pub struct CommExtra {
     pub cx_requests: References,
     pub cx_windows: References,
     pub cx_files: References,
-    /// Of the info last given, as they were then.
+    /// Of the info last passed, as at that time.
     pub cx_info_pairs: KeyValues,
 }
 
@@ -292,7 +294,7 @@ pub struct CommExtra {
 #[allow(missing_docs)]
 pub struct GroupInfo {
     pub object: Object,
-    /// −1 for no member.
+    /// −1 if not a member.
     pub group_rank: c_int,
     pub group_size: c_int,
     pub group_procs: Processes,
@@ -306,7 +308,7 @@ pub struct GroupInfo {
 pub struct DatatypeInfo {
     pub object: Object,
     pub dt_combiner: [c_char; WORD],
-    /// In C or Fortran, of a predefined type.
+    /// The corresponding type in C or Fortran, for a predefined type.
     pub dt_meaning: [c_char; WORD],
     pub dt_size: u64,
     pub dt_lb: i64,
@@ -348,7 +350,7 @@ pub struct RequestExtra {
     pub rx_send_tag: i64,
     pub rx_error: c_int,
     pub rx_partitions: c_int,
-    /// The operation of a collective or one-sided request.
+    /// The operation of a reduction or accumulate.
     pub rx_reduction: Reference,
 }
 
@@ -374,20 +376,20 @@ pub struct OpInfo {
     pub op_requests: References,
 }
 
-/// What the published structure has no room for (`mpidbg_errhandler_extra_info_t`).
+/// Error handler properties missing from the published structure (`mpidbg_errhandler_extra_info_t`).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
 pub struct ErrhandlerExtra {
     pub object: Object,
     pub ex_function: TAddr,
-    /// What it may be attached to; `NONE` for anything.
+    /// The kind that it may be attached to; `NONE` for any.
     pub ex_of: c_int,
     pub ex_reserved: c_int,
     pub ex_attached: References,
 }
 
-/// An info (`mpidbg_info_info_t`).
+/// An info object (`mpidbg_info_info_t`).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
@@ -404,10 +406,10 @@ pub struct InfoInfo {
 pub struct FileInfo {
     pub object: Object,
     pub file_name: [c_char; FILENAME],
-    /// In the ABI's own bits.
+    /// As bits defined by the ABI.
     pub file_amode: c_int,
     pub file_reserved: c_int,
-    /// As words: `MPI_MODE_CREATE|MPI_MODE_RDWR`.
+    /// As names: `MPI_MODE_CREATE|MPI_MODE_RDWR`.
     pub file_mode: [c_char; NAME],
     pub file_comm: Reference,
     pub file_info: Reference,
@@ -418,12 +420,12 @@ pub struct FileInfo {
     pub file_view_datarep: [c_char; WORD],
     pub file_info_pairs: KeyValues,
     pub file_requests: References,
-    /// What this process asked for in data access calls that succeeded.
+    /// Data access requested by this process in calls that succeeded.
     pub file_reads: u64,
     pub file_read_bytes: u64,
     pub file_writes: u64,
     pub file_written_bytes: u64,
-    /// Time inside of them; zero if times are not recorded.
+    /// Time in these calls; zero if times are not recorded.
     pub file_access_ns: u64,
 }
 
@@ -450,7 +452,7 @@ pub struct WindowInfo {
     pub win_locks: Locks,
     pub win_start_procs: Processes,
     pub win_post_procs: Processes,
-    /// Address and bytes by turns.
+    /// Address and size in bytes, alternating.
     pub win_attached: Ints,
     pub win_puts: u64,
     pub win_gets: u64,
@@ -473,14 +475,14 @@ pub struct SessionInfo {
     pub session_info_pairs: KeyValues,
 }
 
-/// A key for attributes (`mpidbg_keyval_info_t`).
+/// An attribute key (`mpidbg_keyval_info_t`).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
 pub struct KeyvalInfo {
     pub object: Object,
     pub kv_keyval: c_int,
-    /// What it is for.
+    /// The kind that it applies to.
     pub kv_of: c_int,
     pub kv_copy_function: TAddr,
     pub kv_delete_function: TAddr,
@@ -493,7 +495,7 @@ pub struct KeyvalInfo {
 #[allow(missing_docs)]
 pub struct StatusExtra {
     pub sx_struct_size: u32,
-    /// Of [`flag`]: `BYTES_KNOWN`, `CANCELLED`.
+    /// Bits of [`flag`]: `BYTES_KNOWN`, `CANCELLED`.
     pub sx_bitflags: u32,
     pub sx_address: TAddr,
     pub sx_source: c_int,

@@ -1,14 +1,14 @@
-//! The handle interface (`mpidbg_*`) as it was published in 2008: what one calls generation A.
+//! The handle interface (`mpidbg_*`) as published in 2008, also called generation A.
 //!
-//! Two later drafts have the same version number, the same function names and other parameters; this module is the one
-//! that Open MPI's releases carry. Its one variable size is the length of names: [`CommInfo`] and [`ErrhandlerInfo`] have
-//! it as a parameter, 64 for Open MPI and 128 for MPICH and the standard ABI.
+//! Two later drafts have the same version number and function names, but different parameters; this module is
+//! the version in Open MPI's releases. Its only variable size is the length of names: [`CommInfo`] and
+//! [`ErrhandlerInfo`] have it as a parameter, 64 for Open MPI and 128 for MPICH and the standard ABI.
 
 use crate::mqs::{MqsType, TAddr};
 use std::ffi::{c_char, c_int};
 use std::mem::{offset_of, size_of};
 
-/// What `mpidbg_interface_version_compatibility` gives.
+/// The result of `mpidbg_interface_version_compatibility`.
 pub const INTERFACE_VERSION: c_int = 1;
 
 /// `mpidbg_return_codes_t`.
@@ -18,16 +18,16 @@ pub mod code {
     pub const SUCCESS: c_int = 0;
     /// No such object.
     pub const NOT_FOUND: c_int = 1;
-    /// The plug-in cannot do this.
+    /// The plug-in does not support this.
     pub const NOT_SUPPORTED: c_int = 2;
-    /// The argument cannot be.
+    /// An argument is invalid.
     pub const OUT_OF_RANGE: c_int = 3;
-    /// The plug-in can do this, but not for this process or not now.
+    /// The plug-in supports this, but not for this process or not now.
     pub const UNAVAILABLE: c_int = 4;
     /// The debugger has no memory.
     pub const NO_MEM: c_int = 5;
 
-    /// The name of a code, for people.
+    /// Returns the name of a code.
     pub fn name(code: c_int) -> Option<&'static str> {
         let names = [
             "MPIDBG_SUCCESS",
@@ -94,7 +94,7 @@ pub const CAP_BASIC: u32 = 0x01;
 /// The only flag of requests and statuses.
 pub const FLAG_PREDEFINED: u32 = 0x01;
 
-/// Types of handles (`mpidbg_handle_info_t`), filled by the plug-in with what the debugger's `find_type` gives.
+/// Types of handles (`mpidbg_handle_info_t`), which the plug-in fills in using the debugger's `find_type`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
@@ -120,7 +120,7 @@ pub struct HandleInfo {
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessId {
-    /// Rank in `MPI_COMM_WORLD`. A process of another world has a negative number that is the same in every
+    /// Rank in `MPI_COMM_WORLD`. A process of another world has a negative number that is equal in every
     /// communicator of the answering process.
     pub mpi_comm_world_rank: c_int,
 }
@@ -162,7 +162,7 @@ pub struct CommInfo<const N: usize> {
     pub comm_cart_periods: *mut i8,
     pub comm_graph_num_nodes: c_int,
     pub comm_graph_index: *mut c_int,
-    /// `comm_graph_index[comm_graph_num_nodes - 1]` of them.
+    /// Has `comm_graph_index[comm_graph_num_nodes - 1]` entries.
     pub comm_graph_edges: *mut c_int,
     pub comm_c_handle: TAddr,
     pub comm_fortran_handle: c_int,
@@ -185,7 +185,7 @@ pub struct ErrhandlerInfo<const N: usize> {
     pub eh_bitflags: u32,
     pub eh_c_handle: TAddr,
     pub eh_fortran_handle: c_int,
-    /// How many entries `eh_handles` has.
+    /// Number of entries in `eh_handles`.
     pub eh_refcount: i16,
     pub eh_handles: *mut TAddr,
     pub eh_callback_func: TAddr,

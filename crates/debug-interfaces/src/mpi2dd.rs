@@ -1,7 +1,8 @@
-//! The MPI2 debugger interface: layouts as the document has them, byte by byte.
+//! The MPI2 debugger interface: layouts as specified by the document, byte by byte.
 //!
-//! All words of the block are atomic: a debugger reads and writes them from outside, whenever it likes. Addresses have the
-//! width of the process, so that a 32-bit build has the 32-bit layout. Whoever reads another process goes by [`Layout`].
+//! All words of the block are atomic: a debugger reads and writes them from outside at any time. Addresses
+//! have the width of the process, so a 32-bit build has the 32-bit layout. Readers of another process use
+//! [`Layout`].
 
 use std::mem::{offset_of, size_of};
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicUsize, Ordering};
@@ -20,21 +21,21 @@ pub struct Info {
     magic: [u8; 5],
     version: u8,
     variant: u8,
-    /// Why the breakpoint was called last: a [`Reason`].
+    /// Why the breakpoint was last reached: a [`Reason`].
     pub debug_state: AtomicU8,
-    /// Bits of [`flag`], changed by the debugger.
+    /// Bits of [`flag`], set by the debugger.
     pub debugger_flags: AtomicU32,
     /// Bits of [`mpi_flag`].
     pub mpi_flags: AtomicU32,
-    /// Queue plug-in for debuggers of 32 bits, or null.
+    /// Queue plug-in for 32-bit debuggers, or null.
     pub dll_name_32: AtomicUsize,
-    /// Queue plug-in for debuggers of 64 bits, or null.
+    /// Queue plug-in for 64-bit debuggers, or null.
     pub dll_name_64: AtomicUsize,
     /// Host of the metadirectory.
     pub meta_host_name: AtomicUsize,
     /// Executable of the metadirectory.
     pub meta_executable_name: AtomicUsize,
-    /// What to show when the job aborts.
+    /// The text to show when the job aborts.
     pub abort_string: AtomicUsize,
     /// [`ProcDesc`]s, or null.
     pub proctable: AtomicUsize,
@@ -42,11 +43,11 @@ pub struct Info {
     pub directory_table: AtomicUsize,
     /// [`DirectoryEntry`]s of metadirectories, or null.
     pub metadirectory_table: AtomicUsize,
-    /// Entries of the process table.
+    /// Number of entries in the process table.
     pub proctable_size: AtomicI32,
-    /// Entries of the directory table.
+    /// Number of entries in the directory table.
     pub directory_size: AtomicI32,
-    /// Entries of the metadirectory table.
+    /// Number of entries in the metadirectory table.
     pub metadirectory_size: AtomicI32,
     /// Process id of the metadirectory on its host.
     pub meta_pid: AtomicI32,
@@ -71,19 +72,19 @@ pub struct ProcDesc {
     pub rank: i32,
 }
 
-/// `MPI2DD_SPAWNDESC`: who spawned a world.
+/// `MPI2DD_SPAWNDESC`: the spawn that created a world.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct SpawnDesc {
     /// Name of the parent's world, a C string.
     pub parent_comm_world_id: usize,
-    /// The root of the spawn in it; -1 if it did not say.
+    /// The root of the spawn in it; -1 if unknown.
     pub parent_rank: i32,
     /// Number of the spawn among those of that root, from 0.
     pub sequence: i32,
 }
 
-/// `MPI2DD_DIRECTORYENTRY`. Packed, as the document says of its tables: 20 bytes where natural C has 24.
+/// `MPI2DD_DIRECTORYENTRY`. Packed, as the document specifies: 20 bytes where C's natural layout has 24.
 #[repr(C, packed)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DirectoryEntry {
@@ -91,7 +92,7 @@ pub struct DirectoryEntry {
     pub host_name: usize,
     /// Program, a C string.
     pub executable_name: usize,
-    /// Process id on its host; 0 in an entry that is none.
+    /// Process id on its host; 0 in an unused entry.
     pub pid: i32,
 }
 
@@ -118,7 +119,7 @@ const _: () = {
     assert!(size_of::<DirectoryEntry>() == 2 * W + 4 && offset_of!(DirectoryEntry, pid) == 2 * W);
 };
 
-/// Why the breakpoint is called: a value of `debug_state`.
+/// Why the breakpoint is reached: a value of `debug_state`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reason(pub u8);
 
@@ -140,7 +141,7 @@ pub mod flag {
     pub const GATE: u32 = 1;
     /// A debugger is attached.
     pub const BEING_DEBUGGED: u32 = 2;
-    /// The debugger wants to learn of changes of the directories.
+    /// The debugger wants to be notified of changes of the directories.
     pub const REQUEST_DIRECTORY_EVENTS: u32 = 4;
 }
 
@@ -150,16 +151,16 @@ pub mod mpi_flag {
     pub const I_AM_METADIR: u32 = 1;
     /// Has a process table.
     pub const I_AM_DIR: u32 = 2;
-    /// Starts ranks and is none.
+    /// Starts ranks but is not a rank itself.
     pub const I_AM_STARTER: u32 = 4;
     /// There is no plug-in for message queues.
     pub const IGNORE_QUEUE: u32 = 0x10;
-    /// Ranks that no debugger attached to go on by themselves.
+    /// Ranks to which no debugger is attached continue by themselves.
     pub const PARTIAL_ATTACH_OK: u32 = 0x40;
 }
 
 impl Info {
-    /// A block without tables.
+    /// Creates a block without tables.
     #[must_use]
     pub const fn new(mpi_flags: u32) -> Self {
         Self {
@@ -191,14 +192,14 @@ impl Info {
     }
 }
 
-/// Where everything stands in a process whose addresses have `width` bytes.
+/// Offsets and sizes in a process whose addresses have `width` bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     /// 4 or 8.
     pub width: usize,
 }
 
-/// The addresses of [`Info`], in their order.
+/// The address fields of [`Info`], in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Address {
@@ -212,7 +213,7 @@ pub enum Address {
     MetadirectoryTable,
 }
 
-/// The numbers of [`Info`] behind its addresses, in their order.
+/// The number fields of [`Info`] after its addresses, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Number {
@@ -261,7 +262,7 @@ impl Layout {
         2 * self.width + 4
     }
 
-    /// The same in natural layout, which some write against the document.
+    /// The same in natural layout, which some libraries use contrary to the document.
     #[must_use]
     pub const fn natural_directory_entry(self) -> usize {
         self.directory_entry().next_multiple_of(self.width)

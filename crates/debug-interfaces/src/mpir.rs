@@ -1,14 +1,15 @@
-//! MPIR, the process acquisition interface that starters have.
+//! MPIR, the process acquisition interface of starters.
 //!
-//! The document tells tools to take the layout of an entry from debug information. Starters are stripped as a rule, and all
-//! have the natural layout of C: two addresses and an `int`. The bytes behind the process id are padding, not part of it.
+//! According to the document, tools take the layout of an entry from debug information. Starters are usually
+//! stripped, however, and all have C's natural layout: two addresses and an `int`. The bytes after the
+//! process id are padding.
 
 use std::ffi::c_char;
 use std::mem::{offset_of, size_of};
 
-/// Symbol of the function at which a debugger puts its breakpoint.
+/// Symbol of the function where a debugger sets its breakpoint.
 pub const BREAKPOINT: &str = "MPIR_Breakpoint";
-/// Symbol of the address of the table.
+/// Symbol of the pointer to the table.
 pub const PROCTABLE: &str = "MPIR_proctable";
 /// Symbol of the number of its entries.
 pub const PROCTABLE_SIZE: &str = "MPIR_proctable_size";
@@ -33,7 +34,7 @@ pub mod debug_state {
     pub const ABORTING: i32 = 2;
 }
 
-/// Where everything stands in a process whose addresses have `width` bytes.
+/// Offsets and sizes in a process whose addresses have `width` bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     /// 4 or 8.

@@ -1,7 +1,8 @@
-//! The message queue interface (`mqs_*`): the callbacks that a debugger gives to a plug-in, and the records it gets back.
+//! The message queue interface (`mqs_*`): the callbacks that a debugger passes to a plug-in, and the records
+//! it gets back.
 //!
-//! Names, order and sizes are those of the published headers (interface compatibility 2, without the MPI-2 part). Numbers
-//! that cross the border are plain integers with constants: unknown values arrive.
+//! Names, order and sizes are those of the published headers (interface compatibility 2, without the MPI-2
+//! part). Numbers that cross the boundary are plain integers with constants, because unknown values occur.
 
 use std::ffi::{c_char, c_int, c_long, c_uchar, c_ulong, c_void};
 use std::mem::{offset_of, size_of};
@@ -29,29 +30,29 @@ opaque! {
     MqsProcess;
     /// The debugger's description of a type.
     MqsType;
-    /// What a plug-in keeps for an image.
+    /// A plug-in's state for an image.
     ImageInfo;
-    /// What a plug-in keeps for a process.
+    /// A plug-in's state for a process.
     ProcessInfo;
 }
 
-/// What `mqs_version_compatibility` gives.
+/// The result of `mqs_version_compatibility`.
 pub const INTERFACE_COMPATIBILITY: c_int = 2;
 /// A rank that does not exist.
 pub const INVALID_PROCESS: c_int = -1;
 
-/// Done.
+/// Success.
 pub const OK: c_int = 0;
-/// The information cannot be had.
+/// The information is not available.
 pub const NO_INFORMATION: c_int = 1;
-/// The iterator has no more.
+/// The iterator is exhausted.
 pub const END_OF_LIST: c_int = 2;
-/// From here on codes belong to the plug-in or the debugger.
+/// First code that the plug-in or the debugger may define.
 pub const FIRST_USER_CODE: c_int = 100;
 
-/// `mqs_op_class`: sends that are not complete.
+/// `mqs_op_class`: incomplete sends.
 pub const PENDING_SENDS: c_int = 0;
-/// `mqs_op_class`: receives that are not complete.
+/// `mqs_op_class`: incomplete receives.
 pub const PENDING_RECEIVES: c_int = 1;
 /// `mqs_op_class`: messages that arrived before their receive.
 pub const UNEXPECTED_MESSAGES: c_int = 2;
@@ -63,8 +64,8 @@ pub const ST_MATCHED: c_int = 1;
 /// `mqs_status`: complete.
 pub const ST_COMPLETE: c_int = 2;
 
-/// Sizes of the target's types in bytes. Five in the specification; one implementation's header has seven, which is
-/// why a plug-in hands out room for seven and reads five.
+/// Sizes of the target's types in bytes. The specification has five fields, one implementation's header
+/// seven; a plug-in therefore makes room for seven and reads five.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[allow(missing_docs)]

@@ -1,4 +1,4 @@
-//! The C header of the MPI2 debugger interface states the layouts and numbers that the Rust has.
+//! The C header of the MPI2 debugger interface has the same layouts and numbers as the Rust code.
 
 use mpiscope_debug_interfaces::mpi2dd::{DirectoryEntry, Info, ProcDesc, Reason, SpawnDesc, flag, mpi_flag};
 use std::mem::{offset_of, size_of};

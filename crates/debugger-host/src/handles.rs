@@ -1,4 +1,4 @@
-//! Driving a handle plug-in (`mpidbg_*`), in the order that the interface asks for.
+//! Drives a handle plug-in (`mpidbg_*`), in the order required by the interface.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
@@ -13,31 +13,32 @@ use serde_json::{Value, json};
 use crate::process::{BASIC, IMAGE, PROCESS, Process};
 use crate::render;
 
-/// Name maps are not followed further.
+/// Maximum number of entries read from a name map.
 const LONGEST_MAP: usize = 4096;
 
 /// Why a plug-in gives no answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Not a plug-in of this kind, or without this function.
+    /// Not a handle plug-in, or one without this function.
     #[error("{0}: name a handle plug-in, a shared library that exports the mpidbg_* functions")]
     Load(#[from] libloading::Error),
-    /// The plug-in follows another draft of the interface, whose functions have the same names and other parameters.
+    /// The plug-in implements another draft of the interface, whose functions have the same names but
+    /// different parameters.
     #[error(
         "this plug-in follows a later draft of the interface ({0}); only the published one is spoken here"
     )]
     Generation(&'static str),
-    /// The plug-in said no.
+    /// The plug-in returned an error code.
     #[error("{step} said {}", render::code(*code))]
     #[allow(missing_docs)]
     Code { step: String, code: c_int },
-    /// A word that is no kind.
+    /// A word that is not a kind.
     #[error("{0:?} is no kind of object; kinds are {words}", words = render::words())]
     Kind(String),
 }
 
-/// A plug-in that has been through its initialisation for one process.
+/// A plug-in that has been initialised for one process.
 pub struct Handles<'a> {
     library: Library,
     process: &'a Process,
@@ -93,9 +94,9 @@ type Elements = unsafe extern "C" fn(
 ) -> c_int;
 
 impl<'a> Handles<'a> {
-    /// Loads a plug-in and prepares it for a process.
+    /// Loads a plug-in and initialises it for a process.
     pub fn load(plugin: &OsStr, process: &'a Process) -> Result<Self, Error> {
-        // SAFETY: loading runs the plug-in's code, which is what the caller asked for.
+        // SAFETY: loading runs the plug-in's code, as requested by the caller.
         let library = unsafe { Library::new(plugin) }?;
         // SAFETY: all pointers may be null in this structure.
         let types = Box::new(unsafe { std::mem::zeroed() });
@@ -105,13 +106,13 @@ impl<'a> Handles<'a> {
         Ok(handles)
     }
 
-    /// A function or variable of the plug-in.
+    /// Looks up a function or variable of the plug-in.
     fn symbol<T>(&self, name: &str) -> Result<Symbol<'_, T>, Error> {
-        // SAFETY: every caller names something of the interface with its published type.
+        // SAFETY: every caller names an item of the interface with its published type.
         Ok(unsafe { self.library.get(name.as_bytes()) }?)
     }
 
-    /// The drafts tell themselves apart by what they export, not by their version number.
+    /// The drafts differ in what they export, not in their version number.
     fn check_generation(&self) -> Result<(), Error> {
         if self.symbol::<*const c_void>("mpidbg_comm_f2c").is_ok() {
             return Ok(());
@@ -154,7 +155,7 @@ impl<'a> Handles<'a> {
         Ok(())
     }
 
-    /// What the plug-in says about itself and the process.
+    /// Returns what the plug-in reports about itself and the process.
     pub fn about(&self) -> Result<Value, Error> {
         // SAFETY: functions and variables by their published types.
         unsafe {
@@ -174,13 +175,15 @@ impl<'a> Handles<'a> {
         }
     }
 
-    /// Length of names in the published structures: as the plug-in says, else 64 as in the header of Open MPI.
+    /// Length of names in the published structures: as exported by the plug-in, otherwise 64 as in Open MPI's
+    /// header.
     fn name_length(&self) -> i32 {
         // SAFETY: an exported `int`.
         self.symbol::<*const i32>("mpidbg_object_name_length").map_or(64, |length| unsafe { **length })
     }
 
-    /// Asks for an object: the published structure where there is one, and the extended one. What each said, by name.
+    /// Queries an object: the published structure, if there is one, and the extended one. Returns the answers
+    /// by function name.
     pub fn object(&self, kind: &str, handle: u64) -> Result<Value, Error> {
         let questions =
             render::questions(kind, self.name_length()).ok_or_else(|| Error::Kind(kind.to_owned()))?;
@@ -190,7 +193,8 @@ impl<'a> Handles<'a> {
             let Ok(query) = self.symbol::<Query>(function) else { continue };
             match self.ask(*query, handle) {
                 Ok(structure) => {
-                    // SAFETY: the structure that this function returns, just made; freed by `show` with its arrays.
+                    // SAFETY: the structure that this function returns, just created; freed by `show` with
+                    // its arrays.
                     answers.insert((*function).to_owned(), unsafe { show(structure) });
                 }
                 Err(code) => failure = failure.or(Some(Error::Code { step: (*function).to_owned(), code })),
@@ -202,7 +206,7 @@ impl<'a> Handles<'a> {
         }
     }
 
-    /// Calls that threads are in about an object.
+    /// Returns calls on an object that threads are currently in.
     pub fn calls(&self, kind: &str, handle: u64) -> Result<Value, Error> {
         let number = render::kind_number(kind).ok_or_else(|| Error::Kind(kind.to_owned()))?;
         let query = self.symbol::<CallsQuery>("mpidbg_calls_query")?;
@@ -218,7 +222,7 @@ impl<'a> Handles<'a> {
         }
     }
 
-    /// Whole elements and intrinsic elements of a datatype that the message of a status had.
+    /// Returns the numbers of whole elements and basic elements of a datatype in the message of a status.
     pub fn elements(&self, status: u64, datatype: u64) -> Result<(i64, i64), Error> {
         let query = self.symbol::<Elements>("mpidbg_status_elements")?;
         let (image, process) = (self.process.image(), self.process);
@@ -232,7 +236,7 @@ impl<'a> Handles<'a> {
         Ok((count, elements))
     }
 
-    /// Where the process keeps the word that pins an object.
+    /// Returns the address of the word that pins an object.
     pub fn pin_address(&self, kind: &str, handle: u64) -> Result<u64, Error> {
         let number = render::kind_number(kind).ok_or_else(|| Error::Kind(kind.to_owned()))?;
         let query = self.symbol::<PinAddress>("mpidbg_pin_address")?;
@@ -257,7 +261,7 @@ impl<'a> Handles<'a> {
         if code == code::SUCCESS { Ok(structure) } else { Err(code) }
     }
 
-    /// The C handle that a Fortran handle stands for.
+    /// Returns the C handle that a Fortran handle denotes.
     pub fn from_fortran(&self, kind: &str, fortran: i32) -> Result<u64, Error> {
         let name = format!("mpidbg_{}_f2c", render::word(kind).ok_or_else(|| Error::Kind(kind.to_owned()))?);
         let convert = self.symbol::<Convert>(&name)?;
@@ -277,7 +281,8 @@ impl Drop for Handles<'_> {
     fn drop(&mut self) {
         type End<T, I> = unsafe extern "C" fn(*mut T, *mut I);
         let process = self.process;
-        // SAFETY: functions by their published types, once, with what the plug-in put; only for what was set up.
+        // SAFETY: functions by their published types, once, with what the plug-in stored; only for what was
+        // initialised.
         unsafe {
             if let (true, Ok(end)) = (
                 self.process_ready,
@@ -298,10 +303,10 @@ fn check(step: &str, code: c_int) -> Result<(), Error> {
     if code == code::SUCCESS { Ok(()) } else { Err(Error::Code { step: step.to_owned(), code }) }
 }
 
-/// A name map up to its null name.
+/// Reads a name map up to its null name.
 ///
 /// # Safety
-/// Null, or an array of the interface.
+/// `map` is null or an array of the interface.
 unsafe fn names(map: *const NameMap) -> Value {
     let mut names = serde_json::Map::new();
     for place in 0..LONGEST_MAP {

@@ -1,5 +1,5 @@
-//! A process in an evidence file: its image, and where the predefined objects of its library were, which is all that the plug-ins
-//! of this project read.
+//! A process in an evidence file: its image, and the addresses of its library's predefined objects, which is
+//! all that the plug-ins of this project read.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,18 +10,18 @@ use mpiscope_job::jobs::job_image::JobImage;
 use mpiscope_job::model::process::Process;
 use mpiscope_target::{ByteOrder, InMemory};
 
-/// The variable of the layer that points to the image.
+/// The layer's variable that points to the image.
 const VARIABLE: &str = "mpiscope_image";
-/// Where the image and that variable are put: addresses that a process could have.
+/// The addresses given to the image and that variable: plausible ones in a process.
 const IMAGE: u64 = 0x7000_0000_0000;
 const POINTER: u64 = 0x6000_0000_0000;
 /// Debuggers read whole pages.
 const PAGE: usize = 4096;
 
-/// The process of a rank, or the only one in the file.
+/// Returns the process of a rank, or the only one in the file.
 ///
 /// # Errors
-/// When the file is no evidence file or is damaged, or no process or several are meant.
+/// When the file is not an evidence file or is damaged, or no process or several match.
 pub fn process(path: &Path, rank: Option<u32>) -> Result<InMemory> {
     let kept = evidence::open(path)?;
     let known: Vec<(Option<u32>, &JobImage)> = kept
@@ -50,7 +50,7 @@ pub fn process(path: &Path, rank: Option<u32>) -> Result<InMemory> {
     let mut symbols = BTreeMap::from([(VARIABLE.to_owned(), POINTER)]);
     let words = kept.job.symbols();
     for module in Process::read(&image, None)?.modules.iter() {
-        // The program may have copies of the library's objects, which are then those that everybody uses: it comes first.
+        // The program may have copies of the library's objects, which all modules then use: it comes first.
         words.exports(module, &mut |name, at| {
             symbols.entry(name.to_owned()).or_insert(at);
         });

@@ -1,8 +1,8 @@
 //! A debugger without a user: it loads any `mpidbg_*` or `mqs_*` plug-in and answers its callbacks.
 //!
-//! For the tests of plug-ins and for people who write them. The bytes come from a running process, a core file
-//! ([`mpiscope_target`]) or an evidence file ([`kept`]), types from debug information where there is any; memory that the plug-in
-//! asks for is counted ([`memory`]), so that a leak is a number.
+//! It serves the tests of plug-ins and their authors. Bytes come from a running process, a core file
+//! ([`mpiscope_target`]) or an evidence file ([`kept`]), types from debug information, if available; memory
+//! that the plug-in allocates is counted ([`memory`]), so that leaks can be measured.
 
 pub mod handles;
 pub mod kept;

@@ -13,7 +13,7 @@ use debugger_host::{kept, memory, published, queues};
 use mpiscope_target::{Core, Live, Target};
 use serde_json::{Value, json};
 
-/// What the help of external subcommands would say.
+/// Text for the help, which does not cover external subcommands.
 const KINDS: &str = "\
 An object is asked for by its kind and its handle, several by turns; their answers are JSON:
   debugger-host --pid 1532 comm 0x84000002
@@ -26,13 +26,14 @@ of a status the handle is its address.";
 #[derive(Parser)]
 #[command(version, after_help = KINDS, override_usage = "debugger-host [OPTIONS] <--pid <PID>|--core <CORE>|--evidence <FILE>> <COMMAND>\n       debugger-host [OPTIONS] <--pid <PID>|--core <CORE>|--evidence <FILE>> <KIND> <HANDLE> [<KIND> <HANDLE>]...")]
 struct Arguments {
-    /// The plug-in: a shared library with mpidbg_* or mqs_* functions. Without it: the first one that can be loaded of those
-    /// that the process names.
+    /// The plug-in: a shared library with mpidbg_* or mqs_* functions. Default: the first existing one of
+    /// those that the process names.
     #[arg(long)]
     plugin: Option<PathBuf>,
     #[command(flatten)]
     place: Place,
-    /// The rank in MPI_COMM_WORLD that a debugger would know from the launcher. Of an evidence file, which process is meant.
+    /// The rank in MPI_COMM_WORLD, which a debugger would know from the launcher. For an evidence file,
+    /// selects the process.
     #[arg(long, default_value_t = -1)]
     rank: i32,
     #[command(subcommand)]
@@ -48,7 +49,7 @@ struct Place {
     /// A core file.
     #[arg(long)]
     core: Option<PathBuf>,
-    /// A file that `mpiscope save` has written: it names no plug-in, so --plugin must.
+    /// A file written by `mpiscope save`. It names no plug-in, so --plugin is required.
     #[arg(long, value_name = "FILE")]
     evidence: Option<PathBuf>,
 }
@@ -57,9 +58,9 @@ struct Place {
 enum Question {
     /// All message queues (mqs_*).
     Queues,
-    /// What a handle plug-in says about itself and the process (mpidbg_*).
+    /// What a handle plug-in reports about itself and the process (mpidbg_*).
     About,
-    /// The C handle that a Fortran handle stands for (mpidbg_*).
+    /// The C handle that a Fortran handle denotes (mpidbg_*).
     Fortran {
         /// The kind of object.
         kind: String,
@@ -67,7 +68,7 @@ enum Question {
         #[arg(allow_negative_numbers = true)]
         handle: i32,
     },
-    /// An object (mpidbg_*): its kind, then its handle; or several.
+    /// An object (mpidbg_*): its kind and its handle, or several such pairs.
     #[command(external_subcommand)]
     Object(Vec<String>),
 }
@@ -121,7 +122,7 @@ fn answer(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// A reader who has seen enough is no failure.
+/// A reader that closes the pipe early is not an error.
 fn tell(out: &mut impl Write, answer: &Value) -> Result<()> {
     match writeln!(out, "{}", serde_json::to_string_pretty(answer)?) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -129,7 +130,7 @@ fn tell(out: &mut impl Write, answer: &Value) -> Result<()> {
     }
 }
 
-/// The plug-in that was named, or else the first of those that the process names that is there.
+/// Returns the specified plug-in, otherwise the first existing one of those that the process names.
 fn plugin(arguments: &Arguments, target: &dyn Target) -> Result<PathBuf> {
     if let Some(plugin) = &arguments.plugin {
         return Ok(plugin.clone());
@@ -144,7 +145,7 @@ fn plugin(arguments: &Arguments, target: &dyn Target) -> Result<PathBuf> {
     })
 }
 
-/// Several objects: what is not to be had says why, in its place.
+/// Queries several objects; an error takes the place of a missing answer.
 fn several(handles: &Handles<'_>, words: &[String]) -> Result<Value> {
     let mut answers = Vec::new();
     for pair in words.chunks_exact(2) {
@@ -158,7 +159,7 @@ fn several(handles: &Handles<'_>, words: &[String]) -> Result<Value> {
     Ok(Value::Array(answers))
 }
 
-/// A handle in base 16 or 10; an `int` may be negative.
+/// Parses a hexadecimal or decimal handle; an `int` may be negative.
 fn number(text: &str) -> Result<u64> {
     if let Some(int) = text.strip_prefix('-').and_then(|_| text.parse::<i32>().ok()) {
         return Ok(u64::from(int.cast_unsigned()));

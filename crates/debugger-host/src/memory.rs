@@ -1,11 +1,12 @@
-//! What the debugger gives to plug-ins without a process: memory that is counted, and a place for their words.
+//! What the debugger provides to plug-ins without a process: memory that is counted, and a buffer for their
+//! messages.
 #![allow(unsafe_code)]
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A request of more than this is refused, as by a debugger that has run out of memory.
+/// Larger allocations are refused, as by a debugger that has run out of memory.
 pub const LARGEST_BLOCK: usize = 1 << 30;
 
 #[derive(Default)]
@@ -19,16 +20,16 @@ struct State {
 
 static STATE: Mutex<Option<State>> = Mutex::new(None);
 
-/// How the memory that plug-ins asked for stands.
+/// State of the memory allocated by plug-ins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Ledger {
-    /// Blocks handed out and not given back.
+    /// Number of blocks allocated but not freed.
     pub blocks: usize,
-    /// Their bytes.
+    /// Their total size in bytes.
     pub bytes: usize,
-    /// How often memory was asked for.
+    /// Number of allocations requested.
     pub requests: u64,
-    /// Addresses given back that were never handed out, or twice.
+    /// Number of attempts to free an address that was not allocated or had already been freed.
     pub wrong_frees: u64,
 }
 
@@ -37,7 +38,7 @@ fn with<T>(act: impl FnOnce(&mut State) -> T) -> T {
     act(guard.get_or_insert_with(State::default))
 }
 
-/// How the memory stands now.
+/// Returns the current state of the memory.
 pub fn ledger() -> Ledger {
     with(|state| Ledger {
         blocks: state.blocks.len(),
@@ -47,12 +48,13 @@ pub fn ledger() -> Ledger {
     })
 }
 
-/// Refuses memory from the `n`th request from now on (from zero), or never: to see what a plug-in does then.
+/// Refuses all allocations from the `n`th one from now on (starting at zero), or none if `None`: to test how
+/// a plug-in handles that.
 pub fn refuse_from(n: Option<u64>) {
     with(|state| state.refuse_at = n.map(|n| state.requests.saturating_add(n)));
 }
 
-/// What plug-ins have said through `mqs_dprints` since the last look.
+/// Takes the messages printed by plug-ins through `mqs_dprints` since the last call.
 pub fn words() -> Vec<String> {
     with(|state| std::mem::take(&mut state.words))
 }
@@ -60,7 +62,7 @@ pub fn words() -> Vec<String> {
 /// `mqs_malloc_fp`.
 ///
 /// # Safety
-/// None is needed: any size may be asked for. The callback's type is unsafe.
+/// No requirements: any size may be requested. Unsafe only because of the callback's type.
 pub unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
     with(|state| {
         let number = state.requests;
@@ -80,10 +82,11 @@ pub unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
 /// `mqs_free_fp`.
 ///
 /// # Safety
-/// None is needed: what was not handed out is counted and left alone. The callback's type is unsafe.
+/// No requirements: an address that was not allocated is counted and left alone. Unsafe only because of the
+/// callback's type.
 pub unsafe extern "C" fn free(block: *mut c_void) {
     with(|state| match state.blocks.remove(&(block as usize)) {
-        // SAFETY: handed out by `malloc` above and taken out of the books just now.
+        // SAFETY: allocated by `malloc` above and just removed from the map.
         Some(_) => unsafe { libc_free(block) },
         None if block.is_null() => {}
         None => state.wrong_frees += 1,
@@ -106,15 +109,15 @@ pub unsafe extern "C" fn dprints(text: *const c_char) {
 /// `mqs_errorstring_fp`.
 ///
 /// # Safety
-/// None is needed. The callback's type is unsafe.
+/// No requirements. Unsafe only because of the callback's type.
 pub unsafe extern "C" fn errorstring(_: c_int) -> *mut c_char {
     c"error of the debugger".as_ptr().cast_mut()
 }
 
-/// Gives back a block of an answer.
+/// Frees a block of an answer.
 ///
 /// # Safety
-/// Null, or a block that the plug-in handed out, for the last time.
+/// `block` is null or was handed out by the plug-in, and is not used again.
 pub(crate) unsafe fn give_back<T>(block: *mut T) {
     // SAFETY: the contract of this function.
     unsafe { free(block.cast()) };

@@ -1,7 +1,7 @@
-//! The process that is looked at, and the callbacks through which a plug-in sees it.
+//! The inspected process, and the callbacks through which a plug-in sees it.
 //!
-//! `mqs_image *` and `mqs_process *` are addresses of the [`Image`] and the [`Process`] here, which outlive every call
-//! into the plug-in because they own it no less than the plug-in's infos.
+//! `mqs_image *` and `mqs_process *` are addresses of the [`Image`] and the [`Process`] here, which own the
+//! plug-in's infos and outlive every call into the plug-in.
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, OnceCell, RefCell};
@@ -18,7 +18,7 @@ use mpiscope_target::{ByteOrder, Target};
 use crate::memory;
 use crate::types::{TypeFacts, Types};
 
-/// The executable, with what the plug-in keeps for it.
+/// The executable, with the plug-in's state for it.
 pub struct Image {
     target: Arc<dyn Target>,
     info: Cell<*mut ImageInfo>,
@@ -30,7 +30,7 @@ pub struct Image {
     refusals: RefCell<Vec<String>>,
 }
 
-/// The process, with what the plug-in keeps for it.
+/// The process, with the plug-in's state for it.
 pub struct Process {
     image: Box<Image>,
     rank: c_int,
@@ -38,7 +38,7 @@ pub struct Process {
 }
 
 impl Image {
-    /// The address of a symbol; asked of the target once.
+    /// Returns the address of a symbol; the answers of the target are cached.
     fn symbol(&self, name: &str) -> Option<u64> {
         if let Some(known) = self.symbols.borrow().get(name) {
             return *known;
@@ -52,7 +52,7 @@ impl Image {
         self.types.get_or_init(|| Types::of(&self.target.modules().unwrap_or_default()))
     }
 
-    /// What the plug-in asked for and did not get, in order, each once.
+    /// Returns what the plug-in requested but did not get, in order, without duplicates.
     pub fn refusals(&self) -> Vec<String> {
         self.refusals.borrow().clone()
     }
@@ -69,19 +69,19 @@ impl Image {
         }
     }
 
-    /// As the plug-in names it.
+    /// The pointer by which the plug-in refers to it.
     pub fn as_mqs(&self) -> *mut MqsImage {
         std::ptr::from_ref(self).cast_mut().cast()
     }
 
-    /// What the plug-in keeps.
+    /// The plug-in's state.
     pub fn info(&self) -> *mut ImageInfo {
         self.info.get()
     }
 }
 
 impl Process {
-    /// A process to look at. `rank` is what the debugger believes its rank in `MPI_COMM_WORLD` to be.
+    /// Creates a process. `rank` is what the debugger assumes to be its rank in `MPI_COMM_WORLD`.
     pub fn new(target: Arc<dyn Target>, rank: c_int) -> Box<Self> {
         let image = Box::new(Image {
             target,
@@ -99,23 +99,23 @@ impl Process {
         &self.image
     }
 
-    /// As the plug-in names it.
+    /// The pointer by which the plug-in refers to it.
     pub fn as_mqs(&self) -> *mut MqsProcess {
         std::ptr::from_ref(self).cast_mut().cast()
     }
 
-    /// What the plug-in keeps.
+    /// The plug-in's state.
     pub fn info(&self) -> *mut ProcessInfo {
         self.info.get()
     }
 
-    /// The bytes behind it.
+    /// The source of its bytes.
     pub fn target(&self) -> &dyn Target {
         &*self.image.target
     }
 }
 
-/// Callbacks without a process.
+/// Callbacks that need no process.
 pub static BASIC: BasicCallbacks = BasicCallbacks {
     malloc: Some(memory::malloc),
     free: Some(memory::free),
@@ -145,28 +145,28 @@ pub static PROCESS: ProcessCallbacks = ProcessCallbacks {
     target_to_host: Some(target_to_host),
 };
 
-/// The image behind a plug-in's pointer.
+/// Returns the image behind a plug-in's pointer.
 ///
 /// # Safety
-/// Null, or the address of a living [`Image`].
+/// `pointer` is null or the address of a live [`Image`].
 unsafe fn image<'a>(pointer: *mut MqsImage) -> Option<&'a Image> {
     // SAFETY: the contract above.
     unsafe { pointer.cast::<Image>().cast_const().as_ref() }
 }
 
-/// The process behind a plug-in's pointer.
+/// Returns the process behind a plug-in's pointer.
 ///
 /// # Safety
-/// Null, or the address of a living [`Process`].
+/// `pointer` is null or the address of a live [`Process`].
 unsafe fn process<'a>(pointer: *mut MqsProcess) -> Option<&'a Process> {
     // SAFETY: the contract above.
     unsafe { pointer.cast::<Process>().cast_const().as_ref() }
 }
 
-/// A name that a plug-in gives.
+/// Returns a name passed by a plug-in.
 ///
 /// # Safety
-/// Null, or a C string.
+/// `pointer` is null or a C string.
 unsafe fn text(pointer: *const c_char) -> Option<String> {
     // SAFETY: the contract above.
     let text = (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) })?;
@@ -209,7 +209,7 @@ unsafe extern "C" fn get_type_sizes(of: *mut MqsProcess, sizes: *mut TargetTypeS
         pointer_size: width,
     };
     if !sizes.is_null() {
-        // SAFETY: the plug-in's own structure, of at least the five fields that all headers have.
+        // SAFETY: the plug-in's own structure, with at least the five fields that all headers have.
         unsafe { sizes.write_unaligned(stated) };
     }
 }
@@ -220,7 +220,7 @@ unsafe extern "C" fn find_function(
     _: c_uchar,
     address: *mut TAddr,
 ) -> c_int {
-    // SAFETY: functions and data stand in the same tables.
+    // SAFETY: functions and data are in the same tables.
     unsafe { find_symbol(of, name, address) }
 }
 
@@ -284,12 +284,12 @@ unsafe extern "C" fn fetch_data(of: *mut MqsProcess, from: TAddr, len: c_int, to
     if to.is_null() {
         return mqs::NO_INFORMATION;
     }
-    // Read into memory of our own: the plug-in's need not be initialised.
+    // Read into our own memory: the plug-in's need not be initialised.
     let mut bytes = vec![0; len];
     if process.target().read(from, &mut bytes).is_err() {
         return mqs::NO_INFORMATION;
     }
-    // SAFETY: the plug-in states room for `len` bytes.
+    // SAFETY: the plug-in guarantees room for `len` bytes.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), len) };
     mqs::OK
 }
@@ -300,7 +300,7 @@ unsafe extern "C" fn target_to_host(of: *mut MqsProcess, from: *const c_void, to
     if from.is_null() || to.is_null() {
         return;
     }
-    // SAFETY: the plug-in states `len` bytes at both places, which may be one.
+    // SAFETY: the plug-in guarantees `len` bytes at both addresses, which may be equal.
     unsafe {
         std::ptr::copy(from.cast::<u8>(), to.cast(), len);
         if process.target().byte_order() != ByteOrder::HOST {

@@ -1,4 +1,4 @@
-//! Plug-ins that a process names itself, for debuggers to load.
+//! Plug-ins that a process itself names for debuggers to load.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -6,17 +6,17 @@ use std::path::PathBuf;
 
 use mpiscope_target::{Result, Target};
 
-/// Where a process says which handle plug-ins there are.
+/// The variable that lists handle plug-ins.
 pub const HANDLES: &str = "mpidbg_dll_locations";
-/// Where it says which message queue plug-ins there are.
+/// The variable that lists message queue plug-ins.
 pub const QUEUES: &str = "mpimsgq_dll_locations";
 
-/// Names that are looked at, and the longest name.
+/// Maximum number of names, and maximum length of a name.
 const MOST: u64 = 64;
 const LONGEST: usize = 4096;
 
-/// The files that the variable names, in the order to be tried: an array of C strings that ends with null. Nothing if there
-/// is no such variable, or the process has not filled it in.
+/// Returns the files that the variable names, in the order in which they should be tried: an array of C
+/// strings that ends with null. Empty if there is no such variable, or the process has not filled it in.
 ///
 /// # Errors
 /// When the process cannot be read.

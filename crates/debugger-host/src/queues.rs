@@ -1,4 +1,4 @@
-//! Driving a message queue plug-in (`mqs_*`), in the order that the interface asks for.
+//! Drives a message queue plug-in (`mqs_*`), in the order required by the interface.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, OsStr, c_char, c_int};
@@ -12,17 +12,17 @@ use serde::Serialize;
 
 use crate::process::{BASIC, IMAGE, PROCESS, Process};
 
-/// A list of a plug-in without an end is cut here.
+/// Limit for a list of a plug-in, which may be endless.
 const MOST: usize = 1 << 20;
 
 /// Why the queues cannot be shown.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Not a plug-in of this kind.
+    /// Not a message queue plug-in.
     #[error("{0}: name a message queue plug-in, a shared library that exports the mqs_* functions")]
     Load(#[from] libloading::Error),
-    /// The plug-in gave up.
+    /// The plug-in returned an error code.
     #[error("{step} gave up with code {code}: {text}{}", hint(asked))]
     #[allow(missing_docs)]
     Stopped { step: &'static str, code: c_int, text: String, asked: Vec<String> },
@@ -42,14 +42,14 @@ fn hint(asked: &[String]) -> String {
     )
 }
 
-/// What a plug-in tells about a process.
+/// What a plug-in reports about a process.
 #[derive(Debug, Serialize)]
 pub struct Queues {
-    /// The plug-in's name for itself.
+    /// The plug-in's version string.
     pub version: String,
-    /// What it said beside its answers.
+    /// Messages printed in addition to its answers.
     pub remarks: Vec<String>,
-    /// The communicators, as far as it sees them.
+    /// The communicators that it sees.
     pub communicators: Vec<Queue>,
 }
 
@@ -60,19 +60,19 @@ pub struct Queue {
     pub name: String,
     /// The plug-in's number for it.
     pub unique_id: u64,
-    /// This process in it.
+    /// Rank of this process in it.
     pub rank: i64,
-    /// Its processes.
+    /// Number of its processes.
     pub size: i64,
-    /// Ranks in the world of its members, where the plug-in says.
+    /// Ranks in the world of its members, if the plug-in reports them.
     pub group: Option<Vec<i32>>,
-    /// Sends that are not complete; none if the plug-in cannot see them.
+    /// Incomplete sends; none if the plug-in cannot see them.
     pub sends: Option<Vec<Operation>>,
-    /// Receives that are not complete.
+    /// Incomplete receives.
     pub receives: Option<Vec<Operation>>,
-    /// Messages without a receive.
+    /// Messages without a matching receive.
     pub unexpected: Option<Vec<Operation>>,
-    /// Collectives by `mqs_get_comm_coll_state`: number, how often entered, whether inside.
+    /// Collectives by `mqs_get_comm_coll_state`: number, how often entered, whether a thread is in it.
     pub collectives: Option<Vec<(i32, i32, i32)>>,
 }
 
@@ -95,9 +95,9 @@ pub struct Operation {
 type OfProcess = unsafe extern "C" fn(*mut MqsProcess) -> c_int;
 type HasQueues<T> = unsafe extern "C" fn(*mut T, *mut *mut c_char) -> c_int;
 
-/// Loads the plug-in and asks it everything.
+/// Loads the plug-in and queries everything.
 pub fn dump(plugin: &OsStr, process: &Process) -> Result<Queues, Error> {
-    // SAFETY: loading runs the plug-in's code, which is what the caller asked for.
+    // SAFETY: loading runs the plug-in's code, as requested by the caller.
     let library = unsafe { Library::new(plugin) }?;
     let run = Run { library, process };
     let queues = run.all();
@@ -111,7 +111,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// A function of the plug-in.
+    /// Looks up a function of the plug-in.
     fn function<T>(&self, name: &str) -> Result<Symbol<'_, T>, Error> {
         // SAFETY: every caller names a function of the interface with its published type.
         Ok(unsafe { self.library.get(name.as_bytes()) }?)
@@ -166,10 +166,10 @@ impl Run<'_> {
         }
     }
 
-    /// The remarks of the two functions that say whether there is anything to see.
+    /// Returns the messages of the two functions that tell whether there is anything to see.
     fn has_queues(&self) -> Result<Vec<String>, Error> {
         let mut remarks = Vec::new();
-        // SAFETY: functions by their published types; the message is a variable of ours.
+        // SAFETY: functions by their published types; the message is our variable.
         unsafe {
             let mut message: *mut c_char = std::ptr::null_mut();
             let image = self.function::<HasQueues<MqsImage>>("mqs_image_has_queues")?;
@@ -242,14 +242,14 @@ impl Run<'_> {
         Ok(Some(operations))
     }
 
-    /// The extension that tells how often which collective was entered; not every plug-in has it.
+    /// Queries the extension that reports how often each collective was entered; not every plug-in has it.
     fn collectives(&self) -> Option<Vec<(i32, i32, i32)>> {
         type State = unsafe extern "C" fn(*mut MqsProcess, c_int, *mut c_int, *mut c_int) -> c_int;
         let state = self.function::<State>("mqs_get_comm_coll_state").ok()?;
         let mut all = Vec::new();
         for which in 0..14 {
             let (mut count, mut active) = (0, 0);
-            // SAFETY: the function by the type of the extension's text; both variables are ours.
+            // SAFETY: the function by its documented type; both variables are ours.
             let code = unsafe { state(self.process.as_mqs(), which, &mut count, &mut active) };
             if code == mqs::OK {
                 all.push((which, count, active));
@@ -282,10 +282,10 @@ impl Run<'_> {
         Err(Error::Stopped { step, code, text, asked })
     }
 
-    /// Gives back what the plug-in keeps, so that the memory ledger tells its leaks.
+    /// Releases the plug-in's state, so that the memory ledger shows its leaks.
     fn forget(&self) {
         let (process, image) = (self.process.info(), self.process.image().info());
-        // SAFETY: functions by their published types, with the infos that the plug-in put.
+        // SAFETY: functions by their published types, with the infos that the plug-in stored.
         unsafe {
             if let (Ok(destroy), false) = (
                 self.function::<unsafe extern "C" fn(*mut ProcessInfo)>("mqs_destroy_process_info"),
@@ -318,25 +318,25 @@ fn operation(record: &PendingOperation) -> Operation {
     }
 }
 
-/// Text in a field of fixed length, up to its first NUL.
+/// Decodes text in a fixed-length field, up to its first NUL.
 pub fn chars(text: &[c_char]) -> String {
     let bytes: Vec<u8> = text.iter().take_while(|c| **c != 0).flat_map(|c| c.to_ne_bytes()).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A string that belongs to the plug-in.
+/// Copies a string that belongs to the plug-in.
 ///
 /// # Safety
-/// Null, or a C string.
+/// `text` is null or a C string.
 unsafe fn optional(text: *const c_char) -> Option<String> {
     // SAFETY: the contract above.
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
 }
 
-/// As [`optional`], empty for null.
+/// Like [`optional`], but empty for null.
 ///
 /// # Safety
-/// Null, or a C string.
+/// `text` is null or a C string.
 unsafe fn string(text: *const c_char) -> String {
     // SAFETY: the contract above.
     unsafe { optional(text) }.unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Structures of the handle interface to JSON; every block is given back on the way.
+//! Converts structures of the handle interface to JSON and frees every block in the process.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -13,21 +13,21 @@ use serde_json::{Map, Value, json};
 use crate::memory::give_back;
 use crate::queues::chars;
 
-/// Shows a structure and frees it.
+/// Converts a structure and frees it.
 pub type Show = unsafe fn(*mut c_void) -> Value;
 
-/// Elements of a list that are shown.
+/// Maximum number of list elements shown.
 const MOST: u64 = 1 << 20;
 
-/// A code, for people.
+/// Returns the name of a code.
 pub fn code(code: c_int) -> String {
     handles::code::name(code).map_or_else(|| format!("code {code}"), str::to_owned)
 }
 
-/// What is no kind of object, and has functions and a number as if it were one.
+/// Not a kind of object, but with functions and a number like one.
 const STATUS: &str = "status";
 
-/// The word in the names of functions for a kind.
+/// Returns the word for a kind in function names.
 pub fn word(kind: &str) -> Option<&'static str> {
     match Kind::parse(kind) {
         Some(Kind::Window) => Some(Kind::Window.noun()),
@@ -36,13 +36,13 @@ pub fn word(kind: &str) -> Option<&'static str> {
     }
 }
 
-/// The words by which people name kinds.
+/// Returns the names of kinds that users can enter.
 pub fn words() -> String {
     let words: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).chain([STATUS]).collect();
     words.join(", ")
 }
 
-/// The functions that tell about a kind, and how to show what they give.
+/// Returns the functions that describe a kind, with the converters of their results.
 pub fn questions(kind: &str, name_length: i32) -> Option<&'static [(&'static str, Show)]> {
     let short = name_length == 64;
     Some(match word(kind)? {
@@ -71,10 +71,10 @@ pub fn questions(kind: &str, name_length: i32) -> Option<&'static [(&'static str
     })
 }
 
-/// Takes a structure out of its block.
+/// Copies a structure out of its block and frees the block.
 ///
 /// # Safety
-/// A block that holds a `T` from the plug-in, for the last time.
+/// `block` must be from the plug-in and contain a `T`, and is not used again.
 unsafe fn take<T: Copy>(block: *mut c_void) -> T {
     // SAFETY: the contract of this function.
     unsafe {
@@ -84,10 +84,10 @@ unsafe fn take<T: Copy>(block: *mut c_void) -> T {
     }
 }
 
-/// Takes an array out of its block.
+/// Copies an array out of its block and frees the block.
 ///
 /// # Safety
-/// Null, or a block that holds `count` elements from the plug-in, for the last time.
+/// `items` is null or a block from the plug-in with `count` elements, and is not used again.
 unsafe fn list<T: Copy>(count: u64, items: *mut T) -> Vec<T> {
     if items.is_null() {
         return Vec::new();
@@ -119,7 +119,7 @@ fn kind_word(number: c_int) -> &'static str {
     }
 }
 
-/// The number of a kind.
+/// Returns the number of a kind.
 pub fn kind_number(word: &str) -> Option<c_int> {
     let status = (word == STATUS).then_some(kind::STATUS);
     Kind::parse(word).map(Kind::debugger_number).or(status)
@@ -155,7 +155,7 @@ fn flags(bits: u32) -> Vec<&'static str> {
     WORDS.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, word)| *word).collect()
 }
 
-/// What all structures begin with, and the fields of one kind.
+/// Combines the header of a structure with the fields of one kind.
 fn object(object: &ext::Object, fields: Value) -> Value {
     let deed = |by: &[c_char], from: u64, at: u64| {
         let by = chars(by);
@@ -183,28 +183,28 @@ fn object(object: &ext::Object, fields: Value) -> Value {
 }
 
 /// # Safety
-/// As for [`list`].
+/// The same as for [`list`].
 unsafe fn refs(of: ext::References) -> Vec<Value> {
     // SAFETY: the contract of this function.
     unsafe { list(of.count, of.items) }.iter().map(refer).collect()
 }
 
 /// # Safety
-/// As for [`list`].
+/// The same as for [`list`].
 unsafe fn ints(of: ext::Ints) -> Vec<i64> {
     // SAFETY: the contract of this function.
     unsafe { list(of.count, of.items) }
 }
 
 /// # Safety
-/// As for [`list`].
+/// The same as for [`list`].
 unsafe fn procs(count: u64, items: *mut ProcessId) -> Vec<c_int> {
     // SAFETY: the contract of this function.
     unsafe { list(count, items) }.iter().map(|process| process.mpi_comm_world_rank).collect()
 }
 
 /// # Safety
-/// As for [`list`]; the texts lie in the same block.
+/// The same as for [`list`]; the texts are in the same block.
 unsafe fn pairs(of: ext::KeyValues) -> Vec<(String, String)> {
     let mut texts = Vec::new();
     for i in 0..of.count.min(MOST) {
@@ -224,7 +224,7 @@ unsafe fn pairs(of: ext::KeyValues) -> Vec<(String, String)> {
 }
 
 /// # Safety
-/// Null, or a C string.
+/// `text` is null or a C string.
 unsafe fn string(text: *const c_char) -> String {
     if text.is_null() {
         return String::new();
@@ -234,7 +234,7 @@ unsafe fn string(text: *const c_char) -> String {
 }
 
 /// # Safety
-/// As for [`list`].
+/// The same as for [`list`].
 unsafe fn attributes(of: ext::Attributes) -> Vec<Value> {
     // SAFETY: the contract of this function.
     let list = unsafe { list(of.count, of.items) };
@@ -277,7 +277,7 @@ unsafe fn comm<const N: usize>(block: *mut c_void) -> Value {
 }
 
 /// # Safety
-/// As for [`list`]; the texts lie in the same block.
+/// The same as for [`list`]; the texts are in the same block.
 unsafe fn attribute_pairs(count: u64, items: *mut handles::AttributePair) -> Vec<Value> {
     let mut shown = Vec::new();
     for i in 0..count.min(MOST) {
@@ -540,10 +540,10 @@ unsafe fn window(block: *mut c_void) -> Value {
     }
 }
 
-/// Calls about an object.
+/// Converts the calls on an object.
 ///
 /// # Safety
-/// The structure of `mpidbg_calls_query`, for the last time.
+/// `block` must be the structure of `mpidbg_calls_query`, and is not used again.
 pub unsafe fn calls(block: *mut c_void) -> Value {
     // SAFETY: the structure and the array of this answer, each once.
     unsafe {

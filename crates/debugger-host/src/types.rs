@@ -1,7 +1,7 @@
-//! Types from debug information: what `find_type`, `field_offset` and `sizeof` answer from.
+//! Types from debug information, for the answers to `find_type`, `field_offset` and `sizeof`.
 //!
-//! Where a module (or its separate debug file, by build id) has DWARF, its named types are indexed once. Where none has,
-//! there are no types, and plug-ins that need them say so: that is the state of every stripped MPI library.
+//! If a module (or its separate debug file, found by build id) has DWARF, its named types are indexed once.
+//! Otherwise there are no types, and plug-ins that need them report that, as with every stripped MPI library.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -16,17 +16,17 @@ use object::{Object, ObjectSection};
 
 type Reader = EndianArcSlice<RunTimeEndian>;
 
-/// Longer debug information is not read: it is not what tests and small tools look at.
+/// Maximum length of debug information: tests and small tools do not need more.
 const MOST_BYTES: u64 = 1 << 30;
-/// A chain of typedefs is not followed further.
+/// Maximum length of a chain of typedefs.
 const LONGEST_CHAIN: usize = 32;
 
 /// A type of the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypeFacts {
-    /// Its name, as asked for.
+    /// Its name, as requested.
     pub name: String,
-    /// Its size in bytes, if it is complete.
+    /// Its size in bytes, if complete.
     pub size: Option<u64>,
     /// Its members with their offsets in bytes.
     pub fields: HashMap<String, u64>,
@@ -37,12 +37,12 @@ pub struct TypeFacts {
 pub struct Types {
     units: Vec<(Arc<Dwarf<Reader>>, Unit<Reader>)>,
     named: HashMap<String, (usize, UnitOffset)>,
-    /// Modules that have debug information.
+    /// Modules with debug information.
     with_debug: Vec<PathBuf>,
 }
 
 impl Types {
-    /// Reads the debug information of these modules, of those that have any.
+    /// Reads the debug information of those modules that have any.
     pub fn of(modules: &[Module]) -> Self {
         let mut types = Self::default();
         for module in modules {
@@ -54,12 +54,13 @@ impl Types {
         types
     }
 
-    /// The modules that have debug information.
+    /// The modules with debug information.
     pub fn modules(&self) -> &[PathBuf] {
         &self.with_debug
     }
 
-    /// The type with this name. Structures are found by their tag, with or without `struct` in front.
+    /// Returns the type with this name. Structures are found by their tag, with or without a preceding
+    /// `struct`.
     pub fn find(&self, name: &str) -> Option<TypeFacts> {
         let plain = name.strip_prefix("struct ").or(name.strip_prefix("union ")).unwrap_or(name).trim();
         let (unit, offset) = *self.named.get(plain)?;
@@ -89,14 +90,14 @@ impl Types {
     }
 }
 
-/// No interface of MPI has types of Rust, and there are many.
+/// No MPI interface uses Rust types, and there are many.
 fn is_rust(unit: &Unit<Reader>) -> bool {
     let root = unit.entry(unit.header.root_offset()).ok();
     let language = root.and_then(|root| root.attr_value(gimli::DW_AT_language));
     language == Some(AttributeValue::Language(gimli::DW_LANG_Rust))
 }
 
-/// The complete types directly below a unit or a namespace.
+/// Collects the complete types directly below a unit or a namespace.
 fn names(
     dwarf: &Dwarf<Reader>,
     unit: &Unit<Reader>,
@@ -142,7 +143,7 @@ fn name_of(
     Some(gimli::Reader::to_string_lossy(&text).ok()?.into_owned())
 }
 
-/// Follows typedefs and qualifiers to the type that has a size and members.
+/// Follows typedefs and qualifiers to the type with a size and members.
 fn facts(dwarf: &Dwarf<Reader>, unit: &Unit<Reader>, start: UnitOffset, name: &str) -> Option<TypeFacts> {
     let mut offset = start;
     for _ in 0..LONGEST_CHAIN {
@@ -166,7 +167,7 @@ fn facts(dwarf: &Dwarf<Reader>, unit: &Unit<Reader>, start: UnitOffset, name: &s
             let member = child.entry();
             let name = name_of(dwarf, unit, member.attr_value(DW_AT_name));
             if let (gimli::DW_TAG_member, Some(name)) = (member.tag(), name) {
-                // A member of a union has no location: it begins with the union.
+                // A member of a union has no location: its offset is zero.
                 let at = member.attr(DW_AT_data_member_location).and_then(gimli::Attribute::udata_value);
                 fields.insert(name, at.unwrap_or(0));
             }

@@ -1,4 +1,5 @@
-//! A plug-in that is not ours: Open MPI's own for message queues, as distributions install it.
+//! A plug-in from another project: Open MPI's own for message queues, as installed by
+//! distributions.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

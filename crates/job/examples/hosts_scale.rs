@@ -1,7 +1,7 @@
-//! How long a look at a job on a thousand hosts takes, and how much memory: `cargo xtask bench hosts`.
+//! Measures time and memory for viewing a job on a thousand hosts: `cargo xtask bench hosts`.
 //!
-//! The hosts are files with generated images; this program stands in for `ssh` and answers with them after a while, late, or never.
-//! What is measured is the command itself: it asks, joins and shows.
+//! The hosts are files with generated images; this program replaces `ssh` and answers with these files after
+//! a delay, late, or never. The command itself is measured: it asks, joins and shows.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 use mpiscope_job::base::rankset::RankSet;
@@ -23,12 +23,12 @@ use zip::{ZipArchive, ZipWriter};
 
 const HOSTS: u32 = 1000;
 const RANKS: u32 = 8;
-/// Ranks of the report.
+/// Number of ranks in the report.
 const REPORTED: u32 = 10_000;
 const LATENCY: Duration = Duration::from_millis(50);
-/// One host in a hundred takes so long, and one never answers.
+/// The delay of one host in a hundred; another one never answers.
 const SLOW: Duration = Duration::from_secs(1);
-/// How long a host may take, in seconds, besides what it is asked to take.
+/// Timeout of a host in seconds, in addition to the time requested.
 const LIMIT: &str = "1.5";
 const JOB: &str = "scale";
 
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// In the place of `ssh HOST mpiscope save --for SECONDS`.
+/// Replaces `ssh HOST mpiscope save --for SECONDS`.
 fn agent(folder: &Path, host: &str, words: &[String]) -> ExitCode {
     let number: u32 = host.trim_start_matches("node").parse().unwrap();
     if dead(number) {
@@ -66,7 +66,7 @@ fn agent(folder: &Path, host: &str, words: &[String]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Makes what the hosts answer: images of ranks in a barrier, but for one that computes.
+/// Generates the answers of the hosts: images of ranks in a barrier, except one that computes.
 fn generate(folder: &Path, hosts: u32) {
     let size = hosts * RANKS;
     let samples: Vec<TestImage> = (0..RANKS).map(|rank| TestImage::new(JOB, rank, size)).collect();
@@ -91,7 +91,7 @@ fn generate(folder: &Path, hosts: u32) {
     std::fs::remove_file(draft).unwrap();
 }
 
-/// The same file as another host would have written it.
+/// Rewrites the file as if another host had written it.
 fn rename(from: &Path, to: &Path, name: &str) {
     let mut archive = ZipArchive::new(File::open(from).unwrap()).unwrap();
     let mut other = ZipWriter::new(File::create(to).unwrap());
@@ -130,7 +130,7 @@ fn measure(mpiscope: &str) -> ExitCode {
         let (seen, seconds, megabytes) = run(&mut command);
         let lacking = seen["errors"].as_array().or(seen["not_seen"].as_array()).cloned().unwrap_or_default();
         let ranks = ranks_seen(&seen);
-        // `why` says in one line more which ranks are missing.
+        // `why` has one more line, with the missing ranks.
         let more = usize::from(verb == "why");
         let said = |host: &String| lacking.iter().any(|why| why.to_string().contains(&format!("{host}:")));
         let named: Vec<u32> = (0..HOSTS).filter(|host| said(&names[*host as usize])).collect();
@@ -157,14 +157,14 @@ fn measure(mpiscope: &str) -> ExitCode {
     if well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// How many ranks a view shows: `ps` lists them, `why` says which it did not see.
+/// Returns how many ranks a view shows: `ps` lists them, `why` names those that it did not see.
 fn ranks_seen(view: &Value) -> usize {
     let unseen =
         || Some((HOSTS * RANKS) as usize - view["unseen"].as_str()?.parse::<RankSet>().ok()?.0.len());
     view["ranks"].as_array().map(Vec::len).or_else(unseen).unwrap_or_default()
 }
 
-/// What it prints, how long it takes, and the most memory that it has, in megabytes.
+/// Returns output, run time, and peak memory in megabytes.
 fn run(command: &mut Command) -> (Value, f64, u64) {
     let began = Instant::now();
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();

@@ -1,12 +1,13 @@
-//! How long the verdict on a large job takes, and how much memory, after its images are read: `cargo xtask bench why`.
+//! Measures time and memory for the verdict on a large job, after its images are read:
+//! `cargo xtask bench why`.
 
 use mpiscope_job::questions::simulated::Shape;
 use mpiscope_job::questions::why::{snapshot, verdict};
 use std::time::Instant;
 
-/// Ranks, and the seconds that a verdict may take.
+/// Number of ranks, and the time limit of a verdict in seconds.
 const SIZES: [(u32, f64); 3] = [(1_000, 0.2), (10_000, 1.0), (100_000, 10.0)];
-/// Bytes of a rank, of what was read and what follows from it.
+/// Maximum memory per rank in bytes, for the data read and everything derived from it.
 const MOST_BYTES: f64 = 10_000.0;
 
 fn main() {
@@ -37,7 +38,7 @@ fn main() {
     }
 }
 
-/// Bytes of memory that this process has now.
+/// Returns the resident memory of this process in bytes.
 fn resident() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));

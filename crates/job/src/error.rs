@@ -1,9 +1,9 @@
-//! What can go wrong on the way from bytes to the model.
+//! Errors on the way from bytes to the model.
 
 use crate::base::refusal::Refusal;
 use std::path::PathBuf;
 
-/// Why a process or a job cannot be looked at. The text ends with the next thing to try.
+/// Why a process or a job cannot be inspected. Each message ends with the next thing to try.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -11,7 +11,7 @@ pub enum Error {
     #[error("{path}: {why}")]
     #[allow(missing_docs)]
     File { path: PathBuf, why: String },
-    /// The bytes are no image that this version reads.
+    /// The bytes are not an image that this version can read.
     #[error("{what}: {why}")]
     #[allow(missing_docs)]
     Image { what: String, why: mpiscope_image::Error },
@@ -22,23 +22,23 @@ pub enum Error {
     )]
     #[allow(missing_docs)]
     NoImageInCore { path: PathBuf },
-    /// Nothing of what was asked for is here.
+    /// The host has nothing that matches the request.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// Nothing that could be meant.
+    /// Nothing matches the name that was given.
     #[error("{0}")]
     NotFound(String),
 }
 
 impl Error {
-    /// Whether it says that nobody has written to the image yet.
+    /// Whether the error means that the process has not written to the image yet.
     #[must_use]
     pub fn is_untouched(&self) -> bool {
         matches!(self, Self::Image { why: mpiscope_image::Error::NotAnImage, .. })
     }
 }
 
-/// Of an image that is open.
+/// For an image that is already open.
 impl From<mpiscope_image::Error> for Error {
     fn from(why: mpiscope_image::Error) -> Self {
         Self::Image { what: "the image".to_owned(), why }

@@ -6,12 +6,14 @@
 //! core files ───────────────────────────────────────────────┴──────► Postmortem  (who died, of what: core)
 //! ```
 //!
-//! Its folders are floors, each of which knows those below it: [`base`], [`sources`] of bytes, the [`model`] of one image,
-//! the [`observation`] of one process, [`jobs`] of processes, their parts on other [`hosts`], and on top the [`questions`], the
-//! [`performance`] and what [`save`]s all of it. Everything is `serde`, so `--json` is the model itself.
+//! The modules are layers, each of which uses only those before it in this list: [`base`], byte [`sources`],
+//! the [`model`] of one image, the [`observation`] of one process, [`jobs`] of processes, their parts on
+//! other [`hosts`], and at the top the [`questions`], [`performance`] and [`save`], which saves everything.
+//! All types implement `serde` traits, so `--json` prints the model itself.
 //!
-//! Nothing here stops, slows or changes a process, but for [`stacks`](questions::stacks), which stops threads for a moment; and
-//! nothing trusts what it reads: counts are bounded, and what cannot be read is an [`Error`] with the next thing to try.
+//! Nothing here stops, slows or changes a process, except [`stacks`](questions::stacks), which briefly stops
+//! threads. Input is never trusted: counts are bounded, and unreadable input is an [`Error`] that ends with
+//! the next thing to try.
 
 pub mod base;
 mod error;
@@ -32,7 +34,7 @@ pub use base::rankset::RankSet;
 pub use error::Error;
 pub use jobs::worlds::{Members, Worlds};
 pub use model::process::{Ending, Process};
-/// Where the processes of one user on a host meet.
+/// The runtime directory, where the processes of one user on a host meet.
 pub use mpiscope_image::runtime;
 pub use performance::report::{JobReport, RankReport};
 pub use sources::image_file::open_file;

@@ -1,4 +1,5 @@
-//! The forms of the JSON, as JSON Schema. Types that write themselves in their own way have theirs here; the others derive it.
+//! JSON Schemas of the JSON output. Types with a hand-written serialisation have their schema here; all
+//! others derive it.
 
 use crate::model::objects::{Hex, Kind};
 use crate::{Members, RankSet};
@@ -8,17 +9,17 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// The form of what a type is written as.
+/// Returns the schema of a type's serialised form.
 ///
 /// # Errors
-/// None that is known.
+/// None are known.
 pub fn of<T: JsonSchema>() -> serde_json::Result<String> {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let generator = settings.with_transform(RecursiveTransform(without_links)).into_generator();
     serde_json::to_string_pretty(&generator.into_root_schema_for::<T>())
 }
 
-/// Comments have links to other items of the code, which lead nowhere in a schema.
+/// Doc comments contain links to other items, which have no target in a schema.
 fn without_links(schema: &mut Schema) {
     let Some(Value::String(said)) = schema.get_mut("description") else { return };
     let mut parts = said.split("[`");

@@ -1,4 +1,5 @@
-//! Images as a rank's layer writes them, for tests of readers: made by the real [`Writer`] in a real memory file.
+//! Images as a rank's layer writes them, for tests of readers: created by the real [`Writer`] in a real
+//! memory file.
 #![allow(unsafe_code)]
 #![allow(clippy::missing_panics_doc, clippy::unwrap_used)]
 
@@ -12,7 +13,7 @@ use mpiscope_image::{Grow, NewImage, Writer};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::Ordering;
 
-/// Address space that an image may fill.
+/// Address space reserved for an image.
 const RESERVED: usize = 64 << 20;
 
 /// A rank that writes its image.
@@ -26,7 +27,7 @@ pub struct TestImage {
     process: &'static Process,
 }
 
-/// Makes a memory file longer.
+/// Extends a memory file.
 struct Longer(RawFd);
 
 impl Grow for Longer {
@@ -36,7 +37,7 @@ impl Grow for Longer {
     }
 }
 
-/// A new memory file with the name that jobs are found by.
+/// Creates a memory file with the name by which jobs are found.
 pub fn memory_file(job: &str) -> OwnedFd {
     let name = std::ffi::CString::new(format!("mpiscope:{job}")).unwrap();
     // SAFETY: a new descriptor, owned from here on.
@@ -50,16 +51,16 @@ pub fn memory_file(job: &str) -> OwnedFd {
 }
 
 impl TestImage {
-    /// A rank that has passed `MPI_Init` of an MPICH and has made a few calls.
+    /// A rank that has passed `MPI_Init` of an MPICH library and has made a few calls.
     pub fn new(job: &str, rank: u32, size: u32) -> Self {
         Self::on(memory_file(job), job, rank, size)
     }
 
-    /// The same in a memory file that exists.
+    /// Creates the image in an existing memory file.
     pub fn on(fd: OwnedFd, job: &str, rank: u32, size: u32) -> Self {
         let raw = fd.as_raw_fd();
-        // SAFETY: reserves address space over a file of ours; only what `Longer` made accessible is touched. The
-        // mapping stays for the life of the process, as the layer's does.
+        // SAFETY: reserves address space over a file that the test owns; only what `Longer` has made
+        // accessible is touched. The mapping stays for the life of the process, as the layer's does.
         let writer = unsafe {
             let (read_write, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
             let base = libc::mmap(std::ptr::null_mut(), RESERVED, read_write, shared, raw, 0);
@@ -107,7 +108,7 @@ impl TestImage {
         self.state(State::INITIALIZED);
     }
 
-    /// It is another rank, on another host.
+    /// Makes it another rank, on another host.
     pub fn becomes(&self, rank: u32, host: &str) {
         self.process.seq.write(|| {
             self.process.rank.set(rank);
@@ -115,13 +116,13 @@ impl TestImage {
         });
     }
 
-    /// The rank records something beyond calls and times.
+    /// Enables recording of something beyond calls and times.
     pub fn records(&self, what: Recording) {
         let bits = self.process.recording.get() | what.0;
         self.process.seq.write(|| self.process.recording.set(bits));
     }
 
-    /// How far the rank has come.
+    /// Sets how far the rank has come.
     pub fn state(&self, state: State) {
         if state == State::FINALIZED {
             self.process.seq.write(|| self.process.finalize_leave.set(Moment::now().monotonic_ns));
@@ -129,18 +130,18 @@ impl TestImage {
         self.writer.header().state.set(state.0);
     }
 
-    /// The rank called `MPI_Abort`.
+    /// Records that the rank called `MPI_Abort`.
     pub fn abort(&self, code: i32) {
         self.process.seq.write(|| self.process.abort_code.set(i64::from(code) as u64));
         self.state(State::ABORTED);
     }
 
-    /// The number of a function in this image.
+    /// Returns the number of a function in this image.
     pub fn number(&self, name: &str) -> usize {
         mpi_abi::FunctionId::from_name(name).map(|id| usize::from(id.0)).unwrap()
     }
 
-    /// The rank has completed calls.
+    /// Records that the rank has completed calls.
     pub fn called(&self, name: &str, count: u64, nanoseconds: u64, bytes: u64) {
         let counter = &self.thread.counters[self.number(name)];
         counter.count.add_mine(count);
@@ -150,7 +151,7 @@ impl TestImage {
         self.thread.call.completed.add_mine(count);
     }
 
-    /// The rank is in a call: communicator, datatype, count, peer, tag.
+    /// Records that the rank has entered a call, given communicator, datatype, count, peer and tag.
     pub fn enters(&self, name: &str, [comm, datatype, count]: [u64; 3], peer: i32, tag: i32) {
         let call = &self.thread.call;
         call.seq.write(|| {
@@ -165,7 +166,7 @@ impl TestImage {
         });
     }
 
-    /// The rank is in the collective that has this number on its communicator.
+    /// Records that the rank has entered the collective with this number on its communicator.
     pub fn enters_collective(&self, name: &str, comm: (u64, &Comm), number: u64, root: i32) {
         comm.1.collectives.set(number);
         self.enters(name, [comm.0, 0, 0], root, 0);
@@ -174,7 +175,7 @@ impl TestImage {
         call.seq.write(|| noted.set(number));
     }
 
-    /// The rank has left the call.
+    /// Records that the rank has left the call.
     pub fn leaves(&self) {
         let call = &self.thread.call;
         let function = call.open().unwrap();
@@ -185,12 +186,12 @@ impl TestImage {
         });
     }
 
-    /// The rank has made a communicator.
+    /// Records that the rank has created a communicator.
     pub fn has_comm(&self, handle: u64, name: &str, size: u32) -> &'static Comm {
         self.shares_comm(handle, name, size, 0)
     }
 
-    /// The same with an identity that other ranks know it by.
+    /// The same with an identity shared with other ranks.
     pub fn shares_comm(&self, handle: u64, name: &str, size: u32, identity: u64) -> &'static Comm {
         let (index, comm) = self.writer.new_record::<Comm>(SectionKind::COMMS, 8).unwrap();
         comm.head.seq.write(|| {
@@ -206,7 +207,7 @@ impl TestImage {
         comm
     }
 
-    /// All bytes, as a file that somebody saved.
+    /// Returns all bytes, like a saved file.
     pub fn bytes(&self) -> Vec<u8> {
         use std::os::unix::fs::FileExt;
         let file = std::fs::File::from(self.fd.try_clone().unwrap());

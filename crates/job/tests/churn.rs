@@ -1,10 +1,10 @@
-//! Objects read from outside, all the while that four threads of each rank make and free them at random.
+//! Objects read from outside while four threads of each rank create and free them at random.
 //!
-//! The program puts one number into several fields of each object that it makes. A reader that mixed two lives of a record,
-//! or believed a record that was being written, would show an object whose fields contradict each other. (That the image is
-//! right in the end, against a model that the program keeps, is tested where it is written.)
+//! The program stores one number in several fields of each object that it creates. A reader that mixed two
+//! uses of a record, or trusted a record during a write, would show an object with contradictory fields.
+//! (Another test, next to the writer, compares the final image with a model that the program keeps.)
 //!
-//! `MPISCOPE_CHURN_SECONDS` and `MPISCOPE_CHURN_RANKS` make a longer run of it.
+//! `MPISCOPE_CHURN_SECONDS` and `MPISCOPE_CHURN_RANKS` make the run longer or larger.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
 }
 
-/// What was seen from outside.
+/// What was observed from outside.
 #[derive(Default)]
 struct Seen {
     looks: usize,
@@ -32,12 +32,12 @@ struct Seen {
     wrong: Vec<String>,
 }
 
-/// The number in a name, if it has one.
+/// Returns the number in a name, if it has one.
 fn named(object: &Object) -> Option<i64> {
     object.common().name.as_ref()?.strip_prefix("value_")?.parse().ok()
 }
 
-/// What contradicts itself in an object; nothing if all is well.
+/// Returns the contradiction in an object, if any.
 fn contradiction(object: &Object) -> Option<String> {
     let common = object.common();
     let freed = common.standing == Lifetime::Freed;
@@ -59,7 +59,8 @@ fn contradiction(object: &Object) -> Option<String> {
     }
 }
 
-/// `MPI_Type_vector(n, 2, 3, MPI_INT)`, perhaps committed (if n is odd) and named (if three divides it).
+/// Checks `MPI_Type_vector(n, 2, 3, MPI_INT)`, perhaps committed (if n is odd) and named (if divisible by
+/// three).
 fn of_datatype(datatype: &Datatype, name: Option<i64>) -> Option<String> {
     if datatype.combiner != "vector" {
         return None;
@@ -75,7 +76,7 @@ fn of_datatype(datatype: &Datatype, name: Option<i64>) -> Option<String> {
         .then(|| format!("{arguments:?}, size {:?}, extent {:?}, {name:?}", datatype.size, datatype.extent))
 }
 
-/// Nothing yet, or one key whose value is a number.
+/// Checks that there is either no key yet, or one key whose value is a number.
 fn of_info(info: &Info) -> Option<String> {
     let right = match info.pairs.as_slice() {
         [] => true,
@@ -87,7 +88,7 @@ fn of_info(info: &Info) -> Option<String> {
     (!right && !info.common.predefined).then(|| format!("{:?}", info.pairs))
 }
 
-/// Looks once at every object of a process.
+/// Reads every object of a process once.
 fn look(image: &Image<Bytes>, seen: &mut Seen) {
     let Ok(reader) = Reader::new(image, &ImageOnly) else { return };
     seen.looks += 1;
@@ -108,7 +109,7 @@ fn look(image: &Image<Bytes>, seen: &mut Seen) {
     }
 }
 
-/// Looks at all ranks of a program again and again until it is to stop.
+/// Reads all ranks of a program repeatedly until told to stop.
 fn watch(binary: PathBuf, stop: Arc<AtomicBool>) -> Seen {
     let mut seen = Seen::default();
     while !stop.load(Ordering::Relaxed) && seen.wrong.len() < 10 {
@@ -123,7 +124,8 @@ fn watch(binary: PathBuf, stop: Arc<AtomicBool>) -> Seen {
     seen
 }
 
-/// Lets a library's program run until enough was seen of it: on a busy machine the watcher may have had no turn.
+/// Runs a library's program until it was observed enough: on a busy machine the watcher may not get processor
+/// time.
 fn churn(library: &Library, ranks: usize, seconds: u64) {
     let enough = |seen: &Seen| seen.looks > 0 && seen.objects > 100;
     let seen = [1, 4, 16].into_iter().map(|times| once(library, ranks, times * seconds)).find(enough);

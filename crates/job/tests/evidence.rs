@@ -1,4 +1,4 @@
-//! Evidence files: what is read from one is what was there, and a damaged one is an error.
+//! Evidence files: reading one yields what was saved, and a damaged one is an error.
 
 use mpiscope_job::hosts::other_hosts::Elsewhere;
 use mpiscope_job::jobs::discover::discover;
@@ -22,7 +22,7 @@ use std::time::Duration;
 const WORLD: u64 = 0x4400_0000;
 const INT: u64 = 0x4c00_0405;
 
-/// A job of two ranks, one of which has not touched its image yet. Their images are held by this process.
+/// Creates a job of two ranks, one of which has not touched its image yet. This process holds their images.
 fn job(name: &str) -> (Job, TestImage, impl Sized) {
     let sample = TestImage::new(name, 0, 2);
     sample.called("MPI_Send", 3, 1000, 12);
@@ -47,7 +47,7 @@ fn saved(name: &str) -> (Job, TestImage, impl Sized, tempfile::TempDir, PathBuf)
 #[test]
 fn the_files_of_all_hosts_in_a_folder_are_one_job_and_other_files_there_are_none() {
     let dir = tempfile::tempdir().unwrap();
-    // One after the other, so that each part has the ranks of its host only.
+    // One after the other, so that each part has only the ranks of its host.
     for (rank, name) in [(1, "evidence.nodeb.mpiscope"), (0, "evidence.mpiscope")] {
         let _rank = TestImage::new("evidence-of-hosts", rank, 2);
         let part = discover().into_iter().find(|job| job.name == "evidence-of-hosts").unwrap();
@@ -69,7 +69,7 @@ fn the_files_of_all_hosts_in_a_folder_are_one_job_and_other_files_there_are_none
     assert_eq!((evidence::files(empty.path()), evidence::open_all(&[]).is_err()), (None, true));
 }
 
-/// Statuses without ages, which differ from look to look.
+/// Returns statuses without ages, which differ between samples.
 fn statuses(job: &Job) -> Vec<serde_json::Value> {
     let files = Arc::new(Files::default());
     let read = job.images.iter().filter_map(|found| Some((found, found.read(&files).unwrap()?)));
@@ -172,7 +172,7 @@ fn a_file_that_is_cut_off_or_damaged_is_an_error_and_no_crash() {
     for at in (0..whole.len()).step_by(211) {
         let mut changed = whole.clone();
         changed[at] ^= 0x55;
-        // What no check sum covers may be read; that nothing crashes is the claim.
+        // Data not covered by a checksum may be read; the test only requires that nothing crashes.
         let _any = read(&changed);
     }
 }

@@ -1,4 +1,4 @@
-//! What was freed, what MPI still holds of it, and what is pending: on images that are made here.
+//! Freed objects, what MPI still holds of them, and what is pending, on generated images.
 
 use mpiscope_image::layout::{SectionKind, State};
 use mpiscope_image::objects::{Comm, Errhandler, Flag, Head, Life, Op, uid};
@@ -9,7 +9,7 @@ use mpiscope_job::questions::leaks;
 use mpiscope_job::sources::image_source::open_fd;
 use mpiscope_job::test_image::TestImage;
 
-/// Of MPICH's ABI.
+/// In MPICH's ABI.
 const PROC_NULL: u32 = u32::MAX;
 const COMM: u64 = 0x8400_0001;
 const OP: u64 = 0x9800_0001;

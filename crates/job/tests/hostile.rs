@@ -1,8 +1,8 @@
-//! Images as they must never be: words changed at random, cut off. Every reader of objects gives an answer or an error, in
-//! bounded time and memory, and never crashes.
+//! Invalid images: words changed at random, truncated. Every reader of objects returns a result or an error,
+//! in bounded time and memory, and never crashes.
 //!
-//! The images are those of `corpus`; `MPISCOPE_HOSTILE_ROUNDS` makes a longer run. A round that fails says what to add to
-//! `corpus/found.txt`, so that it is done again for ever.
+//! The images are those of `corpus`; `MPISCOPE_HOSTILE_ROUNDS` sets the number of rounds for a longer run. A
+//! failing round prints what to add to `corpus/found.txt`, so that it is repeated in every later run.
 #![allow(unsafe_code)]
 
 mod corpus;
@@ -20,11 +20,11 @@ use mpiscope_job::model::objects::{ImageOnly, Kind, Reader};
 use mpiscope_job::{Bytes, Process, open_file, questions::leaks};
 use mpiscope_testkit::damage::{Damage, Dice, damage, done};
 
-/// Changed images for each image of the corpus.
+/// Number of changed images for each image of the corpus.
 const ROUNDS: u64 = 60;
-/// For one of them, in a build without optimisation.
+/// Time limit for one of them, in an unoptimised build.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Address space for all of it.
+/// Limit of the address space for the whole test.
 const MEMORY: u64 = 8 << 30;
 
 fn images() -> Vec<String> {
@@ -35,7 +35,7 @@ fn images() -> Vec<String> {
     names
 }
 
-/// Everything that is reported of objects; how many there were.
+/// Reads everything reported about objects; returns the number of objects.
 fn read_all(image: &Image<Bytes>) -> usize {
     let Ok(process) = Process::read(image, None) else { return 0 };
     let _seconds = TickClock::new(&image.header().unwrap().clock, None).end_ns();
@@ -59,7 +59,7 @@ fn read_all(image: &Image<Bytes>) -> usize {
     objects_seen
 }
 
-/// Reads an image with damage; what went wrong.
+/// Reads a damaged image; returns what went wrong, if anything.
 fn trial(original: &[u8], damage: &Damage, file: &Path) -> Option<String> {
     fs::write(file, done(original.to_vec(), damage)).unwrap();
     let start = Instant::now();
@@ -71,7 +71,7 @@ fn trial(original: &[u8], damage: &Damage, file: &Path) -> Option<String> {
     }
 }
 
-/// As a line of `found.txt`.
+/// Formats damage as a line of `found.txt`.
 fn line(name: &str, damage: &Damage) -> String {
     let mut line = name.to_owned();
     for (at, word) in damage {

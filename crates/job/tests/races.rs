@@ -1,4 +1,4 @@
-//! A record that becomes another object's while its object is put together: the race is forced.
+//! A record that is reused for another object while a model is built from it: the race is forced.
 
 mod corpus;
 
@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use mpiscope_image::{Image, Source};
 use mpiscope_job::model::objects::{Datatype, ImageOnly, Reader};
 
-/// An image whose record is taken by another object at the moment when somebody reads its name.
+/// An image whose record is reused for another object at the moment when its name is read.
 struct Shifting {
     bytes: RefCell<Vec<u8>>,
     record: usize,
@@ -15,7 +15,7 @@ struct Shifting {
     shifted: Cell<bool>,
 }
 
-/// Within a record: the sequence number, and behind the handle the uid.
+/// Offsets in a record: the sequence number comes first, the uid after the handle.
 const UID: usize = 16;
 const OLD_NAME: &[u8] = b"three pairs";
 const NEW_NAME: &[u8] = b"another one";

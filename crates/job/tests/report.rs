@@ -1,4 +1,4 @@
-//! From images to the report: the arithmetic, several worlds, and images that lie.
+//! From images to the report: the arithmetic, several worlds, and invalid images.
 
 use mpiscope_image::Image;
 use mpiscope_image::layout::{HEADER_SIZE, State};
@@ -30,7 +30,7 @@ fn observed(sample: &TestImage) -> Observed {
     }
 }
 
-/// A rank that ran for `wall` seconds, of which `mpi` in MPI_Send.
+/// A rank that ran for `wall` seconds, `mpi` of them in MPI_Send.
 fn rank(job: &str, number: u32, size: u32, wall: f64, mpi: f64) -> Observed {
     let sample = TestImage::new(job, number, size);
     sample.called("MPI_Send", 3, (mpi * 1e9) as u64, 100);
@@ -122,7 +122,7 @@ fn a_finalized_rank_ends_when_mpi_finalize_does() {
     assert!(report.ranks[0].finalized && report.ranks[0].wall_s < 5.0);
 }
 
-/// All figures in seconds, with their names.
+/// Collects all values in seconds, with their names.
 fn seconds(value: &serde_json::Value, found: &mut Vec<(String, f64)>) {
     match value {
         serde_json::Value::Object(fields) => {

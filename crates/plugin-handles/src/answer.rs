@@ -1,4 +1,4 @@
-//! Models to the pieces that the structures of the interface are made of.
+//! Converts models to parts of the interface's structures.
 
 use std::ffi::{c_char, c_int};
 
@@ -14,53 +14,53 @@ use mpiscope_plugin_support::{Allocations, NoMemory, chars};
 
 use crate::context::{Seen, is_over};
 
-/// A length in C.
+/// Converts a length to a C `int`.
 pub fn count(len: usize) -> c_int {
     c_int::try_from(len).unwrap_or(c_int::MAX)
 }
 
-/// A number that C has with a sign.
+/// Reinterprets a number as signed.
 pub fn signed(value: u32) -> c_int {
     value.cast_signed()
 }
 
-/// Processes by their rank in the world; one outside of it has −1.
+/// Converts ranks of the world to processes; a process outside of the world has −1.
 pub fn ranks(members: &[i64]) -> Vec<ProcessId> {
     let rank = |member: &i64| c_int::try_from(*member).unwrap_or(-1);
     members.iter().map(|member| ProcessId { mpi_comm_world_rank: rank(member) }).collect()
 }
 
-/// The same as a list of the extended interface.
+/// Like [`ranks`], as a list of the extended interface.
 pub fn processes(blocks: &mut Allocations, members: Option<&[i64]>) -> Result<Processes, NoMemory> {
     blocks.list(&ranks(members.unwrap_or_default()))
 }
 
-/// Another object.
+/// Converts a reference to another object.
 pub fn reference(of: Option<&Reference>) -> ReferenceRecord {
     of.map_or_else(ReferenceRecord::default, |of| {
         ReferenceRecord::new(of.kind.debugger_number(), of.handle.0, of.uid)
     })
 }
 
-/// Other objects.
+/// Converts references to other objects.
 pub fn references(blocks: &mut Allocations, list: &[Reference]) -> Result<References, NoMemory> {
     let list: Vec<_> = list.iter().map(|of| reference(Some(of))).collect();
     blocks.list(&list)
 }
 
-/// Numbers.
+/// Converts numbers.
 pub fn ints(blocks: &mut Allocations, list: Option<&[i64]>) -> Result<Ints, NoMemory> {
     blocks.list(list.unwrap_or_default())
 }
 
-/// Keys and values, their texts in the same block.
+/// Converts keys and values; their texts are in the same block.
 pub fn key_values(blocks: &mut Allocations, pairs: &[(String, String)]) -> Result<KeyValues, NoMemory> {
     let texts: Vec<[&str; 2]> = pairs.iter().map(|(key, value)| [key.as_str(), value.as_str()]).collect();
     let items = blocks.with_texts(&texts, |_, [key, value]: [*mut c_char; 2]| KeyValue { key, value })?;
     Ok(KeyValues::from((texts.len() as u64, items)))
 }
 
-/// Attributes.
+/// Converts attributes.
 pub fn attributes(blocks: &mut Allocations, list: &[Attribute]) -> Result<Attributes, NoMemory> {
     let list: Vec<_> = list
         .iter()
@@ -74,12 +74,12 @@ pub fn attributes(blocks: &mut Allocations, list: &[Attribute]) -> Result<Attrib
     blocks.list(&list)
 }
 
-/// Nanoseconds of seconds.
+/// Converts seconds to nanoseconds.
 pub fn nanoseconds(seconds: f64) -> u64 {
     (seconds * 1e9) as u64
 }
 
-/// What every structure begins with; `bits` is added to what all kinds have, `T` is the whole structure.
+/// Returns the header of a structure of type `T`; `bits` is added to the flags common to all kinds.
 pub fn object<T>(reader: &Reader<'_, Seen<'_>>, common: &Common, bits: u32) -> Object {
     let null = common.standing == Lifetime::Null;
     let gone = common.standing == Lifetime::Freed || is_over(State(reader.state().0)) && !null;
@@ -118,7 +118,7 @@ pub fn object<T>(reader: &Reader<'_, Seen<'_>>, common: &Common, bits: u32) -> O
     }
 }
 
-/// The bits whose condition holds.
+/// Combines the bits whose condition holds.
 pub fn bits(flags: &[(bool, u32)]) -> u32 {
     flags.iter().filter(|(when, _)| *when).fold(0, |bits, (_, bit)| bits | bit)
 }

@@ -1,4 +1,4 @@
-//! What can be asked about an object of any kind: calls that threads are in, and the place of its pin.
+//! Queries for objects of any kind: calls in progress, and the address of the pin.
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
@@ -12,10 +12,10 @@ use mpiscope_plugin_support::chars;
 use crate::answer::nanoseconds;
 use crate::context::{Code, Context, guarded};
 
-/// Calls that threads are in, about an object.
+/// Returns the calls on an object that threads are currently in.
 ///
 /// # Safety
-/// The debugger's pointers; `info` is null or may be written.
+/// The pointers must be the debugger's; `info` is null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mpidbg_calls_query(
     image: *mut MqsImage,
@@ -41,10 +41,11 @@ pub unsafe extern "C" fn mpidbg_calls_query(
     }
 }
 
-/// Where the debugger writes 1 or 0, as a 16-bit word, for what is known of the object to stay when it is freed.
+/// Returns the address to which the debugger writes 1 or 0, as a 16-bit word, to keep the object's record
+/// when it is freed.
 ///
 /// # Safety
-/// The debugger's pointers; `address` is null or may be written.
+/// The pointers must be the debugger's; `address` is null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mpidbg_pin_address(
     image: *mut MqsImage,

@@ -1,4 +1,4 @@
-//! One question of the debugger, from its four pointers to a code.
+//! One query of the debugger, from its four pointers to a result code.
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
@@ -39,7 +39,7 @@ impl From<Missing> for Code {
     fn from(missing: Missing) -> Self {
         Self(match missing {
             Missing::NotFound { .. } => code::NOT_FOUND,
-            // The argument is a handle, but of nothing that this function could show.
+            // The argument is a handle, but not of a kind that this function can show.
             Missing::OtherKind { .. } => code::OUT_OF_RANGE,
             _ => code::UNAVAILABLE,
         })
@@ -61,14 +61,14 @@ impl From<mpiscope_image::Error> for Code {
     }
 }
 
-/// The target that one question sees.
+/// The target as seen by one query.
 pub type Seen<'a> = ImageMemory<&'a dyn Target>;
 
 impl Context {
-    /// The view of the process that `init_per_process` prepared.
+    /// Returns the view of the process that `init_per_process` prepared.
     fn view(&self) -> Result<View, Code> {
         let kept = self.process_info.cast::<KeptForProcess>();
-        // SAFETY: what the plug-in put and the debugger passes back; null before `init_per_process`.
+        // SAFETY: what the plug-in stored and the debugger passes back; null before `init_per_process`.
         let kept = unsafe { kept.as_ref() }.ok_or(Code(code::OUT_OF_RANGE))?;
         // SAFETY: likewise.
         let of_image = unsafe { self.image_info.cast::<KeptForImage>().as_ref() };
@@ -79,14 +79,14 @@ impl Context {
         unsafe { View::new(image, of_image, process, kept.of_process) }.ok_or(Code(code::OUT_OF_RANGE))
     }
 
-    /// Length of names for the process.
+    /// Length of object names in the process.
     pub fn name_length(&self) -> usize {
-        // SAFETY: what the plug-in put and the debugger passes back; null before `init_per_process`.
+        // SAFETY: what the plug-in stored and the debugger passes back; null before `init_per_process`.
         let kept = unsafe { self.process_info.cast::<KeptForProcess>().as_ref() };
         kept.map_or(128, |kept| kept.name_length)
     }
 
-    /// Looks at the process as it is now.
+    /// Reads the current state of the process.
     pub fn look<T>(
         &self,
         see: impl FnOnce(&Reader<'_, Seen<'_>>, &dyn Target) -> Result<T, Code>,
@@ -94,10 +94,10 @@ impl Context {
         look_through(&self.view()?, see)
     }
 
-    /// Answers a question with a structure: `make` builds it, its arrays in `Allocations`.
+    /// Answers a query with a structure: `make` builds it, with its arrays in `Allocations`.
     ///
     /// # Safety
-    /// `out` is null or may be written.
+    /// `out` is null or writable.
     pub unsafe fn answer<T: Copy>(
         &self,
         out: *mut *mut T,
@@ -107,7 +107,8 @@ impl Context {
             if out.is_null() {
                 return Err(Code(code::OUT_OF_RANGE));
             }
-            // SAFETY: the contract of this function. Nobody shall take an old value for an answer.
+            // SAFETY: the contract of this function. Null, so that an old value cannot be taken for an
+            // answer.
             unsafe { out.write(std::ptr::null_mut()) };
             let mut blocks = Allocations::new().ok_or(Code(code::UNAVAILABLE))?;
             let made = self.look(|reader, target| make(reader, target, &mut blocks))?;
@@ -120,7 +121,7 @@ impl Context {
     }
 }
 
-/// Looks at the process behind a view.
+/// Reads the process behind a view.
 pub fn look_through<T>(
     view: &View,
     see: impl FnOnce(&Reader<'_, Seen<'_>>, &dyn Target) -> Result<T, Code>,
@@ -133,12 +134,12 @@ pub fn look_through<T>(
     see(&reader, target)
 }
 
-/// Whether MPI has been left: then no object exists any more, whatever its record says.
+/// Whether MPI has been left: then no object exists any more, whatever its record contains.
 pub fn is_over(state: State) -> bool {
     matches!(state, State::FINALIZED | State::ABORTED)
 }
 
-/// The border to C: a code, whatever happens inside.
+/// The boundary to C: always returns a code.
 pub fn guarded(act: impl FnOnce() -> Result<(), Code>) -> c_int {
     match caught(act) {
         Some(Ok(())) => code::SUCCESS,

@@ -1,4 +1,4 @@
-//! Handles of Fortran and C++ to handles of C.
+//! Converts Fortran and C++ handles to C handles.
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
@@ -9,10 +9,10 @@ use mpiscope_job::model::objects::Kind;
 
 use crate::context::{Code, Context, guarded};
 
-/// The C handle of the object that a Fortran handle stands for.
+/// Stores the C handle of the object that a Fortran handle denotes.
 ///
 /// # Safety
-/// `out` is null or may be written.
+/// `out` is null or writable.
 unsafe fn f2c(context: &Context, kind: Kind, fortran: TAddr, out: *mut TAddr) -> c_int {
     guarded(|| {
         if out.is_null() {
@@ -22,7 +22,7 @@ unsafe fn f2c(context: &Context, kind: Kind, fortran: TAddr, out: *mut TAddr) ->
             if !reader.fortran_is_known(kind) {
                 return Err(Code(code::UNAVAILABLE));
             }
-            // An INTEGER: what stands above its 32 bits is the debugger's extension of the sign.
+            // An INTEGER: anything above its 32 bits is the debugger's sign extension.
             let candidates = reader.fortran_to_c(kind, (fortran as u32).cast_signed());
             candidates
                 .into_iter()
@@ -37,10 +37,10 @@ unsafe fn f2c(context: &Context, kind: Kind, fortran: TAddr, out: *mut TAddr) ->
 
 macro_rules! fortran {
     ($($name:ident $kind:ident;)*) => {$(
-        /// The C handle of the object that a Fortran handle stands for.
+        /// Returns the C handle of the object that a Fortran handle denotes.
         ///
         /// # Safety
-        /// The debugger's pointers; `c_handle` is null or may be written.
+        /// The pointers must be the debugger's; `c_handle` is null or writable.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(
             image: *mut MqsImage,
@@ -71,10 +71,11 @@ fortran! {
     mpidbg_session_f2c Session;
 }
 
-/// The C status of a Fortran status: in all three ABIs the array has the structure's layout, so it is the same place.
+/// Returns the C status of a Fortran status: in all three ABIs the array has the structure's layout, so the
+/// address is the same.
 ///
 /// # Safety
-/// The debugger's pointers; `c_status` is null or may be written.
+/// The pointers must be the debugger's; `c_status` is null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mpidbg_status_f2c(
     _image: *mut MqsImage,
@@ -94,8 +95,8 @@ pub unsafe extern "C" fn mpidbg_status_f2c(
 
 macro_rules! cxx {
     ($($name:ident ($($type:ident)?);)*) => {$(
-        /// C++ objects hold their handle in a place that differs from library to library and needs debug information,
-        /// and no library has had these bindings since MPI 3.0: not supported, for any object.
+        /// The location of the handle in a C++ object differs between libraries and requires debug
+        /// information, and no library has had these bindings since MPI 3.0: not supported for any object.
         #[unsafe(no_mangle)]
         pub extern "C" fn $name(
             _image: *mut MqsImage,

@@ -1,4 +1,4 @@
-//! The query functions for what the published interface leaves open.
+//! The query functions for objects that the published interface does not cover.
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
@@ -23,14 +23,14 @@ use crate::context::{Code, Context, Seen};
 
 macro_rules! queries {
     ($($(#[$doc:meta])* $name:ident $kind:ident $info:ty = $make:ident;)*) => {
-        /// Kinds that have a function here: bit `1 << kind`.
+        /// Kinds with a query function in this module: bit `1 << kind`.
         pub const KINDS: u32 = 0 $(| 1 << kind::$kind)* | 1 << kind::STATUS;
 
         $(
             $(#[$doc])*
             ///
             /// # Safety
-            /// The debugger's pointers; `info` is null or may be written.
+            /// The pointers must be the debugger's; `info` is null or writable.
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $name(
                 image: *mut MqsImage,
@@ -49,29 +49,30 @@ macro_rules! queries {
 }
 
 queries! {
-    /// What the published structure of communicators has no room for.
+    /// Returns what the published structure of communicators has no room for.
     mpidbg_comm_extra_query COMM CommExtra = comm;
-    /// What is behind a group's handle.
+    /// Returns the properties of a group.
     mpidbg_group_query GROUP GroupInfo = group;
-    /// What is behind a datatype's handle.
+    /// Returns the properties of a datatype.
     mpidbg_datatype_query DATATYPE DatatypeInfo = datatype;
-    /// What is behind a request's handle.
+    /// Returns the properties of a request.
     mpidbg_request_extra_query REQUEST RequestExtra = request;
-    /// What is behind a message's handle.
+    /// Returns the properties of a matched message.
     mpidbg_message_query MESSAGE MessageInfo = message;
-    /// What is behind an operation's handle.
+    /// Returns the properties of an operation.
     mpidbg_op_query OP OpInfo = op;
-    /// What the published structure of error handlers has no room for.
+    /// Returns what the published structure of error handlers has no room for.
     mpidbg_errhandler_extra_query ERRHANDLER ErrhandlerExtra = errhandler;
-    /// What is behind an info's handle.
+    /// Returns the properties of an info object.
     mpidbg_info_query INFO InfoInfo = info;
-    /// What is behind a file's handle.
+    /// Returns the properties of a file.
     mpidbg_file_query FILE FileInfo = file;
-    /// What is behind a window's handle.
+    /// Returns the properties of a window.
     mpidbg_window_query WIN WindowInfo = window;
-    /// What is behind a session's handle.
+    /// Returns the properties of a session.
     mpidbg_session_query SESSION SessionInfo = session;
-    /// What is behind a key. The handle is the key, and above its 32 bits the number of the kind that it is for.
+    /// Returns the properties of an attribute key. The handle is the key, with the number of the kind that it
+    /// applies to above its 32 bits.
     mpidbg_keyval_query KEYVAL KeyvalInfo = keyval;
 }
 
@@ -180,7 +181,7 @@ fn datatype(
     })
 }
 
-/// The constructor's arguments: names with places, and the values.
+/// Returns the constructor's arguments: names with positions, and the values.
 fn arguments(model: &Datatype) -> (Vec<Argument>, Vec<i64>) {
     let (mut names, mut values) = (Vec::new(), Vec::new());
     let numbers = model.arguments.numbers.iter().map(|(name, value)| (*name, 0, std::slice::from_ref(value)));
@@ -376,7 +377,7 @@ fn session(
 }
 
 fn keyval(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Allocations) -> Result<KeyvalInfo, Code> {
-    // The image numbers the kinds in its own way.
+    // The image has its own numbers for the kinds.
     let of = Kind::of_debugger_number((handle >> 32) as c_int).ok_or(Code(code::OUT_OF_RANGE))?;
     let inside = u64::from(of.section().0) << 32 | handle & u64::from(u32::MAX);
     let model: Keyval = reader.get(inside)?;

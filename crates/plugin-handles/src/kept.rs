@@ -1,4 +1,4 @@
-//! What is kept between the questions of a debugger.
+//! State kept between the debugger's queries.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,13 @@ use mpiscope_job::model::objects::Kind;
 
 use crate::names::Map;
 
-/// What is kept for an executable image.
+/// State kept for an executable image.
 pub struct KeptForImage {
     pub(crate) callbacks: *const ImageCallbacks,
 }
 
-/// What is kept for a process. Nothing that is read from it: it may have run on at the next question.
+/// State kept for a process. It contains nothing read from the process, which may run on before the next
+/// query.
 pub struct KeptForProcess {
     pub(crate) image: *mut MqsImage,
     pub(crate) process: *mut MqsProcess,

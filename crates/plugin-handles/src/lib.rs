@@ -1,24 +1,24 @@
-//! `libmpiscope_handles.so`: the plug-in through which a debugger shows what is behind MPI handles.
+//! `libmpiscope_handles.so`: the plug-in through which a debugger shows the objects behind MPI handles.
 //!
-//! It reads the image that `libmpiscope.so` keeps in the process, through the debugger's callbacks and nothing else: so it
-//! needs no debug information, works for a running process as for a core file, and for every MPI library alike. The first
-//! half of its functions is the published interface (`mpidbg_comm_query` …), the second the kinds that it leaves open, as
-//! `include/mpiscope/mpihandles.h` declares them.
+//! It reads the image that `libmpiscope.so` keeps in the process, exclusively through the debugger's
+//! callbacks. It therefore needs no debug information and works for running processes and core files, with
+//! every MPI library. Half of its functions are the published interface (`mpidbg_comm_query` …), the other
+//! half covers the remaining kinds, as declared in `include/mpiscope/mpihandles.h`.
 //!
-//! | module | has |
+//! | module | content |
 //! | --- | --- |
 //! | [`lifecycle`] | versions, images, processes, the exported variables |
-//! | [`context`] | one question: callbacks to reader to answer, codes for what went wrong |
+//! | [`context`] | one query: from callbacks to reader to answer, error codes |
 //! | [`published`] | the published query functions |
 //! | [`extended`] | the query functions for all other kinds |
-//! | [`convert`] | handles of Fortran and C++ |
-//! | [`status`] | statuses, which are memory of the program |
+//! | [`convert`] | Fortran and C++ handles |
+//! | [`status`] | statuses, which are in the program's memory |
 //! | [`calls`] | what threads are doing with an object |
-//! | [`answer`] | models to structures |
+//! | [`answer`] | conversion of models to structures |
 //!
-//! What a debugger must be able to rely on: no output, no global state of a process but the variables that the interface
-//! itself makes global, no panic across the border, memory only from the debugger's allocator, and all of it given back
-//! when a question cannot be answered to the end.
+//! Guarantees for the debugger: no output; no global state of a process except the variables that the
+//! interface itself makes global; no panic across the boundary; memory only from the debugger's allocator,
+//! all of it freed if a query cannot be completed.
 
 mod answer;
 mod calls;

@@ -1,4 +1,4 @@
-//! Loading, versions, images and processes; the variables that the interface makes global.
+//! Initialisation, versions, images and processes; the global variables of the interface.
 #![allow(unsafe_code, non_upper_case_globals)]
 
 use std::collections::BTreeMap;
@@ -17,48 +17,49 @@ use crate::kept::{KeptForImage, KeptForProcess};
 use crate::names::Map;
 use crate::{extended, published};
 
-/// 1: this plug-in was built for a big-endian host.
+/// 1 if this plug-in was built for a big-endian host.
 #[unsafe(no_mangle)]
 pub static mpidbg_dll_is_big_endian: AtomicI8 = AtomicI8::new(cfg!(target_endian = "big") as i8);
 /// Width of this plug-in in bits.
 #[unsafe(no_mangle)]
 pub static mpidbg_dll_bitness: AtomicI8 = AtomicI8::new(usize::BITS as i8);
 
-/// Capabilities for the process that was set up last.
+/// Communicator capabilities for the process that was initialised last.
 #[unsafe(no_mangle)]
 pub static mpidbg_comm_capabilities: AtomicU32 = AtomicU32::new(0);
-/// Likewise.
+/// Error handler capabilities for that process.
 #[unsafe(no_mangle)]
 pub static mpidbg_errhandler_capabilities: AtomicU32 = AtomicU32::new(0);
-/// Likewise.
+/// Request capabilities for that process.
 #[unsafe(no_mangle)]
 pub static mpidbg_request_capabilities: AtomicU32 = AtomicU32::new(0);
-/// Likewise.
+/// Status capabilities for that process.
 #[unsafe(no_mangle)]
 pub static mpidbg_status_capabilities: AtomicU32 = AtomicU32::new(0);
-/// Name map for the process that was set up last; `mpidbg_process_name_map` gives that of any process.
+/// Communicator name map for the process that was initialised last; `mpidbg_process_name_map` returns that of
+/// any process.
 #[unsafe(no_mangle)]
 pub static mpidbg_comm_name_map: AtomicPtr<NameMap> = AtomicPtr::new(std::ptr::null_mut());
-/// Likewise.
+/// Error handler name map for that process.
 #[unsafe(no_mangle)]
 pub static mpidbg_errhandler_name_map: AtomicPtr<NameMap> = AtomicPtr::new(std::ptr::null_mut());
-/// Likewise.
+/// Request name map for that process.
 #[unsafe(no_mangle)]
 pub static mpidbg_request_name_map: AtomicPtr<NameMap> = AtomicPtr::new(std::ptr::null_mut());
-/// Likewise.
+/// Status name map for that process.
 #[unsafe(no_mangle)]
 pub static mpidbg_status_name_map: AtomicPtr<NameMap> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Length of `comm_name` and `eh_name` for the process that was set up last: `MPI_MAX_OBJECT_NAME` of its library, 64 or
-/// 128. `mpidbg_process_object_name_length` gives that of any process.
+/// Length of `comm_name` and `eh_name` for the process that was initialised last: `MPI_MAX_OBJECT_NAME` of
+/// its library, 64 or 128. `mpidbg_process_object_name_length` returns that of any process.
 #[unsafe(no_mangle)]
 pub static mpidbg_object_name_length: AtomicI32 = AtomicI32::new(0);
 
-/// Kinds that have a query function in the extended interface: bit `1 << kind`.
+/// Kinds with a query function in the extended interface: bit `1 << kind`.
 #[unsafe(no_mangle)]
 pub static mpidbg_extended_kinds: AtomicU32 = AtomicU32::new(extended::KINDS);
 
-/// Takes the debugger's basic callbacks: called once, first.
+/// Stores the debugger's basic callbacks: called once, first.
 #[unsafe(no_mangle)]
 pub extern "C" fn mpidbg_init_once(callbacks: *const BasicCallbacks) -> c_int {
     guarded(|| {
@@ -70,13 +71,13 @@ pub extern "C" fn mpidbg_init_once(callbacks: *const BasicCallbacks) -> c_int {
     })
 }
 
-/// The version of the interface.
+/// Returns the version of the interface.
 #[unsafe(no_mangle)]
 pub extern "C" fn mpidbg_interface_version_compatibility() -> c_int {
     handles::INTERFACE_VERSION
 }
 
-/// The plug-in's name and version; it stays the plug-in's.
+/// Returns the plug-in's name and version; the text belongs to the plug-in.
 #[unsafe(no_mangle)]
 pub extern "C" fn mpidbg_version_string() -> *mut c_char {
     concat!("mpiscope ", env!("CARGO_PKG_VERSION"), ": MPI handles of any library, from the image\0")
@@ -85,16 +86,17 @@ pub extern "C" fn mpidbg_version_string() -> *mut c_char {
         .cast()
 }
 
-/// Bytes of `mqs_taddr_t`.
+/// Returns the size of `mqs_taddr_t` in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn mpidbg_dll_taddr_width() -> c_int {
     size_of::<TAddr>() as c_int
 }
 
-/// Takes the callbacks for an executable. Whether the layer is in its processes shows only when they run.
+/// Stores the callbacks for an executable. Whether its processes contain the layer is only known when they
+/// run.
 ///
 /// # Safety
-/// The debugger's pointers; `types` is null or a structure of the interface.
+/// The pointers must be the debugger's; `types` is null or a structure of the interface.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mpidbg_init_per_image(
     image: *mut MqsImage,
@@ -115,10 +117,10 @@ pub unsafe extern "C" fn mpidbg_init_per_image(
     })
 }
 
-/// Forgets an executable.
+/// Releases an executable.
 ///
 /// # Safety
-/// `info` is null or what `mpidbg_init_per_image` put, for the last time.
+/// `info` is null or what `mpidbg_init_per_image` stored, and is not used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mpidbg_finalize_per_image(_image: *mut MqsImage, info: *mut ImageInfo) {
     if !info.is_null() {
@@ -127,10 +129,10 @@ pub unsafe extern "C" fn mpidbg_finalize_per_image(_image: *mut MqsImage, info: 
     }
 }
 
-/// Takes the callbacks for a process. `NOT_SUPPORTED`: the layer is not in it.
+/// Stores the callbacks for a process. Returns `NOT_SUPPORTED` if the layer is not in it.
 ///
 /// # Safety
-/// The debugger's pointers; `types` is null or a structure of the interface.
+/// The pointers must be the debugger's; `types` is null or a structure of the interface.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mpidbg_init_per_process(
     process: *mut MqsProcess,
@@ -144,7 +146,7 @@ pub unsafe extern "C" fn mpidbg_init_per_process(
         if callbacks.is_null() {
             return Err(Code(code::OUT_OF_RANGE));
         }
-        // SAFETY: the debugger's table, for as long as the process is shown.
+        // SAFETY: the debugger's table, valid as long as the process is shown.
         let get_image = unsafe { (*callbacks).get_image }.ok_or(Code(code::UNAVAILABLE))?;
         // SAFETY: the debugger's process, then its image.
         let (image, info) = unsafe {
@@ -168,10 +170,10 @@ pub unsafe extern "C" fn mpidbg_init_per_process(
     })
 }
 
-/// Forgets a process.
+/// Releases a process.
 ///
 /// # Safety
-/// `info` is null or what `mpidbg_init_per_process` put, for the last time.
+/// `info` is null or what `mpidbg_init_per_process` stored, and is not used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mpidbg_finalize_per_process(_process: *mut MqsProcess, info: *mut ProcessInfo) {
     if info.is_null() {
@@ -180,7 +182,7 @@ pub unsafe extern "C" fn mpidbg_finalize_per_process(_process: *mut MqsProcess, 
     // SAFETY: made by `Box::into_raw` above.
     let kept = unsafe { Box::from_raw(info.cast::<KeptForProcess>()) };
     for (variable, kind) in maps() {
-        // Nobody shall follow a map that is gone; that of another process stays.
+        // A map that is gone must not be reachable; that of another process stays.
         let _ = variable.compare_exchange(
             kept.map(kind),
             std::ptr::null_mut(),
@@ -190,11 +192,11 @@ pub unsafe extern "C" fn mpidbg_finalize_per_process(_process: *mut MqsProcess, 
     }
 }
 
-/// The name map of any process and kind: an array that ends with a null name, and stays the plug-in's until
-/// `mpidbg_finalize_per_process`. Null if there is none.
+/// Returns the name map of any process and kind: an array that ends with a null name and belongs to the
+/// plug-in until `mpidbg_finalize_per_process`. Null if there is none.
 ///
 /// # Safety
-/// `info` is null or what `mpidbg_init_per_process` put.
+/// `info` is null or what `mpidbg_init_per_process` stored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mpidbg_process_name_map(info: *mut ProcessInfo, kind: c_int) -> *mut NameMap {
     // SAFETY: the contract of this function.
@@ -203,10 +205,11 @@ pub unsafe extern "C" fn mpidbg_process_name_map(info: *mut ProcessInfo, kind: c
     kept.zip(kind).map_or(std::ptr::null_mut(), |(kept, kind)| kept.map(Some(kind)))
 }
 
-/// Length of the names in `mpidbg_comm_info_t` and `mpidbg_errhandler_info_t` of a process: 64 or 128; 0 for no process.
+/// Returns the length of the names in `mpidbg_comm_info_t` and `mpidbg_errhandler_info_t` of a process: 64 or
+/// 128; 0 without a process.
 ///
 /// # Safety
-/// `info` is null or what `mpidbg_init_per_process` put.
+/// `info` is null or what `mpidbg_init_per_process` stored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mpidbg_process_object_name_length(info: *mut ProcessInfo) -> c_int {
     // SAFETY: the contract of this function.
@@ -214,7 +217,7 @@ pub unsafe extern "C" fn mpidbg_process_object_name_length(info: *mut ProcessInf
     kept.map_or(0, |kept| kept.name_length as c_int)
 }
 
-/// What is needed of a process whose image may not be there yet.
+/// Creates the state of a process whose image may not exist yet.
 fn keep(
     view: &View,
     image: *mut MqsImage,
@@ -245,7 +248,7 @@ fn keep(
     kept
 }
 
-/// The variables that the interface makes global, and what they show.
+/// The global variables of the interface, and the kinds that they show.
 fn maps() -> [(&'static AtomicPtr<NameMap>, Option<Kind>); 4] {
     [
         (&mpidbg_comm_name_map, Some(Kind::Communicator)),
@@ -266,10 +269,10 @@ fn publish(kept: &KeptForProcess) {
     mpidbg_status_capabilities.store(handles::CAP_BASIC, Ordering::Release);
 }
 
-/// Fills the debugger's table of handle types with what it finds itself.
+/// Fills the debugger's table of handle types with the types that the debugger itself finds.
 ///
 /// # Safety
-/// As for `mpidbg_init_per_image`.
+/// The same as for `mpidbg_init_per_image`.
 unsafe fn find_types(image: *mut MqsImage, callbacks: *const ImageCallbacks, types: *mut HandleInfo) {
     if types.is_null() {
         return;

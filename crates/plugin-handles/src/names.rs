@@ -1,4 +1,4 @@
-//! Maps from names to predefined handles, one set a process.
+//! Maps from names to predefined handles, one set per process.
 
 use std::ffi::{CString, c_char};
 
@@ -6,14 +6,14 @@ use mpiscope_debug_interfaces::handles::NameMap;
 use mpiscope_image::Source;
 use mpiscope_job::model::objects::{Kind, Reader};
 
-/// The map of one kind. The entries point into the texts, which do not move.
+/// The map of one kind. The entries point to the texts, which do not move.
 pub struct Map {
     entries: Vec<NameMap>,
     _texts: Vec<CString>,
 }
 
 impl Map {
-    /// The predefined handles of a kind, as far as they are known in the process.
+    /// Creates the map of the predefined handles of a kind that are known in the process.
     pub fn of<S: Source>(reader: &Reader<'_, S>, kind: Kind) -> Self {
         let known = reader.predefined().list(kind);
         Self::new(known.map(|(known, handle)| (known.name, handle)))
@@ -35,7 +35,7 @@ impl Map {
         Self::new(std::iter::empty())
     }
 
-    /// As the interface hands it out: an array that ends with a null name.
+    /// Returns the map in the form of the interface: an array that ends with a null name.
     pub fn pointer(&self) -> *mut NameMap {
         self.entries.as_ptr().cast_mut()
     }

@@ -21,8 +21,8 @@ use crate::status::read_status;
 /// Fills a part of a structure.
 type Fill<M, T> = fn(&M, &mut Allocations, &mut T) -> Result<(), Code>;
 
-/// What is published of a communicator, with the capability that stands for it. The query runs all of these, and the
-/// capabilities are those of this table and no other.
+/// The published parts of a communicator, each with its capabilities. The query runs exactly these parts, and
+/// the capabilities are exactly those of this table.
 const fn comm_parts<const N: usize>() -> [(u32, Fill<Communicator, CommInfo<N>>); 5] {
     [
         (comm_cap::BASIC | comm_cap::FREED_HANDLE | comm_cap::FREED_OBJECT, comm_basic),
@@ -60,10 +60,10 @@ pub const COMM_CAPABILITIES: u32 = all(&comm_parts::<64>());
 /// Capabilities for error handlers.
 pub const ERRHANDLER_CAPABILITIES: u32 = all(&errhandler_parts::<64>());
 
-/// What is behind a communicator's handle.
+/// Returns the published properties of a communicator.
 ///
 /// # Safety
-/// The debugger's pointers; `info` is null or may be written.
+/// The pointers must be the debugger's; `info` is null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mpidbg_comm_query(
     image: *mut MqsImage,
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn mpidbg_comm_query(
     info: *mut *mut c_void,
 ) -> c_int {
     let context = Context { image, image_info, process, process_info };
-    // SAFETY: the contract of this function; the length of names decides the structure.
+    // SAFETY: the contract of this function; the length of names determines the structure.
     unsafe {
         if context.name_length() == 64 {
             context.answer(info.cast::<*mut CommInfo<64>>(), |reader, _, blocks| comm(reader, c_comm, blocks))
@@ -123,7 +123,7 @@ fn comm<const N: usize>(
     Ok(info)
 }
 
-/// A process that has left MPI has no objects any more.
+/// After a process has left MPI, its objects no longer exist.
 fn over<T: HasCommon>(reader: &Reader<'_, Seen<'_>>, model: Result<T, Missing>) -> Result<T, Code> {
     let mut model = model?;
     if is_over(State(reader.state().0)) && model.common().standing != Lifetime::Null {
@@ -147,7 +147,7 @@ macro_rules! has_common {
 }
 has_common!(Communicator, Errhandler, Request);
 
-/// The members of a communicator with a topology stand in another order than those of the one it was made from.
+/// Whether a communicator with a topology orders its members differently from its parent.
 fn is_reordered(reader: &Reader<'_, Seen<'_>>, model: &Communicator) -> bool {
     let Some(parent) = model.common.parent.as_ref().filter(|_| model.topology.is_some()) else {
         return false;
@@ -270,10 +270,10 @@ fn comm_files<const N: usize>(
     Ok(())
 }
 
-/// What is behind an error handler's handle.
+/// Returns the published properties of an error handler.
 ///
 /// # Safety
-/// The debugger's pointers; `info` is null or may be written.
+/// The pointers must be the debugger's; `info` is null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mpidbg_errhandler_query(
     image: *mut MqsImage,
@@ -284,7 +284,7 @@ pub unsafe extern "C" fn mpidbg_errhandler_query(
     info: *mut *mut c_void,
 ) -> c_int {
     let context = Context { image, image_info, process, process_info };
-    // SAFETY: the contract of this function; the length of names decides the structure.
+    // SAFETY: the contract of this function; the length of names determines the structure.
     unsafe {
         if context.name_length() == 64 {
             let info = info.cast::<*mut ErrhandlerInfo<64>>();
@@ -352,7 +352,7 @@ fn errhandler_handles<const N: usize>(
     blocks: &mut Allocations,
     info: &mut ErrhandlerInfo<N>,
 ) -> Result<(), Code> {
-    // The count has 16 bits: a longer list is cut so that count and list agree.
+    // The count has 16 bits: a longer list is truncated so that count and list agree.
     let most = usize::from(i16::MAX.cast_unsigned());
     let list = model.attached.get(..most).unwrap_or(&model.attached);
     let (number, handles) = handles(blocks, list)?;
@@ -361,10 +361,10 @@ fn errhandler_handles<const N: usize>(
     Ok(())
 }
 
-/// Whether a request's handle is predefined, and its handles.
+/// Returns whether a request's handle is predefined, and its handles.
 ///
 /// # Safety
-/// The debugger's pointers; `info` is null or may be written.
+/// The pointers must be the debugger's; `info` is null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mpidbg_request_query(
     image: *mut MqsImage,
@@ -388,10 +388,10 @@ pub unsafe extern "C" fn mpidbg_request_query(
     }
 }
 
-/// Whether there is a status at this address. What is in it tells `mpidbg_status_extra_query`.
+/// Returns whether there is a status at this address. `mpidbg_status_extra_query` returns its content.
 ///
 /// # Safety
-/// The debugger's pointers; `info` is null or may be written.
+/// The pointers must be the debugger's; `info` is null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mpidbg_status_query(
     image: *mut MqsImage,

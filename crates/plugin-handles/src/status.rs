@@ -1,4 +1,4 @@
-//! Statuses: objects of the program's own memory.
+//! Statuses: objects in the program's own memory.
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
@@ -15,10 +15,10 @@ use mpiscope_target::{ByteOrder, Target};
 use crate::answer::bits;
 use crate::context::{Code, Context, Seen, guarded};
 
-/// What is in the status at an address.
+/// Returns the content of the status at an address.
 ///
 /// # Safety
-/// The debugger's pointers; `info` is null or may be written.
+/// The pointers must be the debugger's; `info` is null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mpidbg_status_extra_query(
     image: *mut MqsImage,
@@ -33,13 +33,13 @@ pub unsafe extern "C" fn mpidbg_status_extra_query(
     unsafe { context.answer(info, |reader, target, _| read_status(reader, target, c_status)) }
 }
 
-/// How much of a datatype the message of a status had: whole elements (−1 if that is not a whole number), and elements
-/// of intrinsic types.
+/// Returns how much of a datatype the message of a status contained: whole elements (−1 if that is not a
+/// whole number), and elements of basic types.
 ///
 /// # Safety
-/// The debugger's pointers; `count` and `elements` are null or may be written.
+/// The pointers must be the debugger's; `count` and `elements` are null or writable.
 #[unsafe(no_mangle)]
-#[allow(clippy::too_many_arguments)] // As the interface has it.
+#[allow(clippy::too_many_arguments)] // Required by the interface.
 pub unsafe extern "C" fn mpidbg_status_elements(
     image: *mut MqsImage,
     image_info: *mut ImageInfo,
@@ -77,7 +77,8 @@ pub unsafe extern "C" fn mpidbg_status_elements(
     })
 }
 
-/// How many elements of intrinsic types `bytes` bytes of a message of this type map are; `size` is that of the whole map.
+/// Returns the number of basic elements in the first `bytes` bytes of a message with this type map; `size` is
+/// that of the whole map.
 fn intrinsic_elements(map: &TypeMap, size: u64, bytes: u64) -> Result<u64, Code> {
     if map.cut || map.incomplete {
         return Err(Code(code::UNAVAILABLE));
@@ -95,7 +96,7 @@ fn intrinsic_elements(map: &TypeMap, size: u64, bytes: u64) -> Result<u64, Code>
     Ok(elements)
 }
 
-/// Reads a status. `NOT_FOUND`: nothing that could be one is there (`MPI_STATUS_IGNORE`, a stray pointer).
+/// Reads a status. Fails with `NOT_FOUND` if there cannot be one (`MPI_STATUS_IGNORE`, a stray pointer).
 pub fn read_status(
     reader: &Reader<'_, Seen<'_>>,
     target: &dyn Target,
@@ -123,7 +124,7 @@ fn status_of<A: Abi>(
         let bytes = bytes.get(at..at.saturating_add(4)).unwrap_or_default();
         target.byte_order().number(bytes) as u32
     };
-    // The private part is read as this host stores numbers.
+    // The private part is decoded in this host's byte order.
     let same = target.byte_order() == ByteOrder::HOST;
     let size = A::status_bytes(&bytes).filter(|_| same).or_else(|| learnt_size(reader, A::STATUS_SIZE, word));
     let cancelled = A::status_cancelled(&bytes).filter(|_| same);
@@ -140,7 +141,7 @@ fn status_of<A: Abi>(
     })
 }
 
-/// The size, where the layer has found out where the library keeps it.
+/// Returns the size, if the layer has found out where the library stores it.
 fn learnt_size(reader: &Reader<'_, Seen<'_>>, len: usize, word: impl Fn(usize) -> u32) -> Option<u64> {
     let totals = reader.image().table::<Traffic>(SectionKind::TRAFFIC).ok()?;
     let facts = reader.image().get::<Traffic>(&totals, 0).ok()?.value;

@@ -1,5 +1,5 @@
-//! The C header compiles alone, as C and as C++, next to another header with the names of the message queue interface, and
-//! states the layouts that the plug-in has; its declarations are functions that the plug-in exports.
+//! The C header compiles by itself, as C and as C++, next to another header with the names of the message
+//! queue interface, and has the same layouts as the plug-in; it declares functions that the plug-in exports.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -11,7 +11,7 @@ use mpiscope_plugin_support::{self as plugin, View};
 
 use crate::queues::Picture;
 
-/// The debugger gave no callbacks, or a null pointer.
+/// The debugger passed no callbacks, or a null pointer.
 const NO_CALLBACKS: c_int = mqs::FIRST_USER_CODE;
 /// The layer is not in the process.
 const NO_LAYER: c_int = mqs::FIRST_USER_CODE + 1;
@@ -25,32 +25,33 @@ struct KeptForImage {
 struct KeptForProcess {
     view: View,
     picture: Picture,
-    /// The last message to the debugger, which it may read until the next.
+    /// The last message to the debugger, which may read it until the next one.
     message: CString,
 }
 
-/// The border to C.
+/// The boundary to C.
 fn guarded(act: impl FnOnce() -> c_int) -> c_int {
     plugin::caught(act).unwrap_or(NO_IMAGE)
 }
 
-/// What was kept for a process.
+/// Returns the state kept for a process.
 ///
 /// # Safety
-/// The debugger's process, and nobody else uses what is kept (the interface is used from one thread at a time).
+/// The process must be the debugger's, and there must be no other reference to its state (the interface is
+/// used from one thread at a time).
 unsafe fn kept<'a>(process: *mut MqsProcess) -> Option<&'a mut KeptForProcess> {
     let get = plugin::basic()?.get_process_info?;
     // SAFETY: the contract of this function; what is kept was put by `mqs_setup_process`.
     unsafe { get(process).cast::<KeptForProcess>().as_mut() }
 }
 
-/// Takes the debugger's basic callbacks: called once, first.
+/// Stores the debugger's basic callbacks: called once, first.
 #[unsafe(no_mangle)]
 pub extern "C" fn mqs_setup_basic_callbacks(callbacks: *const BasicCallbacks) {
     plugin::set_basic(callbacks);
 }
 
-/// The plug-in's name and version; it stays the plug-in's.
+/// Returns the plug-in's name and version; the text belongs to the plug-in.
 #[unsafe(no_mangle)]
 pub extern "C" fn mqs_version_string() -> *mut c_char {
     concat!("mpiscope ", env!("CARGO_PKG_VERSION"), ": message queues of any MPI library, from the image\0")
@@ -59,19 +60,19 @@ pub extern "C" fn mqs_version_string() -> *mut c_char {
         .cast()
 }
 
-/// The version of the interface.
+/// Returns the version of the interface.
 #[unsafe(no_mangle)]
 pub extern "C" fn mqs_version_compatibility() -> c_int {
     mqs::INTERFACE_COMPATIBILITY
 }
 
-/// Bytes of `mqs_taddr_t`.
+/// Returns the size of `mqs_taddr_t` in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn mqs_dll_taddr_width() -> c_int {
     size_of::<TAddr>() as c_int
 }
 
-/// A code in words; they stay the plug-in's.
+/// Describes a code; the text belongs to the plug-in.
 #[unsafe(no_mangle)]
 pub extern "C" fn mqs_dll_error_string(code: c_int) -> *mut c_char {
     let text = match code {
@@ -90,10 +91,10 @@ pub extern "C" fn mqs_dll_error_string(code: c_int) -> *mut c_char {
     text.as_ptr().cast_mut()
 }
 
-/// Takes the callbacks for an executable.
+/// Stores the callbacks for an executable.
 ///
 /// # Safety
-/// The debugger's pointers.
+/// The pointers must be the debugger's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mqs_setup_image(image: *mut MqsImage, callbacks: *const ImageCallbacks) -> c_int {
     guarded(|| {
@@ -108,10 +109,11 @@ pub unsafe extern "C" fn mqs_setup_image(image: *mut MqsImage, callbacks: *const
     })
 }
 
-/// Whether there is something to see shows when the process runs: the layer is preloaded, not linked.
+/// Always succeeds: whether there are queues is only known when the process runs, because the layer is
+/// preloaded, not linked.
 ///
 /// # Safety
-/// `message` is null or may be written.
+/// `message` is null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mqs_image_has_queues(_image: *mut MqsImage, message: *mut *mut c_char) -> c_int {
     if !message.is_null() {
@@ -121,10 +123,10 @@ pub unsafe extern "C" fn mqs_image_has_queues(_image: *mut MqsImage, message: *m
     mqs::OK
 }
 
-/// Forgets an executable.
+/// Releases an executable.
 ///
 /// # Safety
-/// Null or what `mqs_setup_image` put, for the last time.
+/// `info` is null or what `mqs_setup_image` stored, and is not used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mqs_destroy_image_info(info: *mut ImageInfo) {
     if !info.is_null() {
@@ -133,10 +135,10 @@ pub unsafe extern "C" fn mqs_destroy_image_info(info: *mut ImageInfo) {
     }
 }
 
-/// Takes the callbacks for a process.
+/// Stores the callbacks for a process.
 ///
 /// # Safety
-/// The debugger's pointers.
+/// The pointers must be the debugger's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mqs_setup_process(
     process: *mut MqsProcess,
@@ -150,7 +152,7 @@ pub unsafe extern "C" fn mqs_setup_process(
         if callbacks.is_null() {
             return NO_CALLBACKS;
         }
-        // SAFETY: the debugger's table and process; what is kept for the image was put by `mqs_setup_image`.
+        // SAFETY: the debugger's table and process; the image's state was stored by `mqs_setup_image`.
         let view = unsafe {
             let Some(get_image) = (*callbacks).get_image else { return NO_CALLBACKS };
             let image = get_image(process);
@@ -165,10 +167,10 @@ pub unsafe extern "C" fn mqs_setup_process(
     })
 }
 
-/// Whether the process can be looked at, with a sentence if not.
+/// Returns whether the process can be read, with a message if not.
 ///
 /// # Safety
-/// The debugger's process; `message` is null or may be written.
+/// The process must be the debugger's; `message` is null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mqs_process_has_queues(
     process: *mut MqsProcess,
@@ -179,7 +181,7 @@ pub unsafe extern "C" fn mqs_process_has_queues(
         let Some(kept) = (unsafe { kept(process) }) else { return NO_CALLBACKS };
         kept.picture = Picture::take(&kept.view);
         let Some(trouble) = &kept.picture.trouble else { return mqs::OK };
-        // The debugger takes a percent sign for a place to fill in.
+        // The debugger interprets the message as a format string.
         kept.message = CString::new(trouble.to_string().replace('%', "")).unwrap_or_default();
         if !message.is_null() {
             // SAFETY: the contract of this function; the text lives until the next message.
@@ -194,10 +196,10 @@ pub unsafe extern "C" fn mqs_process_has_queues(
     })
 }
 
-/// Forgets a process.
+/// Releases a process.
 ///
 /// # Safety
-/// Null or what `mqs_setup_process` put, for the last time.
+/// `info` is null or what `mqs_setup_process` stored, and is not used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mqs_destroy_process_info(info: *mut ProcessInfo) {
     if !info.is_null() {
@@ -206,10 +208,10 @@ pub unsafe extern "C" fn mqs_destroy_process_info(info: *mut ProcessInfo) {
     }
 }
 
-/// Looks at the process as it is now.
+/// Reads the current state of the process.
 ///
 /// # Safety
-/// The debugger's process.
+/// The process must be the debugger's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mqs_update_communicator_list(process: *mut MqsProcess) -> c_int {
     guarded(|| {
@@ -223,30 +225,30 @@ pub unsafe extern "C" fn mqs_update_communicator_list(process: *mut MqsProcess) 
     })
 }
 
-/// Begins with the first communicator.
+/// Moves the iterator to the first communicator.
 ///
 /// # Safety
-/// The debugger's process.
+/// The process must be the debugger's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mqs_setup_communicator_iterator(process: *mut MqsProcess) -> c_int {
     // SAFETY: the contract of this function.
     guarded(|| unsafe { kept(process) }.map_or(NO_CALLBACKS, |kept| kept.picture.begin()))
 }
 
-/// Goes on to the next communicator.
+/// Moves the iterator to the next communicator.
 ///
 /// # Safety
-/// The debugger's process.
+/// The process must be the debugger's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mqs_next_communicator(process: *mut MqsProcess) -> c_int {
     // SAFETY: the contract of this function.
     guarded(|| unsafe { kept(process) }.map_or(NO_CALLBACKS, |kept| kept.picture.next()))
 }
 
-/// The communicator that the iterator stands at.
+/// Returns the communicator at the iterator.
 ///
 /// # Safety
-/// The debugger's process; `communicator` is null or may be written.
+/// The process must be the debugger's; `communicator` is null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mqs_get_communicator(
     process: *mut MqsProcess,
@@ -260,10 +262,10 @@ pub unsafe extern "C" fn mqs_get_communicator(
     })
 }
 
-/// Hands a record out.
+/// Writes a record to `to`.
 ///
 /// # Safety
-/// `to` is null or may be written.
+/// `to` is null or writable.
 unsafe fn give<T>(found: Option<T>, to: *mut T) -> c_int {
     match found {
         Some(record) if !to.is_null() => {
@@ -276,10 +278,10 @@ unsafe fn give<T>(found: Option<T>, to: *mut T) -> c_int {
     }
 }
 
-/// Ranks in the world of the communicator's group: as many as its size.
+/// Returns the ranks in the world of the communicator's group, as many as its size.
 ///
 /// # Safety
-/// The debugger's process; `ranks` is null or has room for them.
+/// The process must be the debugger's; `ranks` is null or has room for them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mqs_get_comm_group(process: *mut MqsProcess, ranks: *mut c_int) -> c_int {
     guarded(|| {
@@ -288,7 +290,7 @@ pub unsafe extern "C" fn mqs_get_comm_group(process: *mut MqsProcess, ranks: *mu
         let (Some(comm), Some(group)) = (kept.picture.communicator(), kept.picture.group()) else {
             return mqs::NO_INFORMATION;
         };
-        // The debugger has made room by the size that it was given.
+        // The debugger has allocated room for the size that it was given.
         if ranks.is_null() || usize::try_from(comm.size) != Ok(group.len()) {
             return mqs::NO_INFORMATION;
         }
@@ -298,20 +300,20 @@ pub unsafe extern "C" fn mqs_get_comm_group(process: *mut MqsProcess, ranks: *mu
     })
 }
 
-/// Begins with the operations of a class on the communicator that the iterator stands at.
+/// Starts iterating over the operations of a class on the communicator at the iterator.
 ///
 /// # Safety
-/// The debugger's process.
+/// The process must be the debugger's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mqs_setup_operation_iterator(process: *mut MqsProcess, class: c_int) -> c_int {
     // SAFETY: the contract of this function.
     guarded(|| unsafe { kept(process) }.map_or(NO_CALLBACKS, |kept| kept.picture.begin_operations(class)))
 }
 
-/// The next operation.
+/// Returns the next operation.
 ///
 /// # Safety
-/// The debugger's process; `operation` is null or may be written.
+/// The process must be the debugger's; `operation` is null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mqs_next_operation(
     process: *mut MqsProcess,
@@ -328,11 +330,11 @@ pub unsafe extern "C" fn mqs_next_operation(
     })
 }
 
-/// How often a collective was entered on the communicator that the iterator stands at, and whether a thread is inside. An extension
-/// that some debuggers look for.
+/// Returns how often a collective was entered on the communicator at the iterator, and whether a thread is in
+/// it. An extension that some debuggers look for.
 ///
 /// # Safety
-/// The debugger's process; `count` and `active` are null or may be written.
+/// The process must be the debugger's; `count` and `active` are null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mqs_get_comm_coll_state(
     process: *mut MqsProcess,

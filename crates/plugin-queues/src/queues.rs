@@ -1,4 +1,4 @@
-//! A picture of the queues of one process, and the places of the iterators in it.
+//! A snapshot of the queues of one process, and the positions of the iterators in it.
 
 use std::ffi::{c_char, c_int};
 
@@ -14,38 +14,38 @@ use mpiscope_job::questions::why::{Arrivals, Arrived};
 use mpiscope_plugin_support::{ImageMemory, Unavailable, View, chars};
 use mpiscope_target::Target;
 
-/// A collective on a communicator: how often it was entered, and whether a thread is inside.
+/// A collective on a communicator: how often it was entered, and whether a thread is in it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Collective {
-    /// Blocking and non-blocking calls.
+    /// Number of blocking and nonblocking calls.
     pub count: u32,
-    /// A thread is inside.
+    /// Whether a thread is in it.
     pub active: bool,
 }
 
-/// A communicator in the picture.
+/// A communicator in the snapshot.
 struct Row {
     queue: Queue,
     collectives: [Collective; COUNTED.len()],
 }
 
-/// The picture, and where the iterators are.
+/// The snapshot, and the positions of the iterators.
 #[derive(Default)]
 pub struct Picture {
     rows: Vec<Row>,
     row: usize,
     operations: Vec<PendingOperation>,
     operation: usize,
-    /// The process, to ask the others of its job what they have sent to it.
+    /// The process, for asking the others of its job what they have sent to it.
     process: Option<Process>,
-    /// Their answer, once the debugger has asked.
+    /// Their answer, once the debugger has requested it.
     arrivals: Option<Option<Arrivals>>,
-    /// Why there is no picture, for `mqs_process_has_queues`.
+    /// Why there is no snapshot, for `mqs_process_has_queues`.
     pub trouble: Option<Unavailable>,
 }
 
 impl Picture {
-    /// Looks at the process as it is now. The iterators begin anew.
+    /// Takes a snapshot of the process and resets the iterators.
     pub fn take(view: &View) -> Self {
         match read(view) {
             Ok((rows, process)) => Self { rows, process: Some(process), ..Self::default() },
@@ -53,13 +53,13 @@ impl Picture {
         }
     }
 
-    /// Begins with the first communicator.
+    /// Moves to the first communicator.
     pub fn begin(&mut self) -> c_int {
         self.row = 0;
         self.status()
     }
 
-    /// Goes on to the next.
+    /// Moves to the next communicator.
     pub fn next(&mut self) -> c_int {
         self.row = self.row.saturating_add(1);
         self.status()
@@ -69,12 +69,12 @@ impl Picture {
         if self.row < self.rows.len() { mqs::OK } else { mqs::END_OF_LIST }
     }
 
-    /// The communicator that the iterator stands at.
+    /// Returns the communicator at the iterator.
     pub fn communicator(&self) -> Option<Communicator> {
         let queue = &self.rows.get(self.row)?.queue;
         let name = if queue.name.is_empty() { queue.handle.to_string() } else { queue.name.clone() };
         Some(Communicator {
-            // The same number on all processes, so that a debugger can put their queues together.
+            // Equal on all processes, so that a debugger can combine their queues.
             unique_id: if queue.identity.0 != 0 { queue.identity.0 } else { queue.uid },
             local_rank: queue.rank.map_or(TWord::from(mqs::INVALID_PROCESS), TWord::from),
             size: TWord::from(queue.size),
@@ -82,13 +82,13 @@ impl Picture {
         })
     }
 
-    /// Ranks in the world of the communicator's (local) group.
+    /// Returns the ranks in the world of the communicator's (local) group.
     pub fn group(&self) -> Option<Vec<c_int>> {
         let members = self.rows.get(self.row)?.queue.members.as_ref()?;
         Some(members.iter().map(|rank| c_int::try_from(*rank).unwrap_or(mqs::INVALID_PROCESS)).collect())
     }
 
-    /// Begins with the operations of a class.
+    /// Starts iterating over the operations of a class.
     pub fn begin_operations(&mut self, class: c_int) -> c_int {
         self.operation = 0;
         self.operations.clear();
@@ -101,11 +101,12 @@ impl Picture {
             mqs::UNEXPECTED_MESSAGES => return self.begin_unexpected(),
             _ => return mqs::NO_INFORMATION,
         }
-        // That the class can be seen; `mqs_next_operation` says that there is none.
+        // The class is supported; `mqs_next_operation` reports that there are none.
         mqs::OK
     }
 
-    /// Messages that a probe has matched stand in the process's own records, the others in those of their senders.
+    /// Starts iterating over unexpected messages. Messages matched by a probe are in the process's own
+    /// records, all others in those of their senders.
     fn begin_unexpected(&mut self) -> c_int {
         let arrivals =
             self.arrivals.get_or_insert_with(|| self.process.as_ref().and_then(arrived::arrived)).as_ref();
@@ -114,18 +115,18 @@ impl Picture {
         let here = arrivals.iter().flat_map(|a| &a.messages).filter(|m| m.comm == queue.identity.0);
         self.operations = queue.matched.iter().map(|m| matched(queue, m, complete)).collect();
         self.operations.extend(here.map(|m| unexpected(queue, m, complete)));
-        // An empty list would be a claim.
+        // An empty list would claim that there are none.
         if self.operations.is_empty() && !complete { mqs::NO_INFORMATION } else { mqs::OK }
     }
 
-    /// The next operation.
+    /// Returns the next operation.
     pub fn next_operation(&mut self) -> Option<PendingOperation> {
         let operation = self.operations.get(self.operation).copied()?;
         self.operation += 1;
         Some(operation)
     }
 
-    /// A collective on the communicator that the iterator stands at.
+    /// Returns the state of a collective on the communicator at the iterator.
     pub fn collective(&self, which: c_int) -> Option<Collective> {
         let row = self.rows.get(self.row)?;
         row.collectives.get(usize::try_from(which).ok()?).copied()
@@ -153,7 +154,7 @@ fn read(view: &View) -> Result<(Vec<Row>, Process), Unavailable> {
     Ok((rows, Process::read(&image, None)?))
 }
 
-/// A rank of the communicator in the world.
+/// Translates a rank of the communicator to a rank of the world.
 fn in_world(queue: &Queue, rank: i64) -> TWord {
     let place = usize::try_from(rank).ok();
     let partners = queue.partners.as_deref().unwrap_or_default();
@@ -193,7 +194,7 @@ fn pending(queue: &Queue, of: &Pending) -> PendingOperation {
     }
 }
 
-/// Said where ranks of the job could not be read on this host.
+/// Note for when ranks of the job could not be read on this host.
 const NOT_ALL: &str = "ranks that cannot be read here may have sent more";
 
 fn lines(of: [&str; 2]) -> [[c_char; 64]; 5] {
@@ -204,7 +205,7 @@ fn lines(of: [&str; 2]) -> [[c_char; 64]; 5] {
     text
 }
 
-/// A message that a probe has taken out of the queue.
+/// A message that a probe has removed from the queue.
 fn matched(queue: &Queue, message: &Message, complete: bool) -> PendingOperation {
     PendingOperation {
         status: ST_MATCHED,
@@ -213,7 +214,7 @@ fn matched(queue: &Queue, message: &Message, complete: bool) -> PendingOperation
     }
 }
 
-/// A message that its sender's records have and no receive of this process fits.
+/// A message in its sender's records that matches no receive of this process.
 fn unexpected(queue: &Queue, message: &Arrived, complete: bool) -> PendingOperation {
     PendingOperation {
         status: ST_PENDING,

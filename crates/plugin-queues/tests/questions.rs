@@ -1,4 +1,4 @@
-//! What the plug-in asks a debugger for: each question may be a round trip to another host.
+//! The number of callbacks that the plug-in makes: each may be a round trip to another host.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,14 +12,14 @@ use mpiscope_job::test_image::TestImage;
 use mpiscope_target::{ByteOrder, InMemory, Module, Result, Target};
 use mpiscope_testkit::paths;
 
-/// Where the process has the variable with the address of its image, and the image.
+/// The addresses of the variable with the image's address, and of the image.
 const VARIABLE: u64 = 0x1000;
 const IMAGE: u64 = 0x10_0000;
 const REQUESTS: u64 = 1000;
-/// Questions about memory that a look at so many requests may take.
+/// Maximum number of memory reads for that many requests.
 const FEW: usize = 200;
 
-/// A process that counts what it is asked.
+/// A process that counts reads.
 #[derive(Debug)]
 struct Counting {
     memory: InMemory,
@@ -57,7 +57,7 @@ impl Target for Counting {
     }
 }
 
-/// An image with receives under way and a few broadcasts behind it.
+/// An image with pending receives and a few completed broadcasts.
 fn image() -> Vec<u8> {
     let sample = TestImage::new("questions", 0, 4);
     let comm = sample.has_comm(0x8400_0001, "solver", 4);

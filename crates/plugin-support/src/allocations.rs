@@ -1,7 +1,8 @@
-//! Memory that is handed to the debugger.
+//! Memory handed to the debugger.
 //!
-//! One block per structure or array, all from the debugger's own allocator. Until the answer is complete they belong to a
-//! [`Allocations`], which gives all of them back when it is dropped: a query that fails half-way leaves nothing behind.
+//! There is one block per structure or array, all from the debugger's own allocator. Until the answer is
+//! complete they belong to an [`Allocations`], which frees all of them when it is dropped: a query that fails
+//! half-way leaks nothing.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_char, c_void};
@@ -13,14 +14,14 @@ use mpiscope_debug_interfaces::mqs::BasicCallbacks;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoMemory;
 
-/// Allocations of an answer that is not complete yet.
+/// The allocations of an unfinished answer.
 pub struct Allocations {
     basic: BasicCallbacks,
     held: Vec<*mut c_void>,
 }
 
 impl Allocations {
-    /// Begins an answer. None before the debugger has given its callbacks.
+    /// Starts an answer. `None` before the debugger has passed its callbacks.
     pub fn new() -> Option<Self> {
         let basic = basic()?;
         (basic.malloc.is_some() && basic.free.is_some()).then(|| Self { basic, held: Vec::new() })
@@ -28,7 +29,7 @@ impl Allocations {
 
     fn bytes(&mut self, size: usize) -> Result<*mut c_void, NoMemory> {
         let malloc = self.basic.malloc.ok_or(NoMemory)?;
-        // SAFETY: the debugger's allocator; any size may be asked for.
+        // SAFETY: the debugger's allocator; any size may be requested.
         let block = unsafe { malloc(size) };
         if block.is_null() {
             return Err(NoMemory);
@@ -37,7 +38,7 @@ impl Allocations {
         Ok(block)
     }
 
-    /// A copy of a value in a block of its own.
+    /// Copies a value to a new block.
     pub fn one<T: Copy>(&mut self, value: &T) -> Result<*mut T, NoMemory> {
         let block = self.bytes(size_of::<T>())?.cast::<T>();
         // SAFETY: the block has room for one `T`; its alignment is left to the debugger.
@@ -45,7 +46,7 @@ impl Allocations {
         Ok(block)
     }
 
-    /// A copy of an array in a block of its own; null for an empty one.
+    /// Copies an array to a new block; null for an empty one.
     pub fn array<T: Copy>(&mut self, values: &[T]) -> Result<*mut T, NoMemory> {
         if values.is_empty() {
             return Ok(std::ptr::null_mut());
@@ -58,13 +59,13 @@ impl Allocations {
         Ok(block.cast())
     }
 
-    /// As [`Allocations::array`], with the length, as the lists of the extended interface have it.
+    /// Like [`Allocations::array`], with the length, for the lists of the extended interface.
     pub fn list<T: Copy, L: From<(u64, *mut T)>>(&mut self, values: &[T]) -> Result<L, NoMemory> {
         Ok(L::from((values.len() as u64, self.array(values)?)))
     }
 
-    /// An array whose elements point to texts, in one block: the array first, then the texts. `element` is given the
-    /// addresses of the texts of one element, in order.
+    /// Creates an array whose elements point to texts, in one block: the array first, then the texts.
+    /// `element` gets the addresses of the texts of one element, in order.
     pub fn with_texts<T: Copy, const N: usize>(
         &mut self,
         texts: &[[&str; N]],
@@ -81,7 +82,7 @@ impl Allocations {
         for (i, group) in texts.iter().enumerate() {
             let mut places = [std::ptr::null_mut(); N];
             for (place, text) in places.iter_mut().zip(group) {
-                // SAFETY: `at` and the text with its zero lie within the block, by the sums above.
+                // SAFETY: `at` and the text with its terminator are within the block, by the sums above.
                 unsafe {
                     *place = block.cast::<c_char>().add(at);
                     std::ptr::copy_nonoverlapping(text.as_ptr(), place.cast::<u8>(), text.len());
@@ -90,13 +91,13 @@ impl Allocations {
                 at += text.len() + 1;
             }
             let value = element(i, places);
-            // SAFETY: element `i` lies in the head of the block.
+            // SAFETY: element `i` is in the head of the block.
             unsafe { block.cast::<T>().add(i).write_unaligned(value) };
         }
         Ok(block.cast())
     }
 
-    /// The answer is complete: from here on the blocks are the debugger's.
+    /// Completes the answer: from now on the blocks belong to the debugger.
     pub fn hand_over(mut self) {
         self.held.clear();
     }
@@ -106,7 +107,7 @@ impl Drop for Allocations {
     fn drop(&mut self) {
         if let Some(free) = self.basic.free {
             for block in self.held.drain(..) {
-                // SAFETY: from the debugger's allocator, and nobody else knows of it.
+                // SAFETY: from the debugger's allocator, and there are no other references to it.
                 unsafe { free(block) };
             }
         }

@@ -1,7 +1,7 @@
-//! The border between a plug-in and its debugger: what goes wrong inside is contained there.
+//! The boundary between a plug-in and its debugger: errors inside are contained there.
 //!
-//! Every exported function that does more than hand out a constant runs its work in [`caught`]. A plug-in brings its own
-//! copy of the standard library, so the hook that keeps it from writing about a panic is its own, too.
+//! Every exported function that does more than return a constant runs its work in [`caught`]. A plug-in
+//! contains its own copy of the standard library, so the hook that suppresses panic messages is its own, too.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::sync::Once;
@@ -9,13 +9,14 @@ use std::sync::Once;
 #[cfg(not(panic = "unwind"))]
 compile_error!("a plug-in must not take its debugger down: build with panic = \"unwind\"");
 
-/// Runs `act`; nothing if it panicked. The program's memory may be anything, and so may our mistakes in reading it.
+/// Runs `act`; returns `None` if it panicked. The program's memory may contain anything, and reading it may
+/// expose our own mistakes.
 pub fn caught<T>(act: impl FnOnce() -> T) -> Option<T> {
-    // A question shares nothing with the next one but the debugger's tables, which it does not write.
+    // Queries share only the debugger's tables, which they do not modify.
     catch_unwind(AssertUnwindSafe(act)).ok()
 }
 
-/// From now on a panic is not written to standard error, which belongs to the debugger.
+/// Suppresses panic messages from now on: standard error belongs to the debugger.
 pub(super) fn be_silent() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| set_hook(Box::new(|_| {})));

@@ -1,7 +1,8 @@
-//! What a plug-in needs to use its debugger's callbacks safely: the debugger as memory, as a source of bytes, as a listener.
+//! Safe use of a debugger's callbacks by a plug-in: for memory, as a source of bytes, and for messages to the
+//! user.
 //!
-//! A plug-in holds no more than the addresses of the callback tables, which belong to the debugger and live as long as it
-//! needs them, and asks anew for every question: whether the process ran in between is not known to it.
+//! A plug-in holds only the addresses of the callback tables, which belong to the debugger and live long
+//! enough, and reads the process again for every query, because it may have run in between.
 
 mod allocations;
 mod containment;
@@ -15,16 +16,17 @@ use mpiscope_debug_interfaces::mqs::BasicCallbacks;
 use std::ffi::{CString, c_char};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// The interface gives these once, for the whole plug-in.
+/// Passed by the interface once, for the whole plug-in.
 static BASIC: AtomicPtr<BasicCallbacks> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Remembers the debugger's basic callbacks. From then on this copy of the standard library is silent about panics.
+/// Stores the debugger's basic callbacks. From then on this copy of the standard library prints no panic
+/// messages.
 pub fn set_basic(callbacks: *const BasicCallbacks) {
     containment::be_silent();
     BASIC.store(callbacks.cast_mut(), Ordering::Release);
 }
 
-/// The debugger's basic callbacks, once they were given.
+/// Returns the debugger's basic callbacks, once they have been passed.
 #[allow(unsafe_code)]
 pub fn basic() -> Option<BasicCallbacks> {
     let table = BASIC.load(Ordering::Acquire);
@@ -32,7 +34,7 @@ pub fn basic() -> Option<BasicCallbacks> {
     (!table.is_null()).then(|| unsafe { table.read() })
 }
 
-/// Says something to the debugger's user.
+/// Shows a message to the debugger's user.
 #[allow(unsafe_code)]
 pub fn say(text: &str) {
     let Some(dprints) = basic().and_then(|basic| basic.dprints) else { return };
@@ -42,11 +44,11 @@ pub fn say(text: &str) {
     }
 }
 
-/// Text in a field of fixed length: what fits, always ended, the rest zero.
+/// Copies text to a fixed-length field: truncated if necessary, always NUL-terminated, the rest zero.
 pub fn chars<const N: usize>(text: &str) -> [c_char; N] {
     let mut field = [0; N];
     let mut room = N.saturating_sub(1);
-    // A character is never cut in two.
+    // Never splits a character.
     while !text.is_char_boundary(room.min(text.len())) {
         room -= 1;
     }

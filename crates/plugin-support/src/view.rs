@@ -1,4 +1,4 @@
-//! A process as its debugger shows it.
+//! A process as seen through its debugger.
 #![allow(unsafe_code)]
 
 use std::ffi::{CString, c_int, c_uchar, c_void};
@@ -14,24 +14,24 @@ use mpiscope_debug_interfaces::mqs::{
 
 /// The variable in which a process publishes the address of its image.
 pub const SYMBOL: &str = "mpiscope_image";
-/// More is not fetched at once: the length is an `int`.
+/// Maximum number of bytes per fetch: the length is an `int`.
 const LARGEST_FETCH: usize = 1 << 20;
-/// Pages that are kept of a process during a look: 64 MiB.
+/// Number of pages cached while a process is read: 64 MiB.
 const PAGES: usize = 1 << 14;
-/// An image is not believed to be longer.
+/// Longer images are rejected.
 const LONGEST_IMAGE: u64 = 64 << 30;
 
-/// Why a process cannot be looked at.
+/// Why a process cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unavailable {
     /// The layer is not in the process.
     #[error("libmpiscope.so is not in this process: start it under `mpiscope run`, or with LD_PRELOAD")]
     NoLayer,
-    /// The layer is there and has no image yet.
+    /// The layer is loaded, but has no image yet.
     #[error("the process has not called MPI yet")]
     NoImage,
-    /// The debugger gave no callbacks, or nonsense.
+    /// The debugger passed no callbacks, or invalid data.
     #[error("the debugger does not say what is needed: {0}")]
     Debugger(String),
     /// The image cannot be read.
@@ -39,7 +39,7 @@ pub enum Unavailable {
     Image(#[from] mpiscope_image::Error),
 }
 
-/// A process with the callbacks to ask for it.
+/// A process with the callbacks to read it.
 #[derive(Debug, Clone, Copy)]
 pub struct View {
     process: *mut MqsProcess,
@@ -48,13 +48,14 @@ pub struct View {
     of_process: ProcessCallbacks,
 }
 
-// SAFETY: the interface is used from one thread at a time (the debugger's promise); the pointers are only passed back.
+// SAFETY: the interface is used from one thread at a time (guaranteed by the debugger); the pointers are only
+// passed back.
 unsafe impl Send for View {}
 // SAFETY: as above.
 unsafe impl Sync for View {}
 
 impl View {
-    /// A view of a process.
+    /// Creates a view of a process.
     ///
     /// # Safety
     /// `image` and `process` are the debugger's; the tables are null or valid for the life of the view.
@@ -78,7 +79,7 @@ impl View {
         let mut at = address;
         for piece in buf.chunks_mut(LARGEST_FETCH) {
             let Ok(len) = c_int::try_from(piece.len()) else { return false };
-            // SAFETY: the debugger fills `len` bytes at the place that is given.
+            // SAFETY: the debugger writes `len` bytes to the given address.
             let code = unsafe { fetch(self.process, at, len, piece.as_mut_ptr().cast::<c_void>()) };
             let Some(next) = at.checked_add(piece.len() as u64) else { return false };
             if code != mqs::OK {
@@ -89,12 +90,12 @@ impl View {
         true
     }
 
-    /// The address of a symbol.
+    /// Returns the address of a symbol.
     pub fn symbol(&self, name: &str) -> Option<u64> {
         let find = self.of_image.find_symbol?;
         let name = CString::new(name).ok()?;
         let mut address = 0;
-        // SAFETY: a C string, and a variable for the answer.
+        // SAFETY: a C string, and a variable for the result.
         let code = unsafe { find(self.image, name.as_ptr().cast_mut(), &mut address) };
         (code == mqs::OK).then_some(address)
     }
@@ -104,7 +105,7 @@ impl View {
         self.symbol(SYMBOL).is_some()
     }
 
-    /// A type of the target, for a debugger that shows variables of it; null if there is none.
+    /// Returns a type of the target, for a debugger that shows variables of that type; null if there is none.
     ///
     /// # Safety
     /// `image` is the debugger's.
@@ -123,9 +124,9 @@ impl View {
 
     fn pointer_size(&self) -> Option<usize> {
         let sizes = self.of_image.get_type_sizes?;
-        // One published header has seven fields where the others have five: room for both.
+        // One published header has seven fields where the others have five: make room for both.
         let mut room = [0 as c_int; 16];
-        // SAFETY: room for every known form of the structure; aligned as it asks.
+        // SAFETY: room for every known version of the structure, with its alignment.
         unsafe { sizes(self.process, room.as_mut_ptr().cast::<TargetTypeSizes>()) };
         usize::try_from(*room.get(4)?).ok()
     }
@@ -140,8 +141,8 @@ impl View {
         })
     }
 
-    /// The process as a target, for one look while it stands still: a question to the debugger may be a round trip to another
-    /// host, so whole pages are asked for, once.
+    /// Returns the process as a target, for one inspection while it is stopped. A callback may be a round
+    /// trip to another host, so whole pages are read and cached.
     pub fn target(&self) -> Result<impl Target + use<>, Unavailable> {
         let view = *self;
         let width = self.pointer_size().ok_or_else(|| Unavailable::Debugger("sizes of types".into()))?;
@@ -153,7 +154,7 @@ impl View {
     }
 }
 
-/// The bytes of an image in the memory of a target.
+/// The bytes of an image in a target's memory.
 pub struct ImageMemory<T> {
     target: T,
     address: u64,
@@ -161,7 +162,7 @@ pub struct ImageMemory<T> {
 }
 
 impl<T: Target> ImageMemory<T> {
-    /// The image that the layer in this target publishes.
+    /// Opens the image published by the layer in this target.
     pub fn open(target: T) -> Result<Image<Self>, Unavailable> {
         let unreadable = |error: mpiscope_target::Error| mpiscope_image::Error::Unreadable(error.to_string());
         let symbol = target.symbol(SYMBOL).map_err(unreadable)?.ok_or(Unavailable::NoLayer)?;
@@ -175,7 +176,7 @@ impl<T: Target> ImageMemory<T> {
         Ok(Image::open(Self { target, address, len })?)
     }
 
-    /// The target that holds the image.
+    /// The target that contains the image.
     pub fn target(&self) -> &T {
         &self.target
     }

@@ -1,21 +1,22 @@
-//! The interpreter's frames of a thread.
+//! The Python frames of a thread.
 
 use crate::layout::{BYTES, Instruction, LENGTH, Layout, OF_THE_INTERPRETER, Offset, STATE, TYPE};
 use crate::lines::line_of;
 use crate::{Memory, is_of_a_library};
 
-/// Frames, and those that the interpreter has made for itself, that are looked at: memory that changes may lead round in a ring.
+/// Maximum number of frames followed, including those that the interpreter creates for itself: in changing
+/// memory the links may form a cycle.
 const MOST_STEPS: u32 = 4096;
-/// Longest path of a source file, and longest table of lines, that is read.
+/// Maximum length of a source path and of a line table.
 const LONGEST_PATH: u64 = 4096;
 const LONGEST_TABLE: u64 = 1 << 20;
 
 /// The frames of a thread.
 #[derive(Debug, Clone, Copy)]
 pub struct Frames {
-    /// Of the interpreter's version.
+    /// The layout for the interpreter's version.
     pub layout: &'static Layout,
-    /// Address of the thread's state, a `PyThreadState`.
+    /// Address of the thread state, a `PyThreadState`.
     pub state: u64,
 }
 
@@ -24,30 +25,30 @@ pub struct Frames {
 pub struct Frame {
     layout: &'static Layout,
     code: u64,
-    /// As [`Instruction`] has it.
+    /// The instruction, as defined by [`Instruction`].
     instruction: u64,
 }
 
-/// Where a frame is.
+/// A location in Python code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The function's name, `<module>` outside of all.
+    /// The function's name, `<module>` at top level.
     pub function: Vec<u8>,
-    /// The file, as Python was given it.
+    /// The file, as passed to Python.
     pub file: Vec<u8>,
-    /// The line, from 1 on.
+    /// The line, starting at 1.
     pub line: u32,
 }
 
 impl Place {
-    /// Whether it is in code that the user has not written.
+    /// Whether the code was not written by the user.
     #[must_use]
     pub fn is_of_a_library(&self) -> bool {
         is_of_a_library(&self.file)
     }
 }
 
-/// Fields of structures.
+/// Reads fields of structures.
 struct Fields<'a, M: ?Sized>(&'a M);
 
 impl<M: Memory + ?Sized> Fields<'_, M> {
@@ -70,7 +71,7 @@ impl<M: Memory + ?Sized> Fields<'_, M> {
 }
 
 impl Frames {
-    /// From the innermost one on.
+    /// Walks the frames, innermost first.
     #[inline]
     pub fn walk<M: Memory + ?Sized>(self, memory: &M) -> impl Iterator<Item = Frame> {
         let memory = Fields(memory);
@@ -108,12 +109,13 @@ impl Frames {
 }
 
 impl Frame {
-    /// Whether its code is an object of this type.
+    /// Whether its code object has this type.
     pub fn is_of<M: Memory + ?Sized>(&self, memory: &M, code_type: u64) -> bool {
         Fields(memory).word(self.code, TYPE) == Some(code_type)
     }
 
-    /// What no other instruction has, nor one that comes to lie there when this code is gone.
+    /// Returns a key that is unique to this instruction, even if other code is later allocated at the same
+    /// address.
     #[inline]
     pub fn key<M: Memory + ?Sized>(&self, memory: &M) -> Option<u64> {
         let (layout, memory) = (self.layout, &Fields(memory));
@@ -128,7 +130,7 @@ impl Frame {
         Some(mixed | 1)
     }
 
-    /// Its function, file and line.
+    /// Returns its function, file and line.
     pub fn place(&self, memory: &dyn Memory) -> Option<Place> {
         let (layout, memory) = (self.layout, &Fields(memory));
         let first_line = memory.half(self.code, layout.first_line)?;
@@ -143,7 +145,7 @@ impl Frame {
         Some(Place { function, file, line })
     }
 
-    /// Where it is, in bytes from the first instruction; none before it.
+    /// Returns the position in bytes from the first instruction; `None` before it.
     fn offset(&self) -> Option<u32> {
         match self.layout.instruction {
             Instruction::Address { first, .. } => {
@@ -157,13 +159,14 @@ impl Frame {
     }
 }
 
-/// Of code that has no number of its own, the beginning of its table says that it is another: the length, and a few words.
+/// For code objects without a unique number, the beginning of the line table distinguishes them: its length,
+/// and a few words.
 fn beginning<M: Memory + ?Sized>(memory: &Fields<'_, M>, table: u64) -> Option<impl Iterator<Item = u64>> {
     const WORDS: u64 = 4;
     let length = memory.word(table, LENGTH)?;
     let word = move |index: u64| {
         let word = memory.word(table, BYTES + 8 * index)?;
-        // An aligned word lies in one page; what is behind the last byte is not the table's.
+        // An aligned word is within one page; bytes past the table's end are masked out.
         let behind = 8 * (8 - length.saturating_sub(8 * index).min(8)) as u32;
         Some(word.checked_shl(behind).unwrap_or(0))
     };
@@ -175,7 +178,7 @@ fn mix(mixed: u64, word: u64) -> u64 {
     (mixed.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// A string of Python.
+/// Reads a Python string.
 fn text(memory: &Fields<'_, dyn Memory + '_>, layout: &Layout, at: u64) -> Option<Vec<u8>> {
     let length = memory.word(at, LENGTH).filter(|length| *length <= LONGEST_PATH)?;
     let state = memory.half(at, STATE)?;

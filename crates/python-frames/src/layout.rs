@@ -1,73 +1,73 @@
-//! Where CPython's structures have what is needed here, by version: the usual build, with the lock of the interpreter and without
-//! its debugging. Another build is found out when its first frame is looked at.
+//! Offsets in CPython's structures, by version, for the usual build (with the GIL, without debugging).
+//! Another build is detected when its first frame is read.
 
-/// How far into a structure something is.
+/// Offset in a structure, in bytes.
 pub type Offset = u64;
 
-/// What differs from version to version.
+/// Offsets that differ between versions.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
-    /// `PyThreadState`: whose it is, by [`Layout::identity`].
+    /// In `PyThreadState`: the id of its thread, as defined by [`Layout::identity`].
     pub thread: Offset,
-    /// What `thread` holds.
+    /// What `thread` contains.
     pub identity: Identity,
-    /// `PyThreadState`: the innermost frame, or what leads to it.
+    /// In `PyThreadState`: the innermost frame, or a structure that contains it.
     pub frame: Offset,
-    /// Where a frame is in what `frame` leads to; none if that is the frame.
+    /// Offset of the frame pointer in the structure at `frame`; `None` if that is the frame itself.
     pub chained: Option<Offset>,
-    /// A frame: the one that called it.
+    /// In a frame: the calling frame.
     pub previous: Offset,
-    /// A frame: its code.
+    /// In a frame: its code object.
     pub code: Offset,
-    /// A frame: the instruction that it is at.
+    /// In a frame: the current instruction.
     pub instruction: Instruction,
-    /// A frame: the byte that says that it is none of Python, as far as there are such.
+    /// In a frame: the byte that marks a frame that is not Python code, in versions that have such frames.
     pub owner: Option<Offset>,
-    /// `PyCodeObject`: a number that no other code gets, as far as there is one.
+    /// In `PyCodeObject`: a number unique to the code object, in versions that have one.
     pub version: Option<Offset>,
-    /// `PyCodeObject`.
+    /// In `PyCodeObject`: the first line.
     pub first_line: Offset,
-    /// Likewise: the file's name.
+    /// In `PyCodeObject`: the file name.
     pub file: Offset,
-    /// Likewise: the name of the function.
+    /// In `PyCodeObject`: the function's name.
     pub name: Offset,
-    /// Likewise: the table that has the lines.
+    /// In `PyCodeObject`: the line table.
     pub lines: Offset,
-    /// Its form.
+    /// Format of the line table.
     pub form: Lines,
-    /// `PyASCIIObject` and `PyCompactUnicodeObject`: where their characters begin.
+    /// In `PyASCIIObject` and `PyCompactUnicodeObject`: the first character.
     pub text: [Offset; 2],
 }
 
-/// How a thread's state says whose it is.
+/// How a thread state identifies its thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity {
-    /// The kernel's number.
+    /// By the kernel's thread id.
     Kernel,
-    /// `pthread_self`.
+    /// By `pthread_self`.
     Posix,
 }
 
-/// How a frame says where it is.
+/// How a frame records its current instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Instruction {
-    /// An address; the code object has its first instruction at an offset.
+    /// As an address; the first instruction is at an offset in the code object.
     Address {
-        /// Where the frame has it.
+        /// Offset in the frame.
         at: Offset,
-        /// Where the code has its first one.
+        /// Offset of the first instruction in the code object.
         first: Offset,
     },
-    /// A number, of which each stands for so many bytes.
+    /// As an index of instructions of fixed size.
     Number {
-        /// Where the frame has it.
+        /// Offset in the frame.
         at: Offset,
-        /// Bytes of each.
+        /// Size of an instruction in bytes.
         bytes: u32,
     },
 }
 
-/// The table that has the lines.
+/// Format of the line table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lines {
     /// `co_lnotab`, until 3.9.
@@ -78,19 +78,19 @@ pub enum Lines {
     Locations,
 }
 
-/// `owner` of a frame that the interpreter has made for itself, `FRAME_OWNED_BY_CSTACK`.
+/// `owner` of a frame that the interpreter created for itself, `FRAME_OWNED_BY_CSTACK`.
 pub const OF_THE_INTERPRETER: u8 = 3;
 
-/// All structures begin with the count of references and the type.
+/// All structures begin with reference count and type.
 pub const TYPE: Offset = 8;
-/// `PyBytesObject`, `PyASCIIObject`: the length.
+/// In `PyBytesObject` and `PyASCIIObject`: the length.
 pub const LENGTH: Offset = 16;
-/// `PyBytesObject`: the bytes.
+/// In `PyBytesObject`: the bytes.
 pub const BYTES: Offset = 32;
-/// `PyASCIIObject`: its form.
+/// In `PyASCIIObject`: its state, which tells the representation.
 pub const STATE: Offset = 32;
 
-/// 3.8 to 3.10, whose frames are objects.
+/// 3.8 to 3.10, where frames are objects.
 const OBJECTS: Layout = Layout {
     thread: 176,
     identity: Identity::Posix,
@@ -109,7 +109,7 @@ const OBJECTS: Layout = Layout {
     text: [48, 72],
 };
 
-/// 3.11, whose frames lie on a stack of the interpreter's own.
+/// 3.11, where frames are on a separate stack of the interpreter.
 const STACKED: Layout = Layout {
     thread: 160,
     identity: Identity::Kernel,
@@ -142,7 +142,7 @@ const SINCE_12: Layout = Layout {
     ..STACKED
 };
 
-/// 3.10, with numbers of instructions and a table of its own.
+/// 3.10, with instruction indices and a new table format.
 const WITH_RANGES: Layout =
     Layout { instruction: Instruction::Number { at: 96, bytes: 2 }, form: Lines::Ranges, ..OBJECTS };
 
@@ -156,7 +156,7 @@ const SINCE_13: Layout = Layout {
 };
 
 impl Layout {
-    /// That of a version `3.minor`, as far as it is known.
+    /// Returns the layout of version `3.minor`, if known.
     #[must_use]
     pub fn of(minor: u32) -> Option<&'static Self> {
         Some(match minor {

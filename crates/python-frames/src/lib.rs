@@ -1,15 +1,16 @@
-//! The frames of a Python program, read from memory: its own process's, that of another one, or a core file's.
+//! The frames of a Python program, read from the memory of the reader itself, another process, or a core
+//! file.
 //!
-//! Python's frames are on no stack of the machine. CPython keeps them as structures of its own, which are laid out differently in
-//! each version; nothing else of the interpreter is needed, neither its symbols nor its debug information.
+//! Python's frames are not on the machine stack. CPython keeps them in structures whose layout differs
+//! between versions; nothing else of the interpreter is needed, neither symbols nor debug information.
 //!
-//! | module | has |
+//! | module | content |
 //! | --- | --- |
-//! | [`layout`] | where the structures of each version have what is needed |
-//! | [`frames`] | the frames of a thread, from the innermost one on |
-//! | [`lines`] | the tables that have the line of an instruction |
+//! | [`layout`] | offsets in the structures of each version |
+//! | [`frames`] | the frames of a thread, innermost first |
+//! | [`lines`] | the tables that map instructions to lines |
 //!
-//! Whatever the memory holds, the answer is a frame or none: nothing is followed further than the bounds that are stated here.
+//! Whatever the memory contains, the result is a frame or nothing: all walks are bounded.
 
 pub mod frames;
 pub mod layout;
@@ -20,22 +21,23 @@ mod tests;
 pub use frames::{Frame, Frames, Place};
 pub use layout::Layout;
 
-/// Memory with the lowest byte first. Every method may say that it cannot be read.
+/// Little-endian memory. Every method returns `None` if it cannot be read.
 pub trait Memory {
-    /// An aligned word of eight bytes.
+    /// Reads an aligned 64-bit word.
     fn word(&self, address: u64) -> Option<u64>;
 
-    /// So many bytes. They are asked for once for each place; words are asked for at each look.
+    /// Reads `len` bytes. Called once per location, whereas `word` is called for each sample.
     fn bytes(&self, address: u64, len: u64) -> Option<Vec<u8>>;
 }
 
-/// The second number of a version: `3.11.7 (main, …)`.
+/// Parses the minor version: `3.11.7 (main, …)`.
 #[must_use]
 pub fn minor(version: &str) -> Option<u32> {
     version.strip_prefix("3.")?.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// Whether a file is not the user's own: of Python itself, or installed. The interpreter's own have names like `<frozen runpy>`.
+/// Whether a file is not the user's own: part of Python itself, or installed. The interpreter's own modules
+/// have names like `<frozen runpy>`.
 #[must_use]
 pub fn is_of_a_library(file: &[u8]) -> bool {
     const PARTS: [&[u8]; 4] = [b"/site-packages/", b"/dist-packages/", b"/lib/python3.", b"/mpi4py/"];

@@ -1,8 +1,9 @@
-//! The line of an instruction, by the tables of CPython's code objects (its `Objects/lnotab_notes.txt`, PEP 626, `locations.md`).
+//! The line of an instruction, according to the tables of CPython's code objects (its
+//! `Objects/lnotab_notes.txt`, PEP 626, `locations.md`).
 
 use super::layout::Lines;
 
-/// The line of the instruction at `at`, in bytes from the first one.
+/// Returns the line of the instruction at offset `at` in bytes.
 pub fn line_of(form: Lines, table: &[u8], first_line: u32, at: u32) -> Option<u32> {
     let line = match form {
         Lines::Steps => by_steps(table, i64::from(first_line), i64::from(at)),
@@ -12,7 +13,7 @@ pub fn line_of(form: Lines, table: &[u8], first_line: u32, at: u32) -> Option<u3
     u32::try_from(line?).ok().filter(|line| *line != 0)
 }
 
-/// Pairs: so many bytes on, so many lines on. The line is that of the last step that is not behind the instruction.
+/// Pairs of increments: bytes, lines. The line is that of the last step at or before the instruction.
 fn by_steps(table: &[u8], mut line: i64, at: i64) -> Option<i64> {
     let mut end = 0;
     for pair in table.chunks_exact(2) {
@@ -26,7 +27,7 @@ fn by_steps(table: &[u8], mut line: i64, at: i64) -> Option<i64> {
     Some(line)
 }
 
-/// Pairs: lines on, for so many bytes; -128 for instructions without a line.
+/// Pairs: line increment, number of bytes; -128 for instructions without a line.
 fn by_ranges(table: &[u8], mut line: i64, at: i64) -> Option<i64> {
     const NO_LINE: i8 = -128;
     let mut end = 0;
@@ -42,8 +43,8 @@ fn by_ranges(table: &[u8], mut line: i64, at: i64) -> Option<i64> {
     None
 }
 
-/// Entries that begin with a byte whose uppermost bit is set: their form, and how many units of code they are about. Lines on, and
-/// columns, follow by the form.
+/// Entries that begin with a byte whose top bit is set: their format, and the number of code units that they
+/// cover. Line increment and columns follow, depending on the format.
 fn by_locations(table: &[u8], mut line: i64, at: i64) -> Option<i64> {
     const UNIT: i64 = 2;
     let mut rest = table;
@@ -61,14 +62,14 @@ fn by_locations(table: &[u8], mut line: i64, at: i64) -> Option<i64> {
         if end > at {
             return known.map(|_| line);
         }
-        // The columns are of no interest.
+        // Columns are skipped.
         let next = bytes.iter().position(|byte| byte & 0x80 != 0).unwrap_or(bytes.len());
         rest = bytes.get(next..)?;
     }
     None
 }
 
-/// A number of six bits a byte, the lowest first; its lowest bit is the sign.
+/// Decodes a number with six bits per byte, least significant first; its lowest bit is the sign.
 fn signed(bytes: &mut &[u8]) -> Option<i64> {
     let (mut value, mut shift) = (0_i64, 0);
     loop {

@@ -1,17 +1,17 @@
-//! Tables that CPython made of one function, and what its own `dis` says of them; names of files.
+//! Tables that CPython generated for one function, compared with the output of its own `dis`; file names.
 
 use crate::layout::{Layout, Lines};
 use crate::lines::line_of;
 use crate::{Frames, Memory, is_of_a_library, minor};
 
-/// The table, and the line from each instruction on.
+/// The table, and the lines expected from each instruction on.
 struct Case {
     form: Lines,
     table: &'static [u8],
     lines: &'static [(u32, Option<u32>)],
 }
 
-/// A function that begins at line 1, with a call over several lines, a jump back, and a gap of 150 lines.
+/// A function that begins at line 1, with a call over several lines, a backward jump, and a gap of 150 lines.
 const CASES: [Case; 3] = [
     Case {
         form: Lines::Steps,
@@ -125,7 +125,7 @@ fn tables_that_are_cut_off_or_changed_give_some_line_or_none() {
     );
 }
 
-/// Memory in which every word is the same.
+/// Memory in which all words are equal.
 struct Everywhere(u64);
 
 impl Memory for Everywhere {
@@ -142,7 +142,7 @@ impl Memory for Everywhere {
 fn frames_that_lead_to_themselves_come_to_an_end() {
     for minor in 8..=13 {
         let frames = Frames { layout: Layout::of(minor).unwrap(), state: 8 };
-        // As an owner, 3 everywhere: frames that the interpreter has made for itself.
+        // With 3 everywhere, the owner marks frames that the interpreter created for itself.
         for word in [0, 8, 0x0303_0303_0303_0300, 0x0303_0303_0303_0308, u64::MAX - 7, u64::MAX] {
             let memory = Everywhere(word);
             let mut seen = 0;

@@ -1,8 +1,9 @@
-//! Pages of a target, kept for a while.
+//! Caches pages of a target.
 //!
-//! A walk of a structure in another process is many reads of a few bytes. Each costs a system call, or a round trip to a
-//! debugger. This wrapper reads whole pages and keeps a bounded number of them. What it returns is as old as the page, so a
-//! cache lives for one look at the target and is dropped (or [cleared](Cached::clear)) before the next.
+//! Walking a structure in another process takes many reads of a few bytes, each of which costs a system call
+//! or a round trip to a debugger. This wrapper reads whole pages and keeps a bounded number of them. Data is
+//! as old as the page, so a cache serves one inspection of the target and is dropped (or
+//! [cleared](Cached::clear)) before the next.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -11,10 +12,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::{ByteOrder, Module, Result, Target};
 
 const PAGE: u64 = 4096;
-/// Reads beyond this length go past the cache: they are copies of big tables, not steps of a walk.
+/// Longer reads bypass the cache: they copy big tables rather than walk structures.
 const LARGEST: usize = 4 * PAGE as usize;
 
-/// A target whose pages are read once.
+/// A target that reads each page once.
 #[derive(Debug)]
 pub struct Cached<T> {
     target: T,
@@ -25,7 +26,7 @@ pub struct Cached<T> {
 #[derive(Debug, Default)]
 struct Pages {
     held: HashMap<u64, Box<[u8]>>,
-    /// Page numbers in order of arrival, the oldest at `next`; a ring once it is full.
+    /// Page numbers in order of insertion; once full, a ring with the oldest at `next`.
     order: Vec<u64>,
     next: usize,
 }
@@ -55,7 +56,7 @@ impl<T: Target> Cached<T> {
         &self.target
     }
 
-    /// Forgets all pages: the target has run on.
+    /// Discards all pages, because the target may have run on.
     pub fn clear(&self) {
         *self.lock() = Pages::default();
     }
@@ -64,7 +65,7 @@ impl<T: Target> Cached<T> {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Copies from one page, fetching it when it is not held. False when the page cannot be read as a whole.
+    /// Copies from one page, fetching it if necessary. Returns false if the page cannot be read as a whole.
     fn copy(&self, number: u64, from: usize, buf: &mut [u8]) -> bool {
         let mut pages = self.lock();
         if !pages.held.contains_key(&number) {
@@ -91,7 +92,7 @@ impl<T: Target> Target for Cached<T> {
             let from = (at % PAGE) as usize;
             let len = (PAGE as usize - from).min(buf.len() - done);
             let Some(part) = buf.get_mut(done..done + len) else { break };
-            // A debugger or a fake may hold less than a page around the bytes: ask it for exactly these.
+            // A debugger or a fake may have less than a page around the bytes: ask for exactly these.
             if !self.copy(at / PAGE, from, part) {
                 return self.target.read(address, buf);
             }

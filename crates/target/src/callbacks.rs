@@ -1,8 +1,9 @@
 //! A target behind a debugger's callbacks.
 //!
-//! The debugger interfaces of MPI (`mqs_*`, `mpidbg_*`) let a plug-in ask for bytes, for the address of a symbol and for the
-//! sizes of types, and for nothing else: no modules, no process number. The closures are the plug-in's, which also keeps the
-//! debugger's promise about threads: these interfaces are used from one thread at a time.
+//! The debugger interfaces of MPI (`mqs_*`, `mpidbg_*`) let a plug-in ask for bytes, for the address of a
+//! symbol and for the sizes of types, and for nothing else: no modules, no process id. The closures belong to
+//! the plug-in, which also relies on the debugger's guarantee that these interfaces are used from one thread
+//! at a time.
 
 use std::path::PathBuf;
 
@@ -21,8 +22,8 @@ where
     F: Fn(u64, &mut [u8]) -> bool + Send + Sync,
     S: Fn(&str) -> Option<u64> + Send + Sync,
 {
-    /// `fetch` fills a buffer with raw target bytes and says whether it could; `find_symbol` gives the address of a symbol;
-    /// `width` is the target's `pointer_size` as the debugger stated it.
+    /// `fetch` fills a buffer with raw target bytes and returns whether that succeeded; `find_symbol` returns
+    /// the address of a symbol; `width` is the target's `pointer_size` as reported by the debugger.
     ///
     /// # Errors
     /// [`Error::Width`] when the width is neither 4 nor 8.
@@ -40,7 +41,7 @@ where
     S: Fn(&str) -> Option<u64> + Send + Sync,
 {
     fn read(&self, address: u64, buf: &mut [u8]) -> Result<()> {
-        // An empty read is no question that a debugger needs to hear.
+        // An empty read need not reach the debugger.
         if buf.is_empty() || (self.fetch)(address, buf) {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! ELF files: opened without trust, mapped, and searched for symbols.
+//! ELF files: opened without trusting them, mapped, and searched for symbols.
 
 #![allow(unsafe_code)]
 
@@ -16,10 +16,11 @@ use object::{Endianness, Object, ObjectSegment, ObjectSymbol, SymbolKind, Symbol
 use crate::maps::Mapping;
 use crate::{ByteOrder, Error, Result};
 
-/// Opens a regular file for reading. The path may come out of a hostile core file, so this must neither block on a FIFO
-/// nor have an effect on a device.
+/// Opens a regular file for reading. The path may come from a hostile core file, so this must neither block
+/// on a FIFO nor affect a device.
 pub fn open_regular(path: &Path) -> Result<std::fs::File> {
-    // Asked before opening, because opening a device can already act; asked again after, because the path may have changed.
+    // Checked before opening, because opening a device can have effects, and again afterwards, because the
+    // path may have changed.
     let check = |data: io::Result<std::fs::Metadata>| match data {
         Ok(data) if data.is_file() => Ok(()),
         Ok(_) => Err(Error::io(path, io::Error::other("not a regular file"))),
@@ -42,25 +43,26 @@ pub struct Mapped {
 
 #[derive(Debug)]
 enum Contents {
-    /// Read by the kernel page by page as it is used.
+    /// Read by the kernel page by page on demand.
     Map(Mmap),
-    /// Read whole.
+    /// Read completely.
     Copy(Vec<u8>),
 }
 
-/// A longer file of another user is not read.
+/// At most this many bytes of another user's file are read.
 const LONGEST_COPY: u64 = 1 << 30;
 
 impl Mapped {
-    /// Opens a regular file that has at least one byte. It is mapped if it belongs to this user or to the system; the
-    /// file of somebody else is copied: who shortens a mapped file kills the reader.
+    /// Opens a non-empty regular file. It is mapped if it belongs to this user or to root; another user's
+    /// file is copied, because truncating a mapped file kills the reader.
     pub fn open(path: &Path) -> Result<Self> {
         let file = open_regular(path)?;
         let fail = |source| Error::io(path, source);
         let about = file.metadata().map_err(fail)?;
         let bytes = if [0, own_user()].contains(&about.uid()) {
-            // SAFETY: the mapping is private and read-only. That the file keeps its length while it is mapped cannot be
-            // guaranteed; this is an installed program or library, which tools replace by renaming, not by truncating.
+            // SAFETY: the mapping is private and read-only. It cannot be guaranteed that the file keeps its
+            // length while it is mapped; this is an installed program or library, which tools replace by
+            // renaming, not by truncating.
             Contents::Map(unsafe { Mmap::map(&file) }.map_err(fail)?)
         } else {
             let mut copy = Vec::new();
@@ -70,12 +72,12 @@ impl Mapped {
         Ok(Self { bytes, path: path.to_path_buf() })
     }
 
-    /// The parsed view of the file: headers only, tables when they are asked for.
+    /// Returns the parsed file: headers only, tables are read on demand.
     pub fn object(&self) -> Result<object::File<'_>> {
         object::File::parse(&**self).map_err(|reason| Error::elf(&self.path, reason))
     }
 
-    /// The file that is mapped.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -92,13 +94,13 @@ impl Deref for Mapped {
     }
 }
 
-/// The user that the reader acts as.
+/// Effective user id of the reader.
 fn own_user() -> u32 {
     // SAFETY: no arguments, always succeeds.
     unsafe { libc::geteuid() }
 }
 
-/// Width of an address and byte order from the first bytes of an ELF file.
+/// Returns the address width and byte order, from the first bytes of an ELF file.
 pub fn identity(header: &[u8]) -> Option<(usize, ByteOrder)> {
     let order = |data: u8| match data {
         object::elf::ELFDATA2LSB => Some(ByteOrder::Little),
@@ -112,7 +114,7 @@ pub fn identity(header: &[u8]) -> Option<(usize, ByteOrder)> {
     }
 }
 
-/// A file with code: what is asked of it again and again is read once.
+/// A file with code: the answers to repeated questions are cached.
 #[derive(Debug)]
 pub struct CodeFile {
     map: Mapped,
@@ -121,7 +123,7 @@ pub struct CodeFile {
     found: Mutex<HashMap<(Table, String), Option<u64>>>,
 }
 
-/// Where a piece of a file lies in it, and where it wants to be in memory.
+/// A segment: its range in the file and its preferred address in memory.
 #[derive(Debug, Clone, Copy)]
 struct Segment {
     offset: u64,
@@ -133,15 +135,15 @@ impl CodeFile {
     /// Opens a regular file.
     ///
     /// # Errors
-    /// When there is none that may be read, or it is no ELF file.
+    /// When it cannot be read or is not an ELF file.
     pub fn open(path: &Path) -> Result<Arc<Self>> {
         Self::new(Mapped::open(path)?)
     }
 
-    /// A file that is open.
+    /// Uses a file that is already open.
     ///
     /// # Errors
-    /// When it is no ELF file.
+    /// When it is not an ELF file.
     pub fn new(map: Mapped) -> Result<Arc<Self>> {
         let segment = |segment: object::Segment<'_, '_>| {
             let (offset, size) = segment.file_range();
@@ -151,7 +153,7 @@ impl CodeFile {
         Ok(Arc::new(Self { map, segments, found: Mutex::default() }))
     }
 
-    /// The address in the file of a defined function or datum.
+    /// Returns the address in the file of a defined function or object.
     ///
     /// # Errors
     /// When the file has become unreadable.
@@ -166,10 +168,11 @@ impl CodeFile {
         Ok(address)
     }
 
-    /// Address in memory minus address in the file, from one mapping of the file. `None` when the file's segments do
-    /// not explain the mapping: then it is another file than the one that is mapped.
+    /// Returns the address in memory minus the address in the file, derived from one mapping of the file.
+    /// `None` if the file's segments do not explain the mapping: then another file is mapped.
     pub fn bias(&self, mapping: &Mapping) -> Option<u64> {
-        // The kernel maps whole pages, so a mapping may begin before its segment; pages are larger on some machines.
+        // The kernel maps whole pages, so a mapping may begin before its segment; some machines have larger
+        // pages.
         [0x1000, 0x1_0000].into_iter().find_map(|page| {
             self.segments.iter().find_map(|Segment { offset, size, address }| {
                 let inside = (offset - offset % page..offset.checked_add(*size)?).contains(&mapping.offset);
@@ -180,17 +183,17 @@ impl CodeFile {
     }
 }
 
-/// Which of a file's two symbol tables.
+/// One of a file's two symbol tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Table {
-    /// `.dynsym`: what a stripped library still has.
+    /// `.dynsym`, which a stripped library still has.
     Dynamic,
     /// `.symtab`.
     Full,
 }
 
-/// The address in the file of a defined function or datum, by linear search: the tables are read where they lie, so a
-/// search costs no memory.
+/// Returns the address in the file of a defined function or object by linear search in place, which needs no
+/// memory.
 fn find_symbol(object: &object::File<'_>, table: Table, name: &str) -> Option<u64> {
     let mut symbols = match table {
         Table::Dynamic => object.dynamic_symbols(),
@@ -200,18 +203,20 @@ fn find_symbol(object: &object::File<'_>, table: Table, name: &str) -> Option<u6
     found.map(|symbol| symbol.address())
 }
 
-/// Whether a symbol stands for an address in the module: not an import, a thread-local offset, a number or a file name.
+/// Whether a symbol denotes an address in the module: not an import, a thread-local offset, a number or a
+/// file name.
 pub fn is_place<'data>(symbol: &impl ObjectSymbol<'data>) -> bool {
     let kinds = [SymbolKind::Text, SymbolKind::Data, SymbolKind::Unknown];
     kinds.contains(&symbol.kind()) && matches!(symbol.section(), SymbolSection::Section(_))
 }
 
-/// Whether the part of a file at this offset is code. `None` when no segment has it.
+/// Whether the part of a file at this offset is code. `None` if no segment contains it.
 pub fn is_code(object: &object::File<'_>, offset: u64) -> Option<bool> {
     let mut found = None;
     for segment in object.segments() {
         let (start, size) = segment.file_range();
-        // Mappings begin at page boundaries, so compare with the page that the segment begins in.
+        // Mappings begin at page boundaries, so the comparison starts at the page in which the segment
+        // begins.
         if (start & !0xfff..start.saturating_add(size)).contains(&offset) {
             found = Some(found.unwrap_or(false) || segment.permissions().executable());
         }
@@ -219,7 +224,7 @@ pub fn is_code(object: &object::File<'_>, offset: u64) -> Option<bool> {
     found
 }
 
-/// The build id of a file whose first bytes are these, which may be cut off behind the notes.
+/// Returns the build id of a file that begins with these bytes, which may be cut off after the notes.
 pub fn build_id_of_head(head: &[u8]) -> Option<Vec<u8>> {
     match identity(head)? {
         (4, _) => notes_of_head::<object::elf::FileHeader32<Endianness>>(head),
@@ -247,7 +252,7 @@ where
     })
 }
 
-/// The type of an ELF file (`ET_EXEC`, `ET_CORE`, …) from its first bytes.
+/// Returns the type of an ELF file (`ET_EXEC`, `ET_CORE`, …) from its first bytes.
 pub fn file_type(header: &[u8]) -> Option<u16> {
     let (_, order) = identity(header)?;
     Some(order.number(header.get(16..18)?) as u16)

@@ -1,12 +1,12 @@
-//! What can go wrong when looking at a program, in words for the person who looks.
+//! Errors of inspecting a program, worded for the user.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The result of looking at a target.
+/// The result of reading a target.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why something could not be seen. Each text ends with the next thing to try where there is one.
+/// Why something could not be read. Each message ends with the next thing to try, if there is one.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -16,15 +16,15 @@ pub enum Error {
          list processes with `ps -e`, or give its core file instead"
     )]
     NoProcess {
-        /// The process that was asked for.
+        /// The requested process.
         pid: u32,
     },
-    /// The kernel refuses to show the memory of the process.
+    /// The kernel does not permit reading the memory of the process.
     #[error("process {pid} may not be read: {advice}")]
     Permission {
-        /// The process that was asked for.
+        /// The requested process.
         pid: u32,
-        /// Which rule forbids it and what to do.
+        /// The rule that forbids it and what to do.
         advice: String,
     },
     /// No memory is mapped at the address, or it is not in the core file.
@@ -34,10 +34,10 @@ pub enum Error {
         address: u64,
         /// Length of the read in bytes.
         len: usize,
-        /// What stands against it.
+        /// The reason.
         why: &'static str,
     },
-    /// A string has no end within the limit.
+    /// A string is not terminated within the limit.
     #[error("no end of the string at {address:#x} within {limit} bytes: is this the address of a string?")]
     Unterminated {
         /// Where the string starts, in the target.
@@ -45,14 +45,14 @@ pub enum Error {
         /// The limit in bytes.
         limit: usize,
     },
-    /// A length is beyond what a sane program has.
+    /// A length exceeds what a sane program has.
     #[error(
         "refusing to read {len} bytes at {address:#x}: the limit is {limit}; the data is probably damaged"
     )]
     TooLong {
         /// First address, in the target.
         address: u64,
-        /// The length that was asked for, in bytes.
+        /// The requested length in bytes.
         len: u64,
         /// The limit in bytes.
         limit: u64,
@@ -66,7 +66,7 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
-    /// The file is not an ELF file that can be understood.
+    /// The file is not an ELF file that can be parsed.
     #[error("{}: {reason}", path.display())]
     Elf {
         /// The file.
@@ -82,7 +82,7 @@ pub enum Error {
         /// What it is instead.
         kind: &'static str,
     },
-    /// The debugger that serves the bytes said no.
+    /// The debugger that provides the bytes reported a failure.
     #[error("the debugger could not fetch {len} bytes at {address:#x}")]
     Fetch {
         /// First address, in the target.
@@ -90,7 +90,7 @@ pub enum Error {
         /// Length in bytes.
         len: usize,
     },
-    /// The debugger stated sizes that no machine has.
+    /// The debugger reported a pointer size that no machine has.
     #[error("the debugger says that a pointer has {0} bytes; only 4 and 8 are understood")]
     Width(usize),
 }
@@ -104,7 +104,8 @@ impl Error {
         Self::Elf { path: path.to_path_buf(), reason: reason.to_string() }
     }
 
-    /// Whether only this read failed (bad address), and other reads of the same target may succeed.
+    /// Whether only this read failed (bad address), so that other reads of the same target may
+    /// succeed.
     pub fn is_bad_address(&self) -> bool {
         matches!(self, Self::Unreadable { .. } | Self::Fetch { .. })
     }

@@ -1,11 +1,11 @@
-//! A target that exists only in memory: for tests of everything that reads targets.
+//! A target that exists only in memory, for tests of code that reads targets.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::{ByteOrder, Error, Module, Result, Target};
 
-/// Segments, symbols and modules given by hand, of any width and byte order.
+/// Explicitly given segments, symbols and modules, of any width and byte order.
 #[derive(Debug, Clone)]
 pub struct InMemory {
     width: usize,
@@ -17,7 +17,7 @@ pub struct InMemory {
 }
 
 impl InMemory {
-    /// An empty target whose pointers have `width` bytes.
+    /// Creates an empty target whose pointers have `width` bytes.
     pub fn new(width: usize, order: ByteOrder) -> Self {
         let (segments, symbols) = (BTreeMap::new(), BTreeMap::new());
         Self { width, order, segments, symbols, modules: Vec::new(), pid: None }
@@ -41,7 +41,7 @@ impl InMemory {
         self
     }
 
-    /// Gives the target a process number.
+    /// Sets the target's process id.
     pub fn with_pid(mut self, pid: u32) -> Self {
         self.pid = Some(pid);
         self

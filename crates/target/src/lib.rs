@@ -1,16 +1,17 @@
-//! Where bytes come from.
+//! Sources of bytes.
 //!
-//! Everything above this crate reads a program through one object-safe trait, [`Target`], and cannot tell whether the bytes
-//! belong to a running process ([`Live`]), to a dead one ([`Core`]), to the reader itself ([`OwnProcess`]), to whatever a debugger
-//! hands out ([`Callbacks`]) or to a test ([`InMemory`]). The width of an address and the byte order are the target's, never
-//! the host's: a 32-bit big-endian core file is read on a 64-bit little-endian machine like any other.
+//! Everything above this crate reads a program through one object-safe trait, [`Target`], regardless of
+//! whether the bytes belong to a running process ([`Live`]), a dead one ([`Core`]), the reader itself
+//! ([`OwnProcess`]), whatever a debugger provides ([`Callbacks`]), or a test ([`InMemory`]). Address width
+//! and byte order are the target's, never the host's: a 32-bit big-endian core file is read on a 64-bit
+//! little-endian machine like any other.
 //!
-//! Nothing that is read is trusted. A bad address is an error and never a signal; a size found in a file is compared with the
-//! size of that file before memory is asked for; strings, tables and loops have limits. Walks of linked structures should go
-//! through [`Cached`], which turns many small reads into few page reads.
+//! Input is never trusted. A bad address is an error and never a signal; a size found in a file is compared
+//! with the size of that file before memory is allocated; strings, tables and loops have limits. Walks of
+//! linked structures should go through [`Cached`], which turns many small reads into few page reads.
 //!
-//! Beside the bytes stand two helpers that need the same files: [`Symbolizer`] turns an address into function and
-//! `file:line`, and [`procfs`] gathers what `/proc` tells about a process without any right to trace it.
+//! Two helpers need the same files: [`Symbolizer`] translates an address to a function and `file:line`, and
+//! [`procfs`] collects what `/proc` tells about a process without permission to trace it.
 
 mod cached;
 mod callbacks;

@@ -10,15 +10,15 @@ use crate::modules;
 use crate::process_memory::{self, Refusal};
 use crate::{ByteOrder, Error, Module, Result, Target, permission, procfs};
 
-/// The files with code that processes of this host have mapped: each is opened and read once for all of them. For the
-/// length of one look; a file that is written over in place stays what it was.
+/// The files with code that processes of this host have mapped: each is opened and read once for all
+/// processes. Meant for one inspection; a file that is overwritten in place is not read again.
 #[derive(Debug, Default)]
 pub struct Files(Mutex<HashMap<FileId, Arc<CodeFile>>>);
 
-/// Device and inode, and what leads to them.
+/// Device and inode, path, and whether the file was deleted.
 type FileId = ((u64, u64), PathBuf, bool);
 
-/// More files than this are not kept: no honest job has so many.
+/// Maximum number of files kept: no honest job has more.
 const MOST_FILES: usize = 1 << 14;
 
 impl Files {
@@ -39,7 +39,8 @@ impl Files {
 
 /// A running process of this host.
 ///
-/// The process is never stopped, so what is read may change between two reads: readers of structures look twice.
+/// The process is never stopped, so data may change between two reads: readers of structures must verify what
+/// they read.
 #[derive(Debug)]
 pub struct Live {
     pid: u32,
@@ -51,18 +52,18 @@ pub struct Live {
 }
 
 impl Live {
-    /// Looks at a process that the caller may trace.
+    /// Opens a process that the caller may trace.
     ///
     /// # Errors
-    /// [`Error::NoProcess`]; [`Error::Permission`] with the rule that forbids it and the way out.
+    /// [`Error::NoProcess`]; [`Error::Permission`] with the rule that forbids it and a remedy.
     pub fn open(pid: u32) -> Result<Self> {
         Self::open_among(pid, Arc::default())
     }
 
-    /// The same for one of many processes, which have files in common.
+    /// Opens one of many processes that share files.
     ///
     /// # Errors
-    /// As [`Live::open`].
+    /// The same as those of [`Live::open`].
     pub fn open_among(pid: u32, files: Arc<Files>) -> Result<Self> {
         let started = procfs::stat(pid)?.start_ticks;
         let maps = read_maps(pid)?;
@@ -78,13 +79,14 @@ impl Live {
         Ok(Self { pid, executable, width, order, started, files })
     }
 
-    /// Whether this is still the process that was opened, and not another with its number.
+    /// Whether this is still the process that was opened, and not another that reuses its pid.
     pub fn is_alive(&self) -> bool {
         procfs::stat(self.pid).is_ok_and(|stat| stat.start_ticks == self.started && !stat.has_ended())
     }
 }
 
-/// The modules of a process: needs the right to look into `/proc`, which is less than the right to read its memory.
+/// Returns the modules of a process. Requires permission to read `/proc`, which is less than the permission
+/// to read its memory.
 #[cfg(test)]
 pub(crate) fn modules_of(pid: u32) -> Result<Vec<Module>> {
     modules_among(pid, &Files::default())
@@ -114,8 +116,9 @@ fn read(pid: u32, address: u64, buf: &mut [u8]) -> Result<()> {
     })
 }
 
-/// Opens the very file that is mapped. A path counts in the mount namespace of the process; a file that was deleted or
-/// replaced since is only to be had through the mapping itself, which needs a privilege, or as the executable.
+/// Opens the exact file that is mapped. Its path is relative to the mount namespace of the process; a file
+/// that was deleted or replaced is accessible only through the mapping itself, which requires a privilege, or
+/// as the executable.
 fn open_mapping(pid: u32, mapping: &Mapping) -> Result<Mapped> {
     if !mapping.deleted {
         let relative = mapping.path.strip_prefix("/").unwrap_or(&mapping.path);

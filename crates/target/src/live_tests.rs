@@ -1,17 +1,17 @@
 use super::*;
 use std::process::{Child, Command, Stdio};
 
-/// A child that sleeps, killed and collected at the end of the test.
+/// A sleeping child, killed and reaped at the end of the test.
 struct Sleeper(Child);
 
 impl Sleeper {
     fn start() -> Self {
         let child = Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap();
-        // The number exists before the program does: wait, within limits, until the child is what was asked for.
+        // The pid exists before the program runs: wait, with a limit, until the child is `sleep`.
         for _ in 0..1000 {
             let name = procfs::executable(child.id()).unwrap_or_default();
             let linked = modules_of(child.id()).map_or(0, |modules| modules.len()) >= 3;
-            // It sleeps when the dynamic linker has done all of its work.
+            // It sleeps once the dynamic linker has finished.
             let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
             if linked && stat.contains(") S ") && name != std::env::current_exe().unwrap() {
                 break;

@@ -1,32 +1,32 @@
-//! Which files are mapped where.
+//! The files mapped into a process.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// More mappings than this no program has (`vm.max_map_count` is 65530 unless raised).
+/// No program has more mappings (`vm.max_map_count` is 65530 unless raised).
 const MAX_MAPPINGS: usize = 1 << 20;
 
-/// A piece of a file in the target's memory.
+/// A part of a file mapped into the target's memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapping {
     /// First address.
     pub start: u64,
-    /// First address behind it.
+    /// First address past the end.
     pub end: u64,
     /// Offset in the file, in bytes.
     pub offset: u64,
-    /// Whether code may run there.
+    /// Whether it is executable.
     pub executable: bool,
-    /// The file, without the kernel's mark for deleted ones.
+    /// The file, without the kernel's suffix for deleted ones.
     pub path: PathBuf,
-    /// Whether the kernel says that the path no longer leads to this file.
+    /// Whether the kernel reports that the path no longer denotes this file.
     pub deleted: bool,
-    /// Device and inode, as the kernel writes them; zero where they are not known, as in a core file.
+    /// Device and inode as the kernel reports them; zero if unknown, as in a core file.
     pub inode: (u64, u64),
 }
 
-/// The file-backed mappings in a text such as `/proc/PID/maps`. Lines that make no sense are left out.
+/// Parses the file-backed mappings from text in the format of `/proc/PID/maps`. Malformed lines are skipped.
 pub fn parse(text: &[u8]) -> Vec<Mapping> {
     text.split(|byte| *byte == b'\n').filter_map(line).take(MAX_MAPPINGS).collect()
 }

@@ -1,4 +1,4 @@
-//! The modules of a program, from which files are mapped where.
+//! The modules of a program, derived from its mappings.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -8,14 +8,14 @@ use crate::elf::{CodeFile, Table};
 use crate::maps::Mapping;
 use crate::{Module, Result};
 
-/// The mappings of each module: a file of which some part is executable, mapped from its beginning. A file that is mapped
-/// twice (other linker namespaces) is two modules. The modules stand in order of address.
+/// Groups the mappings by module: a file mapped from its beginning, with some executable part. A file that is
+/// mapped twice (in other linker namespaces) is two modules. Modules are in address order.
 pub fn group(mappings: &[Mapping]) -> Vec<Vec<Mapping>> {
     let mut groups: Vec<Vec<Mapping>> = Vec::new();
     let mut open: HashMap<&Path, usize> = HashMap::new();
     for mapping in mappings {
         let known = open.get(mapping.path.as_path()).and_then(|at| groups.get_mut(*at));
-        // The pieces of one module go upwards in the file; a small one may lie in one page of it that is mapped twice.
+        // File offsets ascend within one module; a small one may have one page of the file mapped twice.
         let follows = |last: &Mapping| {
             last.offset < mapping.offset || (last.offset, last.end) == (mapping.offset, mapping.start)
         };
@@ -33,8 +33,8 @@ pub fn group(mappings: &[Mapping]) -> Vec<Vec<Mapping>> {
     groups
 }
 
-/// The modules among the mappings, the executable first. `open` finds the file behind a mapping; where it cannot, the
-/// module is taken to begin where its first mapping does.
+/// Returns the modules among the mappings, the executable first. `open` opens the file behind a mapping; if
+/// it cannot, the module is assumed to begin at its first mapping.
 pub fn modules(
     mappings: &[Mapping],
     executable: Option<&Path>,
@@ -54,10 +54,11 @@ fn module(group: &[Mapping], open: impl Fn(&Mapping) -> Result<Arc<CodeFile>>) -
     Some(Module { path: first.path.clone(), bias, start: first.start, end: last.end, executable })
 }
 
-/// The address of a symbol in the first module that defines it: all dynamic tables first, then all full ones.
+/// Returns the address of a symbol in the first module that defines it: first all dynamic tables are
+/// searched, then all full ones.
 ///
 /// # Errors
-/// When not one of the files could be opened, so that "there is none" would be a guess: the first reason.
+/// The first reason, if none of the files could be opened: absence of the symbol would be a guess.
 pub fn symbol(
     modules: &[Module],
     name: &str,

@@ -10,8 +10,8 @@ use crate::elf::CodeFile;
 use crate::process_memory::{self, Refusal};
 use crate::{ByteOrder, Error, Module, Result, Target, modules};
 
-/// Our own process, read as if it were another: a bad address is an error, and memory that another thread frees meanwhile
-/// is no danger. Modules come from the dynamic linker, so this works without `/proc` as well.
+/// The reader's own process, read as if it were another: a bad address is an error, and it is safe if another
+/// thread frees the memory meanwhile. Modules come from the dynamic linker, so `/proc` is not needed.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OwnProcess;
 
@@ -37,7 +37,8 @@ impl Target for OwnProcess {
 
     fn modules(&self) -> Result<Vec<Module>> {
         let mut modules: Vec<Module> = Vec::new();
-        // SAFETY: the callback gets the pointer to `modules`, which outlives the call and is not used otherwise meanwhile.
+        // SAFETY: the callback gets the pointer to `modules`, which outlives the call and is not used
+        // otherwise during it.
         unsafe { libc::dl_iterate_phdr(Some(add_module), (&raw mut modules).cast()) };
         Ok(modules)
     }
@@ -61,9 +62,10 @@ unsafe extern "C" fn add_module(
     _size: usize,
     modules: *mut libc::c_void,
 ) -> libc::c_int {
-    // SAFETY: the linker passes a valid entry for the time of the call, and our own pointer back.
+    // SAFETY: the linker passes a valid entry for the duration of the call, and our own pointer back.
     let (info, modules) = unsafe { (&*info, &mut *modules.cast::<Vec<Module>>()) };
-    // SAFETY: the linker keeps `dlpi_phnum` program headers at `dlpi_phdr`, and a NUL-ended name or NULL.
+    // SAFETY: the linker keeps `dlpi_phnum` program headers at `dlpi_phdr`, and a NUL-terminated name or
+    // NULL.
     let (headers, name) = unsafe {
         let headers = match info.dlpi_phdr.is_null() {
             true => &[],
@@ -76,7 +78,7 @@ unsafe extern "C" fn add_module(
         (b"", true) => std::env::current_exe().unwrap_or_default(),
         (name, _) => PathBuf::from(OsStr::from_bytes(name)),
     };
-    // The kernel's own page of code has a name but no file.
+    // The vDSO has a name but no file.
     if path.is_absolute() {
         modules.extend(module(path, info.dlpi_addr, headers));
     }
@@ -97,7 +99,7 @@ fn module(path: PathBuf, bias: u64, headers: &[libc::Elf64_Phdr]) -> Option<Modu
 mod tests {
     use super::*;
 
-    /// Something to find by name; the dynamic table of a test program does not have it, the full one does.
+    /// A symbol to find by name; a test program has it in its full table, but not in the dynamic one.
     #[unsafe(no_mangle)]
     static TARGET_OWN_TEST_DATUM: u32 = 0xfeed_beef;
 

@@ -1,22 +1,22 @@
-//! Why the kernel refuses to show a process, in words.
+//! Explains why the kernel refuses access to a process.
 
 use std::os::unix::fs::MetadataExt;
 
 use crate::Error;
 use crate::procfs::status_lines::StatusLines;
 
-/// What a look at `/proc` says about a refused process.
+/// What `/proc` reports about a refused process.
 #[derive(Debug, Clone, Copy, Default)]
 struct Facts {
-    /// The user of the reader and of the process.
+    /// User ids of the reader and of the process.
     users: Option<(u32, u32)>,
     /// Yama's `ptrace_scope`, if the kernel has it.
     scope: Option<u32>,
-    /// Whether both are in one user namespace.
+    /// Whether both are in the same user namespace.
     same_namespace: bool,
 }
 
-/// The error for a process that may not be read, or that has ended meanwhile.
+/// Returns the error for a process that may not be read or has ended meanwhile.
 pub fn refused(pid: u32) -> Error {
     let Some(owner) = StatusLines::of(pid).ok().and_then(|lines| lines.user()) else {
         return Error::NoProcess { pid };

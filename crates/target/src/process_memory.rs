@@ -1,4 +1,4 @@
-//! Reading the memory of a process through the kernel: a bad address is an error, never a signal.
+//! Reads the memory of a process through the kernel: a bad address is an error, never a signal.
 
 #![allow(unsafe_code)]
 
@@ -11,14 +11,14 @@ use std::os::unix::fs::FileExt;
 pub enum Refusal {
     /// Nothing readable is mapped there.
     Address,
-    /// There is no such process any more.
+    /// The process no longer exists.
     Gone,
-    /// The caller has no right to look.
+    /// The caller lacks permission.
     Forbidden,
 }
 
-/// Fills `buf` from the memory of the process: by `process_vm_readv`, or through `/proc/PID/mem` where the system call is
-/// filtered away or does not exist, as in many containers.
+/// Fills `buf` from the memory of the process, with `process_vm_readv`, or through `/proc/PID/mem` where the
+/// system call is blocked or does not exist, as in many containers.
 pub fn read(pid: u32, address: u64, buf: &mut [u8]) -> Result<(), Refusal> {
     let mut done = 0;
     while let Some(rest) = buf.get_mut(done..).filter(|rest| !rest.is_empty()) {
@@ -42,8 +42,8 @@ fn once(pid: u32, address: u64, buf: &mut [u8]) -> io::Result<usize> {
     let base = usize::try_from(address).map_err(|_| bad())? as *mut libc::c_void;
     let local = libc::iovec { iov_base: buf.as_mut_ptr().cast(), iov_len: buf.len() };
     let remote = libc::iovec { iov_base: base, iov_len: buf.len() };
-    // SAFETY: the local vector describes `buf`, which is borrowed for the call; the remote one is only a number to the
-    // kernel, which checks it.
+    // SAFETY: the local vector describes `buf`, which is borrowed for the call; the remote one is only a
+    // number to the kernel, which checks it.
     let read = unsafe { libc::process_vm_readv(pid as libc::pid_t, &local, 1, &remote, 1, 0) };
     usize::try_from(read).map_err(|_| io::Error::last_os_error())
 }

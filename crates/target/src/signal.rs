@@ -1,6 +1,6 @@
-//! What signals are called.
+//! Names of signals.
 
-/// The names of signals, from number 1 on, as most machines number them.
+/// The names of signals, from number 1, as numbered on most machines.
 const NAMES: [&str; 31] = [
     "SIGHUP",
     "SIGINT",
@@ -35,7 +35,7 @@ const NAMES: [&str; 31] = [
     "SIGSYS",
 ];
 
-/// The name of a signal (`SIGSEGV`); none of a number that is no signal, or one of those for programs' own use.
+/// Returns the name of a signal (`SIGSEGV`); `None` for other numbers and for real-time signals.
 #[must_use]
 pub fn signal_name(number: i32) -> Option<&'static str> {
     NAMES.get(usize::try_from(number).ok()?.checked_sub(1)?).copied()

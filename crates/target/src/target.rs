@@ -1,4 +1,4 @@
-//! The trait that all sources of bytes have in common.
+//! The trait implemented by all sources of bytes.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use crate::{Error, Result};
 
-/// Strings are read in pieces that do not cross a boundary of this many bytes, so that one at the end of a mapping is read
-/// without touching what lies behind. No supported machine has smaller pages.
+/// Strings are read in pieces that do not cross a multiple of this many bytes, so that a string at the end of
+/// a mapping can be read without touching what follows. No supported machine has smaller pages.
 const PIECE: u64 = 256;
 
-/// Which end of a number comes first in the target's memory.
+/// The byte order of numbers in the target's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ByteOrder {
     /// Least significant byte first (x86-64, aarch64).
@@ -20,11 +20,11 @@ pub enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// The order of the machine that this code runs on.
+    /// The byte order of the machine that runs this code.
     pub const HOST: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
 
-    /// Finds the target's order from a function that converts target bytes into host bytes, which is all that debuggers
-    /// offer (`mqs_target_to_host_fp`): the pattern comes back unchanged, or turned around.
+    /// Determines the target's byte order from a function that converts target bytes to host bytes, which is
+    /// all that debuggers offer (`mqs_target_to_host_fp`): the pattern comes back unchanged or reversed.
     pub fn of_conversion(to_host: impl FnOnce([u8; 4]) -> [u8; 4]) -> Self {
         let pattern = [1, 2, 3, 4];
         match (to_host(pattern) == pattern, Self::HOST) {
@@ -34,7 +34,7 @@ impl ByteOrder {
         }
     }
 
-    /// The number that these bytes mean; at most eight bytes are looked at.
+    /// Decodes a number from up to eight bytes.
     pub fn number(self, bytes: &[u8]) -> u64 {
         let push = |sum: u64, byte: &u8| (sum << 8) | u64::from(*byte);
         let bytes = bytes.get(..8).unwrap_or(bytes);
@@ -48,33 +48,33 @@ impl ByteOrder {
 /// An executable or shared library in the target's memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Module {
-    /// The file, as the target names it (which may be another file, or none, in the reader's mount namespace).
+    /// The file as the target names it; in the reader's mount namespace this may be another file or none.
     pub path: PathBuf,
     /// Address in memory minus address in the file.
     pub bias: u64,
     /// First address of the module.
     pub start: u64,
-    /// First address behind the module.
+    /// First address past the module.
     pub end: u64,
     /// Addresses of its machine code; empty when no part is executable.
     pub executable: Range<u64>,
 }
 
 impl Module {
-    /// Whether the address lies in the module.
+    /// Whether the address is in the module.
     pub fn contains(&self, address: u64) -> bool {
         (self.start..self.end).contains(&address)
     }
 
-    /// The address as the file's own tables and debug information count it.
+    /// Converts an address to that used by the file's own tables and debug information.
     pub fn address_in_file(&self, address: u64) -> u64 {
         address.wrapping_sub(self.bias)
     }
 }
 
-/// A program that can be looked at: running, dead or imagined.
+/// A program that can be read: running, dead or simulated.
 pub trait Target: Send + Sync {
-    /// Fills `buf` with the bytes from `address` on, all of them or an error.
+    /// Fills `buf` with the bytes at `address`; fails unless all can be read.
     fn read(&self, address: u64, buf: &mut [u8]) -> Result<()>;
 
     /// Size of an address in the target, in bytes: 4 or 8.
@@ -83,21 +83,21 @@ pub trait Target: Send + Sync {
     /// The target's byte order.
     fn byte_order(&self) -> ByteOrder;
 
-    /// The executable and the libraries in memory, the executable first where it is known. A live target may load more at
-    /// any time, so this looks anew.
+    /// The executable and the libraries in memory, the executable first if known. A live target may load more
+    /// at any time, so the list is not cached.
     fn modules(&self) -> Result<Vec<Module>>;
 
-    /// The address of a symbol: the dynamic symbol tables of all modules in order, then their full tables.
-    /// `None` when all that could be looked into lack it.
+    /// Returns the address of a symbol, searching the dynamic symbol tables of all modules in order, then
+    /// their full tables. `None` if it is in none of the readable tables.
     fn symbol(&self, name: &str) -> Result<Option<u64>>;
 
-    /// The process, as numbered in the reader's PID namespace (a core file: as it was numbered on its host).
+    /// The process id in the reader's PID namespace (for a core file, the id on its host).
     fn pid(&self) -> Option<u32>;
 
-    /// The program's file, as the target names it.
+    /// The program's path as the target names it.
     fn executable(&self) -> Option<PathBuf>;
 
-    /// Reads a number of `size` bytes (1 to 8) in the target's order.
+    /// Reads a number of `size` bytes (1 to 8) in the target's byte order.
     fn read_number(&self, address: u64, size: usize) -> Result<u64> {
         let mut buf = [0; 8];
         let limit = buf.len();
@@ -112,32 +112,32 @@ pub trait Target: Send + Sync {
         Ok(self.read_number(address, 1)? as u8)
     }
 
-    /// Reads two bytes in the target's order.
+    /// Reads two bytes in the target's byte order.
     fn read_u16(&self, address: u64) -> Result<u16> {
         Ok(self.read_number(address, 2)? as u16)
     }
 
-    /// Reads four bytes in the target's order.
+    /// Reads four bytes in the target's byte order.
     fn read_u32(&self, address: u64) -> Result<u32> {
         Ok(self.read_number(address, 4)? as u32)
     }
 
-    /// Reads four bytes in the target's order, a C `int`.
+    /// Reads four bytes in the target's byte order, a C `int`.
     fn read_i32(&self, address: u64) -> Result<i32> {
         Ok(self.read_number(address, 4)? as i32)
     }
 
-    /// Reads eight bytes in the target's order.
+    /// Reads eight bytes in the target's byte order.
     fn read_u64(&self, address: u64) -> Result<u64> {
         self.read_number(address, 8)
     }
 
-    /// Reads an address: as many bytes as the target's pointers have.
+    /// Reads an address, which has the size of the target's pointers.
     fn read_pointer(&self, address: u64) -> Result<u64> {
         self.read_number(address, self.width())
     }
 
-    /// Reads `len` bytes, refusing more than `limit` before any memory is asked for.
+    /// Reads `len` bytes; fails for more than `limit` before allocating memory.
     fn read_bytes(&self, address: u64, len: u64, limit: u64) -> Result<Vec<u8>> {
         if len > limit {
             return Err(Error::TooLong { address, len, limit });
@@ -147,7 +147,7 @@ pub trait Target: Send + Sync {
         Ok(bytes)
     }
 
-    /// Reads a string up to its NUL, which is not returned. `limit` counts the bytes before the NUL.
+    /// Reads a string up to its NUL, which is not included. `limit` counts the bytes before the NUL.
     ///
     /// # Errors
     /// [`Error::Unterminated`] when there is no NUL within the limit.

@@ -1,4 +1,5 @@
-//! A process that may not be read: another user's. Root may read everything, so root runs this program again as somebody else.
+//! A process of another user, which may not be read. Root may read everything, so root runs this program
+//! again as another user.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
@@ -18,14 +19,14 @@ fn is_root() -> bool {
     procfs::user(std::process::id()).unwrap() == 0
 }
 
-/// This program, run by somebody else.
+/// Returns a command that runs this program as `nobody`.
 fn as_nobody() -> Command {
     let mut program = Command::new(std::env::current_exe().unwrap());
     program.uid(NOBODY).gid(NOBODY).current_dir("/");
     program
 }
 
-/// Somebody else may run this program, or we are not root.
+/// Requires that another user may run this program, or that we are not root.
 fn somebody_else() -> Option<String> {
     let can = !is_root() || as_nobody().arg("--list").output().is_ok_and(|run| run.status.success());
     (!can).then(|| "another user may not run this program".to_owned())

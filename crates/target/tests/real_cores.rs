@@ -1,4 +1,4 @@
-//! With a core file that the kernel, or gdb where the kernel's go elsewhere, wrote.
+//! Core files written by the kernel, or by gdb if the kernel's are written elsewhere.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     ])
 }
 
-/// gdb may take a core file of a child.
+/// Requires that gdb can write a core file of a child.
 fn gcore() -> Option<String> {
     static TAKEN: OnceLock<bool> = OnceLock::new();
     let take = || taken_by_gdb(&program()).is_some();
@@ -54,7 +54,7 @@ fn program() -> tempfile::TempDir {
     folder
 }
 
-/// `None` when this system's core files do not go into the folder of the program that dies.
+/// Returns `None` if this system does not write core files to the directory of the program.
 fn written_by_kernel(folder: &tempfile::TempDir) -> Option<PathBuf> {
     let script = "ulimit -c unlimited; exec ./app";
     let run = Command::new("sh").args(["-c", script]).current_dir(folder.path()).output().unwrap();
@@ -62,7 +62,7 @@ fn written_by_kernel(folder: &tempfile::TempDir) -> Option<PathBuf> {
     core_in(folder.path())
 }
 
-/// `None` when there is no gdb, or it may not trace.
+/// Returns `None` if there is no gdb, or it may not trace.
 fn taken_by_gdb(folder: &tempfile::TempDir) -> Option<PathBuf> {
     use std::io::Read;
     let mut child = Command::new(folder.path().join("app"))
@@ -80,7 +80,7 @@ fn taken_by_gdb(folder: &tempfile::TempDir) -> Option<PathBuf> {
     Some(folder.path().join(format!("core.{pid}")))
 }
 
-/// What both kinds of core file must give. Returns the address of `main`.
+/// Checks what both kinds of core file must contain. Returns the address of `main`.
 fn check(core: &Core, app: &Path, written_value: u32) -> u64 {
     assert_eq!(core.executable().as_deref(), Some(app));
     let written = core.symbol("written").unwrap().expect("in the full symbol table");
@@ -91,7 +91,7 @@ fn check(core: &Core, app: &Path, written_value: u32) -> u64 {
     let modules = core.modules().unwrap();
     assert!(modules[0].executable.contains(&main) && modules[0].path == app);
     assert!(!modules[0].executable.contains(&text));
-    // An image in shared memory without a name is found by its magic at the start of a segment.
+    // An image in unnamed shared memory is found by its magic bytes at the start of a segment.
     let magic =
         |segment: &&Segment| core.read_bytes(segment.address, 5, 5).is_ok_and(|bytes| bytes == b"MAGIC");
     let images: Vec<_> = core.segments().iter().filter(magic).collect();
@@ -122,7 +122,7 @@ fn a_core_by_the_kernel_tells_who_died_of_what_and_shows_memory_and_symbols() {
     let line = 1 + PROGRAM.lines().position(|line| line.contains("(volatile int *)16")).unwrap();
     assert_eq!(format!("{place:#}"), format!("main at app.c:{line}"));
 
-    // Another program under the same path must not stand in for the one that died.
+    // Another program at the same path must not be used in place of the one that died.
     std::fs::copy("/bin/true", folder.path().join("other")).unwrap();
     std::fs::rename(folder.path().join("other"), &app).unwrap();
     let core = Core::open(&path).unwrap();
@@ -147,11 +147,11 @@ fn a_core_by_gdb_that_is_damaged_gives_answers_or_errors() {
     damaged(&taken_by_gdb(&folder).unwrap());
 }
 
-/// Asks everything of the file, damaged again and again; whatever the answers are, they come.
+/// Asks everything of the file with random damage; any answers will do, as long as they come.
 fn damaged(path: &Path) {
     let whole = std::fs::read(path).unwrap();
     let mut dice = Dice(0x1234_5678_9abc_def1);
-    // The tables are at the front; damage to mere memory changes nothing.
+    // The tables are at the front; damage to mere memory has no effect.
     let tables = whole.len().min(8192);
     for round in 0..300 {
         let mut bytes = whole.clone();

@@ -1,30 +1,30 @@
-//! From ticks of an image to nanoseconds.
+//! Converts ticks of an image to nanoseconds.
 //!
-//! An image has two points in time, each in ticks and in nanoseconds of `CLOCK_MONOTONIC`. On the host (and in
-//! the boot) where the image was written, the present moment is a better second point: it is later, so that the
-//! rate is more exact, and it lets the open call of a living process have an age.
+//! An image records two points in time, each in ticks and in nanoseconds of `CLOCK_MONOTONIC`. On the host
+//! (and in the boot) that wrote the image, the current time is a better second point: it is later, which
+//! makes the rate more exact, and it gives the open call of a living process an age.
 #![allow(unsafe_code)]
 
 use mpiscope_image::layout::{Clock, ClockKind};
 use serde::{Deserialize, Serialize};
 
-/// A moment, by all clocks of this host.
+/// A moment on all clocks of this host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
-    /// Time stamp counter.
+    /// The time stamp counter.
     pub counter: u64,
     /// `CLOCK_MONOTONIC`, in nanoseconds.
     pub monotonic_ns: u64,
-    /// Nanoseconds since 1970.
+    /// Nanoseconds since the Unix epoch.
     pub unix_ns: u64,
 }
 
-/// How often both clocks are read for one moment.
+/// How many times both clocks are read for one moment.
 const TRIES: usize = 4;
 
 impl Moment {
-    /// Now. Both clocks at the same moment, the closest of a few tries: whoever is interrupted in between would see all times of a
-    /// rank elsewhere than another reader does.
+    /// Returns the current time. Of a few attempts to read both clocks, the one with the shortest interval
+    /// wins: an interruption between the reads would shift all times of a rank compared with another reader.
     pub fn now() -> Self {
         let mut best = (u64::MAX, 0, 0);
         for _ in 0..TRIES {
@@ -61,10 +61,10 @@ fn nanoseconds(clock: libc::clockid_t) -> u64 {
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }
 
-/// How far two statements about when this host was booted may differ: the clock of the day may be set.
+/// How far two estimates of the boot time may differ: the wall clock may have been set in between.
 const SAME_BOOT_NS: u64 = 60 * 1_000_000_000;
 
-/// Converts ticks of one image.
+/// Converts ticks of one image to time.
 #[derive(Debug, Clone)]
 pub struct TickClock {
     start_ticks: u64,
@@ -75,8 +75,8 @@ pub struct TickClock {
 }
 
 impl TickClock {
-    /// The clock of an image. `now` is the present moment if the image may have been written on this host; it
-    /// is used when the image's statement about the time fits to it.
+    /// Creates the clock of an image. `now` is the current time if the image may have been written on this
+    /// host; it is used only if it is consistent with the boot time recorded in the image.
     pub fn new(clock: &Clock, now: Option<Moment>) -> Self {
         let (start_ticks, start_ns) = (clock.start_ticks.get(), clock.start_ns.get());
         let start_unix_ns = clock.start_unix_ns.get();
@@ -101,9 +101,9 @@ impl TickClock {
         Self { start_ticks, start_ns, start_unix_ns, ns_per_tick, end_ns }
     }
 
-    /// A clock for all images of this host, from two moments some time apart: what is converted by it is compared without the
-    /// errors that the clocks of single images have, and always gives the same. `counts`: ticks are those of the processor's
-    /// counter.
+    /// Creates one clock for all images of this host from two moments some time apart. Times converted with
+    /// it can be compared without the errors of per-image clocks, and conversions are reproducible. `counts`
+    /// is whether ticks are those of the processor's counter.
     pub fn of_host(first: Moment, second: Moment, counts: bool) -> Self {
         let ticks = second.counter.saturating_sub(first.counter);
         let ns = second.monotonic_ns.saturating_sub(first.monotonic_ns);
@@ -112,25 +112,26 @@ impl TickClock {
         Self { start_ticks, start_ns, start_unix_ns: first.unix_ns, ns_per_tick, end_ns: second.monotonic_ns }
     }
 
-    /// The same clock, at this later moment of `CLOCK_MONOTONIC`.
+    /// Returns the same clock with a later end, `now_ns` of `CLOCK_MONOTONIC`.
     #[must_use]
     pub fn at(self, now_ns: u64) -> Self {
         Self { end_ns: now_ns, ..self }
     }
 
-    /// A number of ticks, in seconds.
+    /// Converts a number of ticks to seconds.
     pub fn seconds(&self, ticks: u64) -> f64 {
         ticks as f64 * self.ns_per_tick / 1e9
     }
 
-    /// A point in time, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// Converts a point in time from ticks to nanoseconds of `CLOCK_MONOTONIC`.
     pub fn ns_at(&self, ticks: u64) -> u64 {
         let after = ticks as f64 - self.start_ticks as f64;
         let ns = self.start_ns as f64 + after * self.ns_per_tick;
         ns.max(0.0) as u64
     }
 
-    /// The ticks at a point in time, the other way round.
+    /// Converts a point in time from nanoseconds of `CLOCK_MONOTONIC` to ticks; the inverse of
+    /// [`ns_at`](Self::ns_at).
     pub fn ticks_at(&self, ns: u64) -> u64 {
         if self.ns_per_tick <= 0.0 {
             return self.start_ticks;
@@ -139,22 +140,23 @@ impl TickClock {
         (self.start_ticks as f64 + after).max(0.0) as u64
     }
 
-    /// A number of nanoseconds, in ticks.
+    /// Converts a number of nanoseconds to ticks.
     pub fn ticks(&self, ns: u64) -> u64 {
         if self.ns_per_tick <= 0.0 { 0 } else { (ns as f64 / self.ns_per_tick) as u64 }
     }
 
-    /// When the image was begun, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// When the image was created, in nanoseconds of `CLOCK_MONOTONIC`.
     pub fn start_ns(&self) -> u64 {
         self.start_ns
     }
 
-    /// When the image was begun, in nanoseconds since 1970.
+    /// When the image was created, in nanoseconds since the Unix epoch.
     pub fn start_unix_ns(&self) -> u64 {
         self.start_unix_ns
     }
 
-    /// The latest moment that is known: now on the same host, else the last that the process wrote.
+    /// The latest known moment: the current time on the same host, otherwise the last time that the process
+    /// wrote.
     pub fn end_ns(&self) -> u64 {
         self.end_ns
     }

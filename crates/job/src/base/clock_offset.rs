@@ -1,32 +1,34 @@
-//! How far the clock of one host is ahead of another's, from round trips, and how wrong that may be.
+//! The offset between the clocks of two hosts, estimated from round trips, with its error bound.
 //!
 //! ```text
-//! ours     sent ─────────────┬───────────── heard      later = middle − theirs, wrong by half of the way at most
+//! ours     sent ─────────────┬───────────── heard      later = middle − theirs, error at most half the round trip
 //! theirs              theirs ┘
 //! ```
 //!
-//! Clocks drift: one of a long run is asked again and again, and between the first answer and the last one the offset is on a line.
+//! Clocks drift: in a long run the other host is asked repeatedly, and the offset is interpolated linearly
+//! between the first and the last answer.
 
 use serde::{Deserialize, Serialize};
 
-/// Clocks that were asked for less than this are not said to drift, in nanoseconds.
+/// Below this distance between samples, in nanoseconds, drift is not estimated.
 const SHORT: u64 = 10_000_000_000;
-/// The last answer may be so many times as uncertain as the one before it, and still count as newer.
+/// A new answer replaces the last one only if its error is at most this many times as large…
 const WORSE: u64 = 2;
-/// After so long it counts however uncertain it is, in nanoseconds.
+/// …or if the last one is at least this old, in nanoseconds.
 const OLD: u64 = 60_000_000_000;
 
-/// How far our clock is ahead of another one, from a round trip.
+/// How far our clock is ahead of another one, from one round trip.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offset {
-    /// Nanoseconds, of `CLOCK_MONOTONIC`.
+    /// The offset in nanoseconds of `CLOCK_MONOTONIC`.
     pub later_ns: i64,
-    /// Half of the time of the round trip: the error is no greater.
+    /// Half of the round-trip time, an upper bound of the error.
     pub error_ns: u64,
 }
 
 impl Offset {
-    /// A question sent at `sent`, answered with the time `theirs`, heard at `heard`; sent and heard by our clock.
+    /// Computes the offset from a question sent at `sent`, answered with the time `theirs`, and received at
+    /// `heard`; `sent` and `heard` are times of our clock.
     #[must_use]
     pub fn of(sent: u64, theirs: u64, heard: u64) -> Self {
         let half = heard.saturating_sub(sent) / 2;
@@ -35,22 +37,23 @@ impl Offset {
     }
 }
 
-/// The clock of another host, as far as it was asked.
+/// The clock of another host, as sampled so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostClock {
-    /// When, by its own clock, and what came of it: the first time and the last one.
+    /// The first and the last sample: its time on the other clock, and the offset.
     first: (u64, Offset),
     last: (u64, Offset),
 }
 
 impl HostClock {
-    /// After one answer, `theirs`.
+    /// Creates the clock from the first answer, `theirs`.
     #[must_use]
     pub fn new(theirs: u64, offset: Offset) -> Self {
         Self { first: (theirs, offset), last: (theirs, offset) }
     }
 
-    /// One more answer: at the beginning the best counts, later the last good one.
+    /// Adds an answer. At the beginning the answer with the smallest error is kept, afterwards the latest
+    /// good one.
     pub fn add(&mut self, theirs: u64, offset: Offset) {
         let since = |(at, _): (u64, Offset)| theirs.saturating_sub(at);
         if since(self.first) < SHORT {
@@ -65,7 +68,7 @@ impl HostClock {
         }
     }
 
-    /// What is to be added to a time of that host to have it by our clock.
+    /// Returns what to add to a time of that host to convert it to our clock.
     #[must_use]
     pub fn later_ns(&self, theirs: u64) -> i64 {
         let (begin, end) = (self.first.0, self.last.0);
@@ -78,13 +81,13 @@ impl HostClock {
         (from + (to - from) * part / i128::from(between)) as i64
     }
 
-    /// A time of that host, by our clock.
+    /// Converts a time of that host to our clock.
     #[must_use]
     pub fn ours(&self, theirs: u64) -> u64 {
         theirs.saturating_add_signed(self.later_ns(theirs))
     }
 
-    /// The error is no greater.
+    /// An upper bound of the error.
     #[must_use]
     pub fn error_ns(&self) -> u64 {
         self.first.1.error_ns.max(self.last.1.error_ns)
@@ -117,7 +120,8 @@ mod tests {
 
     #[test]
     fn a_clock_that_drifts_is_followed_within_the_stated_error() {
-        // Theirs loses fifty millionths; each answer is wrong by up to 100 microseconds, one way or the other.
+        // Their clock loses fifty millionths; each answer is off by up to 100 microseconds in either
+        // direction.
         let truth = |theirs: u64| 7 * S as i64 + (theirs / 20_000) as i64;
         let mut clock = HostClock::new(0, Offset { later_ns: truth(0) + 90_000, error_ns: 100_000 });
         for second in 1..=36_000 {

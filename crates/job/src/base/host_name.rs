@@ -1,13 +1,13 @@
-//! Names of hosts.
+//! Host names.
 
 use std::net::IpAddr;
 
-/// Two names of one host: equal, or one is the other with its domain.
+/// Whether two names denote one host: they are equal, or one is the other with its domain appended.
 pub(crate) fn same_host(one: &str, other: &str) -> bool {
     let with_domain = |long: &str, short: &str| {
         !short.is_empty() && long.len() > short.len() && long.as_bytes().get(short.len()) == Some(&b'.')
             && long.get(..short.len()).is_some_and(|head| head.eq_ignore_ascii_case(short))
-            // Addresses have dots, too, and names may be of digits.
+            // Addresses contain dots as well, and names may consist of digits.
             && long.parse::<IpAddr>().is_err()
     };
     one.eq_ignore_ascii_case(other) || with_domain(one, other) || with_domain(other, one)

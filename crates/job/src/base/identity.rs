@@ -1,20 +1,20 @@
-//! An object that several processes share, named alike on all of them: `id:3f2a91c0`.
+//! The identity of an object that several processes share, equal on all of them: `id:3f2a91c0`.
 //!
-//! Its handles differ from process to process; its identity (see `Common::identity`) does not. People see the first digits,
-//! which are as good as all sixteen within a job.
+//! Handles of the object differ between processes; its identity (see `Common::identity`) does not. Users see
+//! the first digits, which are as unique as all sixteen within a job.
 
-/// The identity as people see it.
+/// Returns the identity as shown to users.
 #[must_use]
 pub fn short(identity: u64) -> String {
     format!("id:{:08x}", identity >> 32)
 }
 
-/// An identity as people write it: some of its first digits.
+/// An identity as users enter it: some of its first digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prefix(String);
 
 impl Prefix {
-    /// `id:` and digits; nothing if it is something else.
+    /// Parses `id:` followed by digits; returns `None` for anything else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.trim().strip_prefix("id:")?;
@@ -22,7 +22,7 @@ impl Prefix {
         (all && (1..=16).contains(&digits.len())).then(|| Self(digits.to_ascii_lowercase()))
     }
 
-    /// Whether an object may be meant. One without an identity never is.
+    /// Whether an object's identity has this prefix. An object without an identity never matches.
     #[must_use]
     pub fn begins(&self, identity: u64) -> bool {
         identity != 0 && format!("{identity:016x}").starts_with(&self.0)

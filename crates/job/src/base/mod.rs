@@ -1,4 +1,4 @@
-//! Plain values that know no image: clocks, sets of ranks, sizes, where code lies, and work done side by side.
+//! Plain values that know nothing of images: clocks, sets of ranks, sizes, code locations, and parallel work.
 
 pub mod call_fields;
 pub mod clock;

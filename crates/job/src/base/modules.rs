@@ -5,12 +5,12 @@ use mpiscope_image::layout::{Module, SectionKind};
 use mpiscope_image::{Error, Image, Source};
 use std::ops::Deref;
 
-/// A longer path is cut.
+/// Longer paths are truncated.
 const LONGEST_PATH: usize = 4096;
-/// More are not looked at: the layer never makes so many.
+/// At most this many modules are read; the layer never creates more.
 const MOST: u64 = 1 << 16;
 
-/// An executable file in the process.
+/// An executable file mapped into the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModuleFacts {
     /// Path of the file.
@@ -19,20 +19,20 @@ pub struct ModuleFacts {
     pub bias: u64,
     /// First address.
     pub start: u64,
-    /// First address behind it.
+    /// First address past the end.
     pub end: u64,
 }
 
-/// A call that a library made for the program: see [`mpiscope_image::call_path`].
+/// A call that a library made on behalf of the program: see [`mpiscope_image::call_path`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathFacts {
-    /// The address behind the call of MPI in the library.
+    /// The return address of the MPI call in the library.
     pub site: u64,
-    /// The address behind the user's call of the library, or what stands for its line.
+    /// The return address of the user's call of the library, or an address that represents its line.
     pub caller: u64,
 }
 
-/// What addresses in a process mean. Dereferences to the files.
+/// Maps addresses in a process to modules and call paths. Dereferences to the modules.
 #[derive(Debug, Clone, Default)]
 pub struct Modules {
     files: Vec<ModuleFacts>,
@@ -54,7 +54,7 @@ impl Deref for Modules {
 }
 
 impl Modules {
-    /// Reads those of an image.
+    /// Reads the modules and call paths of an image.
     ///
     /// # Errors
     /// When the image is damaged or cannot be read.
@@ -77,35 +77,37 @@ impl Modules {
         Ok(Self { files, paths: (0..table.len().min(MOST)).map(path).collect() })
     }
 
-    /// How many there are in an image, of both: if no more than before, what was read is still all.
+    /// Returns the number of modules and call paths in an image. If it has not grown, the tables read earlier
+    /// are still complete.
     pub fn count<S: Source>(image: &Image<S>) -> u64 {
         let files = image.table::<Module>(SectionKind::MODULES).map_or(0, |table| table.len());
         files + image.table::<CallPath>(SectionKind::CALL_PATHS).map_or(0, |table| table.len())
     }
 
-    /// The file with the code, or the source file with the line, that a call which returns to this address is in.
+    /// Returns the module, or the source file with the line, that contains the call with this return address.
     pub fn of_call(&self, return_address: u64) -> Option<&ModuleFacts> {
-        // The call itself is before the address that it returns to, perhaps in another function or module.
+        // The call instruction is before its return address, perhaps in another function or module.
         let address = return_address.checked_sub(1)?;
         self.files.iter().find(|module| (module.start..module.end).contains(&address))
     }
 
-    /// The call path that an address stands for; nothing for one of code.
+    /// Returns the call path that an address stands for, or `None` for a code address.
     fn path(&self, address: u64) -> Option<PathFacts> {
         let known = usize::try_from(call_path::index(address)?).ok().and_then(|index| self.paths.get(index));
         Some(known.copied().filter(|path| path.site != 0).unwrap_or(PathFacts { site: 0, caller: 0 }))
     }
 
-    /// The address behind the call of MPI itself, as [`call_path::code`] says it.
+    /// Returns the return address of the MPI call itself, as [`call_path::code`] defines it.
     #[must_use]
     pub fn code(&self, address: u64) -> u64 {
         self.path(address).map_or(address, |path| path.site)
     }
 
-    /// Words for an address by the words for those that it stands for: `site (from caller)` for a call path.
+    /// Describes an address in terms of `one`, which describes a code address: `site (from caller)` for a
+    /// call path.
     pub fn words(&self, address: u64, one: impl Fn(u64) -> Option<String>) -> Option<String> {
         let Some(PathFacts { site, caller }) = self.path(address) else { return one(address) };
-        // A path that was not there yet when the others were read, or in a damaged image.
+        // A path that was added after the others were read, or one in a damaged image.
         let place = |address| if call_path::index(address).is_some() { None } else { one(address) };
         let called = place(caller).map(|caller| format!(" (from {caller})"));
         Some(format!("{}{}", place(site)?, called.unwrap_or_default()))

@@ -1,20 +1,21 @@
-//! Asking many hosts at once, and working on what they sent: a bounded number at a time, answers in the order of the questions.
+//! Asks many hosts concurrently and processes their answers in parallel: bounded concurrency, answers in the
+//! order of the questions.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Builder};
 
-/// Hosts that are asked at once: an answer is waiting for the most part, here as there. Those of `why` look twice, a second apart,
-/// so that a thousand hosts take as many seconds as this goes into them.
+/// Number of hosts asked concurrently; most of the time is spent waiting, on both ends. Each host of a `why`
+/// samples twice, one second apart, so a thousand hosts take about `1000 / AT_ONCE` seconds.
 pub const AT_ONCE: usize = 512;
 
-/// Asks about each of these; one that takes long delays the others only when so many of them do.
+/// Asks all questions concurrently. A slow answer delays the others only when many are slow.
 pub fn ask<Q: Sync, A: Send>(questions: &[Q], answer: impl Fn(&Q) -> A + Sync) -> Vec<A> {
     by(AT_ONCE, questions, answer)
 }
 
-/// The same of what takes a processor's time and nothing else.
+/// Like [`ask`], for work limited only by processor time.
 pub fn work<Q: Sync, A: Send>(parts: &[Q], result: impl Fn(&Q) -> A + Sync) -> Vec<A> {
     match thread::available_parallelism().map_or(1, NonZero::get).min(parts.len()) {
         0 | 1 => parts.iter().map(result).collect(),
@@ -26,7 +27,7 @@ fn by<Q: Sync, A: Send>(threads: usize, questions: &[Q], answer: impl Fn(&Q) -> 
     with(Builder::new, threads, questions, answer)
 }
 
-/// The thread that calls is one of them: where no others can be had, it does everything.
+/// The calling thread takes part: if no thread can be spawned, it does all the work.
 fn with<Q: Sync, A: Send>(
     builder: impl Fn() -> Builder,
     threads: usize,

@@ -1,6 +1,6 @@
-//! Durations and bytes for people, in one form wherever text shows them: three digits, a blank and a unit.
+//! Durations and sizes for people, in one format everywhere: three digits, a space and a unit.
 
-/// `12.3 us`, `500 ms`, `42.0 s`, `2m05s`, `2h01m`.
+/// Formats a duration: `12.3 us`, `500 ms`, `42.0 s`, `2m05s`, `2h01m`.
 #[must_use]
 pub fn duration(seconds: f64) -> String {
     match seconds {
@@ -14,13 +14,13 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// A point in time, which needs more digits than a duration to be told from others: `12.345 s`.
+/// Formats a point in time, which needs more digits than a duration to be distinguishable: `12.345 s`.
 #[must_use]
 pub fn moment(seconds: f64) -> String {
     format!("{seconds:.3} s")
 }
 
-/// Bytes: three digits and a decimal unit.
+/// Formats a number of bytes: three digits and a decimal unit.
 #[must_use]
 pub fn bytes(bytes: u64) -> String {
     if bytes < 1000 {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-/// A set of ranks that prints compressed.
+/// A set of ranks with a compressed text form.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct RankSet(pub BTreeSet<u32>);
 
@@ -15,13 +15,13 @@ impl FromIterator<u32> for RankSet {
     }
 }
 
-/// The word for so many ranks.
+/// Returns "rank" or "ranks", depending on the number.
 #[must_use]
 pub const fn noun(ranks: usize) -> &'static str {
     if ranks == 1 { "rank" } else { "ranks" }
 }
 
-/// Ranks at equal distances: `4-31`, `0-60:4`, or one alone.
+/// Equally spaced ranks: `4-31`, `0-60:4`, or a single one.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     first: u32,
@@ -40,11 +40,12 @@ impl fmt::Display for Run {
     }
 }
 
-/// Fewer ranks at a distance of more than one are named one by one.
+/// Fewer ranks than this with a step greater than one are listed one by one.
 const LEAST_STRIDED: usize = 3;
 
 impl RankSet {
-    /// For sentences: `rank 3`, `ranks [0,4-31]`; of nobody, `a process of unknown rank`.
+    /// Names the set in a sentence: `rank 3`, `ranks [0,4-31]`; an empty set is
+    /// `a process of unknown rank`.
     #[must_use]
     pub fn named(&self) -> String {
         if self.0.is_empty() {
@@ -53,7 +54,7 @@ impl RankSet {
         format!("{} {self}", noun(self.0.len()))
     }
 
-    /// The ranks of the set in as few runs as a look from the left finds.
+    /// Splits the set into runs, greedily from the left.
     fn runs(&self) -> Vec<Run> {
         let ranks: Vec<u32> = self.0.iter().copied().collect();
         let mut runs = Vec::new();
@@ -66,14 +67,15 @@ impl RankSet {
     }
 }
 
-/// The run that the ranks, which ascend, begin with.
+/// Returns the longest run that the ascending ranks begin with.
 fn first_run(ranks: &[u32]) -> Option<Run> {
     let first = *ranks.first()?;
     let alone = Run { first, last: first, step: 1, len: 1 };
     let step = |pair: &[u32]| pair.iter().rev().copied().reduce(|b, a| b - a).unwrap_or(0);
     let Some(distance) = ranks.windows(2).next().map(step) else { return Some(alone) };
     let mut len = 1 + ranks.windows(2).take_while(|pair| step(pair) == distance).count();
-    // Neighbours stay together: the last of a strided run may be the first of several.
+    // Neighbours stay together: the last rank of a strided run may be the first of a contiguous
+    // one.
     let last_has_neighbour = ranks.get(len - 1..=len).is_some_and(|pair| step(pair) == 1);
     len -= usize::from(distance > 1 && last_has_neighbour);
     if distance > 1 && len < LEAST_STRIDED {
@@ -82,7 +84,7 @@ fn first_run(ranks: &[u32]) -> Option<Run> {
     Some(Run { first, last: *ranks.get(len - 1)?, step: distance, len })
 }
 
-/// One rank stands alone (`3`), several in brackets (`[0,4-31]`, `[0-60:4]`).
+/// A single rank stands alone (`3`), several are in brackets (`[0,4-31]`, `[0-60:4]`).
 impl fmt::Display for RankSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let (1, Some(only)) = (self.0.len(), self.0.first()) {
@@ -93,10 +95,10 @@ impl fmt::Display for RankSet {
     }
 }
 
-/// Most ranks that a set written by a person may have: a slip must not fill the memory.
+/// Maximum number of ranks in a set entered by a user: a typing error must not exhaust memory.
 const MOST: u32 = 1 << 24;
 
-/// As [`Display`](fmt::Display) writes it, with or without brackets: `0,4-31,40-60:4`.
+/// Parses what [`Display`](fmt::Display) writes, with or without brackets: `0,4-31,40-60:4`.
 impl FromStr for RankSet {
     type Err = String;
 

@@ -1,24 +1,24 @@
-//! Why a host has nothing to give of a job that it was asked for, in a form that the one who asked recognises, whatever the
-//! words for people are.
+//! Why a host has no answer about a job, in a form that the asking process recognises regardless of the
+//! human-readable text.
 
 use serde::{Deserialize, Serialize};
 
-/// What the line on standard error begins with that says it.
+/// Prefix of the line on standard error that carries the refusal.
 const MARK: &str = "mpiscope-refusal ";
 
 /// The reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Refusal {
-    /// Not all hosts of an allocation need have processes of a job.
+    /// No process of the job runs here: not all hosts of an allocation need to have one.
     #[error("no process of the job is here")]
     NoneHere,
-    /// Several jobs are meant by what it was asked for.
+    /// The question matches several jobs.
     #[error("several jobs run here; name one: {before}{}{after}", .jobs.join(" | "))]
     SeveralHere {
-        /// Their names.
+        /// Names of the jobs.
         jobs: Vec<String>,
-        /// The words of a command around the name of one.
+        /// The words of a command before and after the job's name.
         #[serde(skip)]
         before: String,
         #[serde(skip)]
@@ -28,21 +28,21 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// These jobs run here, of which one may be named between these words of a command.
+    /// Creates a refusal for several jobs; one of them can be named between these words of a command.
     #[must_use]
     pub fn several<'a>(jobs: impl Iterator<Item = &'a str>, before: &str, after: &str) -> Self {
         let jobs = jobs.map(str::to_owned).collect();
         Self::SeveralHere { jobs, before: before.to_owned(), after: after.to_owned() }
     }
 
-    /// The line for the one who asked.
+    /// Returns the line for the asking process.
     #[must_use]
     pub fn line(&self) -> String {
-        // Texts only: that cannot fail.
+        // The value contains only strings: serialisation cannot fail.
         format!("{MARK}{}", serde_json::to_string(self).unwrap_or_default())
     }
 
-    /// What a host has said on standard error, among other things.
+    /// Finds the refusal in what a host wrote to standard error.
     #[must_use]
     pub fn said_in(stderr: &[u8]) -> Option<Self> {
         let lines = stderr.split(|byte| *byte == b'\n');

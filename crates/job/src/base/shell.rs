@@ -1,10 +1,10 @@
-//! Words for a shell: on another host, in a pane of tmux, or to be pasted by whoever reads advice.
+//! Quoting for a shell: on another host, in a tmux pane, or for users who paste a suggested command.
 
-/// A word as a shell reads it back.
+/// Quotes a word so that a shell reads it back unchanged.
 #[must_use]
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
-    // Some shells take a leading `=` for the path of a command.
+    // Some shells expand a leading `=` to the path of a command.
     if !word.is_empty() && !word.starts_with('=') && word.chars().all(plain) {
         word.to_owned()
     } else {
@@ -12,13 +12,14 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// Words as one line for a shell.
+/// Joins words into one line for a shell.
 pub fn line<W: AsRef<str>>(words: impl IntoIterator<Item = W>) -> String {
     let quoted: Vec<String> = words.into_iter().map(|word| quoted(word.as_ref())).collect();
     quoted.join(" ")
 }
 
-/// The words of a line, as a shell would take them apart: blanks divide, quotes and backslashes keep together. Nothing is expanded.
+/// Splits a line into words as a shell would: at whitespace, respecting quotes and backslashes. Nothing is
+/// expanded.
 ///
 /// # Errors
 /// When a quote is not closed.

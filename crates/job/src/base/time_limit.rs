@@ -1,4 +1,4 @@
-//! Commands that are given so much time and no more: other hosts that do not answer, launchers that hang.
+//! Commands that run under a time limit: other hosts may not answer, launchers may hang.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -8,39 +8,39 @@ use std::os::fd::OwnedFd;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// The longest answer that is read, unless there is a reason to take less: what a host knows of its ranks.
+/// Default limit of the answer's length in bytes: what a host knows of its ranks.
 pub const MOST_BYTES: usize = 1 << 30;
-/// What is kept of the end of what is said on standard error.
+/// Number of bytes kept from the end of standard error.
 const MOST_SAID: usize = 1 << 16;
-/// What is read of it at once.
+/// Size of one read.
 const PIECE: usize = 1 << 16;
-/// How often to look whether a process is there whose end nobody tells: Linux before 5.3.
+/// Polling interval where the end of a process cannot be awaited by a descriptor (Linux before 5.3).
 const TICK: Duration = Duration::from_millis(20);
-/// How long somebody may hold a stream open after the command has ended.
+/// How long other processes may hold a stream open after the command has ended.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// What a command did.
+/// The result of a command.
 #[derive(Debug)]
 pub struct Outcome {
-    /// How it ended; `None` if it was ended because its time was over.
+    /// The exit status; `None` if the command was killed at the time limit.
     pub status: Option<ExitStatus>,
     #[allow(missing_docs)]
     pub stdout: Vec<u8>,
-    /// The end of it, if it is long.
+    /// Only the tail if the output is long.
     pub stderr: Vec<u8>,
-    /// Whether there was more on standard output than is read.
+    /// Whether standard output was longer than the limit.
     pub too_long: bool,
 }
 
 impl Outcome {
-    /// It ended by itself, with status 0.
+    /// Whether the command exited by itself with status 0.
     #[must_use]
     pub fn success(&self) -> bool {
         self.status.is_some_and(|status| status.success())
     }
 }
 
-/// Runs a command without input, and ends it when the time is over. What it has written by then is kept.
+/// Runs a command without input and kills it at the time limit. Output written by then is kept.
 ///
 /// # Errors
 /// When it cannot be started.
@@ -48,7 +48,7 @@ pub fn run(command: &mut Command, limit: Duration) -> io::Result<Outcome> {
     run_up_to(command, limit, MOST_BYTES)
 }
 
-/// The same of one that may answer with so many bytes, and is left alone with what it has to say beyond that.
+/// Like [`run`], with a limit of `most` bytes for standard output; anything beyond is not read.
 ///
 /// # Errors
 /// When it cannot be started.
@@ -58,7 +58,8 @@ pub fn run_up_to(command: &mut Command, limit: Duration, most: usize) -> io::Res
     finish(&mut child, end, Instant::now() + limit, most)
 }
 
-/// Waits for the end of a process, of which `end` tells on kernels that have such a thing, and reads what it says until then.
+/// Waits for the end of a process and reads its output until then. `end` is a descriptor that becomes
+/// readable at the end, on kernels that have one.
 fn finish(child: &mut Child, end: Option<OwnedFd>, until: Instant, most: usize) -> io::Result<Outcome> {
     let mut streams = [
         Stream::new(child.stdout.take().map(Into::into), Keep::Whole(most)),
@@ -76,7 +77,7 @@ fn finish(child: &mut Child, end: Option<OwnedFd>, until: Instant, most: usize) 
         }
         listen(&mut streams, end.as_ref(), if end.is_some() { left } else { left.min(TICK) })?;
     };
-    // Whoever the command started may hold its streams.
+    // Processes that the command started may still hold its streams.
     let until = until.min(Instant::now() + LINGER);
     while streams.iter().any(|stream| stream.pipe.is_some()) {
         let left = until.saturating_duration_since(Instant::now());
@@ -88,18 +89,18 @@ fn finish(child: &mut Child, end: Option<OwnedFd>, until: Instant, most: usize) 
     Ok(Outcome { status, stdout, stderr, too_long })
 }
 
-/// What is kept of a stream.
+/// What to keep of a stream.
 #[derive(Clone, Copy)]
 enum Keep {
-    /// All of it, which is not to be longer.
+    /// Everything, up to this many bytes.
     Whole(usize),
-    /// The last so many bytes, or some more.
+    /// At least this many bytes at the end.
     End(usize),
 }
 
-/// What comes through a pipe.
+/// The data received through a pipe.
 struct Stream {
-    /// Until its end.
+    /// `None` after the end of the stream.
     pipe: Option<OwnedFd>,
     bytes: Vec<u8>,
     keep: Keep,
@@ -123,7 +124,7 @@ impl Stream {
         }
     }
 
-    /// Reads what is there, if something is.
+    /// Reads available data.
     fn read(&mut self) {
         let Some(pipe) = &self.pipe else { return };
         let mut piece = [0; PIECE];
@@ -135,7 +136,7 @@ impl Stream {
     }
 }
 
-/// Waits until one of these has something to say, at most so long; says whether one had.
+/// Waits up to `patience` until a stream has data; returns whether one had.
 fn listen(streams: &mut [Stream; 2], end: Option<&OwnedFd>, patience: Duration) -> io::Result<bool> {
     let pipes = streams.iter().filter_map(|stream| stream.pipe.as_ref());
     let mut all: Vec<PollFd<'_>> = pipes.chain(end).map(|fd| PollFd::new(fd, PollFlags::IN)).collect();

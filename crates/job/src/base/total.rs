@@ -1,6 +1,7 @@
-//! Sums that are printed.
+//! Sums for output.
 
-/// The sum; of no numbers at all it is zero. That of the standard library is then -0.0, and JSON would say so.
+/// Returns the sum; 0.0 for no numbers, where the standard library's sum is -0.0 and would be serialised as
+/// such.
 pub fn total(numbers: impl IntoIterator<Item = f64>) -> f64 {
     numbers.into_iter().fold(0.0, |sum, number| sum + number)
 }

@@ -1,34 +1,35 @@
-//! What calls of a function can wait for, by the properties of the function.
+//! What calls of a function can wait for, according to the function's properties.
 
 use mpi_abi::{Class, Flags, FunctionId, Partners, Properties, f};
 
-/// Whether calls of a function can wait for other ranks in a way that is looked at: messages, collectives and locks, but for the
-/// beginning and the end of the program.
+/// Whether calls of a function can wait for other ranks in a way that is analysed: messages, collectives and
+/// locks, except at the program's start and end.
 #[must_use]
 pub fn can_wait(function: &str) -> bool {
     can_wait_for_messages(function) || is_collective_that_waits(function) || can_wait_for_locks(function)
 }
 
-/// Whether calls of a function ask for locks of windows or release them.
+/// Whether calls of a function acquire or release locks of windows.
 fn can_wait_for_locks(function: &str) -> bool {
     let locks = [f::MPI_Win_lock, f::MPI_Win_lock_all, f::MPI_Win_unlock, f::MPI_Win_unlock_all];
     FunctionId::from_name(function).is_some_and(|id| locks.contains(&id))
 }
 
-/// Whether calls of a function are collectives that wait for other ranks, but for the beginning and the end of the program.
+/// Whether calls of a function are collectives that wait for other ranks, except those at the program's start
+/// and end.
 #[must_use]
 pub fn is_collective_that_waits(function: &str) -> bool {
     let properties = FunctionId::from_name(function).map(FunctionId::properties);
     properties.is_some_and(|p| is_collective(p) && p.class != Class::ENVIRONMENT)
 }
 
-/// Whether a call waits for all members: those of a window in `MPI_Win_fence`, too.
+/// Whether a call waits for all members; this includes `MPI_Win_fence`, for the members of the window.
 fn is_collective(properties: Properties) -> bool {
     let fence = properties.waits == mpi_abi::Waits::SYNCHRONIZATION && properties.partners == Partners::ALL;
     properties.waits == mpi_abi::Waits::COLLECTIVE || fence
 }
 
-/// Whether calls of a function can wait for messages, or for requests.
+/// Whether calls of a function can wait for messages or requests.
 #[must_use]
 pub fn can_wait_for_messages(function: &str) -> bool {
     let kinds = [mpi_abi::Waits::SEND, mpi_abi::Waits::RECEIVE, mpi_abi::Waits::REQUESTS];
@@ -36,8 +37,9 @@ pub fn can_wait_for_messages(function: &str) -> bool {
     properties.is_some_and(|p| kinds.contains(&p.waits) && p.class != Class::ENVIRONMENT)
 }
 
-/// Whether looks at the ranks are what finds the waits in calls of a function, or in a loop of such that ask; `recorded`: messages
-/// are recorded one by one. Collectives on intercommunicators are found so too.
+/// Whether waits in calls of a function, or in a loop of calls that poll for it, are found by sampling the
+/// ranks. `recorded` is whether messages are recorded individually. Collectives on intercommunicators are
+/// found this way, too.
 #[must_use]
 pub fn is_looked_at(function: &str, recorded: bool) -> bool {
     let Some(waits) = FunctionId::from_name(function).map(that_waits) else { return false };
@@ -48,19 +50,20 @@ pub fn is_looked_at(function: &str, recorded: bool) -> bool {
     }
 }
 
-/// Whether a function only asks, so that programs call it again and again.
+/// Whether a function only polls, so that programs call it repeatedly.
 #[must_use]
 pub fn asks(function: &str) -> bool {
     FunctionId::from_name(function).is_some_and(|function| function.properties().flags.has(Flags::POLLING))
 }
 
-/// The function that waits for what one asks for that only asks; itself for all others.
+/// Maps a polling function to the function that waits for the same thing, any other function to itself.
 fn that_waits(function: FunctionId) -> FunctionId {
     let asks = function.properties().flags.has(Flags::POLLING);
     if asks { function.operation() } else { function }
 }
 
-/// Whether a function makes a persistent collective: starts of these have no number by which members are found.
+/// Whether a function creates a persistent collective, whose starts have no number that identifies the
+/// members' matching calls.
 #[must_use]
 pub fn makes_persistent_collective(function: &str) -> bool {
     let properties = FunctionId::from_name(function).map(FunctionId::properties);

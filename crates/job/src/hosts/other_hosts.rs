@@ -1,4 +1,5 @@
-//! The ranks of a job on other hosts, brought here: each host saves what it knows of the job as an evidence file and sends that.
+//! Collects the ranks of a job on other hosts: each host saves what it knows of the job as an evidence file
+//! and sends it.
 //!
 //! ```text
 //! tables of the ranks here ──► hosts and process ids ──► `mpiscope save --here PID -` on each, side by side
@@ -6,8 +7,8 @@
 //!                              Job with images of all hosts ◄─────┘
 //! ```
 //!
-//! What comes back is read by the code that reads evidence files, so every view of a job is one of all its hosts. A host that
-//! does not answer in time costs its own ranks only, and is named.
+//! The answers are read by the code that reads evidence files, so every view of a job covers all its hosts.
+//! If a host does not answer in time, only its own ranks are missing, and the host is named.
 
 mod missing;
 mod parts;
@@ -31,30 +32,30 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a ZIP archive begins with; shells on other hosts may say good morning first.
+/// Magic bytes of a ZIP archive; login shells on other hosts may print messages before it.
 const ARCHIVE: &[u8] = b"PK\x03\x04";
 
 /// What other hosts sent.
 #[derive(Debug, Default)]
 pub struct Elsewhere {
-    /// What was seen there at an earlier look.
+    /// What an earlier sample there showed.
     pub before: Vec<Observation>,
-    /// What could not be had, and from whom.
+    /// What could not be obtained, and from which host.
     pub not_seen: Vec<String>,
-    /// Whether the last of that is a host that did not answer.
+    /// Whether the last of these is a host that did not answer.
     pub unanswered: bool,
 }
 
 impl Elsewhere {
-    /// These hosts did not answer.
+    /// Records that these hosts did not answer.
     fn lacks(&mut self, failures: Vec<String>) {
         self.unanswered |= !failures.is_empty();
         self.not_seen.extend(failures);
     }
 }
 
-/// Adds the ranks of other hosts to a job that runs here, with their stacks if these are wanted. Each host looks twice, `pause`
-/// apart.
+/// Adds the ranks of other hosts to a job that runs here, with their stacks if requested. Each host samples
+/// twice, `pause` apart.
 pub fn join(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -> Elsewhere {
     let own = spawned::of_job(job);
     job.spawned.extend(own);
@@ -88,10 +89,11 @@ fn parts_of(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -
     for ((host, pids), answer) in asked.iter().zip(answers) {
         match answer {
             Ok(Evidence { manifest, job: there, .. }) => {
-                // A host is believed of its own ranks only; it may call itself by another name than the tables do.
+                // A host is trusted about its own ranks only; it may call itself by another name than the
+                // tables do.
                 let name = manifest.host.as_ref().map(|host| host.name.as_str());
                 let name = name.filter(|name| asked.iter().all(|(other, _)| other == host || other != name));
-                // By number alone only if it says no name: a process of any host may have it.
+                // By pid alone only if the host reports no name: a process on any host may have the same pid.
                 let named = |at: &str, pid: u32| name.map_or_else(|| pids.contains(&pid), |name| at == name);
                 let own = |at: &str, pid: u32| !hosts.here(at) && (at == host || named(at, pid));
                 job.take_in(there, |process| own(&process.host, process.pid));
@@ -99,7 +101,7 @@ fn parts_of(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -
                 elsewhere.before.extend(before);
                 elsewhere.not_seen.extend(manifest.not_seen.iter().map(|why| format!("{host}: {why}")));
             }
-            // One that was announced, where all ranks have ended.
+            // An announced host where all ranks have ended.
             Err(Error::Refused { refusal: Refusal::NoneHere, .. }) if pids.is_empty() => {}
             Err(why) if pids.is_empty() => failures.push(format!("{why}; its ranks are missing")),
             Err(why) => {
@@ -113,13 +115,13 @@ fn parts_of(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -
     elsewhere
 }
 
-/// All hosts of what a job with ranks here was named by, if that may be several jobs.
+/// Returns all hosts of the scheduler's job by which the job was named, if that may contain several jobs.
 fn scheduled(job: &Job) -> Option<Parts> {
     let found = Allocation::of(job.named.as_ref()?).ok()?;
     Some(Parts { hosts: found.hosts(), name: found.id.to_string(), slurm: Some(found.id), starter: None })
 }
 
-/// What another host is asked.
+/// The arguments for another host.
 fn words(whom: &str, pause: Duration, stacks: bool) -> Vec<String> {
     let seconds = pause.as_secs_f64().to_string();
     let stacks = stacks.then_some("--stacks");
@@ -127,8 +129,8 @@ fn words(whom: &str, pause: Duration, stacks: bool) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// Hosts with processes of the job, as the tables of those here say: any rank knows all, and one that is about to end may not
-/// answer any more.
+/// Returns the hosts with processes of the job according to the tables of the processes here. Any rank will
+/// do, and one that is about to end may not answer any more.
 fn places(job: &Job, hosts: &SystemHosts) -> Vec<(String, BTreeSet<u32>)> {
     let files = Arc::new(Files::default());
     let pid = |image: &JobImage| {
@@ -149,7 +151,7 @@ fn places(job: &Job, hosts: &SystemHosts) -> Vec<(String, BTreeSet<u32>)> {
         .into_iter()
         .for_each(|place| add(&mut places, place));
     let known = |places: &Places| here + places.values().map(BTreeSet::len).sum::<usize>();
-    // Only rank 0 knows all others: where it is on another host, that one is asked who there is.
+    // Only rank 0 knows all others: if it is on another host, that host is asked about them.
     if known(&places) < size(job, &files) {
         let whom = |pids: &BTreeSet<u32>| Whom { pids: pids.clone(), ..Whom::default() };
         let directories = places.iter().map(|(host, pids)| (host, whom(pids)));
@@ -168,10 +170,11 @@ fn places(job: &Job, hosts: &SystemHosts) -> Vec<(String, BTreeSet<u32>)> {
 /// Processes by host.
 type Places = BTreeMap<String, BTreeSet<u32>>;
 
-/// Hosts that are asked who else there is: rank 0 of a world knows all its ranks, the others know rank 0.
+/// Number of hosts that are asked about further ones: rank 0 of a world knows all its ranks, the others know
+/// rank 0.
 const MOST_DIRECTORIES: usize = 4;
 
-/// Processes that some hosts know of, their own and others.
+/// Returns processes known to some hosts, on these and on other hosts.
 fn who_else<'a>(
     hosts: &SystemHosts,
     owner: u32,
@@ -187,28 +190,28 @@ fn who_else<'a>(
     places.collect()
 }
 
-/// Ranks of the largest world that has ranks here.
+/// Size of the largest world that has ranks here.
 fn size(job: &Job, files: &Arc<Files>) -> usize {
     let sizes = job.images.iter().filter_map(|image| image.read(files).ok().flatten()?.1.size);
     sizes.max().map_or(0, |size| size as usize)
 }
 
-/// An answer that is longer waits for its readers in a file.
+/// A longer answer is kept in a file.
 const LONGEST_IN_MEMORY: usize = 256 << 10;
 
-/// Reads what a host sent.
+/// Opens the evidence file that a host sent.
 fn open(host: &str, mut bytes: Vec<u8>) -> Result<Evidence, Error> {
     let fail = |why: String| Error::Remote { host: host.to_owned(), why };
     let at = bytes.windows(ARCHIVE.len()).position(|window| window == ARCHIVE).ok_or_else(|| {
         fail("what it sent is no evidence file; is mpiscope there of another version?".to_owned())
     })?;
-    // A shell may have greeted before.
+    // Drop anything that a shell printed first.
     bytes.drain(..at);
     let kept = keep(bytes).map_err(|why| fail(why.to_string()))?;
     let opened = evidence::read(Path::new(host), kept).map_err(|why| {
         fail(format!("what it sent cannot be read: {}", why.to_string().replace(&format!("{host}: "), "")))
     })?;
-    // What is unpacked now is unpacked while other hosts are waited for.
+    // Unpack now, while other hosts are awaited.
     opened.job.images.iter().for_each(JobImage::unpack_early);
     Ok(opened)
 }

@@ -1,4 +1,5 @@
-//! Jobs that `mpiscope run` has started from this host on others: it says in the folder of its user which hosts have come.
+//! Jobs that `mpiscope run` has started from this host on other hosts: it records the hosts in use in its
+//! user's runtime directory.
 
 use crate::jobs::job::{Job, Parts, Starter};
 use crate::jobs::scheduler::SlurmId;
@@ -12,23 +13,23 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 const SUFFIX: &str = ".hosts";
-/// A longer one is not believed.
+/// Longer files are ignored.
 const LONGEST: u64 = 1 << 20;
 
-/// A job, and where it is.
+/// A job and its hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Announced {
     job: String,
-    /// The process that has started it, and when that began: its number may be another's later.
+    /// The process that started the job, and its start time, because the pid may be reused.
     pid: u32,
     began: String,
     hosts: Vec<String>,
-    /// What the ranks run in, if that is a job of Slurm's.
+    /// The Slurm job that contains the ranks, if any.
     #[serde(default)]
     slurm: Option<String>,
 }
 
-/// The file of a job, which is gone with this.
+/// The announcement of a job; its file is removed on drop.
 #[derive(Debug)]
 pub struct Announcement(PathBuf);
 
@@ -43,17 +44,18 @@ fn folder() -> io::Result<PathBuf> {
     runtime::folder(geteuid().as_raw(), named.as_ref().map(Path::new))
 }
 
-/// Says that this process has started a job on these hosts.
+/// Announces that this process has started a job on these hosts.
 ///
 /// # Errors
-/// When there is no folder of the user.
+/// When the user has no runtime directory.
 pub fn announce(job: &str, hosts: &[String], slurm: Option<String>) -> io::Result<Announcement> {
     announce_in(&folder()?, job, hosts, slurm)
 }
 
-/// The same instead of what this process has said before; without a folder of the user nobody finds the job by its hosts.
+/// Replaces the previous announcement of this process. Without a runtime directory the job cannot be found by
+/// its hosts.
 pub fn announce_again(before: &mut Option<Announcement>, job: &str, hosts: &[String], slurm: Option<String>) {
-    // The file is replaced: the one before has the same name, and must not take it away.
+    // The file has been replaced: the old announcement has the same path and must not remove it.
     let Ok(now) = announce(job, hosts, slurm) else { return };
     before.replace(now).map(std::mem::forget).unwrap_or_default();
 }
@@ -75,7 +77,7 @@ fn announce_in(
     Ok(Announcement(path))
 }
 
-/// The jobs that were announced by processes that are there.
+/// Returns the jobs announced by processes that still exist.
 #[must_use]
 pub fn all() -> Vec<Job> {
     folder().map_or_else(|_| Vec::new(), |folder| all_in(&folder))
@@ -99,7 +101,7 @@ fn all_in(folder: &Path) -> Vec<Job> {
     named.filter_map(read).filter(lives).map(job).collect()
 }
 
-/// When a process began, in the kernel's ticks since boot.
+/// Returns the start time of a process, in kernel ticks since boot.
 fn began(pid: u32) -> Option<String> {
     Some(procfs::stat(pid).ok()?.start_ticks.to_string())
 }

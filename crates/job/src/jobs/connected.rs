@@ -1,5 +1,5 @@
-//! Other jobs that a job is connected with, by `MPI_Comm_accept`, `MPI_Comm_connect` or `MPI_Comm_join`: a view of one job has no
-//! ranks of theirs, and says so where it cannot be found out which jobs they are.
+//! Other jobs that a job is connected with by `MPI_Comm_accept`, `MPI_Comm_connect` or `MPI_Comm_join`. A
+//! view of one job does not contain their ranks, and says so if the jobs cannot be identified.
 
 use crate::jobs::discover;
 use crate::jobs::job::Job;
@@ -12,14 +12,14 @@ fn open_of(job: &Job) -> BTreeSet<Connected> {
     let here = job.images.iter().filter(|found| found.about().is_none());
     let each = |found: &JobImage| {
         let image = found.open().ok()?;
-        // Who has left MPI is connected with nobody.
+        // A process that has left MPI is connected with no other.
         let inside = State(image.header().ok()?.state.get()) == State::INITIALIZED;
         inside.then(|| Connected::of(&image))
     };
     here.filter_map(each).flatten().collect()
 }
 
-/// Those of the processes of this host.
+/// Returns the connections of the job's processes on this host.
 #[must_use]
 pub fn of_job(job: &Job) -> BTreeSet<Connected> {
     let open = open_of(job);
@@ -34,7 +34,7 @@ pub fn of_job(job: &Job) -> BTreeSet<Connected> {
     open.into_iter().map(look).collect()
 }
 
-/// Says which connections lead to processes of no job that any of the hosts has found.
+/// Describes the connections that lead to processes of a job that no host has found.
 #[must_use]
 pub fn unseen(connected: &BTreeSet<Connected>) -> Option<String> {
     let found: BTreeSet<u64> = connected.iter().filter(|one| one.found).map(|one| one.identity).collect();
@@ -73,7 +73,7 @@ mod tests {
         let text = said([first, second, one(3, "MPI_Comm_connect", 4, true)]);
         assert!(text.starts_with("3 processes of another job, with which "), "{text}");
         assert!(text.contains("(MPI_Comm_accept), are not seen"), "{text}");
-        // One host of this job has the other job, the next has not.
+        // One host of this job has found the other job, the next has not.
         let [first, second] = one_side();
         let text = said([first, second, one(1, "MPI_Comm_accept", 2, true)]);
         assert!(

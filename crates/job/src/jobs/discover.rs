@@ -1,8 +1,9 @@
-//! The jobs on this host, found without a hint: every image is a memory file named `mpiscope:JOB`, and whoever holds
-//! one shows it in `/proc/PID/fd`, to its owner and to root. All processes are looked at once, however many images there are.
+//! Finds the jobs on this host without any hint: every image is a memory file named `mpiscope:JOB`, and a
+//! process that holds one shows it in `/proc/PID/fd` to its owner and to root. Each process is inspected
+//! once, regardless of the number of images.
 //!
-//! Names are no proof: any process can make a file with such a name, or show one by other means. A job is one of a *user*:
-//! the one whom its memory files belong to; only processes of that user count as their holders.
+//! Names prove nothing: any process can create or display a file with such a name. A job belongs to a *user*,
+//! the owner of its memory files, and only processes of that user count as holders.
 
 use crate::jobs::job::Job;
 use crate::jobs::job_image::{JobImage, LINK, MemoryFile};
@@ -12,7 +13,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// All jobs that this user may see, by user and name.
+/// Returns all jobs visible to this user, ordered by user and name.
 pub fn discover() -> Vec<Job> {
     let mut found: BTreeMap<(u32, String, MemoryFile), JobImage> = BTreeMap::new();
     for pid in processes() {
@@ -36,7 +37,8 @@ fn processes() -> Vec<u32> {
     pids
 }
 
-/// Images that a process holds and whose owner it is: job, where to open it, which file. Processes of others show nothing.
+/// Returns the images that a process holds and whose owner it shares: the job, the path to open, and the
+/// file. Processes of other users show nothing.
 fn images_of(pid: u32) -> Vec<(String, PathBuf, MemoryFile)> {
     let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else { return Vec::new() };
     let Ok(user) = procfs::user(pid) else { return Vec::new() };
@@ -46,7 +48,7 @@ fn images_of(pid: u32) -> Vec<(String, PathBuf, MemoryFile)> {
         let name = link.as_os_str().as_bytes().strip_prefix(LINK.as_bytes())?;
         let job = String::from_utf8_lossy(name.strip_suffix(b" (deleted)").unwrap_or(name)).into_owned();
         let file = MemoryFile::of(&fs::metadata(&path).ok()?).filter(|file| file.owner == user)?;
-        // Another file may have got the number in between.
+        // The descriptor may have been reused in the meantime.
         (fs::read_link(&path).ok()? == link).then_some((job, path, file))
     };
     entries.filter_map(|e| image(e.ok()?)).collect()

@@ -1,4 +1,5 @@
-//! A job: everything of one user whose memory files have the same name, or what an evidence file holds.
+//! A job: all processes of one user whose memory files have the same name, or the content of an evidence
+//! file.
 
 use crate::jobs::acquire::{Entry, ProcessLocation};
 use crate::jobs::evidence::Symbols;
@@ -13,53 +14,57 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A job: everything of one user whose memory files have the same name, or what an evidence file holds.
+/// A job: all processes of one user whose memory files have the same name, or the content of an evidence
+/// file.
 #[derive(Debug, Default)]
 pub struct Job {
     /// Name of the job.
     pub name: String,
-    /// The user.
+    /// User id of the owner.
     pub owner: u32,
     /// Its images.
     pub images: Vec<JobImage>,
-    /// Ranks that had not called MPI, as another host or an evidence file says; those that are here are looked for.
+    /// Ranks that had not called MPI, according to another host or an evidence file; those on this host are
+    /// searched for.
     pub silent: Vec<Silent>,
-    /// What could not be read of it when it was saved, of a job in an evidence file.
+    /// Messages about what could not be read when the job was saved, if it comes from an evidence file.
     pub not_seen: Vec<String>,
-    /// Words for addresses, of a job that does not run here.
+    /// Names for addresses, if the job does not run here.
     pub symbols: Option<Arc<Symbols>>,
-    /// Where it is, if no process of it is on this host.
+    /// The job's location, if none of its processes is on this host.
     pub parts: Option<Parts>,
-    /// Its hosts, as the one says who has started it from this host or gathers it: ranks in `MPI_Init` know of no others.
+    /// Its hosts, as announced by the process that started the job from this host or gathers it: ranks in
+    /// `MPI_Init` know of no others.
     pub announced: Vec<String>,
-    /// Words for the addresses of ranks on other hosts.
+    /// Names for the addresses of ranks on other hosts.
     pub elsewhere: Vec<Arc<Symbols>>,
-    /// What its processes on other hosts, or in an evidence file, have started; that of those here is looked for.
+    /// Worlds spawned by its processes on other hosts or in an evidence file; those of processes on this host
+    /// are searched for.
     pub spawned: BTreeSet<Spawned>,
-    /// The other jobs that its processes on other hosts, or in an evidence file, are connected with; those of the ones here are
-    /// looked for.
+    /// Other jobs that its processes on other hosts or in an evidence file are connected with; those of
+    /// processes on this host are searched for.
     pub connected: BTreeSet<Connected>,
-    /// Whose images have been taken in.
+    /// The processes whose images have already been taken in.
     pub known: Known,
-    /// What of a scheduler it was named by, which may run other jobs on other hosts.
+    /// The scheduler's id by which the job was named; the scheduler may run other jobs on other hosts.
     pub named: Option<SlurmId>,
-    /// Nothing had happened for so long when somebody began to end it: see [`Job::as_it_was`].
+    /// How long nothing had happened when the job began to be terminated: see [`Job::as_it_was`].
     pub stood: Option<Duration>,
 }
 
-/// Which processes are among the first so many images, by world, rank and place: of a thousand hosts no image is read a thousand
-/// times.
+/// The processes among the first N images, by world, rank and place: avoids reading the images once per host.
 #[derive(Debug, Default)]
 pub struct Known(usize, BTreeSet<(String, Option<u32>, ProcessLocation)>);
 
-/// What jobs are called.
+/// Returns the names of jobs.
 pub fn names(jobs: &[Job]) -> impl Iterator<Item = &str> {
     jobs.iter().map(|job| job.name.as_str())
 }
 
 impl Job {
-    /// Has it looked at as it was before somebody began to end it: the processes of these images lived. `stood` says for how long
-    /// nothing had happened, of the job with these processes; what would take two looks takes one then.
+    /// Presents the job as it was before it began to be terminated, when the processes of the images in
+    /// `lived` were alive. `stood` returns how long nothing had happened in the job with these processes;
+    /// analyses that usually take two samples then take one.
     #[must_use]
     pub fn as_it_was(mut self, lived: &BTreeSet<ImageId>, stood: impl Fn(&Self) -> Option<Duration>) -> Self {
         for image in &mut self.images {
@@ -70,7 +75,7 @@ impl Job {
         self
     }
 
-    /// What turns addresses of its processes into words.
+    /// Returns the source of names for addresses of its processes.
     pub fn symbols(&self) -> Box<dyn Locate> {
         match &self.symbols {
             Some(kept) => Box::new(Arc::clone(kept)),
@@ -79,7 +84,7 @@ impl Job {
         }
     }
 
-    /// The same processes once more, to be taken in elsewhere: what they have in memory or in a file is not copied.
+    /// Returns a copy to be taken in elsewhere. Data in memory or in a file is shared.
     #[must_use]
     pub fn part(&self) -> Self {
         Self {
@@ -96,7 +101,7 @@ impl Job {
         }
     }
 
-    /// Takes in those processes of another part of the job that are `wanted`, and that are not in it already.
+    /// Takes in those processes of another part of the job that are `wanted` and not yet known.
     pub fn take_in(&mut self, other: Job, wanted: impl Fn(&ProcessLocation) -> bool) {
         let Known(count, mut known) = std::mem::take(&mut self.known);
         let key = |entry: Entry| (entry.world, entry.rank, entry.place);
@@ -105,7 +110,7 @@ impl Job {
         for image in other.images {
             let is_new = match image.who() {
                 Some(who) => wanted(&who.entry.place) && known.insert(key(who.entry)),
-                // It has not called MPI, and says nothing of itself.
+                // It has not called MPI, so its image does not identify it.
                 None => image.about().is_some_and(|about| about.silent),
             };
             if is_new {
@@ -124,13 +129,13 @@ impl Job {
         self.elsewhere.extend(other.symbols);
     }
 
-    /// That of Slurm, if it has started the processes that are here.
+    /// The Slurm job that started the processes on this host, if any.
     pub fn slurm(&self) -> Option<SlurmId> {
         let ours = || self.holders().find_map(SlurmId::of_process);
         self.parts.as_ref().and_then(|parts| parts.slurm.clone()).or_else(ours)
     }
 
-    /// What has started it, as far as that can be known here.
+    /// What started the job, as far as that is known here.
     pub fn started_by(&self) -> StartedBy {
         let parts = self.parts.as_ref();
         if let Some(id) = parts.and_then(|parts| parts.slurm.clone()) {
@@ -149,30 +154,30 @@ impl Job {
         self.images.iter().flat_map(|image| &image.holders).map(|(pid, _)| *pid)
     }
 
-    /// Whether it is on this host; else it is in an evidence file.
+    /// Whether the job is on this host rather than in an evidence file.
     pub fn runs_here(&self) -> bool {
         self.symbols.is_none()
     }
 }
 
-/// A job all of whose ranks are on other hosts.
+/// A job whose ranks are all on other hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parts {
     /// Its hosts.
     pub hosts: Vec<String>,
-    /// What it is called there.
+    /// Its name on those hosts.
     pub name: String,
-    /// Whether Slurm has started it.
+    /// The Slurm job that started it, if any.
     pub slurm: Option<SlurmId>,
-    /// Who has started it from this host, if somebody has.
+    /// The process that started it from this host, if any.
     pub starter: Option<Starter>,
 }
 
 /// The process of this host that has started a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Starter {
-    /// Its number.
+    /// Its process id.
     pub pid: u32,
-    /// What the ranks run in, as their hosts say, if that is a job of Slurm's.
+    /// The Slurm job that contains the ranks, according to their hosts, if any.
     pub slurm: Option<SlurmId>,
 }

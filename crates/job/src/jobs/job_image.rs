@@ -1,7 +1,8 @@
-//! The image of a process: a memory file that some processes hold, or what an evidence file has kept of it.
+//! The image of a process: a memory file held by some processes, or a copy in an evidence file.
 //!
-//! The rank, its wrapper and the collector hold the same file; it counts once, by inode. Nobody is stopped and no ptrace right
-//! is used. A file is opened without waiting for anybody, and believed only if it is a memory file that cannot shrink.
+//! The rank, its wrapper and the collector hold the same file; it counts once, by inode. No process is
+//! stopped and no ptrace permission is needed. A file is opened without blocking, and used only if it is a
+//! memory file that cannot shrink.
 
 use crate::Error;
 use crate::base::clock::Moment;
@@ -20,27 +21,28 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a link to an image's memory file begins with.
+/// Prefix of the link to an image's memory file.
 pub(crate) const LINK: &str = "/memfd:mpiscope:";
 
-/// An image that some process holds, or that was kept with what was known of its process.
+/// An image that some process holds, or one saved with what was known of its process.
 #[derive(Debug, Clone)]
 pub struct JobImage {
-    /// The processes that hold it, and where each can be opened.
+    /// The processes that hold it, and the path by which each copy can be opened.
     pub holders: Vec<(u32, PathBuf)>,
-    /// How its process ended, if somebody who waited for it said so.
+    /// How its process ended, if a process that waited for it reported that.
     pub end: Option<ProcessEnd>,
-    /// It is looked at as it was when its process lived: see [`Job::as_it_was`](super::job::Job::as_it_was).
+    /// Whether it is presented as it was while its process lived: see
+    /// [`Job::as_it_was`](super::job::Job::as_it_was).
     pub lived: bool,
     bytes: Holds,
 }
 
-/// What tells an image from those of all other processes, also when its process has ended.
+/// Distinguishes an image from those of all other processes, even after its process has ended.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ImageId {
-    /// The host, as its process calls it.
+    /// The host's name, as its process reports it.
     pub host: String,
-    /// The number of its memory file there.
+    /// Inode of its memory file there.
     pub inode: u64,
 }
 
@@ -51,22 +53,22 @@ enum Holds {
     Evidence(Arc<Kept>),
 }
 
-/// What tells a memory file from all others, and whose it is.
+/// The identity of a memory file, and its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct MemoryFile {
-    /// The user.
+    /// User id of the owner.
     pub(crate) owner: u32,
     inode: u64,
 }
 
 impl MemoryFile {
-    /// Of what a path leads to; nothing if that is no file.
+    /// Returns the identity of the file with this metadata; `None` if it is not a file.
     pub(crate) fn of(about: &fs::Metadata) -> Option<Self> {
         about.is_file().then(|| Self { owner: about.uid(), inode: about.ino() })
     }
 
-    /// Opens the file at a path, if it is this one: whatever else may be there by now, a pipe or a device of somebody
-    /// else, is left alone and makes nobody wait.
+    /// Opens the file at a path if it is still this one: anything else that may be there by now, such as a
+    /// pipe or device of another user, is left alone and cannot block.
     fn open(self, path: &Path) -> Result<Option<File>, std::io::Error> {
         if Self::of(&fs::metadata(path)?) != Some(self) {
             return Ok(None);
@@ -79,7 +81,7 @@ impl MemoryFile {
 }
 
 impl JobImage {
-    /// One that nobody is known to hold yet.
+    /// An image without known holders.
     pub(crate) fn in_memory(file: MemoryFile) -> Self {
         Self { holders: Vec::new(), end: None, lived: false, bytes: Holds::Memory(file) }
     }
@@ -99,7 +101,7 @@ impl JobImage {
         }
     }
 
-    /// Words for addresses, if it is in an evidence file.
+    /// Names for addresses, if it is in an evidence file.
     pub fn symbols(&self) -> Option<&Arc<Symbols>> {
         match &self.bytes {
             Holds::Memory(_) => None,
@@ -107,7 +109,7 @@ impl JobImage {
         }
     }
 
-    /// The number of its memory file on its host; of one that was kept by an older version none.
+    /// The inode of its memory file on its host; `None` if it was saved by an older version.
     pub fn inode(&self) -> Option<u64> {
         match &self.bytes {
             Holds::Memory(file) => Some(file.inode),
@@ -115,7 +117,7 @@ impl JobImage {
         }
     }
 
-    /// What tells it from all others, if its process calls its host so.
+    /// The image's identity, given the host's name as its process reports it.
     pub(crate) fn id(&self, host: &str) -> Option<ImageId> {
         Some(ImageId { host: host.to_owned(), inode: self.inode()? })
     }
@@ -125,15 +127,15 @@ impl JobImage {
         self.about().is_some() || self.holders.iter().any(|(_, path)| path.symlink_metadata().is_ok())
     }
 
-    /// Whether it is the image of the process with this id on this host: wrapper and collector hold it too.
+    /// Whether it is the image of the process with this id on this host: wrapper and collector hold it, too.
     pub fn is_of(&self, pid: u32) -> bool {
         let own = || self.open().ok()?.header().ok().map(|header| header.pid.get());
         self.holders.iter().any(|(holder, _)| *holder == pid)
             && own().map(|own| self.host_pid(own)) == Some(pid)
     }
 
-    /// Opens the image through the first holder that lets us and still has it there: others who look at images open and
-    /// close them all the time.
+    /// Opens the image through the first holder that permits it and still has it: other readers open and
+    /// close images all the time.
     pub fn open(&self) -> Result<Image<Bytes>, Error> {
         let memory = match &self.bytes {
             Holds::Memory(file) => file,
@@ -150,7 +152,7 @@ impl JobImage {
         Err(last)
     }
 
-    /// Who its process is; nothing if it has not called MPI, or the image cannot be read.
+    /// The identity of its process; `None` if that has not called MPI or the image cannot be read.
     pub fn who(&self) -> Option<WhoIs> {
         let who = match &self.bytes {
             Holds::Memory(_) => WhoIs::of(&self.open().ok()?),
@@ -163,25 +165,26 @@ impl JobImage {
         who.filter(|who| who.stage != LastStage::Silent)
     }
 
-    /// Unpacks what an evidence file has kept, for whoever reads it next.
+    /// Unpacks an image of an evidence file ahead of time for its next reader.
     pub fn unpack_early(&self) {
         if let Holds::Evidence(kept) = &self.bytes {
             kept.unpack_early();
         }
     }
 
-    /// The moment that the image is of: now, unless it was kept, or its process had ended when it was read first.
+    /// The moment that the image shows: now, unless it was saved, or its process had ended when it was first
+    /// read.
     pub fn moment(&self) -> Moment {
         let read_at = || self.end.as_ref().and_then(|end| end.read_at);
         self.about().map(|about| about.moment).or_else(read_at).unwrap_or_else(Moment::now)
     }
 
-    /// Opens the image and reads the process that it is of; nothing if nobody has written to it yet. `files` serves all
-    /// processes of one look.
+    /// Opens the image and reads its process; returns `None` if the process has not written to it yet.
+    /// `files` is shared by all processes of one sample.
     pub fn read(&self, files: &Arc<Files>) -> Result<Option<(Image<Bytes>, Process)>, Error> {
         let image = match self.open() {
             Ok(image) => image,
-            // A wrapper made the file and nobody has written to it.
+            // A wrapper made the file and no process has written to it.
             Err(error) if error.is_untouched() => return Ok(None),
             Err(why) => return Err(why),
         };
@@ -191,7 +194,7 @@ impl JobImage {
         Ok(process.called_mpi().then_some((image, process)))
     }
 
-    /// Reads the process of an image of this one's, with the frames that only its memory shows.
+    /// Reads the process from its image, with the frames that only its memory shows.
     pub fn process<S: Source>(
         &self,
         image: &Image<S>,
@@ -211,7 +214,7 @@ impl JobImage {
         Ok(process)
     }
 
-    /// The number of a process on its host, which for itself has the number `own`: another one, if it is in a namespace of its own.
+    /// Returns the host's pid of the process whose pid in its own namespace is `own`.
     pub fn host_pid(&self, own: u32) -> u32 {
         match self.about() {
             Some(about) => Some(about.pid).filter(|pid| *pid != 0).unwrap_or(own),
@@ -219,7 +222,7 @@ impl JobImage {
         }
     }
 
-    /// Gives a process and its threads the numbers that they have on their host.
+    /// Replaces the ids of a process and its threads by those on the host.
     fn number(&self, process: &mut Process) {
         let pid = self.host_pid(process.pid);
         let tids = match self.about() {
@@ -237,12 +240,13 @@ impl JobImage {
         self.holders.iter().map(|(holder, _)| *holder)
     }
 
-    /// The number of a process that has this number on its host, if it is there; of a process that was kept none.
+    /// Returns the pid if the process with this pid on its host still exists; `None` for a saved process.
     pub fn outer_pid(&self, pid: u32) -> Option<u32> {
         self.about().is_none().then(|| self.pids().find(|holder| *holder == pid))?
     }
 
-    /// The process that it was made for, as its host knows it, as long as nobody has written to it.
+    /// Returns the process that the image was made for, according to the host, before that process has
+    /// written to it.
     pub fn untouched(&self) -> ProcessLocation {
         let holders: Vec<u32> = self.holders.iter().map(|(pid, _)| *pid).collect();
         match &self.bytes {
@@ -254,7 +258,7 @@ impl JobImage {
         }
     }
 
-    /// Whether the process that has this number on its host is there.
+    /// Whether the process with this pid on its host is alive.
     pub fn alive(&self, pid: u32) -> bool {
         match &self.bytes {
             _ if self.lived => true,
@@ -264,33 +268,33 @@ impl JobImage {
     }
 }
 
-/// An image that is held open: it outlives its process and says how far that came.
+/// An image that is held open: it outlives its process and tells how far that came.
 pub struct HeldImage(Image<Bytes>);
 
 impl HeldImage {
     /// Opens an image that was found.
     ///
     /// # Errors
-    /// When nobody has it any more.
+    /// When no process holds it any more.
     pub fn of(found: &JobImage) -> Result<Self, Error> {
         found.open().map(Self)
     }
 
-    /// How far the process has come; nothing if the image cannot be read.
+    /// How far the process has come; `None` if the image cannot be read.
     pub fn stage(&self) -> Option<LastStage> {
         LastStage::of(&self.0)
     }
 }
 
-/// Whether the process has this image mapped: it may have closed the file. Another process that has got the number of
-/// one that ended has an image of its own, if any.
+/// Whether the process has this image mapped, even if it has closed the file. Another process that has reused
+/// the pid has its own image, if any.
 pub fn maps(pid: u32, inode: u64) -> bool {
     fs::read_to_string(format!("/proc/{pid}/maps")).is_ok_and(|maps| mapped(&maps, inode))
 }
 
-/// Whether one of the lines is of the memory file with this number.
+/// Whether one of the lines is for the memory file with this inode.
 fn mapped(maps: &str, inode: u64) -> bool {
-    // Addresses, rights, offset, device, inode, path.
+    // Addresses, permissions, offset, device, inode, path.
     let number = |line: &str| line.split_whitespace().nth(4)?.parse::<u64>().ok();
     maps.lines().any(|line| line.contains(LINK) && number(line) == Some(inode))
 }
@@ -301,7 +305,7 @@ mod tests {
     use crate::test_image::memory_file;
     use std::os::fd::AsRawFd;
 
-    /// A memory file, and where it can be opened.
+    /// Creates a memory file and the path to open it.
     fn image() -> (std::os::fd::OwnedFd, PathBuf, MemoryFile) {
         let fd = memory_file("discover");
         let path = PathBuf::from(format!("/proc/self/fd/{}", fd.as_raw_fd()));

@@ -1,27 +1,27 @@
-//! What a process learns of its place in the job from the environment that its launcher gave it.
+//! What a process learns of its place in the job from the environment set by its launcher.
 
 use mpiscope_image::launcher;
 
-/// What a launcher says to a rank.
+/// What a launcher tells a rank.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LauncherEnvironment {
     /// Rank in the job.
     pub rank: Option<u32>,
     /// Ranks of the job on this host.
     pub local_size: Option<u32>,
-    /// Text that all ranks of the job on this host have in common, and no other job.
+    /// Text shared by all ranks of the job on this host and by no other job.
     pub job: Option<String>,
     /// Descriptor of the connection to the launcher.
     pub pmi_fd: Option<i32>,
 }
 
-/// Variables that hold how many ranks are on this host.
+/// Variables that hold the number of ranks on this host.
 const LOCAL_SIZES: &[&str] =
     &["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PALS_LOCAL_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE"];
 /// Variables that name the job.
 const JOBS: &[&str] = &["PMIX_NAMESPACE", "PALS_APID", "ALPS_APP_ID"];
 
-/// What the environment of a process says, if a launcher started it as a rank.
+/// Reads the environment of a process; `None` if no launcher started it as a rank.
 #[must_use]
 pub fn place(get: impl Fn(&str) -> Option<String>) -> Option<LauncherEnvironment> {
     let number = |name: &&str| get(name)?.parse::<u32>().ok();
@@ -38,7 +38,8 @@ pub fn place(get: impl Fn(&str) -> Option<String>) -> Option<LauncherEnvironment
     })
 }
 
-/// Tasks of the job step on this node: the list has a number for each node, `2(x3)` for three equal ones.
+/// Returns the number of tasks of the job step on this node: the list has a number for each node, `2(x3)` for
+/// three equal ones.
 fn slurm_tasks(get: &impl Fn(&str) -> Option<String>) -> Option<u32> {
     let (list, node) = (get("SLURM_STEP_TASKS_PER_NODE")?, get("SLURM_NODEID")?.parse::<usize>().ok()?);
     let mut before = 0usize;

@@ -1,4 +1,4 @@
-//! A process of a running job, read once for every view of it.
+//! A process of a running job, read once for all views.
 
 use crate::Error;
 use crate::jobs::job_image::JobImage;
@@ -11,26 +11,26 @@ use mpiscope_image::Image;
 use mpiscope_target::{Files, Live};
 use std::sync::Arc;
 
-/// A process that runs, or whose image somebody still holds.
+/// A running process, or one whose image is still held.
 pub struct Living {
     /// Its image.
     pub image: Image<Bytes>,
-    /// What the image says of it.
+    /// The process as its image describes it.
     pub process: Process,
-    /// Its id on this host, if it is there.
+    /// Its pid on this host, if it exists.
     pub outer_pid: Option<u32>,
-    /// Whether it is there.
+    /// Whether it is alive.
     pub alive: bool,
 }
 
-/// Reads processes of this host. What it has learned of a file serves for all processes that have mapped it.
+/// Reads processes of this host. What it learns of a file serves all processes that have mapped it.
 #[derive(Default)]
 pub struct Reader {
     files: Arc<Files>,
 }
 
 impl Reader {
-    /// Reads a process; nothing if it has not called MPI.
+    /// Reads a process; `None` if it has not called MPI.
     ///
     /// # Errors
     /// When its image cannot be read.
@@ -42,7 +42,7 @@ impl Reader {
 }
 
 impl Living {
-    /// A look at its rank.
+    /// Calls `look` with the process's rank.
     pub fn look<T>(&self, symbols: &dyn Locate, look: impl FnOnce(&Rank<'_, Bytes>) -> T) -> T {
         let context = SymbolContext::new(&self.process, symbols);
         look(&Rank::new(&self.image, &self.process, &context))
@@ -54,10 +54,11 @@ impl Living {
     }
 }
 
-/// Whether the memory of a process may be read.
+/// Checks whether the memory of a process may be read.
 ///
 /// # Errors
-/// Which rule forbids it, where a debugger would only say that it is not permitted; or that there is no such process.
+/// The rule that forbids it, where a debugger would only report a lack of permission; or that there is no
+/// such process.
 pub fn may_read(pid: u32) -> Result<(), Error> {
     Live::open(pid).map(drop).map_err(|why| Error::NotFound(why.to_string()))
 }

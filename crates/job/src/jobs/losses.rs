@@ -1,4 +1,4 @@
-//! Records that found no room: what is shown of them, wherever something is shown, in the same words.
+//! Records lost for lack of room: how they are described, in the same words everywhere.
 
 use crate::jobs::merge::Who;
 use crate::jobs::worlds::Members;
@@ -6,13 +6,14 @@ use mpiscope_image::layout::Loss;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Why records of this kind are lost, and what to do; nothing for a kind that is not known here.
+/// Why records of this kind are lost, and what to do; `None` for an unknown kind.
 #[must_use]
 pub fn why(kind: &str) -> Option<&'static str> {
     Loss::ALL.iter().find(|loss| loss.name() == Some(kind)).map(|loss| loss.why())
 }
 
-/// Whether it is the kind of freed objects that are no longer known, which is no loss for whom does not ask for them.
+/// Whether this is the kind of freed objects that were forgotten, which matters only to those who ask for
+/// freed objects.
 #[must_use]
 pub fn is_tombstones(kind: &str) -> bool {
     Loss::TOMBSTONES.name() == Some(kind)
@@ -23,13 +24,13 @@ pub fn is_tombstones(kind: &str) -> bool {
 pub struct Lost {
     /// The kind.
     pub kind: String,
-    /// How many.
+    /// Number of lost records.
     pub count: u64,
-    /// On which ranks.
+    /// The ranks that lost them.
     pub ranks: Members,
 }
 
-/// `lost on ranks [0-1]: 12 requests: the image could not grow: …`.
+/// For example `lost on ranks [0-1]: 12 requests: the image could not grow: …`.
 impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ranks = if self.ranks.is_empty() { "rank ?".to_owned() } else { self.ranks.named() };
@@ -38,7 +39,7 @@ impl fmt::Display for Lost {
     }
 }
 
-/// What several ranks have lost, by kind. Freed objects that are no longer known are left out.
+/// Sums the losses of several ranks by kind, without forgotten freed objects.
 pub fn joined<'a>(ranks: impl IntoIterator<Item = (Who, &'a BTreeMap<String, u64>)>) -> Vec<Lost> {
     let mut kinds: BTreeMap<&str, (u64, Members)> = BTreeMap::new();
     for ((world, rank), losses) in ranks {

@@ -1,7 +1,8 @@
-//! What several processes say about one thing, joined: what all agree on once, the rest by rank.
+//! Merges the views of several processes of one thing: values that all agree on appear once, the rest by
+//! rank.
 //!
-//! Values are compared, never their rendering, so that a text and its JSON agree on what differs. Cost grows with the number
-//! of values, whatever the number of ranks that share them.
+//! Values are compared, never their rendering, so that text and JSON agree on what differs. The cost grows
+//! with the number of distinct values, not with the number of ranks that share them.
 
 use crate::jobs::worlds::Members;
 use serde::Serialize;
@@ -10,15 +11,15 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
-/// A process: number of its world, and its rank there if that is known.
+/// A process: index of its world, and its rank there if known.
 pub type Who = (usize, Option<u32>);
 
-/// The values of one field, each with who has it, in the order in which they were met.
+/// The values of one field, each with the ranks that have it, in order of first occurrence.
 #[derive(Debug, Clone)]
 pub struct ByRank<T> {
     values: Vec<(Members, T)>,
     places: HashMap<T, usize>,
-    /// How many views have the field.
+    /// Number of views that have the field.
     views: usize,
 }
 
@@ -65,7 +66,7 @@ impl<T: Eq + Hash + Clone> ByRank<T> {
     }
 }
 
-/// Fields of a thing, in the order in which its views have them. A key may occur several times.
+/// Fields of a thing, in the order of its views. A key may occur several times.
 #[derive(Debug, Clone)]
 pub struct Fields<K, T> {
     fields: Vec<(K, ByRank<T>)>,
@@ -79,7 +80,7 @@ impl<K, T> Default for Fields<K, T> {
 }
 
 impl<K: PartialEq, T: Eq + Hash + Clone> Fields<K, T> {
-    /// Adds what a process says.
+    /// Adds the view of a process.
     pub fn add(&mut self, who: Who, view: impl IntoIterator<Item = (K, T)>) {
         self.views += 1;
         let mut next = 0;
@@ -90,7 +91,7 @@ impl<K: PartialEq, T: Eq + Hash + Clone> Fields<K, T> {
         }
     }
 
-    /// Adds what others say.
+    /// Adds the views of another set.
     pub fn join(&mut self, other: Self) {
         self.views += other.views;
         let mut next = 0;
@@ -101,7 +102,7 @@ impl<K: PartialEq, T: Eq + Hash + Clone> Fields<K, T> {
         }
     }
 
-    /// The next field with this key, a new one if there is none.
+    /// Returns the next field with this key, or inserts one.
     fn field(&mut self, key: K, next: &mut usize) -> Option<&mut ByRank<T>> {
         let known = self.fields.iter().skip(*next).position(|field| field.0 == key).map(|at| *next + at);
         let place = known.unwrap_or_else(|| {
@@ -117,7 +118,7 @@ impl<K: PartialEq, T: Eq + Hash + Clone> Fields<K, T> {
         self.fields.iter().map(|(key, values)| (key, values))
     }
 
-    /// The value that every view has; none if they differ, or if some have no such field.
+    /// The value on which all views agree; `None` if they differ or some lack the field.
     pub fn agreed<'a>(&self, values: &'a ByRank<T>) -> Option<&'a T> {
         match values.values.as_slice() {
             [(_, only)] if values.views == self.views => Some(only),
@@ -126,20 +127,20 @@ impl<K: PartialEq, T: Eq + Hash + Clone> Fields<K, T> {
     }
 }
 
-/// An object that several processes have, with what they say about it.
+/// An object that several processes have, with their views of it.
 #[derive(Debug, Clone, Default)]
 pub struct MergedObject {
     fields: Fields<String, Value>,
 }
 
-/// Moments: they differ from process to process, and a span says as much.
+/// Key of moments: they differ from process to process, and are summarised as a span.
 const MOMENT: &str = "seconds";
 
 impl MergedObject {
-    /// Adds a process's view. Fields of structures are fields of their own: `created.place`.
+    /// Adds a process's view. Fields of structures become fields with dotted names: `created.place`.
     ///
     /// # Errors
-    /// When the view is none that JSON can hold.
+    /// When the view cannot be represented in JSON.
     pub fn add(&mut self, who: Who, view: &impl Serialize) -> serde_json::Result<()> {
         let mut fields = Vec::new();
         flatten(String::new(), serde_json::to_value(view)?, &mut fields);
@@ -147,12 +148,12 @@ impl MergedObject {
         Ok(())
     }
 
-    /// Adds the views of another object that looks alike.
+    /// Adds the views of another, similar object.
     pub fn join(&mut self, other: Self) {
         self.fields.join(other.fields);
     }
 
-    /// The form for JSON.
+    /// Returns the form for JSON.
     #[must_use]
     pub fn report(&self) -> Merged<'_> {
         let mut merged = Merged::default();
@@ -170,8 +171,8 @@ impl MergedObject {
     }
 }
 
-/// What the processes that have an object say about it. Names of fields are those of the object, with dots where it has
-/// structures.
+/// What the processes that have an object report about it. Field names are those of the object, with dots for
+/// nested structures.
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Merged<'a> {
@@ -179,15 +180,15 @@ pub struct Merged<'a> {
     pub agreed: BTreeMap<&'a str, &'a Value>,
     /// Moments that differ, in seconds: the first and the last.
     pub spans: BTreeMap<&'a str, (f64, f64)>,
-    /// Fields that differ, or that not all have: each value with the ranks that have it.
+    /// Fields that differ, or that some processes lack: each value with the ranks that have it.
     pub differs: BTreeMap<&'a str, Vec<Differing<'a>>>,
 }
 
-/// A value of some of the ranks.
+/// A value that some of the ranks have.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Differing<'a> {
-    /// Who has it.
+    /// The ranks that have it.
     pub ranks: &'a Members,
     /// The value.
     pub value: &'a Value,

@@ -1,4 +1,5 @@
-//! Which processes make up a job, and where they are found: on this host, in evidence files, by what debuggers are offered.
+//! The processes of a job and how they are found: on this host, in evidence files, and by the tables meant
+//! for debuggers.
 
 pub mod acquire;
 pub mod announced;

@@ -1,36 +1,36 @@
-//! Other worlds that the process of an image has started, or that it is connected with: each by the intercommunicator that leads
-//! there.
+//! Other worlds that the process of an image has spawned or is connected with, found by the
+//! intercommunicators that lead there.
 
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Comm, Flag, Life};
 use mpiscope_image::{Functions, Image, Source};
 use serde::{Deserialize, Serialize};
 
-/// The functions that start processes.
+/// The functions that spawn processes.
 const STARTERS: [&str; 2] = ["MPI_Comm_spawn", "MPI_Comm_spawn_multiple"];
 
-/// One call that has started processes: the same on all who took part in it.
+/// One call that spawned processes, equal on all its participants.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Spawned {
-    /// The world of those who called it.
+    /// The world of the callers.
     pub world: String,
-    /// The identity of the intercommunicator.
+    /// The intercommunicator's identity.
     pub identity: u64,
-    /// How many it has started.
+    /// Number of processes spawned.
     pub processes: u32,
 }
 
 /// Which intercommunicators count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// Those that are there: who was started has not parted.
+    /// Live ones: the spawned processes have not disconnected.
     Live,
-    /// Also those that were freed, of a job whose processes are all kept.
+    /// Freed ones as well, for a job with all processes saved.
     All,
 }
 
 impl Spawned {
-    /// What the process of an image has started.
+    /// Returns what the process of an image has spawned.
     pub fn of<S: Source>(image: &Image<S>, world: &str, which: Which) -> Vec<Self> {
         let spawned = intercommunicators(image, &STARTERS, which)
             .into_iter()
@@ -42,29 +42,31 @@ impl Spawned {
 /// The functions that connect jobs.
 const CONNECTORS: [&str; 3] = ["MPI_Comm_accept", "MPI_Comm_connect", "MPI_Comm_join"];
 
-/// One connection: the same on all who took part in the call on one side, and on both sides if they have found each other.
+/// One connection, equal on all participants of the call on one side, and on both sides if they have found
+/// each other.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Connected {
-    /// The identity of the intercommunicator.
+    /// The intercommunicator's identity.
     pub identity: u64,
-    /// The call that made it.
+    /// The call that created it.
     pub by: String,
-    /// Processes on the other side.
+    /// Number of processes on the other side.
     pub processes: u32,
-    /// Whether the other side is a job that runs on the same host, so that it can be asked there.
+    /// Whether the other side is a job on the same host, which can be asked there.
     pub found: bool,
 }
 
 impl Connected {
-    /// The connections of the process of an image that are open.
+    /// Returns the open connections of the process of an image.
     pub fn of<S: Source>(image: &Image<S>) -> Vec<Self> {
         let made = intercommunicators(image, &CONNECTORS, Which::Live).into_iter();
         made.map(|(by, identity, processes)| Self { identity, by, processes, found: false }).collect()
     }
 }
 
-/// The intercommunicators that one of these functions has made: which function, the identity, and how many are on the other side.
+/// Returns the intercommunicators created by one of these functions: the function, the identity, and the size
+/// of the remote group.
 fn intercommunicators<S: Source>(image: &Image<S>, makers: &[&str], which: Which) -> Vec<(String, u64, u32)> {
     let wanted = |comm: &Comm| {
         let life = comm.head.life.get();

@@ -1,15 +1,16 @@
-//! One look at all images of a job: those that other hosts have sent, or that a file has kept, by as many processors as there are.
+//! Processes all images of a job that other hosts have sent or a file contains, on all processors.
 
 use crate::base::parallel;
 use crate::jobs::evidence::Symbols;
 use crate::jobs::job::Job;
 use crate::jobs::job_image::JobImage;
 
-/// So many images are looked at by one thread before it takes others: those of one host lie in one file.
+/// Number of images that a thread takes at a time: those of one host are in one file.
 const AT_A_TIME: usize = 8;
 
-/// What is seen of each image, in their order. An image that was `kept` brings its own words for addresses: those of other hosts
-/// say nothing of it. The others are of processes here.
+/// Returns a result for each image, in order. An image from a file or another host is processed by `kept`,
+/// with its own names for addresses because those of other hosts do not apply; `here` processes the images of
+/// this host's processes.
 pub fn each_image<A: Send>(
     job: &Job,
     kept: impl Fn(&JobImage, &Symbols) -> A + Sync,

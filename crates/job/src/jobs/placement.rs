@@ -1,37 +1,37 @@
-//! Where a process runs and what memory it has: what only the system of its host knows.
+//! Where a process runs and how much memory it has: known only to the kernel of its host.
 
 use crate::base::rankset::RankSet;
 use mpiscope_target::procfs::{self, StatusLines};
 use serde::{Deserialize, Serialize};
 use std::fs;
 
-/// What the kernel says of a process.
+/// What the kernel knows of a process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Placement {
     /// Resident memory, in bytes.
     pub resident: u64,
-    /// The most there ever was.
+    /// Peak resident memory, in bytes.
     pub peak: u64,
     /// Processors that its main thread may use: `[0-3]`.
     pub cpus: String,
-    /// Processors of the host that are on line.
+    /// Number of processors of the host that are online.
     pub online: u32,
     /// NUMA nodes of the processors that it may use.
     pub nodes: String,
-    /// The processor that its main thread ran on last.
+    /// The processor on which its main thread last ran.
     pub last_cpu: Option<u32>,
-    /// The variables that choose graphics processors, as `NAME=VALUE`: no other variable of its environment is kept.
+    /// The variables that select GPUs, as `NAME=VALUE`: no other part of its environment is kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gpus: Vec<String>,
 }
 
-/// Variables that give programs the graphics processors are theirs.
+/// Variables that select a program's GPUs.
 const GPUS: [&str; 4] =
     ["CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"];
 
 impl Placement {
-    /// Of a process of this host; nothing if it is not there.
+    /// Reads the placement of a process of this host; `None` if it does not exist.
     #[must_use]
     pub fn of(pid: u32) -> Option<Self> {
         let mut placement = Self::from_status(&procfs::status_lines(pid).ok()?)?;
@@ -46,7 +46,7 @@ impl Placement {
         Some(placement)
     }
 
-    /// Of a process that has ended the kernel says nothing of its memory.
+    /// For a process that has ended the kernel reports no memory.
     fn from_status(status: &StatusLines) -> Option<Self> {
         Some(Self {
             resident: status.bytes("VmRSS")?,
@@ -63,21 +63,21 @@ impl Placement {
     }
 }
 
-/// Resident memory of a process of this host, in bytes: quicker than all of [`Placement`].
+/// Returns the resident memory of a process of this host, in bytes; faster than a complete [`Placement`].
 #[must_use]
 pub fn resident(pid: u32) -> Option<u64> {
     let pages = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
     let pages: u64 = pages.split_whitespace().nth(1)?.parse().ok()?;
-    // Of a process that has ended there is none.
+    // A process that has ended has none.
     pages.checked_mul(rustix::param::page_size() as u64).filter(|bytes| *bytes > 0)
 }
 
-/// A list as the kernel writes it.
+/// Parses a list in the kernel's format.
 fn set(list: &str) -> RankSet {
     list.trim().parse().unwrap_or_default()
 }
 
-/// The NUMA nodes that have one of these processors.
+/// Returns the NUMA nodes that contain any of these processors.
 fn nodes(cpus: &RankSet) -> RankSet {
     let Ok(entries) = fs::read_dir("/sys/devices/system/node") else { return RankSet::default() };
     let node = |entry: fs::DirEntry| {
@@ -97,7 +97,7 @@ mod tests {
         let own = Placement::of(std::process::id()).unwrap();
         assert!(own.resident > 0 && own.peak >= own.resident, "{own:?}");
         assert!(!own.allowed().0.is_empty() && own.online > 0 && own.last_cpu.is_some(), "{own:?}");
-        // Other tests of the same process take and give back memory meanwhile.
+        // Other tests of the same process allocate and free memory meanwhile.
         let bytes = resident(std::process::id()).unwrap();
         let later = Placement::of(std::process::id()).unwrap();
         assert!((1..=2 * later.peak).contains(&bytes), "{bytes} {later:?}");

@@ -1,4 +1,4 @@
-//! Slurm, as far as jobs are found by its ids: which processes belong to one, which hosts it has.
+//! Slurm: finds the processes and hosts of jobs by Slurm's ids.
 
 mod allocation;
 
@@ -7,24 +7,25 @@ pub use allocation::{Allocation, Steps};
 use mpiscope_target::procfs;
 use std::env;
 
-/// A job of Slurm, or one of its steps.
+/// A Slurm job or one of its steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlurmId {
     /// `12`, or `12_3` for a task of an array.
     job: String,
-    /// What `job` is besides, of a process: a task of an array has a number of its own, too.
+    /// The other job number of a process: a task of an array also has one of its own.
     number: Option<String>,
     step: Option<String>,
 }
 
 impl SlurmId {
-    /// From `slurm:12345`, `slurm:12345.0`, `slurm:12345_3`, `slurm:12345+1`.
+    /// Parses `slurm:12345`, `slurm:12345.0`, `slurm:12345_3`, `slurm:12345+1`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::number(text.strip_prefix("slurm:")?)
     }
 
-    /// From the same without `slurm:`, as Slurm's commands print it. Parts of a heterogeneous job are one job.
+    /// Parses the same without `slurm:`, as Slurm's commands print it. Parts of a heterogeneous job count as
+    /// one job.
     #[must_use]
     pub fn number(text: &str) -> Option<Self> {
         let apart = |text: &str, at| {
@@ -41,7 +42,7 @@ impl SlurmId {
         right.then_some(Self { job, number: None, step })
     }
 
-    /// That of a process, as its environment says.
+    /// Reads the id from the environment of a process.
     #[must_use]
     pub fn of_process(pid: u32) -> Option<Self> {
         let environment = procfs::environment(pid).ok()?;
@@ -56,7 +57,8 @@ impl SlurmId {
         Self::number(&job).map(|id| Self { number: Some(number), step, ..id })
     }
 
-    /// Whether a process with that id is meant. An array has the number of one of its tasks: by that all of them are meant.
+    /// Whether a process with that id is meant. An array shares its number with one of its tasks: that number
+    /// means all of them.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         let same =
@@ -70,20 +72,20 @@ impl SlurmId {
         task.job.strip_prefix(&self.job).is_some_and(|rest| rest.starts_with('_'))
     }
 
-    /// Whether it may be more than one launch.
+    /// Whether it may contain more than one launch.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.step.is_none()
     }
 
-    /// Whether it is more than a number, which may be a process as well.
+    /// Whether it is more than a number, which could also be a pid.
     #[must_use]
     pub fn is_more_than_a_number(&self) -> bool {
         self.step.is_some() || self.job.contains('_')
     }
 }
 
-/// Whether Slurm's commands are here.
+/// Whether Slurm's commands are installed here.
 #[must_use]
 pub fn is_here() -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
@@ -148,7 +150,7 @@ mod tests {
             assert!(!id(text).covers(&task), "{text}");
         }
         assert!(id("slurm:7").is_array_of(&task) && !id("slurm:9").is_array_of(&task));
-        // What other hosts are asked for must mean this task only, also where it has the number of the array.
+        // What is sent to other hosts must mean this task only, even where its number equals the array's.
         assert_eq!(task.to_string(), "slurm:7_3.0");
     }
 

@@ -1,5 +1,5 @@
-//! Ranks of a job on this host that have not called MPI: nothing of theirs is recorded, so they are found by the environment
-//! that the launcher and `mpiscope run` gave them. Evidence files keep what was seen of them.
+//! Ranks of a job on this host that have not called MPI. They have recorded nothing, so they are found by the
+//! environment that the launcher and `mpiscope run` set. Evidence files store what was found.
 
 use crate::jobs::acquire::{JobKey, ProcessLocation};
 use crate::jobs::launcher_environment;
@@ -9,29 +9,29 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::PathBuf;
 
-/// The variable that has the name of the job.
+/// The variable with the job's name.
 const JOB: &str = "MPISCOPE_JOB";
 
-/// Such a rank.
+/// A rank that has not called MPI.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Silent {
-    /// Its rank, as the launcher numbers it.
+    /// Its rank according to the launcher.
     pub rank: u32,
-    /// The process.
+    /// Its process id.
     pub pid: u32,
-    /// The host that it is on.
+    /// Its host.
     pub host: String,
     /// Its program.
     pub executable: PathBuf,
-    /// What its first thread does, if that was asked for.
+    /// What its first thread is doing, if requested.
     pub doing: String,
-    /// Where in the user's code that is, if it sleeps.
+    /// Where in the user's code it sleeps, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
 }
 
 impl Silent {
-    /// Whether it is this process. Older evidence files do not say on which host one was that they have kept.
+    /// Whether it is this process. Older evidence files do not record the host of a silent process.
     #[must_use]
     pub fn is(&self, place: &ProcessLocation) -> bool {
         self.pid == place.pid && (place.host.is_empty() || self.host == place.host)
@@ -43,8 +43,8 @@ impl Silent {
     }
 }
 
-/// The ranks of a user's job on this host that have not called MPI. `has_called` says of a rank, with one of its processes, whether
-/// it has.
+/// Returns the ranks of a user's job on this host that have not called MPI. `has_called` returns whether a
+/// rank with the given process has.
 #[must_use]
 pub fn ranks(owner: u32, job: &str, has_called: impl Fn(u32, u32) -> bool) -> Vec<Silent> {
     let mut found: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
@@ -58,13 +58,13 @@ pub fn ranks(owner: u32, job: &str, has_called: impl Fn(u32, u32) -> bool) -> Ve
     found.iter().filter_map(|(rank, pids)| Some(Silent::of(*rank, innermost(pids)?, &host))).collect()
 }
 
-/// The job that a process was started in under `mpiscope run`: its user and name.
+/// Returns the job in which `mpiscope run` started a process: its owner and name.
 #[must_use]
 pub fn job_of(pid: u32) -> Option<JobKey> {
     Some((procfs::user(pid).ok()?, procfs::environment(pid).ok()?.text(JOB)?))
 }
 
-/// The process that an image was made for which nobody has written to: wrapper and collector hold it as well.
+/// Returns the process that an untouched image was made for: wrapper and collector hold it as well.
 #[must_use]
 pub fn process(holders: &[u32]) -> Option<u32> {
     let with_layer: Vec<u32> = holders.iter().copied().filter(|pid| has_layer(*pid)).collect();
@@ -77,7 +77,7 @@ fn has_layer(pid: u32) -> bool {
         .is_ok_and(|maps| maps.windows(layer.len()).any(|window| window == layer))
 }
 
-/// The rank that a process of the job was started as. Only one that the layer is in counts.
+/// Returns the rank as which a process of the job was started. Only processes with the layer loaded count.
 fn rank_in(job: &str, pid: u32) -> Option<u32> {
     let environment = procfs::environment(pid).ok()?;
     if environment.get(JOB)? != job {
@@ -87,7 +87,7 @@ fn rank_in(job: &str, pid: u32) -> Option<u32> {
     has_layer(pid).then_some(rank)
 }
 
-/// Of a shell and the program that it started, both of which have the rank's environment, the program.
+/// A shell and the program that it started both have the rank's environment; this returns the program.
 fn innermost(pids: &[u32]) -> Option<u32> {
     let parents: HashSet<u32> = pids.iter().filter_map(|pid| Some(procfs::stat(*pid).ok()?.parent)).collect();
     pids.iter().copied().rfind(|pid| !parents.contains(pid))

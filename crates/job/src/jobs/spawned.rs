@@ -1,7 +1,8 @@
-//! Processes that `MPI_Comm_spawn` has started and that nobody sees: they run without the layer, or where nobody looks.
+//! Processes started by `MPI_Comm_spawn` that are not visible: they run without the layer or on an unknown
+//! host.
 //!
-//! Those who spawned know how many there are. Each host says it of its own processes, so that no image is read for this that came
-//! from another one.
+//! The spawning processes know how many there are. Each host reports the spawns of its own processes, so that
+//! no image from another host is read for this.
 
 use crate::jobs::acquire::WhoIs;
 use crate::jobs::job::Job;
@@ -9,7 +10,7 @@ use crate::jobs::job_image::JobImage;
 use crate::jobs::other_worlds::{Spawned, Which};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the processes of this host have started that are still connected to it.
+/// Returns what processes of this host have spawned and are still connected to.
 #[must_use]
 pub fn of_job(job: &Job) -> BTreeSet<Spawned> {
     let here = job.images.iter().filter(|found| found.about().is_none());
@@ -21,14 +22,15 @@ pub fn of_job(job: &Job) -> BTreeSet<Spawned> {
     here.filter_map(each).flatten().collect()
 }
 
-/// Says so if fewer processes were seen beside those who spawned than were started. `worlds` has the world of each process that was
-/// seen.
+/// Describes how many spawned processes are missing, if fewer were seen, apart from the spawning ones, than
+/// were started. `worlds` has the world of each process that was seen.
 pub fn unseen<'a>(spawned: &BTreeSet<Spawned>, worlds: impl Iterator<Item = &'a str>) -> Option<String> {
     let started: u64 = spawned.iter().map(|one| u64::from(one.processes)).sum();
     let mut seen: BTreeMap<&str, u64> = BTreeMap::new();
     worlds.for_each(|world| *seen.entry(world).or_default() += 1);
     let all: u64 = seen.values().sum();
-    // Of several worlds that spawned, one was started by the launcher. The smallest is taken for it: nobody is missed who is there.
+    // Of several worlds that spawned, one was started by the launcher. Assuming the smallest never reports a
+    // process that is there.
     let spawners = spawned.iter().map(|one| seen.get(one.world.as_str()).copied().unwrap_or(0)).min()?;
     let missing = started.saturating_sub(all.saturating_sub(spawners));
     let are = if missing == 1 { "is" } else { "are" };
@@ -40,7 +42,7 @@ pub fn unseen<'a>(spawned: &BTreeSet<Spawned>, worlds: impl Iterator<Item = &'a 
     })
 }
 
-/// The same of a running job, of which all parts are here.
+/// The same for a running job, once all its parts have been taken in.
 #[must_use]
 pub fn unseen_of_job(job: &Job) -> Option<String> {
     if job.spawned.is_empty() {

@@ -1,7 +1,8 @@
-//! What has started a job, as far as it says how the job's other hosts are reached: where its launcher came, a look comes too.
+//! What started a job, as far as it tells how to reach the job's other hosts: the launcher's way works for
+//! mpiscope, too.
 //!
-//! Slurm leaves its number in the environment of each rank. Other launchers say by which command they reach hosts on the command
-//! lines of the daemons that they start there, or in variables that ranks inherit.
+//! Slurm stores its job number in the environment of each rank. With other launchers, the command by which
+//! they reach hosts is on the command lines of their daemons or in variables that ranks inherit.
 
 mod reach;
 
@@ -12,22 +13,22 @@ use crate::sources::process_tree::Families;
 use mpiscope_target::procfs;
 use rustix::process::geteuid;
 
-/// Longer chains of parents are not believed.
+/// Longer chains of parents are ignored.
 const MOST_PARENTS: usize = 16;
-/// So many processes of a job are asked: all of a host have the same to say.
+/// Number of processes of a job that are examined: all on one host have the same information.
 const MOST_ASKED: usize = 8;
 
-/// What has started a job.
+/// What started a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StartedBy {
-    /// The job of Slurm's that it runs in.
+    /// The Slurm job that it runs in.
     pub slurm: Option<SlurmId>,
-    /// How its launcher reaches hosts, if that is not what everybody does.
+    /// How its launcher reaches hosts, if not the usual way.
     pub reach: Option<Reach>,
 }
 
 impl StartedBy {
-    /// That of processes of a job on this host.
+    /// Determines what started these processes of a job on this host.
     pub fn of_processes(pids: impl IntoIterator<Item = u32>) -> Self {
         let mut found = Self::default();
         for (number, pid) in pids.into_iter().enumerate() {
@@ -42,13 +43,13 @@ impl StartedBy {
         found
     }
 
-    /// That, or the other if it is not known.
+    /// Returns `self`, or the other if nothing is known.
     #[must_use]
     pub fn or_else(self, other: impl FnOnce() -> Self) -> Self {
         if self == Self::default() { other() } else { self }
     }
 
-    /// That of the processes which one has started that has started the job.
+    /// Examines the descendants of the process that started the job.
     #[must_use]
     pub fn below(pid: u32) -> Self {
         let below = Families::now().descendants(pid);
@@ -56,14 +57,14 @@ impl StartedBy {
     }
 }
 
-/// A process and its parents, nearest first.
+/// A process and its ancestors, nearest first.
 fn line_of(pid: u32) -> impl Iterator<Item = u32> {
     let parent = |pid: &u32| procfs::stat(*pid).ok().map(|stat| stat.parent).filter(|pid| *pid > 1);
     std::iter::successors(Some(pid), parent).take(MOST_PARENTS)
 }
 
-/// What a process was started with, of a process of the user who looks: nobody runs a command because another user's process has
-/// its name.
+/// Returns the command line and environment of a process of this user; a command must never be run because
+/// another user's process mentions it.
 fn process(pid: u32) -> Option<reach::Started> {
     procfs::user(pid).ok().filter(|user| *user == geteuid().as_raw())?;
     let words = procfs::command_line(pid).unwrap_or_default().into_iter().filter(|word| !word.is_empty());

@@ -1,4 +1,4 @@
-//! Source lines, functions and exported objects from the files that a process has mapped.
+//! Source lines, functions and exported objects, from the files that a process has mapped.
 
 use crate::base::modules::ModuleFacts;
 use crate::jobs::evidence::Symbols;
@@ -11,7 +11,8 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The function that begins at an address of a process, for people: its name and line, else module and offset.
+/// Describes the function that begins at an address of a process: its name and line, otherwise module and
+/// offset.
 #[must_use]
 pub fn function_at(modules: &[ModuleFacts], address: u64) -> String {
     let Some(module) = modules.iter().find(|m| (m.start..m.end).contains(&address)) else {
@@ -26,7 +27,7 @@ pub fn function_at(modules: &[ModuleFacts], address: u64) -> String {
     }
 }
 
-/// Exported objects of a file by their address in it; of several names of one address the first in the file.
+/// Exported objects of a file by address in it; if several names share an address, in file order.
 type Exports = Rc<HashMap<u64, Vec<String>>>;
 
 /// Names from files; each file is read once.
@@ -47,10 +48,10 @@ impl FileSymbols {
     }
 }
 
-/// The predefined objects that a file defines. The program's copies of library objects are in its own table under the same
-/// names.
+/// Reads the predefined objects that a file defines. A program's copies of library objects are in its own
+/// table under the same names.
 fn read_exports(path: &Path) -> Option<HashMap<u64, Vec<String>>> {
-    // What a path of an image names may be a pipe by now.
+    // A path recorded in an image may be a pipe by now.
     if !path.metadata().ok()?.is_file() {
         return None;
     }
@@ -67,7 +68,8 @@ fn read_exports(path: &Path) -> Option<HashMap<u64, Vec<String>>> {
     Some(found)
 }
 
-/// Words for the processes of several hosts: those that other hosts have sent, and what the files of this one say.
+/// Names for the processes of several hosts: first those sent by other hosts, then those from this host's
+/// files.
 pub(crate) struct SeveralHosts {
     pub kept: Vec<Arc<Symbols>>,
     pub files: FileSymbols,
@@ -101,7 +103,7 @@ impl Locate for FileSymbols {
     }
 
     fn symbol(&self, module: &ModuleFacts, address: u64) -> Option<String> {
-        // Data may lie beyond the part that the layer knows to be mapped: the table decides.
+        // Data may be outside the mapped range that the layer knows: the symbol table decides.
         let address = address.checked_sub(module.bias)?;
         self.exports_of(&module.path).get(&address)?.first().cloned()
     }

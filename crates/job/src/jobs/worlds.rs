@@ -1,7 +1,7 @@
 //! Several worlds in one job: programs that spawn, or that run one after the other in the same place.
 //!
-//! A rank is a number in a world. Worlds are numbered in the order in which they began; the first one, which nearly
-//! always is the only one, goes without saying.
+//! A rank is a number in a world. Worlds are numbered in the order in which they began; the number of the
+//! first, usually the only one, is omitted.
 
 use crate::base::rankset::{RankSet, noun};
 use crate::model::process::Process;
@@ -16,13 +16,13 @@ use std::str::FromStr;
 pub struct Worlds(Vec<String>);
 
 impl Worlds {
-    /// Those that `processes` are in. A world that no process knows its rank in comes last.
+    /// Collects the worlds of `processes`. A world in which no process knows its rank comes last.
     pub fn of<'a>(processes: impl Iterator<Item = &'a Process>) -> Self {
         Self::in_order(processes.map(|one| (&*one.world, one.rank.is_none(), one.begin_ns)))
     }
 
-    /// The same of what is known of each process: its world, whether it does not know its rank, and when it began, zero if that
-    /// is not known.
+    /// Collects worlds from what is known of each process: its world, whether its rank is unknown, and when
+    /// it began (0 if unknown).
     pub fn in_order<'a>(processes: impl Iterator<Item = (&'a str, bool, u64)>) -> Self {
         let mut begin: BTreeMap<&str, (bool, u64)> = BTreeMap::new();
         for (world, unknown, begin_ns) in processes {
@@ -36,7 +36,7 @@ impl Worlds {
         Self(names.into_iter().map(str::to_owned).collect())
     }
 
-    /// Number of a world, which is one more world if it is none of these.
+    /// Returns the number of a world, adding it if it is new.
     pub fn number_or_add(&mut self, world: &str) -> usize {
         let number = self.number(world);
         if number == self.0.len() {
@@ -45,27 +45,27 @@ impl Worlds {
         number
     }
 
-    /// Whether there is a world of this number.
+    /// Whether a world with this number exists.
     #[must_use]
     pub fn has(&self, number: usize) -> bool {
         number < self.0.len()
     }
 
-    /// Number of a world; one past the last for a world that is none of these.
+    /// Returns the number of a world; one past the last for an unknown world.
     #[must_use]
     pub fn number(&self, world: &str) -> usize {
         self.0.iter().position(|name| name == world).unwrap_or(self.0.len())
     }
 }
 
-/// A process, as far as its world is concerned.
+/// A process as a member of a world.
 pub trait Member {
-    /// The name of its world. Before `MPI_Init` has returned that is the launcher's for it, or that of its parent: ranks on other
-    /// hosts, and ranks with a shell each, have another one.
+    /// The name of its world. Before `MPI_Init` returns, this is a provisional name from the launcher or from
+    /// the parent process, which differs between hosts and between ranks started by separate shells.
     fn world(&mut self) -> &mut String;
     /// Its rank.
     fn rank(&self) -> Option<u32>;
-    /// Processes in its world, if it knows that.
+    /// Number of processes in its world, if known.
     fn size(&self) -> Option<u32>;
     /// How far it has come.
     fn stage(&self) -> Stage;
@@ -89,8 +89,9 @@ impl Member for Process {
     }
 }
 
-/// Gives processes of one job that have not passed `MPI_Init` the name of the world that they will be in: those that know of worlds
-/// of one size, none of them twice, will be in one, and that may have members already.
+/// Gives processes of one job that are still in or before `MPI_Init` the name of the world that they will be
+/// in. Processes that expect a world of the same size, with distinct ranks, form one world, which may already
+/// have members.
 pub fn settle<M: Member>(members: &mut [&mut M]) {
     let mut known = Known::new();
     let begun = |member: &&mut &mut M| !matches!(member.stage(), Stage::Silent | Stage::Starting);
@@ -105,7 +106,7 @@ pub fn settle<M: Member>(members: &mut [&mut M]) {
     for member in members {
         match member.stage() {
             Stage::Silent => silent.push(member),
-            // Its launcher has named the world.
+            // The launcher's name is already that of a known world.
             Stage::Starting if known.contains_key(member.world().as_str()) => {}
             Stage::Starting => starting.entry(member.size()).or_default().push(member),
             _ => {}
@@ -116,7 +117,7 @@ pub fn settle<M: Member>(members: &mut [&mut M]) {
         join(*size, ranks, &known);
         names.extend(ranks.iter_mut().map(|member| member.world().clone()));
     }
-    // Who has not called MPI is meant for the only world that there is.
+    // A process that has not called MPI is assigned to the only world, if there is only one.
     let only = Some(&names).filter(|names| names.len() == 1).and_then(|names| names.first());
     for member in silent {
         if !names.contains(member.world().as_str()) {
@@ -128,7 +129,7 @@ pub fn settle<M: Member>(members: &mut [&mut M]) {
 /// Worlds by name: size and ranks.
 type Known = BTreeMap<String, (Option<u32>, BTreeSet<Option<u32>>)>;
 
-/// Joins processes that will be in a world of this size.
+/// Joins processes that will be in one world of this size.
 fn join<M: Member>(size: Option<u32>, ranks: &mut [&mut M], known: &Known) {
     let numbers: BTreeSet<Option<u32>> = ranks.iter().map(|member| member.rank()).collect();
     if size.is_none() || numbers.len() != ranks.len() || numbers.contains(&None) {
@@ -145,19 +146,20 @@ fn join<M: Member>(size: Option<u32>, ranks: &mut [&mut M], known: &Known) {
     }
 }
 
-/// Ranks of one or of several worlds.
+/// Ranks of one or more worlds.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Members(BTreeMap<usize, RankSet>);
 
 impl Members {
-    /// Adds a rank of the world with this number; nothing if the rank is not known.
+    /// Adds a rank of the world with this number, if the rank is known.
     pub fn add(&mut self, world: usize, rank: Option<u32>) {
         if let Some(rank) = rank {
             self.0.entry(world).or_default().0.insert(rank);
         }
     }
 
-    /// For sentences: `rank 3`, `ranks [0,4-31]`, `ranks [0-1], 1.[0-1]`; of nobody, `a process of unknown rank`.
+    /// Names the set in a sentence: `rank 3`, `ranks [0,4-31]`, `ranks [0-1], 1.[0-1]`; an empty set is
+    /// `a process of unknown rank`.
     #[must_use]
     pub fn named(&self) -> String {
         if self.is_empty() {
@@ -166,32 +168,32 @@ impl Members {
         format!("{} {self}", noun(self.len()))
     }
 
-    /// How many.
+    /// Number of ranks.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.values().map(|ranks| ranks.0.len()).sum()
     }
 
-    /// None at all?
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Is any rank in both?
+    /// Whether some rank is in both sets.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         self.0.iter().any(|(world, ranks)| other.0.get(world).is_some_and(|r| !r.0.is_disjoint(&ranks.0)))
     }
 
-    /// Takes in all of `other`.
+    /// Adds everything in `other`.
     pub fn join(&mut self, other: Self) {
         for (world, ranks) in other.0 {
             self.0.entry(world).or_default().0.extend(ranks.0);
         }
     }
 
-    /// The least: what a list of sets is sorted by.
+    /// The smallest member, a sort key for lists of sets.
     #[must_use]
     pub fn first(&self) -> Option<(usize, u32)> {
         self.0.iter().find_map(|(world, ranks)| Some((*world, *ranks.0.first()?)))
@@ -206,7 +208,7 @@ impl FromIterator<(usize, Option<u32>)> for Members {
     }
 }
 
-/// `[0-3]`; ranks of later worlds are named world.rank: `[0-3], 1.[0-1]`.
+/// `[0-3]`; ranks of later worlds are written as world.ranks: `[0-3], 1.[0-1]`.
 impl fmt::Display for Members {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = |(world, ranks): (&usize, &RankSet)| match world {
@@ -217,13 +219,13 @@ impl fmt::Display for Members {
     }
 }
 
-/// What [`Display`](fmt::Display) prints; nothing if it is something else.
+/// Parses what [`Display`](fmt::Display) prints.
 impl FromStr for Members {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let mut all = Self::default();
-        // Commas also stand inside of brackets.
+        // Commas also occur inside brackets.
         for part in text.split(", ").filter(|part| !part.is_empty()) {
             let (world, ranks) = match part.split_once('.') {
                 Some((world, ranks)) => (world.parse().map_err(|_| format!("no world: {part}"))?, ranks),
@@ -298,7 +300,7 @@ mod tests {
         let (init, silent) = (Stage::Starting, Stage::Silent);
         let all = [rank("j/9", 1, 3, init), rank("j/7", 0, 3, init), rank("", 2, 3, silent)];
         assert_eq!(settled(all), ["j/7"; 3]);
-        // Another host has placed it before.
+        // Another host has already placed it.
         let all = [rank("j/9", 1, 3, init), rank("j/7", 0, 3, init), rank("j/9", 2, 3, silent)];
         assert_eq!(settled(all), ["j/7"; 3]);
     }

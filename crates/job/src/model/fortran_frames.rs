@@ -1,12 +1,12 @@
-//! The program's own line for a call that a Fortran binding makes for it.
+//! The program's own line for a call that a Fortran binding makes on its behalf.
 //!
-//! The layer writes down the address behind a call, which for Fortran is one in the library's binding, and the stack
-//! pointer. As long as the call is open, the frame of the binding's function lies there, in a process as in a core file,
-//! and the unwind table of the binding tells where in it the address of the program is. (What is known about an *object*
-//! needs no such look: the layer has already seen through the binding when it wrote it down.)
+//! The layer records the return address of a call, which for Fortran is in the library's binding, and the
+//! stack pointer. While the call is open, the frame of the binding's function is at that stack pointer, in a
+//! process as in a core file, and the binding's unwind table locates the return address into the program.
+//! (For *objects* this is unnecessary: the layer has already resolved the binding when it recorded them.)
 //!
-//! When anything is missing (the right to read the memory of the process, a table, a frame of fixed size), the address
-//! in the binding stays.
+//! If anything is missing (permission to read the process's memory, an unwind table, a frame of fixed size),
+//! the address in the binding is kept.
 
 use crate::model::process::{Process, threads};
 use crate::sources::unwind::{Machine, Tables};
@@ -16,7 +16,7 @@ use mpiscope_image::{Image, Source};
 use mpiscope_target::{ByteOrder, Module, Target};
 use std::collections::{BTreeMap, HashMap};
 
-/// Bindings that call each other at most: that of `mpi_f08` that of `mpif.h`.
+/// Maximum nesting of bindings: the `mpi_f08` binding may call that of `mpif.h`.
 const MOST_LEVELS: usize = 4;
 
 impl Process {
@@ -25,14 +25,14 @@ impl Process {
         self.threads.iter().any(|thread| thread.call.is_some() && self.in_binding(thread.return_address))
     }
 
-    /// Whether the code before an address is that of a Fortran binding.
+    /// Whether the code before an address belongs to a Fortran binding.
     pub fn in_binding(&self, address: u64) -> bool {
         let module = self.modules.of_call(address);
         module.is_some_and(|module| binding::is_fortran(&module.path))
     }
 
-    /// Replaces the addresses of open calls that Fortran bindings make by those of the program's calls of the bindings.
-    /// `target` is the memory of this process, `image` its image.
+    /// Replaces the return addresses of open calls in Fortran bindings by those of the program's calls of the
+    /// bindings. `target` is the memory of this process, `image` its image.
     pub fn see_through_bindings<S: Source>(&mut self, image: &Image<S>, target: &dyn Target) {
         if !self.calls_through_binding() {
             return;
@@ -40,7 +40,7 @@ impl Process {
         let Some(through) = Stacks::new(target) else { return };
         let callers: Vec<Option<u64>> =
             self.threads.iter().map(|thread| through.caller(thread.call.as_ref()?)).collect();
-        // A call that ended meanwhile has left anything on the stack.
+        // If a call has ended in the meantime, its stack may contain anything.
         let Ok(later) = threads(image) else { return };
         for ((thread, later), caller) in self.threads.iter_mut().zip(&later).zip(callers) {
             let (Some(call), Some(later)) = (&thread.call, &later.call) else { continue };
@@ -53,7 +53,7 @@ impl Process {
 }
 
 impl Process {
-    /// The same, with callers that were found earlier: by index of the thread.
+    /// Applies callers that were found earlier, by index of the thread.
     pub fn called_from(&mut self, callers: &BTreeMap<u64, u64>) {
         for thread in &mut self.threads {
             let Some(caller) = callers.get(&thread.index) else { continue };
@@ -63,13 +63,13 @@ impl Process {
     }
 }
 
-/// The address behind the program's call of the binding that made this call, in the memory of the process; nothing for a
-/// call that no binding made.
+/// Returns the return address of the program's call of the binding that made this call, read from the memory
+/// of the process; `None` for a call that no binding made.
 pub fn caller(target: &dyn Target, call: &Call) -> Option<u64> {
     Stacks::new(target)?.caller(call)
 }
 
-/// Whether a thread is still in the call that it was in.
+/// Whether a thread is still in the same call.
 pub(crate) fn is_same(call: &Call, later: &Call) -> bool {
     let facts = |call: &Call| {
         let what = (call.open(), call.nested.get(), call.stack_pointer.get());
@@ -78,7 +78,7 @@ pub(crate) fn is_same(call: &Call, later: &Call) -> bool {
     facts(call) == facts(later)
 }
 
-/// A process whose stacks are looked at.
+/// A process whose stacks are read.
 struct Stacks<'a> {
     target: &'a dyn Target,
     machine: Machine,
@@ -92,13 +92,14 @@ impl<'a> Stacks<'a> {
         Some(Self { target, machine, modules })
     }
 
-    /// The address behind the program's call of the binding; nothing for a call that no binding made.
+    /// Returns the return address of the program's call of the binding; `None` for a call that no binding
+    /// made.
     fn caller(&self, call: &Call) -> Option<u64> {
         let (mut address, mut stack) = (call.return_address.get(), call.stack_pointer.get());
         let mut module = self.binding(address)?;
         for _ in 0..MOST_LEVELS {
             let tables = Tables::read(self.target, module.start)?;
-            // No other register is known, so that a frame whose end depends on one has no frame above.
+            // No other register is known: a frame whose size depends on one cannot be unwound.
             let registers = HashMap::from([(self.machine.sp(), stack)]);
             let up = tables.up(self.target, self.machine, address.checked_sub(1)?, &registers)?;
             address = up.pc;
@@ -124,7 +125,7 @@ impl<'a> Stacks<'a> {
     }
 }
 
-/// Known by the header of a module.
+/// Identifies the machine by a module's header.
 fn machine(target: &dyn Target, header: u64) -> Option<Machine> {
     if (target.width(), target.byte_order()) != (8, ByteOrder::Little) {
         return None;

@@ -1,18 +1,19 @@
-//! Words for addresses, by the files in the process.
+//! Names for addresses, from the files in the process.
 
 use crate::base::modules::{ModuleFacts, Modules};
 use mpiscope_image::layout::source_line;
 
-/// What turns an address into words: a source line, a function or an object of a file.
+/// Translates an address to a source line, a function or an object of a file.
 pub trait Locate {
-    /// Where the call in `module` is that returns to this address: `file:line`, or `function+0x1f in module` by the symbol
-    /// table; `None` if the file has neither.
+    /// Locates the call in `module` with this return address: `file:line`, or `function+0x1f in module` by
+    /// the symbol table; `None` if the file has neither.
     fn call(&self, module: &ModuleFacts, return_address: u64) -> Option<String>;
 
-    /// The predefined objects of MPI that `module` exports: name and address in the process, handed to `each`.
+    /// Calls `each` with the name and address in the process of every predefined MPI object that `module`
+    /// exports.
     fn exports(&self, module: &ModuleFacts, each: &mut dyn FnMut(&str, u64));
 
-    /// The predefined object that begins at this address of `module`.
+    /// Returns the predefined object at this address of `module`.
     fn symbol(&self, module: &ModuleFacts, address: u64) -> Option<String> {
         let mut found = None;
         self.exports(module, &mut |name, at| {
@@ -36,8 +37,9 @@ impl Locate for NoSymbols {
     fn exports(&self, _: &ModuleFacts, _: &mut dyn FnMut(&str, u64)) {}
 }
 
-/// Where the program called from: a source line, or a function and offset, or at worst module and offset. Programs in Python call
-/// from lines, which need no symbols; for a call that a library makes, it is followed by where the user's code called the library.
+/// Describes where the program made a call: a source line, or a function and offset, or at worst module and
+/// offset. Python code has recorded lines and needs no symbols. If a library made the call, the place where
+/// the user's code called the library is appended.
 pub fn place(modules: &Modules, locate: &dyn Locate, return_address: u64) -> Option<String> {
     modules.words(return_address, |address| place_of_one(modules, locate, address))
 }

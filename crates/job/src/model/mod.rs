@@ -1,6 +1,6 @@
 //! One image as typed values: the process, its objects, the rank and the call it is in.
 //!
-//! [`process`] turns an image into plain values, once: everything later works on the copy.
+//! [`process`] converts an image to plain values once; everything later works on the copy.
 
 pub mod fortran_frames;
 pub mod locate;

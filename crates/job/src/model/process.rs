@@ -1,4 +1,4 @@
-//! One process, as its image tells it: who it is, how far it came, what its threads do and did.
+//! One process as described by its image: identity, progress, and what its threads do and did.
 
 use crate::base::clock::{Moment, TickClock};
 use crate::base::modules::Modules;
@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// More threads or notes than this are not looked at: the layer never makes so many.
+/// Maximum number of threads or notes read: the layer never creates more.
 const MOST_RECORDS: u64 = 4096;
 
-/// How a process ended, if somebody saw it.
+/// How a process ended, if that was observed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -48,24 +48,24 @@ pub struct Process {
     pub rank: Option<u32>,
     /// Size of `MPI_COMM_WORLD`, if known.
     pub size: Option<u32>,
-    /// The rank that the launcher meant it to have, if it said so. Another one than `rank` where the launcher is of another
+    /// The rank assigned by the launcher, if known. It differs from `rank` if the launcher belongs to another
     /// library.
     pub launcher_rank: Option<u32>,
-    /// Process id in its own namespace; zero while nobody has claimed the image.
+    /// Process id in its own namespace; zero while no process has claimed the image.
     pub pid: u32,
-    /// Host, or empty.
+    /// Host name, or empty.
     pub host: String,
-    /// Name of the world: the same on all its ranks.
+    /// Name of the world, equal on all its ranks.
     pub world: String,
     /// Name of the job.
     pub job: String,
     /// Path of the executable.
     pub executable: String,
-    /// Arguments, separated by blanks.
+    /// Arguments, separated by spaces.
     pub command: String,
-    /// What the library says about itself, first line.
+    /// First line of the library's version string.
     pub library: String,
-    /// File of the library.
+    /// Path of the library.
     pub library_path: String,
     /// Version of the layer in the process.
     pub layer_version: String,
@@ -75,100 +75,101 @@ pub struct Process {
     pub mpi_version: (u32, u32),
     /// Granted level of thread support.
     pub thread_level: u32,
-    /// How far it came.
+    /// How far it has come.
     pub state: State,
     /// Whether times were recorded.
     pub times: bool,
-    /// Error code given to `MPI_Abort`, if it was called.
+    /// Error code passed to `MPI_Abort`, if it was called.
     pub abort_code: Option<i32>,
-    /// When `MPI_Init` was entered, nanoseconds of `CLOCK_MONOTONIC`; the start of the image if it never was.
+    /// When `MPI_Init` was entered, in nanoseconds of `CLOCK_MONOTONIC`; the start of the image if it was
+    /// not.
     pub begin_ns: u64,
-    /// When `MPI_Finalize` was left, if it was.
+    /// When `MPI_Finalize` returned, if it did.
     pub finalized_ns: Option<u64>,
-    /// Threads that called MPI.
+    /// Threads that have called MPI.
     pub threads: Vec<ThreadFacts>,
-    /// The functions by number.
+    /// The functions, by number.
     pub functions: Functions,
     /// Executable files in the process.
     pub modules: Modules,
-    /// What the layer could not do.
+    /// Messages about what the layer could not do.
     pub notes: Vec<String>,
-    /// Index of the thread that called `MPI_Init`; `u64::MAX` while none did.
+    /// Index of the thread that called `MPI_Init`; `u64::MAX` before that call.
     pub main_thread: u64,
-    /// From `MPI_Init` on, in ticks of the image; zero if it was not called.
+    /// When `MPI_Init` was entered, in ticks of the image; zero if it was not.
     pub init_enter: u64,
     /// Where the process has mapped its image.
     pub address: u64,
-    /// What was lost: kind and how often; also how many freed objects are no longer known.
+    /// Lost records: number by kind, including freed objects that were forgotten.
     pub losses: BTreeMap<String, u64>,
-    /// All lost records together.
+    /// Total number of lost records.
     lost: u64,
-    /// The time of the process, in ticks, if it ended now.
+    /// The time span of the process in ticks, as if it ended now.
     window: Window,
     /// Converts the ticks of this image.
     pub clock: TickClock,
 }
 
-/// A thread that called MPI.
+/// A thread that has called MPI.
 #[derive(Debug)]
 pub struct ThreadFacts {
     /// Index in the image.
     pub index: u64,
-    /// The kernel's id; zero when the thread has ended.
+    /// The kernel's id; zero after the thread has ended.
     pub tid: u32,
-    /// Ticks in outermost calls that have ended.
+    /// Ticks spent in outermost calls that have returned.
     pub mpi_ticks: u64,
-    /// Completed calls.
+    /// Number of completed calls.
     pub calls: u64,
-    /// The open call, if there is one.
+    /// The open call, if any.
     pub call: Option<Call>,
-    /// Outside of MPI, the call that returned last.
+    /// The last call to return, if the thread is outside of MPI.
     pub last: Option<Call>,
-    /// The address behind the open call, or behind the last one; zero before the first.
+    /// Return address of the open call, otherwise of the last one; zero before the first.
     pub return_address: u64,
     /// When the thread made its first call, in ticks.
     pub attached: u64,
-    /// Ticks that former threads with this record lived after their first calls.
+    /// Total lifetime, in ticks, of former threads with this record, measured from their first calls.
     pub lived: u64,
-    /// Its loops over functions that ask and do not wait.
+    /// Its loops over functions that poll without waiting.
     pub polling: Polling,
-    /// The longest of these that something else has ended, in ticks.
+    /// The longest of these loops that another call has ended, in ticks.
     pub longest_run: u64,
-    /// The program's address behind the polls of the present one; zero if it is not known.
+    /// Return address in the program of the polls in the current loop; zero if unknown.
     pub polled_from: u64,
-    /// For how many things the present one asks.
+    /// How many things the current loop polls for.
     pub asks: Several,
-    /// The call changed while it was copied.
+    /// Whether the call changed while it was copied.
     pub torn: bool,
     /// When the open call began, or the last one ended, in ticks; zero if times are not recorded.
     pub since: u64,
-    /// What it did, by function.
+    /// Totals by function.
     pub counters: Vec<Counted>,
-    /// The first requests of the array that the last call was given that completes several; zero for none.
+    /// The first requests in the array passed to the last call that completes several; zero for none.
     pub waited: Vec<u64>,
-    /// Address of its state in an interpreter of Python, and the second number of that one's version; zero for none.
+    /// Address of its Python thread state, and the minor version of that interpreter; zero for none.
     pub interpreter: (u64, u32),
 }
 
-/// What a thread did in one function.
+/// Totals of a thread in one function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counted {
     /// The function's number in the image.
     pub function: usize,
-    /// Completed calls.
+    /// Number of completed calls.
     pub count: u64,
-    /// Ticks in them.
+    /// Ticks spent in them.
     pub ticks: u64,
-    /// Bytes that they moved.
+    /// Bytes that they transferred.
     pub bytes: u64,
-    /// Of these, messages that came in.
+    /// Bytes of these that were received in messages.
     pub received: u64,
-    /// Of the calls, those whose time is an estimate.
+    /// Number of these calls whose time is estimated.
     pub estimated: u64,
 }
 
 impl Process {
-    /// Reads everything that is not an object. `now` is the present moment if the image may belong to this host.
+    /// Reads everything except objects. `now` is the current time if the image may belong to this host.
     pub fn read<S: Source>(image: &Image<S>, now: Option<Moment>) -> Result<Self, Error> {
         let header = image.header()?;
         let clock = TickClock::new(&header.clock, now);
@@ -271,12 +272,12 @@ impl Process {
         self.finalized_ns = (left != 0).then(|| self.clock.ns_at(left));
     }
 
-    /// Whether the process ever called MPI.
+    /// Whether the process has called MPI.
     pub fn called_mpi(&self) -> bool {
         self.state != State::UNCLAIMED && self.pid != 0
     }
 
-    /// Whether other threads than the main one may call MPI.
+    /// Whether threads other than the main one may call MPI.
     pub fn other_threads_may_call(&self) -> bool {
         const MPI_THREAD_SERIALIZED: u32 = 2;
         self.thread_level >= MPI_THREAD_SERIALIZED
@@ -287,39 +288,39 @@ impl Process {
         self.state == State::FINALIZED
     }
 
-    /// The name of the function that a thread is in, or was in last.
+    /// Returns the name of the function that a thread is in, or was in last.
     pub fn called(&self, call: &Call) -> String {
         call.open().or(call.ended()).map_or_else(String::new, |number| self.function(number as usize))
     }
 
-    /// The name of the function with this number.
+    /// Returns the name of the function with this number.
     pub fn function(&self, number: usize) -> String {
         let known = u32::try_from(number).ok().and_then(|number| self.functions.get(number));
         known.map_or_else(|| format!("function #{number}"), |function| function.name.clone())
     }
 
-    /// What is known of the function that a thread is in, or was in last.
+    /// Returns the properties of the function that a thread is in, or was in last.
     pub fn facts(&self, call: &Call) -> Option<&Function> {
         self.functions.get(call.open().or(call.ended())?)
     }
 
-    /// All lost records together.
+    /// Total number of lost records.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// The threads, as [`derive`](mod@mpiscope_image::derive) looks at them.
+    /// Returns the threads in the form that [`derive`](mod@mpiscope_image::derive) uses.
     pub fn views(&self) -> impl Iterator<Item = ThreadView<'_>> + Clone {
         self.threads.iter().map(ThreadFacts::view)
     }
 
-    /// The main thread; none before the first call.
+    /// The main thread; `None` before the first call.
     pub fn main(&self) -> Option<&ThreadFacts> {
         let main = derive::threads::main(self.main_thread, self.views())?;
         self.threads.iter().find(|thread| thread.index == main.index)
     }
 
-    /// The thread that made the last call of the process, if no thread is inside of MPI.
+    /// The thread that made the last call of the process, if no thread is in MPI.
     pub fn last(&self) -> Option<&ThreadFacts> {
         let last = derive::threads::last(self.main_thread, self.views())?;
         self.threads.iter().find(|thread| thread.index == last.index)
@@ -332,29 +333,29 @@ impl Process {
         })
     }
 
-    /// How far the process has come, for people.
+    /// Describes how far the process has come.
     pub fn stage(&self) -> String {
         derive::status::stage(self.state, self.init_enter)
             .map_or_else(|| format!("{:?}", self.state), str::to_owned)
     }
 
-    /// Since when a thread has been polling, in ticks, if it is.
+    /// When a thread began to poll, in ticks, if it is polling.
     pub fn polling_since(&self, thread: &ThreadFacts) -> Option<u64> {
         derive::status::polling_since(thread.view(), self.moment(), |function| self.class(function))
     }
 
-    /// Since when a thread has been asking again and again, in ticks, however long it paused or computed in between.
+    /// When a thread began to poll repeatedly, in ticks, regardless of pauses and computation in between.
     pub fn asking_since(&self, thread: &ThreadFacts) -> Option<u64> {
         thread.view().polling.asking_since(|function| self.class(function).flags.has(Flags::POLLING))
     }
 
-    /// How many calls a thread has completed, without those of a loop that it is in and that only asks, cut off to 32 bits: while
-    /// this stands still, the thread goes round in that loop or stands still.
+    /// Number of calls that a thread has completed, without those of the polling loop that it is in,
+    /// truncated to 32 bits: while this number does not change, the thread is in that loop or blocked.
     pub fn steps(&self, thread: &ThreadFacts) -> u32 {
         thread.view().polling.steps(|function| self.class(function).flags.has(Flags::POLLING))
     }
 
-    /// How many of a thread's completed calls only asked whether something has happened.
+    /// Number of a thread's completed calls that only polled.
     pub fn polls(&self, thread: &ThreadFacts) -> u64 {
         let asks =
             |number: usize| u32::try_from(number).is_ok_and(|n| self.class(n).flags.has(Flags::POLLING));
@@ -362,41 +363,41 @@ impl Process {
         counts.fold(0, |sum, counted| sum.saturating_add(counted.count))
     }
 
-    /// Seconds in the calls of a function; none if they were not timed.
+    /// Returns the time in the calls of a function, in seconds; `None` if they were not timed.
     pub fn seconds_in(&self, function: u32, count: u64, ticks: u64) -> Option<f64> {
         derive::timed::ticks(self.class(function), count, ticks).map(|ticks| self.clock.seconds(ticks))
     }
 
-    /// Which way the bytes went that a thread moved in one function.
+    /// Returns the bytes that a thread transferred in one function, by direction.
     pub fn moved(&self, counted: &Counted) -> Moved {
         let moves = u32::try_from(counted.function).map_or(Moves::NONE, |number| self.class(number).moves);
         Moved::of(moves, counted.bytes, counted.received)
     }
 
-    /// The time of the process, in ticks, if it ended at `end_ns`.
+    /// The time span of the process in ticks, if it ended at `end_ns`.
     pub fn window(&self, end_ns: u64) -> Window {
         let end = self.finalized_ns.map_or_else(|| self.clock.ticks_at(end_ns), |_| self.window.end);
         Window { end, ..self.window }
     }
 
-    /// How the time of all threads divides until now.
+    /// Returns how the time of all threads is divided up to now.
     pub fn share(&self) -> Share {
         Share::of_rank(self.views(), self.window)
     }
 
-    /// The present moment, and what lies between two polls at most.
+    /// Returns the current time, and the maximum distance between two polls, in ticks.
     fn moment(&self) -> (u64, u64) {
         (self.clock.ticks_at(self.clock.end_ns()), self.clock.ticks(derive::polling::SPACING_NS))
     }
 
-    /// What is known of the function with this number.
+    /// Returns the properties of the function with this number.
     fn class(&self, function: u32) -> Properties {
         self.functions.get(function).map(|function| function.properties).unwrap_or_default()
     }
 }
 
 impl ThreadFacts {
-    /// As [`derive`](mod@mpiscope_image::derive) looks at it.
+    /// Returns the thread in the form that [`derive`](mod@mpiscope_image::derive) uses.
     pub fn view(&self) -> ThreadView<'_> {
         ThreadView {
             index: self.index,
@@ -410,16 +411,17 @@ impl ThreadFacts {
     }
 }
 
-/// The first record of a kind.
+/// Reads the first record of a kind.
 fn first<S: Source, T: Record>(image: &Image<S>, kind: SectionKind) -> Result<Option<Snapshot<T>>, Error> {
     let table = image.table::<T>(kind)?;
     if table.is_empty() { Ok(None) } else { image.get(&table, 0).map(Some) }
 }
 
-/// The first [`MOST_RECORDS`] records of a kind.
+/// Reads the first [`MOST_RECORDS`] records of a kind.
 fn some<S: Source, T: Record>(image: &Image<S>, kind: SectionKind) -> Result<Vec<Snapshot<T>>, Error> {
     let table = image.table::<T>(kind)?;
-    // A table that continues in a further section may have left room behind: those indices do not exist.
+    // A table that continues in another section may have unused room at the end of the first: those indices
+    // do not exist.
     Ok((0..table.len().min(MOST_RECORDS)).filter_map(|i| image.get(&table, i).ok()).collect())
 }
 

@@ -1,15 +1,17 @@
-//! Where threads are in a Python program: read from the memory of the process or of a core file, without stopping anything.
+//! Locates threads in a Python program, from the memory of the process or a core file, without stopping
+//! anything.
 //!
-//! A running thread changes its frames while they are read. What is read then is a frame that it had, or nothing.
+//! A running thread changes its frames while they are read. The result is then a frame that it had earlier,
+//! or nothing.
 
 use crate::model::process::ThreadFacts;
 use mpiscope_python_frames::{Frames, Layout, Memory, Place};
 use mpiscope_target::Target;
 use std::path::Path;
 
-/// Frames that are shown.
+/// Maximum number of frames shown.
 const MOST_FRAMES: usize = 256;
-/// Longest text or table that is read.
+/// Maximum length of a text or table.
 const LONGEST: u64 = 1 << 20;
 
 struct Words<'a>(&'a dyn Target);
@@ -24,7 +26,8 @@ impl Memory for Words<'_> {
     }
 }
 
-/// The Python frames of a thread, innermost first; none of a thread that has none, or of a version that is not known.
+/// Returns the Python frames of a thread, innermost first; empty if it has none or the Python version is
+/// unknown.
 #[must_use]
 pub fn frames(target: &dyn Target, thread: &ThreadFacts) -> Vec<Place> {
     let (state, minor) = thread.interpreter;
@@ -34,14 +37,14 @@ pub fn frames(target: &dyn Target, thread: &ThreadFacts) -> Vec<Place> {
     walked.map_while(|frame| frame.place(&words)).collect()
 }
 
-/// The innermost frame of the user's code, in words; of any code if there is no other.
+/// Describes the innermost frame of the user's code, otherwise the innermost of any code.
 #[must_use]
 pub fn innermost(target: &dyn Target, thread: &ThreadFacts) -> Option<String> {
     let frames = frames(target, thread);
     frames.iter().find(|place| !place.is_of_a_library()).or_else(|| frames.first()).map(said)
 }
 
-/// `function at file:line`.
+/// Formats a frame as `function at file:line`.
 #[must_use]
 pub fn said(place: &Place) -> String {
     let file = String::from_utf8_lossy(&place.file);

@@ -1,19 +1,20 @@
-//! The typed reader of a rank: what its process is and does, and what the objects are that its calls name.
+//! The typed reader of a rank: its process, and the objects that its calls name.
 //!
 //! ```text
 //! Image ──► Process (who, how far, threads; read once) ─┐
 //!   └─────► objects::Reader (looked up when asked) ─────┴──► Rank ──► ps · report · core · why
 //! ```
 //!
-//! Every command that shows calls asks a [`Rank`]. Facts of the process follow from its records by
-//! [`mpiscope_image::derive`]; objects are those that `inspect` shows, read by the same [`Reader`]. Nothing is computed here
-//! a second time; this module joins both and finds words for values.
+//! Every command that shows calls uses a [`Rank`]. Facts about the process are derived from its records by
+//! [`mpiscope_image::derive`]; objects are those that `inspect` shows, read by the same [`Reader`]. This
+//! module only combines the two and names values.
 //!
-//! * [`Rank::reference`]: an object as a typed value (handle, identity, kind, name), the form that all JSON has;
-//!   [`Reference::label`](crate::model::objects::Reference::label) is its text.
-//! * [`Rank::comm`]: members, size and identity of the communicator that a handle stands for, also while it is being freed.
-//! * [`Rank::peer`], [`Rank::tag`]: words for what is no rank, no tag.
-//! * [`Rank::place`]: where the program called from.
+//! * [`Rank::reference`]: an object as a typed value (handle, identity, kind, name), the form that all JSON
+//!   has; [`Reference::label`](crate::model::objects::Reference::label) is its text.
+//! * [`Rank::comm`]: members, size and identity of the communicator with a handle, even while it is being
+//!   freed.
+//! * [`Rank::peer`], [`Rank::tag`]: names of constants in place of ranks and tags.
+//! * [`Rank::place`]: where in the program a call was made.
 
 use crate::base::modules::Modules;
 use crate::model::locate::{Locate, place};
@@ -25,14 +26,14 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Files that the process has mapped, by an interpreter of symbols that serves many processes.
+/// The files that the process has mapped, read by a symbol source shared by many processes.
 pub struct SymbolContext<'a> {
     modules: &'a Modules,
     locate: &'a dyn Locate,
 }
 
 impl<'a> SymbolContext<'a> {
-    /// Of this process.
+    /// Creates the context of this process.
     pub fn new(process: &'a Process, locate: &'a dyn Locate) -> Self {
         Self { modules: &process.modules, locate }
     }
@@ -48,7 +49,7 @@ impl ProcessContext for SymbolContext<'_> {
     }
 }
 
-/// One look at a rank.
+/// One inspection of a rank.
 pub struct Rank<'a, S> {
     process: &'a Process,
     objects: Reader<'a, S>,
@@ -57,12 +58,12 @@ pub struct Rank<'a, S> {
 }
 
 impl<'a, S: Source> Rank<'a, S> {
-    /// Begins a look at the process that `image` belongs to.
+    /// Creates a reader for the process that `image` belongs to.
     pub fn new(image: &'a Image<S>, process: &'a Process, context: &'a dyn ProcessContext) -> Self {
         Self { process, objects: Reader::of(image, process, context), context, comms: RefCell::default() }
     }
 
-    /// Who it is, how far it came, what its threads do.
+    /// Its identity, progress and threads.
     pub fn process(&self) -> &'a Process {
         self.process
     }
@@ -77,42 +78,43 @@ impl<'a, S: Source> Rank<'a, S> {
         self.objects.image()
     }
 
-    /// The communicator with this handle.
+    /// Returns the communicator with this handle.
     pub fn comm(&self, handle: u64) -> Option<Rc<CommFacts>> {
         let mut known = self.comms.borrow_mut();
         known.entry(handle).or_insert_with(|| self.objects.comm(handle).map(Rc::new)).clone()
     }
 
-    /// Communicators for people, by their identity.
+    /// Returns the names of communicators by their identity.
     pub fn identities(&self) -> HashMap<u64, String> {
         let Ok(comms) = self.objects.all_references(Kind::Communicator) else { return HashMap::new() };
         let shared = comms.into_iter().filter(|comm| comm.identity.0 != 0);
         shared.map(|comm| (comm.identity.0, comm.label())).collect()
     }
 
-    /// An object that a call names.
+    /// Returns a reference to an object that a call names.
     pub fn reference(&self, kind: ObjectKind, handle: u64) -> Option<Reference> {
         let kind = Kind::ALL.iter().copied().find(|known| known.object_kind() == Some(kind))?;
         Some(self.objects.refer_to(kind, handle))
     }
 
-    /// The same for people.
+    /// Returns the object's name as shown to users.
     pub fn object(&self, kind: ObjectKind, handle: u64) -> String {
         let unknown = || format!("{} {handle:#x}", kind.c_type().trim_start_matches("MPI_"));
         self.reference(kind, handle).map_or_else(unknown, |reference| reference.label())
     }
 
-    /// A rank that is no rank: `MPI_ANY_SOURCE` and so on.
+    /// Returns the name of a constant in place of a rank, such as `MPI_ANY_SOURCE`.
     pub fn peer(&self, value: i64) -> Option<String> {
         constant_of(self.process.abi, &["MPI_ANY_SOURCE", "MPI_PROC_NULL", "MPI_ROOT"], value)
     }
 
-    /// A tag.
+    /// Formats a tag.
     pub fn tag(&self, value: i64) -> String {
         constant_of(self.process.abi, &["MPI_ANY_TAG"], value).unwrap_or_else(|| value.to_string())
     }
 
-    /// Where the program called from: a source line, or function (else module) and offset.
+    /// Returns where in the program a call was made: a source line, or function (otherwise module) and
+    /// offset.
     pub fn place(&self, return_address: u64) -> Option<String> {
         self.context.place(return_address)
     }

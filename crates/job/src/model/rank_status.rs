@@ -1,4 +1,4 @@
-//! What every thread of a rank is doing at this moment, in the terms of the standard.
+//! What every thread of a rank is currently doing, in the terms of the MPI standard.
 
 use crate::model::objects::Reference;
 use crate::model::process::{Process, ThreadFacts};
@@ -10,7 +10,7 @@ use mpiscope_image::layout::{Call, State};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A rank at this moment.
+/// The current state of a rank.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RankStatus {
@@ -20,32 +20,32 @@ pub struct RankStatus {
     pub size: Option<u32>,
     /// Name of the world.
     pub world: String,
-    /// Number of the world in the job, by [`Worlds`](crate::Worlds); 0 until somebody has numbered them.
+    /// Number of the world in the job, by [`Worlds`](crate::Worlds); 0 before worlds are numbered.
     pub world_number: usize,
-    /// Host.
+    /// Host name.
     pub host: String,
     /// Process id.
     pub pid: u32,
-    /// How far the process came, for people.
+    /// How far the process has come, in words.
     pub state: String,
-    /// Whether the process is there.
+    /// Whether the process is alive.
     pub alive: bool,
-    /// Something is wrong: it ended without `MPI_Finalize`, or called `MPI_Abort`.
+    /// Whether something is wrong: it ended without `MPI_Finalize`, or called `MPI_Abort`.
     pub problem: bool,
     /// What the main thread is doing: the value of `mpiscope_state`.
     #[serde(default)]
     pub activity: String,
-    /// Threads that called MPI and live; also one that has ended, if its call was the last of the rank.
+    /// Live threads that have called MPI, and one that has ended if it made the rank's last call.
     pub threads: Vec<ThreadStatus>,
-    /// If no thread is inside of MPI, the one whose call returned last, by its number.
+    /// If no thread is in MPI, the number of the one whose call returned last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_thread: Option<u64>,
-    /// Records that found no room, by kind.
+    /// Number of lost records, by kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub losses: BTreeMap<String, u64>,
 }
 
-/// A thread at this moment.
+/// The current state of a thread.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadStatus {
@@ -53,29 +53,31 @@ pub struct ThreadStatus {
     pub thread: u64,
     /// The kernel's id.
     pub tid: u32,
-    /// Whether it is the main thread: the one that called `MPI_Init`, else the first that called MPI.
+    /// Whether it is the main thread: the one that called `MPI_Init`, otherwise the first that called MPI.
     #[serde(default)]
     pub main: bool,
-    /// Seconds since it began to call a function again and again that asks and does not wait, if it is doing so.
+    /// Seconds since it began to poll, if it repeatedly calls a function that does not wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub polling_s: Option<f64>,
-    /// The open call, if there is one.
+    /// The open call, if any.
     pub call: Option<CallStatus>,
-    /// Outside of MPI, before `MPI_Finalize`: the call that returned last. What its handles stood for may be gone.
+    /// The call that returned last, if the thread is outside of MPI and before `MPI_Finalize`. Objects that
+    /// it used may no longer exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_call: Option<CallStatus>,
-    /// Outside of MPI: the source line, or function (else module) and offset, of the call that ended last.
+    /// If outside of MPI: source line, or function (otherwise module) and offset, of the call that ended
+    /// last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_place: Option<String>,
     /// Seconds since the call began or, outside of MPI, since the last one ended.
     pub age_s: Option<f64>,
-    /// Outside of MPI, of a process that runs: what the system says that it does: `computing`, `sleeping in the system call read`,
-    /// `stopped by a signal`; `polling` of a loop that asks and pauses.
+    /// If outside of MPI in a running process: what the operating system reports: `computing`,
+    /// `sleeping in the system call read`, `stopped by a signal`; `polling` for a loop that polls and pauses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doing: Option<String>,
 }
 
-/// An open call, or one that has returned. A field is `None` when the function has no such argument.
+/// An open call, or one that has returned. A field is `None` if the function has no such argument.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallStatus {
@@ -83,23 +85,23 @@ pub struct CallStatus {
     pub function: String,
     /// Communicator, window, file or session.
     pub object: Option<Reference>,
-    /// Other rank or root.
+    /// The other rank, or the root.
     pub peer: Option<PeerRank>,
-    /// Where a send-receive receives from.
+    /// Source of a combined send and receive.
     pub source: Option<PeerRank>,
     /// Tag: a number, or `MPI_ANY_TAG`.
     pub tag: Option<String>,
-    /// Elements, or requests.
+    /// Number of elements or requests.
     pub count: Option<i64>,
     /// Datatype.
     pub datatype: Option<Reference>,
-    /// Calls below this one: it is made by a user callback.
+    /// Number of outer calls: greater than zero if it was made by a user callback.
     pub nested: u32,
-    /// Address behind the call in the program.
+    /// Return address of the call in the program.
     pub return_address: u64,
-    /// Source line, or function (else module) and offset.
+    /// Source line, or function (otherwise module) and offset.
     pub place: Option<String>,
-    /// The description changed while it was copied: parts of it may belong to different calls.
+    /// Whether the record changed while it was copied, so that parts may belong to different calls.
     pub torn: bool,
 }
 
@@ -107,18 +109,18 @@ pub struct CallStatus {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PeerRank {
-    /// Rank in the call's communicator, as the program gave it.
+    /// Rank in the call's communicator, as passed by the program.
     pub rank: i64,
-    /// `MPI_ANY_SOURCE`, `MPI_PROC_NULL`, `MPI_ROOT`.
+    /// `MPI_ANY_SOURCE`, `MPI_PROC_NULL` or `MPI_ROOT`.
     pub name: Option<String>,
-    /// Rank in `MPI_COMM_WORLD`, if the communicator's members are known and are not those of the world.
+    /// Rank in `MPI_COMM_WORLD`, if the communicator's members are known and differ from those of the world.
     pub world_rank: Option<u32>,
-    /// It is the root of a collective.
+    /// Whether it is the root of a collective.
     pub root: bool,
 }
 
 impl RankStatus {
-    /// What a rank is doing; `alive` says whether its process is still there.
+    /// Creates the status of a rank; `alive` is whether its process still exists.
     pub fn new<S: Source>(names: &Rank<'_, S>, alive: bool) -> Self {
         let process = names.process();
         let last_thread = process.last().map(|thread| thread.index);
@@ -145,7 +147,8 @@ impl RankStatus {
 }
 
 impl RankStatus {
-    /// A process that was started under the layer and has not called MPI: its rank is what the launcher says, if it says so.
+    /// The status of a process that was started under the layer and has not called MPI; its rank is the
+    /// launcher's, if known.
     pub fn silent(pid: u32, rank: Option<u32>, host: String) -> Self {
         Self {
             rank,
@@ -164,7 +167,7 @@ impl RankStatus {
         }
     }
 
-    /// Adds what `doing` says of the threads that are outside of MPI, if the process runs.
+    /// Adds what `doing` reports about the threads outside of MPI, if the process is running.
     pub fn outside(&mut self, process: &Process, doing: impl Fn(u32) -> String) {
         if !self.alive || process.finalized() {
             return;
@@ -178,15 +181,15 @@ impl RankStatus {
         }
     }
 
-    /// What there is to be seen: the threads that are inside of MPI or poll, else the one whose call returned last, else the
-    /// main thread.
+    /// Returns the threads to show: those in MPI or polling, otherwise the one whose call returned last,
+    /// otherwise the main thread.
     pub fn busy(&self) -> Vec<&ThreadStatus> {
         let busy = |t: &&ThreadStatus| t.call.is_some() || t.polling_s.is_some();
         let threads: Vec<&ThreadStatus> = self.threads.iter().filter(busy).collect();
         if threads.is_empty() { self.last().or(self.main()).into_iter().collect() } else { threads }
     }
 
-    /// The thread whose call returned last, if none is inside of MPI.
+    /// The thread whose call returned last, if none is in MPI.
     pub fn last(&self) -> Option<&ThreadStatus> {
         self.threads.iter().find(|t| Some(t.thread) == self.last_thread)
     }

@@ -1,15 +1,17 @@
-//! The file that an archive is written to.
+//! The file to which an archive is written.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
-/// Writes to a file until that fails, and then nothing any more, without further errors: an archive that is given up tries to be
-/// finished all the same, and complains to the user where it cannot. The failure is kept.
+/// Writes to a file until an error occurs, and then discards everything without further errors: an abandoned
+/// archive writer still tries to finish the archive, and prints to standard error if that fails. The first
+/// error is kept.
 #[derive(Debug)]
 pub struct Disk<'a> {
     file: BufWriter<&'a File>,
     failed: Option<(io::ErrorKind, String)>,
-    /// Where in the file it is, and how long the file is; after a failure where it would be: an archive relies on that.
+    /// Position in the file, and its length; after an error, what they would be, because the archive writer
+    /// relies on them.
     at: u64,
     end: u64,
 }
@@ -20,13 +22,13 @@ impl<'a> Disk<'a> {
         Self { file: BufWriter::new(file), failed: None, at: 0, end }
     }
 
-    /// Whether all that was written is there.
+    /// Returns the error, if any write failed.
     pub fn finish(mut self) -> io::Result<()> {
         self.flush()?;
         self.failed.take().map_or(Ok(()), |(kind, why)| Err(io::Error::new(kind, why)))
     }
 
-    /// Does something with the file, or what is done instead once that has failed.
+    /// Performs an operation on the file, or returns `given_up` after an error.
     fn attempt<T>(
         &mut self,
         given_up: T,
@@ -101,7 +103,7 @@ mod tests {
         assert_eq!(disk.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
     }
 
-    /// A file that cannot become longer than this.
+    /// Creates a file that cannot grow beyond this length.
     fn short(most: u64) -> File {
         let file = File::from(memfd_create("short", MemfdFlags::ALLOW_SEALING).unwrap());
         file.set_len(most).unwrap();
@@ -111,7 +113,7 @@ mod tests {
 
     #[test]
     fn an_archive_that_finds_no_room_anywhere_fails_and_says_so_once() {
-        // What does not get smaller by being packed.
+        // Incompressible data.
         let mut state = 1u64;
         let mut next = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -132,7 +134,7 @@ mod tests {
                 Ok(()) => {
                     assert!(zip.finish().map_err(io::Error::from).and_then(Disk::finish).is_err(), "{most}")
                 }
-                // Dropped as it is.
+                // Dropped unfinished.
                 Err(_) => drop(zip),
             }
         }

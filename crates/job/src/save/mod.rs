@@ -1,7 +1,7 @@
-//! Writing an evidence file.
+//! Writes evidence files.
 //!
-//! An image is copied first and looked at afterwards, so that everything in the file is of one moment. Which addresses need
-//! words is found by asking what the views ask, with a [`Recorder`] in between.
+//! An image is copied before it is read, so that everything in the file shows the same moment. The addresses
+//! that need names are found by asking everything that the views ask, through a [`Recorder`].
 
 mod disk;
 
@@ -45,23 +45,23 @@ use tempfile::NamedTempFile;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-/// Bytes of an image that are copied at once.
+/// Number of bytes of an image copied at once.
 const PIECE: usize = 1 << 20;
 
-/// What was written.
+/// The result of saving.
 #[derive(Debug, Default)]
 pub struct Saved {
-    /// Processes in the file.
+    /// Number of processes in the file.
     pub processes: usize,
-    /// Length of the file.
+    /// Length of the file in bytes.
     pub bytes: u64,
-    /// What could not be read.
+    /// Messages about what could not be read.
     pub not_seen: Vec<String>,
 }
 
-/// Writes a job to a file, which appears when it is whole. Looks once, waits for `pause` (unless it is looked at [as it
-/// was](Job::as_it_was)), and saves what is there then; with
-/// `stacks` also those of its threads, each of which is stopped for a moment.
+/// Writes a job to a file, which appears only when it is complete. Samples once, waits for `pause` (unless
+/// the job is presented [as it was](Job::as_it_was)), and saves the state after that; with `stacks` also the
+/// stacks of its threads, each of which is stopped briefly.
 ///
 /// # Errors
 /// When no process of the job can be read, or the file cannot be written.
@@ -104,7 +104,7 @@ pub fn save(
     Ok(saved)
 }
 
-/// Hands on what each process of the job is copied to, with its number.
+/// Copies each process of the job and passes the copy to `keep` with its number.
 fn copy_processes(
     job: &Job,
     stacks: bool,
@@ -113,7 +113,7 @@ fn copy_processes(
     saved: &mut Saved,
     mut keep: impl FnMut(usize, &Copied) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    // Nobody is stopped who is being ended.
+    // Processes that are being terminated must not be stopped.
     let taken = |found: &JobImage, process: &Process| match stacks && job.stood.is_none() {
         true => stacks::of_process(found, process, places, recorder),
         false => Vec::new(),
@@ -124,7 +124,7 @@ fn copy_processes(
                 keep(saved.processes, &copied)?;
                 saved.processes += 1;
             }
-            // It ended since the list was made.
+            // It has ended since the list was made.
             Err(_) if !found.held() => {}
             Err(why) => saved.not_seen.push(why.to_string()),
         }
@@ -132,7 +132,7 @@ fn copy_processes(
     Ok(())
 }
 
-/// What the file says of the job as a whole.
+/// Describes the job as a whole.
 fn manifest(job: &Job, places: &Places, before: Vec<Observation>, seconds: f64, saved: &Saved) -> Manifest {
     let callers: Vec<_> = job.images.iter().filter_map(JobImage::who).map(|who| who.entry).collect();
     let is_it = |entry: &Entry, host: &str, rank, pid| {
@@ -156,10 +156,10 @@ fn manifest(job: &Job, places: &Places, before: Vec<Observation>, seconds: f64, 
     }
 }
 
-/// Adds to a file what was seen of the processes while they ran.
+/// Adds to a file what was observed of the processes while they ran.
 ///
 /// # Errors
-/// When the file cannot be read as one of these, or cannot be written.
+/// When the file is not an evidence file, or cannot be written.
 pub fn add(path: &Path, followed: &Followed) -> Result<(), Error> {
     let fail = |why: std::io::Error| Error::File { path: path.to_owned(), why: why.to_string() };
     let file = File::options().read(true).write(true).open(path).map_err(fail)?;
@@ -176,7 +176,7 @@ fn options() -> SimpleFileOptions {
         .unix_permissions(0o600)
 }
 
-/// The earlier look: processes of other hosts were looked at there, before those of this host.
+/// Merges the earlier samples. Processes of other hosts were sampled there, so those samples take precedence.
 pub(crate) fn earlier(mut here: Vec<Observation>, there: Vec<Observation>) -> Vec<Observation> {
     let who = |seen: &Observation| (seen.world.clone(), seen.rank, seen.pid);
     let known: HashSet<_> = there.iter().map(who).collect();
@@ -186,10 +186,10 @@ pub(crate) fn earlier(mut here: Vec<Observation>, there: Vec<Observation>) -> Ve
     here
 }
 
-/// A process at one moment.
+/// The state of a process at one moment.
 struct Copied {
     about: About,
-    /// Nothing if it has not touched its image.
+    /// `None` if it has not touched its image.
     seen: Option<(Image<InMemory>, Process)>,
 }
 
@@ -248,7 +248,8 @@ impl Copied {
     }
 }
 
-/// As the kernel says now, or as it was when what is copied was saved; of a process that has ended, as who started it saw it last.
+/// Returns the current placement, or the saved one for a saved process; for a process that has ended, the
+/// last one that its starter observed.
 fn placement(found: &JobImage, process: &Process) -> Option<Box<Placement>> {
     match found.about() {
         Some(about) => about.placement.clone(),
@@ -280,7 +281,7 @@ fn silent(found: &JobImage) -> About {
     }
 }
 
-/// All bytes of an image that somebody may be writing to.
+/// Copies all bytes of an image that may still be written to.
 fn copy(source: &(dyn Source + Send)) -> Result<Vec<u8>, String> {
     let len = source.len();
     if len > LONGEST_IMAGE {
@@ -294,19 +295,19 @@ fn copy(source: &(dyn Source + Send)) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Asks everything that the views ask, for the sake of the questions.
+/// Asks everything that the views ask, so that the recorder sees the questions.
 fn ask(copied: &Copied, recorder: &Recorder<'_>) -> Result<(), mpiscope_image::Error> {
     let Some((image, process)) = &copied.seen else { return Ok(()) };
     let context = SymbolContext::new(process, recorder);
     let rank = Rank::new(image, process, &context);
     let _status = RankStatus::new(&rank, copied.about.alive);
     let _observation = live::observe_kept(&rank, &copied.about, copied.about.alive);
-    // A table that is damaged is so in the file as well.
+    // A damaged table is damaged in the file as well.
     let _sites = sites::of_rank(&rank);
     let files = FileContext::new(process, recorder);
     let objects = Reader::new(image, &files)?;
     for kind in Kind::ALL {
-        // A table that is damaged is so in the file as well.
+        // A damaged table is damaged in the file as well.
         let _all = objects.visit(*kind, &mut |_| true, &mut |_| ());
     }
     Ok(())
@@ -322,7 +323,7 @@ impl<'a> Archive<'a> {
     }
 
     fn add(&mut self, number: usize, copied: &Copied, recorder: &Recorder<'_>) -> std::io::Result<()> {
-        // What cannot be asked now cannot be asked of the file either.
+        // What cannot be read now cannot be read from the file either.
         let _damaged = ask(copied, recorder);
         if let Some((image, _)) = &copied.seen {
             self.begin(&image_name(number))?;

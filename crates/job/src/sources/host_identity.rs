@@ -1,4 +1,5 @@
-//! What tells a host from all others: not its name alone, which may be one of several, or also another's.
+//! What distinguishes a host from all others: not its name alone, which may be one of several or in use by
+//! another host.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -7,20 +8,20 @@ use std::fs;
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostIdentity {
-    /// The name that it calls itself by.
+    /// The name that the host gives itself.
     pub name: String,
-    /// What the kernel drew when it was booted: no two kernels have the same.
+    /// Random id that the kernel generates at boot.
     pub boot: String,
-    /// What was drawn when the system was installed.
+    /// Random id generated when the system was installed.
     pub machine: String,
-    /// Number of the namespace of its process ids: two containers on one kernel differ.
+    /// Number of its pid namespace: two containers on one kernel differ.
     pub pids: String,
-    /// Number of the namespace of its name.
+    /// Number of its UTS namespace.
     pub names: String,
 }
 
 impl HostIdentity {
-    /// This one.
+    /// Returns the identity of this host.
     #[must_use]
     pub fn here() -> Self {
         let text = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
@@ -37,7 +38,7 @@ impl HostIdentity {
         }
     }
 
-    /// Whether both see the same processes under the same numbers, whatever they are called.
+    /// Whether both see the same processes under the same pids, whatever their names.
     #[must_use]
     pub fn same_host(&self, other: &Self) -> bool {
         match self.boot.is_empty() || other.boot.is_empty() {
@@ -46,7 +47,7 @@ impl HostIdentity {
         }
     }
 
-    /// All that does not depend on the name, as one word.
+    /// Joins everything that does not depend on the name into one word.
     #[must_use]
     pub fn key(&self) -> String {
         [&self.boot, &self.machine, &self.pids].map(String::as_str).join("/")

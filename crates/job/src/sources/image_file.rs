@@ -1,4 +1,4 @@
-//! Images in files: saved as they were, or inside core files.
+//! Images in files: saved verbatim, or inside core files.
 
 use crate::Error;
 use crate::sources::core;
@@ -8,10 +8,10 @@ use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-/// An image in a file: saved as it was, or inside a core file.
+/// Opens an image in a file: saved verbatim, or inside a core file.
 pub fn open_file(path: &Path) -> Result<Image<Bytes>, Error> {
     let fail = |why: std::io::Error| Error::File { path: path.to_owned(), why: why.to_string() };
-    // A pipe would make us wait.
+    // Opening a pipe would block.
     let file = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path);
     let file = file.map_err(fail)?;
     if !file.metadata().map_err(fail)?.is_file() {

@@ -1,8 +1,8 @@
 //! Where the bytes of an image come from.
 //!
-//! A memory file that can no longer shrink is mapped: words are then read one by one with relaxed atomic loads,
-//! as the process writes them. Any other file is read by `pread`, because a mapping of a file that gets shorter
-//! kills the reader.
+//! A memory file that can no longer shrink is mapped: words are read one by one with relaxed atomic loads
+//! while the process writes them. Any other file is read with `pread`, because a mapping of a file that
+//! shrinks kills the reader.
 #![allow(unsafe_code)]
 
 use crate::Error;
@@ -12,10 +12,10 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-/// The bytes of an image, wherever they are.
+/// The bytes of an image, from any source.
 pub type Bytes = Box<dyn Source + Send>;
 
-/// An image in a memory file, by its descriptor.
+/// Opens an image in a memory file, given its descriptor.
 pub fn open_fd(fd: OwnedFd, what: &str) -> Result<Image<Bytes>, Error> {
     let bytes: Bytes = match Mapping::new(&fd) {
         Some(mapping) => Box::new(mapping),
@@ -31,7 +31,7 @@ pub(crate) fn sealed(file: &impl AsRawFd) -> bool {
     seals >= 0 && seals & libc::F_SEAL_SHRINK != 0
 }
 
-/// A file that is read piece by piece.
+/// A file read with `pread`.
 pub(super) struct Plain {
     file: File,
 }
@@ -54,15 +54,15 @@ impl Source for Plain {
 
 /// A read-only mapping of a memory file that cannot shrink.
 ///
-/// The mapping has the length that the file had when it was made; what the process adds later is read through
-/// the file.
+/// The mapping has the length of the file at the time of mapping; anything the process adds later is read
+/// through the file.
 struct Mapping {
     base: *const u8,
     mapped: usize,
     rest: Plain,
 }
 
-// SAFETY: the mapping is only read, by atomic loads, and is unmapped by the one owner.
+// SAFETY: the mapping is only read, by atomic loads, and is unmapped by its only owner.
 unsafe impl Send for Mapping {}
 
 impl Mapping {
@@ -72,14 +72,14 @@ impl Mapping {
         }
         let rest = Plain::new(File::from(fd.try_clone().ok()?));
         let mapped = usize::try_from(rest.len()).ok().filter(|len| *len > 0)?;
-        // SAFETY: a new mapping at a place that the kernel chooses, of a file that is at least that long for ever.
+        // SAFETY: a new mapping at an address that the kernel chooses, of a file that never becomes shorter.
         let base = unsafe {
             libc::mmap(std::ptr::null_mut(), mapped, libc::PROT_READ, libc::MAP_SHARED, fd.as_raw_fd(), 0)
         };
         (base != libc::MAP_FAILED).then_some(Self { base: base.cast(), mapped, rest })
     }
 
-    /// Copies words with atomic loads, and what is not a whole word byte by byte.
+    /// Copies whole words with atomic loads, and the rest byte by byte.
     fn copy(&self, start: usize, buf: &mut [u8]) {
         let head = start.next_multiple_of(8).min(start + buf.len()) - start;
         let (head, words) = buf.split_at_mut(head);

@@ -1,4 +1,4 @@
-//! Where bytes come from: files, core files, living processes, hosts; and stacks unwound from them.
+//! Sources of bytes: files, core files, living processes, hosts; and stacks unwound from them.
 
 pub mod core;
 pub mod host_identity;

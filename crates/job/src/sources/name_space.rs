@@ -1,18 +1,19 @@
-//! Numbers of processes and threads in namespaces of their own, as containers have them. An image says how the process itself is
-//! numbered, where two of one host may have the same number; people and the kernel need that of the host.
+//! Pids and thread ids in separate namespaces, as in containers. An image records the ids in the process's
+//! own namespace, which need not be unique on a host; users and the kernel need those of the host.
 
 use mpiscope_target::procfs::{self, StatusLines};
 use std::collections::BTreeMap;
 
-/// Which of these processes of this host has the number `own` for itself.
+/// Finds the process of this host whose pid in its own namespace is `own`.
 pub fn process(own: u32, among: impl Iterator<Item = u32>) -> Option<u32> {
     let all = among.filter_map(|pid| Some((StatusLines::of(pid).ok()?.namespace_pids(), pid)));
     let all = all.filter(|(numbers, _)| numbers.last() == Some(&own));
-    // One that only looks at the image may by chance have the number on the host that the other has inside.
+    // A process that only reads the image may by chance have the same pid on the host as the other has
+    // inside.
     all.max_by_key(|(numbers, _)| numbers.len()).map(|(_, pid)| pid)
 }
 
-/// The number of each thread of a process of this host, by that which the thread has for itself.
+/// Maps the id of each thread in the process's own namespace to its id on the host.
 pub fn threads(pid: u32) -> BTreeMap<u32, u32> {
     let inner = |tid| StatusLines::of_thread(pid, tid).ok()?.namespace_pids().last().copied();
     let threads = procfs::threads(pid).unwrap_or_default();

@@ -1,23 +1,23 @@
-//! Which process has started which, on this host.
+//! Parents and children of the processes on this host.
 
 use mpiscope_target::procfs;
 use std::collections::HashMap;
 
-/// The processes of this host as they were at one moment.
+/// A snapshot of the processes of this host.
 #[derive(Debug, Default, Clone)]
 pub struct Families {
     children: HashMap<u32, Vec<u32>>,
 }
 
 impl Families {
-    /// Those of now.
+    /// Takes a snapshot.
     #[must_use]
     pub fn now() -> Self {
         let pids = procfs::list().unwrap_or_default();
         Self::of(pids.into_iter().filter_map(|pid| Some((pid, procfs::stat(pid).ok()?.parent))))
     }
 
-    /// From processes and their parents.
+    /// Builds the tree from pairs of process and parent.
     fn of(all: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
         for (pid, parent) in all {
@@ -26,12 +26,13 @@ impl Families {
         Self { children }
     }
 
-    /// All that a process has started, and what these have started, nearest first.
+    /// Returns all descendants of a process, nearest first.
     #[must_use]
     pub fn descendants(&self, pid: u32) -> Vec<u32> {
         let mut found: Vec<u32> = self.children.get(&pid).cloned().unwrap_or_default();
         let mut next = 0;
-        // A process has one parent: each is found once. Numbers are given anew while the list is made, hence the bound.
+        // A process has one parent, so each is found once. Pids may be reused while the list is made, hence
+        // the bound.
         while let Some(parent) = found.get(next).filter(|_| found.len() <= self.children.len() * 2) {
             found.extend(self.children.get(parent).into_iter().flatten());
             next += 1;

@@ -1,4 +1,4 @@
-//! One step up a stack, by the unwind tables that every program and library carries, stripped or not.
+//! Unwinds one frame by the tables that every program and library contains, stripped or not.
 
 use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, Evaluation, EvaluationResult, Expression,
@@ -8,14 +8,14 @@ use gimli::{
 use mpiscope_target::Target;
 use std::collections::HashMap;
 
-/// Unwind tables are not longer than this.
+/// Maximum size of unwind tables.
 const LONGEST_TABLE: u64 = 256 << 20;
-/// Steps of one expression.
+/// Maximum number of steps of one expression.
 const MOST_STEPS: u32 = 10_000;
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
-/// The machine, as far as walking needs it.
+/// The machine that a stack belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Machine {
     X86_64,
@@ -23,7 +23,7 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// The number of the stack pointer.
+    /// DWARF number of the stack pointer.
     pub fn sp(self) -> Register {
         Register(if self == Self::X86_64 { 7 } else { 31 })
     }
@@ -39,11 +39,11 @@ pub struct Tables {
 
 /// The next frame.
 pub struct Up {
-    /// Where the frame above goes on.
+    /// Where execution continues in this frame.
     pub pc: u64,
-    /// Its registers, as far as they are known.
+    /// Its registers, where known.
     pub registers: HashMap<Register, u64>,
-    /// The frame below was the return from a signal handler: `pc` is where the signal struck.
+    /// The frame below was the return from a signal handler: `pc` is where the signal arrived.
     pub signal: bool,
 }
 
@@ -80,7 +80,7 @@ impl Tables {
         Some(Self { hdr_at, hdr, frames_at, frames })
     }
 
-    /// The frame above the one of the instruction `at`.
+    /// Unwinds from the frame whose instruction is `at` to its caller.
     pub fn up(
         &self,
         target: &dyn Target,
@@ -106,13 +106,13 @@ impl Tables {
             };
         }
         let pc = *above.get(&fde.cie().return_address_register())?;
-        // Addresses of returns may be signed on aarch64; no user address has these bits.
+        // Return addresses may be signed on aarch64; no user address has these bits.
         let pc = if machine == Machine::Aarch64 { pc & 0x00ff_ffff_ffff_ffff & ((1 << 52) - 1) } else { pc };
         Some(Up { pc, registers: above, signal: fde.is_signal_trampoline() })
     }
 }
 
-/// Evaluates rules in one frame.
+/// Evaluates the rules of one frame.
 struct Values<'a> {
     target: &'a dyn Target,
     registers: &'a HashMap<Register, u64>,

@@ -1,8 +1,8 @@
-//! Tables and answers with random damage, the same at every run: each gives processes, an error or less, soon, and no answer
-//! of another host adds processes that their own host does not confirm.
+//! Tables and answers with random damage, the same in every run: each yields processes, an error or less, in
+//! bounded time, and no answer of another host adds processes that their own host does not confirm.
 //!
-//! `MPISCOPE_HOSTILE_ROUNDS` makes a longer run. A round that fails says what to add to `found.txt`, so that it is done again
-//! for ever.
+//! `MPISCOPE_HOSTILE_ROUNDS` sets the number of rounds for a longer run. A failing round prints what to add
+//! to `found.txt`, so that it is repeated in every later run.
 
 use crate::memory::{BASE, Memory};
 use crate::walking::{Fake, acquire, two_jobs};
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// Following a table takes longer than reading an answer.
 const TABLES: u64 = 60;
 const ANSWERS: u64 = 1000;
-/// Bytes that mean something in an answer, or nothing anywhere.
+/// Bytes that are significant in an answer, or invalid anywhere.
 const HURTFUL: &[u8] = b"0129-\"\\[]{},:ae\xff\x00";
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -26,7 +26,7 @@ fn rounds(usual: u64) -> u64 {
     std::env::var("MPISCOPE_HOSTILE_ROUNDS").map_or(usual, |text| text.parse().unwrap())
 }
 
-/// What went wrong.
+/// Returns what went wrong, if anything.
 fn trial(work: impl FnOnce() -> Result<(), String>) -> Option<String> {
     let begin = Instant::now();
     match catch_unwind(AssertUnwindSafe(work)) {
@@ -36,12 +36,12 @@ fn trial(work: impl FnOnce() -> Result<(), String>) -> Option<String> {
     }
 }
 
-/// One of the tables that [`two_jobs`] has, as its bytes.
+/// Returns one of the tables of [`two_jobs`] as bytes.
 fn table() -> Vec<u8> {
     two_jobs("a").processes[&("a".to_owned(), 10)].bytes.clone()
 }
 
-/// Reads the block, the same bytes as the other interface's table, and follows them.
+/// Reads the bytes as the block and as the other interface's table, and follows them.
 fn damaged_tables(damage: &Damage) -> Result<(), String> {
     let bytes = done(table(), damage);
     let mut memory = Memory { width: 8, order: ByteOrder::Little, bytes };
@@ -57,13 +57,13 @@ fn damaged_tables(damage: &Damage) -> Result<(), String> {
     Ok(())
 }
 
-/// What host `b` says when it is asked from `a`, as text.
+/// Returns the answer of host `b` to host `a`, as text.
 fn answer() -> Vec<u8> {
     let there = acquire(&two_jobs("b"), Start::Pids(vec![21, 30]), false).unwrap();
     serde_json::to_vec(&there).unwrap()
 }
 
-/// Takes an answer that may be no answer; hosts other than the one that gave it must not appear by its word.
+/// Takes in an answer, which may be invalid; it must not add processes of other hosts.
 fn damaged_answer(bytes: &[u8]) -> Result<(), String> {
     let mut fake: Fake = two_jobs("a");
     fake.answer = Some(bytes.to_vec());
@@ -80,7 +80,7 @@ fn damaged_answer(bytes: &[u8]) -> Result<(), String> {
     foreign(&found).map_or(Ok(()), Err)
 }
 
-/// Text with some bytes changed: digits, quotes, brackets, and pieces of the text itself.
+/// Returns the text with some changes: digits, quotes, brackets, and pieces of the text itself.
 fn garbled(text: &[u8], dice: &mut Dice) -> Vec<u8> {
     let mut text = text.to_vec();
     for _ in 0..=dice.below(6) {
@@ -93,7 +93,7 @@ fn garbled(text: &[u8], dice: &mut Dice) -> Vec<u8> {
                 let piece: Vec<u8> = text[at..].iter().copied().take(dice.below(80)).collect();
                 text.splice(at..at, piece);
             }
-            // The name of one host for that of the other, a number for another one.
+            // Replace one host's name by the other's, or a number by another.
             _ => match text[at..].iter().position(|b| b.is_ascii_digit() || [b'a', b'b'].contains(b)) {
                 Some(further) if text[at + further].is_ascii_digit() => text[at + further] = b'9',
                 Some(further) => text[at + further] ^= b'a' ^ b'b',

@@ -1,4 +1,4 @@
-//! Tables that lie: every one gives an error or less, soon.
+//! Invalid tables: every one yields an error or less, in bounded time.
 
 use crate::memory::{BASE, Memory, Proc};
 use mpiscope_job::jobs::acquire::mpi2dd;
@@ -17,7 +17,7 @@ fn good() -> Memory {
     memory
 }
 
-/// Reads a block that was changed, in bounded time.
+/// Reads a changed block, in bounded time.
 fn read(change: impl FnOnce(&mut Memory)) -> Result<mpi2dd::Block, Error> {
     let mut memory = good();
     change(&mut memory);
@@ -90,7 +90,7 @@ fn mpirs_size_is_bounded() {
     assert!(mpir::read(&target).is_err());
 }
 
-/// Shows broken memory for the first looks, as a process does that is changing its tables.
+/// Shows broken memory for the first reads, like a process that is changing its tables.
 struct Changing {
     broken: InMemory,
     whole: InMemory,
@@ -147,7 +147,7 @@ fn every_single_flipped_byte_gives_a_block_or_an_error() {
     for at in 0..memory.bytes.len() {
         let mut changed = good();
         changed.bytes[at] ^= 0xff;
-        // What is read may be wrong, but reading ends and asks for no more than there is.
+        // The result may be wrong, but reading ends and does not go beyond the existing memory.
         let _block_or_error = mpi2dd::read(&changed.target(10));
     }
 }

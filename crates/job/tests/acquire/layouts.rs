@@ -1,4 +1,4 @@
-//! Tables of all widths, byte orders and sizes, read by this crate and by a C program that was written from the
+//! Tables of all widths, byte orders and sizes, read by this crate and by a C program written from the
 //! document alone.
 
 use crate::memory::{BASE, Memory, Proc};
@@ -11,7 +11,7 @@ use std::process::Command;
 const MACHINES: [(usize, ByteOrder); 4] =
     [(4, ByteOrder::Little), (4, ByteOrder::Big), (8, ByteOrder::Little), (8, ByteOrder::Big)];
 
-/// A directory and metadirectory with `n` entries in each table.
+/// Creates a directory and metadirectory with `n` entries in each table.
 fn full(width: usize, order: ByteOrder, n: i32, packed: bool) -> Memory {
     let mut memory = Memory::new(width, order);
     let hosts: Vec<String> = (0..n).map(|i| format!("node{}.site", i / 64)).collect();
@@ -39,7 +39,7 @@ fn full(width: usize, order: ByteOrder, n: i32, packed: bool) -> Memory {
     memory
 }
 
-/// The same lines that the C reader prints.
+/// Returns the lines that the C reader prints.
 fn lines(block: &Block) -> String {
     let dash = || "-".to_owned();
     let process = |p: &Process| format!("{}\t{}\t{}", p.place.host, p.place.pid, p.executable.display());
@@ -153,7 +153,7 @@ fn the_c_header_has_the_documents_layout_in_both_widths() {
         _Static_assert(sizeof(struct MPI2DD_SPAWNDESC) == W + 8, \"\");\n\
         _Static_assert(sizeof(struct MPI2DD_DIRECTORYENTRY) == 2 * W + 4, \"\");\n";
     std::fs::write(&source, text).unwrap();
-    // -ffreestanding: the 32-bit headers of the C library need not be installed.
+    // -ffreestanding: the C library's 32-bit headers need not be installed.
     for width in ["-m64", "-m32"] {
         let mut compile = Command::new("cc");
         compile.args([

@@ -1,4 +1,4 @@
-//! Process acquisition on tables that the tests write themselves.
+//! Process acquisition from tables written by the tests.
 
 mod damaged;
 mod hostile;

@@ -1,8 +1,8 @@
-//! Tables in memory that does not exist, of any width and byte order: the tests' own writer.
+//! Tables in simulated memory of any width and byte order, for tests.
 
 use mpiscope_target::{ByteOrder, InMemory};
 
-/// Where the memory begins.
+/// The base address of the memory.
 pub const BASE: u64 = 0x10_0000;
 
 /// Memory that is filled from front to back. The block comes first.
@@ -12,7 +12,7 @@ pub struct Memory {
     pub bytes: Vec<u8>,
 }
 
-/// One process, for a table.
+/// One process in a table.
 #[derive(Clone, Copy)]
 pub struct Proc<'a> {
     pub host: &'a str,
@@ -24,7 +24,7 @@ pub struct Proc<'a> {
 }
 
 impl Memory {
-    /// An empty block of version 1.
+    /// Creates an empty block of version 1.
     pub fn new(width: usize, order: ByteOrder) -> Self {
         let mut memory = Self { width, order, bytes: vec![0; 64 + 8 * width] };
         memory.bytes[..7].copy_from_slice(b"MPI2\x7f\x01\x01");
@@ -54,7 +54,7 @@ impl Memory {
         self.put(16 + index * self.width, value, self.width);
     }
 
-    /// Sets one of the four integers behind them.
+    /// Sets one of the four integers after them.
     pub fn int(&mut self, index: usize, value: i32) {
         self.put(16 + 8 * self.width + 4 * index, u64::from(value as u32), 4);
     }
@@ -66,7 +66,7 @@ impl Memory {
         at
     }
 
-    /// Adds words: (value, size) each, at an aligned place.
+    /// Adds words, each as (value, size), at an aligned address, which is returned.
     pub fn words(&mut self, words: &[(u64, usize)]) -> u64 {
         self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
         let at = self.end();
@@ -112,7 +112,7 @@ impl Memory {
         self.int(which, entries.len() as i32);
     }
 
-    /// Says where the metadirectory is.
+    /// Publishes the location of the metadirectory.
     pub fn meta(&mut self, host: &str, executable: &str, pid: i32) {
         let texts = [host, executable].map(|text| self.text(text));
         self.address(2, texts[0]);
@@ -121,7 +121,7 @@ impl Memory {
     }
 
     pub fn target(&self, pid: u32) -> InMemory {
-        // Memory is mapped by pages.
+        // Memory is mapped in pages.
         let mut bytes = self.bytes.clone();
         bytes.resize(bytes.len().next_multiple_of(4096), 0);
         InMemory::new(self.width, self.order)

@@ -1,4 +1,4 @@
-//! From any process to the same set: on hosts that exist in the test only.
+//! From any process to the same set, on hosts that exist only in the test.
 
 use crate::memory::{Memory, Proc};
 use mpiscope_job::jobs::acquire::{
@@ -16,16 +16,16 @@ pub struct Fake {
     host: String,
     pub processes: BTreeMap<(String, u32), Memory>,
     children: BTreeMap<u32, Vec<u32>>,
-    /// Users of processes, 7 where nothing is said.
+    /// Owners of processes; 7 by default.
     owners: BTreeMap<u32, u32>,
     pub asked: Mutex<Vec<String>>,
-    /// Images, of processes of all hosts.
+    /// Images of processes on all hosts.
     images: Vec<ImageEntry>,
-    /// Where jobs are, by name.
+    /// Hosts of jobs, by name.
     announced: BTreeMap<String, Vec<String>>,
-    /// As many hosts as have to be asked before any of them answers.
+    /// Number of hosts that must be asked concurrently before any of them answers.
     pub together: usize,
-    /// What every other host answers, instead of the truth.
+    /// The answer of every other host, in place of the true one.
     pub answer: Option<Vec<u8>>,
     /// A host that does not answer.
     silent: Option<String>,
@@ -43,7 +43,7 @@ impl Fake {
     }
 }
 
-/// For the processes of whoever the first ones belong to.
+/// Acquires the processes of the first processes' owners.
 pub fn acquire(reach: &Fake, start: Start, remote: bool) -> Result<Acquired, Error> {
     acquire::acquire(reach, start, &Scope { remote, ..Scope::default() })
 }
@@ -112,7 +112,8 @@ fn rank<'a>(
     Proc { host, executable: "/a", world, pid, rank, spawned: parent }
 }
 
-/// World 1 (10, 11) on host a spawned world 2 (20 on a, 21 on b); another job, world 3 (30 on b), is connected.
+/// World 1 (10, 11) on host a spawned world 2 (20 on a, 21 on b); another job, world 3 (30 on b), is
+/// connected.
 pub fn two_jobs(host: &str) -> Fake {
     let mut fake = Fake::on(host);
     fake.add("a", 10, |m| {
@@ -152,7 +153,7 @@ fn the_same_set_is_found_from_every_process_of_every_host() {
     }
 }
 
-/// What the image of a process says of it.
+/// Returns the image entry of a process.
 fn image(host: &str, pid: u32, rank: u32) -> ImageEntry {
     let place = ProcessLocation { host: host.into(), pid };
     let (world, executable) = (String::new(), "/a".into());
@@ -176,7 +177,7 @@ fn ranks_that_no_table_names_are_found_on_the_hosts_that_their_job_is_known_to_b
     let mut asked = from_a.asked.lock().unwrap().clone();
     asked.sort();
     assert_eq!(asked, ["b", "c"]);
-    // By the name of the job also from where no process of it is.
+    // By the job's name, even from a host without any process of it.
     let jobs = [((7, "j".to_owned()), BTreeSet::new())].into();
     let scope = Scope { remote: true, users: Users::only(7), jobs };
     let found = acquire::acquire(&fake("login"), Start::Pids(Vec::new()), &scope).unwrap();
@@ -208,7 +209,7 @@ fn processes_of_several_hosts_may_have_the_same_number() {
         assert_eq!(ranks.collect::<Vec<_>>(), [Some(0), Some(1), Some(2)], "from {host}");
         assert!(found.problems.is_empty(), "{:?}", found.problems);
     }
-    // A host that does not answer is no reason to take its ranks for those of another.
+    // The ranks of a host that does not answer must not be taken for those of another.
     let mut fake = Fake { silent: Some("c".into()), ..equal_numbers("login") };
     fake.images = [("a", 0), ("b", 1), ("c", 2)].map(|(home, rank)| image(home, 10, rank)).to_vec();
     fake.announced.insert("j".into(), ["a", "b", "c"].map(str::to_owned).to_vec());
@@ -305,10 +306,10 @@ fn a_table_leads_to_no_process_of_another_user_unless_that_is_asked_for() {
     let scope = Scope { remote: true, users: Users::All, ..Scope::default() };
     let found = acquire::acquire(&fake, Start::Pids(vec![10]), &scope).unwrap();
     assert_eq!((found.processes.len(), found.problems.len()), (5, 0));
-    // Whoever names the process itself has asked for it.
+    // Naming a process explicitly requests it.
     let found = acquire(&fake, Start::Pids(vec![20]), false).unwrap();
     assert!(pids(&found).contains(&("a".into(), 20)), "{found:?}");
-    // The user under whom a launcher started the ranks is the job's.
+    // The user as which a launcher started the ranks is the job's owner.
     fake.owners = [(5, 0), (10, 8), (11, 8), (20, 8), (21, 8), (30, 8)].into();
     fake.add("a", 5, |m| m.bytes[5] = 1);
     fake.children.insert(5, vec![11]);
@@ -321,7 +322,7 @@ fn another_host_names_no_process_here_or_on_a_third_one_that_does_not_say_so_its
     fake.add("a", 10, |m| {
         m.meta("b", "/a", 30);
     });
-    // Runs here and belongs to nobody's job.
+    // Runs here, but is not part of any job.
     fake.add("a", 66, |_| {});
     fake.add("c", 67, |_| {});
     fake.add("b", 30, |m| {
@@ -361,7 +362,7 @@ fn hosts_that_are_known_at_once_are_asked_side_by_side() {
 fn in_name_spaces_of_processes_other_hosts_are_asked_for_the_job_and_not_for_the_numbers_of_others() {
     let mut fake = Fake::on("a");
     fake.announced.insert("j".into(), vec!["a".into(), "b".into()]);
-    // Each rank is process 1 for itself; process 1 of host b is of another job.
+    // Each rank sees itself as process 1; process 1 of host b belongs to another job.
     fake.add("a", 10, |m| {
         m.meta("a", "/a", 1);
         m.processes(&[rank("a", "w", 1, 0, None), rank("b", "w", 1, 1, None)]);

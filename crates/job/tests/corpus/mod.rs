@@ -1,14 +1,14 @@
-//! The images that are kept for tests; README.md says how.
+//! The images kept for tests; README.md describes the format.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where they lie.
+/// Their directory.
 pub fn home() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../job/tests/corpus")
 }
 
-/// An image with its zeros.
+/// Returns an image with its zeros restored.
 pub fn image(name: &str) -> Vec<u8> {
     let packed = fs::read(home().join(name)).unwrap();
     let (len, words) = packed.split_first_chunk::<8>().unwrap();

@@ -1,4 +1,4 @@
-//! Asking the plug-ins about everything that the program made.
+//! Queries the plug-ins for everything that the program created.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,14 +12,14 @@ use serde_json::{Map, Value, json};
 
 use crate::program::Running;
 
-/// The plug-ins to test.
+/// The plug-ins under test.
 #[derive(Clone)]
 pub struct Plugins {
     pub handles: PathBuf,
     pub queues: PathBuf,
 }
 
-/// As a debugger finds them: the process names them, and they lie beside the layer.
+/// Finds the plug-ins as a debugger does: the process names them, and they are next to the layer.
 pub fn plugins(running: &Running, layer: &Path) -> Result<Plugins> {
     let live = Live::open(running.pid()?)?;
     let home = layer.parent().context("the layer lies nowhere")?.canonicalize()?;
@@ -37,10 +37,10 @@ pub fn plugins(running: &Running, layer: &Path) -> Result<Plugins> {
     })
 }
 
-/// Plug-ins keep their debugger in a global, and memory is counted for all.
+/// Plug-ins keep their debugger in a global, and memory is counted for all of them together.
 pub static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Everything the plug-ins say: by name of the object, or its error.
+/// Returns all answers of the plug-ins by object name, or the object's error.
 pub fn everything(target: Arc<dyn Target>, running: &Running, plugins: &Plugins) -> Result<Value> {
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let process = Process::new(target, 0);
@@ -92,7 +92,8 @@ pub fn everything(target: Arc<dyn Target>, running: &Running, plugins: &Plugins)
     Ok(answers)
 }
 
-/// All that the plug-in has about an object; `int` is the datatype that statuses are counted in.
+/// Returns everything that the plug-in knows of an object; `int` is the datatype in which statuses
+/// are counted.
 fn about(handles: &Handles<'_>, kind: &str, handle: u64, int: u64) -> Result<Value> {
     let mut answer = handles.object(kind, handle)?;
     if let Some(fields) = answer.as_object_mut() {
@@ -105,7 +106,7 @@ fn about(handles: &Handles<'_>, kind: &str, handle: u64, int: u64) -> Result<Val
     Ok(answer)
 }
 
-/// Times are worked out with the clock's last reading, which goes on.
+/// Times depend on the last reading of the clock, which advances.
 fn forget_times(value: &mut Value) {
     match value {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! What must come out, on every library alike.
+//! The expected answers, equal for every library.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,17 +14,17 @@ use crate::inspected;
 use crate::items::{self, Answers};
 use crate::program::Running;
 
-/// For the other thread to be inside its call.
+/// How long the other thread may take to enter its call.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What the plug-ins said, with the program's own notes.
+/// The answers of the plug-ins, with the program's own notes.
 struct Said<'a> {
     answers: Value,
     running: &'a Running,
     abi: Abi,
 }
 
-/// Asks the living process, checks every answer, then asks its core file and compares.
+/// Queries the living process, checks every answer, then queries its core file and compares.
 pub fn everything(library: &Library, running: &mut Running, plugins: &Plugins) -> Result<()> {
     let pid = running.pid()?;
     all_inside(running, plugins)?;
@@ -53,7 +53,7 @@ pub fn everything(library: &Library, running: &mut Running, plugins: &Plugins) -
     ensure!(wrong.is_empty(), "{}\n{:#}", wrong.join("\n"), said.answers);
     let live = said.answers;
     let output = inspected::inspect(&pid.to_string(), running)?;
-    // What is left out here and below is a trial of its own that is ignored, see `main`.
+    // Checks skipped here and below are separate ignored trials, see `main`.
     let gdb = match trials::gdb() {
         None => Some(inspected::gdb(&["-p".into(), pid.to_string().into()], running)?),
         Some(_) => None,
@@ -61,7 +61,7 @@ pub fn everything(library: &Library, running: &mut Running, plugins: &Plugins) -
     let Some(core) = running.die()? else { return Ok(()) };
     let dead = same(&core, &live, running, plugins)?;
     let files = [running.binary().into(), core.clone().into()];
-    // On the other libraries the matrix asks gdb about core files.
+    // For the other libraries the matrix uses gdb on core files.
     let also_dead = gdb.is_some() && ["mpich-5.0", "openmpi-5.0"].contains(&library.name.as_str());
     let dead_gdb = if also_dead { Some(inspected::gdb(&files, running)?) } else { None };
     let gdb: Vec<_> = gdb.into_iter().chain(dead_gdb).collect();
@@ -69,7 +69,7 @@ pub fn everything(library: &Library, running: &mut Running, plugins: &Plugins) -
     items::check(library, running, &Answers { inspect, plugin: [live, dead], gdb })
 }
 
-/// Waits until the program's other thread is inside its call.
+/// Waits until the program's other thread is in its call.
 fn all_inside(running: &Running, plugins: &Plugins) -> Result<()> {
     let end = Instant::now() + PATIENCE;
     while running.has_threads() {
@@ -83,7 +83,7 @@ fn all_inside(running: &Running, plugins: &Plugins) -> Result<()> {
 }
 
 impl Said<'_> {
-    /// A part of an answer.
+    /// Returns a part of an answer.
     fn at(&self, path: &str) -> Result<&Value> {
         self.answers.pointer(path).with_context(|| format!("nothing at {path}"))
     }
@@ -112,7 +112,7 @@ impl Said<'_> {
         Ok(format!("{:#x}", self.running.value(name, kind)?))
     }
 
-    /// Whether a list of references has this object.
+    /// Checks that a list of references contains this object.
     fn refers(&self, path: &str, name: &str, kind: &str) -> Result<()> {
         let handle = self.handle(name, kind)?;
         let list = self.at(path)?;
@@ -236,7 +236,7 @@ fn type_maps(said: &Said<'_>) -> Result<()> {
     )?;
     map("double_int", json!([["MPI_DOUBLE", 0, 1, 8], ["MPI_INT", 8, 1, 4]]))?;
     map("subarray", json!([["MPI_INT", 32, 3, 4], ["MPI_INT", 56, 3, 4]]))?;
-    // Rank 1 of a 2 by 2 grid has rows 0 to 3 and the columns 2 and 3 of 6.
+    // Rank 1 of a 2 by 2 grid has rows 0 to 3 and columns 2 and 3 of 6.
     map(
         "darray",
         json!([
@@ -261,7 +261,7 @@ fn small(said: &Said<'_>) -> Result<()> {
     said.has("/other/mpidbg_op_query/flags", "commutative", false)?;
     said.fields("/sum/mpidbg_op_query", json!({ "name": "MPI_SUM", "function": "0x0" }))?;
     said.has("/sum/mpidbg_op_query/flags", "commutative", true)?;
-    // Predefined 1, communicator 2, a callback in C 16.
+    // Predefined 1, communicator 2, a C callback 16.
     said.fields(
         "/errors/mpidbg_errhandler_query",
         json!({ "bitflags": 0x12, "function": said.handle("handler", "address")? }),
@@ -333,7 +333,7 @@ fn requests(said: &Said<'_>) -> Result<()> {
         said.has(&format!("/persistent/{R}/flags"), flag, wanted)?;
     }
     said.is(&format!("/general/{R}/class"), json!("generalised"))?;
-    // The other handle of a request that was freed while it was active: marked, not complete, not gone.
+    // The other handle of a request that was freed while active: marked, not complete, still existing.
     for (flag, wanted) in [("freed handle", true), ("freed object", false), ("complete", false)] {
         said.has(&format!("/alias/{R}/flags"), flag, wanted)?;
     }
@@ -386,20 +386,21 @@ fn queues(said: &Said<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Queues without the unexpected messages that only their senders know: those can be asked while the job runs.
+/// Queues without the unexpected messages that only their senders know: those are available only while the
+/// job runs.
 fn of_the_process(queues: &Value) -> Value {
     let mut queues = queues.clone();
     for queue in queues["communicators"].as_array_mut().into_iter().flatten() {
         let known = queue["unexpected"].as_array().cloned().unwrap_or_default();
         let mut matched: Vec<Value> = known.into_iter().filter(|message| message["status"] == 1).collect();
-        // How much else is known is said beside each.
+        // Each message's text tells whether the list is complete, which differs.
         matched.iter_mut().for_each(|message| message["text"] = Value::Null);
         queue["unexpected"] = json!(matched);
     }
     queues
 }
 
-/// The core file must say the same; what it says.
+/// Checks that the core file gives the same answers, and returns them.
 fn same(core: &std::path::Path, live: &Value, running: &Running, plugins: &Plugins) -> Result<Value> {
     let dead = ask::everything(Arc::new(Core::open(core)?), running, plugins)?;
     for (name, answer) in live.as_object().context("answers")? {

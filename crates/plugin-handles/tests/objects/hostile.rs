@@ -1,5 +1,5 @@
-//! The image as it must never be: bytes changed at random, cut off, of the other byte order; a debugger without memory.
-//! Every answer is a code or a structure, in bounded time, and no block is left behind.
+//! Invalid images: bytes changed at random, truncated, of the other byte order; and a debugger without
+//! memory. Every answer is a code or a structure, in bounded time, and no block leaks.
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
@@ -16,12 +16,12 @@ use crate::ask::{ONE_AT_A_TIME, Plugins};
 use crate::program::Running;
 
 const SYMBOL: &str = "mpiscope_image";
-/// Where the made-up process has its variable, and its image.
+/// The addresses of the variable and the image in the artificial process.
 const VARIABLE: u64 = 0x1000;
 const IMAGE: u64 = 0x10_0000;
-/// Changed images.
+/// Number of changed images.
 const ROUNDS: u64 = 120;
-/// For all questions about one of them.
+/// Time limit for all queries about one of them.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A process that consists of an image.
@@ -69,7 +69,7 @@ impl Target for Made {
     }
 }
 
-/// The bytes of the image of the running program.
+/// Reads the image of the running program.
 fn image(running: &Running) -> Result<Vec<u8>> {
     let live = Live::open(running.pid()?)?;
     let variable = live.symbol(SYMBOL)?.ok_or_else(|| anyhow::anyhow!("no {SYMBOL}"))?;
@@ -78,7 +78,7 @@ fn image(running: &Running) -> Result<Vec<u8>> {
     Ok(live.read_bytes(address, len, 1 << 30)?)
 }
 
-/// Asks about everything, and does not mind the answers.
+/// Queries everything and ignores the answers.
 fn ask_all(made: Made, running: &Running, plugins: &Plugins) {
     let process = Process::new(Arc::new(made), 0);
     if let Ok(handles) = Handles::load(plugins.handles.as_os_str(), &process) {
@@ -92,7 +92,7 @@ fn ask_all(made: Made, running: &Running, plugins: &Plugins) {
     let _ = queues::dump(plugins.queues.as_os_str(), &process);
 }
 
-/// All of it.
+/// Runs all checks.
 pub fn everything(running: &Running, plugins: &Plugins) -> Result<()> {
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let original = image(running)?;
@@ -109,7 +109,7 @@ pub fn everything(running: &Running, plugins: &Plugins) -> Result<()> {
     no_memory(&original, running, plugins)
 }
 
-/// An image of a machine with the other byte order is refused, not misread.
+/// An image of a machine with the other byte order is rejected, not misread.
 fn other_order(original: &[u8], plugins: &Plugins) -> Result<()> {
     let order = if ByteOrder::HOST == ByteOrder::Little { ByteOrder::Big } else { ByteOrder::Little };
     let process = Process::new(Arc::new(Made { bytes: original.to_vec(), order }), 0);
@@ -119,7 +119,7 @@ fn other_order(original: &[u8], plugins: &Plugins) -> Result<()> {
     Ok(())
 }
 
-/// A query that runs out of memory at any block says so and gives back what it has.
+/// A query that runs out of memory at any block reports that and frees what it has allocated.
 fn no_memory(original: &[u8], running: &Running, plugins: &Plugins) -> Result<()> {
     let process = Process::new(Arc::new(Made { bytes: original.to_vec(), order: ByteOrder::HOST }), 0);
     let handles = Handles::load(plugins.handles.as_os_str(), &process)?;

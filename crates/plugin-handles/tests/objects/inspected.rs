@@ -1,4 +1,4 @@
-//! `mpiscope inspect` and gdb, asked about everything that the program made.
+//! `mpiscope inspect` and gdb, queried for everything that the program created.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,26 +11,26 @@ use serde_json::Value;
 
 use crate::program::Running;
 
-/// For one question, and for all that gdb is asked.
+/// Time limit of one query, and of everything that gdb is asked.
 const LIMIT: Duration = Duration::from_secs(60);
-/// Sections of an image that keys are numbered by: those of communicators come first.
+/// Section number of communicators in an image, which is part of a key's handle.
 const COMM_SECTION: u64 = 16;
 
-/// Objects by name: kind and handle as the command has them.
+/// Returns objects by name, with kind and handle in the form of the command.
 fn objects(running: &Running) -> Result<Vec<(&String, &str, u64)>> {
     let is_object =
         |kind: &str| !kind.starts_with("fortran-") && !matches!(kind, "address" | "number" | "status");
     let all = running.handles.keys().filter(|(_, kind)| is_object(kind));
     let objects = all.map(|(name, kind)| {
         let handle = running.value(name, kind)?;
-        // The plug-in numbers kinds in its own way.
+        // The plug-in numbers kinds differently.
         let handle = if kind == "keyval" { COMM_SECTION << 32 | handle & 0xffff_ffff } else { handle };
         Ok((name, kind.as_str(), handle))
     });
     objects.collect()
 }
 
-/// What the command says of each object of a process or core file.
+/// Returns the command's answer for each object of a process or core file.
 pub fn inspect(target: &str, running: &Running) -> Result<BTreeMap<String, Value>> {
     let mut lists: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
     let mut answers = BTreeMap::new();
@@ -40,7 +40,7 @@ pub fn inspect(target: &str, running: &Running) -> Result<BTreeMap<String, Value
         }
         let list = lists.get(kind).map(Vec::as_slice).unwrap_or_default();
         let text = format!("{handle:#x}");
-        // The last one with this handle is meant. What is predefined and was never touched is in no list.
+        // The last one with this handle is meant. A predefined object that was never touched is in no list.
         let found = match list.iter().rev().find(|object| object["handle"] == *text) {
             Some(found) => found.clone(),
             None => {
@@ -53,7 +53,7 @@ pub fn inspect(target: &str, running: &Running) -> Result<BTreeMap<String, Value
     Ok(answers)
 }
 
-/// The objects in an answer about one process.
+/// Returns the objects in an answer about one process.
 fn ask(arguments: &[&str]) -> Result<Vec<Value>> {
     let mpiscope = paths::mpiscope().context("no mpiscope command: build it, or name it in MPISCOPE_BIN")?;
     let mut command = Command::new(&mpiscope);
@@ -64,13 +64,13 @@ fn ask(arguments: &[&str]) -> Result<Vec<Value>> {
     Ok(objects.with_context(|| format!("{arguments:?}: {answer}"))?.clone())
 }
 
-/// What gdb says of each object: `files` are its arguments that name the process or the core file.
+/// Returns gdb's answer for each object: `files` are its arguments that name the process or the core file.
 pub fn gdb(files: &[OsString], running: &Running) -> Result<BTreeMap<String, String>> {
     const MARK: &str = "--- object ";
     let script = paths::workspace().join("share").join("mpiscope-gdb.py");
     let mut command = Command::new("gdb");
     command.args(["-nx", "-batch", "-ex", "set debuginfod enabled off", "-ex", "set width 0"]);
-    // Symbols of the MPI library are not needed, and take long.
+    // Symbols of the MPI library are not needed and slow to load.
     command.args(["-iex", "set auto-solib-add off"]);
     command.arg("-ex").arg(format!("source {}", script.display()));
     for (name, kind, handle) in objects(running)? {

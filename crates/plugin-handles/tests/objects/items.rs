@@ -1,18 +1,19 @@
-//! The table `items.tsv`: every item of the handle document, and what is more, with the way to its value in each of four
-//! answers. Here the answers are compared: with what the program knows, and with each other.
+//! The table `items.tsv`: every item of the handle document, and additional ones, with the path to its value
+//! in each of four answers. This module compares the answers with what the program knows, and with each
+//! other.
 //!
-//! | column | has |
+//! | column | content |
 //! | --- | --- |
-//! | kind, list, item | what the document asks for: `information`, `bonus`; `beyond` is ours |
-//! | object | which object of the program shows it |
-//! | value | what all answers must say; see [`Expected`] |
-//! | inspect | the place in the JSON of `mpiscope inspect`: for the process, and for its core file |
-//! | plug-in | the place in what the plug-in gave the debugger: for the process, and for its core file |
-//! | text | what gdb's `info mpi handle` must say; `~` where gdb itself shows it |
-//! | one for each library | `=`: all answers are alike; else why there is none |
+//! | kind, list, item | what the document requires: `information`, `bonus`; `beyond` is ours |
+//! | object | the object of the program that shows it |
+//! | value | the expected value in all answers; see [`Expected`] |
+//! | inspect | the path in the JSON of `mpiscope inspect`: for the process, and for its core file |
+//! | plug-in | the path in the plug-in's answer: for the process, and for its core file |
+//! | text | the text expected in gdb's `info mpi handle`; `~` where gdb itself shows it |
+//! | one per library | `=`: all answers agree; otherwise why there is none |
 //!
-//! A place is a JSON pointer. Behind `?` follow words: then the value is whether one of them is there; a `#` at the end asks
-//! for the length of a list.
+//! A path is a JSON pointer. If words follow after `?`, the value is whether one of them is present; a
+//! trailing `#` yields the length of a list.
 
 use std::collections::BTreeMap;
 
@@ -22,13 +23,13 @@ use serde_json::{Value, json};
 
 use crate::program::Running;
 
-/// What one library was asked, and what each said: name of an object to answer.
+/// The answers for one library: from name of an object to answer.
 pub struct Answers {
-    /// `mpiscope inspect`, live and of the core file.
+    /// `mpiscope inspect`, for the process and the core file.
     pub inspect: [BTreeMap<String, Value>; 2],
     /// The plug-in.
     pub plugin: [Value; 2],
-    /// gdb, live and perhaps of the core file; nothing where there is no gdb with Python.
+    /// gdb, for the process and perhaps the core file; empty if there is no gdb with Python.
     pub gdb: Vec<BTreeMap<String, String>>,
 }
 
@@ -69,7 +70,7 @@ fn row(head: &[&str], line: &str) -> Result<Row> {
     Ok(Row { kind, list, item, object, value, inspect, plugin, text, results })
 }
 
-/// Holds every line of the table against the answers.
+/// Compares every line of the table with the answers.
 pub fn check(library: &Library, running: &Running, answers: &Answers) -> Result<()> {
     let mut wrong = Vec::new();
     for row in rows()? {
@@ -113,12 +114,12 @@ impl Row {
     }
 }
 
-/// Words with one blank between them.
+/// Collapses whitespace to single spaces.
 fn squeezed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// `@name` is the handle of an object of the program; a comma may follow.
+/// Replaces `@name` by the handle of an object of the program; a comma may follow.
 fn in_text(text: &str, running: &Running) -> Result<String> {
     let words = text.split(' ').map(|word| match word.strip_prefix('@') {
         Some(name) => {
@@ -131,13 +132,14 @@ fn in_text(text: &str, running: &Running) -> Result<String> {
     Ok(words.collect::<Result<Vec<_>>>()?.join(" "))
 }
 
-/// What an answer must be.
+/// The expected value.
 enum Expected {
-    /// `*`: anything but nothing.
+    /// `*`: anything except null, false and empty values.
     Something,
-    /// `has @name`: a list with this.
+    /// `has @name`: a list with this element.
     Has(Value),
-    /// JSON; or `@name`: the handle of an object of the program, or an address; or `%name`: its handle in Fortran.
+    /// JSON; or `@name`: the handle of an object of the program, or an address; or `%name`: its Fortran
+    /// handle.
     Equal(Value),
 }
 
@@ -181,7 +183,7 @@ fn value(text: &str, running: &Running) -> Result<Value> {
     parsed.with_context(|| format!("{text} is no JSON"))
 }
 
-/// The value at a place, references as handles.
+/// Returns the value at a path, with references as handles.
 fn at(object: &Value, place: &str) -> Result<Value> {
     let (pointer, words) = place.split_once('?').map_or((place, None), |(p, words)| (p, Some(words)));
     let (pointer, length) = pointer.strip_suffix('#').map_or((pointer, false), |pointer| (pointer, true));
@@ -200,7 +202,8 @@ fn at(object: &Value, place: &str) -> Result<Value> {
     Ok(json!(words.any(has)))
 }
 
-/// What tells most: of a reference the handle, of a call the function, of a piece of a type map its numbers.
+/// Reduces a value to its essence: a reference to its handle, a call to its function, a part of a type map to
+/// its numbers.
 fn plain(value: Value) -> Value {
     const TELLING: [&str; 3] = ["handle", "function", "value"];
     const TOGETHER: [&[&str]; 3] = [
@@ -224,7 +227,7 @@ fn plain(value: Value) -> Value {
     }
 }
 
-/// How many items the document has of each kind: information, bonus. A table that lost one would show it.
+/// Number of items of each kind in the document: information, bonus. A row lost from the table would show.
 const ITEMS: [(&str, usize, usize); 10] = [
     ("comm", 20, 6),
     ("datatype", 21, 6),
@@ -238,7 +241,7 @@ const ITEMS: [(&str, usize, usize); 10] = [
     ("win", 5, 13),
 ];
 
-/// Whether the table has all of them.
+/// Checks that the table has all of them.
 pub fn complete() -> Result<()> {
     let rows = rows()?;
     for (kind, information, bonus) in ITEMS {

@@ -1,6 +1,7 @@
-//! The plug-ins asked about a program that runs on each real library, and about the core file of the same program.
+//! The plug-ins, queried about a program that runs on each real library, and about the core file of the same
+//! program.
 //!
-//! One program, two ways to look, one truth: every answer from the core file equals the one from the living process.
+//! Every answer from the core file must equal the one from the living process.
 
 mod ask;
 mod expect;
@@ -21,7 +22,7 @@ use mpiscope_testkit::{cores, mpi, paths, trials};
 
 use crate::program::Running;
 
-/// One library, from compilation to the core file.
+/// Time limit for one library, from compilation to the core file.
 const LIMIT: Duration = Duration::from_secs(240);
 
 fn main() -> ExitCode {
@@ -34,7 +35,7 @@ fn main() -> ExitCode {
     };
     all.extend(lacking());
     let libraries = trials::survey().0.clone();
-    // Damage does not depend on the library: the one whose handles need no symbols will do.
+    // Damage does not depend on the library: use the one whose handles need no symbols.
     if let Some(library) = libraries.iter().find(|library| library.abi == mpi::Abi::Mpich).cloned() {
         let layer = layer.clone();
         all.push(trial("hostile".to_owned(), move || {
@@ -56,7 +57,7 @@ fn main() -> ExitCode {
     trials::run(all)
 }
 
-/// What cannot be looked at on this machine, as trials that are ignored.
+/// Returns what cannot be tested on this machine, as ignored trials.
 fn lacking() -> Vec<Trial> {
     let part = |name: &str, reason: Option<String>| reason.map(|reason| trials::ignored(name, &reason));
     let parts =
@@ -68,7 +69,7 @@ fn trial(name: String, check: impl FnOnce() -> Result<()> + Send + 'static) -> T
     Trial::test(name, || check().map_err(|e| Failed::from(format!("{e:#}"))))
 }
 
-/// The program with objects of all kinds, ready to be asked.
+/// Starts the program with objects of all kinds, ready to be queried.
 fn started(library: &Library, layer: &Path) -> Result<Running> {
     let mut running = program::start(library, layer, "objects.c", 2, &[], LIMIT)?;
     running.enter("rank0/handles")?;

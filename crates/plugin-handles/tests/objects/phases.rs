@@ -1,4 +1,4 @@
-//! The plug-in and the command asked when there is nothing to ask about: before `MPI_Init`, after `MPI_Finalize`.
+//! The plug-in and the command, queried when there are no objects: before `MPI_Init`, after `MPI_Finalize`.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
@@ -17,17 +17,17 @@ use std::process::Command;
 use crate::program::{self, Running};
 use crate::{LIMIT, ask};
 
-/// What is to be said in one phase.
+/// The expected answers in one phase.
 struct Phase {
     name: &'static str,
-    /// Of `MPI_COMM_WORLD`, of the program's communicator, of its datatype: the flag, or the code, that the answer has.
+    /// For `MPI_COMM_WORLD`, the program's communicator and its datatype: the flag or the code in the answer.
     world: &'static str,
     mine: &'static str,
     datatype: &'static str,
-    /// Of another communicator that nobody pins.
+    /// For another communicator, which is not pinned.
     other: &'static str,
     garbage: &'static str,
-    /// The exit status of `mpiscope inspect`, and words that it says.
+    /// The exit status of `mpiscope inspect`, and words in its output.
     status: i32,
     words: &'static str,
 }
@@ -47,7 +47,7 @@ const PHASES: [Phase; 4] = [
     },
     Phase {
         name: "before",
-        // Its name and its handle are known at all times.
+        // Its name and its handle are always known.
         world: "predefined",
         mine: UNAVAILABLE,
         datatype: UNAVAILABLE,
@@ -78,9 +78,9 @@ const PHASES: [Phase; 4] = [
     },
 ];
 
-/// Goes through all phases.
+/// Runs all phases.
 pub fn everything(library: &Library, layer: &Path) -> Result<()> {
-    // What is freed is gone at once, unless it is pinned.
+    // Freed objects are forgotten at once unless pinned.
     let none_kept = [("MPISCOPE_TOMBSTONES", "0")];
     let mut running = program::start(library, layer, "phases.c", 1, &none_kept, LIMIT)?;
     let beside = layer.with_file_name("libmpiscope_handles.so");
@@ -99,7 +99,7 @@ pub fn everything(library: &Library, layer: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Does what a debugger does that can write memory and call nothing.
+/// Acts like a debugger that can write memory but call nothing.
 fn pin(running: &Running, plugin: &Path, objects: &[(&str, &str)]) -> Result<()> {
     let pid = running.pid()?;
     let process = Process::new(Arc::new(Live::open(pid)?), 0);
@@ -151,7 +151,7 @@ impl Phase {
     }
 }
 
-/// The flags in an answer; `live` if it is not freed.
+/// Returns the flags in an answer, and `live` if it is not freed.
 fn flags(answer: &Value) -> String {
     let lists = answer.as_object().into_iter().flatten().filter_map(|(_, part)| part["flags"].as_array());
     let mut words: Vec<&str> = lists.flatten().filter_map(Value::as_str).collect();

@@ -1,4 +1,4 @@
-//! The program: compiled, started on two ranks under the layer, made to die.
+//! The program: compiled, started on two ranks under the layer, and killed at the end.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,7 +13,7 @@ use mpiscope_testkit::run;
 use std::os::unix::process::CommandExt;
 use tempfile::TempDir;
 
-/// The program while it runs; it ends with this value.
+/// The running program; it ends when this value is dropped.
 pub struct Running {
     child: Child,
     dir: TempDir,
@@ -22,7 +22,7 @@ pub struct Running {
     deadline: Instant,
 }
 
-/// Compiles a program and starts it; it writes into the directory that is its argument.
+/// Compiles and starts a program; it writes to the directory passed as its argument.
 pub fn start(
     library: &Library,
     layer: &Path,
@@ -54,7 +54,7 @@ pub fn start(
     Ok(Running { child, dir, handles: HashMap::new(), deadline: Instant::now() + limit })
 }
 
-/// Names the library with the Fortran binding to the program, if there is one beside the MPI library.
+/// Tells the program the library with the Fortran binding, if there is one next to the MPI library.
 fn fortran_binding(library: &Library) -> Option<String> {
     let names: &[&str] = match (library.family, library.abi) {
         (Family::OpenMpi, _) => &["libmpi_mpifh.so.40"],
@@ -72,14 +72,14 @@ fn parse(line: &str) -> Option<((String, String), String)> {
 }
 
 impl Running {
-    /// Waits for the program to write this file, and reads what it says there.
+    /// Waits for the program to write this file, and reads it.
     pub fn enter(&mut self, file: &str) -> Result<()> {
         let list = self.wait_for(file)?;
         self.handles = fs::read_to_string(list)?.lines().filter_map(parse).collect();
         Ok(())
     }
 
-    /// Lets the program go on from there.
+    /// Lets the program continue from there.
     pub fn leave(&self, file: &str) -> Result<()> {
         Ok(fs::remove_file(self.dir.path().join(file))?)
     }
@@ -96,18 +96,18 @@ impl Running {
         Ok(path)
     }
 
-    /// The process of rank 0.
+    /// Returns the process id of rank 0.
     pub fn pid(&self) -> Result<u32> {
         Ok(self.word("pid", "number")?.parse()?)
     }
 
-    /// What the program wrote about an object.
+    /// Returns what the program wrote about an object.
     pub fn word(&self, name: &str, kind: &str) -> Result<&str> {
         let key = (name.to_owned(), kind.to_owned());
         self.handles.get(&key).map(String::as_str).with_context(|| format!("the program did not name {name}"))
     }
 
-    /// A handle or address that it wrote.
+    /// Returns a handle or address that it wrote.
     pub fn value(&self, name: &str, kind: &str) -> Result<u64> {
         let word = self.word(name, kind)?;
         match word.strip_prefix("0x") {
@@ -116,7 +116,7 @@ impl Running {
         }
     }
 
-    /// The handle (or address) with this name, of whatever kind.
+    /// Returns the handle or address with this name, of any kind.
     pub fn any_value(&self, name: &str) -> Result<u64> {
         let is_handle = |(known, kind): &&(String, String)| known == name && !kind.starts_with("fortran-");
         let key = self.handles.keys().find(is_handle);
@@ -124,7 +124,7 @@ impl Running {
         self.value(name, kind)
     }
 
-    /// The Fortran handle of the object with this name.
+    /// Returns the Fortran handle of the object with this name.
     pub fn fortran(&self, name: &str) -> Result<i64> {
         let is_fortran = |(known, kind): &&(String, String)| known == name && kind.starts_with("fortran-");
         let key = self.handles.keys().find(is_fortran);
@@ -132,17 +132,17 @@ impl Running {
         Ok(self.word(name, kind)?.parse()?)
     }
 
-    /// Whether a thread is to be inside a call.
+    /// Whether a thread is expected to be in a call.
     pub fn has_threads(&self) -> bool {
         self.word("threads", "number").is_ok_and(|number| number == "1")
     }
 
-    /// What the program is.
+    /// Path of the program.
     pub fn binary(&self) -> PathBuf {
         self.dir.path().join("program")
     }
 
-    /// Lets rank 0 die; its core file, or none where this system writes them elsewhere.
+    /// Makes rank 0 crash; returns its core file, or `None` if this system writes core files elsewhere.
     pub fn die(&mut self) -> Result<Option<PathBuf>> {
         let pid = self.pid()?;
         fs::write(self.dir.path().join("rank0/die"), "")?;

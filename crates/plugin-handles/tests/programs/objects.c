@@ -1,6 +1,6 @@
 /*
- * Two ranks make objects of all kinds; rank 0 writes down their handles and waits to be asked, one of its threads inside a
- * collective that the other rank never joins. When the file "die" appears it dies with a core file in its directory.
+ * Two ranks create objects of all kinds; rank 0 writes their handles to a file and waits to be queried, with one thread in a
+ * collective that the other rank never joins. When the file "die" appears it aborts, with a core file in its directory.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,7 +16,7 @@
 
 static FILE *list;
 
-/* What is freed at last, so that nothing else gets its handle. */
+/* Freed last, so that no other object gets its handle. */
 static MPI_Comm gone_comm;
 static MPI_Datatype gone_type;
 static MPI_Group gone_group;
@@ -279,7 +279,7 @@ static void requests(int rank, MPI_Comm mine, MPI_Datatype vector) {
     fprintf(list, "buffer address %#llx\n", (unsigned long long)(uintptr_t)buffer);
 }
 
-/* Operations that the other rank does not join. */
+/* Operations in which the other rank does not take part. */
 static MPI_Comm busy, later;
 static MPI_Datatype busy_type;
 static MPI_Op busy_op, later_op;
@@ -349,7 +349,7 @@ static void under_way(int rank, MPI_Comm mine) {
     SAY("accumulating", "request", accumulating);
 }
 
-/* What the libraries of MPI 4 have. */
+/* Available in libraries of MPI 4. */
 static void newer(int rank, MPI_Comm mine, MPI_Info info) {
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
     static double parts[8];
@@ -398,7 +398,7 @@ int main(int argc, char **argv) {
     windows(rank, mine, info);
     requests(rank, mine, vector);
     newer(rank, mine, info);
-    /* What was given before does not have it. */
+    /* Objects that got the info earlier do not have this key. */
     MPI_Info_set(info, "fourth", "too late");
     under_way(rank, mine);
     origins(rank, mine);

@@ -1,5 +1,5 @@
-/* Requests by every function of the document that makes them, every last synchronisation of a window, error handlers of
- * files and windows, callbacks that a Fortran binding gave. Nothing of it is ended. */
+/* Requests created by every function in the document that does so, every kind of last synchronisation of a window, error
+ * handlers of files and windows, callbacks from a Fortran binding. None of these is freed or completed. */
 
 enum { BIG = 1 << 20 };
 static char big[BIG], bigger[BIG], room[BIG + 4096];
@@ -7,7 +7,7 @@ static char big[BIG], bigger[BIG], room[BIG + 4096];
 static void file_handler(MPI_File *file, int *code, ...) { (void)file, (void)code; }
 static void win_handler(MPI_Win *win, int *code, ...) { (void)win, (void)code; }
 
-/* Messages too long to be on their way before the other rank asks for them. */
+/* Messages too long to be sent before the other rank posts the receive. */
 static void sends(int rank, MPI_Comm mine) {
     MPI_Comm crowded;
     MPI_Request request;
@@ -19,7 +19,7 @@ static void sends(int rank, MPI_Comm mine) {
         return;
 #define SENDS(name, function, tag) function(big, BIG, MPI_CHAR, 1, tag, crowded, &request), SAY(name, "request", request)
     SENDS("isend", MPI_Isend, 21);
-    /* Some libraries give one handle to all sends that are complete at their start: nothing like it comes after this. */
+    /* Some libraries return one handle for all sends that complete at once: no such send follows this one. */
     MPI_Buffer_attach(room, sizeof room);
     SENDS("ibsend", MPI_Ibsend, 22);
     SENDS("issend", MPI_Issend, 23);
@@ -99,7 +99,7 @@ static void fortran_delete(int *comm, int *key, MPI_Aint *value, MPI_Aint *extra
     *error = 0;
 }
 
-/* Where the binding has these, they bypass the C functions in all libraries seen so far. */
+/* If the binding has these, they bypass the C functions in all libraries seen so far. */
 static void attributes_from_fortran(void *binding) {
     typedef void make_key(void *, void *, int *, MPI_Aint *, int *);
     typedef void set(int *, int *, MPI_Aint *, int *);
@@ -114,14 +114,14 @@ static void attributes_from_fortran(void *binding) {
     number = MPI_Comm_c2f(owner);
     make((void *)fortran_copy, (void *)fortran_delete, &key, &extra, &error);
     give(&number, &key, &value, &error);
-    /* The copy function is called here, with more arguments than fit into registers. */
+    /* Calls the copy function, with more arguments than fit into registers. */
     MPI_Comm_dup(owner, &copied);
     SAY("fortran_copy", "comm", copied);
     SAY("fortran_owner", "comm", owner);
     fprintf(list, "fortran_key keyval %#llx\n", 1ull << 32 | (unsigned)key);
 }
 
-/* The C handle comes from the library past the layer, which must know the number from the binding alone. */
+/* The C handle is obtained from the library, bypassing the layer, which must know the number from the binding alone. */
 static void file_from_fortran(void *binding) {
     typedef void open(int *, const char *, int *, int *, int *, int *, long);
     typedef MPI_File to_c(int);
@@ -138,7 +138,7 @@ static void file_from_fortran(void *binding) {
 }
 #endif
 
-/* What a Fortran program would do, if the library comes with its binding. */
+/* Acts like a Fortran program, if the library has a Fortran binding. */
 static void from_fortran(void) {
 #ifdef FORTRAN_BINDING
     typedef void make_op(MPI_User_function *, int *, int *, int *);

@@ -1,6 +1,6 @@
 /*
- * Stops four times to be asked: before any MPI call, after one that is allowed before MPI_Init, between MPI_Init and
- * MPI_Finalize, after MPI_Finalize. At each stop it writes a file with its handles and waits for the file to vanish.
+ * Stops four times to be queried: before any MPI call, after one that is allowed before MPI_Init, between MPI_Init and
+ * MPI_Finalize, after MPI_Finalize. At each stop it writes a file with its handles and waits until the file is removed.
  */
 #include <mpi.h>
 #include <stdint.h>

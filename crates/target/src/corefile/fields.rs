@@ -1,8 +1,8 @@
-//! A note of a core file, field by field.
+//! Reads a note of a core file, field by field.
 
 use crate::ByteOrder;
 
-/// What decides about the layout of a note.
+/// What determines the layout of a note.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
     pub width: usize,
@@ -10,7 +10,7 @@ pub struct Kind {
     pub machine: u16,
 }
 
-/// The bytes of a note, read field by field; a field beyond the end is `None`.
+/// The bytes of a note, read field by field; a field past the end is `None`.
 #[derive(Clone, Copy)]
 pub struct Fields<'a> {
     pub bytes: &'a [u8],

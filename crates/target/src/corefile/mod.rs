@@ -1,8 +1,8 @@
-//! A core file: the memory of a process as it was when it died.
+//! A core file: the memory of a process at its death.
 //!
-//! Of any width, byte order and machine. What the kernel leaves out because it can be had elsewhere (the code and constants of
-//! programs and libraries) is read from those files, if they are still the same by build id. A file that was cut off,
-//! as when the disk was full or a limit was set, is read as far as it goes.
+//! Core files of any width, byte order and machine are supported. Data that the kernel omits because it is
+//! available elsewhere (code and constants of programs and libraries) is read from those files, if their
+//! build ids still match. A truncated file, as after a full disk or a size limit, is read up to its end.
 
 mod fields;
 mod notes;
@@ -22,7 +22,7 @@ use crate::{ByteOrder, Error, Module, Result, Target, modules};
 pub use notes::{Crash, ProcessInfo, Sender};
 pub use threads::Thread;
 
-/// A module is mapped in a handful of pieces; protection changes may split them.
+/// A module is mapped in a handful of pieces, but changes of protection may split them further.
 const MAX_PIECES: usize = 64;
 
 /// A range of the dead process's memory.
@@ -32,13 +32,13 @@ pub struct Segment {
     pub address: u64,
     /// Its length in memory, in bytes.
     pub size: u64,
-    /// How many bytes of it, from the first on, are in the core file.
+    /// Number of bytes in the core file, from the first on.
     pub stored: u64,
     /// Whether the process could write it.
     pub writable: bool,
     /// Whether it held code.
     pub executable: bool,
-    /// Where its bytes lie in the core file.
+    /// Offset of its bytes in the core file.
     offset: u64,
 }
 
@@ -48,7 +48,7 @@ impl Segment {
     }
 }
 
-/// A core file that was opened and understood.
+/// An open core file.
 #[derive(Debug)]
 pub struct Core {
     path: PathBuf,
@@ -56,26 +56,27 @@ pub struct Core {
     length: u64,
     width: usize,
     order: ByteOrder,
-    /// In order of address.
+    /// In address order.
     segments: Vec<Segment>,
     notes: notes::Notes,
     sysroot: PathBuf,
     modules: OnceLock<Vec<Module>>,
-    /// Files that stand in for what is not in the core; `None` when they cannot.
+    /// Files that replace data missing in the core; `None` if they cannot.
     files: Mutex<HashMap<PathBuf, Option<Arc<Mapped>>>>,
 }
 
 impl Core {
-    /// Opens a core file and reads its tables, not its memory.
+    /// Opens a core file and reads its tables, but not its memory.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Elf`] for something else or a damaged header; [`Error::NotCore`] for a program.
+    /// [`Error::Io`]; [`Error::Elf`] for another kind of file or a damaged header; [`Error::NotCore`] for a
+    /// program.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::with_sysroot(path, "/")
     }
 
-    /// Like [`Core::open`], looking for the program and its libraries below another folder than `/`: for a core file from
-    /// another host or a container.
+    /// Like [`Core::open`], but looks for the program and its libraries below a directory other than `/`: for
+    /// a core file from another host or a container.
     pub fn with_sysroot(path: impl AsRef<Path>, sysroot: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let file = elf::open_regular(path)?;
@@ -94,45 +95,46 @@ impl Core {
         })
     }
 
-    /// The core file itself.
+    /// The path of the core file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The ranges of memory, in order of address.
+    /// The memory ranges, in address order.
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
 
-    /// The threads; the one that received the signal is the first.
+    /// The threads; the one that received the signal comes first.
     pub fn threads(&self) -> &[Thread] {
         &self.notes.threads
     }
 
-    /// What killed the process. `None` in a core file that was taken from a process that lived on, or without that note.
-    ///
-    /// None of a process that lived on: somebody stopped it to look at it.
+    /// What killed the process. `None` if the core file was taken from a process that survived (it was
+    /// stopped to be inspected), or has no such note.
     pub fn crash(&self) -> Option<&Crash> {
         self.notes.crash.as_ref()
     }
 
-    /// Who the process was.
+    /// The identity of the process.
     pub fn process(&self) -> Option<&ProcessInfo> {
         self.notes.process.as_ref()
     }
 
-    /// How many bytes of a segment, from the first on, can be had: fewer than are stored in a file that was cut off.
+    /// Number of bytes of a segment, from the first on, that are available: fewer than stored if the file was
+    /// truncated.
     pub fn present(&self, segment: &Segment) -> u64 {
         segment.stored.min(self.length.saturating_sub(segment.offset))
     }
 
-    /// How many bytes are missing at the end of the file, if it was cut off.
+    /// Number of bytes missing at the end of the file, if it was truncated.
     pub fn missing(&self) -> Option<u64> {
         let ends = self.segments.iter().map(|segment| segment.offset.saturating_add(segment.stored));
         ends.max().and_then(|end| end.checked_sub(self.length)).filter(|missing| *missing > 0)
     }
 
-    /// A value of the auxiliary vector that the kernel gave to the program (`AT_ENTRY`, `AT_PHDR`, …).
+    /// Returns a value of the auxiliary vector that the kernel passed to the program (`AT_ENTRY`, `AT_PHDR`,
+    /// …).
     pub fn auxiliary(&self, key: u64) -> Option<u64> {
         self.notes.auxiliary.iter().find(|(known, _)| *known == key).map(|(_, value)| *value)
     }
@@ -142,7 +144,7 @@ impl Core {
         self.segments.get(behind.checked_sub(1)?).filter(|segment| segment.contains(address))
     }
 
-    /// Fills as much of `buf` as one source has, and says how much that is, or why there is nothing.
+    /// Fills as much of `buf` as one source has; returns how much that is, or why there is nothing.
     fn read_some(&self, address: u64, buf: &mut [u8]) -> Result<usize, &'static str> {
         let Some(segment) = self.segment_at(address) else {
             return self.read_file(address, u64::MAX, buf);
@@ -159,14 +161,14 @@ impl Core {
                 _ => {}
             }
         }
-        // What the process could write is not what the file says.
+        // Writable memory may differ from the file.
         if segment.writable {
             return Err("the kernel left them out of the core file (see core(5), coredump_filter)");
         }
         self.read_file(address, segment.address.saturating_add(segment.size), buf)
     }
 
-    /// Reads from the program or library that was mapped, not beyond `end`.
+    /// Reads from the program or library that was mapped, up to `end`.
     fn read_file(&self, address: u64, end: u64, buf: &mut [u8]) -> Result<usize, &'static str> {
         let mapping = self.mapping_at(address).ok_or("they are not in the core file")?;
         let file =
@@ -195,8 +197,8 @@ impl Core {
         file
     }
 
-    /// Opens the file of a mapping, if it is the one that was mapped: an ELF file with the same build id, where the core has
-    /// the first page of it, as the kernel's default is.
+    /// Opens the file of a mapping, if it is the one that was mapped: an ELF file with the same build id,
+    /// which the core contains if it has the file's first page, as is the kernel's default.
     fn open_mapping(&self, mapping: &Mapping) -> Result<Mapped> {
         let relative = mapping.path.strip_prefix("/").unwrap_or(&mapping.path);
         let file = Mapped::open(&self.sysroot.join(relative))?;
@@ -219,9 +221,9 @@ impl Core {
         elf::build_id_of_head(&self.first_page(mapping)?)
     }
 
-    /// The first page of the mapped file as the core has it, or what is there of it.
+    /// Returns the first page of the mapped file, or as much of it as the core contains.
     fn first_page(&self, mapping: &Mapping) -> Option<Vec<u8>> {
-        // The pieces of a module follow one another, so its beginning is the nearest below.
+        // The pieces of a module are adjacent, so its beginning is the nearest below.
         let mappings = &self.notes.mappings;
         let behind = mappings.partition_point(|other| other.start <= mapping.start);
         let near = mappings.get(behind.saturating_sub(MAX_PIECES)..behind)?;
@@ -234,8 +236,8 @@ impl Core {
         Some(head)
     }
 
-    /// Whether a mapping held code. The kernel keeps an empty segment for what it leaves out; gdb's `gcore` keeps none, so
-    /// that the file must tell, or without it the fact that an ELF file was mapped there.
+    /// Whether a mapping contained code. The kernel writes an empty segment for what it omits; gdb's `gcore`
+    /// does not, so the file must tell or, failing that, the fact that an ELF file was mapped there.
     fn is_code(&self, mapping: &Mapping) -> bool {
         if let Some(segment) = self.segment_at(mapping.start) {
             return segment.executable;

@@ -1,4 +1,4 @@
-//! The notes in a core file: who died, of what, with which threads and files.
+//! The notes in a core file: the process, what killed it, its threads and files.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -27,38 +27,38 @@ pub struct Crash {
     pub signal: i32,
     /// `si_code`: why it was sent; 0 or less when a process sent it.
     pub code: i32,
-    /// The address whose use was the fault, for signals that the machine raised.
+    /// The address whose use caused the fault, for signals raised by the machine.
     pub fault_address: Option<u64>,
-    /// The process that sent it, if one did; `raise` and `abort` name the process itself.
+    /// The process that sent it, if any; `raise` and `abort` name the process itself.
     pub sender: Option<Sender>,
 }
 
-/// Who sent a signal.
+/// The sender of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sender {
-    /// The process, in the PID namespace of the receiver.
+    /// Its process id in the receiver's PID namespace.
     pub pid: u32,
-    /// Its real user.
+    /// Its real user id.
     pub user: u32,
 }
 
 impl Crash {
-    /// Whether a process ends of it. Of those who stop it, go on or are ignored it does not: a debugger that takes the core file
-    /// of a living process stops it with one of these.
+    /// Whether it terminates a process. Signals that stop or continue a process or are ignored by default do
+    /// not: a debugger that takes the core file of a living process stops it with one of these.
     fn is_fatal(&self) -> bool {
         const HARMLESS: [i32; 8] = [17, 18, 19, 20, 21, 22, 23, 28];
         !HARMLESS.contains(&self.signal)
     }
 }
 
-/// Who the process was (`prpsinfo`).
+/// The identity of the process (`prpsinfo`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessInfo {
-    /// Its number on its host, seen from its own PID namespace.
+    /// Its process id in its own PID namespace.
     pub pid: u32,
-    /// The process that had started it.
+    /// Its parent process.
     pub parent: u32,
-    /// Its real user.
+    /// Its real user id.
     pub user: u32,
     /// The program's name, up to 15 bytes.
     pub name: String,
@@ -66,21 +66,21 @@ pub struct ProcessInfo {
     pub command_line: String,
 }
 
-/// All that the notes say.
+/// The content of all notes.
 #[derive(Debug, Default)]
 pub struct Notes {
     pub threads: Vec<Thread>,
     pub crash: Option<Crash>,
     pub process: Option<ProcessInfo>,
     pub auxiliary: Vec<(u64, u64)>,
-    /// In order of address.
+    /// In address order.
     pub mappings: Vec<Mapping>,
-    /// A debugger wrote the file, not the kernel.
+    /// Whether a debugger rather than the kernel wrote the file.
     by_debugger: bool,
 }
 
 impl Notes {
-    /// Adds the notes of one area; what cannot be understood is left out.
+    /// Adds the notes of one area; notes that cannot be parsed are skipped.
     pub fn add_area(&mut self, area: &[u8], kind: Kind) {
         let mut rest = area;
         while let Some((name, number, desc, behind)) = split(rest, kind.order) {
@@ -98,7 +98,8 @@ impl Notes {
         match number {
             NT_PRSTATUS if self.threads.len() < MAX_THREADS => self.threads.extend(threads::thread(note)),
             NT_PRPSINFO => self.process = process(note),
-            // A tool that takes cores of living processes writes one for each thread; the first belongs to the first.
+            // A tool that takes cores of living processes writes one per thread; the first belongs to the
+            // first thread.
             NT_SIGINFO if self.crash.is_none() => self.crash = crash(note),
             NT_AUXV => self.auxiliary = auxiliary(note),
             NT_FILE => self.mappings = mappings(note).unwrap_or_default(),
@@ -106,10 +107,10 @@ impl Notes {
         }
     }
 
-    /// Puts in order what was added.
+    /// Sorts and completes what was added.
     pub fn finish(&mut self) {
         self.mappings.sort_by_key(|mapping| mapping.start);
-        // Without the note about the signal, the first thread still tells its number.
+        // Without a siginfo note, the first thread still has the signal's number.
         if let (None, Some(signal @ 1..)) = (&self.crash, self.threads.first().map(|thread| thread.signal)) {
             self.crash = Some(Crash { signal, code: 0, fault_address: None, sender: None });
         }
@@ -122,7 +123,7 @@ impl Notes {
 /// Owner, type and content of a note, and what follows it.
 type Split<'a> = (&'a [u8], u32, &'a [u8], &'a [u8]);
 
-/// Takes the first note off.
+/// Splits off the first note.
 fn split(notes: &[u8], order: ByteOrder) -> Option<Split<'_>> {
     let number = |at: usize| Some(order.number(notes.get(at..at + 4)?) as usize);
     let (name_size, desc_size, kind) = (number(0)?, number(4)?, number(8)?);
@@ -134,7 +135,7 @@ fn split(notes: &[u8], order: ByteOrder) -> Option<Split<'_>> {
 
 fn crash(note: Fields<'_>) -> Option<Crash> {
     let (signal, code) = (note.int(0)?, note.int(8)?);
-    // The union that follows holds addresses, so it is aligned like one.
+    // The union that follows contains addresses and is aligned accordingly.
     let at = if note.kind.width == 8 { 16 } else { 12 };
     let raised = code > 0 && [4, 5, 7, 8, 11].contains(&signal);
     let sent = code <= 0 && signal > 0;
@@ -148,7 +149,7 @@ fn crash(note: Fields<'_>) -> Option<Crash> {
 }
 
 fn process(note: Fields<'_>) -> Option<ProcessInfo> {
-    // 32-bit machines differ in the width of user numbers, which the length of the note tells.
+    // 32-bit machines differ in the width of user ids, which follows from the length of the note.
     let (user, user_size, pid, name) = match (note.kind.width, note.bytes.len()) {
         (8, _) => (16, 4, 24, 40),
         (_, ..128) => (8, 2, 12, 28),
@@ -171,7 +172,7 @@ fn auxiliary(note: Fields<'_>) -> Vec<(u64, u64)> {
 fn mappings(note: Fields<'_>) -> Option<Vec<Mapping>> {
     let count = usize::try_from(note.word(0)?).ok()?;
     let page = note.word(1)?;
-    // Three words each, so a count that the note has no room for ends here.
+    // Three words each, so a count that exceeds the note fails here.
     let names_at = count.checked_mul(3)?.checked_add(2)?.checked_mul(note.kind.width)?;
     let count = count.min(MAX_MAPPINGS);
     let names = note.bytes.get(names_at..)?.split(|byte| *byte == 0);

@@ -1,4 +1,4 @@
-//! The tables of a core file. No count or size in them is believed before it is compared with a limit and the file.
+//! The tables of a core file. Every count and size is checked against a limit and the file before it is used.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -14,9 +14,9 @@ use super::fields::Kind;
 use super::notes::Notes;
 use crate::{ByteOrder, Error, Result, elf};
 
-/// The kernel's limit on mappings is far below.
+/// The kernel's limit on mappings is far below this.
 const MAX_SEGMENTS: usize = 1 << 18;
-/// A thread takes a few kilobytes of notes, so this is room for tens of thousands.
+/// A thread takes a few kilobytes of notes, so this suffices for tens of thousands.
 const MAX_NOTES: u64 = 64 << 20;
 
 pub struct Parsed {
@@ -95,7 +95,7 @@ fn memory<P: ProgramHeader<Endian = Endianness>>(segment: &P, endian: Endianness
     })
 }
 
-/// The bytes of an area of notes, as far as the file and the room for all of them go.
+/// Returns the bytes of an area of notes, up to the end of the file and the room left for all notes.
 fn notes<P>(file: &File, segment: &P, endian: Endianness, room: &mut u64) -> Option<Vec<u8>>
 where
     P: ProgramHeader<Endian = Endianness>,

@@ -1,7 +1,7 @@
 use super::*;
 use std::time::{Duration, Instant};
 
-/// A core file written by hand: one area of notes, one stored segment, one that was left out.
+/// Builds a core file: one area of notes, one stored segment, one omitted segment.
 fn synthetic(width: usize, order: ByteOrder) -> Vec<u8> {
     let put = |out: &mut Vec<u8>, number: u64, size: usize| match order {
         ByteOrder::Little => out.extend_from_slice(&number.to_le_bytes()[..size]),
@@ -67,7 +67,7 @@ fn synthetic(width: usize, order: ByteOrder) -> Vec<u8> {
 }
 
 fn open(bytes: &[u8]) -> Result<Core> {
-    // Thousands of files: in memory where the system has such a folder.
+    // Thousands of files: in memory if the system has such a directory.
     let folder =
         [PathBuf::from("/dev/shm"), std::env::temp_dir()].into_iter().find(|path| path.is_dir()).unwrap();
     let file = tempfile::NamedTempFile::new_in(folder).unwrap();
@@ -135,7 +135,7 @@ fn something_else_than_a_core_is_named() {
     assert!(matches!(Core::open("/"), Err(Error::Io { .. })));
 }
 
-/// Numbers that look random and are the same in every run.
+/// Pseudorandom numbers, equal in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -147,7 +147,7 @@ impl Numbers {
     }
 }
 
-/// Asks everything that can be asked; whatever the answers are, they come.
+/// Asks everything that can be asked; any answers will do, as long as they come.
 fn exercise(bytes: &[u8]) {
     let Ok(core) = open(bytes) else { return };
     let _ =
@@ -162,7 +162,7 @@ fn exercise(bytes: &[u8]) {
 fn mutate(core: &[u8], rounds: usize, seed: u64) {
     let start = Instant::now();
     let mut numbers = Numbers(seed);
-    // The tables are at the front; a mutation of mere memory changes nothing.
+    // The tables are at the front; changes to mere memory have no effect.
     let tables = core.len().min(8192);
     for round in 0..rounds {
         let mut bytes = core.to_vec();

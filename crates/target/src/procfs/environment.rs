@@ -1,20 +1,20 @@
-//! The environment that a process was started with.
+//! The environment with which a process was started.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-/// The variables as the kernel shows them. What the process has changed since is not seen; a program may also have written
-/// something else there.
+/// The variables as the kernel shows them. Later changes by the process are not visible; a program may also
+/// have overwritten the memory.
 #[derive(Debug, Clone, Default)]
 pub struct Environment(Vec<u8>);
 
 impl Environment {
-    /// From the bytes of `/proc/PID/environ`.
+    /// Creates the environment from the bytes of `/proc/PID/environ`.
     pub fn new(bytes: Vec<u8>) -> Self {
         Self(bytes)
     }
 
-    /// Name and value of each variable, in order. Words without a name or without an equals sign are left out.
+    /// Name and value of each variable, in order. Words without a name or an equals sign are skipped.
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.0.split(|byte| *byte == 0).filter_map(|word| {
             let equals = word.iter().position(|byte| *byte == b'=').filter(|at| *at > 0)?;
@@ -22,12 +22,12 @@ impl Environment {
         })
     }
 
-    /// The value of a variable: of the first one with this name, as `getenv` has it.
+    /// The value of the first variable with this name, as with `getenv`.
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         self.iter().find_map(|(known, value)| (known == name).then_some(value))
     }
 
-    /// The same as text; bytes that are none are replaced.
+    /// The value as text; invalid UTF-8 is replaced.
     pub fn text(&self, name: &str) -> Option<String> {
         self.get(name).map(|value| value.to_string_lossy().into_owned())
     }

@@ -1,8 +1,8 @@
-//! What `/proc` says about processes, without any right to trace them.
+//! What `/proc` reports about processes, without permission to trace them.
 //!
-//! Process numbers are those of the reader's PID namespace. A process in a container has another number inside it; the
-//! numbers it has in the namespaces below are in [`StatusLines::namespace_pids`]. Processes of sibling namespaces and of other
-//! hosts cannot be seen at all: that a number is not found does not mean that the job has no such process.
+//! Process ids are those of the reader's PID namespace. A process in a container has another one inside it;
+//! its ids in nested namespaces are in [`StatusLines::namespace_pids`]. Processes of sibling namespaces and
+//! of other hosts are invisible: a missing id does not mean that the job has no such process.
 
 mod environment;
 mod stat;
@@ -21,34 +21,35 @@ use std::path::{Path, PathBuf};
 
 use crate::{Error, Result, permission};
 
-/// What the kernel says about a process to everybody in one line.
+/// Reads the status line of a process, which is public.
 pub fn stat(pid: u32) -> Result<Stat> {
     Stat::of(pid).map_err(|error| gone_or(pid, &of(pid, "stat"), error))
 }
 
-/// What it says in many.
+/// Reads the status file of a process.
 pub fn status_lines(pid: u32) -> Result<StatusLines> {
     StatusLines::of(pid).map_err(|error| gone_or(pid, &of(pid, "status"), error))
 }
 
-/// The effective user of a process. Not the owner of its folder in `/proc`: that is root where the process hides its memory.
+/// Returns the effective user of a process. The owner of its directory in `/proc` differs: it is root if the
+/// process is not dumpable.
 pub fn user(pid: u32) -> Result<u32> {
     let user = status_lines(pid)?.user();
     let unknown = || Error::io(of(pid, "status"), io::Error::other("not in the form that Linux documents"));
     user.ok_or_else(unknown)
 }
 
-/// The environment that a process was started with.
+/// Reads the environment with which a process was started.
 pub fn environment(pid: u32) -> Result<Environment> {
     read(pid, "environ").map(Environment::new)
 }
 
-/// The threads of a process, in no particular order.
+/// Returns the threads of a process, in no particular order.
 pub fn threads(pid: u32) -> Result<Vec<u32>> {
     numbered(pid, &of(pid, "task"))
 }
 
-/// Whether there is a process with this number, if only to be collected.
+/// Whether a process with this id exists, even as a zombie.
 pub fn exists(pid: u32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
 }
@@ -62,7 +63,8 @@ fn read(pid: u32, name: &str) -> Result<Vec<u8>> {
     std::fs::read(&path).map_err(|error| gone_or(pid, &path, error))
 }
 
-/// The error for a file of a process: that the process is gone, that it may not be looked at, or else what the system says.
+/// Returns the error for a file of a process: the process is gone, access is not permitted, or else the
+/// system's error.
 pub(crate) fn gone_or(pid: u32, path: &Path, error: io::Error) -> Error {
     match error.raw_os_error() {
         Some(libc::ENOENT | libc::ESRCH) if !exists(pid) => Error::NoProcess { pid },
@@ -72,24 +74,24 @@ pub(crate) fn gone_or(pid: u32, path: &Path, error: io::Error) -> Error {
     }
 }
 
-/// All processes that can be seen, in no particular order.
+/// Returns all visible processes, in no particular order.
 pub fn list() -> Result<Vec<u32>> {
     numbered(std::process::id(), Path::new("/proc"))
 }
 
-/// The entries of a folder whose names are numbers.
+/// Returns the entries of a directory whose names are numbers.
 fn numbered(pid: u32, folder: &Path) -> Result<Vec<u32>> {
     let entries = std::fs::read_dir(folder).map_err(|error| gone_or(pid, folder, error))?;
     Ok(entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
 }
 
-/// The processes of a user.
+/// Returns the processes of a user.
 pub fn list_of(user_wanted: u32) -> Result<Vec<u32>> {
     let wanted = |pid: &u32| user(*pid).is_ok_and(|user| user == user_wanted);
     Ok(list()?.into_iter().filter(wanted).collect())
 }
 
-/// The command and its arguments; empty for a kernel thread and for a process that has ended.
+/// Returns the command and its arguments; empty for a kernel thread and for a process that has ended.
 pub fn command_line(pid: u32) -> Result<Vec<OsString>> {
     let text = read(pid, "cmdline")?;
     let words = text.strip_suffix(b"\0").unwrap_or(&text);
@@ -97,7 +99,7 @@ pub fn command_line(pid: u32) -> Result<Vec<OsString>> {
     Ok(if text.is_empty() { Vec::new() } else { words.split(|byte| *byte == 0).map(word).collect() })
 }
 
-/// The program's file as the process names it; the kernel's mark for a deleted file is taken off.
+/// Returns the path of the program as seen by the process, without the kernel's suffix for a deleted file.
 pub fn executable(pid: u32) -> Result<PathBuf> {
     let path = link(pid, "exe")?;
     let name = path.as_os_str().as_bytes();
@@ -109,8 +111,8 @@ fn link(pid: u32, name: &str) -> Result<PathBuf> {
     std::fs::read_link(&path).map_err(|error| gone_or(pid, &path, error))
 }
 
-/// The name of the host that the reader runs on. A process in another UTS namespace ([`in_namespace_of_reader`]) may know
-/// it by another.
+/// Returns the name of the reader's host. A process in another UTS namespace ([`in_namespace_of_reader`]) may
+/// see a different name.
 pub fn hostname() -> Result<String> {
     let path = "/proc/sys/kernel/hostname";
     let name = std::fs::read_to_string(path).map_err(|error| Error::io(path, error))?;
@@ -128,13 +130,13 @@ pub fn in_namespace_of_reader(pid: u32, kind: &str) -> Result<bool> {
 pub struct Memfd {
     /// The descriptor in that process.
     pub fd: u32,
-    /// The name that it was made with.
+    /// The name with which it was created.
     pub name: String,
-    /// The inode, the same for all descriptors of one memfd: several processes may hold it.
+    /// The inode, equal for all descriptors of one memfd: several processes may hold it.
     pub inode: u64,
 }
 
-/// The memfds of a process whose names start with `prefix`, by descriptor.
+/// Returns the memfds of a process whose names start with `prefix`, by descriptor.
 pub fn memfds(pid: u32, prefix: &str) -> Result<Vec<Memfd>> {
     let folder = of(pid, "fd");
     let entries = std::fs::read_dir(&folder).map_err(|error| gone_or(pid, &folder, error))?;
@@ -152,7 +154,8 @@ fn memfd(path: &Path, prefix: &str) -> Option<Memfd> {
     name.starts_with(prefix).then(|| Memfd { fd, name: name.to_owned(), inode })
 }
 
-/// Opens, for reading, the file behind a descriptor of another process. Neither a FIFO nor a terminal blocks this.
+/// Opens the file behind a descriptor of another process for reading. Neither a FIFO nor a terminal blocks
+/// this.
 pub fn open_fd(pid: u32, fd: u32) -> Result<File> {
     let path = of(pid, &format!("fd/{fd}"));
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;

@@ -2,36 +2,37 @@
 
 use std::io;
 
-/// What the line says, as far as anybody here asks for it.
+/// The fields in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stat {
-    /// The name of the program, up to 15 bytes; not to be confused with its path.
+    /// The name of the program, up to 15 bytes; not its path.
     pub name: String,
-    /// One letter: `R` running, `S` sleeping, `D` waiting for a device, `T` stopped, `t` traced, `Z` ended, ….
+    /// One letter: `R` running, `S` sleeping, `D` in uninterruptible sleep, `T` stopped, `t` traced, `Z`
+    /// ended, ….
     pub state: char,
-    /// The process that started it, or that took it over; 0 when that is outside our PID namespace.
+    /// Its parent process; 0 if that is outside our PID namespace.
     pub parent: u32,
-    /// When it started, in clock ticks since the host started. With the process number it is unique on a host.
+    /// When it started, in clock ticks since boot. Unique on a host together with the process id.
     pub start_ticks: u64,
-    /// The processor that it ran on last.
+    /// The processor on which it last ran.
     pub last_cpu: Option<u32>,
-    /// How it ended, as `wait` has it: only of a process that has ended and that the reader could trace, else zero.
+    /// Its `wait` status: nonzero only for a process that has ended and that the reader could trace.
     pub wait_status: Option<i32>,
 }
 
 impl Stat {
-    /// Of a process.
+    /// Reads the line of a process.
     ///
     /// # Errors
-    /// When the file cannot be read, or is not in the form that Linux documents.
+    /// When the file cannot be read, or does not have the documented format.
     pub fn of(pid: u32) -> io::Result<Self> {
         Self::read(&format!("{pid}"))
     }
 
-    /// Of a thread of a process.
+    /// Reads the line of a thread of a process.
     ///
     /// # Errors
-    /// As [`Stat::of`].
+    /// The same as those of [`Stat::of`].
     pub fn of_thread(pid: u32, tid: u32) -> io::Result<Self> {
         Self::read(&format!("{pid}/task/{tid}"))
     }
@@ -41,7 +42,8 @@ impl Stat {
         Self::parse(&line).ok_or_else(|| io::Error::other("not in the form that Linux documents"))
     }
 
-    /// The name may hold blanks, brackets and bytes that are no text, so the fields are counted from the last bracket on.
+    /// The name may contain spaces, brackets and bytes that are not text, so fields are counted from the last
+    /// bracket.
     pub(super) fn parse(line: &[u8]) -> Option<Self> {
         let begin = line.iter().position(|byte| *byte == b'(')?;
         let end = line.iter().rposition(|byte| *byte == b')')?;
@@ -60,7 +62,7 @@ impl Stat {
         })
     }
 
-    /// Whether it has ended and only waits to be collected.
+    /// Whether it has ended and is waiting to be reaped.
     pub fn has_ended(&self) -> bool {
         matches!(self.state, 'Z' | 'X' | 'x')
     }

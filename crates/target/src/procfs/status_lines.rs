@@ -1,13 +1,13 @@
-//! The lines of `/proc/PID/status`: a key, a colon, and what the kernel says of it.
+//! The lines of `/proc/PID/status`: key, colon and value.
 
 use std::io;
 
-/// The text of one process or thread.
+/// The status of one process or thread.
 #[derive(Debug, Clone, Default)]
 pub struct StatusLines(String);
 
 impl StatusLines {
-    /// Of a process.
+    /// Reads the status of a process.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -15,51 +15,52 @@ impl StatusLines {
         Self::read(&format!("{pid}"))
     }
 
-    /// Of a thread of a process.
+    /// Reads the status of a thread of a process.
     ///
     /// # Errors
-    /// As [`StatusLines::of`].
+    /// The same as those of [`StatusLines::of`].
     pub fn of_thread(pid: u32, tid: u32) -> io::Result<Self> {
         Self::read(&format!("{pid}/task/{tid}"))
     }
 
     fn read(of: &str) -> io::Result<Self> {
-        // The name of a program may be no text.
+        // The program's name need not be text.
         Ok(Self::new(&std::fs::read(format!("/proc/{of}/status"))?))
     }
 
-    /// From the bytes of such a file.
+    /// Creates the lines from the bytes of such a file.
     pub fn new(text: &[u8]) -> Self {
         Self(String::from_utf8_lossy(text).into_owned())
     }
 
-    /// What stands behind a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.0.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).map(str::trim)
     }
 
-    /// An amount of memory in bytes: the kernel writes it in units of 1024.
+    /// Returns an amount of memory in bytes; the kernel reports it in units of 1024.
     pub fn bytes(&self, key: &str) -> Option<u64> {
         self.get(key)?.split_ascii_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
     }
 
-    /// The effective user.
+    /// The effective user id.
     pub fn user(&self) -> Option<u32> {
         self.get("Uid")?.split_ascii_whitespace().nth(1)?.parse().ok()
     }
 
-    /// The process that traces it.
+    /// The process that traces it, if any.
     pub fn tracer(&self) -> Option<u32> {
         self.get("TracerPid")?.parse().ok().filter(|tracer| *tracer != 0)
     }
 
-    /// Its numbers from our PID namespace inwards: one, unless it runs in a container within ours.
+    /// Its process ids from our PID namespace inwards: one, unless it runs in a container within
+    /// ours.
     pub fn namespace_pids(&self) -> Vec<u32> {
         let numbers = self.get("NSpid").unwrap_or_default().split_ascii_whitespace();
         numbers.filter_map(|number| number.parse().ok()).collect()
     }
 
-    /// The signals that it handles, the lowest bit for the first.
+    /// The signals that it handles; the lowest bit is signal 1.
     pub fn handled_signals(&self) -> Option<u64> {
         u64::from_str_radix(self.get("SigCgt")?, 16).ok()
     }

@@ -26,7 +26,7 @@ fn our_own_facts_are_those_that_the_library_knows() {
 
 #[test]
 fn a_memfd_is_found_by_the_prefix_of_its_name_and_opened_from_outside() {
-    // SAFETY: the name is NUL-ended; the result is checked and owned by nobody else.
+    // SAFETY: the name is NUL-terminated; the result is checked and has no other owner.
     let file = unsafe {
         let fd = libc::memfd_create(c"target-test:image".as_ptr(), libc::MFD_CLOEXEC);
         assert!(fd >= 0);
@@ -46,7 +46,7 @@ fn a_memfd_is_found_by_the_prefix_of_its_name_and_opened_from_outside() {
 
 #[test]
 fn a_process_that_does_not_exist_is_said_to_be_none() {
-    // Linux gives no number above 2^22.
+    // Linux assigns no pid above 2^22.
     let pid = 1 << 23;
     assert!(matches!(stat(pid), Err(Error::NoProcess { .. })));
     assert!(matches!(status_lines(pid), Err(Error::NoProcess { .. })));

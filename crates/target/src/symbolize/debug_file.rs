@@ -1,4 +1,5 @@
-//! Separate debug files, as distributions ship them: found by build id, else by the link in the module.
+//! Separate debug files, as shipped by distributions: found by build id, otherwise by the debug link in the
+//! module.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -10,7 +11,7 @@ use crate::elf::Mapped;
 
 const DEBUG: &str = "usr/lib/debug";
 
-/// The file with the debug information of a module, if there is one and it belongs to the module.
+/// Returns the file with the debug information of a module, if there is one that matches the module.
 pub fn find(root: &Path, module: &Path, file: &Mapped) -> Option<Mapped> {
     let object = file.object().ok()?;
     let id = object.build_id().ok().flatten();
@@ -25,13 +26,14 @@ pub fn find(root: &Path, module: &Path, file: &Mapped) -> Option<Mapped> {
     let places = [folder.join(name), folder.join(".debug").join(name), global.join(name)];
     places.iter().filter(|path| *path != module).find_map(|path| {
         let found = Mapped::open(path).ok()?;
-        // The build id is as good as the checksum, and does not read all of a large file.
+        // The build id is as good as the checksum, and checking it does not read all of a large file.
         let fits = if id.is_some() { same_id(&found, id) } else { crc32(&found) == crc };
         fits.then_some(found)
     })
 }
 
-/// The file that debug files share (made by `dwz`): `name` is relative to the file that refers to it.
+/// Returns the file that debug files share (created by `dwz`): `name` is relative to the file that refers to
+/// it.
 pub fn find_shared(root: &Path, name: &[u8], id: &[u8], referrer: &Path) -> Option<Mapped> {
     let beside = referrer.parent()?.join(OsStr::from_bytes(name));
     let places = [Some(beside), by_build_id(root, id)];
@@ -40,7 +42,7 @@ pub fn find_shared(root: &Path, name: &[u8], id: &[u8], referrer: &Path) -> Opti
 }
 
 fn by_build_id(root: &Path, id: &[u8]) -> Option<PathBuf> {
-    // No linker makes ids longer than this; a name must fit into a folder entry.
+    // No linker creates longer ids; the name must fit in a directory entry.
     let (first, rest) = id.split_first().filter(|(_, rest)| (1..=100).contains(&rest.len()))?;
     let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
     Some(root.join(DEBUG).join(".build-id").join(format!("{first:02x}")).join(format!("{rest}.debug")))
@@ -50,7 +52,7 @@ fn same_id(file: &Mapped, id: Option<&[u8]>) -> bool {
     id.is_some() && file.object().is_ok_and(|object| object.build_id().ok().flatten() == id)
 }
 
-/// The checksum of `.gnu_debuglink`: CRC-32 of zlib, four bits at a time.
+/// The checksum of `.gnu_debuglink`: zlib's CRC-32, four bits at a time.
 fn crc32(bytes: &[u8]) -> u32 {
     const TABLE: [u32; 16] = {
         let mut table = [0; 16];

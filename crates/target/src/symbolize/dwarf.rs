@@ -14,9 +14,10 @@ use super::{debug_file, demangle};
 use crate::elf::Mapped;
 use crate::{Error, Result};
 
-/// A section is never unpacked to more than this; the debug information of the largest programs is a few gigabytes in all.
+/// Maximum unpacked size of a section; the debug information of the largest programs is a few gigabytes in
+/// total.
 const MAX_UNPACKED: u64 = 2 << 30;
-/// Deflate cannot pack better than about 1030 to 1, and real debug information not by far.
+/// Deflate cannot exceed a ratio of about 1030 to 1, and real debug information is far below that.
 const MAX_RATIO: u64 = 1100;
 
 type Reader = EndianReader<RunTimeEndian, Section>;
@@ -24,7 +25,7 @@ type Reader = EndianReader<RunTimeEndian, Section>;
 /// The parsed debug information of a module.
 pub type Lines = addr2line::Context<Reader>;
 
-/// The bytes of a section: where they lie in the file, or unpacked.
+/// The bytes of a section: mapped from the file, or unpacked.
 #[derive(Debug, Clone)]
 pub enum Section {
     Mapped(Arc<Mapped>, Range<usize>),
@@ -42,16 +43,16 @@ impl Deref for Section {
     }
 }
 
-// SAFETY: both variants hand out bytes behind an `Arc` that is never written or moved; moving the `Section` moves only the
-// pointer, and the range is not changed after it was made.
+// SAFETY: both variants hand out bytes behind an `Arc` that is never written or moved; moving the `Section`
+// moves only the pointer, and the range does not change after creation.
 unsafe impl gimli::StableDeref for Section {}
 // SAFETY: a clone shares the `Arc` and has the same range, so it hands out the same bytes at the same address.
 unsafe impl gimli::CloneStableDeref for Section {}
 
-/// The debug information of a file; `None` when it has none.
+/// Loads the debug information of a file; `None` if it has none.
 pub fn load(root: &Path, file: &Arc<Mapped>) -> Result<Option<Lines>> {
     let object = file.object()?;
-    // A file whose debug information was split off keeps the header of the section, without its bytes.
+    // A file whose debug information was split off keeps the section header, but not its bytes.
     let has_lines = object
         .section_by_name(".debug_info")
         .is_some_and(|section| section.file_range().is_some_and(|(_, size)| size > 0));
@@ -97,7 +98,7 @@ fn bytes<'data>(file: &Arc<Mapped>, section: &impl ObjectSection<'data>) -> Resu
     Ok(Section::Unpacked(Arc::from(unpacked)))
 }
 
-/// A function that an address is in, as far as it is known.
+/// A function that contains an address, as far as known.
 #[derive(Default)]
 pub struct Function {
     pub name: Option<String>,
@@ -105,8 +106,8 @@ pub struct Function {
     pub line: Option<u32>,
 }
 
-/// The functions that an address is in, the innermost first: where the call stands, then those that it is inlined into, each with
-/// the line of the call of the one before.
+/// Returns the functions that contain an address, innermost first: the function with the instruction, then
+/// those that it is inlined into, each with the line of the inlined call.
 pub fn functions(lines: &Lines, address: u64) -> impl Iterator<Item = Function> {
     let mut frames = lines.find_frames(address).skip_all_loads().ok();
     std::iter::from_fn(move || {

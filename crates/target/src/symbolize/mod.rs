@@ -1,9 +1,10 @@
-//! From an address to function, file and line.
+//! Translates addresses to functions, files and lines.
 //!
-//! Debug information is taken from the module itself or from a separate file beside it or under `/usr/lib/debug`. Without it
-//! the nearest symbol of the symbol tables names the function, and [`Location`] shows `function+0xoffset in module`. Where not
-//! even that is known (a stripped program) it shows `module+0xoffset`, which `addr2line -e module 0xoffset` understands on a
-//! machine that has the debug information.
+//! Debug information comes from the module itself or from a separate file next to it or under
+//! `/usr/lib/debug`. Without it, the nearest symbol of the symbol tables names the function, and [`Location`]
+//! shows `function+0xoffset in module`. If not even that is known (a stripped program), it shows
+//! `module+0xoffset`, which `addr2line -e module 0xoffset` can translate on a machine that has the debug
+//! information.
 
 mod debug_file;
 mod dwarf;
@@ -20,35 +21,35 @@ use crate::{Error, Module, Result};
 
 pub use names::demangle;
 
-/// More modules than this are not kept; a job of programs with hundreds of plug-ins each starts anew.
+/// Maximum number of modules cached; beyond that the cache is cleared.
 const MAX_MODULES: usize = 1024;
-/// Functions inlined into each other at most.
+/// Maximum depth of inlining.
 const MAX_INLINED: usize = 64;
 
-/// A place in a program.
+/// A location in a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
     /// The program or library.
     pub module: PathBuf,
-    /// The address in it, as its own tables count.
+    /// The address in the module, as used by its own tables.
     pub offset: u64,
-    /// The innermost function, demangled, an inlined one included.
+    /// The innermost function, demangled; may be an inlined one.
     pub function: Option<String>,
-    /// The nearest symbol and how far behind it the place is; not looked for where the line is known.
+    /// The nearest symbol and the distance past its start; not searched if the line is known.
     pub symbol: Option<(String, u64)>,
-    /// The source file, as the compiler was given it.
+    /// The source file, as passed to the compiler.
     pub file: Option<PathBuf>,
-    /// The line, from 1 on.
+    /// The line, starting at 1.
     pub line: Option<u32>,
 }
 
 impl Location {
-    /// Whether it is shown by the name of a function.
+    /// Whether it is shown by a function's name.
     pub fn names_function(&self) -> bool {
         self.line.is_none() && self.symbol.is_some()
     }
 
-    /// The place of a call instead of that of its last byte.
+    /// Turns the location of a call's last byte into that of the call.
     fn returning_to(mut self, offset: u64) -> Self {
         if let Some((_, past)) = &mut self.symbol {
             *past = past.saturating_add(offset.saturating_sub(self.offset));
@@ -61,8 +62,8 @@ impl Location {
     }
 }
 
-/// `file.c:42`; `solve+0x1f in app` without debug information, `app+0x1234` without symbols. With `{:#}` the function stands
-/// before what does not name it.
+/// `file.c:42`; `solve+0x1f in app` without debug information, `app+0x1234` without symbols. With `{:#}` the
+/// function precedes forms that do not contain it.
 impl fmt::Display for Location {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
@@ -78,7 +79,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// Looks up addresses; keeps what it has learned about each module.
+/// Looks up addresses and caches what it learns about each module.
 #[derive(Default)]
 pub struct Symbolizer {
     root: Option<PathBuf>,
@@ -93,28 +94,29 @@ enum Known {
 
 struct Tables {
     symbols: symbols::Symbols,
-    /// Parsed debug information fills its caches as it is asked, from one thread at a time.
+    /// Parsed debug information fills its caches on demand, from one thread at a time.
     lines: Option<Mutex<dwarf::Lines>>,
 }
 
 impl Symbolizer {
-    /// For modules under the paths that their processes name.
+    /// Creates a symbolizer for modules at the paths that their processes name.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// For modules below a folder: `/proc/PID/root` of a process in a container, or a copy of another host's files.
+    /// Creates a symbolizer for modules below a directory: `/proc/PID/root` of a process in a container, or a
+    /// copy of another host's files.
     pub fn with_root(root: impl Into<PathBuf>) -> Self {
         Self { root: Some(root.into()), modules: Mutex::default() }
     }
 
-    /// The place of an instruction. What cannot be found out is left `None`; [`Symbolizer::problem`] tells why.
+    /// Returns the location of an instruction. Unknown parts are `None`; [`Symbolizer::problem`] tells why.
     pub fn locate(&self, module: &Path, address_in_file: u64) -> Location {
         self.locate_first(module, address_in_file, 1).pop().unwrap_or(Location::bare(module, address_in_file))
     }
 
-    /// The same in all functions that the instruction is in: the innermost first, then those that it was inlined into, each at the
-    /// call of the one before. At least one.
+    /// Returns the locations in all functions that contain the instruction, innermost first: then those that
+    /// it is inlined into, each at the inlined call. At least one.
     pub fn locate_inlined(&self, module: &Path, address_in_file: u64) -> Vec<Location> {
         self.locate_first(module, address_in_file, MAX_INLINED)
     }
@@ -127,28 +129,29 @@ impl Symbolizer {
         }
     }
 
-    /// The place of a call, given the address that it returns to. That address may already belong to the next line or
+    /// Returns the location of a call, given its return address. That address may belong to the next line or
     /// function (a call that never returns is the last instruction), so the byte before it is looked up.
     pub fn locate_return(&self, module: &Path, return_address_in_file: u64) -> Location {
         let inside = return_address_in_file.saturating_sub(1);
         self.locate(module, inside).returning_to(return_address_in_file)
     }
 
-    /// The same in all functions that the call is in, as [`locate_inlined`](Self::locate_inlined) has them.
+    /// Returns the locations in all functions that contain the call, like
+    /// [`locate_inlined`](Self::locate_inlined).
     pub fn locate_return_inlined(&self, module: &Path, return_address_in_file: u64) -> Vec<Location> {
         let inside = return_address_in_file.saturating_sub(1);
         let functions = self.locate_inlined(module, inside).into_iter();
         functions.map(|location| location.returning_to(return_address_in_file)).collect()
     }
 
-    /// The place of a call in a target with these modules, given the return address in its memory. `None` when the address
-    /// lies in no module: code made at run time, or a damaged stack.
+    /// Returns the location of a call in a target with these modules, given the return address in its memory.
+    /// `None` if the address is in no module: code generated at run time, or a damaged stack.
     pub fn locate_call(&self, modules: &[Module], return_address: u64) -> Option<Location> {
         let module = modules.iter().find(|module| module.contains(return_address.wrapping_sub(1)))?;
         Some(self.locate_return(&module.path, module.address_in_file(return_address)))
     }
 
-    /// Why a module has no function names or no lines, for people. `None` when it has both.
+    /// Explains why a module has no function names or no lines. `None` if it has both.
     pub fn problem(&self, module: &Path) -> Option<String> {
         match &*self.known(module) {
             Known::Nothing(reason) => Some(reason.clone()),
@@ -193,7 +196,7 @@ impl Symbolizer {
         let separate = debug_file::find(root, path, &file).map(Arc::new);
         let mut lines = dwarf::load(root, &file)?;
         if lines.is_none() {
-            // A damaged separate file is no reason to lose the names that the module itself has.
+            // A damaged separate file must not hide the names in the module itself.
             lines = separate.as_ref().and_then(|separate| dwarf::load(root, separate).ok().flatten());
         }
         let symbols = symbols::Symbols::collect([Some(&file), separate.as_ref()].into_iter().flatten())?;
@@ -202,7 +205,7 @@ impl Symbolizer {
 }
 
 impl Tables {
-    /// The first of the functions that an address is in, the innermost first; at least one.
+    /// Returns up to `most` of the functions that contain an address, innermost first; at least one.
     fn locate(&self, bare: &Location, most: usize) -> Vec<Location> {
         let mut found = Vec::new();
         if let Some(lines) = &self.lines {
@@ -221,7 +224,7 @@ impl Tables {
         found
     }
 
-    /// Adds what the symbol tables know and the debug information does not.
+    /// Fills in from the symbol tables what the debug information lacks.
     fn name(&self, location: &mut Location) {
         if location.line.is_none() || location.function.is_none() {
             let symbol = self.symbols.nearest(location.offset).map(|(name, past)| (demangle(&name), past));

@@ -1,8 +1,8 @@
-//! From the names that linkers see to the names that people wrote.
+//! Translates linker names to source names.
 
-/// The name as its author wrote it, without parameters: C++, Rust, and procedures of Fortran modules (`module::procedure`).
-/// The suffixes of compilers (`.constprop.0`, `.cold`) and of linkers (`@@VERSION`) are taken off. A plain name comes back
-/// as it is.
+/// Returns the name as in the source, without parameters: C++, Rust, and procedures of Fortran modules
+/// (`module::procedure`). Suffixes of compilers (`.constprop.0`, `.cold`) and linkers (`@@VERSION`) are
+/// removed. A plain name is returned unchanged.
 pub fn demangle(symbol: &str) -> String {
     let symbol = symbol.split_once('@').map_or(symbol, |(name, _)| name);
     if let Ok(rust) = rustc_demangle::try_demangle(symbol) {
@@ -23,8 +23,8 @@ fn cpp(symbol: &str) -> Option<String> {
     cpp_demangle::Symbol::new(symbol).ok()?.demangle_with_options(&options).ok()
 }
 
-/// gfortran and flang: `__module_MOD_procedure`; Intel: `module_mp_procedure_`; NVIDIA: `module_procedure_`, which cannot be
-/// told from a name with an underscore and stays.
+/// gfortran and flang: `__module_MOD_procedure`; Intel: `module_mp_procedure_`; NVIDIA's `module_procedure_`
+/// cannot be distinguished from a name with an underscore and is left unchanged.
 fn fortran(symbol: &str) -> Option<String> {
     let gnu = || symbol.strip_prefix("__")?.split_once("_MOD_");
     let intel = || symbol.strip_suffix('_')?.split_once("_mp_");

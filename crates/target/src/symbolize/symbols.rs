@@ -1,4 +1,4 @@
-//! The nearest symbol below an address.
+//! Finds the nearest symbol below an address.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, SectionInde
 use crate::Result;
 use crate::elf::{self, Mapped, Table};
 
-/// Functions by address. Names stay in the files and are read when one is asked for.
+/// Functions by address. Names stay in the files and are read on demand.
 pub struct Symbols {
     files: Vec<Arc<Mapped>>,
-    /// In order of address.
+    /// In address order.
     places: Vec<Place>,
 }
 
 struct Place {
     address: u64,
     size: u64,
-    /// Where the code ends at the latest.
+    /// Upper bound of the end of the code.
     end: u64,
     file: usize,
     table: Table,
@@ -26,7 +26,7 @@ struct Place {
 }
 
 impl Symbols {
-    /// All functions of the files, which are the module and its separate debug file.
+    /// Collects all functions of the files, which are the module and its separate debug file.
     pub fn collect<'a>(files: impl Iterator<Item = &'a Arc<Mapped>>) -> Result<Self> {
         let files: Vec<_> = files.cloned().collect();
         let mut places = Vec::new();
@@ -35,14 +35,15 @@ impl Symbols {
             places.extend(functions(&object, object.symbols(), number, Table::Full));
             places.extend(functions(&object, object.dynamic_symbols(), number, Table::Dynamic));
         }
-        // Of several at one address the first found stays first: the full table knows local names too.
+        // Of several at one address the first found stays first: the full table also has local names.
         places.sort_by_key(|place| place.address);
         places.dedup_by(|next, kept| next.address == kept.address && (next.size == 0 || kept.size != 0));
         Ok(Self { files, places })
     }
 
-    /// The name of the function that the address lies in, and how far in. A function without a size, as hand-written ones
-    /// are, reaches to the next or to the end of its section.
+    /// Returns the name of the function that contains the address, and the distance from its start. A
+    /// function without a size, as in hand-written assembly, extends to the next one or to the end of its
+    /// section.
     pub fn nearest(&self, address: u64) -> Option<(String, u64)> {
         let behind = self.places.partition_point(|place| place.address <= address);
         let place = self.places.get(behind.checked_sub(1)?)?;

@@ -3,7 +3,7 @@ use object::{Object, ObjectSymbol};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-// The lines are counted by the tests.
+// The tests depend on the line numbers.
 const PROGRAM: &str = "\
 __attribute__((noinline)) void callee(volatile int *p) { *p += 1; }
 __attribute__((noinline)) void caller(volatile int *p) {
@@ -27,7 +27,7 @@ fn built(flags: &[&str]) -> (tempfile::TempDir, PathBuf) {
     (folder, app)
 }
 
-/// Address and size of a function, by another way than the code under test.
+/// Address and size of a function, determined without the code under test.
 fn function(app: &Path, name: &str) -> (u64, u64) {
     let bytes = std::fs::read(app).unwrap();
     let object = object::File::parse(bytes.as_slice()).unwrap();
@@ -35,7 +35,7 @@ fn function(app: &Path, name: &str) -> (u64, u64) {
     (symbol.address(), symbol.size())
 }
 
-/// All places in `caller` on line 3, where the call is.
+/// All locations in `caller` on line 3, where the call is.
 fn call_lines(symbolizer: &Symbolizer, app: &Path, (address, size): (u64, u64)) -> Vec<String> {
     let places = (address..address + size).map(|at| symbolizer.locate(app, at).to_string());
     let mut places: Vec<_> = places.collect();
@@ -59,7 +59,7 @@ fn a_call_is_found_at_its_line_and_in_its_function() {
 
 #[test]
 fn a_call_in_inlined_functions_is_found_in_each_of_them() {
-    // The calls are on the lines 2 and 3, 4, and 6.
+    // The calls are on lines 2 and 3, 4, and 6.
     let source = "extern void out(void);\nstatic inline __attribute__((always_inline)) void inner(void) { out();\n\
                   out(); }\nstatic inline __attribute__((always_inline)) void outer(void) { inner(); }\n\
                   void out(void) { __asm__ volatile(\"\"); }\nint main(void) { outer(); return 0; }\n";
@@ -224,13 +224,13 @@ fn damaged_programs_give_places_or_none_in_bounded_time() {
         match round % 3 {
             0 => bytes.truncate(below(good.len())),
             1 => (0..8).for_each(|_| bytes[below(good.len())] ^= 1 << below(8)),
-            // The tables of segments and sections stand at the ends.
+            // The tables of segments and sections are at the ends.
             _ => {
                 let at = if round % 2 == 0 { below(1024) } else { good.len() - 1 - below(2048) };
                 bytes[at] = 0xff;
             }
         }
-        // Another file each time: one that is mapped must not be written to.
+        // A new file each time: a mapped one must not be written to.
         let _ = std::fs::remove_file(&bad);
         std::fs::write(&bad, &bytes).unwrap();
         let symbolizer = Symbolizer::new();

@@ -1,4 +1,4 @@
-//! Which ranks of a job were not seen, where a host did not answer: who looks wants to know them by number.
+//! Which ranks of a job were not seen because a host did not answer: users want to know their numbers.
 
 use crate::base::rankset::RankSet;
 use crate::jobs::job::Job;
@@ -8,7 +8,8 @@ use mpiscope_target::Files;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Those of the job's only world; nothing of several, or where nobody knows how large it is.
+/// Names the missing ranks of the job's only world; `None` if there are several worlds or the size is
+/// unknown.
 pub fn ranks(job: &Job) -> Option<String> {
     let seen: Vec<_> = job.images.iter().filter_map(JobImage::who).map(|who| who.entry).collect();
     let worlds: BTreeSet<&String> = seen.iter().map(|entry| &entry.world).collect();
@@ -18,7 +19,8 @@ pub fn ranks(job: &Job) -> Option<String> {
     let silent = job.silent.iter().map(|silent| silent.rank);
     let seen: BTreeSet<u32> = seen.iter().filter_map(|entry| entry.rank).chain(silent).collect();
     sentence(size, seen.iter().copied())?;
-    // Those of this host that have not called MPI have no image, and all its processes are gone through for them.
+    // Ranks of this host that have not called MPI have no image, and finding them requires a scan of all
+    // processes.
     let here = silent::ranks(job.owner, &job.name, |_, _| false).into_iter().map(|silent| silent.rank);
     sentence(size, seen.into_iter().chain(here))
 }

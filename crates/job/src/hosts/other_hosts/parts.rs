@@ -13,10 +13,10 @@ use crate::sources::host_identity::HostIdentity;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// How often hosts are asked that others have named.
+/// Maximum number of rounds in which hosts named by other hosts are asked.
 const MOST_ROUNDS: u32 = 4;
 
-/// Adds the ranks of all hosts to those that are here, if some are.
+/// Adds the ranks of all hosts to those on this host, if any.
 pub fn join(job: &mut Job, parts: &Parts, hosts: &SystemHosts, pause: Duration, stacks: bool) -> Elsewhere {
     let mut all = Gathering::new(job, hosts);
     let mut next = parts.hosts.clone();
@@ -31,7 +31,7 @@ pub fn join(job: &mut Job, parts: &Parts, hosts: &SystemHosts, pause: Duration, 
             all.take_in(job, host, answer);
         }
         if let Some(several) = all.jobs.several(&parts.name) {
-            // What is asked about one is not answered about a mixture.
+            // A question about one job must not be answered with a mixture.
             (job.images, job.silent, job.name) = (Vec::new(), Vec::new(), parts.name.clone());
             return Elsewhere { not_seen: vec![several], ..Elsewhere::default() };
         }
@@ -53,17 +53,17 @@ pub fn join(job: &mut Job, parts: &Parts, hosts: &SystemHosts, pause: Duration, 
     elsewhere
 }
 
-/// What hosts have answered until now.
+/// The answers received so far.
 #[derive(Default)]
 struct Gathering {
     elsewhere: Elsewhere,
     jobs: Jobs,
-    /// Hosts, by what they are and not by their names.
+    /// Hosts by identity rather than name.
     known: BTreeSet<String>,
-    /// Names of those that were asked, and whether they have ranks of the job.
+    /// Names of the hosts that were asked, and whether they have ranks of the job.
     asked: BTreeMap<String, bool>,
     failures: Vec<String>,
-    /// The ranks of some host have ended.
+    /// Whether the ranks of some host have ended.
     ended: bool,
 }
 
@@ -87,13 +87,13 @@ impl Gathering {
             }
             Err(why) => return self.failures.push(format!("{why}; its ranks are missing")),
         };
-        // A host that has two names is asked twice, and counts once.
+        // A host with two names is asked twice, but counts once.
         let identity = manifest.host.as_ref().map_or_else(|| host.clone(), |host| host.key());
         if !self.known.insert(identity) {
             return;
         }
         self.jobs.add(&host, &there);
-        // It is believed of its own ranks only.
+        // It is trusted about its own ranks only.
         let name = manifest.host.map_or_else(|| host.clone(), |host| host.name);
         job.owner = there.owner;
         job.take_in(there, |process| process.host == name || process.host == host);
@@ -102,13 +102,14 @@ impl Gathering {
         self.elsewhere.not_seen.extend(manifest.not_seen.iter().map(|why| format!("{host}: {why}")));
     }
 
-    /// Ranks that nobody has, where each host that was asked has some.
+    /// Names ranks that are missing although each host that was asked has some.
     fn unexplained(&self, job: &Job) -> Option<String> {
         (self.failures.is_empty() && !self.ended).then(|| missing::ranks(job))?
     }
 
-    /// Who has started the job learns of its hosts one after the other, and some ranks know of all: hosts that have not been asked,
-    /// and that have ranks of the job as those say that have answered, or who has started it by now.
+    /// Returns hosts that have not been asked but have ranks of the job, according to the starter or to hosts
+    /// that have answered: the starter learns of its hosts one after the other, and some ranks know all
+    /// hosts.
     fn unknown(&self, job: &Job, parts: &Parts, hosts: &SystemHosts) -> Vec<String> {
         let mut named: BTreeSet<String> =
             hosts.announced(&(job.owner, parts.name.clone())).into_iter().collect();
@@ -121,7 +122,7 @@ impl Gathering {
     }
 }
 
-/// Hosts that are named where there is nothing.
+/// Maximum number of hosts named in the error.
 const MOST_NAMED: usize = 8;
 
 fn nobody(parts: &Parts) -> String {

@@ -1,18 +1,19 @@
-//! A scheduler's job is a place where several MPI jobs may run, one after the other or side by side: what hosts send of them is not
-//! to be taken for one.
+//! A scheduler's job may contain several MPI jobs, in sequence or in parallel: their parts on different hosts
+//! must not be merged into one.
 
 use crate::jobs::acquire::LastStage;
 use crate::jobs::job::Job;
 use std::collections::BTreeSet;
 
-/// The MPI jobs that hosts know of.
+/// The MPI jobs known to hosts.
 #[derive(Debug, Default)]
 pub struct Jobs(Vec<One>);
 
-/// One of them. Where the launcher gives it no name each host has its own; ranks beyond `MPI_Init` know their world.
+/// One MPI job. If the launcher gives it no name, each host has its own name for it; ranks past `MPI_Init`
+/// know their world.
 #[derive(Debug, Default)]
 struct One {
-    /// It is none of the others: ranks in `MPI_Init` may be of any.
+    /// Whether it is known to differ from the others: ranks in `MPI_Init` may belong to any job.
     certain: bool,
     names: BTreeSet<String>,
     worlds: BTreeSet<String>,
@@ -20,7 +21,7 @@ struct One {
 }
 
 impl Jobs {
-    /// What a host knows of one.
+    /// Adds what a host knows of one job.
     pub fn add(&mut self, host: &str, job: &Job) {
         let members = job.images.iter().filter_map(|image| image.who());
         let mut worlds = BTreeSet::new();
@@ -31,7 +32,7 @@ impl Jobs {
         self.join(host, &job.name, worlds, false);
     }
 
-    /// Several, as a host says that was asked for one.
+    /// Adds several jobs that a host reported when it was asked about one.
     pub fn add_named(&mut self, host: &str, names: &[String]) {
         names.iter().for_each(|name| self.join(host, name, BTreeSet::new(), true));
     }
@@ -54,7 +55,7 @@ impl Jobs {
         self.0.push(one);
     }
 
-    /// Why `scheduled` is no job, if it is several.
+    /// Explains why `scheduled` is not one job, if it is several.
     #[must_use]
     pub fn several(&self, scheduled: &str) -> Option<String> {
         let mut certain: Vec<&One> = self.0.iter().filter(|one| one.certain).collect();
@@ -64,11 +65,11 @@ impl Jobs {
     }
 }
 
-/// Hosts of a job that are named.
+/// Maximum number of hosts named per job.
 const MOST_NAMED: usize = 4;
 
 impl One {
-    /// What names it, and where it is.
+    /// Describes its names and hosts.
     fn shown(&self, scheduled: &str) -> String {
         let more = if self.hosts.len() > MOST_NAMED { ", …" } else { "" };
         let hosts: Vec<&str> = self.hosts.iter().take(MOST_NAMED).map(String::as_str).collect();
@@ -95,7 +96,7 @@ mod tests {
         jobs.join("n2", "b", worlds(&["w", "spawned"]), false);
         jobs.join("n3", "c", worlds(&["spawned"]), false);
         jobs.join("n4", "c", worlds(&[]), false);
-        // It may be of the same job, which has no name of its own.
+        // It may be part of the same job, which has no common name.
         jobs.join("n5", "d", worlds(&[]), false);
         assert_eq!(jobs.several("slurm:7"), None);
     }

@@ -1,4 +1,4 @@
-//! What this host allows: reading processes, keeping images, writing core files.
+//! What this host permits: reading processes, keeping images, writing core files.
 
 use super::{Check, Result};
 use mpiscope_image::runtime;
@@ -6,10 +6,11 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Addresses that the layer reserves for an image; it takes less where there are fewer, and then holds less.
+/// Address space that the layer reserves for an image; if less is available, it reserves less, and the image
+/// holds less.
 const RESERVED: u64 = 1 << 36;
 
-/// Looks at the host; `layer` is the file that would be preloaded, `user` this process's user.
+/// Checks this host; `layer` is the file that would be preloaded, `user` this process's user.
 #[must_use]
 pub fn host(layer: &Path, user: u32) -> Vec<Check> {
     let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
@@ -32,7 +33,7 @@ fn files(layer: &Path) -> Check {
     Check::of(NAME, Result::Limited, found, "install them there, for debuggers that load plug-ins")
 }
 
-/// Reading images needs the same user; reading memory and stacks is what Yama restricts.
+/// Reading images only requires the same user; Yama restricts reading memory and stacks.
 fn reading(user: u32) -> Check {
     const NAME: &str = "reading processes";
     let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok();
@@ -112,7 +113,7 @@ fn addresses(limits: &str) -> Option<Check> {
     Some(Check::of("address space", Result::Limited, found, "ulimit -v unlimited"))
 }
 
-/// The soft limit of this name; `None` for none.
+/// The soft limit with this name; `None` if it is unlimited.
 fn limit(limits: &str, name: &str) -> Option<u64> {
     limits.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
 }

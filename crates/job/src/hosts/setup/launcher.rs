@@ -1,4 +1,4 @@
-//! Whose launcher a command is: what it says of itself.
+//! Identifies the family of a launcher by its version output.
 
 use super::{Check, Family, Result};
 use crate::base::time_limit;
@@ -7,21 +7,22 @@ use std::process::Command;
 use std::time::Duration;
 
 const NAME: &str = "launcher";
-/// How long a launcher may take to say its version.
+/// How long a launcher may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A launcher.
 #[derive(Debug, Clone)]
 pub struct Launcher {
-    /// Whose programs it starts; `None` for one that starts those of several, or that is not known.
+    /// The family whose programs it starts; `None` for a launcher that serves several families or
+    /// is unknown.
     pub family: Option<Family>,
-    /// What it says of itself, first line.
+    /// The first line of its version output.
     pub says: String,
     /// Whether it can be used.
     pub check: Check,
 }
 
-/// Asks a launcher who it is.
+/// Runs a launcher to identify it.
 #[must_use]
 pub fn launcher(command: &Path) -> Launcher {
     let unknown = |found: String, remedy: &str| Launcher {
@@ -50,7 +51,7 @@ pub fn launcher(command: &Path) -> Launcher {
     }
 }
 
-/// From what `--version` prints.
+/// Parses the output of `--version`.
 fn read(text: &str) -> Option<(Option<Family>, String)> {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     let is = |word: &str| text.to_ascii_lowercase().contains(word);
@@ -63,7 +64,7 @@ fn read(text: &str) -> Option<(Option<Family>, String)> {
     } else if is("open mpi") || is("openrte") || is("prrte") || is("prterun") {
         Some(Family::OpenMpi)
     } else {
-        // Slurm and others start programs of either, by plug-ins for PMI and PMIx.
+        // Slurm and others start programs of any family, by plug-ins for PMI and PMIx.
         None
     };
     Some((family, first.to_owned()))

@@ -1,7 +1,9 @@
-//! Whether jobs can be seen here, and what stands in the way: the checks of `mpiscope doctor`, each with a remedy.
+//! Whether jobs can be observed here, and what prevents it: the checks of `mpiscope doctor`, each with a
+//! remedy.
 //!
-//! Nothing is changed and nobody is asked for rights. What a launcher passes on is not believed from its manual but tried:
-//! it starts a process on every rank that reports what has arrived there ([`rank`]).
+//! Nothing is changed and no permissions are requested. What a launcher passes on is tested rather than
+//! assumed from its manual: it starts a process in place of every rank, which reports what has arrived there
+//! ([`rank`]).
 
 mod host;
 mod launcher;
@@ -14,18 +16,18 @@ pub use program::{Library, Program, program};
 
 use serde::Serialize;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Result {
-    /// As it should be.
+    /// Everything is as it should be.
     Fine,
-    /// Works, but less than it could.
+    /// It works, with restrictions.
     Limited,
     /// Something will not work.
     Problem,
-    /// Could not be found out.
+    /// It could not be determined.
     Unknown,
 }
 
@@ -33,24 +35,24 @@ pub enum Result {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
-    /// What was looked at, in a word or two.
+    /// What was checked, in a word or two.
     pub check: &'static str,
-    /// How it is.
+    /// The result.
     pub result: Result,
     /// What was found, in a sentence.
     pub found: String,
-    /// What helps, if it is not fine.
+    /// The remedy, unless the result is fine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
 
 impl Check {
-    /// As it should be.
+    /// A check that passed.
     pub fn fine(check: &'static str, found: impl Into<String>) -> Self {
         Self { check, result: Result::Fine, found: found.into(), remedy: None }
     }
 
-    /// Not as it should be, with what helps.
+    /// A check that did not pass, with a remedy.
     pub fn of(
         check: &'static str,
         result: Result,
@@ -61,7 +63,7 @@ impl Check {
     }
 }
 
-/// Families of MPI libraries whose launchers and processes understand each other.
+/// Families of MPI libraries whose launchers and processes are compatible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -73,7 +75,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// For people.
+    /// The name shown to users.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -83,7 +85,7 @@ impl Family {
     }
 }
 
-/// Whether the launcher starts programs of the library as one job.
+/// Checks whether the launcher starts programs of this library as one job.
 #[must_use]
 pub fn fit(launcher: &Launcher, program: &Program) -> Option<Check> {
     const NAME: &str = "launcher and library";

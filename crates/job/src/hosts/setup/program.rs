@@ -1,4 +1,4 @@
-//! Whether the layer can come between a program and its MPI library.
+//! Whether the layer can intercept a program's calls of its MPI library.
 
 use super::{Check, Family, Result};
 use crate::base::time_limit;
@@ -10,26 +10,26 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// How long the dynamic loader may take to find a program's libraries.
+/// How long the dynamic loader may take to list a program's libraries.
 const PATIENCE: Duration = Duration::from_secs(20);
 const NAME: &str = "program";
 const SET_ID: u32 = 0o6000;
 
-/// A program to start.
+/// The program to start.
 #[derive(Debug, Default)]
 pub struct Program {
-    /// What was found.
+    /// The results of the checks.
     pub checks: Vec<Check>,
-    /// The MPI library that it would use.
+    /// The MPI library that the program would use.
     pub library: Option<Library>,
 }
 
 /// An MPI library.
 #[derive(Debug, Clone)]
 pub struct Library {
-    /// Its file.
+    /// Its path.
     pub file: PathBuf,
-    /// Whose it is, by its file name.
+    /// Its family, judging by the file name.
     pub family: Option<Family>,
 }
 
@@ -46,7 +46,7 @@ impl Library {
         Self { file, family }
     }
 
-    /// The launcher that was installed with it, if it stands where most do.
+    /// The launcher installed with the library, if it is in the usual place.
     #[must_use]
     pub fn launcher(&self) -> Option<PathBuf> {
         let home = self.file.parent()?.parent()?;
@@ -54,7 +54,7 @@ impl Library {
     }
 }
 
-/// Looks at a program's file.
+/// Checks a program's file.
 #[must_use]
 pub fn program(path: &Path) -> Program {
     let mut found = Program::default();
@@ -105,7 +105,7 @@ pub fn program(path: &Path) -> Program {
     found
 }
 
-/// A program with the rights of its owner ignores `LD_PRELOAD`.
+/// A program that runs with its owner's rights ignores `LD_PRELOAD`.
 fn set_id(path: &Path) -> Option<Check> {
     let mode = fs::metadata(path).ok()?.mode();
     (mode & SET_ID != 0).then(|| {
@@ -121,17 +121,18 @@ fn interpreter(elf: &ElfFile64<'_, Endianness>, data: &[u8]) -> Option<PathBuf> 
     Some(PathBuf::from(String::from_utf8_lossy(path).into_owned()))
 }
 
-/// Whether MPI's functions are to be found in a library, whatever the program has itself.
+/// Whether the program takes MPI functions from a library, whatever it defines itself.
 fn calls_a_library(elf: &ElfFile64<'_, Endianness>) -> bool {
     let begins = |name: &str| ["MPI_Init", "MPI_Init_thread", "MPI_Session_init"].contains(&name);
     elf.dynamic_symbols().any(|s| s.is_undefined() && s.name().is_ok_and(begins))
 }
 
-/// Asks the program's own loader which libraries it would load; those that are not found are a problem. Nothing if it does not say.
+/// Runs the program's own loader to list the libraries that it would load; missing ones are reported as
+/// problems. `None` if there is no list.
 fn listed(path: &Path, loader: &Path, found: &mut Program) -> Option<String> {
     let listed = time_limit::run(Command::new(loader).arg("--list").arg(path), PATIENCE);
     let text = listed.map(|outcome| String::from_utf8_lossy(&outcome.stdout).into_owned());
-    // There is at least the C library.
+    // At least the C library is always listed.
     let Some(text) = text.ok().filter(|text| !text.trim().is_empty()) else {
         let what =
             format!("{}: its libraries are not known: {} --list said none", path.display(), loader.display());
@@ -146,12 +147,12 @@ fn listed(path: &Path, loader: &Path, found: &mut Program) -> Option<String> {
     Some(text)
 }
 
-/// Libraries by their names, and what was found for each.
+/// Libraries by name, with the file found for each.
 fn files(listed: &str) -> impl Iterator<Item = (&str, &str)> {
     listed.lines().filter_map(|line| line.trim().split_once(" => "))
 }
 
-/// The program's MPI library.
+/// Finds the program's MPI library.
 fn libraries(path: &Path, loader: &Path, found: &mut Program) {
     let Some(text) = listed(path, loader, found) else { return };
     let is_mpi = |name: &str| {
@@ -174,7 +175,7 @@ fn libraries(path: &Path, loader: &Path, found: &mut Program) {
     found.library = library;
 }
 
-/// Devices, pipes and folders are no programs, and some would be read for ever.
+/// Devices, pipes and directories are not programs, and reading some would never end.
 fn no_file(path: &Path) -> Option<Check> {
     let about = fs::metadata(path).ok().filter(|about| !about.is_file())?;
     let what = if about.is_dir() { "a directory" } else { "a device, a pipe or a socket" };

@@ -1,4 +1,4 @@
-//! What arrives at the ranks: reported by a process that the launcher starts in the place of each.
+//! What reaches the ranks, reported by a process that the launcher starts in place of each.
 
 use super::{Check, Result};
 use crate::base::rankset::RankSet;
@@ -8,39 +8,40 @@ use std::env;
 use std::fs;
 use std::path::Path;
 
-/// Before the facts, in the output of a launcher that may say more.
+/// Prefix of the facts in the launcher's output, which may contain other lines.
 pub const MARK: &str = "mpiscope-doctor-rank ";
 
-/// By which launchers say how many ranks there are.
+/// Variables by which launchers tell the number of ranks.
 const SIZES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"];
 
-/// What a process in the place of a rank found.
+/// What a process in place of a rank found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
-    /// Its host's name.
+    /// Name of its host.
     pub host: String,
-    /// The kernel's number for the time since the host was started.
+    /// The kernel's boot id.
     pub boot: String,
-    /// The rank that the launcher gave it.
+    /// Rank assigned by the launcher.
     pub rank: Option<u32>,
-    /// Ranks of the job, as the launcher says there.
+    /// Number of ranks in the job, according to the launcher.
     #[serde(default)]
     pub size: Option<u32>,
-    /// `LD_PRELOAD` names the layer.
+    /// Whether `LD_PRELOAD` names the layer.
     pub named: bool,
-    /// The layer is in the process.
+    /// Whether the layer is loaded in the process.
     pub loaded: bool,
-    /// The name of the job arrived.
+    /// Whether the job's name arrived.
     pub job: bool,
-    /// A memory file can be made.
+    /// Whether a memory file can be created.
     pub memory_file: bool,
-    /// The process may be read by others of its user.
+    /// Whether other processes of the same user may read this one.
     pub dumpable: bool,
 }
 
 impl Facts {
-    /// Those of this process; the rank and what only the system can say are the caller's.
+    /// Collects the facts about this process; the caller provides the rank and the results of
+    /// system calls.
     #[must_use]
     pub fn here(host: String, rank: Option<u32>, memory_file: bool) -> Self {
         let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
@@ -59,7 +60,7 @@ impl Facts {
         }
     }
 
-    /// From a line of output; `None` for what is none.
+    /// Parses a line of output; `None` if it contains no facts.
     #[must_use]
     pub fn read(line: &str) -> Option<Self> {
         let (_, facts) = line.split_once(MARK)?;
@@ -67,7 +68,7 @@ impl Facts {
     }
 }
 
-/// What follows from all ranks that answered.
+/// Draws conclusions from all ranks that answered.
 #[must_use]
 pub fn checks(ranks: &[Facts], layer: &Path) -> Vec<Check> {
     if ranks.is_empty() {
@@ -131,7 +132,7 @@ fn present(ranks: &[Facts]) -> Check {
     )
 }
 
-/// A launcher that gives no ranks, or several times the same, does not start one job.
+/// A launcher that assigns no ranks, or the same one several times, does not start one job.
 fn numbered(ranks: &[Facts]) -> Check {
     const NAME: &str = "numbering";
     let different = set(ranks.iter()).0.len();

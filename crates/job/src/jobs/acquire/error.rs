@@ -3,18 +3,18 @@
 use crate::base::refusal::Refusal;
 use std::path::PathBuf;
 
-/// Each text ends with the next thing to try.
+/// Each message ends with the next thing to try.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The process cannot be read.
     #[error(transparent)]
     Target(#[from] mpiscope_target::Error),
-    /// The process has the symbol, but not what the document says.
+    /// The process has the symbol, but not the block that the document specifies.
     #[error("process {pid}: {what} at {address:#x}; is it written by another version of the interface?")]
     #[allow(missing_docs)]
     Block { pid: u32, address: u64, what: String },
-    /// A table that cannot be: no second look made it better.
+    /// An inconsistent table; reading it again did not help.
     #[error("process {pid}: {what}; the tables are damaged, or the process is just changing them: try again")]
     #[allow(missing_docs)]
     Table { pid: u32, what: String },
@@ -32,19 +32,19 @@ pub enum Error {
     )]
     #[allow(missing_docs)]
     Unreached { host: String, why: String, trial: String },
-    /// Another host was asked, and gave no answer that could be used.
+    /// Another host was asked, but its answer cannot be used.
     #[error("host {host}: {why}")]
     #[allow(missing_docs)]
     Remote { host: String, why: String },
-    /// Another host was asked, and has nothing to give.
+    /// Another host was asked and has no answer.
     #[error("host {host}: {refusal}")]
     #[allow(missing_docs)]
     Refused { host: String, refusal: Refusal },
-    /// Another host was asked, and its time was over.
+    /// Another host did not answer in time.
     #[error("host {host}: it did not answer within {seconds} s")]
     #[allow(missing_docs)]
     TimedOut { host: String, seconds: f64 },
-    /// A table or an answer names a host as none is called.
+    /// A table or an answer contains an invalid host name.
     #[error(
         "{host:?} is no name of a host and is not asked: run `mpiscope procs --here` on the host that is meant"
     )]

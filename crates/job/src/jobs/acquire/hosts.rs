@@ -14,49 +14,50 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// What [`acquire`](super::acquire) needs of the world; tests have their own.
+/// What [`acquire`](super::acquire) needs of the system; tests substitute their own.
 pub trait Hosts {
     /// The name of this host.
     fn host(&self) -> String;
-    /// Whether processes of this host are meant.
+    /// Whether the name denotes this host.
     fn here(&self, host: &str) -> bool;
-    /// The user that a process of this host belongs to; nothing if there is no such process.
+    /// The user that owns a process of this host; `None` if there is no such process.
     fn owner(&self, pid: u32) -> Option<u32>;
-    /// A process of this host; its program is to be `executable`, if that is known.
+    /// Opens a process of this host, which must run the program `executable` if that is known.
     fn open(&self, pid: u32, executable: &Path) -> Result<Box<dyn Target>, Error>;
     /// The descendants of a process of this host.
     fn descendants(&self, pid: u32) -> Vec<u32>;
     /// All processes of this host that have an image.
     fn records(&self) -> Vec<ImageEntry>;
-    /// Other hosts that this job has ranks on, as the one says who has started it from here or gathers it.
+    /// Other hosts on which this job has ranks, according to the process that started the job from here or
+    /// gathers it.
     fn announced(&self, job: &JobKey) -> Vec<String>;
-    /// What another host knows of the processes of these users.
+    /// Asks another host what it knows of the processes of these users.
     fn ask(&self, host: &str, whom: &Whom, users: &Users) -> Result<Acquired, Error>;
 }
 
-/// From where another host is to look.
+/// Where another host starts searching.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Whom {
-    /// Processes there.
+    /// Process ids there.
     pub pids: BTreeSet<u32>,
-    /// Jobs, by name: a host may have ranks of one that no table names.
+    /// Jobs, by name: a host may have ranks of a job that no table names.
     pub jobs: BTreeSet<String>,
 }
 
 impl Whom {
-    /// Nothing?
+    /// Whether nothing is named.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pids.is_empty() && self.jobs.is_empty()
     }
 
-    /// What is not in `other`.
+    /// Returns what is not in `other`.
     #[must_use]
     pub fn without(&self, other: &Self) -> Self {
         Self { pids: &self.pids - &other.pids, jobs: &self.jobs - &other.jobs }
     }
 
-    /// Takes in all of `other`.
+    /// Adds everything in `other`.
     pub fn extend(&mut self, other: Self) {
         self.pids.extend(other.pids);
         self.jobs.extend(other.jobs);
@@ -67,25 +68,25 @@ impl Whom {
     }
 }
 
-/// The real one.
+/// The real system.
 #[derive(Debug, Clone)]
 pub struct SystemHosts {
     host: String,
     remote: Remote,
-    /// What all processes of this host have in common, read once.
+    /// Data shared by all processes of this host, read once.
     files: Arc<Files>,
     families: OnceLock<Families>,
 }
 
 impl SystemHosts {
-    /// Asks other hosts by `MPISCOPE_SSH`, or `ssh` if that is not set, to run `program` there.
+    /// Creates a system that asks other hosts with `MPISCOPE_SSH`, or `ssh` if unset, to run `program` there.
     pub fn new(program: PathBuf) -> Self {
         let host = procfs::hostname().unwrap_or_default();
         Self { host, remote: Remote::new(program), files: Arc::default(), families: OnceLock::new() }
     }
 
-    /// Other hosts are those of a job that this has started: they are asked by the way that it took, unless `MPISCOPE_SSH` names
-    /// another.
+    /// Declares that other hosts belong to a job started by `what`: they are reached the way it reached them,
+    /// unless `MPISCOPE_SSH` names another command.
     #[must_use]
     pub fn started_by(mut self, what: StartedBy) -> Self {
         self.remote.as_started_by(what);
@@ -122,7 +123,7 @@ impl Hosts for SystemHosts {
             let text = path.as_os_str().to_string_lossy().into_owned();
             text.strip_suffix(" (deleted)").unwrap_or(&text).to_owned()
         };
-        // The number of a process that has ended may belong to another by now.
+        // The pid of a process that has ended may have been reused.
         if !executable.as_os_str().is_empty()
             && Path::new(&name(&now)).file_name() != Path::new(&name(executable)).file_name()
         {

@@ -1,5 +1,5 @@
-//! The third source of processes: the images that processes of a job hold on this host. They know the ranks of a process that
-//! is gone, as long as `mpiscope run` keeps its image.
+//! The third source of processes: the images that processes of a job hold on this host. They still know the
+//! ranks of a process that has ended, as long as `mpiscope run` keeps its image.
 
 use super::{Acquired, Entry, LastStage, ProcessLocation, WhoIs};
 use crate::jobs::discover;
@@ -7,28 +7,29 @@ use crate::jobs::silent::Silent;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// What an image says about its process.
+/// What an image tells about its process.
 #[derive(Debug, Clone)]
 pub struct ImageEntry {
     /// Name of the job.
     pub job: String,
-    /// The user whose job it is.
+    /// The user who owns the job.
     pub owner: u32,
-    /// The number that the process has for itself: in a namespace of its own it is another one than that of the host, and tables
-    /// have this one.
+    /// The process's pid in its own namespace, which tables contain. It differs from the host's if the
+    /// process has a separate pid namespace.
     pub own_pid: u32,
-    /// The process. Before `MPI_Init` has returned its world has no name yet.
+    /// The process. Before `MPI_Init` returns, its world has no name.
     pub entry: Entry,
 }
 
-/// All processes of all jobs on this host that this user may see and that have called MPI, but for those that have ended
-/// properly.
+/// Returns all processes of all jobs on this host that are visible to this user and have called MPI, except
+/// those that ended properly.
 pub fn all() -> Vec<ImageEntry> {
     let jobs = discover::discover();
     jobs.iter().flat_map(|job| job.images.iter().filter_map(|found| record(job, found))).collect()
 }
 
-/// The processes of a job that an evidence file has kept. Who spawned a world stands in tables of living processes only.
+/// Returns the processes of a job saved in an evidence file. Which world spawned another is recorded only in
+/// tables of living processes.
 #[must_use]
 pub fn of_kept(job: &crate::jobs::job::Job) -> Acquired {
     let mut found = Acquired::default();
@@ -51,7 +52,7 @@ pub fn of_kept(job: &crate::jobs::job::Job) -> Acquired {
     found
 }
 
-/// A rank that has not called MPI.
+/// Returns the entry of a rank that has not called MPI.
 #[must_use]
 pub fn silent(silent: &Silent) -> Entry {
     Entry {
@@ -61,7 +62,7 @@ pub fn silent(silent: &Silent) -> Entry {
     }
 }
 
-/// A process that has not called MPI: its number is known and no more.
+/// A process that has not called MPI: only its pid is known.
 fn untouched(place: ProcessLocation) -> Entry {
     Entry {
         world: String::new(),
@@ -85,8 +86,8 @@ fn record(job: &crate::jobs::job::Job, found: &crate::jobs::job_image::JobImage)
     Some(ImageEntry { job: job.name.clone(), owner: job.owner, own_pid, entry })
 }
 
-/// What images say about the jobs to which the processes belong. The number of a process that is gone may be another's
-/// by now: its image says nothing about that one.
+/// Returns what images tell about the jobs to which the known processes belong. The pid of a process that is
+/// gone may have been reused: its image tells nothing about the new process.
 pub fn of_jobs_with(records: Vec<ImageEntry>, known: &BTreeSet<ProcessLocation>) -> Vec<ImageEntry> {
     let jobs: BTreeSet<(u32, String)> = records
         .iter()

@@ -1,4 +1,4 @@
-//! Process acquisition: from any process of a job to all processes of all worlds that are connected with it.
+//! Process acquisition: from any process of a job to all processes of all worlds connected with it.
 //!
 //! ```text
 //!  rank ─ meta ─► metadirectory ─┬─ process table ─► ranks of its world ─► (each one's block is read as well)
@@ -6,15 +6,15 @@
 //!                                └─ metadirectories ► jobs that it is connected with
 //! ```
 //!
-//! Three sources, best first: the tables of the MPI2 debugger interface ([`mpi2dd`]), MPIR's table in a starter
-//! ([`mpir`]), and the images that processes of the same job have ([`images`]). `traversal` follows them until nothing new
-//! appears. Processes of other hosts are asked for there (`hosts`).
+//! There are three sources, best first: the tables of the MPI2 debugger interface ([`mpi2dd`]), MPIR's table
+//! in a starter ([`mpir`]), and the images of processes of the same job ([`images`]). `traversal` follows
+//! them until nothing new appears. Other hosts are asked about their own processes (`hosts`).
 //!
-//! Everything read from a process is believed only as far as it is bounded and hangs together: sizes, strings and loops
-//! have limits, a table that changes while it is read is read again, and a process id that now belongs to another
-//! program is one that has ended. What a table says is no more than the word of its process's owner: it leads to no
-//! process of another user ([`Users`]). What another host answers is believed of its own processes; it may name others, which
-//! are listed only if their own host confirms them.
+//! Data read from a process is used only if it is bounded and consistent: sizes, strings and loops have
+//! limits, a table that changes while it is read is read again, and a pid that now belongs to another program
+//! means that the process has ended. A table is only as trustworthy as the owner of its process, so it never
+//! leads to a process of another user ([`Users`]). An answer of another host is trusted about that host's own
+//! processes; it may name others, which are listed only if their own host confirms them.
 
 mod error;
 mod hosts;
@@ -29,7 +29,7 @@ mod users;
 mod way;
 mod who;
 
-/// The layouts that a program fills in to be known to debuggers as the starter of a job.
+/// The layouts that a program fills in to appear to debuggers as the starter of a job.
 pub use mpiscope_debug_interfaces as layouts;
 
 pub use error::Error;

@@ -1,11 +1,11 @@
-//! What acquisition finds.
+//! The results of acquisition.
 
 use crate::jobs::other_worlds::Connected;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// A job: whose it is, and its name.
+/// A job: its owner's user id and its name.
 pub type JobKey = (u32, String);
 
 /// Where a process runs.
@@ -14,17 +14,17 @@ pub type JobKey = (u32, String);
 pub struct ProcessLocation {
     /// Name or address of the host.
     pub host: String,
-    /// Its number there.
+    /// Process id on that host.
     pub pid: u32,
 }
 
-/// Who spawned a world.
+/// The spawn that created a world.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spawned {
     /// Name of the parent's world.
     pub world: String,
-    /// The root of the spawn in it.
+    /// Rank of the spawn's root in that world.
     pub rank: i32,
     /// Number of the spawn among those of that root, from 0.
     pub sequence: i32,
@@ -34,7 +34,7 @@ pub struct Spawned {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Entry {
-    /// Name of its world: the same on all ranks of the world. Empty if only MPIR has the process.
+    /// Name of its world, equal on all ranks of the world. Empty if only MPIR knows the process.
     pub world: String,
     /// Rank in it.
     pub rank: Option<u32>,
@@ -43,11 +43,11 @@ pub struct Entry {
     pub place: ProcessLocation,
     /// Path of its program.
     pub executable: PathBuf,
-    /// Who spawned its world; `None` if a launcher started it.
+    /// The spawn that created its world; `None` if a launcher started it.
     pub spawned: Option<Spawned>,
-    /// The process has ended without the job.
+    /// Whether the process ended before the job did.
     pub gone: bool,
-    /// It has not called MPI: the rank is what the launcher gave it, the world is not known.
+    /// Whether it has not called MPI: the rank is the one that the launcher assigned, the world is unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub silent: bool,
 }
@@ -58,14 +58,14 @@ pub struct Entry {
 pub struct Acquired {
     /// The processes, by world (in the order in which they were spawned) and rank.
     pub processes: Vec<Entry>,
-    /// Processes of other hosts that were not asked.
+    /// Processes on other hosts that were not asked.
     pub elsewhere: Vec<ProcessLocation>,
-    /// What could not be looked at, in sentences.
+    /// Messages about what could not be read.
     pub problems: Vec<String>,
     /// The other jobs that the processes are connected with.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub connected: BTreeSet<Connected>,
-    /// What the host that looked calls itself: processes there are its own, whatever others call it.
+    /// The answering host's own name: processes under that name are its own, whatever other hosts call it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
 }

@@ -1,8 +1,9 @@
-//! Reading the tables of the MPI2 debugger interface ("the document") from a process.
+//! Reads the tables of the MPI2 debugger interface ("the document") from a process.
 //!
-//! Addresses have the target's width and numbers its byte order. Entries of the process table are the same in packed
-//! and in natural layout. Entries of the directory tables are not: 20 and 24 bytes on a 64-bit target. The document
-//! says packed; both are understood, and the stride under which all entries hang together is taken.
+//! Addresses have the target's width and numbers its byte order. Entries of the process table are equal in
+//! packed and in natural layout. Entries of the directory tables are not: 20 or 24 bytes on a 64-bit target.
+//! The document specifies packed; both are understood, and the stride that makes all entries consistent is
+//! used.
 
 use super::{Error, ProcessLocation, Spawned};
 use mpiscope_debug_interfaces::mpi2dd::{Address, Layout, MAGIC, Number, VERSION};
@@ -11,29 +12,29 @@ use mpiscope_target::{Cached, Live, Target};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// More entries than this in one table are not believed.
+/// Tables with more entries than this are rejected.
 const MOST: i32 = 1 << 20;
-/// Longest string.
+/// Maximum length of a string.
 const LONGEST: usize = 4096;
-/// Pages that are kept while tables are read.
+/// Number of pages cached while tables are read.
 const PAGES: usize = 1024;
-/// How often a table that changes is read again.
+/// How often a table that keeps changing is read.
 const TRIES: u32 = 6;
 
 /// `MPI2DD_INFO`, with its tables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Block {
-    /// Why the breakpoint was reached last.
+    /// Why the breakpoint was last reached.
     pub debug_state: u8,
-    /// Bits that the debugger set.
+    /// Bits set by the debugger.
     pub debugger_flags: u32,
     /// Bits of [`mpi_flag`].
     pub mpi_flags: u32,
-    /// Queue plug-in for debuggers of 64 bits (of 32 bits if there is none).
+    /// Queue plug-in for 64-bit debuggers (the 32-bit one if there is no other).
     pub plug_in: Option<PathBuf>,
     /// The metadirectory, once it is known.
     pub meta: Option<Process>,
-    /// What to show when the job aborts.
+    /// The text to show when the job aborts.
     pub abort: Option<String>,
     /// The process table.
     pub processes: Vec<Rank>,
@@ -61,17 +62,17 @@ pub struct Rank {
     pub world: String,
     /// Rank in the world.
     pub rank: i32,
-    /// Who spawned the world.
+    /// The spawn that created the world.
     pub spawned: Option<Spawned>,
 }
 
-/// The words of the block that say where the tables are.
+/// The words of the block that locate the tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Head {
     bytes: Vec<u8>,
 }
 
-/// Reads the block of a process; nothing if it has none.
+/// Reads the block of a process; `None` if it has none.
 pub fn read(target: &dyn Target) -> Result<Option<Block>, Error> {
     match target.symbol(SYMBOL)? {
         Some(address) => read_at(target, address).map(Some),
@@ -79,7 +80,7 @@ pub fn read(target: &dyn Target) -> Result<Option<Block>, Error> {
     }
 }
 
-/// Reads the block of a process of this host; nothing if it has none, or may not be read.
+/// Reads the block of a process of this host; `None` if it has none or it cannot be read.
 pub fn read_process(pid: u32) -> Option<Block> {
     read(&Live::open(pid).ok()?).ok()?
 }
@@ -87,7 +88,7 @@ pub fn read_process(pid: u32) -> Option<Block> {
 /// Reads the block at an address.
 ///
 /// # Errors
-/// When there is no block, or one of another version, or a table stays damaged over several looks.
+/// When there is no block, it has another version, or a table remains damaged after several attempts.
 pub fn read_at(target: &dyn Target, address: u64) -> Result<Block, Error> {
     let pid = target.pid().unwrap_or(0);
     let mut last = None;
@@ -106,7 +107,7 @@ pub fn read_at(target: &dyn Target, address: u64) -> Result<Block, Error> {
             std::thread::sleep(std::time::Duration::from_millis(1 << attempt));
         }
     }
-    // It keeps changing: what hangs together is better than nothing.
+    // It keeps changing: a consistent older state is better than nothing.
     last.unwrap_or_else(|| Ok(Block::default()))
 }
 
@@ -117,7 +118,7 @@ fn head_size(target: &dyn Target) -> u64 {
 struct Reader<'a> {
     target: &'a dyn Target,
     pid: u32,
-    /// Strings by address: tables repeat them.
+    /// Strings by address: tables share them.
     texts: BTreeMap<u64, String>,
 }
 
@@ -177,7 +178,7 @@ impl Reader<'_> {
         Error::Table { pid: self.pid, what }
     }
 
-    /// The bytes of a table.
+    /// Reads the bytes of a table.
     fn table(&self, name: &str, address: u64, len: i32, stride: usize) -> Result<Head, Error> {
         if !(0..=MOST).contains(&len) || (len > 0 && address == 0) {
             return Err(self.wrong(format!("the {name} at {address:#x} claims {len} entries")));
@@ -218,7 +219,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A directory table, packed as the document says or in natural layout.
+    /// Reads a directory table, packed as the document specifies or in natural layout.
     fn directory(&mut self, address: u64, len: i32) -> Result<Vec<Process>, Error> {
         if len == 0 {
             return Ok(Vec::new());
@@ -250,12 +251,12 @@ impl Reader<'_> {
         if host.is_empty() {
             return Err(self.wrong(format!("process {pid} has no host")));
         }
-        // An executable that is not given is no reason to lose the process.
+        // A missing executable is no reason to drop the process.
         let executable = if executable == 0 { String::new() } else { self.path(executable)? };
         Ok(Process { place: ProcessLocation { host, pid }, executable: executable.into() })
     }
 
-    /// The name of a host or of a world.
+    /// Reads the name of a host or of a world.
     fn text(&mut self, address: u64) -> Result<String, Error> {
         let text = self.path(address)?;
         if text.chars().any(char::is_control) {
@@ -264,7 +265,7 @@ impl Reader<'_> {
         Ok(text)
     }
 
-    /// A path may have any characters: they are escaped where it is shown.
+    /// Reads a path. It may contain any characters: they are escaped where it is shown.
     fn path(&mut self, address: u64) -> Result<String, Error> {
         if let Some(known) = self.texts.get(&address) {
             return Ok(known.clone());

@@ -1,22 +1,22 @@
-//! Reading MPIR's process table from a starter.
+//! Reads MPIR's process table from a starter.
 //!
-//! A process is a starter when its table is filled, not when it has the symbols:
-//! every rank of Open MPI 4 has them too.
+//! A process is a starter if its table is filled, not if it has the symbols: every rank of Open MPI 4 has
+//! them, too.
 
 use super::mpi2dd::Process;
 use super::{Error, ProcessLocation};
 use mpiscope_debug_interfaces::mpir::{BREAKPOINT, Layout, PROCTABLE, PROCTABLE_SIZE};
 use mpiscope_target::{Cached, Target};
 
-/// More ranks than this are not believed.
+/// Tables with more ranks than this are rejected.
 const MOST: i32 = 1 << 20;
-/// Pages that are kept while the table is read.
+/// Number of pages cached while the table is read.
 const PAGES: usize = 1024;
-/// Longest string.
+/// Maximum length of a string.
 const LONGEST: usize = 4096;
 
-/// The ranks that a starter has started, in the order of their ranks; empty if the process is no starter or does not
-/// say (Open MPI 4 fills its table only under a debugger).
+/// Returns the processes that a starter has started, in rank order; empty if the process is no starter or its
+/// table is empty (Open MPI 4 fills its table only under a debugger).
 pub fn read(target: &dyn Target) -> Result<Vec<Process>, Error> {
     if target.symbol(BREAKPOINT)?.is_none() {
         return Ok(Vec::new());

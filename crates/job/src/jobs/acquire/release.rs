@@ -1,4 +1,4 @@
-//! Letting a process out of `MPI_Init`.
+//! Releases a process from `MPI_Init`.
 #![allow(unsafe_code)]
 
 use super::Error;
@@ -8,7 +8,8 @@ use mpiscope_target::{Live, Target};
 /// Bit of `debugger_flags`: the process may leave `MPI_Init`.
 const GATE: u32 = 1;
 
-/// Opens the gates of a process: `MPI2DD_FLAG_GATE` and `MPIR_debug_gate`. False if it has neither.
+/// Opens the gates of a process: `MPI2DD_FLAG_GATE` and `MPIR_debug_gate`. Returns false if it has
+/// neither.
 pub fn release(pid: u32) -> Result<bool, Error> {
     let live = Live::open(pid)?;
     let mut opened = false;
@@ -32,7 +33,7 @@ fn write(pid: u32, address: u64, value: u32) -> Result<bool, Error> {
     let bytes = value.to_ne_bytes();
     let local = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
     let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: bytes.len() };
-    // SAFETY: the local part is only read; the kernel checks the remote one and our rights.
+    // SAFETY: the local buffer is only read; the kernel checks the remote one and our permissions.
     let written = unsafe { libc::process_vm_writev(pid as libc::pid_t, &local, 1, &remote, 1, 0) };
     if written == bytes.len() as isize {
         return Ok(true);

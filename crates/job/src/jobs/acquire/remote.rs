@@ -1,4 +1,4 @@
-//! Running this program on another host.
+//! Runs this program on another host.
 
 use super::Error;
 use super::way::Way;
@@ -11,16 +11,16 @@ use std::env;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// With this status `ssh` ends when it has no connection, or has lost it; commands like it do the same.
+/// `ssh` and similar commands exit with this status if the connection fails or is lost.
 const NO_CONNECTION: i32 = 255;
 
-/// The longest list of processes that a host is believed to have: some hundred bytes for each rank of the largest jobs.
+/// Limit of the length of a host's process list: some hundred bytes for each rank of the largest jobs.
 const LONGEST_LIST: usize = 1 << 28;
 
-/// How long another host may take to answer, unless `MPISCOPE_HOST_SECONDS` says otherwise.
+/// Default timeout for an answer of another host; `MPISCOPE_HOST_SECONDS` overrides it.
 const SECONDS: f64 = 30.0;
 
-/// The same.
+/// Returns the timeout for an answer of another host.
 #[must_use]
 pub fn host_limit() -> Duration {
     let seconds = env::var("MPISCOPE_HOST_SECONDS").ok().and_then(|text| text.parse::<f64>().ok());
@@ -32,9 +32,9 @@ pub fn host_limit() -> Duration {
 #[derive(Debug, Clone)]
 pub struct Remote {
     way: Way,
-    /// The program on the other host.
+    /// Path of this program on the other host.
     program: PathBuf,
-    /// What a host may take, and what it was asked to take besides.
+    /// The basic timeout, to which the extra time of a question is added.
     limit: Duration,
 }
 
@@ -43,7 +43,7 @@ impl Remote {
         Self { way: Way::usual(), program, limit: host_limit() }
     }
 
-    /// As what has started the job has come there.
+    /// Uses the way by which the job's starter reached the host.
     pub(super) fn as_started_by(&mut self, started_by: StartedBy) {
         self.way = Way::of(started_by);
     }
@@ -51,17 +51,18 @@ impl Remote {
     /// Runs this program on another host.
     ///
     /// # Errors
-    /// [`Error::Remote`], when the command cannot be started, does not end in time, or says that it failed; [`Error::Unreached`], when
-    /// it says that there is no connection.
+    /// [`Error::Remote`] if the command cannot be started or fails; [`Error::TimedOut`] if it does not end in
+    /// time; [`Error::Unreached`] if it reports that there is no connection.
     pub fn command(&self, host: &str, arguments: &[String]) -> Result<(), Error> {
         let outcome = self.ask(host, arguments, Duration::ZERO, LONGEST_LIST)?;
         if outcome.success() { Ok(()) } else { Err(self.failed(host, self.last_words(&outcome), &outcome)) }
     }
 
-    /// Runs this program on another host for `longer` than usual, and reads the JSON that it prints.
+    /// Runs this program on another host with a timeout that is `longer` than usual, and parses the JSON that
+    /// it prints.
     ///
     /// # Errors
-    /// [`Error::Remote`], with the last thing that the command said.
+    /// [`Error::Remote`] with the command's last message, or a more specific error.
     pub fn run<T: DeserializeOwned>(
         &self,
         host: &str,
@@ -69,7 +70,7 @@ impl Remote {
         longer: Duration,
     ) -> Result<T, Error> {
         let outcome = self.ask(host, arguments, longer, LONGEST_LIST)?;
-        // Shells on other hosts like to say good morning first, and good bye.
+        // Login shells on other hosts may print messages before and after.
         let lines = outcome.stdout.split(|b| *b == b'\n').filter(|line| line.first() == Some(&b'{'));
         let mut why = None;
         for line in lines.rev() {
@@ -82,16 +83,17 @@ impl Remote {
             Some(why) => format!("the answer is not understood ({why})"),
             None => "the answer is not understood".to_owned(),
         };
-        // What its shell has said on the way is no reason.
+        // Messages of the login shell on the way are not the reason.
         let answered = outcome.success() && !outcome.stdout.is_empty();
         let why = if answered { not_understood(why) } else { self.last_words(&outcome) };
         Err(self.failed(host, why, &outcome))
     }
 
-    /// Runs this program on another host for `longer` than usual, and gives all that it prints.
+    /// Runs this program on another host with a timeout that is `longer` than usual, and returns everything
+    /// that it prints.
     ///
     /// # Errors
-    /// [`Error::Remote`], with the last thing that the command said if it prints nothing.
+    /// [`Error::Remote`] with the command's last message if it prints nothing, or a more specific error.
     pub fn output(&self, host: &str, arguments: &[String], longer: Duration) -> Result<Vec<u8>, Error> {
         let outcome = self.ask(host, arguments, longer, MOST_BYTES)?;
         let silent = outcome.stdout.is_empty();
@@ -99,14 +101,14 @@ impl Remote {
         if silent { Err(self.failed(host, why, &outcome)) } else { Ok(outcome.stdout) }
     }
 
-    /// The words of a command that runs this program on another host, with the terminal of this one; nothing where the way there
-    /// has none, or the host's name is none.
+    /// Returns the command that runs this program on another host, attached to this host's terminal; `None`
+    /// if that is impossible or the host name is invalid.
     #[must_use]
     pub fn terminal(&self, host: &str, arguments: &[String]) -> Option<Vec<String>> {
         is_name(host).then(|| self.way.terminal(host, &self.program, arguments))?
     }
 
-    /// What went wrong on the way to a host is mended by other means than what went wrong there.
+    /// Distinguishes errors on the way to a host from errors on the host: their remedies differ.
     fn failed(&self, host: &str, why: String, outcome: &Outcome) -> Error {
         let host = host.to_owned();
         if let Some(refusal) = Refusal::said_in(&outcome.stderr) {
@@ -145,24 +147,25 @@ impl Remote {
     }
 }
 
-/// Whether a host may be called so: the name comes from another process's memory and becomes an argument of a command.
+/// Whether this can be a host name: the name comes from another process's memory and becomes an argument of a
+/// command.
 fn is_name(host: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || ".-_:%".contains(c);
     !host.starts_with('-') && host.chars().all(plain) && !host.is_empty()
 }
 
-/// Status of a shell that does not find a command, or may not run it.
+/// Status of a shell that does not find a command or may not run it.
 const NOT_FOUND: std::ops::RangeInclusive<i32> = 126..=127;
 
-/// The last line on standard error, of this program there if that one has spoken: what brought it there likes to have the last
-/// word. Of a command that has said nothing, how it ended.
+/// Returns the last line on standard error, preferably this program's own, because the command that started
+/// it there may print more after that. If nothing was printed, describes the exit status.
 fn last_words(output: &Outcome, explains_first: bool) -> String {
     let said = mpiscope_image::text(&output.stderr);
     let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty()).rev();
     if let Some(line) = lines.clone().find_map(|line| line.strip_prefix("mpiscope: ")) {
         return line.to_owned();
     }
-    // What does not know its arguments has more to say after that.
+    // A program that rejects its arguments prints more after that line.
     if let Some(line) = lines.clone().find(|line| line.starts_with("error: ")) {
         return format!("{line}; is mpiscope there of another version?");
     }

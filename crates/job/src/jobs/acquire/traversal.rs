@@ -1,4 +1,4 @@
-//! Following tables from process to process until nothing new appears.
+//! Follows tables from process to process until nothing new appears.
 
 use super::hosts::Whom;
 use super::images::{self, ImageEntry};
@@ -14,24 +14,24 @@ use mpiscope_target::{Core, Target};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-/// More processes than this are not followed.
+/// At most this many processes are followed.
 const MOST: usize = 1 << 20;
-/// More hosts than this are not asked.
+/// At most this many hosts are asked.
 const MOST_HOSTS: usize = 1 << 12;
 
-/// Where to begin.
+/// Where to start.
 pub enum Start {
     /// Processes of this host: ranks, launchers, `mpiscope run`.
     Pids(Vec<u32>),
-    /// A core file (or anything else that holds a block).
+    /// A core file (or anything else that contains a block).
     Target(Box<dyn Target>),
 }
 
 impl Start {
-    /// A core file.
+    /// Opens a core file.
     ///
     /// # Errors
-    /// When it is none.
+    /// When it is not a core file.
     pub fn core(path: &Path) -> Result<Self, crate::Error> {
         let core = Core::open(path).map_err(|why| crate::Error::NotFound(why.to_string()))?;
         Ok(Self::Target(Box::new(core)))
@@ -41,18 +41,19 @@ impl Start {
 /// How far to go.
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
-    /// Other hosts are asked; else what runs there is listed in [`Acquired::elsewhere`].
+    /// Whether other hosts are asked; otherwise their processes are listed in [`Acquired::elsewhere`].
     pub remote: bool,
-    /// Whose processes are looked at; if nobody is named, those of the owners of the first ones.
+    /// Whose processes are read; if empty, those of the owners of the first processes.
     pub users: Users,
-    /// Jobs whose processes are wanted, whether a table leads to them or not, and hosts that they are known to be on.
+    /// Jobs whose processes are wanted even if no table leads to them, and the hosts that they are known to
+    /// run on.
     pub jobs: BTreeMap<JobKey, BTreeSet<String>>,
 }
 
 /// Finds all processes of the job.
 ///
 /// # Errors
-/// When nothing at all is found. What could be found in part is no error: see [`Acquired::problems`].
+/// When nothing at all is found. Partial results are not an error: see [`Acquired::problems`].
 pub fn acquire(hosts: &(dyn Hosts + Sync), start: Start, scope: &Scope) -> Result<Acquired, Error> {
     let mut walk = Walk::new(hosts, scope);
     match start {
@@ -73,28 +74,28 @@ pub fn acquire(hosts: &(dyn Hosts + Sync), start: Start, scope: &Scope) -> Resul
 struct Walk<'a> {
     hosts: &'a (dyn Hosts + Sync),
     users: Users,
-    /// Everything that any table named, with the program it is to be.
+    /// All processes that any table named, with the expected program.
     named: BTreeMap<ProcessLocation, PathBuf>,
     waiting: VecDeque<ProcessLocation>,
-    /// Processes of this host that have been looked at.
+    /// Processes of this host that have been read.
     seen: BTreeSet<ProcessLocation>,
     entries: BTreeMap<ProcessLocation, Entry>,
-    /// What other hosts said about processes that are not theirs: no more than a hint.
+    /// What other hosts reported about processes that are not theirs: hints only.
     hints: BTreeMap<ProcessLocation, Entry>,
-    /// Processes of this host that belong to somebody else.
+    /// Processes of this host that belong to other users.
     strangers: BTreeSet<ProcessLocation>,
-    /// Other hosts, and what to ask them for: directories, metadirectories and ranks that are there, and jobs.
+    /// Other hosts, and what to ask them about: directories, metadirectories and ranks there, and jobs.
     abroad: BTreeMap<String, Whom>,
-    /// Jobs that were asked for.
+    /// Requested jobs.
     jobs: BTreeMap<JobKey, BTreeSet<String>>,
-    /// What they were asked for, or have answered of themselves.
+    /// What each host has already been asked, or has reported about itself.
     asked: BTreeMap<String, Whom>,
-    /// Those that did not answer in time, or are not reached.
+    /// Hosts that timed out or could not be reached.
     lost: BTreeSet<String>,
     problems: Vec<String>,
-    /// What other hosts say of jobs that theirs are connected with.
+    /// Connections to other jobs, as reported by other hosts.
     connected: BTreeSet<Connected>,
-    /// What images say of the processes of this host.
+    /// What the images of this host's processes tell.
     records: Vec<ImageEntry>,
 }
 
@@ -119,7 +120,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Begins at processes of this host.
+    /// Starts at processes of this host.
     fn begin_all(&mut self, pids: &[u32], any_owner: bool) -> Result<(), Error> {
         if any_owner {
             let owners = pids.iter().filter_map(|pid| self.hosts.owner(*pid));
@@ -130,7 +131,7 @@ impl<'a> Walk<'a> {
             match self.begin(*pid, any_owner) {
                 Ok(true) => {}
                 Ok(false) => mute.push(*pid),
-                // One of several that has ended meanwhile.
+                // One of several, which has ended in the meantime.
                 Err(Error::Target(mpiscope_target::Error::NoProcess { .. })) if pids.len() > 1 => {}
                 Err(error) if pids.len() > 1 => self.complain(error.to_string()),
                 Err(error) => return Err(error),
@@ -139,7 +140,7 @@ impl<'a> Walk<'a> {
         if mute.is_empty() { Ok(()) } else { self.begin_at_images(&mute) }
     }
 
-    /// Begins at a process; below a launcher, at what it started. False if neither has tables.
+    /// Starts at a process or, if that is a launcher, at its descendants. Returns false if none has tables.
     fn begin(&mut self, pid: u32, any_owner: bool) -> Result<bool, Error> {
         if let Some(stranger) = self.stranger(pid) {
             self.complain(stranger);
@@ -147,16 +148,17 @@ impl<'a> Walk<'a> {
         }
         let target = self.hosts.open(pid, Path::new(""))?;
         let place = ProcessLocation { host: self.hosts.host(), pid };
-        // Its image, if it has one, leads to others of its job.
+        // Its image, if any, leads to others of its job.
         self.name(place.clone(), target.executable().unwrap_or_default());
         if self.look(&*target, &place)? {
             return Ok(true);
         }
-        // Anything without tables may be a launcher: or a shell, a wrapper, a proxy.
+        // Anything without tables may be a launcher, or a shell, a wrapper, a proxy.
         let named = self.users.clone();
         for child in self.hosts.descendants(pid) {
             match self.hosts.owner(child) {
-                // Whoever became another user to start the job did so by the kernel's leave, not by what a table says.
+                // A process that changed its user to start the job did so with the kernel's permission, not
+                // because of a table.
                 Some(owner) if any_owner && !self.users.has(owner) => self.users = Users::only(owner),
                 Some(owner) if self.users.has(owner) => {}
                 _ => continue,
@@ -171,11 +173,11 @@ impl<'a> Walk<'a> {
         Ok(false)
     }
 
-    /// Ranks that have not come so far as to have tables have images: others of their jobs may know more.
+    /// Ranks too young to have tables have images: other processes of their jobs may know more.
     fn begin_at_images(&mut self, pids: &[u32]) -> Result<(), Error> {
         let records = self.records();
         let known: BTreeSet<u32> = records.iter().map(|record| record.entry.place.pid).collect();
-        // One of a job that was asked for may not have called MPI.
+        // A process of a requested job may not have called MPI.
         if let Some(pid) = pids.iter().find(|pid| !known.contains(pid)).filter(|_| self.jobs.is_empty()) {
             let name = self.named.get(&ProcessLocation { host: self.hosts.host(), pid: *pid }).cloned();
             return Err(Error::Nothing { pid: *pid, name: name.unwrap_or_default() });
@@ -188,7 +190,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The processes of jobs that were asked for.
+    /// Starts at the processes of the requested jobs.
     fn begin_at_jobs(&mut self) {
         let is_asked_for = |record: &ImageEntry| self.jobs.contains_key(&(record.owner, record.job.clone()));
         let records: Vec<ImageEntry> =
@@ -198,7 +200,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Why a process of this host is left alone, if it is there and belongs to somebody else.
+    /// Explains why a process of this host is left alone, if it exists and belongs to another user.
     fn stranger(&self, pid: u32) -> Option<String> {
         let owner = self.hosts.owner(pid).filter(|owner| !self.users.has(*owner))?;
         Some(format!(
@@ -207,13 +209,13 @@ impl<'a> Walk<'a> {
         ))
     }
 
-    /// Learns what a process has to say; false if that is nothing.
+    /// Reads what a process knows; returns false if that is nothing.
     fn look(&mut self, target: &dyn Target, place: &ProcessLocation) -> Result<bool, Error> {
         let mut useful = false;
         self.seen.insert(place.clone());
         if let Some(block) = mpi2dd::read(target)? {
             useful = block.meta.is_some() || !block.processes.is_empty();
-            // A rank, whose number and world others know.
+            // A rank; others know its number and world.
             if block.meta.is_some() && block.mpi_flags & mpi2dd::mpi_flag::I_AM_STARTER == 0 {
                 self.add(Entry {
                     world: String::new(),
@@ -246,7 +248,7 @@ impl<'a> Walk<'a> {
         Ok(useful)
     }
 
-    /// What the tables of a process say, of this host if it is known.
+    /// Takes in the tables of a process, which is `of` if it runs on this host.
     fn learn(&mut self, block: &Block, of: Option<u32>) {
         let by_name = self.asked_by_name(of);
         let by_name = |place: &ProcessLocation| by_name.iter().any(|host| same_host(host, &place.host));
@@ -271,8 +273,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Other hosts that are asked by the name of the job of a process that has a namespace of its own: its tables have the numbers
-    /// that processes have for themselves, which on their hosts are those of others.
+    /// Returns the hosts to ask by job name about a process in its own pid namespace: its tables contain pids
+    /// inside the namespace, which denote other processes on the hosts.
     fn asked_by_name(&self, pid: Option<u32>) -> Vec<String> {
         let inside =
             |record: &&ImageEntry| Some(record.entry.place.pid) == pid && Some(record.own_pid) != pid;
@@ -282,7 +284,7 @@ impl<'a> Walk<'a> {
         hosts.into_iter().filter(|host| !self.hosts.here(host)).collect()
     }
 
-    /// A process was named: it will be looked at.
+    /// Queues a process that was named.
     fn name(&mut self, place: ProcessLocation, executable: PathBuf) {
         if self.named.len() >= MOST {
             return self.complain(format!("more than {MOST} processes are named: the rest is left out"));
@@ -307,9 +309,9 @@ impl<'a> Walk<'a> {
         self.named.insert(place, executable);
     }
 
-    /// A rank was found. An entry that knows the world is better than one that does not.
+    /// Adds a rank. An entry that knows the world replaces one that does not.
     fn add(&mut self, entry: Entry) {
-        // Its image has the number that it has here.
+        // Its image has its pid on this host.
         if self.hosts.here(&entry.place.host) && self.is_inside(entry.place.pid) {
             return;
         }
@@ -368,8 +370,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The hosts that have ranks of the jobs that were found or asked for: not every rank stands in a table, and what is on one
-    /// host may not know of another.
+    /// Looks for the hosts that have ranks of the jobs that were found or requested: not every rank is in a
+    /// table, and the processes on one host may not know those on another.
     fn look_for_jobs(&mut self) {
         let mut jobs = self.jobs.clone();
         let found = self.records.iter().filter(|record| {
@@ -387,13 +389,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Asks all hosts that are known by now, side by side, for what they have not been asked for; false if nothing is left.
+    /// Asks all hosts known so far, concurrently, about what they have not been asked yet. Returns false if
+    /// nothing is left.
     fn ask_others(&mut self) -> bool {
         let open = |(host, whom): (&String, &Whom)| {
             let open = self.asked.get(host).map_or_else(|| whom.clone(), |asked| whom.without(asked));
             (!open.is_empty()).then(|| (host.clone(), open))
         };
-        // Who has let us wait once would do so again.
+        // A host that timed out once would do so again.
         let reached = self.abroad.iter().filter(|(host, _)| !self.lost.contains(*host));
         let mut new: Vec<(String, Whom)> = reached.filter_map(open).collect();
         let room = MOST_HOSTS.saturating_sub(self.asked.len());
@@ -422,11 +425,11 @@ impl<'a> Walk<'a> {
         !new.is_empty()
     }
 
-    /// What another host knows.
+    /// Takes in the answer of another host.
     fn take_in(&mut self, host: &str, found: Acquired) {
         let whom = self.abroad.get(host).cloned().unwrap_or_default();
         for mut entry in found.processes {
-            // Seen from there, "here" may have another name; a number alone may be that of a process of any host.
+            // The other host may call itself by another name; a pid alone may denote a process on any host.
             let place = &entry.place;
             let own = match &found.host {
                 Some(name) => same_host(&place.host, name),
@@ -454,25 +457,26 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The records of those who are looked at.
+    /// Returns the records of the users whose processes are read.
     fn records(&self) -> Vec<ImageEntry> {
         self.records.iter().filter(|record| self.users.has(record.owner)).cloned().collect()
     }
 
-    /// The number on this host of a rank that a table names by the number that it has for itself, in a namespace of its own.
+    /// Translates the pid in a table, which is the one inside the rank's pid namespace, to that on this host.
     fn host_pid(&self, world: &str, rank: Option<u32>, pid: u32) -> u32 {
         let inside = self.records.iter().filter(|record| record.own_pid == pid);
         let mut is_it = inside.filter(|record| record.entry.world == world && record.entry.rank == rank);
         is_it.next().map_or(pid, |record| record.entry.place.pid)
     }
 
-    /// Whether only processes in other namespaces have this number: that of this host is somebody else.
+    /// Whether only processes in other pid namespaces have this pid: on this host it denotes an unrelated
+    /// process.
     fn is_inside(&self, pid: u32) -> bool {
         let inside = self.records.iter().any(|record| record.own_pid == pid);
         inside && self.records.iter().all(|record| record.entry.place.pid != pid)
     }
 
-    /// What images tell about the jobs of the processes that were found.
+    /// Adds what images tell about the jobs of the processes found.
     fn add_records(&mut self) {
         let known: BTreeSet<ProcessLocation> = self.named.keys().cloned().collect();
         for record in images::of_jobs_with(self.records(), &known) {
@@ -483,7 +487,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Ranks of hosts that did not answer, as others say: they are not listed, but whoever looks wants to know their numbers.
+    /// Names ranks that other hosts reported on hosts that did not answer: they are not listed, but users
+    /// want to know their numbers.
     fn name_lost_ranks(&mut self) {
         for host in std::mem::take(&mut self.lost) {
             let there = self.hints.values().filter(|hint| hint.place.host == host);
@@ -507,7 +512,7 @@ impl<'a> Walk<'a> {
                 self.add(hint);
             }
         }
-        // A process of somebody else is none of the job's, whatever its tables say.
+        // A process of another user is not part of the job, whatever its tables claim.
         self.entries.retain(|place, _| !self.strangers.contains(place));
         let elsewhere = self.abroad.iter().filter(|(host, _)| !self.asked.contains_key(*host));
         let elsewhere = elsewhere.flat_map(|(host, whom)| {

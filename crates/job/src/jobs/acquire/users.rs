@@ -1,16 +1,16 @@
-//! Whose processes are looked at.
+//! The users whose processes are read.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-/// Users whose processes tables may lead to. What a table says is the word of whoever owns the process: it must not lead
-/// root to a process of somebody else unasked.
+/// Users whose processes tables may lead to. A table is written by the owner of the process: it must not lead
+/// root to another user's processes unless root asks for that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Users {
-    /// Everybody.
+    /// All users.
     All,
-    /// These; none means those that the first processes belong to.
+    /// These users; if empty, the owners of the first processes.
     Only(BTreeSet<u32>),
 }
 
@@ -21,13 +21,13 @@ impl Default for Users {
 }
 
 impl Users {
-    /// One user.
+    /// A single user.
     #[must_use]
     pub fn only(user: u32) -> Self {
         Self::Only(BTreeSet::from([user]))
     }
 
-    /// Whether a process of this user may be looked at.
+    /// Whether processes of this user may be read.
     #[must_use]
     pub fn has(&self, user: u32) -> bool {
         match self {
@@ -36,13 +36,13 @@ impl Users {
         }
     }
 
-    /// Whether nobody has been named.
+    /// Whether no user has been named.
     #[must_use]
     pub fn unnamed(&self) -> bool {
         *self == Self::default()
     }
 
-    /// One more.
+    /// Adds a user.
     pub fn add(&mut self, user: u32) {
         if let Self::Only(users) = self {
             users.insert(user);
@@ -62,7 +62,7 @@ impl fmt::Display for Users {
 impl FromStr for Users {
     type Err = String;
 
-    /// `all`, or numbers separated by commas.
+    /// Parses `all`, or user ids separated by commas.
     fn from_str(text: &str) -> Result<Self, String> {
         if text == "all" {
             return Ok(Self::All);

@@ -1,4 +1,4 @@
-//! By which command another host is reached.
+//! The command by which another host is reached.
 
 use crate::base::shell::{self, quoted};
 use crate::jobs::scheduler::{self, Steps};
@@ -7,28 +7,28 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-/// What everybody does. It never asks for a password.
+/// The default command. It never asks for a password.
 const USUAL: [&str; 6] = ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "{host}"];
 
-/// By which command.
+/// How a host is reached.
 #[derive(Debug, Clone)]
 pub enum Way {
-    /// Words of the command; `{host}` stands for the host. What is to be run there is added, for a shell. Or what is wrong with
-    /// the template that the user gave.
+    /// Words of a command that passes its arguments to a shell; `{host}` stands for the host, and the command
+    /// to run is appended. Or what is wrong with the user's template.
     Shell(Result<Vec<String>, String>),
-    /// A further step of this job of Slurm: many sites allow this and no other way.
+    /// Another step of this Slurm job: many sites allow no other way.
     Slurm(Steps),
-    /// The job's own launcher, which has a way that nobody else knows: words, and `{host}` among them.
+    /// The job's own launcher, which has its own way to hosts: the words of the command, including `{host}`.
     Launcher(Vec<String>),
 }
 
 impl Way {
-    /// That of the user, else `ssh`.
+    /// The user's command, otherwise `ssh`.
     pub fn usual() -> Self {
         of_user().unwrap_or_else(|| Self::Shell(Ok(USUAL.map(str::to_owned).to_vec())))
     }
 
-    /// That of the user, else the one by which the job has come to its hosts.
+    /// The user's command, otherwise the way by which the job reached its hosts.
     pub fn of(started_by: StartedBy) -> Self {
         let other = match started_by {
             StartedBy { slurm: Some(id), .. } => scheduler::is_here().then(|| Self::Slurm(Steps::of(id))),
@@ -39,7 +39,7 @@ impl Way {
         of_user().or(other).unwrap_or_else(Self::usual)
     }
 
-    /// The command that runs a program on a host.
+    /// Returns the command that runs a program on a host.
     pub fn command(&self, host: &str, program: &Path, arguments: &[String]) -> Result<Command, String> {
         let (words, for_shell) = match self {
             Self::Shell(words) => (words.as_ref().map_err(|why| format!("MPISCOPE_SSH: {why}"))?, true),
@@ -54,7 +54,7 @@ impl Way {
         let mut command = Command::new(words.next().ok_or("MPISCOPE_SSH is empty")?);
         command.args(words);
         if for_shell {
-            // The shell on the other side takes the words apart again.
+            // The shell on the other side splits the words again.
             command.arg(quoted(&program.to_string_lossy())).args(arguments.iter().map(|one| quoted(one)));
         } else {
             command.arg(program).args(arguments);
@@ -62,7 +62,7 @@ impl Way {
         Ok(command)
     }
 
-    /// The words of a command that runs a program on a host with the terminal of this one, if there is such a command.
+    /// Returns the command that runs a program on a host, attached to this host's terminal, if there is one.
     pub fn terminal(&self, host: &str, program: &Path, arguments: &[String]) -> Option<Vec<String>> {
         let mut words = match self {
             Self::Shell(words) => {
@@ -84,12 +84,12 @@ impl Way {
         Some(words)
     }
 
-    /// Whether what brings the program there says what went wrong at first, and where it noticed that afterwards.
+    /// Whether the command reports the cause of an error first, and where it was noticed afterwards.
     pub fn explains_first(&self) -> bool {
         matches!(self, Self::Launcher(_))
     }
 
-    /// What a user may try by hand where there was no connection.
+    /// Returns a command that a user can try if there was no connection.
     pub fn trial(&self, host: &str) -> Option<String> {
         let Self::Shell(Ok(words)) = self else { return None };
         let words = if *words == USUAL { &["ssh".to_owned(), "{host}".to_owned()] } else { &words[..] };
@@ -98,7 +98,7 @@ impl Way {
     }
 }
 
-/// What `MPISCOPE_SSH` says, if it says something.
+/// The command in `MPISCOPE_SSH`, if set.
 fn of_user() -> Option<Way> {
     let template = env::var("MPISCOPE_SSH").ok().filter(|text| !text.trim().is_empty())?;
     Some(Way::Shell(shell::words(&template).map(with_host)))
@@ -115,7 +115,7 @@ fn is_ssh(words: &[String]) -> bool {
     words.first().is_some_and(|first| Path::new(first).file_name().is_some_and(|name| name == "ssh"))
 }
 
-/// A command like `ssh`; one that is `ssh` asks for no password either.
+/// A command like `ssh`; if it is `ssh`, with options that prevent password prompts.
 fn as_usual(mut words: Vec<String>) -> Vec<String> {
     if is_ssh(&words) {
         let options = USUAL.iter().filter(|word| !["ssh", "{host}"].contains(word));

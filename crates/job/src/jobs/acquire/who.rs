@@ -1,4 +1,4 @@
-//! Who a process is and how far it has come, as its image says.
+//! The identity and stage of a process, read from its image.
 
 use super::{Entry, ProcessLocation};
 use crate::sources::image_source::open_fd;
@@ -7,7 +7,7 @@ use mpiscope_image::layout::{Process, SectionKind, State};
 use mpiscope_image::{Image, Source};
 use std::os::fd::OwnedFd;
 
-/// How far a process came.
+/// How far a process has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LastStage {
     /// It never called MPI.
@@ -23,7 +23,7 @@ pub enum LastStage {
 }
 
 impl LastStage {
-    /// That of the process of an image; nothing if it cannot be read.
+    /// Reads the stage from an image; `None` if it cannot be read.
     pub fn of<S: Source>(image: &Image<S>) -> Option<Self> {
         Some(match State(image.header().ok()?.state.get()) {
             State::UNCLAIMED => Self::Silent,
@@ -35,20 +35,20 @@ impl LastStage {
     }
 }
 
-/// Who a process is, as its image says.
+/// The identity of a process, read from its image.
 #[derive(Debug, Clone)]
 pub struct WhoIs {
     /// How far it has come.
     pub stage: LastStage,
-    /// Processes in its world.
+    /// Number of processes in its world.
     pub size: u32,
-    /// The process. Before `MPI_Init` has returned its world has no name: it would be the launcher's, which may be another on
-    /// each host.
+    /// The process. Before `MPI_Init` returns, its world has no name: it would be the launcher's, which may
+    /// differ between hosts.
     pub entry: Entry,
 }
 
 impl WhoIs {
-    /// Reads it; nothing from what is no image.
+    /// Reads the identity; `None` if this is not an image.
     pub fn of<S: Source>(image: &Image<S>) -> Option<Self> {
         let stage = LastStage::of(image)?;
         let table = image.table::<Process>(SectionKind::PROCESS).ok()?;
@@ -66,7 +66,7 @@ impl WhoIs {
         Some(Self { stage, size, entry })
     }
 
-    /// The same of an image by its descriptor.
+    /// Reads the identity from the image with this descriptor.
     pub fn of_descriptor(fd: OwnedFd) -> Option<Self> {
         Self::of(&open_fd(fd, "image").ok()?)
     }

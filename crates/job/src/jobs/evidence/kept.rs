@@ -1,4 +1,4 @@
-//! A process as an evidence file has kept it.
+//! A process saved in an evidence file.
 
 use super::unpacked::{Early, Unpacked};
 use super::{About, LONGEST_IMAGE, Symbols, image_name};
@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use zip::ZipArchive;
 
-/// Where in an image who the process is may end: it is among what is written first, before or behind the table of functions.
+/// Prefix lengths of an image that may contain the process's identity: it is written early, either before or
+/// after the function table.
 const BEGINNINGS: [u64; 3] = [16 << 10, 64 << 10, 256 << 10];
 pub(super) type Archive = ZipArchive<BufReader<Box<dyn Seekable>>>;
 
-/// What an archive is read from: a file, or what was received and is still in memory.
+/// A source for an archive: a file, or received data in memory.
 pub trait Seekable: Read + Seek + Send {}
 
 impl<T: Read + Seek + Send> Seekable for T {}
@@ -27,11 +28,11 @@ pub struct Kept {
     pub(super) number: usize,
     /// What only its host knew.
     pub about: About,
-    /// Words for addresses, those of all processes.
+    /// Names for addresses, shared by all processes.
     pub symbols: Arc<Symbols>,
-    /// Once somebody has asked.
+    /// Filled on the first request.
     pub(super) who: OnceLock<Option<WhoIs>>,
-    /// Unpacked before anybody wanted it.
+    /// The image unpacked ahead of time.
     pub(super) early: Early,
 }
 
@@ -42,10 +43,10 @@ impl std::fmt::Debug for Kept {
 }
 
 impl Kept {
-    /// Its image.
+    /// Opens the image.
     ///
     /// # Errors
-    /// When it is damaged, or there is none because the process had not touched it.
+    /// When it is damaged, or absent because the process had not touched it.
     pub fn open(&self) -> Result<Image<Bytes>, Error> {
         let what = || format!("{}: {}", self.path.display(), image_name(self.number));
         if self.about.silent {
@@ -60,8 +61,8 @@ impl Kept {
         unpacked(&mut archive, &self.path, &image_name(self.number))
     }
 
-    /// Unpacks the image for whoever opens it first, as long as there is room, and reads whose it is: while others are waited for
-    /// that costs no time. What is damaged is an error of the one who opens it.
+    /// Unpacks the image ahead of time for its first reader, if memory permits, and reads its identity: that
+    /// costs nothing while other hosts are awaited. Damage is reported by [`open`](Self::open).
     pub fn unpack_early(&self) {
         if !self.about.silent
             && Early::has_room()
@@ -71,11 +72,12 @@ impl Kept {
             self.who.get_or_init(|| WhoIs::of(&image));
             self.early.keep(bytes);
         }
-        // By its beginning, if there was no room.
+        // From a prefix if memory did not permit more.
         let _ = self.who();
     }
 
-    /// Whose image it is: that stands in its beginning, so that not all of it need be unpacked.
+    /// Returns the process's identity, which is near the beginning, so that the image need not be unpacked
+    /// completely.
     #[must_use]
     pub fn who(&self) -> Option<&WhoIs> {
         let whole = || WhoIs::of(&self.open().ok()?);
@@ -93,7 +95,7 @@ impl Kept {
     }
 }
 
-/// The beginning of an image; the rest cannot be read.
+/// A prefix of an image; the rest cannot be read.
 struct Beginning<'a> {
     bytes: &'a [u8],
     len: u64,
@@ -109,7 +111,7 @@ impl Source for Beginning<'_> {
     }
 }
 
-/// An image. What its head says of its length is not believed.
+/// Unpacks an image. The length in its header is not trusted.
 fn unpacked(archive: &mut Archive, path: &Path, name: &str) -> Result<Unpacked, Error> {
     let fail = |why: String| damaged(path, &format!("{name}: {why}"));
     let entry = archive.by_name(name).map_err(|why| fail(why.to_string()))?;

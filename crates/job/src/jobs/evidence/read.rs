@@ -1,4 +1,4 @@
-//! Opening an evidence file. Nothing in it is believed: sizes are bounded, and what is damaged is named.
+//! Opens evidence files. Their content is not trusted: sizes are bounded, and errors name what is damaged.
 
 use super::kept::{Archive, Kept, Seekable, damaged, too_long};
 use super::unpacked::Early;
@@ -13,46 +13,46 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use zip::ZipArchive;
 
-/// A description longer than this, unpacked, is not believed.
+/// Maximum length of an unpacked description.
 const LONGEST_TEXT: u64 = 1 << 30;
-/// How many bytes one byte of an archive can stand for.
+/// Maximum compression ratio of an archive.
 const MOST_PACKED: u64 = 1032;
-/// Processes that are believed.
+/// Maximum number of processes.
 const MOST_PROCESSES: usize = 1 << 22;
 
-/// An evidence file.
+/// An open evidence file.
 pub struct Evidence {
-    /// What was saved.
+    /// Describes what was saved.
     pub manifest: Manifest,
-    /// The job, as if it ran.
+    /// The job, as if it were running.
     pub job: Job,
     archive: Arc<Mutex<Archive>>,
     path: Arc<Path>,
 }
 
 impl Evidence {
-    /// The same once more; the file is open once.
+    /// Returns a copy that shares the open file.
     #[must_use]
     pub fn part(&self) -> Self {
         let (archive, path) = (Arc::clone(&self.archive), Arc::clone(&self.path));
         Self { manifest: self.manifest.clone(), job: self.job.part(), archive, path }
     }
 
-    /// What was seen of the job while it ran ([`Followed`](crate::performance::monitor::Followed)): only in what one host sends to
-    /// another.
+    /// Reads what was observed of the job while it ran ([`Followed`](crate::performance::monitor::Followed)):
+    /// only in what one host sends to another.
     ///
     /// # Errors
-    /// When it cannot be read as that.
+    /// When it cannot be parsed.
     pub fn followed<T: DeserializeOwned>(&self) -> Result<Option<T>, Error> {
         let mut archive = self.archive.lock().unwrap_or_else(PoisonError::into_inner);
         archive.index_for_name(FOLLOWED).map(|_| text(&mut archive, &self.path, FOLLOWED)).transpose()
     }
 }
 
-/// Whether a file begins as evidence files do.
+/// Whether a file begins like an evidence file.
 pub fn is_evidence(path: &Path) -> bool {
     let mut head = [0; 4];
-    // A pipe would make us wait.
+    // Opening a pipe would block.
     path.is_file()
         && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok()
         && head == *b"PK\x03\x04"
@@ -61,16 +61,16 @@ pub fn is_evidence(path: &Path) -> bool {
 /// Opens an evidence file.
 ///
 /// # Errors
-/// When it is none, is damaged, or is of a version that is not known here.
+/// When it is not an evidence file, is damaged, or has an unsupported version.
 pub fn open(path: &Path) -> Result<Evidence, Error> {
     let file = File::open(path).map_err(|why| Error::File { path: path.to_owned(), why: why.to_string() })?;
     read(path, Box::new(file))
 }
 
-/// Opens one that is not a file by itself; `path` is what errors call it.
+/// Reads an evidence file from any source; `path` names it in errors.
 ///
 /// # Errors
-/// As those of [`open`].
+/// The same as those of [`open`].
 pub fn read(path: &Path, from: Box<dyn Seekable>) -> Result<Evidence, Error> {
     let fail = |why: String| damaged(path, &why);
     let mut archive = ZipArchive::new(BufReader::new(from)).map_err(|why| fail(why.to_string()))?;
@@ -113,7 +113,7 @@ pub fn read(path: &Path, from: Box<dyn Seekable>) -> Result<Evidence, Error> {
 fn text<T: DeserializeOwned>(archive: &mut Archive, path: &Path, name: &str) -> Result<T, Error> {
     let fail = |why: String| damaged(path, &format!("{name}: {why}"));
     let entry = archive.by_name(name).map_err(|why| fail(why.to_string()))?;
-    // That it is as long as it says, and not longer than so few bytes can be unpacked to, saves copies.
+    // Allocates the claimed size if the compressed size makes it plausible, to avoid copies.
     let likely = entry.size().min(entry.compressed_size().saturating_mul(MOST_PACKED)).min(LONGEST_TEXT);
     let mut bytes = Vec::with_capacity(usize::try_from(likely).unwrap_or_default() + 1);
     entry.take(LONGEST_TEXT + 1).read_to_end(&mut bytes).map_err(|why| fail(why.to_string()))?;

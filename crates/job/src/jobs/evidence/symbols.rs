@@ -1,4 +1,4 @@
-//! Words for addresses that are kept with the images.
+//! Names for addresses, saved with the images.
 
 use crate::base::modules::ModuleFacts;
 use crate::model::locate::Locate;
@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Words for addresses, by file and address in the file: the processes of a job share most of them.
+/// Names for addresses, by file and address in the file: the processes of a job share most of them.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Symbols {
     files: BTreeMap<String, File>,
@@ -15,9 +15,9 @@ pub struct Symbols {
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct File {
-    /// By the address that the call returns to.
+    /// By return address.
     calls: BTreeMap<u64, String>,
-    /// Predefined objects.
+    /// Names of predefined objects, by address.
     exports: BTreeMap<u64, Vec<String>>,
 }
 
@@ -51,7 +51,7 @@ impl Locate for Arc<Symbols> {
     }
 }
 
-/// Hands questions on and keeps the answers.
+/// Forwards questions and keeps the answers.
 pub struct Recorder<'a> {
     inner: &'a dyn Locate,
     found: RefCell<Symbols>,
@@ -60,12 +60,12 @@ pub struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    /// Keeps what `inner` answers.
+    /// Creates a recorder of the answers of `inner`.
     pub fn new(inner: &'a dyn Locate) -> Self {
         Self { inner, found: RefCell::default(), exported: RefCell::default() }
     }
 
-    /// Everything that was answered.
+    /// Returns everything that was answered.
     pub fn into_symbols(self) -> Symbols {
         self.found.into_inner()
     }

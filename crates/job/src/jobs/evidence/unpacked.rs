@@ -1,28 +1,28 @@
-//! An image as it was unpacked: without the parts that are all zero, which most of an image is. A job of thousands of ranks then
-//! fits into memory, and a file that claims gigabytes of nothing takes none.
+//! An unpacked image without its all-zero pieces, which make up most of an image. A job of thousands of ranks
+//! then fits in memory, and a file that claims gigabytes of zeros takes none.
 
 use mpiscope_image::Source;
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Bytes that are kept or left out together.
+/// Granularity of what is kept or left out.
 const PIECE: usize = 4096;
-/// What is left out.
+/// A piece that is left out.
 const ZEROS: [u8; PIECE] = [0; PIECE];
-/// Bytes that are unpacked at once: some pieces, few enough to stay in a processor's nearest caches.
+/// Number of bytes unpacked at once: several pieces, few enough for the processor's fastest caches.
 const AT_ONCE: usize = 8 * PIECE;
 
-/// What was unpacked.
+/// Unpacked data.
 #[derive(Debug, Default)]
 pub(super) struct Unpacked {
-    /// Each of [`PIECE`] bytes but the last; none for zeros.
+    /// All have [`PIECE`] bytes except the last; `None` stands for zeros.
     pieces: Vec<Option<Box<[u8]>>>,
     len: u64,
 }
 
 impl Unpacked {
-    /// Reads to the end; nothing if that is more than `longest` bytes.
+    /// Reads to the end; returns `None` if there are more than `longest` bytes.
     pub(super) fn of(mut from: impl Read, longest: u64) -> io::Result<Option<Self>> {
         let mut all = Self::default();
         let mut buffer = [0; AT_ONCE];
@@ -33,7 +33,7 @@ impl Unpacked {
                 return Ok(None);
             }
             for piece in buffer.get(..read).unwrap_or_default().chunks(PIECE) {
-                // Compared at once, not byte by byte.
+                // One comparison instead of a loop over bytes.
                 let is_nothing = ZEROS.starts_with(piece);
                 all.pieces.push((!is_nothing).then(|| piece.into()));
             }
@@ -43,7 +43,7 @@ impl Unpacked {
         }
     }
 
-    /// Bytes of memory that it takes.
+    /// Returns the memory that it occupies, in bytes.
     fn room(&self) -> usize {
         let piece = size_of::<Option<Box<[u8]>>>();
         self.pieces.iter().map(|kept| piece + kept.as_deref().map_or(0, <[u8]>::len)).sum()
@@ -65,7 +65,7 @@ impl Unpacked {
     }
 }
 
-/// Reads until the buffer is full or there is no more; gives how much that was.
+/// Reads until the buffer is full or the input ends; returns the number of bytes read.
 fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -93,16 +93,16 @@ impl Source for Unpacked {
     }
 }
 
-/// Bytes of all images together that are unpacked before they are wanted.
+/// Limit for the total size of images unpacked ahead of time.
 const MOST_EARLY: usize = 256 << 20;
 static EARLY: AtomicUsize = AtomicUsize::new(0);
 
-/// An image that waits for whoever opens it first.
+/// An image unpacked for its first reader.
 #[derive(Debug, Default)]
 pub(super) struct Early(Mutex<Option<Unpacked>>);
 
 impl Early {
-    /// Whether another image may be unpacked early: those that are being unpacked at the same time may go a little beyond.
+    /// Whether another image may be unpacked ahead of time. Concurrent callers may exceed the limit slightly.
     pub(super) fn has_room() -> bool {
         EARLY.load(Ordering::Relaxed) < MOST_EARLY
     }

@@ -1,4 +1,4 @@
-//! Evidence of a whole job: one file, or the files of its hosts, as `mpiscope run --out DIR` leaves them in its folder.
+//! Evidence of a whole job: one file, or one file per host as `mpiscope run --out DIR` writes them.
 
 use super::{Evidence, is_evidence, open};
 use crate::Error;
@@ -9,11 +9,12 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is known of a job that hangs, in the folder of its run.
+/// Name of the file with the state of a hung job in the folder of its run.
 pub const HANG: &str = "hang.mpiscope";
 
-/// The evidence files that a path means: the file itself, or those of all hosts in the folder of a run, that of the host with
-/// rank 0 first, or what was saved there while it hung if its end was not; none if it is something else.
+/// Returns the evidence files that a path denotes: the file itself, or those of all hosts in the folder of a
+/// run, beginning with the host of rank 0; if the end was not recorded, what was saved there during a hang.
+/// `None` for anything else.
 #[must_use]
 pub fn files(path: &Path) -> Option<Vec<PathBuf>> {
     if !path.is_dir() {
@@ -29,7 +30,7 @@ pub fn files(path: &Path) -> Option<Vec<PathBuf>> {
     (!files.is_empty()).then_some(files)
 }
 
-/// What was saved in the folder of a run while it hung.
+/// Returns the file saved during a hang in the folder of a run.
 #[must_use]
 pub fn hang_in(folder: &Path) -> Option<PathBuf> {
     Some(folder.join(HANG)).filter(|file| is_evidence(file))
@@ -39,7 +40,7 @@ fn name(path: &Path) -> &str {
     path.file_name().and_then(OsStr::to_str).unwrap_or_default()
 }
 
-/// Opens the evidence files of one job. What was seen of it while it ran is in the first one only.
+/// Opens the evidence files of one job. Only the first contains what was observed while the job ran.
 ///
 /// # Errors
 /// When there is none, or one of them cannot be read.
@@ -64,8 +65,8 @@ pub fn open_all(files: &[PathBuf]) -> Result<Evidence, Error> {
     Ok(whole)
 }
 
-/// That a part is of another job: one with another name, none of whose processes is of the same world, as those of a job are that
-/// was started on each host by itself, and that is not connected with it.
+/// Explains why a part belongs to another job: it has another name, none of its processes shares a world (as
+/// those of a job started separately on each host do), and the jobs are not connected.
 fn stranger(whole: &Evidence, part: &Evidence) -> Option<String> {
     let (one, other) = (&whole.job, &part.job);
     let worlds = |job: &Job| -> BTreeSet<String> {
@@ -78,7 +79,7 @@ fn stranger(whole: &Evidence, part: &Evidence) -> Option<String> {
     (!same && !related()).then(|| format!("it is of another job ({})", other.name))
 }
 
-/// One file, with what is asked of its images first: side by side, that is quicker.
+/// Opens one file and reads the identities in its images, so that this happens in parallel.
 fn asked(file: &Path) -> Result<Evidence, Error> {
     let found = open(file)?;
     found.job.images.iter().for_each(|image| drop(image.who()));

@@ -1,4 +1,4 @@
-//! What Slurm says of a job, and the commands that run something beside it on one of its hosts.
+//! What Slurm reports about a job, and the commands that run another step on one of its hosts.
 
 use super::SlurmId;
 use crate::base::host_name::same_host;
@@ -8,19 +8,19 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// How long Slurm may take to say where a job is.
+/// How long Slurm may take to report a job's hosts.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// States of jobs that have processes.
+/// Job states in which processes may exist.
 const WITH_PROCESSES: [&str; 4] = ["RUNNING", "SUSPENDED", "STOPPED", "COMPLETING"];
 
 /// Where a job runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allocation {
-    /// By which other hosts find its processes.
+    /// The id by which other hosts find its processes.
     pub id: SlurmId,
-    /// The number that `srun --jobid` takes.
+    /// The number for `srun --jobid`.
     number: String,
-    /// Its hosts, and the part of a heterogeneous job that each belongs to.
+    /// Its hosts, each with its part of a heterogeneous job.
     hosts: Vec<(String, Option<u32>)>,
 }
 
@@ -35,13 +35,13 @@ struct Row {
 }
 
 impl Allocation {
-    /// That of a job that runs.
+    /// Returns the allocation of a running job.
     ///
     /// # Errors
-    /// Why there is none, as the end of a sentence.
+    /// The reason, as the end of a sentence.
     pub fn of(id: &SlurmId) -> Result<Self, String> {
         let rows = rows(&id.job)?;
-        // One part of a heterogeneous job has a number too, by which nothing can be started beside it.
+        // Part of a heterogeneous job also has a number, but no steps can be added by it.
         let leader =
             rows.iter().find_map(|row| row.shown.split_once('+')).map(|(leader, _)| leader.to_owned());
         match leader.filter(|leader| *leader != id.job) {
@@ -89,14 +89,14 @@ impl Allocation {
         self.hosts.iter().map(|(host, _)| host.clone()).collect()
     }
 
-    /// What Slurm calls a host, and the part of the job that it belongs to. Hosts may call themselves by a longer name.
+    /// Slurm's name for a host, and its part of the job. Hosts may report a longer name.
     fn node(&self, host: &str) -> Option<&(String, Option<u32>)> {
         let equal = self.hosts.iter().find(|(name, _)| name == host);
         equal.or_else(|| self.hosts.iter().find(|(name, _)| same_host(name, host)))
     }
 }
 
-/// Most tasks of an array that are named.
+/// Maximum number of array tasks that are named.
 const MOST_NAMED: usize = 8;
 
 fn few(tasks: &[String]) -> String {
@@ -112,7 +112,7 @@ impl Row {
         Some(Self { number: next()?, shown: next()?, state: next()?, hosts: next()? })
     }
 
-    /// The job, of which this may be one part.
+    /// The whole job, of which this may be one part.
     fn job(&self) -> &str {
         self.shown.split('+').next().unwrap_or_default()
     }
@@ -128,7 +128,7 @@ fn rows_of(job: &str) -> Result<Vec<Row>, String> {
     Ok(said(&mut squeue)?.lines().filter_map(Row::parse).collect())
 }
 
-/// What Slurm knows under this number: an error too if that is nothing.
+/// Returns what Slurm knows of this job number; an error if that is nothing.
 fn rows(job: &str) -> Result<Vec<Row>, String> {
     rows_of(job).map_err(|why| match why.contains("Invalid job id") {
         true => "Slurm knows no job of this number (any more)".to_owned(),
@@ -136,7 +136,7 @@ fn rows(job: &str) -> Result<Vec<Row>, String> {
     })
 }
 
-/// `n[1-3]`, host by host.
+/// Expands `n[1-3]` to single hosts.
 fn expanded(list: &str) -> Result<Vec<String>, String> {
     let names = said(Command::new("scontrol").args(["show", "hostnames", list]))?;
     Ok(names.split_whitespace().map(str::to_owned).collect())
@@ -154,7 +154,7 @@ fn said(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// Further steps of a job, which Slurm is asked about when the first one is wanted.
+/// Additional steps of a job. Slurm is asked about the job when the first one is needed.
 #[derive(Debug, Clone)]
 pub struct Steps {
     id: SlurmId,
@@ -162,13 +162,14 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Those of this job.
+    /// Steps of this job.
     #[must_use]
     pub fn of(id: SlurmId) -> Self {
         Self { id, allocation: OnceLock::new() }
     }
 
-    /// A command that runs what is added to it on one of the job's hosts, beside what runs there.
+    /// Returns a command that runs the arguments appended to it on one of the job's hosts, next to what runs
+    /// there.
     #[must_use]
     pub fn on(&self, host: &str) -> Command {
         let mut command = Command::new("srun");
@@ -179,16 +180,17 @@ impl Steps {
         command
     }
 
-    /// The words of the same for a program that is to have the terminal, which need no change of the environment beside them.
+    /// Returns the same as words for a program that uses the terminal; the environment is changed by the
+    /// words themselves.
     #[must_use]
     pub fn with_terminal_on(&self, host: &str) -> Vec<String> {
         let removed = Self::inherited().into_iter().flat_map(|name| ["-u".to_owned(), name]);
-        // Steps inherit the environment, but there is no tmux of the user's on that host.
+        // Steps inherit the environment, but the user's tmux does not exist on that host.
         let words = ["env", "-u", "TMUX"].map(str::to_owned).into_iter().chain(removed);
         words.chain(["srun".to_owned(), "--pty".to_owned()]).chain(self.options(host)).collect()
     }
 
-    /// What the present step was given, which is not meant for a further one.
+    /// Variables of the current step, which must not be passed to another.
     fn inherited() -> Vec<String> {
         let names = env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
         names.filter(|name| name.starts_with("SLURM_") && name != "SLURM_CONF").collect()

@@ -1,4 +1,5 @@
-//! How a launcher reaches hosts, from what it and its daemons were started with.
+//! How a launcher reaches hosts, derived from the command lines and environments of the launcher and its
+//! daemons.
 
 use crate::base::shell;
 use mpiscope_target::procfs::Environment;
@@ -8,46 +9,48 @@ use std::path::{Path, PathBuf};
 /// How a launcher reaches a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reach {
-    /// By a command that is used as `ssh` is: the host follows, and a line for a shell there.
+    /// By a command that is used like `ssh`, followed by the host and a line for its shell.
     Shell(Vec<String>),
-    /// By itself only: a command that starts a program on `{host}`, whose words follow.
+    /// Only by itself: a command that starts a program on `{host}`, followed by the program's words.
     Launcher(Vec<String>),
 }
 
-/// What a process was started with.
+/// Command line and environment of a process.
 #[derive(Debug, Default)]
 pub struct Started {
     pub words: Vec<String>,
     pub environment: Environment,
 }
 
-/// Programs whose options are understood: launchers, and what they start on each host.
+/// Programs whose options are understood: launchers, and the daemons that they start on each host.
 const LAUNCHERS: [&str; 6] = ["mpirun", "mpiexec", "orterun", "prterun", "prte", "prun"];
 const DAEMONS: [&str; 4] = ["hydra_pmi_proxy", "hydra_bstrap_proxy", "orted", "prted"];
 
-/// Hydra's names of what starts its proxies: by what, and by which program of that kind.
+/// Hydra's options for how its proxies are started: the kind of launcher, and the program of that kind.
 const KINDS: [&str; 2] = ["launcher", "bootstrap"];
 const PROGRAMS: [&str; 2] = ["launcher-exec", "bootstrap-exec"];
-/// The same as variables.
+/// The same as environment variables.
 const KIND_VARIABLES: [&str; 3] = ["HYDRA_LAUNCHER", "HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP"];
 const PROGRAM_VARIABLES: [&str; 3] =
     ["HYDRA_LAUNCHER_EXEC", "HYDRA_BOOTSTRAP_EXEC", "I_MPI_HYDRA_BOOTSTRAP_EXEC"];
-/// Open MPI's and PRRTE's parameter for the same.
+/// The corresponding parameter of Open MPI and PRRTE.
 const AGENTS: [&str; 2] = ["plm_ssh_agent", "plm_rsh_agent"];
 const AGENT_PREFIXES: [&str; 3] = ["PRTE_MCA_", "OMPI_MCA_", "PRRTE_MCA_"];
 
-/// Those of Hydra's kinds that are no way to a further host: ranks of Slurm are known otherwise, the others start processes here or
-/// have somebody start them.
+/// Kinds of Hydra that give no way to another host: ranks of Slurm are recognised differently, the others
+/// start processes locally or leave that to the user.
 const NO_WAY: [&str; 5] = ["slurm", "fork", "manual", "persist", "user"];
 
-/// What one of these says, the nearest first: its own words are worth more than the environment of any.
+/// Finds the way among processes, nearest first: any process's command line takes precedence over all
+/// environments.
 pub fn among(all: impl Iterator<Item = Started>) -> Option<Reach> {
     let all: Vec<Started> = all.collect();
     let said = all.iter().find_map(|one| of_words(&one.words));
     said.unwrap_or_else(|| all.iter().find_map(|one| of_environment(&one.environment)))
 }
 
-/// What a launcher or its daemon was told, if it is one and was told something; nothing inside means the usual.
+/// Reads the options of a launcher or daemon. The outer `None` means that it is neither or has no such
+/// option, the inner one the usual way.
 fn of_words(words: &[String]) -> Option<Option<Reach>> {
     let (program, options) = words.split_first()?;
     let program = Path::new(program);
@@ -56,7 +59,7 @@ fn of_words(words: &[String]) -> Option<Option<Reach>> {
     if !launcher && !DAEMONS.contains(&name) {
         return None;
     }
-    // Before the program of the user, where `mpiscope run` stands, if the launcher was started by it.
+    // Stop before the user's program, which `mpiscope run` precedes if the launcher started it.
     let own =
         options.iter().position(|word| Path::new(word).file_name().is_some_and(|name| name == "mpiscope"));
     let options = options.get(..own.unwrap_or(options.len())).unwrap_or_default();
@@ -88,7 +91,7 @@ fn of_environment(environment: &Environment) -> Option<Reach> {
     of_hydra(any(&KIND_VARIABLES), any(&PROGRAM_VARIABLES), None)
 }
 
-/// Several that may be there, divided by colons; the first that is.
+/// Returns the first of the alternatives, separated by colons, that exists.
 fn of_agents(agents: &str) -> Option<Reach> {
     let all = agents.split(':').filter_map(|one| shell::words(one).ok());
     let mut all = all.filter(|words| words.first().is_some_and(|first| is_program(first)));
@@ -111,7 +114,7 @@ fn of_hydra(kind: Option<String>, exec: Option<String>, folder: Option<&Path>) -
     }
 }
 
-/// Hydra's launcher, which lies beside its proxies.
+/// Hydra's launcher, installed next to its proxies.
 fn launcher_in(folder: Option<&Path>) -> String {
     let names = ["mpiexec.hydra", "mpiexec"];
     let folder = folder.unwrap_or(Path::new(""));

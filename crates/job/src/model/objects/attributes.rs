@@ -11,7 +11,7 @@ use mpiscope_image::objects::{self, Head, Life};
 use serde::Serialize;
 use std::mem::offset_of;
 
-/// Attributes of one object that are listed.
+/// Maximum number of attributes listed per object.
 const MOST: usize = 4096;
 
 /// An attribute of a communicator, datatype or window.
@@ -20,14 +20,14 @@ const MOST: usize = 4096;
 pub struct Attribute {
     /// The key.
     pub keyval: i64,
-    /// Name of a predefined key.
+    /// Name of the key, if it is predefined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Uid of the key's record; zero if it is predefined.
     pub keyval_uid: u64,
     /// The value: a pointer, or an integer in its place.
     pub value: Hex,
-    /// It was copied from another object by the library.
+    /// Whether the library copied it from another object.
     pub copied: bool,
 }
 
@@ -38,9 +38,9 @@ pub struct Keyval {
     #[allow(missing_docs)]
     #[serde(flatten)]
     pub common: Common,
-    /// The key as the program knows it.
+    /// The key as the program sees it.
     pub keyval: i32,
-    /// What it is for.
+    /// The kind of objects that it applies to.
     pub of: Option<Kind>,
     /// Address of the copy function.
     pub copy: Hex,
@@ -50,7 +50,7 @@ pub struct Keyval {
     pub extra_state: Hex,
 }
 
-/// The attributes of the object with this uid.
+/// Returns the attributes of the object with this uid.
 pub(super) fn of<S: Source>(reader: &Reader<'_, S>, uid: u64) -> Vec<Attribute> {
     let section = SectionKind::ATTRIBUTES;
     let found = reader.entries_by((section, offset_of!(Head, parent), 8), uid);

@@ -1,4 +1,4 @@
-//! Records become models: found by handle or uid, or one after the other.
+//! Builds models from records, found by handle or uid, or one after the other.
 
 use super::common::{Common, Lifetime, marks};
 use super::kind::{Hex, Kind};
@@ -8,7 +8,7 @@ use mpiscope_image::objects::{Flag, Head, Life, kind_of};
 use mpiscope_image::{Error, Record, Snapshot, Source};
 use std::mem::offset_of;
 
-/// A record whose handle changes under our eyes is looked up again this often.
+/// How often a record is looked up if its handle changes concurrently.
 const TRIES: u32 = 3;
 
 /// Why there is no object to show.
@@ -21,7 +21,7 @@ pub enum Missing {
     )]
     #[allow(missing_docs)]
     NotFound { kind: Kind, handle: Hex },
-    /// The handle is one of another kind.
+    /// The handle belongs to another kind.
     #[error("{handle} is no {kind}; it is the handle of a {found}")]
     #[allow(missing_docs)]
     OtherKind { kind: Kind, handle: Hex, found: Kind },
@@ -36,32 +36,32 @@ pub enum Missing {
     Image(#[from] Error),
 }
 
-/// A model of one kind of objects, made from its records.
+/// A model of one kind of object, built from its records.
 pub trait Build: Sized {
-    /// The record in the image.
+    /// The type of the records in the image.
     type Record: Record;
     /// The kind.
     const KIND: Kind;
 
-    /// The first field of the record.
+    /// The header of the record.
     fn head(record: &Self::Record) -> &Head;
 
-    /// The name that the program gave, or that the record has of a predefined object.
+    /// The name set by the program, or for a predefined object the one in the record.
     fn name<S: Source>(_reader: &Reader<'_, S>, _record: &Self::Record) -> Option<String> {
         None
     }
 
-    /// Its handle in Fortran, for a kind whose records keep it.
+    /// Its Fortran handle, for kinds whose records contain it.
     fn fortran(_record: &Self::Record) -> Option<i32> {
         None
     }
 
-    /// The model. A predefined object that was never seen has no record.
+    /// Builds the model. A predefined object that was never seen has no record.
     fn build<S: Source>(reader: &Reader<'_, S>, common: Common, record: Option<&Self::Record>) -> Self;
 }
 
 impl<S: Source> Reader<'_, S> {
-    /// The object that this handle stands for: the living one, else the one freed last.
+    /// Returns the object with this handle: the live one, otherwise the one freed last.
     pub fn get<B: Build>(&self, handle: u64) -> Result<B, Missing> {
         for _ in 0..TRIES {
             let Some(entry) = self.index(B::KIND)?.by_handle(handle) else { break };
@@ -83,7 +83,7 @@ impl<S: Source> Reader<'_, S> {
         Err(self.missing(B::KIND, handle))
     }
 
-    /// The object with this uid, if it is of the right kind and its record is there.
+    /// Returns the object with this uid if it has the right kind and its record exists.
     pub fn by_uid<B: Build>(&self, uid: u64) -> Result<Option<B>, Error> {
         let Some(entry) = self.entry_of(uid)?.filter(|_| kind_of(uid) == B::KIND.section()) else {
             return Ok(None);
@@ -92,15 +92,15 @@ impl<S: Source> Reader<'_, S> {
         Ok(if B::head(&record.value).uid.get() == uid { self.made::<B>(record) } else { None })
     }
 
-    /// All objects of a kind that have a record, in order of their records; also freed ones.
+    /// Returns all objects of a kind that have a record, including freed ones, in record order.
     pub fn all<B: Build>(&self) -> Result<Vec<B>, Error> {
         let mut objects = Vec::new();
         self.each::<B>(&mut |_| true, &mut |object| objects.push(object))?;
         Ok(objects)
     }
 
-    /// Hands on one object after the other, in order of their records, so that a million need no more memory than one.
-    /// Those whose head is not chosen are not built, which is most of the work.
+    /// Passes objects on one at a time, in record order, so that a million need no more memory than one.
+    /// Objects whose header is not chosen are not built; building is most of the work.
     pub fn each<B: Build>(
         &self,
         choose: &mut dyn FnMut(&Head) -> bool,
@@ -123,16 +123,16 @@ impl<S: Source> Reader<'_, S> {
         Ok(())
     }
 
-    /// How many records of a kind there are: alive or marked, and freed.
+    /// Returns the number of records of a kind: live or marked ones, and freed ones.
     pub fn count(&self, kind: Kind) -> Result<(usize, usize), Error> {
         let index = self.index(kind)?;
         let freed = index.entries.iter().filter(|entry| entry.life == Life::FREED.0).count();
         Ok((index.entries.len() - freed, freed))
     }
 
-    /// The model of a record. What the record refers to, names and arrays, is read after the record, and may have come to
-    /// belong to another object by then: so the record must be the same afterwards. `None`: it has become another's, or
-    /// nobody's.
+    /// Builds the model of a record. What the record refers to, such as names and arrays, is read after the
+    /// record and may belong to another object by then, so the record must be unchanged afterwards. Returns
+    /// `None` if it has been reused or emptied.
     fn made<B: Build>(&self, mut record: Snapshot<B::Record>) -> Option<B> {
         for _ in 0..TRIES {
             let object = B::build(self, self.common::<B>(&record), Some(&record.value));
@@ -160,7 +160,7 @@ impl<S: Source> Reader<'_, S> {
         let predefined = known.is_some() || flags & Flag::PREDEFINED.0 != 0;
         let standing = self.standing(head);
         let usable = head.life.get() != Life::FREED.0;
-        // The record of a live request may still have the freeing of the one that was there before.
+        // A live request's record may still have the time of the previous request's freeing.
         let freed = matches!(standing, Lifetime::Marked | Lifetime::Freed);
         Common {
             kind: B::KIND,
@@ -185,14 +185,15 @@ impl<S: Source> Reader<'_, S> {
         }
     }
 
-    /// Where [`Head::pinned`] of a record lies in the process, for kinds whose freed objects stay in their records.
+    /// The address of [`Head::pinned`] of a record in the process, for kinds whose records are kept when
+    /// objects are freed.
     fn pin_at(&self, kind: Kind, record: u64) -> Option<Hex> {
         let reused_at_once = matches!(kind, Kind::Request | Kind::Message);
         (!reused_at_once && self.address() != 0)
             .then(|| Hex(self.address().wrapping_add(record).wrapping_add(offset_of!(Head, pinned) as u64)))
     }
 
-    /// Why a handle leads nowhere.
+    /// Explains why a handle denotes no object.
     fn missing(&self, kind: Kind, handle: u64) -> Missing {
         let handle_ = Hex(handle);
         for other in Kind::ALL.iter().copied().filter(|other| *other != kind) {

@@ -1,4 +1,4 @@
-//! What the user means by a handle.
+//! Finds the objects that a user may mean by a handle.
 
 use super::fortran::numbered_when_asked;
 use super::{File, Kind, Lifetime, Object, Reader};
@@ -7,7 +7,7 @@ use mpi_abi::AbiKind;
 use mpiscope_image::Source;
 use mpiscope_image::objects::{Head, Life};
 
-/// A number in base 10 or 16. Negative ones are C `int`s or Fortran `INTEGER`s.
+/// Parses a decimal or hexadecimal number. Negative ones are C `int`s or Fortran `INTEGER`s.
 pub fn number(text: &str) -> Option<i128> {
     let text = text.trim();
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
@@ -19,18 +19,19 @@ pub fn number(text: &str) -> Option<i128> {
     Some(if negative { -value } else { value })
 }
 
-/// The values that a handle may have in the image, the likelier first.
+/// Returns the values that a handle may have in the image, most likely first.
 fn values(number: i128) -> Vec<u64> {
     let mut values = Vec::new();
     if let Ok(value) = u64::try_from(number) {
         values.push(value);
     }
     if let Ok(value) = i32::try_from(number) {
-        // An `int` is kept without its sign; a pointer may be a small negative number.
+        // An `int` is stored zero-extended; a pointer may be a small negative number.
         values.push(u64::from(value.cast_unsigned()));
         values.push(i64::from(value).cast_unsigned());
     }
-    // Printed as a number of 64 bits, an `int` has its sign in the upper half; an address in the standard ABI may want it.
+    // A negative `int` printed as 64 bits may be sign-extended; a handle in the standard ABI may need the
+    // sign extension.
     if let Ok(low) = u32::try_from(number & 0xffff_ffff)
         && low.cast_signed() < 0
         && matches!(number >> 32, 0 | 0xffff_ffff)
@@ -48,7 +49,8 @@ fn values(number: i128) -> Vec<u64> {
     values
 }
 
-/// The same for an attribute's key: the `int` that the program has, or with what it is for in the upper half.
+/// The same for an attribute key: the program's `int`, also combined with the kind that it applies to in the
+/// upper half.
 fn keys(number: i128) -> Vec<u64> {
     let mut keys = values(number);
     if let Some(key) = keys.iter().find_map(|value| u32::try_from(*value).ok()) {
@@ -59,8 +61,8 @@ fn keys(number: i128) -> Vec<u64> {
 }
 
 impl<S: Source> Reader<'_, S> {
-    /// The C handles that a Fortran handle may stand for, the likelier first. Whether there is such an object is another
-    /// question.
+    /// Returns the C handles that a Fortran handle may stand for, most likely first. Such objects need not
+    /// exist.
     pub fn fortran_to_c(&self, kind: Kind, fortran: i32) -> Vec<u64> {
         let mut handles = self.fortran.to_c(kind, fortran);
         if self.abi() == AbiKind::STANDARD
@@ -76,11 +78,11 @@ impl<S: Source> Reader<'_, S> {
         handles
     }
 
-    /// Files with a number that the library was asked for.
+    /// Returns files with this number, which ROMIO assigned on request.
     fn files_numbered(&self, fortran: i32) -> Vec<u64> {
         let mut handles = Vec::new();
         let alive = |head: &Head| head.life.get() != Life::FREED.0;
-        // What cannot be read has no number.
+        // Unreadable objects have no number.
         let _ = self.each::<File>(&mut |head| alive(head), &mut |file| {
             if file.common.fortran == Some(fortran) {
                 handles.push(file.common.handle.0);
@@ -90,7 +92,7 @@ impl<S: Source> Reader<'_, S> {
     }
 }
 
-/// The objects of a process that `text` may mean: by handle, by Fortran's handle, by identity, or by name.
+/// Returns the objects of a process that `text` may mean: by handle, Fortran handle, identity or name.
 pub fn find<S: Source>(
     reader: &Reader<'_, S>,
     kind: Option<Kind>,
@@ -140,7 +142,7 @@ pub fn find<S: Source>(
     (living(found), why)
 }
 
-/// What lives is meant, if anything does.
+/// Keeps only live objects if there are any.
 fn living(mut found: Vec<Object>) -> Vec<Object> {
     let lives = |object: &Object| matches!(object.common().standing, Lifetime::Live | Lifetime::Marked);
     if found.iter().any(lives) {
@@ -149,17 +151,17 @@ fn living(mut found: Vec<Object>) -> Vec<Object> {
     found
 }
 
-/// By what all processes that share it call it.
+/// Finds objects by the identity shared by all processes.
 fn identical<S: Source>(reader: &Reader<'_, S>, kinds: &[Kind], identity: &Prefix) -> Vec<Object> {
     let mut found = Vec::new();
     for kind in kinds {
-        // What cannot be read has no identity.
+        // Unreadable objects have no identity.
         let _ = reader.visit(*kind, &mut |head| identity.begins(head.identity), &mut |o| found.push(o));
     }
     found
 }
 
-/// By the name that the program gave, or the standard's.
+/// Finds objects by the name set by the program, or by the standard's name.
 fn named<S: Source>(reader: &Reader<'_, S>, kinds: &[Kind], name: &str) -> Vec<Object> {
     let mut found = Vec::new();
     for kind in kinds {
@@ -168,7 +170,7 @@ fn named<S: Source>(reader: &Reader<'_, S>, kinds: &[Kind], name: &str) -> Vec<O
             found.push(object);
             continue;
         }
-        // What cannot be read has no such name.
+        // Unreadable objects have no such name.
         let _ = reader.visit(*kind, &mut |_| true, &mut |object| {
             if object.common().name.as_deref() == Some(name) {
                 found.push(object);

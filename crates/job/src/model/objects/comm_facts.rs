@@ -1,4 +1,4 @@
-//! Communicators as calls need them: which rank of the world a rank of theirs is.
+//! Communicators as calls need them: translates their ranks to ranks of the world.
 
 use super::kind::Kind;
 use super::reader::Reader;
@@ -6,35 +6,36 @@ use mpiscope_image::Source;
 use mpiscope_image::derive::members;
 use mpiscope_image::objects::Comm;
 
-/// More members than this are not read.
+/// Longer member lists are not read.
 const MOST_MEMBERS: usize = 1 << 20;
 
-/// A communicator, as far as calls on it need it.
+/// What calls need to know of a communicator.
 #[derive(Debug, Clone)]
 pub struct CommFacts {
-    /// Names it within its process.
+    /// Unique id within its process.
     pub uid: u64,
     /// Its name, or empty.
     pub name: String,
     /// Size of the local group.
     pub size: u32,
-    /// The same on all processes that share the communicator; zero if not known.
+    /// Equal on all processes that share the communicator; zero if unknown.
     pub identity: u64,
-    /// Collectives that this process has entered on it.
+    /// Number of collectives that this process has entered on it.
     pub collectives: u64,
-    /// Size of the group whose ranks calls name: the remote one of an intercommunicator.
+    /// Size of the group whose ranks calls name: for an intercommunicator the remote one.
     pub named: u32,
-    /// Ranks in `MPI_COMM_WORLD` of that group, `u64::MAX` for a process outside of it; empty if they are those of the world.
+    /// Ranks in `MPI_COMM_WORLD` of that group, `u64::MAX` for a process outside of it; empty if they equal
+    /// the ranks of the world.
     members: Vec<u64>,
 }
 
 impl CommFacts {
-    /// Whether the ranks of the communicator are other ones than those of the world.
+    /// Whether the communicator's ranks differ from those of the world.
     pub fn renumbers(&self) -> bool {
         !self.members.is_empty()
     }
 
-    /// The rank in the world that a rank of the communicator stands for.
+    /// Translates a rank of the communicator to a rank of the world.
     pub fn world_rank(&self, rank: i64) -> Option<u32> {
         let rank = u32::try_from(rank).ok().filter(|rank| *rank < self.named)?;
         match self.members.get(rank as usize) {
@@ -51,7 +52,8 @@ impl CommFacts {
 }
 
 impl<S: Source> Reader<'_, S> {
-    /// The communicator that a handle stands for: the living one, else one that MPI still works on, else the one freed last.
+    /// Returns the communicator with this handle: the live one, otherwise one that MPI still uses, otherwise
+    /// the one freed last.
     pub fn comm(&self, handle: u64) -> Option<CommFacts> {
         let entry = self.index(Kind::Communicator).ok()?.by_handle(handle)?;
         let record = self.record::<Comm>(Kind::Communicator, entry.index).ok()?.value;

@@ -5,33 +5,33 @@ use super::reference::Reference;
 use mpiscope_image::objects::Flag;
 use serde::Serialize;
 
-/// How an object stands.
+/// The state of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Lifetime {
     /// The handle may be used.
     Live,
-    /// The program has freed the handle, and MPI still holds the object: marked for freeing.
+    /// The program has freed the handle, but MPI still holds the object.
     Marked,
-    /// The object is gone.
+    /// The object no longer exists.
     Freed,
     /// The null handle of its kind.
     Null,
 }
 
-/// A call that did something to an object.
+/// A call that created or freed an object.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallSite {
     /// The MPI function.
     pub function: Option<String>,
-    /// The address behind the call.
+    /// Return address of the call.
     pub address: Hex,
-    /// Source line of the call, where it is known.
+    /// Source line of the call, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// When, in seconds after the begin of the image.
+    /// Time of the call, in seconds since the image was created.
     pub seconds: f64,
 }
 
@@ -41,47 +41,48 @@ pub struct CallSite {
 pub struct Common {
     /// Its kind.
     pub kind: Kind,
-    /// Its handle in C.
+    /// Its C handle.
     pub handle: Hex,
-    /// The standard's name of a predefined object, else the one that the program gave.
+    /// The standard's name of a predefined object, otherwise the name set by the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Whether it is predefined.
     pub predefined: bool,
-    /// How it stands.
+    /// Its state.
     pub standing: Lifetime,
-    /// Its handle in Fortran, if it is known.
+    /// Its Fortran handle, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fortran: Option<i32>,
-    /// Names the object within its process; never used twice; zero for one that was not seen.
+    /// Unique id within its process, never reused; zero for an object that was not seen.
     pub uid: u64,
-    /// The same on all processes that share the object; zero if it is this process's own.
+    /// Equal on all processes that share the object; zero if it is local to this process.
     pub identity: Hex,
-    /// What it was made from.
+    /// The object that it was created from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<Reference>,
-    /// The call that made it.
+    /// The call that created it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created: Option<CallSite>,
     /// The call that freed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub freed: Option<CallSite>,
-    /// Where a debugger writes two bytes in the stopped process, 1 or 0: whether what is known of the object stays when it is
-    /// freed. None for predefined objects, and kinds of which nothing freed is kept.
+    /// Address of two bytes in the process, for a debugger to set to 1 or 0 while the process is stopped:
+    /// whether the record is kept when the object is freed. None for predefined objects and for kinds whose
+    /// freed objects are not kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pin_at: Option<Hex>,
     /// Bits of [`Flag`].
     #[serde(skip)]
     pub flags: u32,
-    /// The same as words.
+    /// The names of these flags.
     pub marks: Vec<&'static str>,
-    /// The record kept changing while it was read: parts may not belong together.
+    /// Whether the record kept changing while it was read, so that parts may be inconsistent.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub torn: bool,
 }
 
 impl Common {
-    /// An object that has no record: predefined, and never touched by the program.
+    /// Creates an object that has no record: predefined, and never touched by the program.
     pub fn unseen(kind: Kind, handle: u64, name: &str) -> Self {
         let null = name.ends_with("_NULL");
         Self {
@@ -103,7 +104,7 @@ impl Common {
         }
     }
 
-    /// Whether a debugger keeps what is known of it.
+    /// Whether a debugger has requested that its record be kept.
     pub fn is_pinned(&self) -> bool {
         self.has(Flag::PINNED)
     }
@@ -113,7 +114,7 @@ impl Common {
         self.flags & flag.0 != 0
     }
 
-    /// It as another object refers to it.
+    /// Returns a reference to this object.
     pub fn reference(&self) -> Reference {
         Reference {
             identity: self.identity,
@@ -124,7 +125,7 @@ impl Common {
     }
 }
 
-/// The words for flags.
+/// Returns the names of flags.
 pub fn marks(flags: u32) -> Vec<&'static str> {
     Flag::ALL.iter().filter(|flag| flags & flag.0 != 0).filter_map(|flag| flag.name()).collect()
 }

@@ -13,7 +13,7 @@ use mpiscope_image::objects::{Comm, Flag, Head, Topology as Code};
 use serde::Serialize;
 use std::mem::offset_of;
 
-/// More members than this are not listed.
+/// Longer member lists are truncated.
 pub const MOST_MEMBERS: usize = 1 << 22;
 
 /// A communicator.
@@ -23,16 +23,16 @@ pub struct Communicator {
     #[allow(missing_docs)]
     #[serde(flatten)]
     pub common: Common,
-    /// Whether it has two groups.
+    /// Whether it is an intercommunicator.
     pub inter: bool,
     /// This process's rank in the (local) group.
     pub rank: Option<u32>,
-    /// Processes in the (local) group.
+    /// Number of processes in the (local) group.
     pub size: u32,
-    /// Processes in the remote group.
+    /// Number of processes in the remote group.
     pub remote_size: u32,
-    /// Ranks in `MPI_COMM_WORLD` of the (local) group, in order; −1 for a process outside of it. None where they are not
-    /// known.
+    /// Ranks in `MPI_COMM_WORLD` of the (local) group, in order; −1 for a process outside of it. None if
+    /// unknown.
     pub members: Option<Vec<i64>>,
     /// The same for the remote group.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,31 +40,31 @@ pub struct Communicator {
     /// Its topology.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topology: Option<Topology>,
-    /// Collectives entered on it.
+    /// Number of collectives entered on it.
     pub collectives: u64,
-    /// The error handler in force; the one of the parent while none was attached.
+    /// The error handler in force; if none was attached, the parent's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errhandler: Option<Reference>,
-    /// The info last given.
+    /// The info last passed to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub info: Option<Reference>,
-    /// Its pairs, as they were then.
+    /// The pairs of that info at that time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<(String, String)>,
-    /// The second communicator that it was made from: the peer communicator of `MPI_Intercomm_create`.
+    /// The second communicator that it was created from: the peer communicator of `MPI_Intercomm_create`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_parent: Option<Reference>,
-    /// What sets it apart from its siblings: colour, split type, tag (sign-extended).
+    /// What distinguishes it from its siblings: colour, split type or tag (sign-extended).
     pub colour: i64,
     /// Its attributes.
     pub attributes: Vec<Attribute>,
-    /// Groups that were got from it.
+    /// Groups obtained from it.
     pub groups: Vec<Reference>,
-    /// Requests on it that are not gone.
+    /// Requests on it that still exist.
     pub requests: Vec<Reference>,
-    /// Calls on it that threads are in.
+    /// Calls on it that threads are currently in.
     pub calls: Vec<OpenCall>,
-    /// Windows made with it.
+    /// Windows created with it.
     pub windows: Vec<Reference>,
     /// Files opened with it.
     pub files: Vec<Reference>,
@@ -80,7 +80,7 @@ pub enum Topology {
     Cartesian {
         dims: Vec<i64>,
         periods: Vec<bool>,
-        /// Of this process.
+        /// Coordinates of this process.
         coords: Vec<i64>,
     },
     /// `MPI_Graph_create`.
@@ -94,7 +94,7 @@ pub enum Topology {
         destinations: Vec<i64>,
         destination_weights: Option<Vec<i64>>,
     },
-    /// A topology whose arguments the image does not hold.
+    /// A topology whose arguments are not in the image.
     Unknown,
 }
 
@@ -140,7 +140,7 @@ impl Build for Communicator {
     }
 }
 
-/// A predefined communicator that has no record: `MPI_COMM_NULL`, or an image without objects.
+/// A predefined communicator without a record: `MPI_COMM_NULL`, or any in an image without objects.
 fn unseen<S: Source>(reader: &Reader<'_, S>, common: Common) -> Communicator {
     let world = reader.world();
     let (rank, size, members) = match common.name.as_deref() {
@@ -173,14 +173,15 @@ fn unseen<S: Source>(reader: &Reader<'_, S>, common: Common) -> Communicator {
     }
 }
 
-/// The error handler in force: attached to it, else what it inherited, else what MPI starts with.
+/// Returns the error handler in force: the attached one, otherwise the inherited one, otherwise MPI's
+/// default.
 fn errhandler<S: Source>(reader: &Reader<'_, S>, record: &Comm) -> Option<Reference> {
     let in_force = error_handler_in_force(reader, record);
     let inherited = in_force.and_then(|(handle, uid)| reader.attached(Kind::Errhandler, handle, uid));
     inherited.or_else(|| reader.known(Kind::Errhandler, "MPI_ERRORS_ARE_FATAL"))
 }
 
-/// Members as ranks of the world. `array` is empty if they are the world itself.
+/// Returns members as ranks of the world. `array` is empty if they equal the world.
 pub(super) fn members<S: Source>(
     reader: &Reader<'_, S>,
     array: &mpiscope_image::layout::Words,
@@ -198,7 +199,7 @@ fn topology<S: Source>(reader: &Reader<'_, S>, record: &Comm) -> Option<Topology
     topology_of(record, || reader.words(&record.topology_args))
 }
 
-/// The topology of a communicator, from its arguments.
+/// Decodes the topology of a communicator from its arguments.
 pub fn topology_of(record: &Comm, words: impl FnOnce() -> Vec<u64>) -> Option<Topology> {
     let code = Code(record.topology.get());
     if code == Code::NONE {
@@ -215,7 +216,7 @@ pub fn topology_of(record: &Comm, words: impl FnOnce() -> Vec<u64>) -> Option<To
 }
 
 impl Topology {
-    /// Whose data this rank gets in a neighbourhood collective; none where that is not known.
+    /// Returns the ranks from which this rank receives data in a neighbourhood collective; `None` if unknown.
     #[must_use]
     pub fn sources(&self, rank: u32) -> Option<Vec<u32>> {
         let known = |ranks: &[i64]| ranks.iter().filter_map(|rank| u32::try_from(*rank).ok()).collect();
@@ -232,20 +233,20 @@ impl Topology {
         }
     }
 
-    /// Who gets this rank's data in a neighbourhood collective; none where that is not known.
+    /// Returns the ranks to which this rank sends data in a neighbourhood collective; `None` if unknown.
     #[must_use]
     pub fn destinations(&self, rank: u32) -> Option<Vec<u32>> {
         match self {
             Self::DistGraph { destinations, .. } => {
                 Some(destinations.iter().filter_map(|rank| u32::try_from(*rank).ok()).collect())
             }
-            // Each gives to whom it gets from.
+            // Each sends to the ranks that it receives from.
             _ => self.sources(rank),
         }
     }
 }
 
-/// The ranks on both sides of one in each dimension of a grid.
+/// Returns the neighbours of a rank in each dimension of a grid.
 fn beside(rank: u32, dims: &[i64], periods: &[bool], coords: &[i64]) -> Vec<u32> {
     let (mut found, mut stride) = (Vec::new(), 1i64);
     // The last dimension varies fastest.
@@ -263,7 +264,7 @@ fn beside(rank: u32, dims: &[i64], periods: &[bool], coords: &[i64]) -> Vec<u32>
     found
 }
 
-/// A piece of an array whose length another word states.
+/// Returns a part of an array whose length another word states, and the index after it.
 fn piece(words: &[i64], at: usize, len: i64) -> Option<(Vec<i64>, usize)> {
     let end = at.checked_add(usize::try_from(len).ok()?)?;
     Some((words.get(at..end)?.to_vec(), end))

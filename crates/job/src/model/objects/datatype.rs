@@ -1,4 +1,4 @@
-//! Datatypes: how they were made, and of what.
+//! Datatypes: how they were constructed, and from what.
 
 use super::attributes::{self, Attribute};
 use super::build::Build;
@@ -18,7 +18,7 @@ use mpiscope_image::traffic;
 use serde::Serialize;
 use std::mem::offset_of;
 
-/// Structures that are looked into to find who uses a datatype.
+/// Maximum number of structures searched for uses of a datatype.
 const MOST_STRUCTURES: usize = 4096;
 
 /// A datatype.
@@ -32,32 +32,32 @@ pub struct Datatype {
     pub combiner: &'static str,
     /// Its arguments.
     pub arguments: Arguments,
-    /// Whether it may be used in communication.
+    /// Whether it is committed.
     pub committed: bool,
-    /// Size in bytes, without holes; none if it is not known.
+    /// Size in bytes, without gaps; none if unknown.
     pub size: Option<u64>,
     /// Lower bound in bytes.
     pub lower_bound: Option<i64>,
     /// Extent in bytes.
     pub extent: Option<i64>,
-    /// Whether the library stated the bounds; else they were worked out from the constructors.
+    /// Whether the bounds were reported by the library rather than computed from the constructors.
     pub bounds_stated: bool,
-    /// The types it was made from, each once, in order.
+    /// The types it was created from, each once, in order.
     pub constituents: Vec<Reference>,
-    /// The type map in intrinsic types.
+    /// The type map, in basic types.
     pub type_map: TypeMap,
-    /// What its type in C or Fortran is, of a predefined one.
+    /// The corresponding type in C or Fortran, for a predefined datatype.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meaning: Option<&'static str>,
-    /// Handles of it that the program has to free.
+    /// Number of handles of it that the program must free.
     pub handles: u32,
     /// Its attributes.
     pub attributes: Vec<Attribute>,
-    /// Datatypes made from it.
+    /// Datatypes created from it.
     pub used_by: Vec<Reference>,
-    /// Requests with it that are not gone.
+    /// Requests with it that still exist.
     pub requests: Vec<Reference>,
-    /// Calls with it that threads are in.
+    /// Calls with it that threads are currently in.
     pub calls: Vec<OpenCall>,
 }
 
@@ -71,16 +71,17 @@ pub struct Arguments {
     pub arrays: Vec<(&'static str, Vec<i64>)>,
     /// The datatypes, in the same order.
     pub datatypes: Vec<Reference>,
-    /// Words for constants among the numbers and arrays: `order = MPI_ORDER_C`.
+    /// Names of constants among the numbers and arrays: `order = MPI_ORDER_C`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<(&'static str, String)>,
-    /// Further elements of arrays, of `datatypes` and of the type's `constituents`, which a list of many datatypes leaves out.
+    /// Numbers of elements omitted from arrays, from `datatypes` and from the type's `constituents` in a list
+    /// of many datatypes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<(&'static str, usize)>,
 }
 
 impl Datatype {
-    /// Keeps the first elements of what may be long, and how many others there are: of many datatypes nobody can read all.
+    /// Truncates long lists and records how many elements were omitted, for lists of many datatypes.
     pub fn shorten(&mut self, most: usize) {
         self.type_map.shorten(most);
         let Arguments { arrays, datatypes, left_out, .. } = &mut self.arguments;
@@ -136,13 +137,14 @@ impl Build for Datatype {
 }
 
 impl<S: Source> Reader<'_, S> {
-    /// Bytes of so many of a datatype, by its handle, and its uid if it is not built in; nothing if the datatype is not known.
+    /// Returns the size in bytes of `count` elements of a datatype, given its handle and, unless it is
+    /// predefined, its uid; `None` if the datatype is unknown.
     pub fn bytes_of(&self, count: u64, datatype: u64, uid: u64) -> Option<u64> {
         size_of(self, datatype, uid)?.checked_mul(count)
     }
 }
 
-/// Size in bytes of the datatype with this handle, without all that [`Datatype`] tells.
+/// Returns the size in bytes of the datatype with this handle, without building a [`Datatype`].
 pub(super) fn size_of<S: Source>(reader: &Reader<'_, S>, handle: u64, uid: u64) -> Option<u64> {
     let known = reader.predefined().find(Kind::Datatype, handle).and_then(|known| known.size);
     if let Some(size) = known.or_else(|| mpi_abi::predefined::datatype_size(reader.abi(), handle)) {
@@ -160,13 +162,13 @@ pub(super) fn size_of<S: Source>(reader: &Reader<'_, S>, handle: u64, uid: u64) 
     })
 }
 
-/// Datatypes made from it.
+/// Returns the datatypes created from it.
 fn used_by<S: Source>(reader: &Reader<'_, S>, common: &Common) -> Vec<Reference> {
     if common.uid == 0 {
         return Vec::new();
     }
     let mut found = reader.referring(Kind::Datatype, offset_of!(Head, parent), common.uid);
-    // A structure has its types in an array, so each must be looked into.
+    // A structure stores its types in an array, so each structure must be searched.
     let combiner = offset_of!(objects::Datatype, combiner);
     let structures = reader.referring_half(Kind::Datatype, combiner, Combiner::STRUCT.0);
     let uses = |structure: &Reference| {
@@ -179,7 +181,8 @@ fn used_by<S: Source>(reader: &Reader<'_, S>, common: &Common) -> Vec<Reference>
 }
 
 fn requests<S: Source>(reader: &Reader<'_, S>, common: &Common) -> Vec<Reference> {
-    // Only what is built in is named by its handle alone; another datatype may have had the handle before.
+    // Only predefined types are identified by the handle alone; another datatype may have had the same handle
+    // before.
     let (field, value) = if common.predefined {
         (offset_of!(traffic::Request, datatype), common.handle.0)
     } else {
@@ -198,7 +201,7 @@ fn constituents<S: Source>(reader: &Reader<'_, S>, record: Option<&objects::Data
     found
 }
 
-/// The arguments of the constructor, by name.
+/// Returns the arguments of the constructor, by name.
 fn arguments<S: Source>(reader: &Reader<'_, S>, record: &objects::Datatype) -> Arguments {
     let combiner = Combiner(record.combiner.get());
     let args: Vec<i64> = record.args.iter().map(|word| word.get().cast_signed()).collect();
@@ -272,7 +275,7 @@ fn old_types<S: Source>(reader: &Reader<'_, S>, record: &objects::Datatype, word
     }
 }
 
-/// A number of an array of a constructor, for people; of a distributed array a word, where it stands for one.
+/// Formats a number in an array of a constructor; for a distributed array, a constant by its name.
 #[must_use]
 pub fn distribution(abi: AbiKind, array: &str, number: i64) -> String {
     const KINDS: &[&str] = &["MPI_DISTRIBUTE_BLOCK", "MPI_DISTRIBUTE_CYCLIC", "MPI_DISTRIBUTE_NONE"];

@@ -1,7 +1,7 @@
-//! A datatype as the tree of constructors that it was made by, and the bounds that follow from it.
+//! A datatype as the tree of its constructors, and the bounds computed from it.
 //!
-//! Nodes are read when they are needed and kept by uid. A record may be damaged, or form a circle: depth and the number of
-//! nodes are bounded, and what lies beyond is [`Shape::Unknown`].
+//! Nodes are read on demand and cached by uid. A record may be damaged or part of a cycle: depth and number
+//! of nodes are bounded, and anything beyond is [`Shape::Unknown`].
 
 use super::kind::Kind;
 use super::reader::Reader;
@@ -11,11 +11,11 @@ use mpiscope_image::objects::{self, BOUND_UNKNOWN, Combiner, SIZE_UNKNOWN};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Deepest nesting that is followed.
+/// Maximum nesting depth.
 pub const DEEPEST: usize = 64;
-/// Nodes that are read for one type.
+/// Maximum number of nodes read for one type.
 const MOST_NODES: usize = 1 << 14;
-/// Blocks of one constructor that are gone through to find its bounds.
+/// Maximum number of blocks of one constructor that are visited to compute its bounds.
 const MOST_BLOCKS: usize = 1 << 20;
 
 /// A datatype in the tree.
@@ -23,20 +23,20 @@ const MOST_BLOCKS: usize = 1 << 20;
 pub struct Node {
     /// Its handle.
     pub handle: u64,
-    /// Lower bound and extent in bytes, if the library stated them.
+    /// Lower bound and extent in bytes, if reported by the library.
     pub stated: Option<(i64, i64)>,
-    /// What it is made of.
+    /// What it consists of.
     pub shape: Shape,
     bounds: std::cell::OnceCell<Bounds>,
 }
 
-/// What a datatype is made of.
+/// What a datatype consists of.
 #[derive(Debug)]
 pub enum Shape {
     /// A type without parts.
     #[allow(missing_docs)]
     Basic { name: String, size: u64, alignment: u64 },
-    /// Two basic types one behind the other, as for `MPI_MAXLOC`: name, place and size of each; and the extent.
+    /// Two adjacent basic types, as for `MPI_MAXLOC`: name, offset and size of each; and the extent.
     Pair([(&'static str, u64, u64); 2], u64),
     /// Blocks of one type: displacement in bytes and length in elements.
     #[allow(missing_docs)]
@@ -46,10 +46,11 @@ pub enum Shape {
     /// Another type with other bounds.
     #[allow(missing_docs)]
     Resized { old: Rc<Node>, lb: i64, extent: i64 },
-    /// A part of an array: runs of elements in each dimension, slowest first, and the elements of the whole array.
+    /// A part of an array: runs of elements in each dimension, slowest-varying first, and the size of the
+    /// whole array.
     #[allow(missing_docs)]
     Array { old: Rc<Node>, dimensions: Vec<Dimension> },
-    /// Not known: its making was not seen, or its record is gone or damaged.
+    /// Unknown: its construction was not seen, or its record is gone or damaged.
     Unknown,
 }
 
@@ -66,22 +67,22 @@ pub enum Blocks {
 /// A dimension of an array.
 #[derive(Debug)]
 pub struct Dimension {
-    /// Elements of the whole array.
+    /// Number of elements in the whole array.
     pub size: i64,
-    /// The part: first element and how many, ascending.
+    /// The part: runs of first element and length, in ascending order.
     pub runs: Vec<(i64, i64)>,
 }
 
-/// Where a datatype begins and ends. All in bytes; none if it is not known.
+/// Size and bounds of a datatype in bytes; none if unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bounds {
-    /// Bytes of data.
+    /// Number of bytes of data.
     pub size: Option<u64>,
-    /// Lowest and highest place of the data's own bounds.
+    /// Lower and upper bound derived from the data itself.
     natural: Option<(i64, i64)>,
-    /// Bounds set by `MPI_Type_create_resized` somewhere below: they hide the natural ones.
+    /// Bounds set by `MPI_Type_create_resized` somewhere below: they override the natural ones.
     set: Option<(i64, i64)>,
-    /// Strictest alignment of the basic types.
+    /// Largest alignment of the basic types.
     alignment: i64,
 }
 
@@ -100,7 +101,7 @@ impl Bounds {
         self.ends().and_then(|(lb, ub)| ub.checked_sub(lb))
     }
 
-    /// These bounds for `length` elements from `at` on.
+    /// Returns the bounds of `length` consecutive elements starting at `at`.
     fn block(&self, at: i64, length: i64) -> Option<Self> {
         if length <= 0 {
             return Some(Self { size: Some(0), natural: None, set: None, alignment: 1 });
@@ -135,7 +136,7 @@ impl Bounds {
     const NOTHING: Self = Self { size: Some(0), natural: None, set: None, alignment: 1 };
 }
 
-/// Reads nodes.
+/// Reads and caches nodes.
 pub struct Tree<'r, 'a, S> {
     reader: &'r Reader<'a, S>,
     known: HashMap<u64, Rc<Node>>,
@@ -144,12 +145,12 @@ pub struct Tree<'r, 'a, S> {
 }
 
 impl<'r, 'a, S: Source> Tree<'r, 'a, S> {
-    /// A tree that knows nothing yet.
+    /// Creates an empty tree.
     pub fn new(reader: &'r Reader<'a, S>) -> Self {
         Self { reader, known: HashMap::new(), basics: HashMap::new(), nodes: 0 }
     }
 
-    /// The datatype with this handle and record.
+    /// Returns the datatype with this handle and record.
     pub fn root(&mut self, handle: u64, record: Option<&objects::Datatype>) -> Rc<Node> {
         match record {
             Some(record) => self.node(record, 0),
@@ -184,7 +185,7 @@ impl<'r, 'a, S: Source> Tree<'r, 'a, S> {
         made
     }
 
-    /// A predefined type, by its handle.
+    /// Returns a predefined type, given its handle.
     fn basic(&mut self, handle: u64) -> Rc<Node> {
         if let Some(node) = self.basics.get(&handle) {
             return Rc::clone(node);
@@ -289,7 +290,8 @@ impl<'r, 'a, S: Source> Tree<'r, 'a, S> {
         Some(Shape::Struct(parts))
     }
 
-    /// The part of a distributed array that belongs to a rank of the process grid, which is in row-major order.
+    /// Returns the part of a distributed array that belongs to a rank of the process grid, which is in
+    /// row-major order.
     fn darray(&self, words: &[i64], n: usize, _processes: i64, rank: i64) -> Option<Vec<Dimension>> {
         let value = |name: &str| constant::value_of(self.reader.abi(), name);
         let (sizes, kinds) = (part(words, 0, n)?, part(words, 1, n)?);
@@ -318,12 +320,13 @@ impl<'r, 'a, S: Source> Tree<'r, 'a, S> {
         Some(dimensions)
     }
 
-    /// Where a datatype begins and ends.
+    /// Returns the size and bounds of a datatype.
     pub fn bounds(&self, node: &Node) -> Bounds {
         if let Some((lb, extent)) = node.stated {
             let own = node.bounds.get_or_init(|| worked_out(self, &node.shape));
             let ends = lb.checked_add(extent).map(|ub| (lb, ub));
-            // What the library states holds; whether it hides natural bounds further up follows from below.
+            // The library's bounds hold; whether they override natural bounds further up depends on the types
+            // below.
             let natural = if own.set.is_some() { own.natural } else { ends };
             return Bounds { set: own.set.and(ends), natural, ..*own };
         }
@@ -366,7 +369,7 @@ fn work_out<S: Source>(tree: &Tree<'_, '_, S>, shape: &Shape) -> Option<Bounds> 
         Shape::Struct(parts) => {
             let mut blocks = parts.iter().map(|(at, len, part)| tree.bounds(part).block(*at, *len));
             let mut all = blocks.try_fold(Bounds::NOTHING, |all, block| Some(all.join(block?)))?;
-            // A structure ends where an array of it could go on.
+            // A structure is padded to its alignment, as for an array of it.
             all.natural = all.natural.map(|(lb, ub)| {
                 let extent = ub.saturating_sub(lb);
                 let over = extent.checked_rem(all.alignment).unwrap_or(0);
@@ -413,7 +416,7 @@ fn subarray(words: &[i64], n: usize) -> Option<Vec<Dimension>> {
     Some(each.map(|((size, part), start)| Dimension { size, runs: vec![(start, part)] }).collect())
 }
 
-/// Blocks of `block` elements dealt out to `processes` in turn: those that `coord` gets.
+/// Returns the blocks of `block` elements, distributed cyclically over `processes`, that belong to `coord`.
 fn cyclic(size: i64, processes: i64, coord: i64, block: i64) -> Option<Vec<(i64, i64)>> {
     if block <= 0 || processes <= 0 || coord < 0 {
         return None;
@@ -428,7 +431,8 @@ fn cyclic(size: i64, processes: i64, coord: i64, block: i64) -> Option<Vec<(i64,
     Some(runs)
 }
 
-/// The pair types for minimum and maximum with location, as they lie in C structures on LP64.
+/// Returns the layout of a predefined type; pair types for minimum and maximum with location are laid out as
+/// C structures on LP64.
 fn basic_shape(name: &str, size: u64) -> Shape {
     let pair = match name {
         "MPI_FLOAT_INT" => ([("MPI_FLOAT", 0, 4), ("MPI_INT", 4, 4)], 8),
@@ -441,7 +445,7 @@ fn basic_shape(name: &str, size: u64) -> Shape {
         "MPI_2INTEGER" => ([("MPI_INTEGER", 0, 4), ("MPI_INTEGER", 4, 4)], 8),
         "MPI_2DOUBLE_PRECISION" => ([("MPI_DOUBLE_PRECISION", 0, 8), ("MPI_DOUBLE_PRECISION", 8, 8)], 16),
         _ => {
-            // Complex types are aligned as their halves; for more than 16 bytes no machine asks.
+            // A complex type is aligned like its half; no machine requires more than 16 bytes.
             let half = name.contains("COMPLEX") || name.contains("F90_COMPLEX");
             let alignment = if half { size / 2 } else { size };
             let alignment = if alignment.is_power_of_two() { alignment.min(16) } else { 1 };

@@ -18,15 +18,15 @@ pub struct Errhandler {
     #[allow(missing_docs)]
     #[serde(flatten)]
     pub common: Common,
-    /// What it may be attached to; none if that is anything.
+    /// The kind of object that it may be attached to; none if it may be attached to all kinds.
     pub of: Option<Kind>,
     /// Address of the program's function; zero for a predefined one.
     pub function: Hex,
-    /// Whether the function is Fortran's.
+    /// Whether the function is written in Fortran.
     pub fortran_function: bool,
-    /// Handles of it that the program has to free.
+    /// Number of handles of it that the program must free.
     pub handles: u32,
-    /// What it is attached to.
+    /// The objects that it is attached to.
     pub attached: Vec<Reference>,
 }
 

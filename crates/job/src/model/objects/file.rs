@@ -21,34 +21,35 @@ pub struct File {
     #[allow(missing_docs)]
     #[serde(flatten)]
     pub common: Common,
-    /// Its name as the program gave it.
+    /// Its name as passed by the program.
     pub path: Option<String>,
     /// The communicator it was opened with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub communicator: Option<Reference>,
-    /// Access mode in the ABI's own bits.
+    /// Access mode, as bits defined by the ABI.
     pub amode: u32,
-    /// The same as names: `MPI_MODE_RDWR`.
+    /// Access mode, as names: `MPI_MODE_RDWR`.
     pub mode: Vec<String>,
     /// Whether atomic mode is on.
     pub atomic: bool,
     /// The view: displacement, elementary type, file type, data representation.
     pub view: View,
-    /// What this process did with it.
+    /// Data access by this process.
     pub access: Access,
-    /// Nobody has asked this library for its number in Fortran, and so it has none: ROMIO gives one only when asked.
+    /// Whether it has no Fortran handle because none was requested from this library: ROMIO assigns one only
+    /// on request.
     pub fortran_unasked: bool,
-    /// The info last given.
+    /// The info last passed to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub info: Option<Reference>,
-    /// Its pairs, as they were then.
+    /// The pairs of that info at that time.
     pub hints: Vec<(String, String)>,
     /// The error handler last attached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errhandler: Option<Reference>,
     /// Requests on it.
     pub requests: Vec<Reference>,
-    /// Calls on it that threads are in.
+    /// Calls on it that threads are currently in.
     pub calls: Vec<OpenCall>,
 }
 
@@ -59,27 +60,28 @@ pub struct File {
 pub struct View {
     /// In bytes.
     pub displacement: u64,
-    /// None while the view is the default one, bytes.
+    /// None for the default view, bytes.
     pub etype: Option<Reference>,
-    /// None while the view is the default one.
+    /// None for the default view.
     pub filetype: Option<Reference>,
     pub representation: String,
 }
 
-/// Data access of one process to a file, as asked for in calls that succeeded: a split collective counts at its begin, a
-/// nonblocking call at its start.
+/// Data access of one process to a file, as requested by calls that succeeded: a split collective counts when
+/// it begins, a nonblocking call when it starts.
 #[derive(Debug, Clone, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Access {
-    /// Calls that read.
+    /// Number of calls that read.
     pub reads: u64,
-    /// Bytes that they named: counts times sizes of datatypes, also of what lay behind the end of the file.
+    /// Bytes requested by them: counts times datatype sizes, including data past the end of the file.
     pub read_bytes: u64,
-    /// Calls that write.
+    /// Number of calls that write.
     pub writes: u64,
-    /// Bytes that they named.
+    /// Bytes requested by them.
     pub written_bytes: u64,
-    /// Time inside of all of them, of ends of split ones and of `MPI_File_sync`; none if times are not recorded.
+    /// Time in all of these calls, in the ends of split collectives and in `MPI_File_sync`; none if times are
+    /// not recorded.
     pub seconds: Option<f64>,
 }
 
@@ -150,7 +152,7 @@ impl Build for File {
                 && fortran::numbered_when_asked(reader.abi(), Kind::File),
             info: reader.attached(Kind::Info, record.info.get(), record.info_uid.get()),
             hints: reader.hints(&record.hints),
-            // Files begin with another handler than everything else.
+            // Files have a different default error handler than everything else.
             errhandler: reader
                 .attached(Kind::Errhandler, record.errhandler.get(), record.errhandler_uid.get())
                 .or_else(|| reader.known(Kind::Errhandler, "MPI_ERRORS_RETURN")),
@@ -161,7 +163,7 @@ impl Build for File {
     }
 }
 
-/// The names of the bits of an access mode.
+/// Returns the names of the bits of an access mode.
 fn mode<S: Source>(reader: &Reader<'_, S>, amode: u32) -> Vec<String> {
     const MODES: [&str; 9] = [
         "MPI_MODE_CREATE",

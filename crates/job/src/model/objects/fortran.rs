@@ -1,10 +1,11 @@
-//! Handles in Fortran: an `INTEGER` for every kind of object, by the library's own convention.
+//! Fortran handles: an `INTEGER` for every kind of object, by the library's own convention.
 //!
-//! In MPICH's ABI and in the standard ABI the integer is the C handle, `MPI_File` excepted: that is an address in C, and its
-//! number stands in a table of ROMIO's own, which gives one when it is first asked. So the record of a file keeps what others
-//! were given, and a file that nobody asked for has no handle in Fortran. Open MPI keeps a table per kind, an
-//! `opal_pointer_array_t`, whose symbol is exported. Its layout is no promise, so it is recognised by its content: the array at
-//! whose known places the predefined handles stand.
+//! In MPICH's ABI and in the standard ABI the integer is the C handle, except for `MPI_File`: that is an
+//! address in C, and its number is in a table of ROMIO, which assigns one on the first request. So the record
+//! of a file contains the number returned to earlier requests, and a file without such a request has no
+//! Fortran handle. Open MPI has a table per kind, an `opal_pointer_array_t` with an exported symbol. Its
+//! layout may change, so it is recognised by its content: the array that has the predefined handles in their
+//! known places.
 
 use super::kind::Kind;
 use super::predefined::PredefinedHandles;
@@ -14,19 +15,19 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Bytes of the table's structure that are looked through.
+/// Number of bytes of the table's structure that are searched.
 const STRUCTURE: usize = 256;
-/// Entries of a table that are read.
+/// Maximum number of entries of a table.
 const MOST: usize = 1 << 22;
-/// Entries read at once.
+/// Number of entries read at once.
 const PIECE: usize = 512;
 
-/// Whether a kind has Fortran handles that stand in the records of its objects, once somebody has asked for them.
+/// Whether Fortran handles of a kind are stored in the records of its objects, once they have been requested.
 pub fn numbered_when_asked(abi: AbiKind, kind: Kind) -> bool {
     kind == Kind::File && matches!(abi, AbiKind::MPICH | AbiKind::STANDARD)
 }
 
-/// Handles of files below this are numbers, the same in both languages: the null handle.
+/// File handles below this are numbers, equal in both languages: the null handle.
 const FIRST_ADDRESS: u64 = 0x1000;
 
 /// The tables of one process.
@@ -36,7 +37,7 @@ pub struct FortranTables<'a> {
     tables: RefCell<HashMap<Kind, Rc<Entries>>>,
 }
 
-/// C handles by their place in a table, and the other way round.
+/// C handles by index in a table, and vice versa.
 #[derive(Debug, Default)]
 struct Entries {
     handles: Vec<u64>,
@@ -53,10 +54,10 @@ impl Entries {
     }
 }
 
-/// Names of a table's symbol, and predefined handles with their places in it.
+/// Names of a table's symbol, and predefined handles with their indices in the table.
 type Signs = (&'static [&'static str], &'static [(usize, &'static str)]);
 
-/// Symbol of Open MPI's table of a kind and a predefined handle with its place in it.
+/// Returns the symbols of Open MPI's table of a kind and predefined handles with their indices.
 fn table(kind: Kind) -> Option<Signs> {
     Some(match kind {
         Kind::Communicator => (
@@ -77,12 +78,12 @@ fn table(kind: Kind) -> Option<Signs> {
 }
 
 impl<'a> FortranTables<'a> {
-    /// The tables of a process with this ABI.
+    /// Creates the tables of a process with this ABI.
     pub fn new(abi: AbiKind, around: &'a dyn ProcessContext) -> Self {
         Self { abi, around, tables: RefCell::default() }
     }
 
-    /// Whether the library's convention is known here for a kind.
+    /// Whether the library's convention is known for a kind.
     pub fn knows(&self, kind: Kind) -> bool {
         match self.abi {
             AbiKind::MPICH | AbiKind::STANDARD => true,
@@ -90,7 +91,8 @@ impl<'a> FortranTables<'a> {
         }
     }
 
-    /// The C handles that a Fortran handle may stand for, the likelier first; of what the records know, nothing.
+    /// Returns the C handles that a Fortran handle may stand for, most likely first; numbers stored in
+    /// records are not considered.
     pub fn to_c(&self, kind: Kind, fortran: i32) -> Vec<u64> {
         match self.abi {
             abi if numbered_when_asked(abi, kind) => {
@@ -99,7 +101,7 @@ impl<'a> FortranTables<'a> {
                 predefined.map(|_| handle).into_iter().collect()
             }
             AbiKind::MPICH => vec![u64::from(fortran.cast_unsigned())],
-            // A number in a pointer: libraries extend it either way.
+            // A number in a pointer: libraries extend it with or without the sign.
             AbiKind::STANDARD => {
                 let mut values = vec![i64::from(fortran).cast_unsigned(), u64::from(fortran.cast_unsigned())];
                 values.dedup();
@@ -113,7 +115,7 @@ impl<'a> FortranTables<'a> {
         }
     }
 
-    /// The Fortran handle of a C handle, if it has one.
+    /// Returns the Fortran handle of a C handle, if it has one.
     pub fn index_of(&self, kind: Kind, handle: u64) -> Option<i32> {
         match self.abi {
             abi if numbered_when_asked(abi, kind) => {
@@ -129,8 +131,9 @@ impl<'a> FortranTables<'a> {
         }
     }
 
-    /// MPICH's library for the standard ABI has the addresses of its objects for some handles (derived datatypes), and the
-    /// number that is the handle in its own ABI begins the object. It states the kind, so it is recognised.
+    /// MPICH's library for the standard ABI uses addresses of objects as some handles (derived datatypes).
+    /// Such an object begins with the handle in MPICH's own ABI, which encodes the kind and can therefore be
+    /// recognised.
     fn inside(&self, kind: Kind, address: u64) -> Option<i32> {
         let code = match kind {
             Kind::Communicator => 1,
@@ -146,7 +149,7 @@ impl<'a> FortranTables<'a> {
         let mut bytes = [0; 4];
         self.around.memory(address, &mut bytes).then_some(())?;
         let number = u32::from_ne_bytes(bytes);
-        // Two bits tell how the object is stored; 0 is no object.
+        // The top two bits tell how the object is stored; 0 is no object.
         (number >> 26 & 0xf == code && number >> 30 != 0).then_some(number.cast_signed())
     }
 
@@ -176,7 +179,7 @@ impl<'a> FortranTables<'a> {
         places.into_iter().find_map(|place| self.table_at(place, &signs)).unwrap_or_default()
     }
 
-    /// The entries of the structure at an address, if it is one whose array has these entries.
+    /// Returns the entries of the structure at an address, if it has an array with these predefined entries.
     fn table_at(&self, at: u64, signs: &[(usize, u64)]) -> Option<Vec<u64>> {
         let mut structure = [0; STRUCTURE];
         self.around.memory(at, &mut structure).then_some(())?;
@@ -193,7 +196,7 @@ impl<'a> FortranTables<'a> {
         self.around.memory(address, &mut bytes).then(|| u64::from_ne_bytes(bytes))
     }
 
-    /// The array's entries, as far as they can be read.
+    /// Returns the array's readable entries.
     fn entries(&self, array: u64, longest: usize) -> Vec<u64> {
         let mut entries = Vec::new();
         let mut piece = PIECE;
@@ -204,7 +207,7 @@ impl<'a> FortranTables<'a> {
             if self.around.memory(at, part) {
                 entries.extend(words(part));
             } else {
-                // The end of what can be read lies inside of this piece.
+                // The end of the readable memory is inside this piece.
                 piece /= 2;
             }
         }
@@ -212,9 +215,9 @@ impl<'a> FortranTables<'a> {
     }
 }
 
-/// The array's length. In all versions of the structure five `int`s, padding and the bits of free places stand before the
-/// array: lowest free place, number of free ones, length, greatest length, block. What lies behind the end must not be
-/// taken for entries: it may be any address, also one of an object.
+/// Returns the array's length. In all versions of the structure five `int`s, padding and the bitmap of free
+/// indices precede the array: lowest free index, number of free ones, length, maximum length, block size.
+/// Memory past the end must not be taken for entries: it may contain any address, even that of an object.
 fn length(structure: &[u8], array: usize) -> Option<usize> {
     let int = |at: usize| structure.get(at..at + 4)?.try_into().ok().map(i32::from_ne_bytes);
     let first = array.checked_sub(32)?;
@@ -248,9 +251,10 @@ mod tests {
 
         fn memory(&self, address: u64, buf: &mut [u8]) -> bool {
             let words: Vec<u64> = match address {
-                // Lowest free place 4 and 4 of 8 places free; room for a million in blocks of 8; bits; array.
+                // Lowest free index 4 and 4 of 8 entries free; room for a million in blocks of 8; bitmap;
+                // array.
                 0x1000 => vec![7, 7, 7, 7, 4 | 4 << 32, 8 | 1_000_000 << 32, 8, 0xf, 0x2000, 7],
-                // Behind the end somebody else keeps an address.
+                // Unrelated data past the end contains an address.
                 0x2000.. => vec![0x10, 0x20, 0x30, 0xabc0, 0, 0, 0, 0, 0xdef0],
                 _ => return false,
             };

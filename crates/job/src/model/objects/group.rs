@@ -20,16 +20,16 @@ pub struct Group {
     pub common: Common,
     /// This process's rank in it; none if it is not a member.
     pub rank: Option<u32>,
-    /// Its members.
+    /// Number of members.
     pub size: u32,
-    /// Ranks in `MPI_COMM_WORLD`, in order; −1 for a process outside of it.
+    /// The members' ranks in `MPI_COMM_WORLD`, in order; −1 for a process outside of it.
     pub members: Option<Vec<i64>>,
     /// The second group of a union, intersection or difference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_parent: Option<Reference>,
-    /// Handles of it that the program has to free.
+    /// Number of handles of it that the program must free.
     pub handles: u32,
-    /// Communicators made from it.
+    /// Communicators created from it, and the one that it was obtained from.
     pub communicators: Vec<Reference>,
 }
 
@@ -72,7 +72,7 @@ impl Build for Group {
     }
 }
 
-/// The communicator that a group was got from, and those that were made from it.
+/// Returns the communicator that a group was obtained from, and those that were created from it.
 fn communicators_of<S: Source>(reader: &Reader<'_, S>, common: &Common) -> Vec<Reference> {
     let mut found = reader.referring(Kind::Communicator, offset_of!(objects::Comm, other_parent), common.uid);
     for child in reader.referring(Kind::Communicator, offset_of!(Head, parent), common.uid) {

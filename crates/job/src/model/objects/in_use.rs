@@ -1,7 +1,7 @@
-//! What the program has freed and MPI still holds.
+//! Objects that the program has freed but MPI still holds.
 //!
-//! A call that frees gives a handle back; the object behind it lasts as long as MPI needs it. The layer sees the call, the
-//! rest follows from what else there is:
+//! Freeing an object releases its handle; the object itself exists as long as MPI needs it. The layer sees
+//! only the call, so the rest is derived from other objects:
 //!
 //! | freed | held by |
 //! | --- | --- |
@@ -11,7 +11,7 @@
 //! | error handler | communicators, files, windows and sessions that it is in force on |
 //! | keyval | attributes that are set |
 //!
-//! What is held holds on in turn: a datatype that only a request still uses keeps the types that it was made from.
+//! Holding is transitive: a datatype that only a request still uses keeps the types that it was created from.
 
 use super::common::Lifetime;
 use super::kind::Kind;
@@ -23,14 +23,14 @@ use mpiscope_image::traffic::Request;
 use mpiscope_image::{Record, Source};
 use std::collections::{HashMap, HashSet};
 
-/// Uids of objects that something else holds.
+/// Uids of objects held by other objects.
 type Held = HashSet<u64>;
 
-/// A freed object's handle leads here: when it was made, when it was freed, its uid.
+/// Freed objects by handle: when each was created and freed, and its uid.
 type Former = HashMap<u64, Vec<(u64, u64, u64)>>;
 
 impl<S: Source> Reader<'_, S> {
-    /// How an object stands. Freed is what nothing else holds.
+    /// Returns the state of an object. It is freed if no other object holds it.
     pub fn standing(&self, head: &Head) -> Lifetime {
         match Life(head.life.get()) {
             Life::MARKED => Lifetime::Marked,
@@ -40,13 +40,13 @@ impl<S: Source> Reader<'_, S> {
         }
     }
 
-    /// Whether something else of the process needs the object with this uid.
+    /// Whether another object of the process holds the object with this uid.
     pub(super) fn is_held(&self, uid: u64) -> bool {
         self.held.get_or_init(|| held(self)).contains(&uid)
     }
 }
 
-/// Everything that another object of the process holds, whether it was freed or not.
+/// Collects everything held by another object of the process, whether it was freed or not.
 fn held<S: Source>(reader: &Reader<'_, S>) -> Held {
     let mut held = Held::new();
     // Nothing outlives MPI.
@@ -62,7 +62,7 @@ fn held<S: Source>(reader: &Reader<'_, S>) -> Held {
     held
 }
 
-/// Hands on the records that are not freed, or freed and held.
+/// Visits all records of a section; the flag is whether the object has not been freed.
 fn each<T: Record, S: Source>(reader: &Reader<'_, S>, section: SectionKind, mut each: impl FnMut(&T, bool)) {
     let Ok(index) = reader.index_of(section) else { return };
     for entry in &index.entries {
@@ -90,7 +90,7 @@ fn by_requests<S: Source>(reader: &Reader<'_, S>, held: &mut Held) {
     });
 }
 
-/// Requests name their operation by its handle, which another one may have by now.
+/// Requests name their operation by its handle, which may have been reused.
 fn freed_operations<S: Source>(reader: &Reader<'_, S>) -> Former {
     let mut found = Former::new();
     each::<objects::Op, _>(reader, SectionKind::OPS, |record, lives| {
@@ -111,7 +111,7 @@ fn by_files<S: Source>(reader: &Reader<'_, S>, held: &mut Held) {
     });
 }
 
-/// The types that types were made from, of those that live or are held.
+/// Adds the types from which live or held types were created.
 fn by_datatypes<S: Source>(reader: &Reader<'_, S>, held: &mut Held) {
     let mut parts: HashMap<u64, Vec<u64>> = HashMap::new();
     let mut next: Vec<u64> =
@@ -124,7 +124,7 @@ fn by_datatypes<S: Source>(reader: &Reader<'_, S>, held: &mut Held) {
             parts.insert(record.head.uid.get(), of);
         }
     });
-    // Each freed type is left once, so a ring in a damaged image ends.
+    // Each freed type is removed once, so a cycle in a damaged image terminates.
     while let Some(uid) = next.pop() {
         held.insert(uid);
         next.extend(parts.remove(&uid).unwrap_or_default());

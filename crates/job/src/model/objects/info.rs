@@ -20,9 +20,9 @@ pub struct Info {
     pub common: Common,
     /// Keys and values, in order.
     pub pairs: Vec<(String, String)>,
-    /// Pairs that the image had no room for.
+    /// Number of pairs for which the image had no room.
     pub lost: u64,
-    /// Where it was given and is in use.
+    /// The objects that it was passed to and that still use it.
     pub used_by: Vec<Reference>,
 }
 

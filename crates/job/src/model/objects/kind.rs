@@ -1,4 +1,4 @@
-//! Kinds of objects, and a handle together with its kind.
+//! Kinds of objects, and handles with their kind.
 
 use mpi_abi::ObjectKind;
 use mpiscope_debug_interfaces::extended::kind as debugger_kind;
@@ -9,7 +9,7 @@ use std::fmt;
 
 macro_rules! kinds {
     ($($name:ident $number:literal $type:ident $section:ident $word:literal $noun:literal $c_type:literal;)*) => {
-        /// A kind of MPI object. A kind of a later version is not looked for.
+        /// A kind of MPI object. Kinds of later versions are ignored.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs)]
         pub enum Kind {
@@ -20,27 +20,27 @@ macro_rules! kinds {
             /// All kinds, in the order of listings.
             pub const ALL: &'static [Self] = &[$(Self::$type),*];
 
-            /// The section of an image that holds its records.
+            /// The section of an image that contains its records.
             pub const fn section(self) -> SectionKind {
                 match self { $(Self::$type => SectionKind::$section,)* }
             }
 
-            /// The word for it on command lines and in JSON.
+            /// Its name on command lines and in JSON.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$type => $word,)* }
             }
 
-            /// The word for it in sentences.
+            /// Its name in sentences.
             pub const fn noun(self) -> &'static str {
                 match self { $(Self::$type => $noun,)* }
             }
 
-            /// The number by which the extended interface of debuggers knows it.
+            /// Its number in the extended debugger interface.
             pub const fn debugger_number(self) -> c_int {
                 match self { $(Self::$type => debugger_kind::$name,)* }
             }
 
-            /// The kind with that number.
+            /// Returns the kind with that number.
             pub const fn of_debugger_number(number: c_int) -> Option<Self> {
                 match number {
                     $(debugger_kind::$name => Some(Self::$type),)*
@@ -48,7 +48,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The same in the tables of the ABIs.
+            /// Its number in the tables of the ABIs.
             pub const fn number(self) -> ObjectKind {
                 match self { $(Self::$type => ObjectKind::$name,)* }
             }
@@ -63,14 +63,14 @@ impl Kind {
         self.number().c_type()
     }
 
-    /// As the tables of predefined handles name it; none for what has no predefined handles.
+    /// Its number in the tables of predefined handles; `None` for kinds without predefined handles.
     pub fn object_kind(self) -> Option<ObjectKind> {
         Some(self.number()).filter(|kind| kind.null().is_some())
     }
 }
 
 impl Kind {
-    /// From a word for people (`comm`, `communicator`, `MPI_Comm`).
+    /// Parses a name entered by a user (`comm`, `communicator`, `MPI_Comm`).
     pub fn parse(text: &str) -> Option<Self> {
         let text =
             if text == "type" { Self::Datatype.name() } else { text.strip_suffix('s').unwrap_or(text) };
@@ -78,7 +78,7 @@ impl Kind {
         Self::ALL.iter().copied().find(|kind| words(kind).iter().any(|word| text.eq_ignore_ascii_case(word)))
     }
 
-    /// The kind whose records stand in this section.
+    /// Returns the kind whose records are in this section.
     pub fn of_section(section: SectionKind) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.section() == section)
     }
@@ -103,7 +103,7 @@ impl<'de> Deserialize<'de> for Kind {
     }
 }
 
-/// A handle or an address: 64 bits, shown in base 16.
+/// A handle or an address: 64 bits, shown in hexadecimal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Hex(pub u64);
 
@@ -134,7 +134,7 @@ impl<'de> Deserialize<'de> for Hex {
 }
 
 impl Hex {
-    /// Whether it stands for nothing.
+    /// Whether the value is zero, which stands for nothing.
     pub fn is_zero(&self) -> bool {
         self.0 == 0
     }

@@ -1,4 +1,4 @@
-//! What one record says of other objects, where more than its own model wants to know it.
+//! What a record tells about other objects, where more than one model needs it.
 
 use super::kind::Kind;
 use super::reader::Reader;
@@ -8,7 +8,8 @@ use mpiscope_image::Source;
 use mpiscope_image::objects::{self, Comm};
 use mpiscope_image::traffic::{Request, RequestKind};
 
-/// Handle and uid of the error handler attached to a communicator, or to the nearest ancestor that has one.
+/// Returns handle and uid of the error handler attached to a communicator, or to its nearest ancestor that
+/// has one.
 pub(super) fn error_handler_in_force<S: Source>(reader: &Reader<'_, S>, record: &Comm) -> Option<(u64, u64)> {
     const LONGEST_LINE: usize = 64;
     let own = |record: &Comm| {
@@ -28,7 +29,7 @@ pub(super) fn error_handler_in_force<S: Source>(reader: &Reader<'_, S>, record: 
     found
 }
 
-/// Uids of the types that a structure was made from.
+/// Returns the uids of the types from which a structure was created.
 pub(super) fn parts_of_structure<S: Source>(
     reader: &Reader<'_, S>,
     record: &objects::Datatype,
@@ -38,24 +39,24 @@ pub(super) fn parts_of_structure<S: Source>(
     Some(words.get(n.checked_mul(3)?..n.checked_mul(4)?)?.to_vec())
 }
 
-/// Which fields of a request mean something.
+/// Returns which fields of a request are meaningful.
 pub(super) fn significant<S: Source>(reader: &Reader<'_, S>, record: &Request) -> Fields {
     of_request(kind_of(record), reader.facts(record.head.made_by.get().into()))
 }
 
-/// The handle of a request's operation, if the function that made it has one.
+/// Returns the handle of a request's operation, if the function that created it has one.
 pub(super) fn reduction<S: Source>(reader: &Reader<'_, S>, record: &Request) -> Option<u64> {
     let code = kind_of(record);
     let may = matches!(code, RequestKind::COLLECTIVE | RequestKind::RMA);
     (may && significant(reader, record).op).then(|| record.entry.get())
 }
 
-/// Whether a request has a datatype: the field may be another request's.
+/// Whether a request has a datatype; otherwise the field still holds that of an earlier request.
 pub(super) fn has_datatype<S: Source>(reader: &Reader<'_, S>, record: &Request) -> bool {
     significant(reader, record).datatype
 }
 
-/// What a request stands for.
+/// Returns the kind of a request.
 pub(super) fn kind_of(record: &Request) -> RequestKind {
     RequestKind(record.kind.get())
 }

@@ -1,4 +1,4 @@
-//! Where what the image does not have is looked for: the files that a process has mapped, its memory.
+//! Where data that is not in the image is found: the files that a process has mapped, and its memory.
 
 use super::process_context::{FileContext, ProcessContext};
 use crate::model::fortran_frames;
@@ -7,13 +7,13 @@ use mpiscope_target::{Core, Live, Target};
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-/// Where memory memory the image comes from.
+/// Where memory outside the image is read from.
 pub enum Memory {
     /// A core file.
     Core(Arc<Core>),
-    /// A process that may be running; opened when it is first needed, which may be forbidden.
+    /// A process that may be running; opened on demand, which may be forbidden.
     Process(u32, OnceCell<Option<Live>>),
-    /// Nothing.
+    /// No memory is available.
     None,
 }
 
@@ -30,7 +30,7 @@ impl Memory {
     }
 }
 
-/// Files first: they need no right to look into the process.
+/// Files take precedence: they require no permission to read the process.
 pub struct FilesAndMemory<'a> {
     /// The files that the process has mapped.
     pub files: FileContext<'a>,

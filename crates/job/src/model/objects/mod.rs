@@ -4,12 +4,12 @@
 //! Image + ProcessContext ──► Reader ──► get(handle), by_uid, all  ──► Communicator, Datatype, Request, …
 //! ```
 //!
-//! A [`Reader`] is one look: it indexes a kind when that is first needed and verifies what it shows. A handle leads to the
-//! living object, else to the one freed last (a tombstone), else to the predefined object that was never touched; else
-//! [`Missing`] says why not. What is large is worked out here from the constructor's arguments: type maps, bounds,
-//! members, coordinates. Cross references go both ways.
+//! A [`Reader`] serves one inspection: it indexes a kind on demand and verifies what it returns. A handle
+//! yields the live object, otherwise the one freed last (a tombstone), otherwise a predefined object that was
+//! never touched; failing that, [`Missing`] explains why. Large properties are computed here from the
+//! constructor's arguments: type maps, bounds, members, coordinates. Cross references go both ways.
 //!
-//! Nothing that is read is trusted: arrays, texts, depths and numbers of steps are bounded.
+//! Input is never trusted: arrays, texts, depths and numbers of steps are bounded.
 
 pub mod attributes;
 mod build;

@@ -23,26 +23,26 @@ macro_rules! objects {
         }
 
         impl Object {
-            /// What all objects have in common.
+            /// Returns what all objects have in common.
             pub fn common(&self) -> &Common {
                 match self { $(Self::$kind(object) => &object.common,)* }
             }
         }
 
         impl<S: Source> Reader<'_, S> {
-            /// The object of a kind with this handle.
+            /// Returns the object of a kind with this handle.
             pub fn object(&self, kind: Kind, handle: u64) -> Result<Object, Missing> {
                 match kind { $(Kind::$kind => self.get::<$kind>(handle).map(Object::$kind),)* }
             }
 
-            /// All objects of a kind that have a record, also freed ones.
+            /// Returns all objects of a kind that have a record, including freed ones.
             pub fn objects(&self, kind: Kind) -> Result<Vec<Object>, Error> {
                 Ok(match kind {
                     $(Kind::$kind => self.all::<$kind>()?.into_iter().map(Object::$kind).collect(),)*
                 })
             }
 
-            /// The same one after the other. Those that are not chosen by their outline are not built.
+            /// Passes the same objects on one at a time. Those whose outline is not chosen are not built.
             pub fn visit(
                 &self,
                 kind: Kind,
@@ -55,7 +55,7 @@ macro_rules! objects {
                 }
             }
 
-            /// The same without those that are freed and gone, unless they are wanted too.
+            /// Like `visit`, but skips freed objects that MPI no longer holds unless `freed` is set.
             pub fn visit_standing(
                 &self,
                 kind: Kind,
@@ -65,7 +65,7 @@ macro_rules! objects {
             ) -> Result<(), crate::Error> {
                 let wanted = |standing| freed || standing != Lifetime::Freed;
                 let chosen = &mut |one: &Outline<'_>| wanted(self.standing(one.head)) && choose(one);
-                // What is being looked at may be freed meanwhile.
+                // The object may be freed while it is read.
                 self.visit(kind, chosen, &mut |object| {
                     if wanted(object.common().standing) {
                         each(object);
@@ -74,7 +74,7 @@ macro_rules! objects {
                 Ok(())
             }
 
-            /// The object with this uid, if its record is there.
+            /// Returns the object with this uid, if its record exists.
             pub fn object_by_uid(&self, uid: u64) -> Result<Option<Object>, Error> {
                 let kind = Kind::of_section(mpiscope_image::objects::kind_of(uid));
                 Ok(match kind {
@@ -88,12 +88,12 @@ macro_rules! objects {
 
 mpi_abi::object_kinds!(objects);
 
-/// What is known of an object before it is read whole.
+/// What is known of an object before it is read completely.
 pub struct Outline<'a> {
     head: &'a Head,
-    /// The same on all processes that share the object; zero if it is this process's own.
+    /// Equal on all processes that share the object; zero if it is local to this process.
     pub identity: u64,
-    /// Whether it is predefined, or was there before the program made anything.
+    /// Whether it is predefined, or existed before the program created any object.
     pub predefined: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Calls that threads are in, as the objects that they are about have them.
+//! Calls that threads are currently in, as seen from the objects involved.
 
 use super::kind::{Hex, Kind};
 use super::process_context::ProcessContext;
@@ -8,10 +8,10 @@ use mpiscope_image::layout::{Call, SectionKind, Thread};
 use mpiscope_image::{Error, Functions, Image, Source};
 use serde::Serialize;
 
-/// Threads that are looked at.
+/// Maximum number of threads inspected.
 const MOST_THREADS: u64 = 1 << 16;
 
-/// A call that a thread is in.
+/// A call that a thread is currently in.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OpenCall {
@@ -19,16 +19,16 @@ pub struct OpenCall {
     pub tid: u32,
     /// The MPI function.
     pub function: String,
-    /// The address behind the call.
+    /// Return address of the call.
     pub address: Hex,
-    /// Source line of the call, where it is known.
+    /// Source line of the call, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// When it began, in seconds after the begin of the image.
+    /// When it began, in seconds since the image was created.
     pub seconds: f64,
 }
 
-/// A call with what its fields mean.
+/// A call and which of its fields are meaningful.
 pub(super) struct Open {
     pub tid: u32,
     pub function: String,
@@ -37,7 +37,7 @@ pub(super) struct Open {
 }
 
 impl Open {
-    /// Whether the call is about an object, or uses it.
+    /// Whether the call is on an object, or uses it.
     pub fn is_about(&self, kind: Kind, handle: u64) -> bool {
         let Self { fields, call, .. } = self;
         let [.., operation, _] = &call.extra;
@@ -48,7 +48,7 @@ impl Open {
     }
 }
 
-/// All calls that threads are in.
+/// Returns all calls that threads are currently in.
 pub(super) fn calls<S: Source>(
     image: &Image<S>,
     functions: &Functions,

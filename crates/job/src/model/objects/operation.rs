@@ -20,13 +20,13 @@ pub struct Op {
     pub common: Common,
     /// Address of the program's function; zero for a predefined operation.
     pub function: Hex,
-    /// Whether it is commutative; none if that is not known.
+    /// Whether it is commutative; none if unknown.
     pub commutative: Option<bool>,
-    /// Whether the function is Fortran's.
+    /// Whether the function is written in Fortran.
     pub fortran_function: bool,
-    /// Requests of collective and one-sided operations with it that are not gone.
+    /// Requests of collective and one-sided operations with it that still exist.
     pub requests: Vec<Reference>,
-    /// Calls with it that threads are in.
+    /// Calls with it that threads are currently in.
     pub calls: Vec<OpenCall>,
 }
 

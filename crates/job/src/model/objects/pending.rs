@@ -1,5 +1,5 @@
-//! What is pending on a communicator: requests that are active, calls that block, messages that a probe has matched, and
-//! who is in which collective.
+//! What is pending on a communicator: active requests, blocking calls, messages matched by a probe, and
+//! collectives in progress.
 
 use super::common::Lifetime;
 use super::kind::{Hex, Kind};
@@ -14,64 +14,65 @@ use mpiscope_image::{Error, Function, Source, W32};
 use serde::Serialize;
 use std::mem::offset_of;
 
-/// More threads than this are not looked at.
+/// Maximum number of threads inspected.
 const MOST_THREADS: u64 = 4096;
 
-/// A communicator with what is pending on it.
+/// A communicator and what is pending on it.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Queue {
     /// Its handle.
     pub handle: Hex,
-    /// Names it within the process.
+    /// Unique id within the process.
     pub uid: u64,
-    /// The same on all its processes.
+    /// Equal on all its processes.
     pub identity: Hex,
     /// Its name, or empty.
     pub name: String,
     /// This process's rank in it.
     pub rank: Option<u32>,
-    /// Processes in the (local) group.
+    /// Number of processes in the (local) group.
     pub size: u32,
     /// Ranks in the world of the (local) group.
     pub members: Option<Vec<i64>>,
-    /// Ranks in the world of those that can be sent to: the remote group of an intercommunicator.
+    /// Ranks in the world of the processes that can be sent to: the remote group of an intercommunicator.
     pub partners: Option<Vec<i64>>,
-    /// Sends that are not complete.
+    /// Incomplete sends.
     pub sends: Vec<Pending>,
-    /// Receives that are not complete.
+    /// Incomplete receives.
     pub receives: Vec<Pending>,
-    /// Messages that a probe has matched and nobody has received. Others that have arrived are the library's secret.
+    /// Messages matched by a probe but not yet received. Other messages that have arrived are known only to
+    /// the library.
     pub matched: Vec<request::Message>,
 }
 
-/// An operation that is not complete.
+/// An incomplete operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pending {
-    /// `MPI_Irecv`, or the blocking function that is open.
+    /// The function that started it (`MPI_Irecv`), or the blocking function in progress.
     pub function: Option<String>,
     /// Its request; none for a blocking call.
     pub request: Option<Hex>,
     /// Rank in the communicator; none for any.
     pub peer: Option<i64>,
-    /// None for any.
+    /// The tag; none for any.
     pub tag: Option<i64>,
-    /// Elements.
+    /// Number of elements.
     pub count: u64,
     /// The datatype's handle.
     pub datatype: Hex,
     /// Name of a predefined datatype.
     pub datatype_name: Option<&'static str>,
-    /// Bytes that are sent, or room that there is; none if the datatype is not known.
+    /// Number of bytes to send, or size of the receive buffer; none if the datatype is unknown.
     pub bytes: Option<u64>,
     /// Address of the buffer; none for a blocking call, whose buffer is not recorded.
     pub buffer: Option<Hex>,
-    /// The address behind the call.
+    /// Return address of the call.
     pub from: Hex,
 }
 
-/// Which way an operation goes.
+/// The direction of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Send,
@@ -79,7 +80,7 @@ enum Way {
 }
 
 impl<S: Source> Reader<'_, S> {
-    /// All communicators that live, or that MPI still holds, with what is pending on them.
+    /// Returns all communicators that are live or held by MPI, with what is pending on them.
     pub fn queues(&self) -> Result<Vec<Queue>, Error> {
         let calls = open_calls(self)?;
         let mut queues = Vec::new();
@@ -88,7 +89,7 @@ impl<S: Source> Reader<'_, S> {
         for entry in index.entries.iter().filter(there) {
             let record = self.record::<Comm>(Kind::Communicator, entry.index)?.value;
             if record.head.life.get() != Life::EMPTY.0 {
-                // Calls name it by its handle, which another one may have by now.
+                // Calls name a communicator by its handle, which may have been reused.
                 let has_handle = index.by_handle(entry.handle).is_some_and(|best| best.uid == entry.uid);
                 queues.push(queue(self, &record, if has_handle { &calls } else { &[] })?);
             }
@@ -96,7 +97,8 @@ impl<S: Source> Reader<'_, S> {
         Ok(queues)
     }
 
-    /// Whether a thread is inside of this collective on a communicator, or starts it: `MPI_Ibcast` is `MPI_Bcast` too.
+    /// Whether a thread is in this collective on a communicator, or in a call that starts it: `MPI_Ibcast`
+    /// counts as `MPI_Bcast`.
     pub fn is_inside(&self, comm: Hex, operation: &str) -> Result<bool, Error> {
         let inside = |call: &Call| {
             let function = call.open().and_then(|number| self.facts(number + 1));
@@ -105,7 +107,8 @@ impl<S: Source> Reader<'_, S> {
         Ok(open_calls(self)?.iter().any(inside))
     }
 
-    /// How often the collective at this place of [`mpi_abi::COUNTED`] was entered on a communicator.
+    /// Returns how often the collective with this index in [`mpi_abi::COUNTED`] was entered on a
+    /// communicator.
     pub fn entered(&self, comm: Hex, collective: usize) -> Result<u32, Error> {
         let Some(entry) = self.index(Kind::Communicator)?.by_handle(comm.0) else { return Ok(0) };
         let record = self.record::<Comm>(Kind::Communicator, entry.index)?.value;
@@ -113,7 +116,8 @@ impl<S: Source> Reader<'_, S> {
     }
 }
 
-/// Whether a call of the function is one of the operation: the operation itself, or a start of it that is no persistent request.
+/// Whether a call of the function enters the operation: the operation itself, or its nonblocking start, but
+/// not the creation of a persistent request.
 fn enters(function: &Function, operation: &str) -> bool {
     function.operation == operation && matches!(function.properties.start, Start::NONE | Start::NONBLOCKING)
 }
@@ -144,7 +148,7 @@ fn queue<S: Source>(reader: &Reader<'_, S>, record: &Comm, calls: &[Call]) -> Re
     let (mut sends, mut receives) = (Vec::new(), Vec::new());
     for entry in reader.entries_by((SectionKind::REQUESTS, offset_of!(Head, parent), 8), uid) {
         let record = reader.record::<traffic::Request>(Kind::Request, entry.index)?.value;
-        // Active, and still of this communicator: the record may have found a new use.
+        // Active, and still of this communicator: the record may have been reused.
         if record.is(Flag::ACTIVE) && record.comm() == uid {
             let kind = RequestKind(record.kind.get());
             sends.extend(kind.sends().then(|| of_request(reader, &record, Way::Send)).flatten());
@@ -178,7 +182,7 @@ fn is_nobody<S: Source>(reader: &Reader<'_, S>, value: u32) -> bool {
     Some(i64::from(value.cast_signed())) == constant::value_of(reader.abi(), "MPI_PROC_NULL")
 }
 
-/// A rank, unless it stands for any.
+/// Returns a rank; `None` for any source.
 fn peer<S: Source>(reader: &Reader<'_, S>, value: u32) -> Option<i64> {
     let value = i64::from(value.cast_signed());
     (Some(value) != constant::value_of(reader.abi(), "MPI_ANY_SOURCE")).then_some(value)
@@ -189,9 +193,10 @@ fn tag<S: Source>(reader: &Reader<'_, S>, value: u32) -> Option<i64> {
     (Some(value) != constant::value_of(reader.abi(), "MPI_ANY_TAG")).then_some(value)
 }
 
-/// The side of a request that goes this way; none to or from nobody, which is over at once.
+/// Returns the part of a request in this direction; `None` if the peer is `MPI_PROC_NULL`, where it completes
+/// at once.
 fn of_request<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request, way: Way) -> Option<Pending> {
-    // A send and receive in one: the fields are the receive's, the send has two of its own.
+    // A combined send and receive: the common fields are the receive's, the send has two separate ones.
     let both = RequestKind(record.kind.get()) == RequestKind::SENDRECV && way == Way::Send;
     let (rank, with) = if both { (&record.dest, &record.send_tag) } else { (&record.peer, &record.tag) };
     if is_nobody(reader, rank.get()) {
@@ -215,8 +220,8 @@ fn of_request<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request, way:
     })
 }
 
-/// The side of a blocking call that goes this way. Fields that the function does not set are those of an older call, so
-/// the function decides.
+/// Returns the part of a blocking call in this direction. Fields that the function does not set still hold
+/// values of an earlier call, so the function decides which are valid.
 fn of_call<S: Source>(reader: &Reader<'_, S>, call: &Call, way: Way) -> Option<Pending> {
     let facts = reader.facts(call.open()? + 1)?;
     let Properties { class: Class::POINT_TO_POINT, start: Start::NONE, moves, .. } = facts.properties else {
@@ -225,7 +230,7 @@ fn of_call<S: Source>(reader: &Reader<'_, S>, call: &Call, way: Way) -> Option<P
     let both = moves == Moves::EXCHANGE;
     let (rank, with) = match way {
         Way::Send if moves == Moves::SEND || both => (&call.peer, &call.tag),
-        // A matched receive says nothing of its message: that is listed by itself.
+        // A matched receive has no fields of its message, which is listed separately.
         Way::Receive if moves == Moves::RECEIVE && facts.fields.peer.is_some() => (&call.peer, &call.tag),
         Way::Receive if both => (call.extra.first()?, call.extra.get(1)?),
         _ => return None,
@@ -234,7 +239,8 @@ fn of_call<S: Source>(reader: &Reader<'_, S>, call: &Call, way: Way) -> Option<P
         return None;
     }
     let (datatype, count) = (call.datatype.get(), call.count.get());
-    // Of a send and receive only the send's count and type are noted; they are the receive's where it replaces what is sent.
+    // For a combined send and receive only the send's count and type are recorded; they are also the
+    // receive's if it replaces the data sent.
     let known = !(both && way == Way::Receive) || facts.base == "MPI_Sendrecv_replace";
     let size = datatype::size_of(reader, datatype, 0).filter(|_| known);
     Some(Pending {

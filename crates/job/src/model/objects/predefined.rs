@@ -6,7 +6,7 @@ use mpi_abi::{AbiKind, PREDEFINED, Predefined};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// The predefined handles of one process. Those of Open MPI are looked up when they are first asked for, kind by kind.
+/// The predefined handles of one process. Those of Open MPI are looked up on demand, kind by kind.
 pub struct PredefinedHandles<'a> {
     abi: AbiKind,
     around: &'a dyn ProcessContext,
@@ -14,12 +14,12 @@ pub struct PredefinedHandles<'a> {
 }
 
 impl<'a> PredefinedHandles<'a> {
-    /// The handles of a process with this ABI.
+    /// Creates the handles of a process with this ABI.
     pub fn new(abi: AbiKind, around: &'a dyn ProcessContext) -> Self {
         Self { abi, around, by_address: RefCell::default() }
     }
 
-    /// The predefined object of this kind that has this handle.
+    /// Returns the predefined object of this kind with this handle.
     pub fn find(&self, kind: Kind, handle: u64) -> Option<&'static Predefined> {
         let object = kind.object_kind()?;
         if self.abi != AbiKind::OPENMPI {
@@ -36,13 +36,13 @@ impl<'a> PredefinedHandles<'a> {
         self.list(kind).map(|(known, address)| (address, known)).collect()
     }
 
-    /// All of a kind with their handles, as far as they are known.
+    /// Returns all known objects of a kind with their handles.
     pub fn list(&self, kind: Kind) -> impl Iterator<Item = (&'static Predefined, u64)> {
         let of_kind = PREDEFINED.iter().filter(move |p| Some(p.kind) == kind.object_kind());
         of_kind.filter_map(|p| Some((p, self.value(p)?)))
     }
 
-    /// The handle of a predefined object in this process.
+    /// Returns the handle of a predefined object in this process.
     pub fn value(&self, known: &Predefined) -> Option<u64> {
         match self.abi {
             AbiKind::OPENMPI => self.around.symbol(known.openmpi?),
@@ -50,7 +50,7 @@ impl<'a> PredefinedHandles<'a> {
         }
     }
 
-    /// The name of a predefined object: `MPI_INT`.
+    /// Returns the name of a predefined object: `MPI_INT`.
     pub fn name(&self, kind: Kind, handle: u64) -> Option<&'static str> {
         self.find(kind, handle).map(|p| p.name)
     }

@@ -1,7 +1,8 @@
-//! What is known about a process beyond its image: symbols, memory, source lines.
+//! Access to a process beyond its image: symbols, memory, source lines.
 //!
-//! The image alone is enough for almost everything. Three things need more: the names of Open MPI's predefined handles,
-//! which are addresses of exported objects; Fortran's handles of libraries that keep them in a table; source lines.
+//! The image alone is enough for almost everything. Three things need more: the names of Open MPI's
+//! predefined handles, which are addresses of exported objects; Fortran handles of libraries that keep them
+//! in a table; and source lines.
 
 use crate::base::modules::ModuleFacts;
 use crate::model::locate::{Locate, place};
@@ -11,47 +12,47 @@ use mpiscope_target::Target;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
-/// Access to the process beyond its image. Every method may say that it does not know.
+/// Access to the process beyond its image. Every method may return that the answer is unknown.
 pub trait ProcessContext {
-    /// The address of an exported object. The program's copy of a library's object comes first.
+    /// Returns the address of an exported object. The program's copy of a library's object takes precedence.
     fn symbol(&self, _name: &str) -> Option<u64> {
         None
     }
 
-    /// The exported object that begins at this address, where that is found more easily than its address.
+    /// Returns the exported object at this address, where that is easier to find than an address by name.
     fn exported_at(&self, _address: u64) -> Option<String> {
         None
     }
 
-    /// Memory of the process, in its own byte order.
+    /// Reads memory of the process, in its byte order; returns whether that succeeded.
     fn memory(&self, _address: u64, _buf: &mut [u8]) -> bool {
         false
     }
 
-    /// Where in the sources the call is that returns to this address.
+    /// Returns the source location of the call with this return address.
     fn place(&self, _return_address: u64) -> Option<String> {
         None
     }
 
-    /// The address behind the program's call of the Fortran binding that made this call, which is open.
+    /// Returns the return address of the program's call of the Fortran binding that made this open call.
     fn caller(&self, _call: &Call) -> Option<u64> {
         None
     }
 }
 
-/// Nothing but the image.
+/// Only the image.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct ImageOnly;
 
 impl ProcessContext for ImageOnly {}
 
-/// A target, as a debugger sees it.
+/// A target as seen by a debugger.
 pub struct TargetContext<'a> {
     target: &'a dyn Target,
 }
 
 impl<'a> TargetContext<'a> {
-    /// Symbols and memory of this target.
+    /// Provides symbols and memory of this target.
     pub fn new(target: &'a dyn Target) -> Self {
         Self { target }
     }
@@ -67,7 +68,7 @@ impl ProcessContext for TargetContext<'_> {
     }
 }
 
-/// The files that the process had mapped, as its image lists them. Needs no right to read the process.
+/// The files that the process had mapped, as listed in its image. Requires no permission to read the process.
 pub struct FileContext<'a> {
     process: &'a Process,
     files: &'a dyn Locate,
@@ -75,11 +76,12 @@ pub struct FileContext<'a> {
     places: RefCell<HashMap<u64, Option<String>>>,
 }
 
-/// Places that are kept: a program makes its objects in few of them, a damaged image may claim any number.
+/// Number of locations cached: a program creates objects in few places, but a damaged image may claim any
+/// number.
 const MOST_PLACES: usize = 1 << 12;
 
 impl<'a> FileContext<'a> {
-    /// The files of this process.
+    /// Provides the files of this process.
     pub fn new(process: &'a Process, files: &'a dyn Locate) -> Self {
         Self { process, files, exports: OnceCell::new(), places: RefCell::default() }
     }
@@ -117,7 +119,7 @@ impl ProcessContext for FileContext<'_> {
 }
 
 impl FileContext<'_> {
-    /// Whether a call that returns to this address is made by a Fortran binding.
+    /// Whether the call with this return address is in a Fortran binding.
     pub fn in_binding(&self, return_address: u64) -> bool {
         self.process.in_binding(return_address)
     }

@@ -1,7 +1,7 @@
-//! One look at the objects of one process.
+//! Reads the objects of one process.
 //!
-//! A [`Reader`] keeps what it has found out (an index per kind, names of functions, predefined handles), so it is made
-//! anew for each look at a process that runs.
+//! A [`Reader`] caches what it has found (an index per kind, function names, predefined handles), so a new
+//! one is created for each inspection of a running process.
 
 use super::common::CallSite;
 use super::fortran::FortranTables;
@@ -22,32 +22,32 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// Longest name or value that is read.
+/// Maximum length of a name or value.
 pub const LONGEST_TEXT: usize = 64 << 10;
-/// Longest array that is read, in words.
+/// Maximum length of an array, in words.
 pub const LONGEST_ARRAY: usize = 1 << 22;
-/// Pairs of an info that are listed.
+/// Maximum number of pairs listed for an info.
 const MOST_PAIRS: usize = 1 << 14;
-/// Bytes of all pairs of an info that are read.
+/// Maximum total length of an info's pairs, in bytes.
 const LONGEST_PAIRS: usize = 1 << 22;
 
-/// One look at the objects of one process.
+/// One inspection of the objects of one process.
 pub struct Reader<'a, S> {
     pub(super) image: &'a Image<S>,
     pub(super) around: &'a dyn ProcessContext,
     pub(super) predefined: PredefinedHandles<'a>,
     pub(super) fortran: FortranTables<'a>,
     facts: Facts<'a>,
-    // A few kinds each: going through them is quicker than hashing.
+    // There are few kinds: a linear search is faster than hashing.
     indices: RefCell<Vec<(SectionKind, Rc<Index>)>>,
     tables: RefCell<Vec<(SectionKind, Table)>>,
     by_field: RefCell<HashMap<Field, ByField>>,
     open_calls: OnceCell<Vec<Open>>,
-    /// Uids of what something else holds (`in_use`).
+    /// Uids of objects held by other objects (`in_use`).
     pub(super) held: OnceCell<HashSet<u64>>,
 }
 
-/// What is known of the process before its objects are looked at.
+/// What is known of the process itself.
 struct Facts<'a> {
     abi: AbiKind,
     state: State,
@@ -58,17 +58,17 @@ struct Facts<'a> {
     functions: Cow<'a, Functions>,
 }
 
-/// The process in `MPI_COMM_WORLD`.
+/// The process's position in `MPI_COMM_WORLD`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct World {
-    /// Its rank; none while it is not known.
+    /// Its rank; none while unknown.
     pub rank: Option<u32>,
-    /// The size.
+    /// Size of the world.
     pub size: u32,
 }
 
 impl<'a, S: Source> Reader<'a, S> {
-    /// Begins a look at a process of which nothing is known yet.
+    /// Creates a reader for a process of which only the image is known.
     pub fn new(image: &'a Image<S>, around: &'a dyn ProcessContext) -> Result<Self, Error> {
         let header = image.header()?;
         let process = image.table::<Process>(SectionKind::PROCESS)?;
@@ -89,7 +89,7 @@ impl<'a, S: Source> Reader<'a, S> {
         Ok(Self::begin(image, around, facts))
     }
 
-    /// The same for a process that was read.
+    /// Creates a reader for a process that has been read.
     pub fn of(image: &'a Image<S>, process: &'a crate::Process, around: &'a dyn ProcessContext) -> Self {
         let facts = Facts {
             abi: process.abi,
@@ -117,12 +117,12 @@ impl<'a, S: Source> Reader<'a, S> {
         }
     }
 
-    /// The image that is looked at.
+    /// The image being read.
     pub fn image(&self) -> &'a Image<S> {
         self.image
     }
 
-    /// The ABI of the library.
+    /// The ABI of the MPI library.
     pub fn abi(&self) -> AbiKind {
         self.facts.abi
     }
@@ -132,7 +132,7 @@ impl<'a, S: Source> Reader<'a, S> {
         self.facts.state
     }
 
-    /// The process in its world.
+    /// The process's position in its world.
     pub fn world(&self) -> World {
         self.facts.world
     }
@@ -147,12 +147,12 @@ impl<'a, S: Source> Reader<'a, S> {
         self.facts.address
     }
 
-    /// Whether the library's convention for Fortran handles of this kind can be followed here.
+    /// Whether the library's convention for Fortran handles of this kind is known.
     pub fn fortran_is_known(&self, kind: Kind) -> bool {
         self.fortran.knows(kind)
     }
 
-    /// The index of a kind, made when it is first needed.
+    /// Returns the index of a kind, creating it on demand.
     pub(super) fn index(&self, kind: Kind) -> Result<Rc<Index>, Error> {
         self.index_of(kind.section())
     }
@@ -166,12 +166,12 @@ impl<'a, S: Source> Reader<'a, S> {
         Ok(index)
     }
 
-    /// Forgets the index of a kind, since what it says is no longer so.
+    /// Discards the index of a kind that is out of date.
     pub(super) fn forget(&self, kind: Kind) {
         self.indices.borrow_mut().retain(|(section, _)| *section != kind.section());
     }
 
-    /// A record, whole.
+    /// Reads a complete record.
     pub(super) fn record<T: Record>(&self, kind: Kind, index: u64) -> Result<Snapshot<T>, Error> {
         self.record_of(kind.section(), index)
     }
@@ -184,7 +184,7 @@ impl<'a, S: Source> Reader<'a, S> {
         if let Some((_, table)) = self.tables.borrow().iter().find(|(known, _)| *known == section) {
             return self.image.get::<T>(table, index);
         }
-        // Made once: finding a table reads the whole directory.
+        // Cached: finding a table reads the whole directory.
         let table = self.image.table::<T>(section)?;
         let record = self.image.get::<T>(&table, index);
         self.tables.borrow_mut().push((section, table));
@@ -198,7 +198,7 @@ impl<'a, S: Source> Reader<'a, S> {
         Ok(self.index_of(kind_of(uid))?.by_uid(uid))
     }
 
-    /// Records with a value in a field.
+    /// Returns the records that have this value in a field.
     pub(super) fn entries_by(&self, field: Field, wanted: u64) -> Vec<Entry> {
         if let Some(known) = self.by_field.borrow().get(&field) {
             return known.get(&wanted).cloned().unwrap_or_default();
@@ -210,7 +210,7 @@ impl<'a, S: Source> Reader<'a, S> {
         found
     }
 
-    /// Calls that threads are in and that are about an object, or use it.
+    /// Returns calls in progress that are on an object or use it.
     pub fn calls_about(&self, kind: Kind, handle: u64) -> Vec<OpenCall> {
         let about = |open: &&Open| open.is_about(kind, handle);
         let calls = self.open_calls.get_or_init(|| {
@@ -229,7 +229,7 @@ impl<'a, S: Source> Reader<'a, S> {
         shown.collect()
     }
 
-    /// Keys and values that an object was given.
+    /// Returns the keys and values passed to an object.
     pub(super) fn hints(&self, hints: &Text) -> Vec<(String, String)> {
         let text = self.image.text(hints, LONGEST_PAIRS).unwrap_or_default();
         let mut parts = text.split('\0');
@@ -237,7 +237,7 @@ impl<'a, S: Source> Reader<'a, S> {
         pairs.take(MOST_PAIRS).collect()
     }
 
-    /// A call that did something.
+    /// Describes a call by its function, time and return address.
     pub(super) fn call_site(&self, function: u32, at: u64, from: u64) -> Option<CallSite> {
         if function == 0 {
             return None;
@@ -250,22 +250,22 @@ impl<'a, S: Source> Reader<'a, S> {
         })
     }
 
-    /// The address behind a call of MPI, for those who look it up in the program.
+    /// Returns the return address of an MPI call, for looking it up in the program.
     pub fn code(&self, from: u64) -> Hex {
         Hex(call_path::code(self.image, from))
     }
 
-    /// The name of a function from its number plus one.
+    /// Returns the name of a function, given its number plus one.
     pub fn function(&self, number_plus_one: u32) -> Option<String> {
         self.facts(number_plus_one).map(|function| function.name.clone())
     }
 
-    /// What is known of a function, from its number plus one.
+    /// Returns the properties of a function, given its number plus one.
     pub fn facts(&self, number_plus_one: u32) -> Option<&Function> {
         self.facts.functions.get(number_plus_one.checked_sub(1)?)
     }
 
-    /// Seconds from the begin of the image to a point in time.
+    /// Converts a point in time to seconds since the image was created.
     pub fn seconds(&self, ticks: u64) -> f64 {
         if ticks == 0 {
             return 0.0;
@@ -273,7 +273,7 @@ impl<'a, S: Source> Reader<'a, S> {
         self.facts.clock.ns_at(ticks).saturating_sub(self.facts.clock.start_ns()) as f64 / 1e9
     }
 
-    /// Seconds that a number of ticks takes.
+    /// Converts a number of ticks to seconds.
     pub(super) fn duration(&self, ticks: u64) -> f64 {
         self.facts.clock.seconds(ticks)
     }

@@ -1,10 +1,10 @@
-//! Another object as a value: the one form in which every command names an object.
+//! A reference to another object, the form in which all commands name objects.
 
 use super::kind::{Hex, Kind};
 use crate::base::identity;
 use serde::{Deserialize, Serialize};
 
-/// Another object.
+/// A reference to an object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reference {
@@ -14,27 +14,29 @@ pub struct Reference {
     pub handle: Hex,
     /// Its uid; zero if it has no record.
     pub uid: u64,
-    /// The same on all processes that share the object; zero if it is this process's own.
+    /// Equal on all processes that share the object; zero if it is local to this process.
     #[serde(default, skip_serializing_if = "Hex::is_zero")]
     pub identity: Hex,
-    /// The standard's name of a predefined object, else the one that the program gave; of a file its path.
+    /// The standard's name of a predefined object, otherwise the name set by the program; for a file, its
+    /// path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Whether it is predefined.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub predefined: bool,
-    /// Processes in the (local) group of a communicator.
+    /// Number of processes in the (local) group of a communicator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u32>,
 }
 
 impl Reference {
-    /// An object of which nothing but the handle is known.
+    /// Creates a reference to an object of which only the handle is known.
     pub fn unknown(kind: Kind, handle: u64, uid: u64) -> Self {
         Self { kind, handle: Hex(handle), uid, identity: Hex(0), name: None, predefined: false, size: None }
     }
 
-    /// For people. A communicator that the program named has that name, another one its identity, which is equal on all ranks.
+    /// The name shown to users: for a communicator named by the program that name, for others the identity,
+    /// which is equal on all ranks.
     pub fn label(&self) -> String {
         let size =
             self.size.filter(|size| *size > 0).map_or_else(String::new, |size| format!(" (size {size})"));

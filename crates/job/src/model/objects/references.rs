@@ -1,4 +1,4 @@
-//! References from records to other objects, both ways.
+//! References from records to other objects, in both directions.
 
 use super::kind::{Hex, Kind};
 use super::reader::Reader;
@@ -9,14 +9,15 @@ use mpiscope_image::objects::{self, Comm, Life, kind_of};
 use mpiscope_image::{Error, Record, Source};
 
 impl<S: Source> Reader<'_, S> {
-    /// The object with this uid, as others refer to it.
+    /// Returns a reference to the object with this uid.
     pub fn reference(&self, uid: u64) -> Option<Reference> {
         let kind = Kind::of_section(kind_of(uid))?;
         let entry = self.entry_of(uid).ok().flatten()?;
         Some(self.refer(kind, entry.handle, uid))
     }
 
-    /// An object that a record names by handle and uid; none for the handle zero without a uid.
+    /// Returns a reference to an object that a record names by handle and uid; `None` if both are
+    /// zero.
     pub(super) fn attached(&self, kind: Kind, handle: u64, uid: u64) -> Option<Reference> {
         if uid != 0 {
             return self.reference(uid).or(Some(Reference::unknown(kind, handle, uid)));
@@ -24,30 +25,30 @@ impl<S: Source> Reader<'_, S> {
         if handle == 0 {
             return None;
         }
-        // Named by its handle alone: the one that lives has it.
+        // Named by its handle alone: it is the live object with that handle.
         let entry = self.index(kind).ok().and_then(|index| index.by_handle(handle));
         let alive = entry.filter(|entry| entry.life != Life::FREED.0);
         Some(self.refer(kind, handle, alive.map_or(0, |entry| entry.uid)))
     }
 
-    /// A predefined object by its name.
+    /// Returns a reference to a predefined object, given its name.
     pub(super) fn known(&self, kind: Kind, name: &str) -> Option<Reference> {
         let handle = self.predefined.value(mpi_abi::predefined::by_name(name)?)?;
         self.attached(kind, handle, 0)
     }
 
-    /// All objects of a kind as others refer to them, also freed ones.
+    /// Returns references to all objects of a kind, including freed ones.
     pub fn all_references(&self, kind: Kind) -> Result<Vec<Reference>, Error> {
         let index = self.index(kind)?;
         Ok(index.entries.iter().map(|entry| self.refer(kind, entry.handle, entry.uid)).collect())
     }
 
-    /// Living objects of a kind whose record has `wanted` at this place.
+    /// Returns the live objects of a kind whose record has `wanted` in this field.
     pub(super) fn referring(&self, kind: Kind, field: usize, wanted: u64) -> Vec<Reference> {
         self.having(kind, (kind.section(), field, 8), wanted)
     }
 
-    /// The same for a field of half a word.
+    /// The same for a 32-bit field.
     pub(super) fn referring_half(&self, kind: Kind, field: usize, wanted: u32) -> Vec<Reference> {
         self.having(kind, (kind.section(), field, 4), u64::from(wanted))
     }
@@ -57,7 +58,7 @@ impl<S: Source> Reader<'_, S> {
         alive.map(|entry| self.refer(kind, entry.handle, entry.uid)).collect()
     }
 
-    /// The object of a kind with this handle, as others refer to it.
+    /// Returns a reference to the object of a kind with this handle.
     pub fn refer_to(&self, kind: Kind, handle: u64) -> Reference {
         let entry = self.index(kind).ok().and_then(|index| index.by_handle(handle));
         self.refer_by(kind, handle, entry)
@@ -80,7 +81,7 @@ impl<S: Source> Reader<'_, S> {
         }
     }
 
-    /// The name that the program gave, and the size of a communicator.
+    /// Returns the name set by the program, and the size of a communicator.
     fn given(&self, kind: Kind, index: u64) -> (Option<String>, Option<u32>) {
         match kind {
             Kind::Communicator => {
@@ -90,7 +91,7 @@ impl<S: Source> Reader<'_, S> {
             }
             Kind::Datatype => (self.name_of(kind, index, |of: &objects::Datatype| &of.name), None),
             Kind::Window => (self.name_of(kind, index, |of: &objects::Window| &of.name), None),
-            // The process set of a session's group.
+            // The process set of a group from a session.
             Kind::Group => (self.name_of(kind, index, |of: &objects::Group| &of.name), None),
             Kind::File => (self.name_of(kind, index, |of: &objects::File| &of.name), None),
             _ => (None, None),

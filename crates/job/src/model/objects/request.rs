@@ -20,74 +20,76 @@ pub struct Request {
     #[allow(missing_docs)]
     #[serde(flatten)]
     pub common: Common,
-    /// What it stands for.
+    /// The operation that it stands for.
     pub operation: Option<&'static str>,
     /// A [`RequestKind`].
     #[serde(skip)]
     pub code: u32,
-    /// Whether it is point-to-point, of a file, …
+    /// Its class: point-to-point, file, …
     pub class: &'static str,
-    /// Whether it can be started again.
+    /// Whether it is persistent.
     pub persistent: bool,
-    /// Whether it was started, a persistent one at least once.
+    /// Whether it was started (if persistent, at least once).
     pub started: bool,
-    /// Started, and its completion not seen.
+    /// Whether it was started and has not been observed to complete.
     pub active: bool,
-    /// Whether its completion was seen.
+    /// Whether its completion was observed.
     pub complete: bool,
-    /// Whether `MPI_Cancel` was called for it.
+    /// Whether `MPI_Cancel` was called on it.
     pub cancelled: bool,
-    /// The program has freed it while it was active.
+    /// Whether the program freed it while it was active.
     pub marked: bool,
-    /// Communicator, file or window.
+    /// Its communicator, file or window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<Reference>,
-    /// Source, destination, root or target as the program gave it; none if the operation has no such rank.
+    /// Source, destination, root or target as passed by the program; none if the operation has no such rank.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peer: Option<Rank>,
-    /// The peer is the root of a collective.
+    /// Whether the peer is the root of a collective.
     pub root: bool,
-    /// The tag as the program gave it; none if it named any.
+    /// The tag as passed by the program; none for any tag.
     pub tag: Option<i64>,
-    /// Send and receive: destination and tag of the send.
+    /// For a combined send and receive: destination and tag of the send.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send: Option<(i64, i64)>,
-    /// Elements.
+    /// Number of elements.
     pub count: u64,
     /// The datatype.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub datatype: Option<Reference>,
-    /// The reduction operation of a collective or one-sided one.
+    /// The operation of a reduction or accumulate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reduction: Option<Reference>,
     /// Address of the buffer.
     pub buffer: Hex,
-    /// Partitions, of a partitioned request.
+    /// Number of partitions of a partitioned request.
     pub partitions: u32,
-    /// The call that started it last.
+    /// The call that last started it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<When>,
-    /// The call that saw its completion.
+    /// The call that observed its completion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completion: Option<When>,
-    /// Of a complete receive: who sent and with which tag.
+    /// Source and tag of the message, for a complete receive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub received: Option<(i64, i64)>,
-    /// Bytes of the message: sent, or received once complete; none if the library did not say how many it received.
+    /// Bytes of the message: those sent, or those received once complete; none if the library did not report
+    /// the number received.
     pub bytes: Option<u64>,
     /// Error code of the operation.
     pub error: u32,
-    /// How often it was started.
+    /// Number of times it was started.
     pub starts: u64,
-    /// Of a handle that stands for several requests: how many are not completed by the program.
+    /// For a handle shared by several requests: the number that the program has not completed.
     pub outstanding: u32,
-    /// The handle has stood for several requests, all complete when they were made. Peer, count and the like were each
-    /// one's own: they are not shown.
+    /// Whether the handle has stood for several requests, all complete at creation. Peer, count and similar
+    /// fields differed between them and are not shown.
     pub several: bool,
 }
 
 impl Request {
-    /// Whether its messages go to nobody and come from nobody: nothing is waited for, even if its completion was not yet seen.
+    /// Whether its messages only go to and come from `MPI_PROC_NULL`: it waits for nothing, even if its
+    /// completion was not observed yet.
     pub fn is_with_nobody(&self) -> bool {
         let nobody = self.peer.as_ref().filter(|peer| peer.name == Some("MPI_PROC_NULL"));
         let of_messages = RequestKind(self.code).is_point_to_point();
@@ -95,27 +97,27 @@ impl Request {
     }
 }
 
-/// A rank, or a word for one.
+/// A rank, or a constant in place of one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rank {
-    /// As the program gave it.
+    /// The value passed by the program.
     pub value: i64,
     /// `MPI_ANY_SOURCE`, `MPI_PROC_NULL`, `MPI_ROOT`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<&'static str>,
 }
 
-/// A moment and a place.
+/// Time and place of a call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct When {
-    /// The address behind the call.
+    /// Return address of the call.
     pub address: Hex,
-    /// Source line of the call, where it is known.
+    /// Source line of the call, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// In seconds after the begin of the image.
+    /// Time in seconds since the image was created.
     pub seconds: f64,
 }
 
@@ -125,7 +127,7 @@ impl From<CallSite> for When {
     }
 }
 
-/// The class of a request, as the interface's text divides them.
+/// Returns the class of a request, as named in the documentation of the interface.
 pub fn class(code: RequestKind) -> &'static str {
     match code {
         code if code.is_point_to_point() => "point-to-point",
@@ -205,7 +207,7 @@ fn datatype<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request) -> Opt
     reader.attached(Kind::Datatype, record.datatype.get(), record.datatype_uid.get())
 }
 
-/// Requests of some kinds that name a communicator, file or window by its handle.
+/// Returns requests of some kinds that name a communicator, file or window by its handle.
 pub(super) fn of_kind<S: Source>(
     reader: &Reader<'_, S>,
     handle: Hex,
@@ -215,7 +217,7 @@ pub(super) fn of_kind<S: Source>(
     named.into_iter().filter(|found| record(reader, found).is_some_and(|r| is_one(kind_of(&r)))).collect()
 }
 
-/// Those of some requests that really have a datatype.
+/// Keeps the requests that really have a datatype.
 pub(super) fn with_datatype<S: Source>(reader: &Reader<'_, S>, named: Vec<Reference>) -> Vec<Reference> {
     named
         .into_iter()
@@ -223,7 +225,7 @@ pub(super) fn with_datatype<S: Source>(reader: &Reader<'_, S>, named: Vec<Refere
         .collect()
 }
 
-/// Requests with an operation.
+/// Returns requests with this operation.
 pub(super) fn with_operation<S: Source>(reader: &Reader<'_, S>, handle: Hex) -> Vec<Reference> {
     let named = reader.referring(Kind::Request, offset_of!(traffic::Request, entry), handle.0);
     let has = |found: &Reference| Some(reduction(reader, &record(reader, found)?)? == handle.0);
@@ -235,7 +237,7 @@ fn record<S: Source>(reader: &Reader<'_, S>, of: &Reference) -> Option<traffic::
     Some(reader.record::<traffic::Request>(Kind::Request, entry.index).ok()?.value)
 }
 
-/// The call that started it last. Only a persistent request has a field of its own for that.
+/// Returns the call that last started it. Only a persistent request has a separate field for that.
 fn start<S: Source>(reader: &Reader<'_, S>, common: &Common, record: &traffic::Request) -> Option<When> {
     if !common.has(Flag::STARTED) {
         return None;
@@ -246,7 +248,8 @@ fn start<S: Source>(reader: &Reader<'_, S>, common: &Common, record: &traffic::R
     when(reader, record.head.made_at.get(), record.head.made_from.get())
 }
 
-/// The call that saw its completion. One that also freed the request stands in the head alone.
+/// Returns the call that observed its completion. If that call also freed the request, only the header
+/// records it.
 fn completion<S: Source>(reader: &Reader<'_, S>, common: &Common, record: &traffic::Request) -> Option<When> {
     if !common.has(Flag::COMPLETE) {
         return None;
@@ -285,14 +288,14 @@ fn object<S: Source>(
     reader.attached(kind, handle, uid)
 }
 
-/// A rank with its word.
+/// Returns a rank with its name, if it is a constant.
 pub(super) fn rank<S: Source>(reader: &Reader<'_, S>, value: i64) -> Rank {
     const WORDS: [&str; 3] = ["MPI_ANY_SOURCE", "MPI_PROC_NULL", "MPI_ROOT"];
     let is = |name: &&&str| value < 0 && constant::value_of(reader.abi(), name) == Some(value);
     Rank { value, name: WORDS.iter().find(is).copied() }
 }
 
-/// A message that a probe has matched and nobody has received.
+/// A message that was matched by a probe but not yet received.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Message {
@@ -302,11 +305,11 @@ pub struct Message {
     /// The communicator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub communicator: Option<Reference>,
-    /// Who sent it.
+    /// Rank of the sender.
     pub source: i64,
     /// Its tag.
     pub tag: i64,
-    /// Its bytes.
+    /// Its size in bytes.
     pub bytes: u64,
 }
 

@@ -1,7 +1,7 @@
-//! Finding records: every table is a list in order of first use, so a search reads the heads of all of them, in blocks.
+//! Finds records: a table is ordered by first use, so a search reads the headers of all records, in blocks.
 //!
-//! An index is made per kind when it is first needed and serves one look at the process. What it gives is verified: the
-//! record is read again as a whole, with its sequence number, and must still have the handle that was looked for.
+//! An index per kind is created on demand and serves one inspection of the process. Its results are verified:
+//! the record is read again completely, with its sequence number, and must still have the requested handle.
 
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Flag, Head, Life};
@@ -9,14 +9,15 @@ use mpiscope_image::{Error, Image, Source};
 use std::collections::HashMap;
 use std::mem::offset_of;
 
-/// Bytes read at once.
+/// Number of bytes read at once.
 const BLOCK: u64 = 256 << 10;
-/// Bytes of one kind that are looked at. An image that claims more is damaged, or is not looked at to its end.
+/// Maximum number of bytes read for one kind. An image that claims more is damaged, or is not read to its
+/// end.
 const MOST_BYTES: u64 = 4 << 30;
-/// Records of one kind that are indexed.
+/// Maximum number of records indexed per kind.
 const MOST_RECORDS: u64 = 1 << 23;
 
-/// A record as the index knows it.
+/// An index entry for a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
     /// Index in its table.
@@ -27,29 +28,30 @@ pub struct Entry {
     pub uid: u64,
     /// A [`Life`].
     pub life: u32,
-    /// The same on all processes that share it; zero if it is this process's own.
+    /// Equal on all processes that share the object; zero if it is local to this process.
     pub identity: u64,
-    /// Whether the layer knew it as predefined: its handle says that only where the process's symbols can be read.
+    /// Whether the layer marked it as predefined: the handle alone tells that only if the process's symbols
+    /// can be read.
     pub predefined: bool,
 }
 
-/// The records of one kind by handle and by uid.
+/// The records of one kind, by handle and by uid.
 #[derive(Debug, Default)]
 pub struct Index {
-    /// In order of the table.
+    /// In table order.
     pub entries: Vec<Entry>,
-    /// The best record for each handle: the living one, else the one freed last.
+    /// The best record for each handle: the live one, otherwise the one freed last.
     by_handle: HashMap<u64, usize>,
     by_uid: HashMap<u64, usize>,
-    /// Not all records were looked at.
+    /// Whether some records were not read.
     pub cut: bool,
 }
 
 impl Index {
-    /// Reads the heads of all records of a kind.
+    /// Reads the headers of all records of a kind.
     pub fn of<S: Source>(image: &Image<S>, kind: SectionKind) -> Result<Self, Error> {
         let mut index = Self::default();
-        // The image's own reader judges the directory.
+        // Lets the image validate the directory.
         if image.table::<Head>(kind)?.is_empty() {
             return Ok(index);
         }
@@ -102,12 +104,12 @@ impl Index {
         }
     }
 
-    /// The record that this handle stands for.
+    /// Returns the record that this handle denotes.
     pub fn by_handle(&self, handle: u64) -> Option<Entry> {
         self.by_handle.get(&handle).and_then(|place| self.entries.get(*place)).copied()
     }
 
-    /// The record with this uid.
+    /// Returns the record with this uid.
     pub fn by_uid(&self, uid: u64) -> Option<Entry> {
         self.by_uid.get(&uid).and_then(|place| self.entries.get(*place)).copied()
     }
@@ -120,7 +122,7 @@ struct Run {
     used: u64,
 }
 
-/// A handle that lives stands before one that is marked, that before freed ones, of those the youngest.
+/// Live records rank before marked ones, those before freed ones; newer freed ones before older.
 fn rank(entry: &Entry) -> (u32, u64) {
     let life = match Life(entry.life) {
         Life::LIVE => 2,
@@ -141,14 +143,14 @@ fn entry(head: &[u8], index: u64) -> Option<Entry> {
     Some(Entry { index, life, handle, uid, identity, predefined })
 }
 
-/// A field that names another object: where it stands in the records of a kind, and its bytes (4 or 8).
+/// A field that names another object: section, offset in the record, and size in bytes (4 or 8).
 pub type Field = (SectionKind, usize, usize);
 
-/// Records by the value of one field; those where it is zero are left out.
+/// Records by the value of one field, without those where it is zero.
 pub type ByField = HashMap<u64, Vec<Entry>>;
 
-/// Sorts the records of a kind by a field. Made once for each field that is asked for, so that a listing of many objects
-/// with their cross references stays linear.
+/// Groups the records of a kind by a field. Cached for each requested field, so that listing many objects
+/// with their cross references takes linear time.
 pub fn by_field<S: Source>(image: &Image<S>, index: &Index, (kind, field, width): Field) -> ByField {
     let mut sorted = ByField::new();
     let Ok(header) = image.header() else { return sorted };
@@ -159,7 +161,7 @@ pub fn by_field<S: Source>(image: &Image<S>, index: &Index, (kind, field, width)
     for section in sections.filter(|s| s.kind.get() == kind.0) {
         let (capacity, size) = (section.capacity.get(), u64::from(section.record_size.get()).max(1));
         let end = first.saturating_add(capacity);
-        // Records that the index does not have are empty; so only the span that it has is read.
+        // Records that are not in the index are empty, so only the span of the index is read.
         while let Some(start) = entries.peek().map(|entry| entry.index).filter(|index| *index < end) {
             let count = (BLOCK / size).max(1).min(end - start);
             let offset = section.offset.get().saturating_add((start - first).saturating_mul(size));
@@ -180,7 +182,7 @@ pub fn by_field<S: Source>(image: &Image<S>, index: &Index, (kind, field, width)
     sorted
 }
 
-/// A number as this host, which wrote the image, stores it.
+/// Decodes a number in the byte order of this host, which wrote the image.
 fn number(bytes: &[u8]) -> u64 {
     match (bytes.try_into(), bytes.try_into()) {
         (Ok(word), _) => u64::from_ne_bytes(word),

@@ -17,15 +17,15 @@ pub struct Session {
     #[allow(missing_docs)]
     #[serde(flatten)]
     pub common: Common,
-    /// The info given.
+    /// The info passed to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub info: Option<Reference>,
-    /// Its pairs, as they were then.
+    /// The pairs of that info at that time.
     pub hints: Vec<(String, String)>,
     /// The error handler last attached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errhandler: Option<Reference>,
-    /// Groups made from it.
+    /// Groups created from it.
     pub groups: Vec<Reference>,
 }
 

@@ -1,47 +1,48 @@
-//! The type map: the intrinsic types that a datatype is made of, with their places, and the holes between them.
+//! The type map: the basic types that a datatype consists of, with their displacements, and the gaps between
+//! them.
 //!
-//! Equal neighbours stand as one [`Run`], so that ten million `MPI_INT`s in a row are one line. What has more runs than
-//! [`MOST_RUNS`] is cut, and says so.
+//! Adjacent equal elements form one [`Run`], so ten million consecutive `MPI_INT`s are one line. A map with
+//! more than [`MOST_RUNS`] runs is truncated and marked so.
 
 use super::datatype_tree::{Blocks, Dimension, Node, Shape, Tree};
 use mpiscope_image::Source;
 use serde::Serialize;
 use std::rc::Rc;
 
-/// Runs that are listed.
+/// Maximum number of runs listed.
 pub const MOST_RUNS: usize = 1 << 14;
-/// Blocks that are gone through: an upper bound of the time for one map.
+/// Maximum number of blocks visited: bounds the time for one map.
 const MOST_STEPS: u64 = 1 << 22;
 
-/// Elements of one intrinsic type, one behind the other without a gap.
+/// Contiguous elements of one basic type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
-    /// The intrinsic type.
+    /// The basic type.
     pub datatype: String,
-    /// Place of the first, in bytes from the address of the buffer.
+    /// Displacement of the first element from the buffer address, in bytes.
     pub displacement: i64,
-    /// How many.
+    /// Number of elements.
     pub count: u64,
-    /// Bytes of one.
+    /// Size of one element in bytes.
     pub size: u64,
 }
 
 impl Run {
-    /// The first byte behind it.
+    /// Returns the displacement just past the last byte.
     pub fn end(&self) -> i64 {
         let len = i64::try_from(self.count.saturating_mul(self.size)).unwrap_or(i64::MAX);
         self.displacement.saturating_add(len)
     }
 }
 
-/// A hole: bytes within the bounds that are not part of the data.
+/// A gap: bytes within the bounds that are not part of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hole {
-    /// Place of the first byte.
+    /// Displacement of the first byte.
     pub displacement: i64,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u64,
 }
 
@@ -51,17 +52,17 @@ pub struct Hole {
 pub struct TypeMap {
     /// In the order in which the elements are sent.
     pub runs: Vec<Run>,
-    /// Holes between lower and upper bound, ascending.
+    /// Gaps between lower and upper bound, in ascending order.
     pub holes: Vec<Hole>,
-    /// There are more runs than are listed, so holes are not known.
+    /// Whether there are more runs than are listed, so that gaps are unknown.
     pub cut: bool,
-    /// Further runs, which a list of many datatypes leaves out.
+    /// Number of runs omitted in a list of many datatypes.
     #[serde(skip_serializing_if = "is_zero")]
     pub runs_left_out: usize,
-    /// Further holes, likewise.
+    /// Number of gaps omitted in such a list.
     #[serde(skip_serializing_if = "is_zero")]
     pub holes_left_out: usize,
-    /// A part is not known: its making was not seen.
+    /// Whether a part is unknown because its construction was not seen.
     pub incomplete: bool,
 }
 
@@ -75,7 +76,7 @@ struct Builder {
 }
 
 impl TypeMap {
-    /// The map of a datatype.
+    /// Computes the map of a datatype.
     pub fn of<S: Source>(tree: &mut Tree<'_, '_, S>, node: &Rc<Node>) -> Self {
         let mut builder = Builder { map: Self::default(), steps: 0 };
         builder.add(tree, node, 0);
@@ -88,7 +89,7 @@ impl TypeMap {
         map
     }
 
-    /// Keeps the first runs and holes, and how many others there are.
+    /// Truncates runs and gaps, and records how many were omitted.
     pub fn shorten(&mut self, most: usize) {
         self.runs_left_out += self.runs.len().saturating_sub(most);
         self.holes_left_out += self.holes.len().saturating_sub(most);
@@ -165,7 +166,7 @@ impl Builder {
         }
     }
 
-    /// Elements one behind the other.
+    /// Adds consecutive elements.
     fn block<S: Source>(&mut self, tree: &Tree<'_, '_, S>, old: &Node, at: i64, length: i64) {
         if length <= 0 || !self.go_on() {
             return;
@@ -185,7 +186,7 @@ impl Builder {
         }
     }
 
-    /// The part of an array; `dimensions` from the slowest to the fastest.
+    /// Adds a part of an array; `dimensions` are ordered from the slowest-varying to the fastest-varying.
     fn array<S: Source>(
         &mut self,
         tree: &Tree<'_, '_, S>,
@@ -212,7 +213,7 @@ impl Builder {
     }
 }
 
-/// What the runs leave free between two places.
+/// Returns the gaps that the runs leave between two displacements.
 fn holes(runs: &[Run], lb: i64, ub: i64) -> Vec<Hole> {
     let mut covered: Vec<(i64, i64)> = runs.iter().map(|run| (run.displacement, run.end())).collect();
     covered.sort_unstable();

@@ -1,4 +1,4 @@
-//! Which objects use another one: an error handler, an info.
+//! Finds the objects that use another one: an error handler or an info.
 
 use super::common::Common;
 use super::kind::Kind;
@@ -6,7 +6,7 @@ use super::reader::Reader;
 use super::reference::Reference;
 use mpiscope_image::Source;
 
-/// Objects whose records name this one: by uid, or by handle while it has no uid.
+/// Returns objects whose records name this one: by uid, or by handle while it has no uid.
 pub fn of<S: Source>(
     reader: &Reader<'_, S>,
     common: &Common,
@@ -14,7 +14,7 @@ pub fn of<S: Source>(
 ) -> Vec<Reference> {
     let null = common.standing == super::common::Lifetime::Null;
     let all = places.iter().flat_map(|(kind, handle, uid)| {
-        // What is predefined may be named by its handle alone, whether or not it has a record.
+        // A predefined object may be named by its handle alone, whether or not it has a record.
         let by_handle = if common.predefined && !null {
             reader.referring(*kind, *handle, common.handle.0)
         } else {

@@ -20,25 +20,25 @@ pub struct Window {
     #[allow(missing_docs)]
     #[serde(flatten)]
     pub common: Common,
-    /// The communicator it was made with.
+    /// The communicator it was created with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub communicator: Option<Reference>,
-    /// First byte of this process's memory.
+    /// Address of this process's memory.
     pub base: Hex,
-    /// Its bytes.
+    /// Size of that memory in bytes.
     pub size: u64,
     /// Displacement unit.
     pub displacement_unit: u64,
-    /// How it got its memory.
+    /// How it obtained its memory (the create flavour).
     pub flavour: &'static str,
     /// Memory model.
     pub model: &'static str,
-    /// Epochs that are open in this process.
+    /// Epochs open in this process.
     pub epochs: Vec<&'static str>,
     /// Bits of [`Epoch`].
     #[serde(skip)]
     pub epoch_bits: u32,
-    /// The last call that synchronised.
+    /// The last synchronising call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_synchronisation: Option<CallSite>,
     /// Locks held: target, and whether exclusive.
@@ -49,23 +49,23 @@ pub struct Window {
     /// Origins of the open `MPI_Win_post`, as ranks of the world.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub post_group: Option<Vec<i64>>,
-    /// Memory attached to a dynamic window: address and bytes.
+    /// Memory attached to a dynamic window: address and size in bytes.
     pub attached: Vec<(Hex, u64)>,
-    /// Operations so far.
+    /// One-sided operations so far.
     pub operations: Operations,
-    /// The info last given.
+    /// The info last passed to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub info: Option<Reference>,
-    /// Its pairs, as they were then.
+    /// The pairs of that info at that time.
     pub hints: Vec<(String, String)>,
     /// The error handler last attached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errhandler: Option<Reference>,
     /// Its attributes.
     pub attributes: Vec<Attribute>,
-    /// Requests on it that are not gone.
+    /// Requests on it that still exist.
     pub requests: Vec<Reference>,
-    /// Calls on it that threads are in.
+    /// Calls on it that threads are currently in.
     pub calls: Vec<OpenCall>,
 }
 
@@ -88,9 +88,9 @@ pub struct Operations {
     pub gets: u64,
     #[allow(missing_docs)]
     pub accumulates: u64,
-    /// Since the last call that completed all of them.
+    /// Operations since the last call that completed all of them.
     pub pending: u64,
-    /// Those to each target, by rank; empty for large groups.
+    /// The same per target, by rank; empty for large groups.
     pub pending_by_target: Vec<u64>,
 }
 

@@ -5,20 +5,21 @@ use super::stack::{self, Stack};
 use mpiscope_target::Core;
 use serde::Serialize;
 
-/// What killed a process, as far as its core file and its image know.
+/// What killed a process, according to its core file and its image.
 #[derive(Debug, Clone, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct End {
-    /// What killed it; `None` for a core file of a process that lived on.
+    /// What killed it; `None` for a core file of a process that survived.
     pub signal: Option<Signal>,
-    /// The fault that a signal handler answered by raising `signal`, if that was so.
+    /// The original fault, if a signal handler caught it and raised `signal`.
     pub cause: Option<Signal>,
-    /// Error code given to `MPI_Abort`.
+    /// Error code passed to `MPI_Abort`.
     pub abort_code: Option<i32>,
 }
 
 impl End {
-    /// The end of process `pid`, which may have called `MPI_Abort`, and whose thread that died had this stack.
+    /// Determines the end of process `pid`, which may have called `MPI_Abort`. `stack` is the stack of the
+    /// thread that died.
     pub fn of(core: &Core, pid: u32, abort_code: Option<i32>, stack: &Stack) -> Self {
         let overflow = |signal| overflow(core, stack, signal);
         let cause = stack.fault.as_ref().map(|fault| overflow(Signal::new(fault, pid)));
@@ -27,17 +28,18 @@ impl End {
         Self { signal, cause, abort_code }
     }
 
-    /// Whether the cause of its death lies in the process itself.
+    /// Whether the process itself caused its death.
     pub fn own(&self) -> bool {
         self.cause.is_some() || self.signal.as_ref().is_some_and(|s| s.own) || self.abort_code.is_some()
     }
 
-    /// What killed it, the fault before the signal that was raised for it.
+    /// Returns what killed it: the original fault rather than the signal raised because of it.
     pub fn killer(&self) -> Option<&Signal> {
         self.cause.as_ref().or(self.signal.as_ref())
     }
 
-    /// How it failed. Who was killed by somebody else, the launcher for one, did not: it is shown where it was.
+    /// Describes how the process failed. A process killed from outside, for example by its launcher, did not
+    /// fail: it is shown where it was.
     pub fn failure(&self) -> Option<String> {
         match (self.abort_code, self.killer()) {
             (Some(code), _) => Some(format!("it called MPI_Abort with {code}")),
@@ -47,7 +49,7 @@ impl End {
     }
 }
 
-/// The same signal; if it is one of a stack that has come to its end, it says so.
+/// Returns the signal, described as a stack overflow if it is one.
 fn overflow(core: &Core, stack: &Stack, signal: Signal) -> Signal {
     match (signal.fault_address, stack.pointer) {
         (Some(fault), Some(pointer)) if stack::is_overflow(core, pointer, fault) => signal.of_overflow(),

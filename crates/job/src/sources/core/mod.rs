@@ -1,5 +1,5 @@
-//! Core files: the image inside (a shared mapping of an unlinked file is dumped with its content), what killed the process,
-//! and its stack.
+//! Core files: the image inside (the kernel dumps a shared mapping of an unlinked file with its content),
+//! what killed the process, and its stack.
 
 mod end;
 mod signal;
@@ -17,12 +17,12 @@ use mpiscope_target::{Core, Target};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Where a page can begin.
+/// Granularity of possible image addresses.
 const PAGE: u64 = 4096;
-/// Pages that are looked at when no mapping begins with an image.
+/// Maximum number of pages searched when no mapping begins with an image.
 const MOST_PAGES: u64 = 1 << 22;
 
-/// Memory of a program from one address on.
+/// Memory of a program starting at one address.
 struct Memory {
     core: Arc<Core>,
     address: u64,
@@ -61,7 +61,7 @@ pub fn image(core: &Arc<Core>) -> Result<Image<Bytes>, Error> {
         let bytes: Bytes = Box::new(Memory { len: room(core, address), core: core.clone(), address });
         match Image::open(bytes) {
             Ok(image) => return Ok(image),
-            // The eight bytes stand in the reader's own code as well: go on, but remember.
+            // The magic bytes also occur in the reader's own code: go on, but remember the error.
             Err(why) => damaged = damaged.or(Some(why)),
         }
     }
@@ -71,12 +71,12 @@ pub fn image(core: &Arc<Core>) -> Result<Image<Bytes>, Error> {
     }
 }
 
-/// An image is a mapping of its own.
+/// Addresses of mappings: an image usually has its own mapping…
 fn starts(core: &Core) -> impl Iterator<Item = u64> {
     core.segments().iter().filter(|s| core.present(s) > 0).map(|s| s.address)
 }
 
-/// Unless the kernel joined it with a neighbour.
+/// …unless the kernel merged it with a neighbour.
 fn pages(core: &Core) -> impl Iterator<Item = u64> {
     let writable = core.segments().iter().filter(|s| s.writable);
     writable
@@ -84,7 +84,7 @@ fn pages(core: &Core) -> impl Iterator<Item = u64> {
         .take(MOST_PAGES as usize)
 }
 
-/// Bytes from `address` to the end of the neighbouring mappings.
+/// Number of bytes from `address` to the end of adjacent mappings.
 fn room(core: &Core, address: u64) -> u64 {
     let mut end = address;
     for segment in core.segments() {

@@ -1,14 +1,14 @@
-//! Signals in words.
+//! Descriptions of signals.
 
 use mpiscope_target::{Crash, signal_name};
 use serde::Serialize;
 
-/// `si_code` of faults whose address the processor does not tell.
+/// `si_code` of faults for which the processor does not report an address.
 const SI_KERNEL: i32 = 128;
-/// Faults below this address come from a null pointer and an offset.
+/// Faults below this address come from a null pointer plus an offset.
 const NULL_PAGE: u64 = 4096;
 
-/// What killed a process.
+/// The signal that killed a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Signal {
@@ -18,18 +18,18 @@ pub struct Signal {
     pub name: String,
     /// `si_code`: why it was sent; zero or less when a process sent it.
     pub code: i32,
-    /// What that means, for people.
+    /// Human-readable meaning.
     pub meaning: String,
-    /// The address whose use was the fault.
+    /// The address whose use caused the fault.
     pub fault_address: Option<u64>,
     /// The process that sent it.
     pub sender: Option<u32>,
-    /// The cause lies in the process itself: a fault, or it sent the signal to itself (`abort`).
+    /// The process itself is the cause: a fault, or it sent the signal to itself (`abort`).
     pub own: bool,
 }
 
 impl Signal {
-    /// `crash` of the process with this id (zero if it is not known).
+    /// Describes `crash` of the process with this id (zero if unknown).
     pub fn new(crash: &Crash, pid: u32) -> Self {
         let sender = crash.sender.map(|sender| sender.pid);
         let own = crash.code > 0 || sender.is_some_and(|sender| sender == pid);
@@ -46,7 +46,8 @@ impl Signal {
 }
 
 impl Signal {
-    /// The same fault, whose address is lost, at the lowest address of a stack of so many bytes.
+    /// The same fault, whose address is lost, described as one at the lowest address of a stack of
+    /// `bytes` bytes.
     pub fn at_the_end_of_a_stack(self, bytes: u64) -> Self {
         let mib = bytes as f64 / f64::from(1 << 20);
         let meaning = format!(
@@ -55,7 +56,7 @@ impl Signal {
         Self { meaning, ..self }
     }
 
-    /// The same fault, if it was the end of the stack.
+    /// The same fault, described as a stack overflow.
     pub fn of_overflow(self) -> Self {
         let meaning = format!(
             "stack overflow at {:#x}: endless recursion, or large local arrays (`ulimit -s` raises the limit)",

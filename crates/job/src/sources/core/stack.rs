@@ -1,43 +1,43 @@
-//! The stack of a thread that is dead or stands still, by the unwind tables that every program and library carries, stripped or
-//! not.
+//! The stack of a dead or stopped thread, unwound by the tables that every program and library contains,
+//! stripped or not.
 //!
-//! Walks through signal handlers: a library that catches `SIGSEGV`, prints something and raises it again (UCX does)
-//! leaves the first fault further up the stack, and [`Stack::fault`] is that one.
+//! Unwinding continues through signal handlers: a library that catches `SIGSEGV`, prints a message and raises
+//! it again (as UCX does) leaves the first fault further up the stack. [`Stack::fault`] is that fault.
 
 use crate::sources::unwind::{Machine, Tables, Up};
 use gimli::Register;
 use mpiscope_target::{ByteOrder, Core, Crash, Module, Target, Thread};
 use std::collections::HashMap;
 
-/// Frames that are followed at most: enough for people, and an end for damaged stacks.
+/// Maximum number of frames: enough for people, and a bound for damaged stacks.
 const MOST_FRAMES: usize = 256;
-/// `AT_SYSINFO_EHDR`: where the kernel's own library lies.
+/// `AT_SYSINFO_EHDR`: the address of the vDSO.
 const AT_VDSO: u64 = 33;
 
 /// A frame of a stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
-    /// The instruction: where the thread was, or where a call returns to.
+    /// The instruction: where the thread was, or a return address.
     pub pc: u64,
     /// `pc` is a return address: the call is before it.
     pub returns: bool,
 }
 
-/// What the stack of a thread tells.
+/// An unwound stack.
 #[derive(Debug, Default)]
 pub struct Stack {
     /// Innermost first.
     pub frames: Vec<Frame>,
-    /// The signal whose handler the thread was in, if it was in one: the outermost.
+    /// The signal whose handler was running, if any; the outermost one.
     pub fault: Option<Crash>,
-    /// Index in `frames` of the place of `fault`.
+    /// Index in `frames` of the frame that received `fault`.
     pub fault_frame: usize,
-    /// The stack pointer there, else of the innermost frame.
+    /// The stack pointer of that frame, otherwise of the innermost frame.
     pub pointer: Option<u64>,
 }
 
 impl Machine {
-    /// Known by the number of registers in the note.
+    /// Identifies the machine by the number of registers in the note.
     fn of(target: &dyn Target, registers: &[u64]) -> Option<Self> {
         match (target.width(), target.byte_order(), registers.len()) {
             (8, ByteOrder::Little, 27) => Some(Self::X86_64),
@@ -46,9 +46,9 @@ impl Machine {
         }
     }
 
-    /// The registers of a thread by their DWARF numbers, without the instruction pointer.
+    /// Maps a thread's registers to DWARF numbers, without the instruction pointer.
     fn registers(self, values: &[u64]) -> HashMap<Register, u64> {
-        // Of x86-64: rax rdx rcx rbx rsi rdi rbp rsp r8..r15, by their place in `user_regs_struct`.
+        // On x86-64: rax rdx rcx rbx rsi rdi rbp rsp r8..r15, as indices into `user_regs_struct`.
         const X86_64: [usize; 16] = [10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0];
         let at = |number: usize| match self {
             Self::X86_64 => X86_64.get(number).copied(),
@@ -58,7 +58,7 @@ impl Machine {
         (0..32).filter_map(value).collect()
     }
 
-    /// Where the kernel put `siginfo_t`, from the stack pointer of the frame that returns from a signal.
+    /// Address of the `siginfo_t` that the kernel stored, given the stack pointer of the signal return frame.
     fn siginfo(self, sp: u64) -> u64 {
         if self == Self::X86_64 { sp.wrapping_add(304) } else { sp }
     }
@@ -70,8 +70,8 @@ pub fn walk(core: &Core, modules: &[Module], thread: &Thread) -> Stack {
     walk_from(core, core.auxiliary(AT_VDSO), modules, pc, &thread.registers)
 }
 
-/// Walks a stack from the instruction `pc` with these registers, in the order of the machine's `user_regs_struct`; `vdso` is where
-/// the kernel's own library lies.
+/// Walks a stack from the instruction `pc` with these registers, in the order of the machine's
+/// `user_regs_struct`; `vdso` is the vDSO's address.
 pub fn walk_from(
     target: &dyn Target,
     vdso: Option<u64>,
@@ -102,13 +102,13 @@ pub fn walk_from(
     stack
 }
 
-/// A frame of this size may lie between the stack pointer and the address that is used first.
+/// Maximum size of a frame between the stack pointer and the first address used.
 const FRAME: u64 = 64 << 10;
-/// An array in a frame may have moved the stack pointer so far beyond the end.
+/// How far past the end of the stack an array in a frame may move the stack pointer.
 const ARRAY: u64 = 256 << 20;
 
-/// Whether a fault is that the stack has come to its end: the address is near the stack pointer, and no memory of the program's
-/// is there. A stack pointer that stands in no memory itself has jumped over the end.
+/// Whether a fault is a stack overflow: its address is near the stack pointer, in no memory of the program. A
+/// stack pointer that is not in mapped memory itself has jumped past the end.
 pub fn is_overflow(core: &Core, pointer: u64, fault: u64) -> bool {
     let mapped = |at: u64| {
         core.segments()
@@ -117,22 +117,22 @@ pub fn is_overflow(core: &Core, pointer: u64, fault: u64) -> bool {
     };
     let beyond =
         !mapped(pointer) && (pointer.saturating_sub(FRAME)..pointer.saturating_add(ARRAY)).contains(&fault);
-    // An address at the very bottom came out of a null pointer.
+    // An address at the very bottom came from a null pointer.
     pointer > ARRAY && !mapped(fault) && (fault.abs_diff(pointer) <= FRAME || beyond)
 }
 
-/// A stack that has grown at least to this is large.
+/// Minimum size of a large stack.
 const LARGE: u64 = 1 << 20;
 
-/// Bytes of the large stack whose lowest address a stack pointer is near to. Where the address of a fault is lost, that is all
-/// that is left to see of an overflow.
+/// Returns the size of the large stack whose lowest address is near a stack pointer. If the fault address is
+/// lost, this is the only remaining evidence of an overflow.
 pub fn at_the_end_of(core: &Core, pointer: u64) -> Option<u64> {
     const NEAR: u64 = 16 << 10;
     let near = |at: u64| pointer.saturating_add(NEAR) >= at && pointer < at.saturating_add(NEAR);
     core.segments().iter().find(|s| s.writable && s.size >= LARGE && near(s.address)).map(|s| s.size)
 }
 
-/// The signal that a handler was called for.
+/// Returns the signal that a handler was invoked for.
 fn fault(target: &dyn Target, siginfo: u64) -> Option<Crash> {
     let (signal, code) = (target.read_i32(siginfo).ok()?, target.read_i32(siginfo.wrapping_add(8)).ok()?);
     let raised = code > 0 && [4, 5, 7, 8, 11].contains(&signal);
