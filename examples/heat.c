@@ -1,7 +1,7 @@
-/* Heat in a square plate: explicit steps on a grid that is cut into strips, one a rank.
+/* Heat in a square plate: explicit time steps on a grid that is divided into strips, one per rank.
  *
- * Each step exchanges one row with both neighbours (MPI_Irecv, MPI_Isend, MPI_Waitall) and every tenth step sums the
- * change over all ranks (MPI_Allreduce). The last rank has the most work, as in life: see who waits.
+ * Each step exchanges one row with both neighbours (MPI_Irecv, MPI_Isend, MPI_Waitall), and every tenth step sums the
+ * change over all ranks (MPI_Allreduce). The last rank has the most work, so the others wait for it.
  *
  *     mpicc -O2 -g heat.c -o heat -lm
  *     mpiscope run mpirun -n 4 ./heat [SIDE] [STEPS]
@@ -52,7 +52,7 @@ static void exchange_edges(Strip *strip)
     MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
 }
 
-/* One step; gives the squared change of the strip. */
+/* Performs one step and returns the squared change of the strip. */
 static double relax(Strip *strip)
 {
     double change = 0.0;

@@ -1,4 +1,4 @@
-/* Rank 1 waits for a tag that nobody sends, and the others wait for rank 1. `mpiscope why` names both tags. */
+/* Rank 1 waits for a tag that is never sent, and the others wait for rank 1. `mpiscope why` names both tags. */
 #include <mpi.h>
 
 int main(int argc, char **argv)

@@ -1,4 +1,4 @@
-/* Passes a number around a ring of ranks, and hangs: nobody sends before it has received. `mpiscope why` says so. */
+/* Passes a number around a ring of ranks, and hangs: every rank receives before it sends. `mpiscope why` shows it. */
 #include <mpi.h>
 #include <stdio.h>
 

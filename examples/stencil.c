@@ -1,5 +1,5 @@
-/* Objects to look at: a named communicator, a grid, a column of a matrix, a receive that waits for nobody. Rank 0 computes for ten
- * minutes (or as many seconds as the first argument says) while the others wait for it. */
+/* Objects to inspect: a named communicator, a grid, a column of a matrix, a receive that no send matches. Rank 0
+ * computes for ten minutes (or the number of seconds in the first argument) while the others wait for it. */
 #include <mpi.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
-/* Late-sender finder: who kept this rank waiting in its receives on MPI_COMM_WORLD, how often and how long.
+/* Late-sender finder: which ranks kept this one waiting in its receives on MPI_COMM_WORLD, how often and how long.
  *
  * A receive that was posted before its message was sent waited for a late sender; one that found its message waiting
- * was itself late. At the end each rank says on standard error:
+ * was itself late. At the end each rank prints on standard error:
  *
  *     rank 0: 12 receives waited for late senders, 0.830 s in all; 40 messages waited for this rank
  *     rank 0:   for rank 3: 9 times, 0.812 s, longest 0.201 s
@@ -60,7 +60,7 @@ static void tool_start(void)
         peer_at = tool_element(&waited, ELEMENT_PEER);
         posted_at = tool_element(&waited, ELEMENT_POSTED);
         sent_at = tool_element(&waited, ELEMENT_SENT);
-        /* The times in the elements are of the clock that every source of libmpiscope.so has. */
+        /* The times in the elements are from the clock that all sources of libmpiscope.so share. */
         MPI_T_source_get_info(0, NULL, NULL, NULL, NULL, NULL, &ticks_per_second, NULL, NULL);
     }
     tool_listen(&early, EVENT_RECEIVE_UNEXPECTED, on_unexpected);

@@ -6,7 +6,7 @@
  *          < 1 KiB  3800 ########################################
  *          < 2 KiB   212 ##
  *
- * Messages of which the MPI library does not report the size are counted as "unknown".
+ * Messages whose size the MPI library does not report are counted as "unknown".
  */
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static int bytes_at, shown_rank;
 static long counts[BUCKETS], unknown;
 static MPI_Count start, period, next, ticks = 1000000000;
 
-/* Bucket b holds sizes below 2^b bytes that are not below 2^(b-1). */
+/* Bucket b holds sizes of at least 2^(b-1) and less than 2^b bytes. */
 static int bucket_of(long long bytes)
 {
     int b = 0;
@@ -55,7 +55,7 @@ static void show(MPI_Count now)
         fprintf(stderr, "%12s %9ld\n", "unknown", unknown);
 }
 
-/* Called in the thread that receives. One of them shows the histogram when it is time to. */
+/* Called in the receiving thread. One of the threads prints the histogram when it is due. */
 static void on_received(MPI_T_event_instance instance, MPI_T_event_registration registration, MPI_T_cb_safety safety,
                         void *data)
 {

@@ -1,4 +1,4 @@
-/* Message logger: every message that is sent or received on MPI_COMM_WORLD, one line each, with its time.
+/* Message logger: one line with a time stamp for every message sent or received on MPI_COMM_WORLD.
  *
  * Rank R writes messages.R.log in the working directory, or in MESSAGE_LOG_DIR:
  *
@@ -7,7 +7,7 @@
  *     0.001301 recv 3 7 4096
  *     # 2 messages, 0 events dropped
  *
- * The bytes are -1 where the MPI library does not report them.
+ * The size is -1 if the MPI library does not report it.
  */
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ static FILE *out;
 static MPI_Count start, ticks = 1000000000;
 static long messages, dropped;
 
-/* Called in the thread that communicates: copy, format, write. stdio locks the file, so threads may do so at once. */
+/* Called in the communicating thread: copies, formats, writes. stdio locks the file, so this is thread-safe. */
 static void on_message(MPI_T_event_instance instance, MPI_T_event_registration registration, MPI_T_cb_safety safety,
                        void *data)
 {
@@ -51,7 +51,7 @@ static void on_dropped(MPI_Count count, MPI_T_event_registration registration, i
     __atomic_fetch_add(&dropped, (long) count, __ATOMIC_RELAXED);
 }
 
-/* The first source's clock; time stamps of all sources of libmpiscope.so come from one. */
+/* The first source's clock; all sources of libmpiscope.so share one. */
 static void start_clock(void)
 {
     if (MPISCOPE_HAS(MPI_T_source_get_info)) {

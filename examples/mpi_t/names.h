@@ -1,4 +1,4 @@
-/* Names that the example tools look up, in one place. `mpiscope vars` lists what a library has. */
+/* Names that the example tools look up, in one place. `mpiscope vars` lists those that a library has. */
 #ifndef NAMES_H
 #define NAMES_H
 

@@ -1,5 +1,5 @@
-/* What every example tool on events needs: a start after MPI_Init, a stop before MPI_Finalize, registration by name,
- * elements by name. A tool defines tool_start and tool_stop, and is built as a library of its own:
+/* Common code of the example tools for events: start after MPI_Init, stop before MPI_Finalize, registration by name,
+ * elements by name. A tool defines tool_start and tool_stop, and is built as a shared library:
  *
  *     cc -shared -fPIC -I include -I <directory of mpi.h> examples/mpi_t/TOOL.c -o TOOL.so
  *     mpirun -n 4 env LD_PRELOAD="./TOOL.so libmpiscope.so" ./app        or
@@ -20,7 +20,7 @@
 #define TOOL_ELEMENTS 32
 #define TOOL_BYTES 1024
 
-/* An event type and where its elements lie in a copy. */
+/* An event type, and the offsets of its elements in a copy. */
 struct tool_event {
     int index, elements, bind;
     MPI_Datatype types[TOOL_ELEMENTS];
@@ -33,7 +33,7 @@ static int tool_rank;
 static void tool_start(void);
 static void tool_stop(void);
 
-/* Looks an event type up and registers `callback` for it on MPI_COMM_WORLD; 0 when the library has no such type.
+/* Looks up an event type and registers `callback` for it on MPI_COMM_WORLD; 0 if the library has no such type.
  * The callback has to be thread-safe, since several threads may communicate. */
 static inline int tool_listen(struct tool_event *e, const char *name, MPI_T_event_cb_function callback)
 {
@@ -50,7 +50,7 @@ static inline int tool_listen(struct tool_event *e, const char *name, MPI_T_even
         == MPI_SUCCESS;
 }
 
-/* Position of the element with this name; -1 when the type has none. */
+/* Returns the index of the element with this name; -1 if the type has none. */
 static inline int tool_element(const struct tool_event *e, const char *name)
 {
     char item[64];
@@ -62,10 +62,10 @@ static inline int tool_element(const struct tool_event *e, const char *name)
     return -1;
 }
 
-/* A number of bytes that the MPI library does not report. */
+/* The size of a message if the MPI library does not report it. */
 #define TOOL_UNKNOWN (-1LL)
 
-/* An element of a copied event as a whole number. */
+/* Returns an element of a copied event as a whole number. */
 static inline long long tool_number(const struct tool_event *e, int element, const void *copy)
 {
     MPI_Datatype type = element >= 0 ? e->types[element] : MPI_DATATYPE_NULL;

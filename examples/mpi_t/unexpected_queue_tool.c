@@ -1,12 +1,12 @@
-/* The example of the chapter on performance variables: which receives are made while many messages wait?
+/* The example in the standard's chapter on performance variables: which receives are made while many messages wait?
  *
- * A PMPI tool in three parts: MPI_Init looks the variable MPI_T_UMQ_LENGTH up and starts it, MPI_Recv reads it,
- * MPI_Finalize cleans up. Built as a library of its own and preloaded with libmpiscope.so, in either order:
+ * A PMPI tool in three parts: MPI_Init looks up the variable MPI_T_UMQ_LENGTH and starts it, MPI_Recv reads it,
+ * MPI_Finalize cleans up. It is built as a shared library and preloaded with libmpiscope.so, in either order:
  *
  *     cc -shared -fPIC -I <directory of mpi.h> unexpected_queue_tool.c -o unexpected_queue_tool.so
  *     mpirun -n 2 env LD_PRELOAD="./unexpected_queue_tool.so libmpiscope.so" ./app
  *
- * UMQ_THRESHOLD says what is many (100). It needs no header but mpi.h: performance variables are older than MPI 4.
+ * UMQ_THRESHOLD defines "many" (100). The tool only needs mpi.h: performance variables are older than MPI 4.
  */
 #include <assert.h>
 #include <mpi.h>
@@ -20,7 +20,7 @@ static long receives, during_long_queues;
 static MPI_T_pvar_session session;
 static MPI_T_pvar_handle handle;
 
-/* Part 1: the variable, found by its name among all, and a handle on it for MPI_COMM_WORLD. */
+/* Part 1: finds the variable by name, and allocates a handle for MPI_COMM_WORLD. */
 static int find_queue_length(void)
 {
     int count = 0;
@@ -58,9 +58,9 @@ static void start(void)
     }
     PMPI_T_pvar_session_create(&session);
     PMPI_T_pvar_handle_alloc(session, index, &world, &handle, &count);
-    /* The buffer below holds one element, as the example does. */
+    /* The buffer below holds one element, as in the standard's example. */
     assert(count == 1);
-    /* A continuous variable is always started; then this says so and does no harm. */
+    /* A continuous variable is always started; then this returns an error and does no harm. */
     PMPI_T_pvar_start(session, handle);
     active = 1;
 }
@@ -72,7 +72,7 @@ int MPI_Init(int *argc, char ***argv)
     return code;
 }
 
-/* Part 2: every receive asks how long the queue is when it begins. */
+/* Part 2: every receive reads the length of the queue when it begins. */
 int MPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     int length = 0;
@@ -83,7 +83,7 @@ int MPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, M
     return PMPI_Recv(buf, count, datatype, source, tag, comm, status);
 }
 
-/* Part 3. */
+/* Part 3: cleans up. */
 int MPI_Finalize(void)
 {
     int rank;

@@ -1,4 +1,4 @@
-//! What the targets share.
+//! Code shared by the fuzz targets.
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
@@ -6,17 +6,17 @@ use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-/// Bytes as a file with a path, which is gone with this.
+/// A file with a path in memory, deleted when this is dropped.
 pub struct Named {
     _file: File,
     path: PathBuf,
 }
 
 impl Named {
-    /// A file with these bytes.
+    /// Creates a file with these bytes.
     ///
     /// # Panics
-    /// When the system has no memory for it.
+    /// If the system has no memory for it.
     #[must_use]
     pub fn new(bytes: &[u8]) -> Self {
         let mut file = File::from(memfd_create("fuzz", MemfdFlags::CLOEXEC).expect("a memory file"));
@@ -25,18 +25,18 @@ impl Named {
         Self { _file: file, path }
     }
 
-    /// Its path.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Longest image that a target makes of its input.
+/// Maximum size of an image that a target makes from its input.
 const LONGEST: u64 = 16 << 20;
 
-/// An image with its zeros, from the form in which images are kept: its length, then words, each behind the number of words
-/// from the one before. None if it is longer than an input should be.
+/// Expands an image from the form in which images are stored: its length, then words, each preceded by the
+/// number of words since the last one. `None` if it is longer than an input should be.
 #[must_use]
 pub fn unpacked(packed: &[u8]) -> Option<Vec<u8>> {
     let (len, words) = packed.split_first_chunk::<8>()?;

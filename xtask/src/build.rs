@@ -1,4 +1,4 @@
-//! Builds what is tested and shown, in release mode.
+//! Builds the tested and demonstrated programs in release mode.
 
 use std::env;
 use std::path::PathBuf;
@@ -7,17 +7,17 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use mpiscope_testkit::paths;
 
-/// A cargo of the same toolchain, in the workspace.
+/// The cargo of the same toolchain, run in the workspace.
 pub fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(paths::workspace());
     command
 }
 
-/// Builds the preload library with the plug-ins for debuggers, the command and the mock MPI.
+/// Builds the preload library, the debugger plug-ins, the command and the mock MPI.
 ///
 /// # Errors
-/// When cargo fails.
+/// If cargo fails.
 pub fn release() -> Result<()> {
     let mut command = cargo();
     command.args(["build", "--release", "--package", "mpiscope-layer", "--package", "mpiscope"]);
@@ -26,13 +26,13 @@ pub fn release() -> Result<()> {
     run(&mut command)
 }
 
-/// A file that [`release`] built, whatever newer builds of other profiles lie in the target directory.
+/// The path of a file built by [`release`], even if the target directory has newer builds of other profiles.
 #[must_use]
 pub fn released(file: &str) -> PathBuf {
     paths::target_dir().join("release").join(file)
 }
 
-/// `cargo test` of exactly what [`release`] built.
+/// `cargo test` on exactly the files built by [`release`].
 pub fn tests() -> Command {
     let mut command = cargo();
     command.arg("test").env("MPISCOPE_BIN", released("mpiscope"));
@@ -40,15 +40,15 @@ pub fn tests() -> Command {
     command
 }
 
-/// Has Rust's standard library for other processors there.
+/// Installs Rust's standard library for another target.
 pub fn add_target(target: &str) -> Result<()> {
     run(Command::new("rustup").args(["--quiet", "target", "add", target]))
 }
 
-/// Runs a command to its end, with our standard output.
+/// Runs a command to completion, with our standard output.
 ///
 /// # Errors
-/// When it cannot be started or fails.
+/// If it cannot be started or fails.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
     ensure!(status.success(), "{command:?}: {status}");

@@ -1,8 +1,8 @@
-//! `cargo xtask check`: what can be said of the sources without running a job.
+//! `cargo xtask check`: all checks of the sources that need no job.
 //!
-//! Formatting, lints, generated files, the lock-free parts under loom's model checker, fuzz targets, the oldest Rust
-//! that the manifests promise together with the other architecture, licences and sources of dependencies. What a machine cannot do
-//! is reported as skipped, with the reason and what would mend it.
+//! Formatting, lints, generated files, the lock-free parts under loom's model checker, fuzz targets, the
+//! minimum supported Rust version together with the other architecture, and licences and sources of
+//! dependencies. Checks that this machine cannot run are reported as skipped, with the reason and the remedy.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -11,18 +11,18 @@ use anyhow::{Context, Result, bail};
 
 use crate::{build, fuzz, r#gen};
 
-/// The architecture that is only compiled.
+/// The architecture for which the code is only compiled.
 const OTHER_TARGET: &str = "aarch64-unknown-linux-gnu";
 
-/// How long each fuzz target runs.
+/// Duration of each fuzz target in seconds.
 const FUZZ_SECONDS: u32 = 4;
 
-/// What to check.
+/// The checks to run.
 #[derive(clap::Args)]
 pub struct Args {
     /// Only checks whose name begins with one of these words
     only: Vec<String>,
-    /// All but those whose name begins with this word
+    /// All checks except those whose name begins with this word
     #[arg(long, value_name = "WORD")]
     without: Vec<String>,
 }
@@ -34,10 +34,10 @@ impl Args {
     }
 }
 
-/// One check: its name, and what it does or why it cannot be done here.
+/// A check: its name and its function, which reports whether it passed or was skipped.
 type Check = (&'static str, fn() -> Result<Outcome>);
 
-/// How a check ended, other than by failing.
+/// The result of a check that did not fail.
 enum Outcome {
     Passed,
     Skipped(String),
@@ -106,13 +106,13 @@ fn models() -> Result<Outcome> {
     passed(command)
 }
 
-/// Some seconds for each: what has once been found is found again, and what is easy to find.
+/// A few seconds each, enough to find again known failures and any that are easy to find.
 fn fuzz_targets() -> Result<Outcome> {
     Ok(fuzz::short(FUZZ_SECONDS)?.map_or(Outcome::Passed, Outcome::Skipped))
 }
 
-/// Both at once: what is compiled for the other architecture differs in few files, so that a build of its own with a newer
-/// compiler would say nothing more.
+/// Both at once: few files differ on the other architecture, so that a separate build with a newer compiler
+/// would add nothing.
 fn oldest_rust_for_the_other_architecture() -> Result<Outcome> {
     let oldest = oldest_version()?;
     let install = ["toolchain", "install", &oldest, "--profile", "minimal", "--no-self-update"];
@@ -127,7 +127,7 @@ fn oldest_rust_for_the_other_architecture() -> Result<Outcome> {
     passed(command)
 }
 
-/// `rust-version` of the workspace.
+/// The workspace's `rust-version`.
 fn oldest_version() -> Result<String> {
     let manifest = mpiscope_testkit::paths::workspace().join("Cargo.toml");
     let text =
@@ -136,7 +136,7 @@ fn oldest_version() -> Result<String> {
     Ok(line.context("Cargo.toml has no rust-version")?.trim_matches('"').to_owned())
 }
 
-/// Licences, sources and duplicates; advisories need a data base that is not fetched here.
+/// Licences, sources and duplicates. Advisories need a database that is not fetched here.
 fn dependencies() -> Result<Outcome> {
     let mut asked = Command::new("cargo");
     asked.args(["deny", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
@@ -148,7 +148,7 @@ fn dependencies() -> Result<Outcome> {
     passed(command)
 }
 
-/// Whether rustup is there and does as it is asked.
+/// Whether rustup is installed and succeeds.
 fn rustup(args: &[&str]) -> Result<bool> {
     let mut command = Command::new("rustup");
     command.args(args).stdout(Stdio::null()).stderr(Stdio::null());

@@ -1,4 +1,4 @@
-//! `cargo xtask cluster`: three hosts and a head on this machine, with `ssh` and Slurm between them.
+//! `cargo xtask cluster`: a login host and three compute hosts on this machine, connected by `ssh` and Slurm.
 
 use crate::build;
 use anyhow::{Result, bail};
@@ -7,10 +7,10 @@ use mpiscope_testkit::paths;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 
-/// The hosts: the first one is where people log in, and where Slurm's controller is.
+/// The hosts. The first one is the login host, which also runs Slurm's controller.
 const HOSTS: [&str; 4] = ["login", "n1", "n2", "n3"];
 
-/// What to do with it.
+/// The action.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -19,16 +19,17 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Verb {
-    /// Make the hosts, and leave them.
+    /// Start the hosts and leave them running
     Up,
-    /// End them, with everything that runs there.
+    /// Stop the hosts and everything that runs on them
     Down,
-    /// Run a command on a host, of a cluster that ends with it if none is up; without a command the tests that need one.
+    /// Run a command on a host, or the tests that need a cluster if no command is given; if no cluster is up,
+    /// one is started and stopped afterwards
     Run {
-        /// Where the command runs.
+        /// Host to run the command on
         #[arg(long, default_value = "login")]
         on: String,
-        /// The command.
+        /// Command to run
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         command: Vec<String>,
     },
@@ -88,6 +89,6 @@ fn on_cluster(host: &str, words: &[String]) -> Result<()> {
         Ok(up) => status(&up)?,
         Err(_) => status(&Ended(make()?).0)?,
     };
-    // The hosts are gone, or are meant to stay: nothing is left to be dropped.
+    // The hosts are gone or meant to stay, so there is nothing left to drop.
     std::process::exit(status.code().unwrap_or(1))
 }

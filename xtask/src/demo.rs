@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: a real job, seen from inside.
+//! `cargo xtask demo`: runs a real job and shows it from inside.
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -13,20 +13,20 @@ use crate::build;
 use crate::mpi as libraries;
 
 const RANKS: usize = 4;
-/// Time for the launcher to start the ranks before we look.
+/// Time for the launcher to start the ranks before they are read.
 const BEFORE_LOOK: Duration = Duration::from_millis(1500);
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// What to show.
+/// The options of the demo.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Side of the plate, in cells.
+    /// Side of the plate in cells
     #[arg(long, default_value_t = 768)]
     side: u32,
-    /// Steps to take.
+    /// Number of steps
     #[arg(long, default_value_t = 4000)]
     steps: u32,
-    /// Use this library, by its name in `cargo xtask mpi`; MPICH when none is named.
+    /// MPI library to use, by its name in `cargo xtask mpi` (default: MPICH)
     #[arg(long)]
     library: Option<String>,
 }
@@ -60,7 +60,7 @@ fn choose(name: Option<&str>) -> Result<Library> {
         Some(name) => library.name == name,
         None => library.family == Family::Mpich,
     };
-    // The wheel before the distribution's: `mpich-5.0` before `mpich-4.0`.
+    // Prefer the wheel to the distribution's package: `mpich-5.0` before `mpich-4.0`.
     let chosen = found.iter().filter(|library| library.bin.is_some()).find(wanted);
     if let Some(library) = chosen.or_else(|| found.iter().find(wanted)).or_else(|| found.first()) {
         return Ok(library.clone());
@@ -72,13 +72,14 @@ fn choose(name: Option<&str>) -> Result<Library> {
 fn start(mpiscope: &Path, library: &Library, heat: &Path, args: &Args) -> Result<Child> {
     let mut command = Command::new(mpiscope);
     library.set_environment(&mut command);
-    // The launcher's own directory is first in PATH, so the report can show the command as it would be typed.
+    // The launcher's directory is first in PATH, so that the report shows the command as a user would type
+    // it.
     let mpirun = if library.bin.is_some() { Path::new("mpirun") } else { &library.mpirun };
     let program = Path::new(".").join(heat.file_name().unwrap_or(heat.as_os_str()));
     command.current_dir(heat.parent().unwrap_or(Path::new(".")));
     command.arg("run").arg(mpirun).args(library.launch_arguments(RANKS)).arg(program);
     command.args([args.side.to_string(), args.steps.to_string()]);
-    // A process group of its own, so that nothing is left behind when the time is over.
+    // In a separate process group, so that no process is left behind after a timeout.
     command.stdin(Stdio::null()).process_group(0).spawn().with_context(|| format!("cannot start {command:?}"))
 }
 

@@ -1,6 +1,6 @@
-//! Runs tests with their output shown as it comes, and keeps what failed: a whole run prints thousands of lines, and what
-//! matters should be its last ones. A few that failed are run once more, each alone: what passes then is reported as unstable,
-//! by name and with what it wrote, and does not refuse the whole run.
+//! Runs tests, showing their output as it arrives, and collects the failures: a whole run prints thousands of
+//! lines, and the important ones should be the last. If only a few tests failed, each is rerun once, alone.
+//! Tests that pass then are reported as unstable, with their name and output, and do not fail the whole run.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, ExitStatus, Stdio};
@@ -8,20 +8,20 @@ use std::process::{Command, ExitStatus, Stdio};
 use anyhow::{Context, Result, anyhow, ensure};
 use mpiscope_testkit::trials::UNTIL;
 
-/// How many lines are kept of what one set of tests wrote, and as many of the names.
+/// Maximum number of lines kept of the output of a set of tests, and of the names.
 const KEPT: usize = 60;
 
-/// How many tests of one run may be tried again. More than that is not chance.
+/// Maximum number of tests per run that are retried. More failures than that are not chance.
 const AGAIN: usize = 3;
 
-/// What the sets of tests of a run said of their failures.
+/// The failures reported by all sets of tests of a run.
 #[derive(Debug, Default)]
 pub struct Failures {
     sets: Vec<Vec<String>>,
     unstable: Vec<String>,
 }
 
-/// What one run of tests said.
+/// The results reported by one run of tests.
 #[derive(Debug, Default)]
 struct Said {
     sets: Vec<Vec<String>>,
@@ -30,21 +30,22 @@ struct Said {
 }
 
 impl Failures {
-    /// Runs `cargo test` with these arguments for the tests to its end, and what failed once more.
+    /// Runs `cargo test` with these arguments, then reruns the failed tests.
     ///
     /// # Errors
-    /// When it cannot be started, ends otherwise than with the failure of tests, or tests fail also when they run alone.
+    /// If it cannot be started, fails for another reason than failed tests, or tests fail again when run
+    /// alone.
     pub fn run(&mut self, tests: impl Fn() -> Command, arguments: &[&str]) -> Result<()> {
         let shown = &mut std::io::stdout();
         let ended = run(tests().arg("--").args(arguments), shown)?;
         self.again(tests, ended, shown)
     }
 
-    /// As [`Failures::run`], and beside it other tests, which mostly wait. What these write is shown when they have ended,
-    /// and what failed of either is run once more when nothing else runs.
+    /// Like [`Failures::run`], but concurrently runs other tests, which mostly wait. Their output is shown
+    /// when they have ended. Failed tests of either are rerun when nothing else runs.
     ///
     /// # Errors
-    /// As of [`Failures::run`], of either.
+    /// As [`Failures::run`], for either.
     pub fn run_beside(
         &mut self,
         tests: impl Fn() -> Command,
@@ -66,7 +67,7 @@ impl Failures {
         first.and(second)
     }
 
-    /// Runs what failed once more, each test alone.
+    /// Reruns each failed test alone.
     fn again(&mut self, tests: impl Fn() -> Command, ended: Ended, shown: &mut impl Write) -> Result<()> {
         let Ended { said, status, first } = ended;
         self.sets.extend(said.sets);
@@ -77,7 +78,7 @@ impl Failures {
         for name in said.failed {
             writeln!(shown, "\nonce more, alone: {name}")?;
             let mut command = tests();
-            // A few minutes at most, which are not those of the trials that had no time.
+            // This takes a few minutes at most and is exempt from the time limit that made trials be skipped.
             command.env_remove(UNTIL);
             let ended = run(command.args(["--", "--exact", &name]), shown)?;
             self.sets.extend(ended.said.sets);
@@ -91,7 +92,7 @@ impl Failures {
         Ok(())
     }
 
-    /// Shows what failed once more.
+    /// Prints the failures again.
     pub fn print(&self) {
         for set in &self.sets {
             println!("\nfailed above:");
@@ -105,12 +106,12 @@ impl Failures {
     }
 }
 
-/// A run of tests that has ended.
+/// A completed run of tests.
 #[derive(Debug)]
 struct Ended {
     said: Said,
     status: ExitStatus,
-    /// The command, as it is shown where it failed.
+    /// The command, for error messages.
     first: String,
 }
 
@@ -136,7 +137,7 @@ impl Said {
                 self.sets.extend(failed.take());
                 names = false;
             } else if line == "failures:" {
-                // Once before what they wrote, once before their names.
+                // The line appears once before the output and once before the names.
                 names = failed.is_some();
                 most = failed.get_or_insert_default().len() + KEPT;
             } else if let Some(lines) = failed.as_mut()
@@ -150,7 +151,7 @@ impl Said {
                 }
             }
         }
-        // Of tests that ended in the middle.
+        // For tests that crashed halfway.
         self.sets.extend(failed);
         Ok(())
     }
@@ -187,7 +188,7 @@ mod tests {
         assert_eq!((kept.len(), kept.last().map(String::as_str)), (KEPT + 1, Some("    b")));
     }
 
-    /// A shell that fails the first time as `cargo test` does, and afterwards does what it is to do.
+    /// A shell that fails the first time, as `cargo test` does, and then runs `afterwards`.
     fn tests(folder: &std::path::Path, afterwards: &str) -> Command {
         let script = format!(
             "cd {}; if mkdir begun 2>/dev/null; then printf 'failures:\\n\\nfailures:\\n    b\\n\\ntest result: FAILED. 7 passed\\n'; \

@@ -1,8 +1,8 @@
-//! `cargo xtask fuzz`: what others may have written (images, core files, evidence files, tables, answers of hosts) is read
-//! with inputs that libFuzzer makes, guided by the code that they reach.
+//! `cargo xtask fuzz`: fuzzes the readers of untrusted data (images, core files, evidence files, tables,
+//! answers of hosts) with libFuzzer, guided by coverage.
 //!
-//! The targets are a workspace of their own in `fuzz/`; the coverage comes from the compiler's pass, which every toolchain
-//! has. Inputs that are kept are in `fuzz/corpus`, those of this machine in `target/fuzz/corpus`.
+//! The targets are a separate workspace in `fuzz/`. Coverage comes from the compiler's pass, which every
+//! toolchain includes. Curated inputs are in `fuzz/corpus`, those of this machine in `target/fuzz/corpus`.
 
 use std::env;
 use std::fs;
@@ -14,30 +14,31 @@ use mpiscope_testkit::paths;
 
 use crate::build;
 
-/// The targets; of `image` the inputs are images as the tests keep them.
+/// The targets. The inputs of `image` are images in the format that the tests keep.
 const TARGETS: [&str; 5] = ["image", "core_file", "evidence", "tables", "answers"];
 
-/// Where libFuzzer is built.
+/// The platform that libFuzzer is built for.
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 
-/// What the compiler adds: counters for each edge, and what is compared with what.
+/// Compiler flags for instrumentation: counters for each edge, and tracing of comparisons.
 const INSTRUMENT: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
                           -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
                           -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing -Ccodegen-units=1";
 
-/// Longest input: an image of the tests and room to grow.
+/// Maximum input size: an image of the tests plus room to grow.
 const LONGEST: usize = 1 << 17;
 
-/// What to run.
+/// The options of the run.
 #[derive(clap::Args)]
 pub struct Args {
     /// Only this target
     #[arg(value_parser = TARGETS)]
     target: Option<String>,
-    /// Seconds for each target
+    /// Seconds per target
     #[arg(long, default_value_t = 60)]
     seconds: u32,
-    /// Put what this machine has found into the corpus of the repository, as few inputs as reach the same code
+    /// Add the inputs found on this machine to the corpus of the repository, reduced to a minimal set with
+    /// the same coverage
     #[arg(long)]
     keep: bool,
 }
@@ -62,10 +63,10 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// A short run of each target, for `cargo xtask check`; why it cannot be done here.
+/// Runs each target briefly, for `cargo xtask check`. Returns the reason if that is not possible here.
 ///
 /// # Errors
-/// When a target does not compile, or an input makes it fail.
+/// If a target does not compile, or an input makes it fail.
 pub fn short(seconds: u32) -> Result<Option<String>> {
     match missing() {
         Some(why) => Ok(Some(why)),
@@ -81,7 +82,7 @@ fn manifest() -> PathBuf {
     paths::workspace().join("fuzz/Cargo.toml")
 }
 
-/// Why nothing can be run here.
+/// The reason why fuzzing is not possible here, if any.
 fn missing() -> Option<String> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
         return Some("it needs x86-64 Linux".into());
@@ -112,19 +113,19 @@ fn program(target: &str) -> Command {
     command
 }
 
-/// The inputs that are kept for a target.
+/// The curated inputs of a target.
 fn kept(target: &str) -> PathBuf {
     paths::workspace().join("fuzz/corpus").join(target)
 }
 
-/// Folders that hold inputs to begin with.
+/// Folders with the initial inputs.
 fn seeds(target: &str) -> Vec<PathBuf> {
     let images = paths::workspace().join("crates/job/tests/corpus");
     let kept = Some(kept(target)).filter(|folder| folder.is_dir());
     kept.into_iter().chain((target == "image").then_some(images)).collect()
 }
 
-/// Whether no input failed.
+/// Fuzzes a target; returns whether no input failed.
 fn fuzz(target: &str, seconds: u32) -> Result<bool> {
     let (found, artifacts) = (home().join("corpus").join(target), home().join("artifacts"));
     [&found, &artifacts].into_iter().try_for_each(fs::create_dir_all)?;
@@ -145,7 +146,7 @@ fn fuzz(target: &str, seconds: u32) -> Result<bool> {
     Ok(status.success())
 }
 
-/// What libFuzzer says of its progress last.
+/// libFuzzer's last progress report.
 fn last(text: &str) -> &str {
     text.lines()
         .rev()

@@ -1,7 +1,7 @@
-//! What the project does with itself: fetching of real MPI libraries, the test matrix, the demo, benchmarks, the
-//! generator of its tables.
+//! The project's own tasks: fetching real MPI libraries, running the test matrix, the demo, benchmarks,
+//! generating tables and more.
 //!
-//! One verb, one file.
+//! Each verb is in its own file or folder.
 
 use anyhow::Result;
 use clap::Parser;
@@ -27,25 +27,26 @@ mod test;
 enum Verb {
     /// Run test programs for AArch64 under an emulator
     Aarch64(aarch64::Args),
-    /// Measure what the layer costs per call
+    /// Measure the overhead of the layer
     Bench(bench::Args),
-    /// Check the sources: format, lints, generated files, models, other architecture, oldest Rust, dependencies
+    /// Check the sources: format, lints, generated files, models, other architecture, oldest Rust,
+    /// dependencies
     Check(check::Args),
-    /// Make a cluster on this machine: hosts that are namespaces, with ssh and Slurm
+    /// Start a cluster on this machine, with namespaces as hosts, ssh and Slurm
     Cluster(cluster::Args),
-    /// Run a real job and look into it
+    /// Run a real job and look inside it
     Demo(demo::Args),
-    /// Make what is given to users: manual pages, archives, wheels
+    /// Make the packages for users: manual pages, archives, wheels
     Dist(dist::Args),
-    /// Read images, core files, evidence files, tables and answers of hosts with inputs that libFuzzer makes
+    /// Fuzz the readers of images, core files, evidence files, tables and answers of hosts
     Fuzz(fuzz::Args),
-    /// Make the Rust tables from the checked-in tables
+    /// Generate the Rust tables from the checked-in tables
     Gen(r#gen::Args),
-    /// Fetch the real MPI libraries and print what there is
+    /// Fetch real MPI libraries and list those available
     Mpi(mpi::Args),
     /// Run the tests of the tool interface's engine under AddressSanitizer
     Sanitize(sanitize::Args),
-    /// Make the documentation as a site, with a reference made from the code
+    /// Build the documentation site, with a reference generated from the code
     Site(site::Args),
     /// Build, fetch the MPI libraries and run all tests
     Test(test::Args),

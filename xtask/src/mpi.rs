@@ -1,15 +1,15 @@
-//! `cargo xtask mpi`: fetch the real MPI libraries and print what there is.
+//! `cargo xtask mpi`: fetches real MPI libraries and lists those available.
 
 use anyhow::Result;
 use mpiscope_testkit::mpi::{self, Library, Skipped, fetch};
 use mpiscope_testkit::paths;
 
-/// Which libraries to fetch.
+/// The libraries to fetch.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Only these (mpich-5.0, openmpi-5.0, intel, mpi4py, mpi4py-tests); all of them when none is named.
+    /// Libraries to fetch: mpich-5.0, openmpi-5.0, intel, mpi4py, mpi4py-tests (default: all)
     names: Vec<String>,
-    /// Fetch nothing, show what is there.
+    /// Fetch nothing, only list
     #[arg(long)]
     offline: bool,
 }
@@ -32,7 +32,8 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Fetches the named packages, or all. One that cannot be had is no error here: it shows as skipped.
+/// Fetches the named packages, or all. A package that cannot be fetched is not an error here: it is listed as
+/// skipped.
 pub fn fetch_all(names: &[String]) {
     for package in fetch::PACKAGES {
         if !names.is_empty() && !names.iter().any(|name| name == package.dir) {
@@ -47,7 +48,7 @@ pub fn fetch_all(names: &[String]) {
     }
 }
 
-/// One row for each library.
+/// Prints one row for each library.
 pub fn print_table(found: &[Library]) {
     let header = ["name", "standard", "ABI", "version", "launcher", "C", "Fortran", "IMB"].map(str::to_owned);
     let rows: Vec<[String; 8]> = std::iter::once(header).chain(found.iter().map(row)).collect();
@@ -63,7 +64,7 @@ pub fn print_table(found: &[Library]) {
     }
 }
 
-/// One line for each library that is missing.
+/// Prints one line for each missing library.
 pub fn print_skipped(skipped: &[Skipped]) {
     for Skipped { name, reason } in skipped {
         println!("skipped: {name}: {reason}");

@@ -1,18 +1,19 @@
 //! `cargo xtask sanitize`: the tests of the tool interface's engine under AddressSanitizer.
 //!
-//! The engine hands out slots that threads look at while others free them; its tests make them do so at full speed, and a
-//! use after free that does no visible harm is seen only here. The compiler's own sanitizer is used, so no other
-//! toolchain is wanted. (Which interleavings are possible at all is model-checked: `crates/mpit/Cargo.toml`.)
+//! The engine hands out slots that threads read while others free them. Its tests exercise that at full
+//! speed, and a use after free without visible effects shows only here. The compiler's own sanitizer is used,
+//! so no other toolchain is needed. (Which interleavings are possible is model-checked:
+//! `crates/mpit/Cargo.toml`.)
 
 use anyhow::Result;
 
 use crate::build;
 
-/// Nothing to be chosen.
+/// There are no options.
 #[derive(clap::Args)]
 pub struct Args {}
 
-/// Where the sanitizer's runtime exists.
+/// A target with the sanitizer's runtime.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 pub fn run(_: &Args) -> Result<()> {
@@ -23,9 +24,9 @@ pub fn run(_: &Args) -> Result<()> {
     let mut tests = build::cargo();
     tests.args(["test", "--quiet", "--package", "mpit", "--lib", "--target", TARGET]);
     tests.args(["--target-dir", "target/sanitize"]);
-    // The option is unstable by name only; what it instruments is released with every toolchain.
+    // The option is unstable in name only; the instrumentation is released with every toolchain.
     tests.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", "-Zsanitizer=address");
-    // Registries of tests live for ever, as those of programs do.
+    // Registries of tests live forever, as those of programs do.
     tests.env("ASAN_OPTIONS", "detect_leaks=0");
     build::run(&mut tests)
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: build, fetch the MPI libraries, run every test and the matrix.
+//! `cargo xtask test`: builds, fetches the MPI libraries, and runs all tests and the matrix.
 
 use std::process::Command;
 use std::time::{Instant, SystemTime};
@@ -9,21 +9,21 @@ use mpiscope_testkit::{mpi, trials};
 use crate::failures::Failures;
 use crate::{build, mpi as libraries, sanitize};
 
-/// Set where hosts may be made of namespaces.
+/// Set on machines where hosts can be simulated with namespaces.
 const CLUSTER: &str = "MPISCOPE_CLUSTER";
-/// Minutes of the matrix that no other tests take.
+/// Minutes reserved for the matrix.
 const LEAST: u64 = 6;
 
-/// What to run.
+/// The options of the run.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Run only trials of the matrix whose name holds this, and no other tests.
+    /// Run only trials of the matrix whose name contains this, and no other tests
     filter: Option<String>,
-    /// Fetch nothing, use what is there.
+    /// Fetch nothing, use the libraries at hand
     #[arg(long)]
     offline: bool,
-    /// Trials of the matrix that have not begun after so many minutes are not run, and reported as ignored. However long the tests
-    /// before them took, some minutes are theirs.
+    /// Ignore trials of the matrix that have not begun after this many minutes; a few minutes are reserved
+    /// for them, however long the tests before them take
     #[arg(long, value_name = "MINUTES")]
     within: Option<u64>,
 }
@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> Result<()> {
     libraries::print_table(&found);
     libraries::print_skipped(&skipped);
     let mut failures = Failures::default();
-    // All of them, also after a failure: one run shows everything.
+    // Run all of them even after a failure: one run shows everything.
     let tests = if args.filter.is_none() {
         let sanitized = sanitize::run(&sanitize::Args {});
         let tests = if std::env::var_os(CLUSTER).is_some() {
@@ -51,13 +51,14 @@ pub fn run(args: &Args) -> Result<()> {
     } else {
         Ok(())
     };
-    // Not one for each core: a trial alone may have more ranks than a small machine has cores. How many of these run at once is for
-    // the trials to say (`testkit::room`).
+    // Not one per core: a single trial may have more ranks than a small machine has cores. The trials
+    // themselves limit how many of these run at once (`testkit::room`).
     let mut arguments = vec!["--test-threads=4"];
     arguments.extend(args.filter.as_deref());
     let until = until.map(|until| until.max(after(LEAST)).to_string());
     let matrix = || {
-        // Of the whole workspace: with the matrix alone other features of its dependencies were built, all of them once more.
+        // On the whole workspace: for the matrix alone, its dependencies would be rebuilt with other
+        // features.
         let mut command = of(&["--workspace", "--test", "matrix"]);
         command.env("MPISCOPE_MATRIX", "1");
         if let Some(until) = &until {
@@ -81,21 +82,21 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Seconds since 1970, so many minutes from now.
+/// The time in this many minutes, in seconds since 1970.
 fn after(minutes: u64) -> u64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     now.as_secs() + 60 * minutes
 }
 
-/// All tests but the matrix and those of jobs on several hosts, which are said to be ignored here.
+/// All tests except the matrix and those of jobs on several hosts, which are reported as ignored.
 fn without_hosts() -> Command {
     let mut command = of(&["--workspace", "--exclude", "mpiscope-matrix", "--no-fail-fast"]);
     command.env_remove(CLUSTER);
     command
 }
 
-/// The tests of jobs on several hosts. They wait for hosts that start and for such that do not answer, so other tests can run
-/// beside them.
+/// The tests of jobs on several hosts. They mostly wait for hosts to start or to time out, so other tests can
+/// run at the same time.
 fn on_hosts() -> Command {
     of(&["--workspace", "--test", "cluster"])
 }

@@ -1,4 +1,4 @@
-//! What the documentation says about the sources, compared with the sources.
+//! Checks statements of the documentation about the sources.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use mpiscope_testkit::paths;
 
-/// All files below `dir` with one of these endings, but for what is built or fetched.
+/// All files below `dir` with one of these extensions, except built or fetched ones.
 fn files(dir: &Path, endings: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok) {
@@ -22,7 +22,7 @@ fn files(dir: &Path, endings: &[&str]) -> Vec<PathBuf> {
     found
 }
 
-/// The words `MPISCOPE_…` of a text that directly follow one of these characters.
+/// The words `MPISCOPE_…` in a text that directly follow one of these characters.
 fn variables(text: &str, after: &[char]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (at, _) in text.match_indices("MPISCOPE_") {
@@ -40,7 +40,7 @@ fn variables(text: &str, after: &[char]) -> BTreeSet<String> {
     found
 }
 
-/// Names in quotes that are macros of C headers and no environment variables.
+/// Whether a quoted name is a macro of C headers rather than an environment variable.
 fn is_macro(name: &str) -> bool {
     name.ends_with("_H")
         || name.starts_with("MPISCOPE_T_")

@@ -1,4 +1,4 @@
-//! The Python module, as it lies in the sources.
+//! Tests the Python module in the source tree.
 
 use std::process::Command;
 

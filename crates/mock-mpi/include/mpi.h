@@ -1,4 +1,4 @@
-/* The part of the MPICH ABI that the mock library has. */
+/* The part of the MPICH ABI that the mock library implements. */
 #ifndef MOCK_MPI_H
 #define MOCK_MPI_H
 

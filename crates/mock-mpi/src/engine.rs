@@ -1,24 +1,24 @@
-//! Messages and requests of a world of one process, without any C.
+//! Messages and requests of a single-process world, without any C.
 
 use std::collections::{HashMap, VecDeque};
 
-/// The handle of every request that is complete at its start (MPICH: `0x6c000000` and following).
+/// The handle of every request that is complete when it is started (MPICH: `0x6c000000` and following).
 pub const COMPLETED: i32 = 0x6c00_0001;
 /// `MPI_REQUEST_NULL`
 pub const NULL: i32 = 0x2c00_0000;
 const FIRST: i32 = 0x5800_0100;
 const ANY_TAG: i32 = -1;
 
-/// A message that nobody has received yet.
+/// A message that has not been received yet.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Message {
-    /// As sent.
+    /// The tag it was sent with.
     pub tag: i32,
-    /// Its content.
+    /// The contents.
     pub bytes: Vec<u8>,
 }
 
-/// A posted receive: where the caller wants the message, as an address that only the caller may follow.
+/// A posted receive, with the destination as an address that only the caller may dereference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Receive {
     /// Address of the buffer.
@@ -43,14 +43,14 @@ impl Engine {
         self.messages.push_back(message);
     }
 
-    /// The oldest message of that tag.
+    /// Takes the oldest message with that tag.
     pub fn take(&mut self, tag: i32) -> Option<Message> {
         let matches = |message: &Message| tag == ANY_TAG || message.tag == tag;
         let index = self.messages.iter().position(matches)?;
         self.messages.remove(index)
     }
 
-    /// Enters a receive and gives its handle.
+    /// Posts a receive and returns its handle.
     pub fn post(&mut self, receive: Receive) -> i32 {
         self.started += 1;
         let handle = FIRST + self.started;
@@ -58,7 +58,7 @@ impl Engine {
         handle
     }
 
-    /// The message for a posted receive when it is there; the request is gone then.
+    /// Completes a posted receive if its message has arrived, and removes the request.
     pub fn complete(&mut self, handle: i32) -> Option<(Receive, Message)> {
         let receive = *self.receives.get(&handle)?;
         let message = self.take(receive.tag)?;
@@ -66,12 +66,12 @@ impl Engine {
         Some((receive, message))
     }
 
-    /// A request that is known and not complete.
+    /// Whether the request exists and is not complete.
     pub fn is_open(&self, handle: i32) -> bool {
         self.receives.contains_key(&handle)
     }
 
-    /// Gives a request up.
+    /// Discards a request.
     pub fn forget(&mut self, handle: i32) {
         self.receives.remove(&handle);
     }

@@ -1,4 +1,4 @@
-//! A function under both of its names.
+//! Exports a function under both of its names.
 
 /// Defines `MPI_X` and `PMPI_X` with one body.
 macro_rules! export {

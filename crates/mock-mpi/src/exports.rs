@@ -1,10 +1,10 @@
-//! The C face: `MPI_X` and `PMPI_X` of each function.
+//! The C interface: `MPI_X` and `PMPI_X` of each function.
 //!
 //! # Safety
-//! The functions have the contracts of the standard: pointers are valid for what the count and the datatype say, or
-//! one of the special values, which are tested for. All state is behind one lock.
+//! The functions have the contracts of the standard: pointers are valid for the given count and datatype, or
+//! one of the special values, which are checked. All state is behind one lock.
 #![allow(unsafe_code)]
-// The contract above is the one reason for every block, so it is not repeated at each.
+// Every block relies on the contract above, so it is not repeated at each.
 #![allow(clippy::undocumented_unsafe_blocks)]
 
 use std::env;
@@ -45,7 +45,7 @@ const _: () = assert!(size_of::<Status>() == 20);
 
 static ENGINE: Mutex<Option<Engine>> = Mutex::new(None);
 static OPERATORS: Mutex<[Option<UserFunction>; MAX_OPERATORS]> = Mutex::new([None; MAX_OPERATORS]);
-/// 0 before `MPI_Init`, 1 between, 2 after `MPI_Finalize`.
+/// 0 before `MPI_Init`, 1 while initialised, 2 after `MPI_Finalize`.
 static STATE: AtomicI32 = AtomicI32::new(0);
 
 fn engine() -> MutexGuard<'static, Option<Engine>> {
@@ -56,7 +56,7 @@ fn from_environment(name: &str, otherwise: c_int) -> c_int {
     env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-/// Bytes of one element: MPICH's built-in handles carry it.
+/// Size of one element in bytes, which MPICH's built-in handles encode.
 fn size_of_type(datatype: c_int) -> usize {
     usize::try_from((datatype >> 8) & 0xff).unwrap_or(0)
 }
@@ -85,7 +85,7 @@ unsafe fn set_status(status: *mut Status, source: c_int, tag: c_int, bytes: usiz
     }
 }
 
-/// Completes a request if its message is there.
+/// Completes a request if its message has arrived.
 unsafe fn try_complete(request: *mut c_int, status: *mut Status) -> Option<c_int> {
     let handle = unsafe { request.read() };
     let mut guard = engine();
@@ -114,7 +114,8 @@ unsafe fn wait(request: *mut c_int, status: *mut Status) -> c_int {
     }
 }
 
-/// With one process every reduction is a copy, and a user's operator is applied once, to zeros, so that it is called.
+/// With one process, every reduction is a copy. A user-defined operator is applied once, to zeros, so that it
+/// is called.
 unsafe fn reduce(from: *const c_void, to: *mut c_void, count: c_int, datatype: c_int, op: c_int) -> c_int {
     let size = bytes_of(count, datatype);
     if from as usize != IN_PLACE && !to.is_null() {
@@ -130,7 +131,7 @@ unsafe fn reduce(from: *const c_void, to: *mut c_void, count: c_int, datatype: c
     SUCCESS
 }
 
-/// What the header of MPICH calls `MPI_DUP_FN`: by it the ABI is known.
+/// `MPI_DUP_FN` in MPICH's header; this symbol identifies the ABI.
 #[unsafe(export_name = "MPIR_Dup_fn")]
 unsafe extern "C" fn dup_fn(
     _object: c_int,
@@ -140,7 +141,7 @@ unsafe extern "C" fn dup_fn(
     copy: *mut c_void,
     flag: *mut c_int,
 ) -> c_int {
-    // SAFETY: the standard's attribute copy function: room for the value and for the flag.
+    // SAFETY: the standard's attribute copy function has room for the value and for the flag.
     unsafe {
         *copy.cast::<*mut c_void>() = value;
         *flag = 1;

@@ -1,11 +1,14 @@
-//! A small MPI library of the MPICH ABI (`int` handles, a status of 20 bytes), for tests where no MPI is installed.
+//! A small MPI library with the MPICH ABI (`int` handles, a 20-byte status), for tests on machines without
+//! MPI.
 //!
-//! A process is a world of its own as far as messages go: it sends to itself. Rank and size are taken from
-//! `PMI_RANK` and `PMI_SIZE`, so that several processes can pose as the ranks of one job. Every function is there
-//! as `MPI_X` and `PMPI_X`, as in real libraries; [`engine`] does the work, the module `exports` is its C face.
+//! For messages, each process is its own world: it sends to itself. Rank and size are read from `PMI_RANK`
+//! and `PMI_SIZE`, so that several processes can pose as the ranks of one job. Every function exists as
+//! `MPI_X` and `PMPI_X`, as in real libraries; [`engine`] does the work, and the module `exports` is its C
+//! interface.
 //!
-//! Like MPICH, a send that is complete at once gives the one handle of all completed requests, so that what holds
-//! for real libraries (a handle is no identity) holds here. Like an MPICH that was built with them, it has events (`tools`).
+//! As in MPICH, a send that completes immediately returns the one handle shared by all completed requests, so
+//! that a property of real libraries (a handle does not identify a request) holds here too. As in an MPICH
+//! built with them, there are events (`tools`).
 
 mod engine;
 mod export;

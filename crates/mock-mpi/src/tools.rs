@@ -1,10 +1,10 @@
-//! The part of the tool information interface that has to do with events, as an MPICH with events would have it.
+//! The events part of the tool information interface, as in an MPICH built with events.
 //!
-//! Source 0 counts its events. Event type 0, `mock_sent`, says tag and bytes of each `MPI_Send`; its callbacks need the level
-//! `MPI_T_CB_REQUIRE_MPI_RESTRICTED`. Type 1 is called like one of MPICH's that hands out a null payload: reading its element
-//! ends the process, as there. `MOCK_LOSE=n` makes every n-th event one that is dropped.
+//! Source 0 counts its events. Event type 0, `mock_sent`, reports the tag and bytes of each `MPI_Send`; its
+//! callbacks need the level `MPI_T_CB_REQUIRE_MPI_RESTRICTED`. Type 1 is named like one of MPICH's that has a
+//! null payload: reading its element crashes the process, as there. `MOCK_LOSE=n` drops every n-th event.
 #![allow(unsafe_code)]
-// As in `exports`: the contracts of the standard are the one reason for every block.
+// As in `exports`, every block relies on the contracts of the standard.
 #![allow(clippy::undocumented_unsafe_blocks)]
 
 use crate::export::export;
@@ -47,7 +47,7 @@ fn registrations() -> MutexGuard<'static, Vec<Registration>> {
     REGISTRATIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An event while it is delivered.
+/// An event that is being delivered.
 struct Instance {
     event: c_int,
     tag: c_int,
@@ -55,7 +55,7 @@ struct Instance {
     at: i64,
 }
 
-/// `MPI_Send` has taken a message.
+/// Raises the events for a message that `MPI_Send` has taken.
 pub fn sent(tag: c_int, bytes: usize) {
     let at = TICKS.fetch_add(1, Ordering::SeqCst) + 1;
     let every = env::var("MOCK_LOSE").ok().and_then(|text| text.parse::<i64>().ok());
@@ -98,7 +98,7 @@ unsafe fn put_text(text: &[u8], to: *mut c_char, length: *mut c_int) {
     }
 }
 
-/// Runs on a registration that is there.
+/// Runs `change` on a live registration.
 fn with(handle: usize, change: impl FnOnce(&mut Registration)) -> c_int {
     let mut all = registrations();
     match handle.checked_sub(1).and_then(|index| all.get_mut(index)).filter(|registration| registration.live)

@@ -1,4 +1,4 @@
-//! A C program runs on the mock as on any MPI library.
+//! Checks that a C program runs on the mock as on any MPI library.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use mpiscope_testkit::{paths, report, run};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// `libmockmpi.so` beside the test's own binary's directory.
+/// Finds `libmockmpi.so` near the test binary.
 fn library() -> Result<PathBuf> {
     let exe = std::env::current_exe()?;
     let mut dirs = exe.ancestors().skip(1).take(2).map(|dir| dir.join("libmockmpi.so"));

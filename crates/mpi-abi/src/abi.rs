@@ -1,27 +1,27 @@
-//! What differs between the ABIs in the types and in the constants that code generic over the ABI needs.
+//! The types and constants that differ between the ABIs, for code that is generic over the ABI.
 
 use std::fmt;
 
 use crate::generated::constants::{mpich, openmpi, standard};
 
-/// Which ABI; a number that is stored in images. Unknown numbers are no ABI at all.
+/// An ABI, as a number that is stored in images. Unknown numbers stand for no ABI.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(transparent)]
 pub struct AbiKind(pub u8);
 
 impl AbiKind {
-    /// Not found out.
+    /// Not known.
     pub const UNKNOWN: AbiKind = AbiKind(0);
     /// MPICH, Intel MPI, Cray MPICH, MVAPICH.
     pub const MPICH: AbiKind = AbiKind(1);
-    /// Open MPI's own.
+    /// Open MPI's own ABI.
     pub const OPENMPI: AbiKind = AbiKind(2);
     /// The ABI of MPI 5.0 (`libmpi_abi.so`).
     pub const STANDARD: AbiKind = AbiKind(3);
-    /// Those that are known.
+    /// All known ABIs.
     pub const ALL: [AbiKind; 3] = [AbiKind::STANDARD, AbiKind::MPICH, AbiKind::OPENMPI];
 
-    /// From a word of an image.
+    /// Converts from a word of an image.
     pub fn from_word(word: u32) -> AbiKind {
         u8::try_from(word).map_or(AbiKind::UNKNOWN, AbiKind)
     }
@@ -43,11 +43,11 @@ impl fmt::Debug for AbiKind {
     }
 }
 
-/// A handle of any kind but `MPI_File`: an `int` in MPICH's ABI, a pointer in the others.
+/// A handle of any kind except `MPI_File`: an `int` in MPICH's ABI, a pointer in the others.
 pub trait Handle: Copy + Eq + fmt::Debug + 'static {
-    /// As 64 bits, zero-extended.
+    /// Returns the handle zero-extended to 64 bits.
     fn raw(self) -> u64;
-    /// From what [`raw`](Handle::raw) gave; upper bits that the type has not are dropped.
+    /// Converts from the result of [`raw`](Handle::raw), discarding bits that the type does not have.
     fn from_raw(raw: u64) -> Self;
 }
 
@@ -86,7 +86,7 @@ impl Handle for FileHandle {
     }
 }
 
-/// Hands the list of constants to another macro, after that macro's own arguments.
+/// Passes the list of constants to another macro, after that macro's own arguments.
 macro_rules! with_constants {
     ($then:ident $args:tt) => {
         $then! {
@@ -173,24 +173,24 @@ macro_rules! define {
         addresses { $($address:ident = $mpi_address:ident;)* }
         layout { $($layout:ident = $mpi_layout:ident;)* }
     ) => {
-        /// An ABI as a type, for code that is compiled once for each.
+        /// An ABI as a type, for code that is compiled once for each ABI.
         ///
-        /// The constants are those that a tool meets on its way; the others are in [`standard`](crate::standard),
-        /// [`mpich`](crate::mpich) and [`openmpi`](crate::openmpi). Constants without a text here have the
-        /// standard's meaning.
+        /// The constants are those that a tool needs; all others are in [`standard`](crate::standard),
+        /// [`mpich`](crate::mpich) and [`openmpi`](crate::openmpi). Constants without documentation here have
+        /// the standard's meaning.
         #[allow(missing_docs)]
         pub trait Abi: Copy + fmt::Debug + 'static {
-            /// Which ABI it is.
+            /// The ABI's number.
             const CODE: AbiKind;
-            /// All handles but files.
+            /// The type of all handles except files.
             type Handle: Handle;
             $(const $int: i32;)*
             $(const $address: usize;)*
             $(const $layout: usize;)*
 
-            /// The received size in bytes, from the private part of a status. Nothing if the ABI keeps that part
-            /// secret or the slice is shorter than a status. The private part is no promise of the library:
-            /// compare it once with `MPI_Get_count` before relying on it.
+            /// The received size in bytes, from the private part of a status. `None` if the ABI does not
+            /// disclose that part or if the slice is shorter than a status. Libraries do not guarantee the
+            /// layout of the private part: compare the result once with `MPI_Get_count` before relying on it.
             fn status_bytes(status: &[u8]) -> Option<u64>;
 
             /// Whether the operation was cancelled, from the private part of a status, like
@@ -226,7 +226,7 @@ macro_rules! implement {
     };
 }
 
-/// A constant of C's type `int`. Evaluated at compile time only, where a value that does not fit stops the build.
+/// Converts to C's `int`. Evaluated only at compile time, where a value that does not fit stops the build.
 const fn int(value: i64) -> i32 {
     assert!(value >= i32::MIN as i64 && value <= i32::MAX as i64);
     value as i32
@@ -253,7 +253,7 @@ const _: () = assert!(size_of::<<Standard as Abi>::Handle>() == Standard::HANDLE
 const _: () = assert!(size_of::<<Mpich as Abi>::Handle>() == Mpich::HANDLE_SIZE);
 const _: () = assert!(size_of::<<OpenMpi as Abi>::Handle>() == OpenMpi::HANDLE_SIZE);
 
-/// The standard ABI says nothing of its private part.
+/// The standard ABI does not disclose its private part.
 fn secret<T>(_: &[u8]) -> Option<T> {
     None
 }
@@ -263,7 +263,7 @@ fn word<const N: usize>(status: &[u8], at: usize) -> Option<[u8; N]> {
     status.get(at..at + N)?.try_into().ok()
 }
 
-/// `count_lo` at 0, `count_hi_and_cancelled` at 4: the flag is bit 0 of the latter.
+/// `count_lo` is at 0, `count_hi_and_cancelled` at 4, with the flag in bit 0.
 #[inline]
 fn mpich_bytes(status: &[u8]) -> Option<u64> {
     let low = u32::from_ne_bytes(word(status, 0)?);
@@ -275,7 +275,7 @@ fn mpich_cancelled(status: &[u8]) -> Option<bool> {
     Some(u32::from_ne_bytes(word(status, 4)?) & 1 == 1)
 }
 
-/// `int _cancelled` at 12, `size_t _ucount` at 16.
+/// `int _cancelled` is at 12, `size_t _ucount` at 16.
 #[inline]
 fn openmpi_bytes(status: &[u8]) -> Option<u64> {
     word(status, 16).map(u64::from_ne_bytes)

@@ -1,17 +1,17 @@
-//! Bindings of other languages: libraries of their own, which call the C functions.
+//! Bindings of other languages: separate libraries that call the C functions.
 
-/// Parts of the names of libraries with a Fortran binding.
+/// Name parts of libraries with a Fortran binding.
 const BINDINGS: [&str; 4] = ["fort", "mpifh", "usempi", "mpi_f"];
 
-/// Whether a library with this path is the Fortran binding of an MPI library, by its name.
+/// Whether the library at this path is, judging by its name, the Fortran binding of an MPI library.
 #[must_use]
 pub fn is_fortran(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.starts_with("lib") && name.contains("mpi") && BINDINGS.iter().any(|part| name.contains(part))
 }
 
-/// Whether a library with this path is Python's binding of MPI: the extension module of mpi4py, of which a wheel has one for each
-/// ABI.
+/// Whether the library at this path is the Python binding of MPI: the extension module of mpi4py. A wheel has
+/// one for each ABI.
 #[must_use]
 pub fn is_python(path: &str) -> bool {
     let mut parts = path.rsplit('/');
@@ -19,7 +19,7 @@ pub fn is_python(path: &str) -> bool {
     folder == Some("mpi4py") && name.starts_with("MPI.") && name.ends_with(".so")
 }
 
-/// What the names of libraries begin with that every program has, or that belong to MPI.
+/// Name prefixes of libraries that every program has or that belong to MPI.
 const OF_THE_SYSTEM: [&str; 13] = [
     "libc.so",
     "libc-",
@@ -36,15 +36,16 @@ const OF_THE_SYSTEM: [&str; 13] = [
     "linux-vdso",
 ];
 
-/// Whether a library with this path is one that every program has, or of MPI: what a thread does there, somebody else has asked
-/// for.
+/// Whether the library at this path is one that every program has or that belongs to MPI: a thread in such a
+/// library is there on behalf of another library.
 #[must_use]
 pub fn is_of_the_system(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     OF_THE_SYSTEM.iter().any(|begins| name.starts_with(begins))
 }
 
-/// What the names of libraries begin with by which MPI libraries communicate: UCX, libfabric, verbs, libevent, the plug-ins of Open MPI, …
+/// Name prefixes of the libraries through which MPI libraries communicate: UCX, libfabric, verbs, libevent,
+/// the plug-ins of Open MPI and so on.
 const TRANSPORTS: [&str; 14] = [
     "libuc",
     "libfabric",
@@ -62,12 +63,12 @@ const TRANSPORTS: [&str; 14] = [
     "libhsa",
 ];
 
-/// Whether threads of an MPI library may be in a library with this path, by its name: one that every program has, of MPI, or one by which
-/// MPI libraries communicate.
+/// Whether threads of an MPI library may run in the library at this path, judging by its name: one that every
+/// program has, one that belongs to MPI, or one through which MPI libraries communicate.
 #[must_use]
 pub fn serves_mpi(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    // The providers of libfabric end alike.
+    // The providers of libfabric share a suffix.
     is_of_the_system(path)
         || TRANSPORTS.iter().any(|begins| name.starts_with(begins))
         || name.ends_with("-fi.so")

@@ -1,6 +1,6 @@
-//! Integer constants of the three ABIs as data: for readers, which meet values and want names.
+//! Integer constants of the three ABIs as data: for readers that need the name of a value.
 //!
-//! Code that knows its ABI uses the modules [`standard`](crate::standard), [`mpich`](crate::mpich) and
+//! Code for a known ABI uses the modules [`standard`](crate::standard), [`mpich`](crate::mpich) and
 //! [`openmpi`](crate::openmpi), or the constants of [`Abi`](crate::Abi).
 
 use std::fmt;
@@ -13,13 +13,13 @@ use crate::generated::constants::{CATEGORIES, CONSTANTS};
 pub struct Constant {
     /// The standard's name; `SIZEOF_` and `OFFSETOF_` names for the layout of types.
     pub name: &'static str,
-    /// What it is a constant of.
+    /// The category of the constant.
     pub category: Category,
     pub(crate) values: [Option<i64>; 3],
 }
 
-/// What a constant belongs to: error classes, combiners, topologies and so on. Values are unique within a category, but
-/// for those that are lists of limits, addresses or layouts.
+/// The category of a constant: error classes, combiners, topologies and so on. Values are unique within a
+/// category, except in those that list limits, addresses or layouts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct Category(pub u8);
@@ -38,7 +38,7 @@ impl fmt::Debug for Category {
 }
 
 impl Constant {
-    /// The value in an ABI; nothing if that ABI has no such constant.
+    /// The value in an ABI; `None` if that ABI has no such constant.
     pub fn value(&self, abi: AbiKind) -> Option<i64> {
         let column = match abi {
             AbiKind::STANDARD => 0,
@@ -50,12 +50,12 @@ impl Constant {
     }
 }
 
-/// The value of a constant by its name.
+/// Returns the value of the constant with this name.
 pub fn value_of(abi: AbiKind, name: &str) -> Option<i64> {
     CONSTANTS.iter().find(|c| c.name == name)?.value(abi)
 }
 
-/// The name of a value, such as `MPI_COMBINER_VECTOR` or `MPI_ERR_TRUNCATE`.
+/// Returns the name of a value, such as `MPI_COMBINER_VECTOR` or `MPI_ERR_TRUNCATE`.
 pub fn name_of(abi: AbiKind, category: Category, value: i64) -> Option<&'static str> {
     let mut all = CONSTANTS.iter().filter(|c| c.category == category);
     all.find(|c| c.value(abi) == Some(value)).map(|c| c.name)

@@ -1,10 +1,11 @@
-//! The collectives that an image counts by communicator: those that debuggers ask for (`mqs_get_comm_coll_state`).
+//! The collectives that an image counts per communicator: those that debuggers ask for
+//! (`mqs_get_comm_coll_state`).
 
 use crate::function::FunctionId;
 use crate::generated::functions::{COUNT, FUNCTIONS, f};
 use crate::properties::Start;
 
-/// They, by their number in that interface.
+/// The counted collectives, indexed by their number in that interface.
 pub const COUNTED: [FunctionId; 14] = [
     f::MPI_Barrier,
     f::MPI_Bcast,
@@ -22,10 +23,11 @@ pub const COUNTED: [FunctionId; 14] = [
     f::MPI_Scatterv,
 ];
 
-/// Of a function that is none of them.
+/// The number of a function that is not counted.
 const NONE: u8 = u8::MAX;
 
-/// For each function its number, if it enters one of them: itself, non-blocking, or with large counts.
+/// For each function, the number of the counted collective that it enters, directly, non-blocking or with
+/// large counts.
 static NUMBERS: [u8; COUNT] = numbers();
 
 const fn numbers() -> [u8; COUNT] {
@@ -46,7 +48,7 @@ const fn numbers() -> [u8; COUNT] {
 }
 
 impl FunctionId {
-    /// The place in [`COUNTED`] of the collective that a call of the function enters.
+    /// The index in [`COUNTED`] of the collective that a call of the function enters.
     #[inline(always)]
     pub fn counted(self) -> Option<usize> {
         NUMBERS.get(usize::from(self.0)).copied().filter(|number| *number != NONE).map(usize::from)

@@ -1,8 +1,9 @@
 //! Every C function of MPI, with the kind, direction and length of each parameter.
 //!
-//! The table comes from the standard's machine-readable description. `kind`, `direction` and `length` together say what
-//! a call does with an argument: a `REQUEST` that goes out is a new request, a `COMMUNICATOR` that goes in and out is
-//! freed, a `DATATYPE` array of length `count` has as many members as the parameter `count` says.
+//! The table comes from the standard's machine-readable description. `kind`, `direction` and `length`
+//! together describe what a call does with an argument: a `REQUEST` with direction out is a new request, a
+//! `COMMUNICATOR` that goes in and out is freed, and a `DATATYPE` array of length `count` has as many
+//! elements as the parameter `count` says.
 
 use std::fmt;
 
@@ -10,7 +11,8 @@ use crate::generated::functions::{FUNCTIONS, KINDS};
 use crate::predefined::ObjectKind;
 use crate::properties::{Class, Fields, Flags, Properties};
 
-/// The number of a function: its index in [`FUNCTIONS`]. Numbers are those of one build; across builds use names.
+/// The number of a function: its index in [`FUNCTIONS`]. Numbers are specific to a build; across builds, use
+/// names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct FunctionId(pub u16);
@@ -18,21 +20,21 @@ pub struct FunctionId(pub u16);
 /// A C function.
 #[derive(Debug)]
 pub struct Function {
-    /// The standard's name, `MPI_Send_c` and the like under their own.
+    /// The standard's name. Large-count variants such as `MPI_Send_c` are functions in their own right.
     pub name: &'static str,
     /// Kind of the return value; [`Kind::ERROR_CODE`] for nearly all.
     pub returns: Kind,
-    /// What its calls do.
+    /// The properties of its calls.
     pub properties: Properties,
-    /// Which fields of a call's record it sets.
+    /// The fields of a call's record that it sets.
     pub fields: Fields,
-    /// The large-count variant of the function, or the function that it is the large-count variant of.
+    /// The function's large-count variant, or the function whose large-count variant it is.
     pub twin: Option<FunctionId>,
-    /// The function that does the same and waits until it is done, with counts of type `int`: of `MPI_Isend_c` and of
-    /// `MPI_Send_init` it is `MPI_Send`, of `MPI_Testall` `MPI_Waitall`, of most others themselves.
+    /// The blocking function with `int` counts that performs the same operation: `MPI_Send` for `MPI_Isend_c`
+    /// and `MPI_Send_init`, `MPI_Waitall` for `MPI_Testall`, and the function itself for most others.
     pub operation: FunctionId,
-    /// Index of the parameter with the object that a call is about: communicator, window, file or session, else the
-    /// first handle that goes in.
+    /// Index of the parameter with the object that a call operates on: communicator, window, file or session,
+    /// otherwise the first input handle.
     pub object: Option<u8>,
     /// The parameters of the C binding, in order.
     pub params: &'static [Param],
@@ -45,15 +47,16 @@ pub struct Param {
     pub name: &'static str,
     /// The standard's kind.
     pub kind: Kind,
-    /// Which way it goes.
+    /// The direction.
     pub dir: Dir,
-    /// How many there are.
+    /// The number of values.
     pub len: Len,
-    /// Pointers of the C declaration, `const*` and the like; for callbacks with their type before it; empty for a value.
+    /// The pointers of the C declaration, such as `const*`; for callbacks, preceded by their type; empty for
+    /// a value.
     pub shape: &'static str,
 }
 
-/// Which way an argument goes.
+/// The direction of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dir {
     /// Read by the call.
@@ -64,22 +67,22 @@ pub enum Dir {
     InOut,
 }
 
-/// How many things a parameter points to.
+/// The number of values a parameter points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Len {
     /// One: a value, a pointer to one, a buffer, a string.
     One,
-    /// As many as the parameter with this index says.
+    /// As many as the parameter with this index specifies.
     Param(u8),
-    /// Triples, as many as the parameter with this index says.
+    /// Triples, as many as the parameter with this index specifies.
     Triples(u8),
-    /// At most a constant of the standard.
+    /// At most this constant of the standard.
     Constant(&'static str),
-    /// As the text of the standard says: mostly the size of the communicator.
+    /// Defined by the text of the standard: mostly the size of the communicator.
     Text,
 }
 
-/// What a parameter is: one of the standard's kinds, such as `COMMUNICATOR` or `POLYXFER_NUM_ELEM_NNI`.
+/// The kind of a parameter: one of the standard's kinds, such as `COMMUNICATOR` or `POLYXFER_NUM_ELEM_NNI`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct Kind(pub u8);
@@ -90,7 +93,7 @@ impl Kind {
         KINDS.get(usize::from(self.0)).map_or("?", |k| k.0)
     }
 
-    /// The C type in a function, without pointers; `-` when the parameter's shape has it.
+    /// The C type in a function with these flags, without pointers; `-` if the parameter's shape contains it.
     pub fn c_type(self, flags: Flags) -> &'static str {
         match KINDS.get(usize::from(self.0)) {
             Some((_, _, large)) if flags.has(Flags::C) && !large.is_empty() => large,
@@ -107,41 +110,41 @@ impl fmt::Debug for Kind {
 }
 
 impl FunctionId {
-    /// The function with this name; `PMPI_` names are not known.
+    /// Returns the function with this name; `PMPI_` names are not recognised.
     pub fn from_name(name: &str) -> Option<FunctionId> {
         let index = FUNCTIONS.binary_search_by(|f| f.name.cmp(name)).ok()?;
         u16::try_from(index).ok().map(FunctionId)
     }
 
-    /// The function, if the number is one of this build's.
+    /// The function, if this build has the number.
     pub fn function(self) -> Option<&'static Function> {
         FUNCTIONS.get(usize::from(self.0))
     }
 
-    /// The function's name, or `MPI_?` for a number that this build does not have.
+    /// The function's name, or `MPI_?` if this build does not have the number.
     pub fn name(self) -> &'static str {
         self.function().map_or("MPI_?", |f| f.name)
     }
 
-    /// The function with counts of type `int`: itself, or what it is the large-count variant of.
+    /// The function with `int` counts: itself, or the function whose large-count variant it is.
     #[must_use]
     pub fn base(self) -> FunctionId {
         let base = |f: &Function| f.twin.filter(|_| f.flags().has(Flags::C));
         self.function().and_then(base).unwrap_or(self)
     }
 
-    /// The function that does the same and waits until it is done: see [`Function::operation`].
+    /// The blocking function that performs the same operation: see [`Function::operation`].
     #[must_use]
     pub fn operation(self) -> FunctionId {
         self.function().map_or(self, |f| f.operation)
     }
 
-    /// What its calls do; nothing known for a number that this build does not have.
+    /// The properties of its calls; unknown if this build does not have the number.
     pub fn properties(self) -> Properties {
         self.function().map(|f| f.properties).unwrap_or_default()
     }
 
-    /// All functions in order.
+    /// All functions, in order.
     pub fn all() -> impl Iterator<Item = FunctionId> {
         (0..).take(FUNCTIONS.len()).map(FunctionId)
     }
@@ -154,7 +157,7 @@ impl fmt::Debug for FunctionId {
 }
 
 impl Function {
-    /// Its flags.
+    /// The flags.
     pub fn flags(&self) -> Flags {
         self.properties.flags
     }
@@ -164,7 +167,7 @@ impl Function {
         self.properties.class != Class::TOOL && !self.flags().has(Flags::UNTRACED)
     }
 
-    /// The kind of the object that a call is about.
+    /// The kind of the object that a call operates on.
     pub fn object_kind(&self) -> Option<ObjectKind> {
         let param = self.params.get(usize::from(self.object?))?;
         ObjectKind::from_c_type(param.kind.c_type(self.flags()))

@@ -1,10 +1,10 @@
-//! The kinds of MPI objects: one list, from which everything that goes by kinds is made.
+//! The kinds of MPI objects: the single list from which all code that depends on kinds is made.
 
 use std::fmt;
 
-/// Hands the list to a macro. A row is: constant of [`ObjectKind`], its number, type in Rust, section of an image, word on
-/// command lines and in JSON, noun for people, C type of the handles. The order is that of listings; numbers are those by
-/// which tools know the kinds, and never change.
+/// Passes the list to a macro. A row has the constant of [`ObjectKind`], its number, the Rust type, the
+/// section of an image, the word used on command lines and in JSON, the noun for humans, and the C type of
+/// the handles. The order is that of listings. Tools know the kinds by their numbers, which never change.
 #[macro_export]
 macro_rules! object_kinds {
     ($callback:ident) => {
@@ -36,15 +36,15 @@ macro_rules! kinds {
         impl ObjectKind {
             $(pub const $name: ObjectKind = ObjectKind($number);)*
 
-            /// All, in the order of listings.
+            /// All kinds, in the order of listings.
             pub const ALL: &'static [ObjectKind] = &[$(ObjectKind::$name),*];
 
-            /// The C type of its handles; of attribute keys, which are no handles, `int`.
+            /// The C type of its handles; `int` for attribute keys, which are not handles.
             pub const fn c_type(self) -> &'static str {
                 match self { $(ObjectKind::$name => $c_type,)* _ => "?" }
             }
 
-            /// The standard's name of its null handle; nothing for attribute keys.
+            /// The standard's name of its null handle; `None` for attribute keys.
             pub const fn null(self) -> Option<&'static str> {
                 if self.0 == ObjectKind::KEYVAL.0 {
                     return None;

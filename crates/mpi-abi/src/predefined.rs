@@ -1,8 +1,9 @@
-//! Predefined handles: names, values, and what the datatypes among them are.
+//! Predefined handles: names, values, and the contents of the predefined datatypes.
 //!
-//! In the standard ABI and in MPICH's a predefined handle is a number. In Open MPI's it is the address of an exported
-//! object, so that a process must look the symbol up first; see [`by_symbol`]. A value names an object only together
-//! with its kind: `MPI_MESSAGE_NULL` and `MPI_REQUEST_NULL` are one number in MPICH.
+//! In the standard ABI and in MPICH's, a predefined handle is a number. In Open MPI's it is the address of an
+//! exported object, so a process must first look up the symbol; see [`by_symbol`]. A value identifies an
+//! object only together with its kind: `MPI_MESSAGE_NULL` and `MPI_REQUEST_NULL` are the same number in
+//! MPICH.
 
 use crate::abi::AbiKind;
 use crate::generated::predefined::PREDEFINED;
@@ -13,47 +14,49 @@ pub use crate::object_kind::ObjectKind;
 pub struct Predefined {
     /// The standard's name.
     pub name: &'static str,
-    /// What it is a handle of.
+    /// The kind of object.
     pub kind: ObjectKind,
     /// Its value in the standard ABI.
     pub standard: Option<u64>,
-    /// Its value in MPICH's ABI. Libraries that leave a type out, `MPI_REAL2` for one, have
-    /// `MPI_DATATYPE_NULL` instead.
+    /// Its value in MPICH's ABI. Libraries that lack a type, for example `MPI_REAL2`, define it as
+    /// `MPI_DATATYPE_NULL`.
     pub mpich: Option<u64>,
-    /// In Open MPI's ABI, the symbol whose address it is.
+    /// In Open MPI's ABI, the symbol whose address is the handle.
     pub openmpi: Option<&'static str>,
-    /// Size of a datatype in bytes on LP64, with Fortran's default sizes; without padding, as `MPI_Type_size` has it.
+    /// Size of a datatype in bytes on LP64 with Fortran's default sizes, without padding, as returned by
+    /// `MPI_Type_size`.
     pub size: Option<u64>,
-    /// The type in C or Fortran.
+    /// The corresponding type in C or Fortran.
     pub meaning: Option<&'static str>,
-    /// What a datatype holds; empty for one that matches anything (`MPI_BYTE`, `MPI_PACKED`), and for other objects.
+    /// The elements of a datatype; empty for a datatype that matches any other (`MPI_BYTE`, `MPI_PACKED`),
+    /// and for other objects.
     pub elements: &'static [Element],
 }
 
-/// An element of a predefined datatype, as far as the two ends of a transfer must agree on it: C and Fortran, signed and unsigned
-/// are not told apart.
+/// An element of a predefined datatype, to the extent that both ends of a transfer must agree on it: no
+/// distinction between C and Fortran, or signed and unsigned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Element {
-    /// `i` integer or character, `f` real, `c` complex, `l` logical.
+    /// `i` for integer or character, `f` real, `c` complex, `l` logical.
     pub class: u8,
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u8,
 }
 
 impl Element {
-    /// An element with this class.
+    /// Creates an element of this class and size.
     #[must_use]
     pub const fn new(class: u8, bytes: u8) -> Self {
         Self { class, bytes }
     }
 
-    /// As a number; never zero.
+    /// The element as a number, which is never zero.
     #[must_use]
     pub const fn code(self) -> u16 {
         u16::from_le_bytes([self.class, self.bytes])
     }
 
-    /// The element with this number.
+    /// Converts a number back to an element.
     #[must_use]
     pub const fn of_code(code: u16) -> Self {
         let [class, bytes] = code.to_le_bytes();
@@ -61,7 +64,7 @@ impl Element {
     }
 }
 
-/// `4-byte integer`, `8-byte real`.
+/// Formats as `4-byte integer`, `8-byte real` and so on.
 impl std::fmt::Display for Element {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let class = match self.class {
@@ -76,7 +79,7 @@ impl std::fmt::Display for Element {
 }
 
 impl Predefined {
-    /// The value in an ABI where it is a number.
+    /// The value in an ABI; `None` for Open MPI, where it is not a number.
     pub fn value(&self, abi: AbiKind) -> Option<u64> {
         match abi {
             AbiKind::STANDARD => self.standard,
@@ -86,25 +89,25 @@ impl Predefined {
     }
 }
 
-/// The predefined object with this handle. Always nothing for Open MPI, whose handles are addresses.
+/// Returns the predefined object with this handle. Always `None` for Open MPI, whose handles are addresses.
 pub fn name_of(abi: AbiKind, kind: ObjectKind, raw: u64) -> Option<&'static Predefined> {
     PREDEFINED.iter().find(|p| p.kind == kind && p.value(abi) == Some(raw))
 }
 
-/// The predefined object that is this symbol of Open MPI.
+/// Returns the predefined object with this symbol of Open MPI.
 pub fn by_symbol(symbol: &str) -> Option<&'static Predefined> {
     PREDEFINED.iter().find(|p| p.openmpi == Some(symbol))
 }
 
-/// The predefined object with this name.
+/// Returns the predefined object with this name.
 pub fn by_name(name: &str) -> Option<&'static Predefined> {
     PREDEFINED.iter().find(|p| p.name == name)
 }
 
-/// The size in bytes of a predefined datatype, from its handle alone.
+/// Returns the size of a predefined datatype in bytes, from its handle alone.
 ///
-/// MPICH's built-in types have the size in bits 8 to 15, also those that this table does not know; that is safer than
-/// asking, because old libraries abort on an unknown type.
+/// MPICH's built-in types, including those missing from this table, encode the size in bits 8 to 15. Decoding
+/// it is safer than asking the library, because old ones abort on an unknown type.
 pub fn datatype_size(abi: AbiKind, raw: u64) -> Option<u64> {
     const BUILT_IN: u64 = 0x4c;
     if abi == AbiKind::MPICH && raw >> 24 == BUILT_IN {

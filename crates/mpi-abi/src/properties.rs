@@ -1,7 +1,7 @@
-//! What the calls of a function do: columns of the function table.
+//! Properties of the calls of each function: columns of the function table.
 //!
-//! The words that go into an image ([`Properties::word`], [`Fields::word`]) have a byte for each code and a bit for each flag, so
-//! that a reader of another version still finds its way: codes that it does not know are kept as they are.
+//! The words stored in an image ([`Properties::word`], [`Fields::word`]) have one byte per code and one bit
+//! per flag, so that readers of other versions can decode them. Unknown codes are kept unchanged.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ macro_rules! codes {
         impl $name {
             $($(#[$vdoc])* pub const $value: Self = Self($number);)*
 
-            /// The word that the table has for it; `-` for the first, `?` for a value of a later version.
+            /// The word for it in the table; `-` for the first, `?` for a value of a later version.
             pub const fn name(self) -> &'static str {
                 match self.0 { $($number => $text,)* _ => "?" }
             }
@@ -33,29 +33,29 @@ macro_rules! codes {
 }
 
 codes! {
-    /// What a function has to do with, by the chapters of the standard.
+    /// The subject of a function, following the chapters of the standard.
     Class {
-        /// Not known: the image is of a version that did not say.
+        /// Unknown: the version that wrote the image did not record it.
         UNKNOWN = 0 "?",
-        /// Beginning and end, errors, memory, the process's surroundings.
+        /// Initialisation and termination, errors, memory, the process's environment.
         ENVIRONMENT = 1 "environment",
         /// Messages, probes, partitioned messages, buffers for them.
         POINT_TO_POINT = 2 "point-to-point",
-        /// Completion of requests, statuses, starting what is persistent.
+        /// Completion of requests, statuses, starting of persistent requests.
         REQUESTS = 3 "requests",
-        /// Collective communication, also among neighbours.
+        /// Collective communication, including that among neighbours.
         COLLECTIVE = 4 "collective",
         /// Communicators, topologies, groups, datatypes, operations, attributes, error handlers, infos.
         OBJECTS = 5 "objects",
-        /// Windows and what is done on them.
+        /// Windows and operations on them.
         ONE_SIDED = 6 "one-sided",
         /// Files.
         IO = 7 "io",
-        /// Spawning, connecting and parting.
+        /// Spawning, connecting and disconnecting.
         DYNAMIC = 8 "dynamic",
         /// Work on local data: packing, reducing.
         LOCAL = 9 "local",
-        /// Handles to Fortran and back.
+        /// Conversion of handles to and from Fortran.
         CONVERSION = 10 "conversion",
         /// The tool information interface.
         TOOL = 11 "tool",
@@ -63,19 +63,19 @@ codes! {
 }
 
 codes! {
-    /// What a call leaves to be done by another call.
+    /// The part of an operation that a call leaves to a later call.
     Start {
-        /// Nothing: what it does is done when it returns.
+        /// Nothing: the operation is done when the call returns.
         NONE = 0 "-",
-        /// An operation under way: its request is to be completed, or the access to the window.
+        /// A pending operation: its request, or the access to the window, must be completed.
         NONBLOCKING = 1 "nonblocking",
-        /// A persistent request that is to be started.
+        /// A persistent request, which must be started.
         PERSISTENT = 2 "persistent",
         /// A persistent request of a partitioned message.
         PARTITIONED = 3 "partitioned",
-        /// It starts persistent requests, which are to be completed.
+        /// It starts persistent requests, which must be completed.
         START = 4 "start",
-        /// A split collective that is to be ended.
+        /// A split collective, which must be ended.
         BEGIN = 5 "begin",
         /// Nothing: it ends a split collective.
         END = 6 "end",
@@ -83,21 +83,21 @@ codes! {
 }
 
 codes! {
-    /// What may keep a call from returning.
+    /// What a call may have to wait for before it returns.
     Waits {
-        /// Nothing but the call's own work: a local call, or the start of an operation.
+        /// Nothing: a local call, or the start of an operation.
         NOTHING = 0 "-",
-        /// The message's way into a buffer, or its receiver.
+        /// The buffering of its message, or the receiver.
         SEND = 1 "send",
         /// A message, received or probed for.
         RECEIVE = 2 "receive",
         /// Completion of requests: [`Properties::completes`] says how many.
         REQUESTS = 3 "requests",
-        /// Other members of a communicator, window or file, which are to make the same call.
+        /// Other members of a communicator, window or file, which must make the same call.
         COLLECTIVE = 4 "collective",
         /// One-sided synchronisation.
         SYNCHRONIZATION = 5 "synchronization",
-        /// Processes of another job, or a server that knows them.
+        /// Processes of another job, or a server that connects them.
         CONNECTION = 6 "connection",
         /// Storage.
         FILE = 7 "file",
@@ -105,15 +105,15 @@ codes! {
 }
 
 codes! {
-    /// Whose participation an operation needs.
+    /// The processes whose participation an operation needs.
     Partners {
-        /// Nobody's.
+        /// None.
         NONE = 0 "-",
         /// The rank in the arguments: destination, source, or both.
         PEER = 1 "peer",
-        /// The root; the root itself may need nobody.
+        /// The root; the root itself may need no other process.
         ROOT = 2 "root",
-        /// Everybody but the root, by the root alone.
+        /// All members except the root; needed only by the root.
         LEAVES = 3 "leaves",
         /// All lower ranks.
         LOWER = 4 "lower",
@@ -135,17 +135,17 @@ codes! {
         REMOTE = 12 "remote",
         /// All connected processes.
         CONNECTED = 13 "connected",
-        /// Whoever those operations need that were started before.
+        /// The processes needed by operations that were started earlier.
         OPERATIONS = 14 "operations",
     }
 }
 
 codes! {
-    /// How many of the requests that it is given a call completes.
+    /// How many of the requests passed to a call it completes.
     Completes {
-        /// It is given none, or completes none.
+        /// None, or no request is passed.
         NONE = 0 "-",
-        /// The only one.
+        /// The single request.
         ONE = 1 "one",
         /// All.
         ALL = 2 "all",
@@ -157,15 +157,15 @@ codes! {
 }
 
 codes! {
-    /// What data an operation moves.
+    /// The direction in which an operation moves data.
     Moves {
-        /// None.
+        /// No data.
         NONE = 0 "-",
         /// To another rank.
         SEND = 1 "send",
         /// From another rank.
         RECEIVE = 2 "receive",
-        /// To one rank and from one.
+        /// To a destination and from a source.
         EXCHANGE = 3 "exchange",
         /// Among the members of a communicator.
         COLLECTIVE = 4 "collective",
@@ -173,7 +173,7 @@ codes! {
         PUT = 5 "put",
         /// Out of a window.
         GET = 6 "get",
-        /// Into a window, and what was there before out of it.
+        /// Into a window, returning its previous contents.
         FETCH = 7 "fetch",
         /// From a file.
         READ = 8 "read",
@@ -185,8 +185,9 @@ codes! {
 }
 
 impl Partners {
-    /// All members of the communicator, window or file must make the call: whoever has not made it may be waited for, since
-    /// the standard lets every collective synchronise. Not those that only some of the members make, and not the neighbourhood's.
+    /// Whether all members of the communicator, window or file must make the call. Members that have not made
+    /// it may be waited for, since the standard allows every collective to synchronise. `false` for calls
+    /// that only some members make, and for those among neighbours.
     pub const fn are_all_members(self) -> bool {
         matches!(self, Self::ROOT | Self::LEAVES | Self::LOWER | Self::ALL)
     }
@@ -204,21 +205,21 @@ impl Flags {
     pub const C: Flags = Flags(1);
     /// Has a large-count variant.
     pub const HAS_C: Flags = Flags(1 << 1);
-    /// The preload library leaves it alone.
+    /// The preload library does not intercept it.
     pub const UNTRACED: Flags = Flags(1 << 2);
     /// Takes variable arguments.
     pub const VARIADIC: Flags = Flags(1 << 3);
-    /// Removed in MPI-3.0, but exported by libraries.
+    /// Removed in MPI-3.0, but still exported by libraries.
     pub const REMOVED: Flags = Flags(1 << 4);
-    /// The standard calls it collective.
+    /// Collective according to the standard.
     pub const COLLECTIVE: Flags = Flags(1 << 5);
-    /// Answers from what the process knows, and changes nothing.
+    /// Answers from local information and changes nothing.
     pub const LOOKUP: Flags = Flags(1 << 6);
     /// Asks whether something has happened that another function would wait for.
     pub const POLLING: Flags = Flags(1 << 7);
-    /// A collective whose members all name equally many elements of the same types.
+    /// A collective whose members must all pass the same number of elements of the same types.
     pub const ALIKE: Flags = Flags(1 << 8);
-    /// The same, the root left out: it may pass `MPI_IN_PLACE`.
+    /// The same, except for the root, which may pass `MPI_IN_PLACE`.
     pub const LEAVES_ALIKE: Flags = Flags(1 << 9);
     /// Programs call it in loops.
     pub const FREQUENT: Flags = Flags(1 << 10);
@@ -237,7 +238,7 @@ impl Flags {
         (Flags::FREQUENT, "frequent"),
     ];
 
-    /// Both.
+    /// The union of both sets of flags.
     #[must_use]
     pub const fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
@@ -256,34 +257,35 @@ impl fmt::Debug for Flags {
     }
 }
 
-/// What the calls of a function do.
+/// The properties of a function's calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Properties {
-    /// What it has to do with.
+    /// The subject of the function.
     pub class: Class,
-    /// What it leaves to be done.
+    /// The part of the operation left to a later call.
     pub start: Start,
-    /// What it may wait for.
+    /// What a call may wait for.
     pub waits: Waits,
-    /// Whose participation its operation needs.
+    /// The processes whose participation its operation needs.
     pub partners: Partners,
-    /// How many requests it completes.
+    /// How many of its requests a call completes.
     pub completes: Completes,
-    /// What data it moves.
+    /// The direction in which it moves data.
     pub moves: Moves,
-    /// What else is to be known of it.
+    /// All other properties.
     pub flags: Flags,
 }
 
 impl Properties {
-    /// As a word of the image: a byte for each code in the order of the fields, the flags in the upper two.
+    /// Encodes the properties as a word of the image: one byte per code in the order of the fields, and the
+    /// flags in the upper two bytes.
     pub const fn word(self) -> u64 {
         let [low, high] = self.flags.0.to_le_bytes();
         let (class, start, waits) = (self.class.0, self.start.0, self.waits.0);
         u64::from_le_bytes([class, start, waits, self.partners.0, self.completes.0, self.moves.0, low, high])
     }
 
-    /// From a word of an image; nothing if the image does not say.
+    /// Decodes a word of an image; `None` if the image does not record the properties.
     pub const fn from_word(word: u64) -> Option<Properties> {
         let [class, start, waits, partners, completes, moves, low, high] = word.to_le_bytes();
         if class == Class::UNKNOWN.0 {
@@ -300,31 +302,32 @@ impl Properties {
         })
     }
 
-    /// Whether all members of the communicator, window or file that the call is about make it, and it may wait for them.
+    /// Whether all members of the communicator, window or file that the call operates on make the call, and
+    /// it may wait for them.
     pub const fn waits_for_all_members(self) -> bool {
         let together = matches!(self.waits, Waits::COLLECTIVE | Waits::CONNECTION | Waits::SYNCHRONIZATION);
         together && self.partners.are_all_members()
     }
 }
 
-/// What the rank in a call's `peer` is to the call.
+/// The meaning of the rank in a call's `peer`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Where the message goes.
+    /// Destination of the message.
     Destination,
-    /// Where it comes from.
+    /// Source of the message.
     Source,
     /// Root of a collective.
     Root,
-    /// Target of a one-sided operation, leader, and so on.
+    /// Anything else: target of a one-sided operation, leader, and so on.
     Other,
 }
 
-/// Which fields of a call's record the function sets: those that the standard makes significant on every process. The others
-/// hold what an earlier call left.
+/// The fields of a call's record that the function sets: those that the standard makes significant on every
+/// process. The other fields hold the values of an earlier call.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Fields {
-    /// `object`, and what it is.
+    /// `object`, and its kind.
     pub object: Option<ObjectKind>,
     /// `peer`, and its role.
     pub peer: Option<Role>,
@@ -334,9 +337,9 @@ pub struct Fields {
     pub count: bool,
     /// `tag`.
     pub tag: bool,
-    /// `request`, which is a request.
+    /// `request`, holding a request.
     pub request: bool,
-    /// `request`, which is a matched message.
+    /// `request`, holding a matched message.
     pub message: bool,
     /// The receive side of a send-receive: source and tag in `extra`.
     pub receive: bool,
@@ -344,13 +347,13 @@ pub struct Fields {
     pub op: bool,
     /// The leader of the local group, in `extra`.
     pub leader: bool,
-    /// A second object in `extra`, and what it is: the group of those that make the call, or the communicator by which the leaders
-    /// of two groups find each other.
+    /// A second object in `extra`, and its kind: the group of processes that make the call, or the
+    /// communicator through which the leaders of two groups find each other.
     pub other: Option<ObjectKind>,
 }
 
 impl Fields {
-    /// Nothing.
+    /// No field.
     pub const NONE: Fields = Fields {
         object: None,
         peer: None,
@@ -365,8 +368,8 @@ impl Fields {
         other: None,
     };
 
-    /// As a word of the image: the kind of the object (zero: no object), the role of the peer (zero: no peer), a bit for each
-    /// of the others, the kind of the second object.
+    /// Encodes the fields as a word of the image: the kind of the object (zero: no object), the role of the
+    /// peer (zero: no peer), one bit for each boolean field, the kind of the second object.
     pub const fn word(self) -> u64 {
         let object = match self.object {
             Some(kind) => kind.0,
@@ -394,7 +397,7 @@ impl Fields {
         u64::from_le_bytes([object, peer, bits, other, 0, 0, 0, 0])
     }
 
-    /// From a word of an image.
+    /// Decodes a word of an image.
     pub const fn from_word(word: u64) -> Fields {
         let [object, peer, bits, other, ..] = word.to_le_bytes();
         Fields {

@@ -1,4 +1,4 @@
-//! Compiles a C program against every header on this machine and compares what it prints with the tables.
+//! Compiles a C program against every header on this machine and compares its output with the tables.
 
 mod common;
 
@@ -28,7 +28,7 @@ fn expression(name: &str) -> String {
     name.strip_prefix("SIZEOF_").map_or_else(|| name.to_owned(), |ty| format!("sizeof({ty})"))
 }
 
-/// Values of expressions, printed by a compiled program.
+/// The values of expressions, as printed by a compiled program.
 fn values(header: &Header, what: &str, expressions: &[(&str, String)]) -> BTreeMap<String, i64> {
     let mut program = format!(
         "#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <{}>\nint main(void) {{\n",
@@ -74,14 +74,14 @@ fn every_predefined_handle_that_a_header_knows_has_the_value_of_the_table() {
         let known: Vec<(&str, String)> = PREDEFINED
             .iter()
             .filter(|p| words.contains(p.name))
-            // Handles of MPICH are `int`; the table has them without sign.
+            // MPICH's handles are `int`s; the table has them as unsigned numbers.
             .map(|p| {
                 (p.name, format!("sizeof({0}) == 4 ? (uint32_t)(uintptr_t)({0}) : (uintptr_t)({0})", p.name))
             })
             .collect();
         assert!(known.len() > 90, "{header:?} knows only {} handles", known.len());
         let values = values(header, "handles", &known);
-        // MPICH up to 4.3 leaves out types that its configure did not find.
+        // MPICH up to 4.3 omits types that its configure did not find.
         const DATATYPE_NULL: i64 = 0x0c00_0000;
         let wrong: Vec<String> = PREDEFINED
             .iter()

@@ -20,13 +20,14 @@ fn main() -> ExitCode {
     trials::run(all)
 }
 
-/// Exported by a library, but in no version of the standard.
+/// Exported by a library, but not part of any version of the standard.
 const NOT_STANDARD: [&str; 1] = ["MPI_Session_set_info"];
 
 /// Lacks a `const` in MPICH 4.0 and Open MPI.
 const PREADY_LIST: &str = "MPI_Pready_list";
 
-/// Functions of the C binding that a library exports. Names without a small letter are Fortran's or callbacks.
+/// Functions of the C binding that a library exports. Names without a lower-case letter belong to Fortran or
+/// are callbacks.
 fn exported(library: &std::path::Path) -> BTreeSet<String> {
     let output =
         Command::new("nm").args(["-D", "--defined-only"]).arg(library).output().expect("nm is needed");
@@ -60,7 +61,7 @@ fn every_function_that_a_library_exports_is_in_the_table() {
 
 fn every_function_of_the_standard_is_exported_by_some_library() {
     let all: BTreeSet<String> = common::libraries().iter().flat_map(|l| exported(l)).collect();
-    // The erratum that added them is younger than the libraries.
+    // The erratum that added them is newer than the libraries.
     let young = ["MPI_Precv_init_c", "MPI_Psend_init_c"];
     let missing: Vec<&str> =
         FUNCTIONS.iter().map(|f| f.name).filter(|n| !all.contains(*n) && !young.contains(n)).collect();
@@ -99,7 +100,7 @@ fn every_prototype_that_a_header_has_is_that_of_the_table() {
             let params: Vec<String> = function.params.iter().map(|p| c_type(function, p)).collect();
             let params = if params.is_empty() { "void".to_owned() } else { params.join(", ") };
             let returns = function.returns.c_type(function.flags());
-            // In parentheses, so that a macro of the same name with arguments is not taken.
+            // In parentheses, to suppress a function-like macro of the same name.
             let _ = writeln!(program, "{returns} (*const p_{0})({params}) = ({0});", function.name);
             seen += 1;
         }

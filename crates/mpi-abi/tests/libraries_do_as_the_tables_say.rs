@@ -1,5 +1,5 @@
-//! Runs a program of one process on every library that has its header here: sizes of the predefined datatypes, and the
-//! byte count in the private part of a status, of which no header says anything.
+//! Runs a single-process program on every library that has its header here, to check the sizes of the
+//! predefined datatypes and the byte count in the private part of a status, which no header documents.
 
 mod common;
 
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     trials::run(all)
 }
 
-/// Bytes in the message that the program sends to itself.
+/// Size in bytes of the message that the program sends to itself.
 const MESSAGE: usize = 12_345;
 
 /// A header without its library.
@@ -37,7 +37,7 @@ fn library(header: &Header) -> Option<PathBuf> {
         AbiKind::MPICH => &["libmpi.so.12", "libmpich.so.12"],
         _ => &["libmpi.so.40"],
     };
-    // By name and not by `..`, because Debian's include directories are links to elsewhere.
+    // By name rather than `..`, because Debian's include directories are symbolic links.
     let above = |levels: usize| header.dir.ancestors().nth(levels).map(Path::to_owned).unwrap_or_default();
     let dirs = [above(1).join("lib"), above(2)];
     dirs.iter().flat_map(|d| names.iter().map(move |n| d.join(n))).find(|p| p.exists())
@@ -70,7 +70,7 @@ fn program(header: &Header) -> String {
     text
 }
 
-/// What the program printed: name and value.
+/// The program's output: names and values.
 fn run(header: &Header, library: &Path) -> BTreeMap<String, String> {
     let tag = format!("run-{}", header.tag());
     let binary = common::scratch(&tag);
@@ -90,7 +90,7 @@ fn run(header: &Header, library: &Path) -> BTreeMap<String, String> {
     command.arg("60").arg(&binary);
     command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
     if header.abi == AbiKind::OPENMPI && dir.join("../include/mpi.h").exists() {
-        // A relocated installation must be given its own place.
+        // A relocated installation must be told its location.
         command.env("OPAL_PREFIX", dir.parent().unwrap());
     }
     let output = command.output().unwrap();
@@ -103,7 +103,7 @@ fn check_sizes(header: &Header, printed: &BTreeMap<String, String>) {
     let mut seen = 0;
     for p in &PREDEFINED {
         let Some(size) = printed.get(p.name).and_then(|s| s.parse::<u64>().ok()) else { continue };
-        // Open MPI gives types that its compiler did not have the size 0.
+        // Open MPI reports size 0 for types that its compiler did not support.
         if size != 0 {
             assert_eq!(Some(size), p.size, "{} in {}", p.name, header.dir.display());
             seen += 1;
@@ -125,7 +125,7 @@ fn check_status<A: Abi>(status: &[u8]) {
 
 fn datatypes_have_the_sizes_and_a_status_the_byte_count_that_libraries_give() {
     for header in common::headers() {
-        // Its absence is a test of its own that is ignored.
+        // A missing library is reported as a separate, ignored test.
         let Some(library) = library(&header) else { continue };
         let printed = run(&header, &library);
         check_sizes(&header, &printed);

@@ -1,5 +1,5 @@
-//! The properties of functions against what follows from their parameters and from the standard's text, read independently of
-//! the table.
+//! Checks the properties of functions against their parameters and against the standard's text, read
+//! independently of the table.
 
 use mpi_abi::{
     Class, Completes, FUNCTIONS, Fields, Flags, Function, FunctionId, Kind, Moves, ObjectKind, Partners,
@@ -25,10 +25,11 @@ fn of(name: &str) -> Properties {
     FunctionId::from_name(name).unwrap().properties()
 }
 
-/// Collective by the standard, by the words of each chapter.
+/// Whether the function is collective according to the chapters of the standard.
 fn is_collective(function: &Function) -> bool {
     let name = plain(function);
-    // Chapter 6: the operations, their non-blocking and persistent forms; chapter 8: those among neighbours.
+    // Chapter 6: the operations with their non-blocking and persistent forms; chapter 8: those among
+    // neighbours.
     const DATA: [&str; 12] = [
         "barrier",
         "bcast",
@@ -158,7 +159,8 @@ fn every_operation_waits_by_itself_and_moves_the_same_data_as_its_other_forms() 
         assert!(!operation.flags().has(Flags::C), "{}", function.name);
         let own = function.properties;
         if function.name == "MPI_Parrived" {
-            // It asks for a partition of what MPI_Wait waits for, and belongs to messages as MPI_Pready does.
+            // It polls a partition of the request that MPI_Wait waits for, and belongs to messages as
+            // MPI_Pready does.
             assert_eq!((own.class, operation.name), (Class::POINT_TO_POINT, "MPI_Wait"));
             continue;
         }
@@ -178,7 +180,7 @@ fn every_operation_waits_by_itself_and_moves_the_same_data_as_its_other_forms() 
             let both = own.flags.has(Flags::COLLECTIVE) == operation.flags().has(Flags::COLLECTIVE);
             assert!(both, "{}", function.name);
         }
-        // The name says it: I, R, _init, _begin, Test for Wait, iflush for flush.
+        // The name shows it: I, R, _init, _begin, Test for Wait, iflush for flush.
         let (form, whole) = (plain(function), plain(operation));
         let without_i = form.replacen('i', "", 1);
         let said = form.starts_with(&whole)
@@ -221,18 +223,18 @@ fn what_only_looks_up_or_asks_never_waits() {
             assert_eq!((waits, start), (Waits::NOTHING, Start::NONE), "{}", function.name);
             assert!(!flags.has(Flags::COLLECTIVE), "{}", function.name);
         }
-        // What polls has a flag to answer with, or a count of what was done.
+        // A polling function has a flag for its answer, or a count of completed requests.
         if flags.has(Flags::POLLING) {
             let answers = function.params.iter().any(|p| ["flag", "outcount"].contains(&p.name));
             assert!(answers, "{}", function.name);
         }
-        // What only looks up takes no handle away and makes none that would be freed.
+        // A lookup frees no handle and creates none that would have to be freed.
         if flags.has(Flags::LOOKUP) && function.properties.class != Class::CONVERSION {
             let changes = |p: &mpi_abi::Param| {
                 let kind = ObjectKind::from_c_type(p.kind.c_type(function.flags()));
                 kind.is_some() && p.dir != mpi_abi::Dir::In
             };
-            // The parent's communicator is the same each time; a basic datatype is not made.
+            // The parent communicator is the same each time; a basic datatype is not created.
             let known = ["MPI_Comm_get_parent", "MPI_Type_match_size"].contains(&function.name);
             assert!(known || !function.params.iter().any(changes), "{}", function.name);
         }
@@ -332,7 +334,7 @@ fn who_may_wait_for_all_members() {
 fn starting_an_operation_does_not_wait_and_finishing_it_does() {
     for (name, waits) in [
         ("MPI_Send", Waits::SEND),
-        // Local by the standard.
+        // Local according to the standard.
         ("MPI_Bsend", Waits::NOTHING),
         ("MPI_Buffer_detach", Waits::SEND),
         ("MPI_Recv_c", Waits::RECEIVE),

@@ -1,4 +1,4 @@
-//! What the calls cost: nanoseconds each, minimum and median of repeated runs.
+//! Cost of the calls in nanoseconds each: minimum and median of repeated runs.
 //!
 //! `cargo run --release -p mpit --example bench`
 
@@ -33,7 +33,7 @@ fn measure(what: &str, mut call: impl FnMut()) {
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 fn ticks() -> u64 {
-    // SAFETY: every x86-64 processor has the instruction.
+    // SAFETY: every x86-64 processor has this instruction.
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 

@@ -1,5 +1,5 @@
-//! A program that publishes what it does, and a tool in it that watches: one thread moves items through a queue,
-//! another prints what the variables and events say about it.
+//! A program that publishes variables and events, and a tool within it that watches them: one thread moves
+//! items through a queue, another prints the variables and what the events reported.
 //!
 //! `cargo run -p mpit --example publish_and_watch`
 
@@ -16,7 +16,7 @@ use mpit::{
 
 static REGISTRY: Registry = Registry::new();
 
-/// What the worker keeps of what it published.
+/// The worker's ends of what it published.
 struct Worker {
     items: Arc<Counter>,
     busy: Arc<Counter>,

@@ -1,23 +1,24 @@
 //! Categories: named groups of variables, event types and other categories.
 //!
-//! A category only grows: members keep their order and are never removed. Categories form no cycle.
+//! A category only grows: members keep their order and are never removed. Categories never form a
+//! cycle.
 
 use std::sync::{Mutex, PoisonError};
 
-/// What a category can contain.
+/// A member of a category.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Member {
-    /// A control variable by index.
+    /// A control variable, by index.
     Cvar(usize),
-    /// A performance variable by index.
+    /// A performance variable, by index.
     Pvar(usize),
-    /// An event type by index.
+    /// An event type, by index.
     Event(usize),
-    /// Another category by index.
+    /// Another category, by index.
     Category(usize),
 }
 
-/// The members of a category of one kind, in the order in which they were added.
+/// The members of a category, each kind in the order in which they were added.
 #[derive(Default, Debug)]
 pub(crate) struct Members {
     pub(crate) cvars: Vec<usize>,
@@ -44,7 +45,7 @@ impl Category {
         &self.name
     }
 
-    /// The description; empty if there is none.
+    /// The description; may be empty.
     pub fn desc(&self) -> &str {
         &self.desc
     }
@@ -68,14 +69,14 @@ impl Category {
         self.with(|m| m.events.clone())
     }
 
-    /// Indices of the categories in the category.
+    /// Indices of the categories directly in the category.
     pub fn categories(&self) -> Vec<usize> {
         self.with(|m| m.categories.clone())
     }
 }
 
 impl Members {
-    /// Adds a member; `false` if it is there already.
+    /// Adds a member. Returns `false` if it is already there.
     pub(crate) fn add(&mut self, member: Member) -> bool {
         let (list, index) = match member {
             Member::Cvar(i) => (&mut self.cvars, i),

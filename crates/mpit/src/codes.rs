@@ -1,9 +1,9 @@
 //! The constants of the interface as open newtypes.
 //!
-//! Every MPI library gives these constants other numbers, and later versions of the standard add to
-//! them. Here they are small dense numbers of our own, in the order of the standard's tables; a layer
-//! over an MPI library translates them with a table. They are not Rust enums, because unknown values
-//! arrive from foreign variables and from callers, and must travel through unharmed.
+//! MPI libraries differ in the numeric values of these constants, and later versions of the standard add new
+//! ones. Here they are small dense numbers in the order of the standard's tables; a layer over an MPI library
+//! translates them with a table. They are not Rust enums because unknown values arrive from foreign variables
+//! and from callers, and must pass through unchanged.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -41,7 +41,7 @@ macro_rules! open_codes {
 }
 
 open_codes! {
-    /// For whom something is meant, and how much of it there is (`MPI_T_VERBOSITY_*`).
+    /// The intended audience and the level of detail (`MPI_T_VERBOSITY_*`).
     Verbosity {
         /// Basic information of interest to end users.
         USER_BASIC = 0;
@@ -65,7 +65,7 @@ open_codes! {
 }
 
 open_codes! {
-    /// The kind of MPI object to which a variable or event type must be bound (`MPI_T_BIND_*`).
+    /// The kind of MPI object that a variable or event type is bound to (`MPI_T_BIND_*`).
     Bind {
         /// Nothing: the object argument is ignored.
         NO_OBJECT = 0;
@@ -95,13 +95,13 @@ open_codes! {
 }
 
 open_codes! {
-    /// Where a change of a control variable must be made or takes effect (`MPI_T_SCOPE_*`).
+    /// In which processes a change to a control variable must be made (`MPI_T_SCOPE_*`).
     Scope {
         /// The value never changes.
         CONSTANT = 0;
         /// Cannot be written through this interface, but may change.
         READONLY = 1;
-        /// May be written in one process alone.
+        /// May be written in a single process.
         LOCAL = 2;
         /// Must be written in a group of processes.
         GROUP = 3;
@@ -115,32 +115,33 @@ open_codes! {
 }
 
 impl Scope {
-    /// May a variable of this scope ever be written? Unknown scopes: let the provider decide.
+    /// Whether a variable of this scope can ever be written. `true` for unknown scopes: the provider decides.
     pub fn writable(self) -> bool {
         self != Self::CONSTANT && self != Self::READONLY
     }
 }
 
 open_codes! {
-    /// The class of a performance variable (`MPI_T_PVAR_CLASS_*`): meaning, starting value, overflow.
+    /// The class of a performance variable (`MPI_T_PVAR_CLASS_*`), which determines its meaning, starting
+    /// value and overflow behaviour.
     PvarClass {
-        /// One of a set of states; starting value: the current state.
+        /// One of a set of states. The starting value is the current state.
         STATE = 0;
-        /// Current utilisation level of a resource.
+        /// The current utilisation level of a resource.
         LEVEL = 1;
-        /// Size of a resource.
+        /// The size of a resource.
         SIZE = 2;
-        /// Utilisation of a resource, 0.0 to 1.0.
+        /// The utilisation of a resource, from 0.0 to 1.0.
         PERCENTAGE = 3;
-        /// Highest utilisation since the starting value, which is the current utilisation.
+        /// The highest utilisation since the start. The starting value is the current utilisation.
         HIGHWATERMARK = 4;
-        /// Lowest utilisation since the starting value, which is the current utilisation.
+        /// The lowest utilisation since the start. The starting value is the current utilisation.
         LOWWATERMARK = 5;
-        /// Number of occurrences of an event since it was started, from 0.
+        /// Number of occurrences of an event since the variable was started, from 0.
         COUNTER = 6;
-        /// Sum of values since it was started, from 0.
+        /// Sum of values since the variable was started, from 0.
         AGGREGATE = 7;
-        /// Time spent since it was started, from 0.
+        /// Time spent since the variable was started, from 0.
         TIMER = 8;
         /// Defined by the variable itself.
         GENERIC = 9;
@@ -148,20 +149,21 @@ open_codes! {
 }
 
 impl PvarClass {
-    /// Value = what has been added since the start: starts at 0 and is measured per handle.
+    /// Whether the value is the amount added since the start. Such a value starts at 0 and is measured per
+    /// handle.
     pub fn is_cumulative(self) -> bool {
         matches!(self, Self::COUNTER | Self::AGGREGATE | Self::TIMER)
     }
 
-    /// Value = an extreme since the start, kept per handle.
+    /// Whether the value is an extreme since the start. Such a value is kept per handle.
     pub fn is_watermark(self) -> bool {
         matches!(self, Self::HIGHWATERMARK | Self::LOWWATERMARK)
     }
 
-    /// Does the standard's description of the class allow this datatype?
+    /// Whether the standard's description of the class allows this datatype.
     ///
-    /// The fixed-width unsigned integers and `MPI_COUNT` are taken as unsigned. An unknown class allows
-    /// everything.
+    /// The fixed-width unsigned integers and `MPI_COUNT` count as unsigned. An unknown class allows every
+    /// datatype.
     pub fn allows(self, datatype: Datatype) -> bool {
         let unsigned = datatype.is_unsigned() || datatype == Datatype::COUNT;
         match self {
@@ -180,7 +182,7 @@ impl PvarClass {
 }
 
 open_codes! {
-    /// The datatypes that variables and event elements may have (MPI 4.1, Table 19).
+    /// The datatypes of variables and event elements (MPI 4.1, Table 19).
     Datatype {
         /// C `int`.
         INT = 0;
@@ -208,7 +210,7 @@ open_codes! {
 }
 
 impl Datatype {
-    /// Size of one element in bytes; 0 for a datatype that is not one of the interface's.
+    /// Size of one element in bytes; 0 for an unknown datatype.
     pub const fn size(self) -> usize {
         match self {
             Self::CHAR => 1,
@@ -219,7 +221,7 @@ impl Datatype {
         }
     }
 
-    /// Is this one of the unsigned integers?
+    /// Whether this is one of the unsigned integers.
     pub fn is_unsigned(self) -> bool {
         matches!(
             self,
@@ -229,34 +231,34 @@ impl Datatype {
 }
 
 open_codes! {
-    /// What a callback function must be able to bear (`MPI_T_CB_REQUIRE_*`), ordered from the most
-    /// permissive. The numbers are ranks, not any ABI's values.
+    /// The restrictions that a callback function must observe (`MPI_T_CB_REQUIRE_*`), from the least to the
+    /// most strict. The numbers are ranks, not any ABI's values.
     CbSafety {
         /// No restriction: any MPI function may be called.
         NONE = 0;
         /// Only `MPI_T_*`, `MPI_Wtime` and `MPI_Wtick` may be called.
         MPI_RESTRICTED = 1;
-        /// Also: must be reentrant and thread-safe.
+        /// In addition, must be reentrant and thread-safe.
         THREAD_SAFE = 2;
-        /// Also: must be safe in a signal handler.
+        /// In addition, must be safe in a signal handler.
         ASYNC_SIGNAL_SAFE = 3;
     }
 }
 
 open_codes! {
-    /// What a source promises about the order of its timestamps (`MPI_T_SOURCE_*`).
+    /// The guarantee that a source makes about the order of its timestamps (`MPI_T_SOURCE_*`).
     SourceOrder {
         /// Timestamps of subsequent events increase.
         ORDERED = 0;
-        /// No promise.
+        /// No guarantee.
         UNORDERED = 1;
     }
 }
 
-/// A failure, by the error class that the interface names for it.
+/// An error class of the interface.
 ///
-/// Failures of a library below, which a foreign variable reports, keep that library's own number:
-/// see [`Error::library`].
+/// An error of an underlying library, reported by a foreign variable, keeps that library's own code: see
+/// [`Error::library`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Error(NonZeroU64);
 
@@ -270,7 +272,7 @@ macro_rules! errors {
             /// All error classes of the interface.
             pub const ALL: &'static [Self] = &[$(Self::$item),*];
 
-            /// The name in the standard without `MPI_T_ERR_`; `None` for a library's own number.
+            /// The name in the standard without `MPI_T_ERR_`; `None` for a library's own code.
             pub fn name(self) -> Option<&'static str> {
                 match self {
                     $(Self::$item => Some(stringify!($item)),)*
@@ -291,29 +293,29 @@ macro_rules! errors {
 errors! {
     /// The interface could not be initialised.
     CANNOT_INIT = 1, "the tool interface could not be initialised";
-    /// The call cannot be made at this time.
+    /// The call is not possible at this time.
     NOT_ACCESSIBLE = 2, "this cannot be done from here now; try again outside the callback";
-    /// `MPI_T_init_thread` has not been called, or every call has been finalized.
+    /// `MPI_T_init_thread` has not been called, or every call has been matched by `MPI_T_finalize`.
     NOT_INITIALIZED = 3, "the tool interface is not initialised; call MPI_T_init_thread first";
-    /// The thing asked for does not support this.
+    /// The requested operation is not supported.
     NOT_SUPPORTED = 4, "this is not supported by the item asked for";
     /// Out of memory.
     MEMORY = 5, "out of memory";
-    /// A bad parameter: also an invalid value written to a variable.
+    /// An invalid argument, or an invalid value written to a variable.
     INVALID = 6, "invalid argument or value";
     /// The index is out of range.
     INVALID_INDEX = 7, "index out of range; ask for the number first";
-    /// The item index is out of range (deprecated since MPI 4.0 for [`Error::INVALID_INDEX`]).
+    /// The item index is out of range (deprecated since MPI 4.0 in favour of [`Error::INVALID_INDEX`]).
     INVALID_ITEM = 8, "item index out of range";
     /// Not a valid performance experiment session.
     INVALID_SESSION = 9, "not a valid performance experiment session; it may have been freed";
     /// Not a valid handle, or not one of this session.
     INVALID_HANDLE = 10, "not a valid handle here; it may have been freed or belong to another session";
-    /// No such name.
+    /// There is no item of this name.
     INVALID_NAME = 11, "no item of this name; more may appear after MPI_Init";
-    /// No more handles.
+    /// No more handles are available.
     OUT_OF_HANDLES = 12, "no more handles; free some";
-    /// No more sessions.
+    /// No more sessions are available.
     OUT_OF_SESSIONS = 13, "no more sessions; free some";
     /// The control variable cannot be set now.
     CVAR_SET_NOT_NOW = 14, "this control variable cannot be set at this time; set it before MPI_Init";
@@ -328,7 +330,7 @@ errors! {
 }
 
 impl Error {
-    /// The number that an MPI library below returned, kept as it is.
+    /// Wraps the error code of an underlying MPI library unchanged.
     pub const fn library(code: i32) -> Self {
         match NonZeroU64::new(LIBRARY | code as u32 as u64) {
             Some(value) => Self(value),
@@ -336,12 +338,12 @@ impl Error {
         }
     }
 
-    /// The library's own number, if this error is one made by [`Error::library`].
+    /// Returns the library's own code if this error was made by [`Error::library`].
     pub const fn library_code(self) -> Option<i32> {
         if self.0.get() & LIBRARY == 0 { None } else { Some(self.0.get() as u32 as i32) }
     }
 
-    /// A dense number from 1 for a translation table; 0 for a library's own number.
+    /// A dense number from 1, for translation tables; 0 for a library's own code.
     pub const fn ordinal(self) -> usize {
         if self.0.get() & LIBRARY == 0 { self.0.get() as usize } else { 0 }
     }
@@ -365,7 +367,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// What the functions of the interface return.
+/// The result of the functions of the interface.
 pub type Result<T> = std::result::Result<T, Error>;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Enumerations: names for the values of an `MPI_INT` variable or for the elements of an event.
 
-/// An enumeration as it is registered: items are values with names, in a fixed order.
+/// An enumeration: named values in a fixed order.
 #[derive(Debug, Clone)]
 pub struct Enumeration {
     name: String,
@@ -8,7 +8,7 @@ pub struct Enumeration {
 }
 
 impl Enumeration {
-    /// An enumeration without items.
+    /// Creates an enumeration without items.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), items: Vec::new() }
     }
@@ -20,7 +20,7 @@ impl Enumeration {
         self
     }
 
-    /// Appends items of values 0, 1, 2 … in order.
+    /// Appends items whose values are their indices.
     #[must_use]
     pub fn items<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         let first = self.items.len() as i32;
@@ -38,12 +38,12 @@ impl Enumeration {
         self.items.len()
     }
 
-    /// Has it no items?
+    /// Whether the enumeration has no items.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// Value and name of the item at an index.
+    /// The value and name of the item at an index.
     pub fn get(&self, index: usize) -> Option<(i32, &str)> {
         self.items.get(index).map(|(value, name)| (*value, name.as_str()))
     }

@@ -1,11 +1,13 @@
-//! Slots that may be used again: freed in any context, a signal handler's too, and taken by one allocator at a time.
+//! A list of reusable slots: pushed from any context, including signal handlers, and popped by one allocator
+//! at a time.
 //!
-//! A stack of indices. Whoever frees a slot puts it on top; the allocator, under its lock, takes from the top. As nobody
-//! else takes, what lies below the top cannot change before the exchange that takes it.
+//! It is a stack of indices. Freeing pushes a slot on top; the allocator pops the top under its lock. As
+//! there is only one popper, the entries below the top cannot change before the exchange that removes it, so
+//! there is no ABA problem.
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// A slot's place in the list: which one lies below it.
+/// A slot's link in the list: the slot below it.
 pub(crate) struct FreeLink(AtomicU64);
 
 impl Default for FreeLink {
@@ -16,11 +18,11 @@ impl Default for FreeLink {
 
 const NONE: u64 = 0;
 
-/// The list: index of the top plus one.
+/// The list: the index of the top slot plus one.
 pub(crate) struct FreeList(AtomicU64);
 
 impl FreeList {
-    /// An empty one.
+    /// Creates an empty list.
     #[cfg(not(loom))]
     pub(crate) const fn new() -> Self {
         Self(AtomicU64::new(NONE))
@@ -31,7 +33,7 @@ impl FreeList {
         Self(AtomicU64::new(NONE))
     }
 
-    /// Puts a slot on top, which must not be in the list. Async-signal-safe.
+    /// Pushes a slot that must not already be in the list. Async-signal-safe.
     pub(crate) fn push(&self, index: usize, link: &FreeLink) {
         let mut top = self.0.load(Ordering::Relaxed);
         loop {
@@ -44,7 +46,7 @@ impl FreeList {
         }
     }
 
-    /// Takes the top. Only under the allocator's lock.
+    /// Pops the top slot. Only under the allocator's lock.
     pub(crate) fn pop<'a>(&self, link: impl Fn(usize) -> Option<&'a FreeLink>) -> Option<usize> {
         let mut top = self.0.load(Ordering::Acquire);
         loop {

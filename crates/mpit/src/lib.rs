@@ -1,17 +1,19 @@
 //! The MPI tool information interface (MPI_T, MPI 5.0 chapter "Tool Support") as a Rust engine.
 //!
-//! It knows no MPI library: a program or a runtime publishes what can be seen inside it, and tools look, with
-//! the semantics of the standard. A C layer over it has only to translate constants and pointers.
+//! The engine is independent of any MPI library: a program or a runtime publishes its internal state, and
+//! tools inspect it with the semantics of the standard. A C layer on top only has to translate constants and
+//! pointers.
 //!
-//! * A [`Registry`] holds enumerations, control variables, performance variables, categories, event
-//!   sources and event types. It only grows; indices never change.
-//! * Performance variables are measured per handle: [`Instrument`]s tell raw totals or current values, and
-//!   sessions cannot disturb each other. Variables of a library below come in through [`PvarProvider`].
-//! * Control variables are [`Setting`]s, or a library's through [`CvarProvider`].
+//! * A [`Registry`] holds enumerations, control variables, performance variables, categories, event sources
+//!   and event types. It only grows; indices never change.
+//! * Performance variables are measured per handle: an [`Instrument`] reports raw totals or current values,
+//!   and sessions cannot disturb each other. Variables of an underlying library are added through
+//!   [`PvarProvider`].
+//! * Control variables are [`Setting`]s, or an underlying library's through [`CvarProvider`].
 //! * Events: see [`event`].
-//! * Handles are opaque words; stale, foreign and mistaken ones are refused without being followed.
+//! * Handles are opaque words; a stale, foreign or wrong handle is rejected without being dereferenced.
 //!
-//! Publishing and watching in one program:
+//! Publishing and reading variables in one program:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -19,7 +21,7 @@
 //!
 //! static REGISTRY: Registry = Registry::new();
 //!
-//! // The publisher.
+//! // The publisher's side.
 //! let messages = Arc::new(Counter::new());
 //! let queue = Arc::new(Gauge::new());
 //! let counter = PvarSpec::new("messages", PvarClass::COUNTER, Datatype::UNSIGNED_LONG_LONG)
@@ -31,7 +33,7 @@
 //! let category = REGISTRY.add_category("messages", "what was sent and what waits")?;
 //! REGISTRY.add_to_category(category, Member::Pvar(sent))?;
 //!
-//! // The tool.
+//! // The tool's side.
 //! let session = REGISTRY.pvar_session_create()?;
 //! let index = REGISTRY.pvar_index("messages", PvarClass::COUNTER)?;
 //! let (count, _elements) = REGISTRY.pvar_handle_alloc(session, index, 0)?;
@@ -49,17 +51,17 @@
 //! # Ok::<(), mpit::Error>(())
 //! ```
 //!
-//! # What may be called where
+//! # Which functions may be called where
 //!
 //! | functions | lock | allocate | signal handler |
 //! | --- | --- | --- | --- |
 //! | `pvar_start`, `pvar_stop`, `pvar_read`, `pvar_write`, `pvar_reset`, `pvar_readreset` | no | no | yes |
 //! | [`event::Raiser::raise`]; [`event::read`], [`event::copy`], [`event::timestamp`], [`event::source_index`] | no | no | yes |
-//! | [`event::Source::timestamp`], looking at entries by index | no | no | yes |
+//! | [`event::Source::timestamp`], looking up entries by index | no | no | yes |
 //! | looking up a name, `category_changed` | yes | no | no |
 //! | adding, allocating and freeing handles and sessions, callbacks, control variables | yes | yes | no |
 //!
-//! For the first three lines the instrument, clock or callback must keep the same rules.
+//! In the first three rows, the instrument, clock or callback involved must follow the same rules.
 #![allow(unexpected_cfgs)] // `loom`: model checking of the lock-free parts
 #![cfg_attr(loom, allow(dead_code))]
 

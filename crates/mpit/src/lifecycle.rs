@@ -5,25 +5,25 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::codes::{Error, Result};
 
-/// How often the interface has been initialised and not yet finalized.
+/// Number of initialisations of the interface that have not been finalized.
 ///
-/// Any number of components of a program may initialise and finalize in any order; the interface is
-/// usable while the count is not zero, and again after the next initialisation.
+/// Any number of components of a program may initialise and finalize the interface in any order. It is usable
+/// while the count is not zero, and again after the next initialisation.
 #[derive(Default, Debug)]
 pub struct Lifecycle {
     count: AtomicU64,
-    /// Held from no user to the first, and from the last one until what users had is freed: a user that comes meanwhile must not
-    /// lose what it makes.
+    /// Held during the transition from zero users to one, and from the last finalize until everything that
+    /// users held has been freed, so that a user that arrives meanwhile does not lose the objects it creates.
     turning: Mutex<()>,
 }
 
 impl Lifecycle {
-    /// Not initialised.
+    /// Creates an uninitialised lifecycle.
     pub const fn new() -> Self {
         Self { count: AtomicU64::new(0), turning: Mutex::new(()) }
     }
 
-    /// One more user. Returns `true` if this is the first.
+    /// Adds a user. Returns `true` if it is the first.
     pub fn init(&self) -> bool {
         if self.change(|count| (count > 0).then_some(count.wrapping_add(1))).is_some() {
             return false;
@@ -32,11 +32,11 @@ impl Lifecycle {
         self.count.fetch_add(1, Ordering::AcqRel) == 0
     }
 
-    /// One user less. Returns `true` if this was the last, when `free` has freed what users had: whoever initialises meanwhile
-    /// waits for it. `free` must not come here again.
+    /// Removes a user. Returns `true` if it was the last, after `free` has freed everything that users held;
+    /// a concurrent [`Lifecycle::init`] waits for that. `free` must not call back into this object.
     ///
     /// # Errors
-    /// [`Error::NOT_INITIALIZED`] if there is none.
+    /// [`Error::NOT_INITIALIZED`] if there is no user.
     pub fn finalize(&self, free: impl FnOnce()) -> Result<bool> {
         if self.change(|count| count.checked_sub(1).filter(|left| *left > 0)).is_some() {
             return Ok(false);
@@ -49,7 +49,7 @@ impl Lifecycle {
         Ok(before == 1)
     }
 
-    /// The count before the change, if `change` allows one.
+    /// Returns the count before the change, or `None` if `change` rejects it.
     fn change(&self, change: impl FnMut(u64) -> Option<u64>) -> Option<u64> {
         self.count.fetch_update(Ordering::AcqRel, Ordering::Acquire, change).ok()
     }
@@ -60,7 +60,7 @@ impl Lifecycle {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// The check that every function of the interface begins with: one load.
+    /// The check at the start of every function of the interface: one load.
     ///
     /// # Errors
     /// [`Error::NOT_INITIALIZED`] while there is no user.

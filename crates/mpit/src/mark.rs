@@ -1,4 +1,4 @@
-//! What one handle remembers of an ever-growing total: one word, so every step is one compare-and-swap.
+//! A handle's baseline on a total that only grows: one word, so every operation is one compare-and-swap.
 //!
 //! ```text
 //!   63                    1 0
@@ -6,12 +6,12 @@
 //!                                   r = 0 stopped: value = frozen
 //! ```
 //!
-//! Totals are not copied and never reset: each handle keeps a mark of its own, so sessions cannot disturb
-//! each other. Values are counted modulo 2^63. Each step reads the mark *before* the total; as
-//! the total only grows and a mark never runs ahead of it, a difference is never negative, and a step that
-//! was overtaken repeats. So two threads that read-and-reset one handle share what was counted
-//! between them: nothing twice, nothing lost. A signal handler that interrupts a step makes it repeat,
-//! and never waits for it.
+//! Totals are neither copied nor reset: each handle keeps its own mark, so sessions cannot disturb each
+//! other. Values are counted modulo 2^63. Each operation reads the mark *before* the total. As the total only
+//! grows and a mark never runs ahead of it, a difference is never negative, and an operation that was
+//! overtaken retries. Two threads that read-and-reset one handle therefore share what was counted between
+//! them, with nothing counted twice and nothing lost. A signal handler that interrupts an operation makes it
+//! retry, and never waits for it.
 
 use crate::codes::Result;
 use crate::sync::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ use crate::sync::{AtomicU64, Ordering};
 const RUNNING: u64 = 1;
 const VALUES: u64 = u64::MAX >> 1;
 
-/// Baseline and run state of one element of one handle. All zero: stopped at 0.
+/// The baseline and run state of one element of one handle. All zeros: stopped at 0.
 pub(crate) struct Mark(AtomicU64);
 
 impl Default for Mark {
@@ -29,12 +29,12 @@ impl Default for Mark {
 }
 
 impl Mark {
-    /// Begins anew, stopped at 0; for the time when nobody else can use the mark.
+    /// Resets the mark to stopped at 0. Only while no other thread can use it.
     pub(crate) fn restart(&self) {
         self.0.store(0, Ordering::Release);
     }
 
-    /// The value for a total that is read by `total` after the mark has been.
+    /// The value, where `total` reads the total after the mark has been read.
     #[inline]
     pub(crate) fn value(&self, total: impl FnOnce() -> Result<u64>) -> Result<u64> {
         let look = self.look();
@@ -44,13 +44,13 @@ impl Mark {
         }
     }
 
-    /// The mark as it is now, for a value whose total is read next.
+    /// Takes a snapshot of the mark, for a value whose total is read next.
     #[inline(always)]
     pub(crate) fn look(&self) -> Look {
         Look(self.0.load(Ordering::Acquire))
     }
 
-    /// Starts measuring where it was stopped. No effect on a running mark.
+    /// Resumes measuring at the value at which it was stopped. No effect on a running mark.
     pub(crate) fn start(&self, total: impl FnMut() -> Result<u64>) -> Result<()> {
         self.step(total, |mark, total| (mark & RUNNING == 0).then(|| running(total, mark >> 1)))?;
         Ok(())
@@ -62,12 +62,12 @@ impl Mark {
         Ok(())
     }
 
-    /// Whether a value can be set: those of a mark are counted modulo 2^63.
+    /// Whether a value can be set: values are counted modulo 2^63.
     pub(crate) fn holds(value: u64) -> bool {
         value <= VALUES
     }
 
-    /// Sets the value and goes on as before.
+    /// Sets the value; a running mark keeps running.
     pub(crate) fn set(&self, value: u64, total: impl FnMut() -> Result<u64>) -> Result<()> {
         self.step(total, |mark, total| {
             Some(if mark & RUNNING == 0 { value << 1 } else { running(total, value) })
@@ -75,7 +75,7 @@ impl Mark {
         Ok(())
     }
 
-    /// Returns the value and sets it to 0 in one step.
+    /// Atomically returns the value and sets it to 0.
     #[inline]
     pub(crate) fn take(&self, total: impl FnMut() -> Result<u64>) -> Result<u64> {
         let (mark, total) = self
@@ -83,7 +83,8 @@ impl Mark {
         Ok(if mark & RUNNING == 0 { mark >> 1 } else { since(total, mark) })
     }
 
-    /// One change: mark, then total, then swap; again if overtaken. Returns the mark replaced and the total.
+    /// One update: reads the mark, then the total, then swaps; retries if overtaken. Returns the replaced
+    /// mark and the total.
     #[inline]
     fn step(
         &self,
@@ -102,12 +103,12 @@ impl Mark {
     }
 }
 
-/// A mark as it was before the total was read.
+/// A snapshot of a mark, taken before the total is read.
 #[derive(Clone, Copy)]
 pub(crate) struct Look(u64);
 
 impl Look {
-    /// The value of a stopped mark.
+    /// The value if the mark is stopped.
     #[inline(always)]
     pub(crate) fn stopped(self) -> Option<u64> {
         (self.0 & RUNNING == 0).then_some(self.0 >> 1)

@@ -1,10 +1,10 @@
-//! Slots for what users allocate and free: sessions and handles.
+//! Slots for objects that users allocate and free: sessions and handles.
 //!
-//! A slot's memory is never given back while its table lives, so a stale word leads to a live slot of another
-//! generation and is refused there, without anything being dereferenced that may be gone. What a slot
-//! holds is reached through a pin ([`crate::state`]); the value is dropped when the last pin is gone: by
-//! the thread that frees, or, if somebody was still reading then, by the next allocation, because a reader
-//! may be a signal handler and must not enter the allocator.
+//! A slot's memory is never released while its table exists, so a stale word leads to a valid slot of another
+//! generation and is rejected there, without dereferencing anything that may be gone. A slot's value is
+//! accessed through a pin ([`crate::state`]). It is dropped after the last pin is released: by the thread
+//! that frees it, or, if it was still being read then, by the next allocation, because a reader may be a
+//! signal handler and must not enter the allocator.
 #![allow(unsafe_code)]
 
 use std::ops::Deref;
@@ -17,13 +17,13 @@ use crate::state::{Pin, SlotState};
 use crate::table::SlotTable;
 use crate::word::MAX_SLOTS;
 
-/// What lives in a slot; `E` is the slot's part that is never dropped (atomics read without a pin).
+/// The value of a slot; `E` is the part of the slot that is never dropped (atomics read without a pin).
 pub(crate) trait Occupant<E> {
-    /// Runs once when the last pin of a freed slot is gone, in any context: must not lock or allocate.
+    /// Runs once when the last pin of a freed slot is released, in any context: must not lock or allocate.
     fn retire(&self, inline: &E);
 }
 
-/// One slot, a cache line or a multiple of it.
+/// One slot; a multiple of a cache line.
 #[repr(align(64))]
 pub(crate) struct Slot<T, E> {
     pub(crate) state: SlotState,
@@ -42,11 +42,11 @@ impl<T, E: Default> Default for Slot<T, E> {
 }
 
 impl<T, E> Slot<T, E> {
-    /// Drops what a finished slot still holds. Only under the allocator's lock or by the finisher.
+    /// Takes the value that a finished slot still holds. Only under the allocator's lock or by the finisher.
     fn take_value(&self) -> Option<Box<T>> {
         let value = self.value.swap(ptr::null_mut(), Ordering::AcqRel);
-        // SAFETY: a non-null pointer came from `Box::into_raw` in `insert`, and the swap makes this the
-        // only owner; no pin exists, since the slot is past its finisher.
+        // SAFETY: a non-null pointer came from `Box::into_raw` in `insert`, and the swap makes this the only
+        // owner; no pin exists, since the slot has been finished or is being finished.
         (!value.is_null()).then(|| unsafe { Box::from_raw(value) })
     }
 }
@@ -54,7 +54,7 @@ impl<T, E> Slot<T, E> {
 #[derive(Default)]
 struct Reuse {
     free: Vec<usize>,
-    /// Freed while somebody still held a pin.
+    /// Slots that were freed while another thread held a pin.
     lingering: Vec<usize>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Slab<T, E: Default = ()> {
     reuse: Mutex<Reuse>,
 }
 
-// SAFETY: the slab owns its `T`s behind pointers and gives out `&T` to any thread.
+// SAFETY: the slab owns its `T`s behind pointers and hands out `&T` to any thread.
 unsafe impl<T: Send + Sync, E: Default + Send + Sync> Sync for Slab<T, E> {}
 
 impl<T: Occupant<E>, E: Default> Slab<T, E> {
@@ -78,9 +78,9 @@ impl<T: Occupant<E>, E: Default> Slab<T, E> {
         self.slots.get(index)
     }
 
-    /// Puts `value` into a slot; `setup` writes the inline part before anybody can find it.
+    /// Stores `value` in a slot; `setup` writes the inline part before any other thread can find it.
     ///
-    /// `Err(None)`: the table is full. `Err(Some(_))`: the setup failed.
+    /// Returns `Err(None)` if the table is full and `Err(Some(_))` if the setup failed.
     pub(crate) fn insert(
         &self,
         value: T,
@@ -121,7 +121,7 @@ impl<T: Occupant<E>, E: Default> Slab<T, E> {
         });
     }
 
-    /// Pins what the slot holds in this life.
+    /// Pins the slot's value if the slot is in its life of this generation.
     #[inline]
     pub(crate) fn pin(&self, index: usize, generation: u32) -> Option<Pinned<'_, T, E>> {
         let slot = self.slots.get(index)?;
@@ -139,7 +139,7 @@ impl<T: Occupant<E>, E: Default> Slab<T, E> {
         }
     }
 
-    /// Ends the life of what is pinned; `false` if another thread has.
+    /// Ends the life of a pinned slot; returns `false` if another thread has.
     pub(crate) fn remove(&self, pinned: Pinned<'_, T, E>) -> bool {
         let (slot, index) = (pinned.slot, pinned.index);
         if !slot.state.kill(pinned.generation) {
@@ -156,12 +156,12 @@ impl<T: Occupant<E>, E: Default> Slab<T, E> {
         let mut reuse = self.reuse.lock().unwrap_or_else(PoisonError::into_inner);
         if finished { reuse.free.push(index) } else { reuse.lingering.push(index) }
         drop(reuse);
-        // Dropping runs a provider's code, which may well come back here: not under the lock.
+        // Dropping runs a provider's code, which may call back here, so not under the lock.
         drop(value);
         true
     }
 
-    /// Pins every slot in use, one after the other.
+    /// Pins each slot in use in turn.
     pub(crate) fn pins(&self) -> impl Iterator<Item = Pinned<'_, T, E>> {
         let slots = self.slots.iter().enumerate();
         slots.filter(|(_, slot)| slot.state.seems_live()).filter_map(|(index, slot)| {
@@ -180,7 +180,7 @@ impl<T, E: Default> Drop for Slab<T, E> {
 }
 
 fn retire<T: Occupant<E>, E>(slot: &Slot<T, E>) {
-    // SAFETY: set in `insert` and taken only after this, by the finisher or the sweep of a free slot.
+    // SAFETY: set in `insert`, and taken only after this by the finisher or by the sweep of a free slot.
     if let Some(value) = unsafe { slot.value.load(Ordering::Acquire).as_ref() } {
         value.retire(&slot.inline);
     }
@@ -192,7 +192,7 @@ fn finish<T: Occupant<E>, E>(slot: &Slot<T, E>) {
     slot.state.finish();
 }
 
-/// Access to what a slot holds; it stays while this exists.
+/// Access to a slot's value, which stays valid while this exists.
 pub(crate) struct Pinned<'a, T: Occupant<E>, E> {
     pub(crate) slot: &'a Slot<T, E>,
     pub(crate) index: usize,
@@ -205,7 +205,7 @@ impl<T: Occupant<E>, E> Deref for Pinned<'_, T, E> {
     #[inline]
     fn deref(&self) -> &T {
         // SAFETY: the pin was granted in a live generation, whose value is set before it is published and
-        // taken only by or after the finisher, who cannot exist while a granted pin does.
+        // taken only by or after the finisher, which cannot exist while a granted pin does.
         unsafe { &*self.slot.value.load(Ordering::Acquire) }
     }
 }

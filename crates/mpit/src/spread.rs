@@ -1,14 +1,16 @@
-//! The life of a slot that many threads look at all the time: as [`crate::state`], but the pins are spread over cache
-//! lines of their own, so that threads which raise events at the same time write nothing in common.
+//! The lifecycle of a slot that many threads access concurrently: like [`crate::state`], but the pins are
+//! spread over separate cache lines, so that threads that raise events at the same time do not write to
+//! shared memory.
 //!
 //! ```text
 //!   word   [generation 32][phase 2][unused 30]        lanes   [pins] [pins] [pins] …  one cache line each
 //! ```
 //!
-//! Nobody sees all pins at one instant. Whoever pins adds to a lane and then looks at the phase; whoever takes a pin away
-//! looks at the phase after that, and if it is *dying* at all lanes. All of these steps have one order that every thread
-//! agrees on (`SeqCst`): either a visitor sees that the slot dies, and leaves without having used it, or it is seen in its
-//! lane. The last one to leave finds all lanes empty; if two do, one exchange of the phase decides who finishes.
+//! No thread sees all pins at one instant. A pinning thread increments a lane and then reads the phase; an
+//! unpinning thread decrements its lane, then reads the phase and, if that is *dying*, all lanes. All these
+//! operations are `SeqCst` and so have a single total order: either a reader sees that the slot is dying and
+//! leaves without having used it, or its pin is seen in its lane. The last thread to leave finds all lanes
+//! empty; if two do, one exchange of the phase decides which of them finishes.
 
 use crate::state::Pin;
 use crate::sync::{AtomicU64, Ordering, agree};
@@ -20,17 +22,17 @@ const DYING: u64 = 2;
 const FINISHING: u64 = 3;
 const GENERATION: u64 = 1 << 32;
 
-/// Lanes of a slot: threads beyond share them.
+/// Number of lanes of a slot. More threads than this share lanes.
 #[cfg(not(loom))]
 const LANES: usize = 16;
 #[cfg(loom)]
 const LANES: usize = 2;
 
-/// A lane of pins: two cache lines, because processors fetch the neighbour of a line along with it.
+/// A lane of pins: two cache lines, because processors prefetch the adjacent line.
 #[repr(align(128))]
 struct Lane(AtomicU64);
 
-/// Generation, phase and pins of one slot.
+/// The generation, phase and pins of one slot.
 pub(crate) struct SpreadState {
     word: AtomicU64,
     lanes: [Lane; LANES],
@@ -51,13 +53,13 @@ fn life(generation: u32) -> u64 {
 }
 
 impl SpreadState {
-    /// Is the slot in its life of this generation? A snapshot; it takes no pin.
+    /// Whether the slot is in its life of this generation. A snapshot that takes no pin.
     #[inline]
     pub(crate) fn is_live(&self, generation: u32) -> bool {
         self.word.load(Ordering::Acquire) == life(generation)
     }
 
-    /// Is the slot in any life? A hint.
+    /// Whether the slot is in any life. Only a hint.
     #[inline]
     pub(crate) fn seems_live(&self) -> bool {
         self.word.load(Ordering::Relaxed) & PHASE_MASK == LIVE
@@ -76,15 +78,15 @@ impl SpreadState {
         self.word.load(Ordering::SeqCst)
     }
 
-    /// Pins the slot in its life of this generation. For what is held the caller owes an [`SpreadState::unpin`] in the
-    /// same lane.
+    /// Pins the slot if it is in its life of this generation. On [`Pin::Held`] the caller must call
+    /// [`SpreadState::unpin`] with the same lane.
     #[inline]
     #[must_use]
     pub(crate) fn pin(&self, lane: usize, generation: u32) -> Pin {
         if self.enter(lane) == life(generation) { Pin::Held(generation) } else { self.leave(lane) }
     }
 
-    /// Pins the slot in whatever life it is in.
+    /// Pins the slot in its current life.
     #[inline]
     #[must_use]
     pub(crate) fn pin_any(&self, lane: usize) -> Pin {
@@ -97,7 +99,8 @@ impl SpreadState {
         if self.unpin(lane) { Pin::MustFinish } else { Pin::Refused }
     }
 
-    /// Takes a pin away. `true`: the caller is the finisher and must end with [`SpreadState::finish`].
+    /// Releases a pin. Returns `true` if the caller is the finisher and must call [`SpreadState::finish`] at
+    /// the end.
     #[inline]
     #[must_use]
     pub(crate) fn unpin(&self, lane: usize) -> bool {
@@ -119,24 +122,24 @@ impl SpreadState {
         self.lanes.iter().map(|lane| lane.0.load(Ordering::SeqCst)).fold(0, u64::wrapping_add)
     }
 
-    /// Ends the life of this generation; `false` if somebody else has. The caller must hold a pin.
+    /// Ends the life of this generation; returns `false` if another thread has. The caller must hold a pin.
     #[must_use]
     pub(crate) fn kill(&self, generation: u32) -> bool {
         let dying = (life(generation) & !PHASE_MASK) | DYING;
         self.word.compare_exchange(life(generation), dying, Ordering::SeqCst, Ordering::Relaxed).is_ok()
     }
 
-    /// The generation of the present life; for the finisher.
+    /// The generation of the current life; for the finisher.
     pub(crate) fn generation(&self) -> u32 {
         generation_of(self.word.load(Ordering::Acquire))
     }
 
-    /// The finisher's last step: the slot may be reused.
+    /// The finisher's last step: makes the slot reusable.
     pub(crate) fn finish(&self) {
         self.word.fetch_sub(FINISHING - FREE, Ordering::SeqCst);
     }
 
-    /// May the slot be given a new life? Only the one allocator, under its lock, asks and publishes.
+    /// Whether the slot can start a new life. Only the single allocator asks and publishes, under its lock.
     pub(crate) fn is_free(&self) -> bool {
         self.word.load(Ordering::Acquire) & PHASE_MASK == FREE
     }
@@ -147,8 +150,8 @@ impl SpreadState {
         generation_of(before).wrapping_add(1)
     }
 
-    /// Is anybody looking, the caller's own pins not counted? Whoever pins later sees what the caller wrote before, if
-    /// it was written and is read `SeqCst`.
+    /// Whether there are pins other than the caller's `own` ones. A thread that pins later sees values that
+    /// the caller wrote before, if they are written and read `SeqCst`.
     pub(crate) fn others_hold(&self, own: u64) -> bool {
         self.pins() > own
     }
@@ -196,7 +199,7 @@ mod model {
     use loom::sync::atomic::AtomicU32;
     use loom::thread;
 
-    /// What pins protect: 0 while alive, 1 once finished.
+    /// The payload that pins protect: 0 while alive, 1 once finished.
     struct Guarded {
         state: SpreadState,
         gone: AtomicU32,
@@ -259,7 +262,7 @@ mod model {
         model(|| {
             let state = Arc::new(SpreadState::default());
             let generation = state.publish();
-            // The pointer: which of two values is in place; and which has been dropped.
+            // The pointer, as the index of one of two values, and whether each value has been dropped.
             let current = Arc::new(AtomicU32::new(0));
             let dropped = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
             let visitor = {

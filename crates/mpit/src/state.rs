@@ -1,14 +1,14 @@
-//! The life of a slot in one atomic word, so that pin, kill and reuse are one order of events.
+//! The lifecycle of a slot in one atomic word, so that pin, kill and reuse are totally ordered.
 //!
 //! ```text
 //!   63        32 31 30 29         0
 //!   [generation][phase][   pins   ]        phase: 0 free  1 live  2 dying  3 finishing
 //! ```
 //!
-//! Whoever looks at a slot adds a pin and learns in the same step whether the slot is still what it was.
-//! Killing only turns `live` into `dying`; the one who takes the last pin away becomes the *finisher*,
-//! exactly one per life, and by then nobody looks any more. Pins of visitors who came too late are
-//! harmless: they see that the phase is not `live` and leave.
+//! A reader adds a pin to a slot and learns in the same operation whether the slot is still in the expected
+//! life. Killing only turns `live` into `dying`; the thread that releases the last pin becomes the
+//! *finisher*, exactly one per life, and at that point no reader is left. Pins of readers that arrived too
+//! late are harmless: they see that the phase is not `live` and leave.
 
 use crate::sync::{AtomicU64, Ordering};
 
@@ -25,7 +25,7 @@ fn generation_of(word: u64) -> u32 {
     (word >> 32) as u32
 }
 
-/// Generation, phase and pins of one slot.
+/// The generation, phase and pins of one slot.
 pub(crate) struct SlotState(AtomicU64);
 
 impl Default for SlotState {
@@ -35,19 +35,20 @@ impl Default for SlotState {
 }
 
 impl SlotState {
-    /// Is the slot in its life of this generation? A snapshot; it takes no pin.
+    /// Whether the slot is in its life of this generation. A snapshot that takes no pin.
     #[inline]
     pub(crate) fn is_live(&self, generation: u32) -> bool {
         self.0.load(Ordering::Acquire) & !PIN_MASK == (u64::from(generation) << 32) | LIVE
     }
 
-    /// Is the slot in any life? A hint.
+    /// Whether the slot is in any life. Only a hint.
     #[inline]
     pub(crate) fn seems_live(&self) -> bool {
         self.0.load(Ordering::Relaxed) & PHASE_MASK == LIVE
     }
 
-    /// Pins the slot in its life of this generation. On `true` the caller owes an [`SlotState::unpin`].
+    /// Pins the slot if it is in its life of this generation. On [`Pin::Held`] the caller must call
+    /// [`SlotState::unpin`].
     #[inline]
     #[must_use]
     pub(crate) fn pin(&self, generation: u32) -> Pin {
@@ -59,7 +60,7 @@ impl SlotState {
         }
     }
 
-    /// Pins the slot in whatever life it is in.
+    /// Pins the slot in its current life.
     #[inline]
     #[must_use]
     pub(crate) fn pin_any(&self) -> Pin {
@@ -72,7 +73,8 @@ impl SlotState {
         if self.unpin() { Pin::MustFinish } else { Pin::Refused }
     }
 
-    /// Takes a pin away. `true`: the caller is the finisher and must end with [`SlotState::finish`].
+    /// Releases a pin. Returns `true` if the caller is the finisher and must call [`SlotState::finish`] at
+    /// the end.
     #[inline]
     #[must_use]
     pub(crate) fn unpin(&self) -> bool {
@@ -86,7 +88,7 @@ impl SlotState {
         self.0.compare_exchange(word, finishing, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Ends the life of this generation; `false` if somebody else has. The caller must hold a pin.
+    /// Ends the life of this generation; returns `false` if another thread has. The caller must hold a pin.
     #[must_use]
     pub(crate) fn kill(&self, generation: u32) -> bool {
         let mut word = self.0.load(Ordering::Relaxed);
@@ -102,13 +104,13 @@ impl SlotState {
         }
     }
 
-    /// The finisher's last step: the slot may be reused.
+    /// The finisher's last step: makes the slot reusable.
     pub(crate) fn finish(&self) {
-        // Late visitors may be adding and removing pins; only the phase changes here.
+        // Late readers may be adding and removing pins; only the phase changes here.
         self.0.fetch_sub(FINISHING - FREE, Ordering::AcqRel);
     }
 
-    /// May the slot be given a new life? Only the one allocator, under its lock, asks and publishes.
+    /// Whether the slot can start a new life. Only the single allocator asks and publishes, under its lock.
     pub(crate) fn is_free(&self) -> bool {
         self.0.load(Ordering::Acquire) & PHASE_MASK == FREE
     }
@@ -125,9 +127,10 @@ impl SlotState {
 pub(crate) enum Pin {
     /// Pinned; the slot is in its life of this generation.
     Held(u32),
-    /// Not that life; nothing is owed.
+    /// The slot is not in that life; no unpin is needed.
     Refused,
-    /// Not that life, and the attempt itself was the last pin of a dying slot: finish it.
+    /// The slot is not in that life, and the attempt itself was the last pin of a dying slot: the caller must
+    /// finish it.
     MustFinish,
 }
 
@@ -207,7 +210,7 @@ mod model {
         }
     }
 
-    /// Interleavings with up to three preemptions: seconds instead of half a minute.
+    /// Explores interleavings with up to three preemptions: seconds instead of half a minute.
     fn model(f: impl Fn() + Sync + Send + 'static) {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(3);

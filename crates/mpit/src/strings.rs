@@ -1,11 +1,12 @@
-//! How the interface returns strings: MPI 5.0, section "Convention for Returning Strings".
+//! Strings returned to callers: MPI 5.0, section "Convention for Returning Strings".
 //!
-//! The caller passes a buffer and, in `length`, its size in characters. The string comes back
-//! truncated to the buffer and always terminated with NUL; `length` comes back as the size that the
-//! whole string needs, NUL included, so that one more call with a larger buffer gets all of it. A length of 0,
-//! or no buffer, only asks for the size.
+//! The caller passes a buffer and, in `length`, its size in characters. The string is truncated to the buffer
+//! and always terminated with NUL; `length` is set to the size that the whole string needs, including the
+//! NUL, so that a second call with a larger buffer gets all of it. A length of 0, or no buffer, only asks for
+//! the size.
 
-/// Writes `text` with a NUL into `buffer` as far as it goes; returns the length the whole needs, with NUL.
+/// Writes as much of `text` as fits into `buffer`, terminated with NUL. Returns the length that the whole
+/// string needs, including the NUL.
 ///
 /// ```
 /// let mut buffer = [b'x'; 4];
@@ -24,9 +25,9 @@ pub fn return_string(text: impl AsRef<[u8]>, buffer: &mut [u8]) -> usize {
     bytes.len() + 1
 }
 
-/// [`return_string`] with the types of C: a buffer that may be absent and a signed length.
+/// [`return_string`] with C types: an optional buffer and a signed length.
 ///
-/// A negative length counts as 0. The length returned saturates at `i32::MAX`.
+/// The returned length saturates at `i32::MAX`.
 pub fn return_c_string(text: impl AsRef<[u8]>, buffer: Option<&mut [u8]>) -> i32 {
     let needed = match buffer {
         Some(buffer) => return_string(text, buffer),

@@ -1,4 +1,4 @@
-//! Tables that only grow, in chunks that never move: readers need no lock, and an index stays good.
+//! Tables that only grow, in chunks that never move: readers need no lock, and an index stays valid.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const FIRST: usize = 32;
 const CHUNKS: usize = 22;
 
-/// Chunk `k` holds `FIRST << k` entries. Returns chunk and place in it.
+/// Returns the chunk of an index and the position in it. Chunk `k` holds `FIRST << k` entries.
 #[inline(always)]
 fn place(index: usize) -> (usize, usize) {
     let shifted = index.wrapping_add(FIRST);
-    // Zero only for indices that no table has; then the lowest bit stands in.
+    // Zero only for indices beyond any table; `| 1` keeps `ilog2` from panicking then.
     let top = (shifted | 1).ilog2();
     ((top as usize).wrapping_sub(FIRST.ilog2() as usize), shifted ^ (1 << top))
 }
 
-/// How often a slot of any table was looked at in this thread: tests count steps, not time.
+/// Number of slot lookups in any table by this thread: tests count steps, not time.
 #[cfg(test)]
 pub(crate) fn looked() -> usize {
     LOOKS.get()
@@ -31,7 +31,7 @@ thread_local! {
     static LOOKS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// An append-only list. Appending is for one thread at a time (the owner's lock); reading is for all.
+/// An append-only list. One thread at a time may append (under the owner's lock); any thread may read.
 pub(crate) struct AppendVec<T> {
     chunks: [OnceLock<Box<[OnceLock<T>]>>; CHUNKS],
     length: AtomicUsize,
@@ -54,7 +54,7 @@ impl<T> AppendVec<T> {
         self.chunks.get(chunk)?.get()?.get(place)?.get()
     }
 
-    /// Appends; returns the index, or the value if the table is full or another thread appends too.
+    /// Appends a value. Returns its index, or the value if the table is full or another thread is appending.
     pub(crate) fn push(&self, value: T) -> Result<usize, T> {
         let index = self.length.load(Ordering::Relaxed);
         let (chunk, place) = place(index);
@@ -71,7 +71,7 @@ impl<T> AppendVec<T> {
     }
 }
 
-/// Slots that exist in their empty form as soon as they are within the table, and are never unmapped.
+/// A table of slots that start out empty (`T::default()`) and are never unmapped.
 pub(crate) struct SlotTable<T> {
     chunks: [OnceLock<Box<[T]>>; CHUNKS],
     length: AtomicUsize,
@@ -101,7 +101,7 @@ impl<T: Default> SlotTable<T> {
         self.length.load(Ordering::Acquire)
     }
 
-    /// Makes one more slot part of the table. Under the owner's lock. `None`: full.
+    /// Adds one more slot to the table. Only under the owner's lock. Returns `None` if the table is full.
     pub(crate) fn grow(&self) -> Option<usize> {
         let index = self.length.load(Ordering::Relaxed);
         let (chunk, _) = place(index);

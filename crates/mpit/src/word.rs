@@ -1,19 +1,18 @@
-//! Handles as opaque 64-bit words that are recognised without being followed.
+//! Handles as opaque 64-bit words that are recognised without being dereferenced.
 //!
 //! ```text
 //!   63     56 55          24 23        0
 //!   [  kind ][  generation  ][  index  ]
 //! ```
 //!
-//! The kind byte makes every word an address that no user-space pointer can have (not canonical on
-//! x86-64 and beyond the virtual address range on other 64-bit machines), so a pointer of the MPI
-//! library, a freed handle, a handle of another kind or a small number are told apart by looking at the
-//! word alone.
+//! The kind byte makes every word an address that no user-space pointer can have (non-canonical on x86-64,
+//! and outside the virtual address range on other 64-bit machines). A pointer of the MPI library, a freed
+//! handle, a handle of another kind and a small number can therefore be told apart by the word alone.
 
 const INDEX_BITS: u32 = 24;
 const KIND_SHIFT: u32 = 56;
 
-/// Largest number of slots of one kind.
+/// Maximum number of slots per kind.
 pub(crate) const MAX_SLOTS: usize = 1 << INDEX_BITS;
 
 macro_rules! words {
@@ -26,7 +25,7 @@ macro_rules! words {
             /// The null handle: no valid handle has this word.
             pub const NULL: Self = Self(0);
 
-            /// Does the word have the form of one of our handles of this kind, valid or not?
+            /// Whether the word has the form of a handle of this kind, valid or not.
             pub const fn is_ours(self) -> bool {
                 self.0 >> KIND_SHIFT == $kind
             }
@@ -36,7 +35,7 @@ macro_rules! words {
                 Self(($kind << KIND_SHIFT) | (u64::from(generation) << INDEX_BITS) | index as u64)
             }
 
-            /// Index and generation, if the word is of this kind.
+            /// The index and generation if the word is of this kind.
             #[inline]
             #[allow(dead_code)]
             pub(crate) fn parts(self) -> Option<(usize, u32)> {
@@ -55,12 +54,12 @@ words! {
     CvarWord = 0xA3;
     /// An event registration (`MPI_T_event_registration`).
     RegistrationWord = 0xA4;
-    /// An event instance (`MPI_T_event_instance`); valid inside its callback only.
+    /// An event instance (`MPI_T_event_instance`); valid only inside its callback.
     InstanceWord = 0xA5;
 }
 
 impl PvarWord {
-    /// `MPI_T_PVAR_ALL_HANDLES`: every handle of the session, where the call allows it.
+    /// `MPI_T_PVAR_ALL_HANDLES`: every handle of the session, in the calls that allow it.
     pub const ALL_HANDLES: Self = Self(0xA2FF_FFFF_FFFF_FFFF);
 }
 

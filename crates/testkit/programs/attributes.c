@@ -1,4 +1,4 @@
-/* Cached attributes of communicators, types and windows, and the predefined ones. */
+/* Cached attributes of communicators, types and windows, and the predefined attributes. */
 #include "expect.h"
 
 int main(int argc, char **argv)

@@ -1,9 +1,9 @@
 /*
- * Ranks that work alike: what they have to do with each other costs nobody time, whether they are there at the same moment (a barrier, an
- * exchange, a fence) or it is done when they come (a message that lies there, requests that are complete).
+ * Ranks that compute alike, so that their communication costs no waiting time, whether they arrive at the same moment (a barrier,
+ * an exchange, a fence) or it is already done when they arrive (a message that has arrived, requests that are complete).
  *
- * "Work" is sleep, so that it takes as long on a machine that has other things to do. The first rank prints: the line of a receive and that
- * of a completion for which nobody waits, and the seconds by which ranks were apart, of all together, at the others.
+ * "Work" is sleep, so that its duration does not depend on the load of the machine. The first rank prints the line of
+ * a receive and that of a completion that do not wait, and the total seconds of skew between ranks at the other calls.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>

@@ -1,4 +1,4 @@
-/* Microseconds of an all-to-all of 8 bytes for each rank; the fastest of many short batches. */
+/* Microseconds per rank of an all-to-all of 8 bytes: the fastest of many short batches. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* Nanoseconds that single MPI calls take on two ranks, and what reading the processor's clock takes: `cost NANOSECONDS WHAT`, the
- * median of many short batches. Batches of all of them take turns, so that a machine that changes its speed meets all alike. */
+/* Nanoseconds per MPI call on two ranks, and per reading of the processor's clock: `cost NANOSECONDS WHAT`, the
+ * median of many short batches, which take turns so that changes in the machine's speed affect all alike. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,7 +92,7 @@ static void allreduce(void)
     MPI_Allreduce(&out, &in, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
-/* `alone`: the other rank waits meanwhile. `parts`: what the time is divided by. */
+/* `alone`: the other rank waits meanwhile. `parts`: the divisor of the time. */
 static struct {
     const char *title;
     void (*body)(void);

@@ -1,4 +1,4 @@
-/* A rank that stands still after a call, until its first argument is the name of a file. For `cargo xtask bench discover`. */
+/* A rank that is idle after a call until its first argument names an existing file. For `cargo xtask bench discover`. */
 #include <mpi.h>
 #include <stdio.h>
 #include <unistd.h>

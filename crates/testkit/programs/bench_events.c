@@ -22,7 +22,7 @@
 
 #define CALLS 50000
 #define RUNS 41
-/* Threads side by side: so short that some runs are not interrupted on a machine that has other work, and many. */
+/* Concurrent threads: runs so short that some are not interrupted on a loaded machine, and many of them. */
 #define SHORT 4000
 #define MANY 1500
 
@@ -72,7 +72,7 @@ static void call(int n)
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         sum += rank;
     }
-    /* Not in the loop: threads must not write to one line. */
+    /* Outside the loop: threads must not write to a shared cache line. */
     if (sum == 42)
         sink = sum;
 }
@@ -90,7 +90,7 @@ static double calls(void)
     return (now() - start) / CALLS;
 }
 
-/* The state that is measured (1), or what it is compared with (0). */
+/* The measured state (1), or its baseline (0). */
 static void set(const char *what, int on)
 {
     if (!strcmp(what, "elsewhere"))

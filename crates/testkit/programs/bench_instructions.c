@@ -1,5 +1,5 @@
-/* One process calls each of these functions CALLS times, between two calls of mark(): an instruction counter that looks at
- * the total whenever mark() is entered knows what each costs. Prints their names in that order, each on a line. */
+/* One process calls each of these functions CALLS times, between two calls of mark(). An instruction counter that reads
+ * its total whenever mark() is entered can compute the cost of each. Prints their names in order, one per line. */
 #include <mpi.h>
 #include <stdio.h>
 
@@ -119,7 +119,7 @@ static void initialized(void)
     MPI_Initialized(&flag);
 }
 
-/* Functions that are called seldom, without an object of their own. */
+/* Rarely called functions, without an object of their own. */
 static void get_processor_name(void)
 {
     char name[MPI_MAX_PROCESSOR_NAME];

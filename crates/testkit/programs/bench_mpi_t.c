@@ -1,10 +1,10 @@
-/* What calls of the tool information interface cost, in ns: the best of 9 runs.
+/* Cost of calls of the tool information interface, in ns: the best of 9 runs.
  *
  *     bench_mpi_t read|readreset|startstop|info|index|cvar      on mpiscope's variable, or else the library's own
  *     bench_mpi_t read4                                         the same read, when four threads have called MPI
  *     bench_mpi_t last                                          index by name of the last variable that there is
  *
- * Prints nan where the library has nothing to be measured.
+ * Prints nan if the library has nothing to measure.
  */
 #include <mpi.h>
 #include <mpiscope/mpi_t.h>
@@ -41,7 +41,7 @@ static int info(int index)
     return bind;
 }
 
-/* mpiscope's counter, else the first variable that is bound to nothing and can be read. */
+/* mpiscope's counter, or the first unbound readable variable. */
 static int find(void)
 {
     int count, n = 0;

@@ -108,7 +108,7 @@ static void nothing(int n)
     (void) n;
 }
 
-/* Nanoseconds for each of n in the best batch; what tidies up after a batch is not counted. */
+/* Nanoseconds for each of n in the best batch; cleanup after a batch is not counted. */
 static double best(void (*batch)(int), int n, int batches, void (*tidy)(int))
 {
     double best = 1e18;

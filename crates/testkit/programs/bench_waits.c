@@ -1,7 +1,7 @@
-/* Waits whose length is known. The argument names a case: one rank works by spinning, another one waits for it in one function, again and
- * again. Each rank writes down when it enters and leaves the call it waits in, and when the late one has done its work; what was waited
- * is from the one to the other, on one clock. Prints `known SECONDS`, and `cases end at LINE`: calls behind that are no part of it.
- * Without an argument the names of all cases. */
+/* Waits of known length. The argument selects a case: one rank computes by spinning, and another one repeatedly waits
+ * for it in one function. Each rank records when it enters and leaves the call in which it waits, and when the late
+ * one has finished computing; the wait is the time between, on one clock. Prints `known SECONDS`, and `cases end at
+ * LINE`: calls after that line do not belong to the case. Without an argument it prints the names of all cases. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,10 +35,10 @@ static void work(void)
     worked[round_] = now();
 }
 
-/* Waits in what follows, in one line: the line of the call. */
+/* Waits in the rest of the line, which is the line of the call. */
 #define WAIT(...) do { entered[round_] = now(); __VA_ARGS__; left[round_] = now(); } while (0)
 
-/* One end of a message that comes late. */
+/* One end of a late message. */
 static void send_late(int messages)
 {
     work();
@@ -265,7 +265,7 @@ static void free_objects(void)
     MPI_Win_free(&window);
 }
 
-/* What this rank has waited: until the work was done, or until it left, if that was earlier. */
+/* The wait of this rank: until the work was done, or until it left, if that was earlier. */
 static double waited(void)
 {
     double done[TIMES], sum = 0;

@@ -1,6 +1,6 @@
-/* Calls that never return, since a signal handler leaves them by siglongjmp, on the mock library: each is over when the next one is
- * made, be it in the same function, in one that called that, or in a user function that the library has called; and when the thread
- * ends. */
+/* Calls that never return because a signal handler leaves them with siglongjmp, on the mock
+ * library. Each one ends when the next one is made, whether in the same function, in a
+ * caller of it, or in a user function called by the library, and when the thread ends. */
 #include "expect.h"
 #include <setjmp.h>
 #include <signal.h>
@@ -15,7 +15,7 @@ static void ring(int number)
     siglongjmp(back, 1);
 }
 
-/* Waits for a message that nobody sends. */
+/* Waits for a message that is never sent. */
 static __attribute__((noinline)) void receive(int levels)
 {
     volatile int value = 0;
@@ -43,7 +43,7 @@ static void add(void *in, void *inout, int *length, MPI_Datatype *type)
     expect_message();
 }
 
-/* Is left in a call of its own. */
+/* Leaves a call by siglongjmp. */
 static void stay(void *in, void *inout, int *length, MPI_Datatype *type)
 {
     (void) in, (void) inout, (void) length, (void) type;

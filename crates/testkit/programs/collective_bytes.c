@@ -1,11 +1,11 @@
 /*
- * Collectives of every sort, of which each rank knows its part in bytes: collective_bytes DIRECTORY. Each rank then stands still until
- * DIRECTORY/go is there.
+ * Collectives of every kind, for which each rank knows its share in bytes:
+ * collective_bytes DIRECTORY. Each rank then idles until DIRECTORY/go exists.
  *
- * Each rank writes DIRECTORY/bytes.RANK: a line for each function, its name and the bytes.
+ * Each rank writes DIRECTORY/bytes.RANK: one line per function with its name and the bytes.
  *
- * The part of a rank is its own block of what is gathered or scattered, what it has for each rank of an all-to-all or a
- * reduce-scatter, itself included, what it has for each neighbour, and the buffer of all others. MPI_IN_PLACE changes nothing.
+ * The share of a rank is its own block of what is gathered or scattered, its data for each rank of an all-to-all or a
+ * reduce-scatter, including itself, its data for each neighbour, and the buffer for all others. MPI_IN_PLACE makes no difference.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static MPI_Count many[MOST];
 static MPI_Aint at[MOST];
 #endif
 
-/* Each start of nonblocking ones is waited for at once. */
+/* Each nonblocking one is waited for at once. */
 static MPI_Request request;
 
 static void add(const char *name, long elements)
@@ -46,7 +46,7 @@ static void add(const char *name, long elements)
 #define MOVES(name, elements, ...) (add(#name, (elements)), name(__VA_ARGS__))
 #define STARTS(name, elements, ...) (add(#name, (elements)), name(__VA_ARGS__, &request), MPI_Wait(&request, MPI_STATUS_IGNORE))
 #if HAVE_PERSISTENT
-/* One that is started once, by the one or the other function in turn. */
+/* One that is started once, by either function in turn. */
 static void start(void)
 {
     static int turn;
@@ -61,7 +61,7 @@ static void start(void)
 #else
 #define PERSISTS(name, elements, ...) ((void) 0)
 #endif
-/* The one that blocks, the one that does not, and the persistent one. */
+/* The blocking, the nonblocking and the persistent variant. */
 #define ALL(blocking, nonblocking, elements, ...) \
     (MOVES(MPI_##blocking, elements, __VA_ARGS__), STARTS(MPI_I##nonblocking, elements, __VA_ARGS__), \
      PERSISTS(MPI_##blocking##_init, elements, __VA_ARGS__))
@@ -109,7 +109,7 @@ static void of_all(MPI_Comm comm, int in_place)
     ALL(Reduce_scatter, reduce_scatter, all, mine, in, counts, MPI_INT, MPI_MAX, comm);
     ALL(Reduce_scatter_block, reduce_scatter_block, 3 * size, mine, in, 3, MPI_INT, MPI_MAX, comm);
     ALL(Alltoall, alltoall, 3 * size, mine, 3, MPI_INT, in, 3, MPI_INT, comm);
-    /* All have as much for each, since what is in place comes back from where it goes. */
+    /* All have the same amount for each, since in-place data comes back in place of what was sent. */
     for (int i = 0; i < size; i++) {
         counts[i] = 2;
         places[i] = 2 * i;
@@ -119,7 +119,7 @@ static void of_all(MPI_Comm comm, int in_place)
     ALL(Alltoallw, alltoallw, 2 * size, mine, counts, offsets, types, in, counts, offsets, types, comm);
 }
 
-/* The first rank is a group of its own, and the root of what has one. */
+/* The first rank is a group by itself, and the root of rooted collectives. */
 static void between_groups(void)
 {
     MPI_Comm mine, comm;
@@ -137,7 +137,7 @@ static void between_groups(void)
     ALL(Allgather, allgather, 5, out, 5, MPI_INT, in, 5, MPI_INT, comm);
     ALL(Allreduce, allreduce, 5, out, in, 5, MPI_INT, MPI_MAX, comm);
     ALL(Alltoall, alltoall, 5 * others, out, 5, MPI_INT, in, 5, MPI_INT, comm);
-    /* Both groups have as many elements to scatter. */
+    /* Both groups have the same number of elements to scatter. */
     ALL(Reduce_scatter_block, reduce_scatter_block, 2 * (size - 1), out, in, first ? 2 * (size - 1) : 2, MPI_INT, MPI_MAX, comm);
     for (int i = 0; i < own; i++)
         counts[i] = first ? 2 * (size - 1) : 2;

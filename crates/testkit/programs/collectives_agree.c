@@ -1,4 +1,4 @@
-/* Collectives in which members give and expect different amounts, all of them right: nothing may be found. */
+/* Correct collectives in which members send and expect different amounts: there must be no findings. */
 #include <mpi.h>
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ int main(int argc, char **argv)
     MPI_Datatype pair, types[MOST];
     MPI_Type_contiguous(2, MPI_INT, &pair);
     MPI_Type_commit(&pair);
-    /* Rank r gives r pairs; the others expect twice as many integers. */
+    /* Rank r sends r pairs; the others expect twice as many integers. */
     for (int i = 0; i < size; i++) {
         pairs[i] = 2 * i, at[i] = sum, sum += 2 * i, same[i] = 1;
         types[i] = i ? MPI_INT : MPI_DATATYPE_NULL;
@@ -35,18 +35,18 @@ int main(int argc, char **argv)
     MPI_Alltoall(MPI_IN_PLACE, 77, MPI_DATATYPE_NULL, out, 2, MPI_INT, MPI_COMM_WORLD);
     MPI_Allgatherv(in, rank, pair, out, pairs, at, MPI_INT, MPI_COMM_WORLD);
     MPI_Allgatherv(MPI_IN_PLACE, 77, MPI_DATATYPE_NULL, out, pairs, at, MPI_INT, MPI_COMM_WORLD);
-    /* Everybody gives as many pairs to rank i as its number says. */
+    /* Every rank sends as many pairs to rank i as its number says. */
     int mine[MOST], starts[MOST], there[MOST];
     for (int i = 0; i < size; i++)
         mine[i] = 2 * rank, starts[i] = 2 * rank * i, there[i] = 4 * at[i];
     MPI_Alltoallv(in, pairs, at, MPI_INT, out, mine, starts, MPI_INT, MPI_COMM_WORLD);
     MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, out, same, at, MPI_INT, MPI_COMM_WORLD);
-    /* Rank 0 takes no part: the datatype of nothing is not looked at. */
+    /* Rank 0 takes no part: the datatype of zero elements is ignored. */
     int none[MOST], zero[MOST] = {0};
     for (int i = 0; i < size; i++)
         none[i] = rank && i ? 1 : 0, types[i] = none[i] ? MPI_INT : MPI_BYTE;
     MPI_Alltoallw(in, none, zero, types, out, none, there, types, MPI_COMM_WORLD);
-    /* Everybody gives a real to rank 0, an integer and a real to the others, and bytes to the last one. */
+    /* Every rank sends a real to rank 0, an integer and a real to the others, and bytes to the last one. */
     MPI_Datatype mixed, wanted[MOST], parts[2] = {MPI_INT, MPI_DOUBLE};
     MPI_Aint gaps[2] = {0, 8};
     int one[2] = {1, 1}, count[MOST], wants[MOST], far[MOST], next[MOST];
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
     MPI_Igatherv(in + 100, rank, pair, in + 50, pairs, at, MPI_INT, size - 1, MPI_COMM_WORLD, &requests[2]);
     MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
     MPI_Type_free(&pair);
-    /* Two groups that give each other different amounts. */
+    /* Two groups that send each other different amounts. */
     MPI_Comm half, between;
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 5, &between);

@@ -1,4 +1,4 @@
-/* Building, asking, packing and sending derived types. */
+/* Building, querying, packing and sending derived types. */
 #include "expect.h"
 
 static long sum;

@@ -1,5 +1,5 @@
-/* A program that closes low descriptors it did not open and uses their numbers for files of its own, and that makes
- * so many objects that whoever keeps books about them needs more memory. */
+/* A program that closes low descriptors it did not open and reuses their numbers for its own
+ * files, and that creates so many objects that any tool that tracks them needs more memory. */
 #include "expect.h"
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 #define LAST 256
 #endif
 
-/* Puts a file of our own in the place of every memory file. Gives their number. */
+/* Replaces every memory file by a file of our own. Returns their number. */
 static int replace_memory_files(const char *path, const char *what)
 {
     int count = 0;
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < TYPES; i++)
         CALL(MPI_Type_free, &types[i]);
 
-    /* What we wrote is all there is in our file. */
+    /* Our file contains exactly what we wrote. */
     long size = replaced == 0 ? 4 : -1;
     if (replaced > 0 && stat(path, &about) == 0)
         size = (long) about.st_size;

@@ -1,9 +1,9 @@
-/* Ways to end that are not the usual one; which, the first argument says. The counts are written before the end. */
+/* Unusual ways to end, selected by the first argument. The counts are written before the end. */
 #include "expect.h"
 #include <signal.h>
 
-/* Returns when every rank is here, so that a launcher that ends the others finds nothing left to write. It goes through
- * files: no further call of MPI is made. */
+/* Returns when every rank has arrived, so that a launcher that ends the others
+ * leaves nothing unwritten. It uses files: no further MPI call is made. */
 static void all_ready(void)
 {
     const char *dir = getenv("MPISCOPE_EXPECT_DIR");

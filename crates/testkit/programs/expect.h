@@ -1,7 +1,7 @@
 /* Calls that count themselves.
  *
- * Every MPI call of a test program goes through CALL, which notes the name before it calls. At the end each process
- * writes what it called to the directory named by MPISCOPE_EXPECT_DIR, one file a process:
+ * Every MPI call of a test program goes through CALL, which records the name before the call. At the end
+ * each process writes its calls to the directory named by MPISCOPE_EXPECT_DIR, one file per process:
  *
  *     PID 4711
  *     RANK 2
@@ -24,7 +24,7 @@
 #else
 #define OPEN_MPI_5 0
 #endif
-/* Open MPI 5 says MPI 3.1 and has much of 4.0 all the same, but no large counts. */
+/* Open MPI 5 reports MPI 3.1 but has much of 4.0, except large counts. */
 #define HAVE_MPI_4_PARTS (MPI_VERSION >= 4 || OPEN_MPI_5)
 #define HAVE_LARGE_COUNT (MPI_VERSION >= 4)
 
@@ -34,7 +34,7 @@ static struct { const char *name; long count; } expect_table[EXPECT_NAMES];
 static pthread_mutex_t expect_lock = PTHREAD_MUTEX_INITIALIZER;
 static int expect_rank = -1;
 static int expect_size = 0;
-/* Set where the program does what must cost a tool some of its records. */
+/* Set if the program does something that must cost a tool some of its records. */
 static int expect_losses = 0;
 
 static inline void expect_count(const char *name)
@@ -59,13 +59,13 @@ static inline void expect_ok(const char *name, int code)
     }
 }
 
-/* Counts a call under a name of its own, for calls that go through another symbol. */
+/* Counts a call under another name, for calls that go through another symbol. */
 #define CALL_AS(name, f, ...) (expect_count(name), expect_ok(name, f(__VA_ARGS__)))
 #define CALL(f, ...) CALL_AS(#f, f, __VA_ARGS__)
-/* The same for a call that is meant to return an error: gives the code. */
+/* The same for a call that must return an error: returns the code. */
 #define CALL_CODE(f, ...) (expect_count(#f), f(__VA_ARGS__))
 
-/* Writes the counts. May be called more than once; the last file holds. */
+/* Writes the counts. May be called more than once; the last file is valid. */
 static inline void expect_write(void)
 {
     const char *dir = getenv("MPISCOPE_EXPECT_DIR");
@@ -104,7 +104,7 @@ static inline void expect_message(void)
     CALL(MPI_Recv, &value, 1, MPI_INT, expect_rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* One line on rank 0, made from what all ranks computed. */
+/* Prints one line on rank 0, combined from the results of all ranks. */
 static inline void expect_summary(const char *what, long mine)
 {
     long all = 0;

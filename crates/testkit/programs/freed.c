@@ -69,7 +69,7 @@ static void operations(MPI_Request *reduction) {
     MPI_Op_free(&ops[1]);
 }
 
-// A request with the record of one that is gone.
+// A request that uses the record of a former one.
 static void second_tenant(MPI_Request *live) {
     static int value, room;
     MPI_Irecv(&room, 1, MPI_INT, 0, 1, MPI_COMM_SELF, live);

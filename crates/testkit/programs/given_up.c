@@ -1,4 +1,4 @@
-/* Sends that the program asks to cancel and whose requests it frees at once: nobody learns whether they arrive, and nothing may be found. */
+/* Sends that are cancelled and whose requests are freed at once: there must be no findings, whether they arrive or not. */
 #include <mpi.h>
 
 int main(int argc, char **argv)

@@ -1,4 +1,4 @@
-/* Groups and communicators: made, compared, named, freed. */
+/* Groups and communicators: created, compared, named, freed. */
 #include "expect.h"
 
 int main(int argc, char **argv)

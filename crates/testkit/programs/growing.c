@@ -1,6 +1,6 @@
 /*
- * The last rank takes memory and does not give it back, as many bytes in each step as the first argument says; the others take as much and
- * give it back. The last one prints how many seconds that went on.
+ * The last rank allocates memory and does not free it, as many bytes per step as the first argument
+ * says; the others allocate as much and free it. The last one prints how many seconds that took.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>

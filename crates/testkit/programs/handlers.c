@@ -1,6 +1,6 @@
-/* handlers: a signal handler asks MPI for this rank, again and again while other calls are made; what they give is printed.
- * On x86-64 the processor's single step has the handler run after every instruction: between the program and the library too.
- * Elsewhere a fast timer does. */
+/* handlers: a signal handler calls MPI for this rank repeatedly while other calls are made;
+ * the results are printed. On x86-64 the processor's single-step mode runs the handler after
+ * every instruction, also between the program and the library. Elsewhere a fast timer does. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 #ifdef __x86_64__
 enum { SIGNAL = SIGTRAP, ROUNDS = 1 };
 
-/* The trap flag. Below the stack pointer may lie what the compiler keeps there. */
+/* The trap flag. The compiler may store data below the stack pointer. */
 #define interrupt() __asm__ volatile("lea -128(%%rsp), %%rsp\n pushfq\n orq $0x100, (%%rsp)\n popfq\n lea 128(%%rsp), %%rsp" ::: "memory", "cc")
 #define leave_alone() __asm__ volatile("lea -128(%%rsp), %%rsp\n pushfq\n andq $~0x100, (%%rsp)\n popfq\n lea 128(%%rsp), %%rsp" ::: "memory", "cc")
 #else

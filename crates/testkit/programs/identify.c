@@ -1,4 +1,4 @@
-/* Prints the version of the standard and of the library that is named on the command line. */
+/* Prints the versions of the standard and of the library named on the command line. */
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* Collectives of intercommunicators, with nonsense where the standard says that an argument is not significant. */
+/* Collectives of intercommunicators, with garbage wherever the standard says that an argument is not significant. */
 #include "expect.h"
 
 #define N 64
@@ -23,7 +23,7 @@ int main(int argc, char **argv)
     /* The first half has the root; the others there take no part. */
     int root = first ? (local == 0 ? MPI_ROOT : MPI_PROC_NULL) : 0;
     int is_root = root == MPI_ROOT, is_leaf = !first;
-    /* Not null, not a number that an argument check would find fault with, and no datatype. */
+    /* Neither null, nor a number that an argument check would reject, nor a datatype. */
     MPI_Datatype none = MPI_DATATYPE_NULL;
     int many = 12345;
     MPI_Datatype rooted = is_root ? MPI_INT : none, leaf = is_leaf ? MPI_INT : none;

@@ -1,4 +1,4 @@
-/* The variants with MPI_Count (MPI 4.0). They count under their own names. */
+/* The variants with MPI_Count (MPI 4.0), counted under their own names. */
 #include "expect.h"
 
 #if !HAVE_LARGE_COUNT

@@ -1,9 +1,9 @@
 /*
- * What the programs have in common in which the first rank is late, and all others have asked for what it does: each has PARTS parts, which
- * it says before it includes this.
+ * Common code of the programs in which the first rank is late and all others have
+ * asked for its part: each program has PARTS parts, defined before it includes this.
  *
- * The first rank prints of each part: kind, line of those who wait, the late rank, and the seconds from their calls until it came, all of
- * them together.
+ * The first rank prints for each part: kind, line of the waiting ranks,
+ * the late rank, and the total seconds from their calls until it came.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static void pause_for(double seconds)
         ;
 }
 
-/* Gives whether this rank is to receive. */
+/* Returns whether this rank is to receive. */
 static inline int begin(int part)
 {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -40,7 +40,7 @@ static inline int begin(int part)
     return rank != 0;
 }
 
-/* At the end of the program; `kinds` is of each part. */
+/* At the end of the program; `kinds` has the kind of each part. */
 static inline void print_known(const char *const *kinds)
 {
     double times[MOST * PARTS];

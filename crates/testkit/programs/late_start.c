@@ -1,5 +1,5 @@
-// A rank that takes its time before it calls MPI: `late_start [RANK…] DIR`. Rank 1, or those named, says so in DIR and waits for
-// DIR/go.
+// A rank that delays its first MPI call: `late_start [RANK…] DIR`.
+// Rank 1, or the ranks named, signal this in DIR and wait for DIR/go.
 #include <mpi.h>
 #include <stdlib.h>
 #include "stand.h"

@@ -2,8 +2,8 @@
  *
  *     latecomer EARLY LATE MILLISECONDS
  *
- * Rank 1 sends EARLY messages before rank 0 asks for any of them, and LATE more, each MILLISECONDS after rank 0 has posted
- * the receive. Two ranks.
+ * Rank 1 sends EARLY messages before rank 0 asks for any of them, and LATE
+ * more, each MILLISECONDS after rank 0 has posted the receive. Two ranks.
  */
 #include <mpi.h>
 #include <stdio.h>

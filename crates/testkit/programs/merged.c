@@ -46,7 +46,7 @@ static void files(MPI_Comm comm, const char *who, int from, int to) {
     }
 }
 
-// The other ways to make a window.
+// The other ways to create a window.
 static void further(MPI_Comm comm, const char *who, int from) {
     MPI_Comm node;
     MPI_Win win;

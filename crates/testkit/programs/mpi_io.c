@@ -1,4 +1,4 @@
-/* MPI-IO. The library's own calls while it does this (ROMIO makes many) are not the program's. */
+/* MPI-IO. The calls that the library itself makes meanwhile (ROMIO makes many) are not the program's. */
 #include "expect.h"
 
 enum { N = 8 };
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
     CALL(MPI_File_read_all, file, got, N, MPI_INT, &status);
     sum += got[1];
 
-    /* The view's writes touch the ranges that others have just read. */
+    /* The view's writes touch the ranges that other ranks have just read. */
     CALL(MPI_File_sync, file);
     CALL(MPI_Barrier, MPI_COMM_WORLD);
     CALL(MPI_Type_vector, N, 1, expect_size, MPI_INT, &type);
@@ -65,7 +65,7 @@ int main(int argc, char **argv)
     CALL(MPI_File_get_view, file, &offset, &etype, &filetype, representation);
     CALL(MPI_File_set_view, file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
     CALL(MPI_Type_free, &type);
-    /* What others wrote is seen after sync, barrier, sync (MPI 4.1, section 14.6.1). */
+    /* The writes of others are visible after sync, barrier, sync (MPI 4.1, section 14.6.1). */
     CALL(MPI_File_sync, file);
     CALL(MPI_Barrier, MPI_COMM_WORLD);
     CALL(MPI_File_sync, file);

@@ -1,8 +1,8 @@
-/* A random program of communication that is correct, with one mistake in it: `mutated SEED MISTAKE`.
+/* A random correct program with one mistake in it: `mutated SEED MISTAKE`.
  *
- * All ranks draw the same steps from the seed: messages between two ranks, shifts around the ring, collectives on one of two
- * communicators. The mistake is made by one rank in one step; rank 0 says which.
- * Every message has the number of its step as tag and is sent synchronously, so that what nobody receives is missed.
+ * All ranks draw the same steps from the seed: messages between two ranks, shifts around the ring, collectives
+ * on one of two communicators. One rank makes the mistake in one step; rank 0 prints which. Every message has
+ * the number of its step as tag and is sent synchronously, so that an unreceived message has an effect.
  * Mistakes: none, tag, destination, source, no_send, no_receive, no_collective, function, communicator.
  */
 #include <mpi.h>
@@ -38,7 +38,7 @@ static int is(const char *mistake, const char *name)
     return !strcmp(mistake, name);
 }
 
-/* What the mistake can be made in. */
+/* The steps in which the mistake can be made. */
 static int fits(const char *mistake, const struct step *step)
 {
     if (is(mistake, "destination") || is(mistake, "source"))
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "the mistake is made by rank %d in step %d\n", wrong, which);
     for (int i = 0; i < STEPS; i++)
         perform(&steps[i], i, i == which && rank == wrong ? mistake : "none");
-    /* Nobody leaves before all are done. */
+    /* No rank leaves before all are done. */
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;

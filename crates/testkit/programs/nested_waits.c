@@ -1,5 +1,5 @@
 /*
- * A callback that waits in a call of MPI, half a second, while it is called by another one; then each rank works as long.
+ * A callback that waits half a second in an MPI call, inside another MPI call; then each rank computes as long.
  */
 #include <mpi.h>
 #include <time.h>

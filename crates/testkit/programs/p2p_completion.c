@@ -1,4 +1,4 @@
-/* Every way to wait for, test, look for and give up a message. Each test call of a polling loop counts. */
+/* Every way to wait for, test, probe and cancel a message. Each test call of a polling loop counts. */
 #include "expect.h"
 
 enum { N = 6 };

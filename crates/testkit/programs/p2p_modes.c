@@ -35,7 +35,7 @@ static void blocking(void)
     sum += size == (int) sizeof room;
 }
 
-/* A ready send needs its receive posted before, which the empty message tells. */
+/* A ready send needs its receive posted first, which the empty message announces. */
 static void ready(void)
 {
     int value = expect_rank + 1, got = 0;

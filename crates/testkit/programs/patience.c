@@ -1,5 +1,5 @@
-/* A library to preload into jobs that only stand still: where the MPI library would turn round and round and offer the processor to
- * others, the rank sleeps. So jobs that hang beside each other leave the processors to those who look at them. */
+/* A library to preload into jobs that are only idle: where the MPI library would spin and yield the processor,
+ * the rank sleeps. Concurrent hanging jobs then leave the processors to the commands that inspect them. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sys/syscall.h>
@@ -20,7 +20,7 @@ int sched_yield(void)
     return 0;
 }
 
-/* UCX never offers the processor; what it returns says whether anything came. */
+/* UCX never yields the processor; its return value says whether anything arrived. */
 unsigned ucp_worker_progress(void *worker)
 {
     static unsigned (*progress)(void *);

@@ -1,9 +1,9 @@
 /*
- * Messages that requests send and receive, of which each rank knows the bytes: request_bytes DIRECTORY. Each rank then stands still until
- * DIRECTORY/go is there.
+ * Messages sent and received with requests, whose bytes each rank knows:
+ * request_bytes DIRECTORY. Each rank then idles until DIRECTORY/go exists.
  *
- * Each rank writes DIRECTORY/bytes.RANK: a line for each function, its name, the bytes sent and the bytes received. What a request moves
- * counts for the function that made it, of a persistent one for the function that started it.
+ * Each rank writes DIRECTORY/bytes.RANK: one line per function with its name, the bytes sent and the bytes received. The
+ * bytes of a request count for the function that created it; for a persistent request, for the function that started it.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -82,7 +82,7 @@ int main(int argc, char **argv)
     MPI_Sendrecv_replace(out, 41, MPI_INT, next, 4, before, 4, comm, MPI_STATUS_IGNORE);
     knows("MPI_Sendrecv_replace", 41, 41);
 #if HAVE_MPI_4_PARTS
-    /* MPICH does not say how much it received. */
+    /* MPICH does not report how much it received. */
     MPI_Isendrecv(out, 10, MPI_INT, next, 5, in, 50, MPI_INT, before, 5, comm, requests);
     MPI_Wait(requests, MPI_STATUS_IGNORE);
     knows("MPI_Isendrecv", 10, MPI_VERSION >= 4 ? 0 : 10);

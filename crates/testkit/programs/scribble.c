@@ -1,5 +1,5 @@
-/* A library to preload: a thread that writes over every page of the layer's image for as long as the process lives, as a
- * process of the same user could. From inside no moment is missed. MPISCOPE_SCRIBBLE is the seed. */
+/* A library to preload: a thread that overwrites every page of the layer's image for as long as the process lives,
+ * as another process of the same user could, but without missing a moment. MPISCOPE_SCRIBBLE is the seed. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@ static uint64_t next(void)
     return state;
 }
 
-/* Numbers that look like counts, places in the image, flags, nothing, or anything. */
+/* Numbers that resemble counts, offsets in the image or flags; zeros; or anything. */
 static uint64_t word(uint64_t now)
 {
     switch (next() % 8) {

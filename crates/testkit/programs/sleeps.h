@@ -1,4 +1,4 @@
-/* The clock that all ranks of a host share, and "work" that takes as long on a machine that has other things to do. */
+/* The clock that all ranks of a host share, and "work" whose duration does not depend on the load of the machine. */
 #include <time.h>
 
 static double now(void)
@@ -8,7 +8,7 @@ static double now(void)
     return time.tv_sec + 1e-9 * time.tv_nsec;
 }
 
-/* Gives how much longer it took than it was to take, in seconds: what the machine gave to others. */
+/* Returns by how many seconds it took longer than requested, because the machine ran other processes. */
 static double work(long microseconds)
 {
     struct timespec time = {microseconds / 1000000, microseconds % 1000000 * 1000};

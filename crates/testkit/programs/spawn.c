@@ -1,4 +1,4 @@
-/* Starts two more processes of itself. The children are a world of their own and print nothing. */
+/* Starts two more processes of itself. The children form a separate world and print nothing. */
 #include "expect.h"
 
 int main(int argc, char **argv)

@@ -1,4 +1,4 @@
-// How a program stands still while it is looked at: it says in a directory that it is ready, and waits for a file there.
+// How a program idles while it is inspected: it signals in a directory that it is ready, and waits for a file there.
 #include <stdio.h>
 #include <unistd.h>
 

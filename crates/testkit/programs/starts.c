@@ -1,5 +1,5 @@
-/* starts ROUNDS: two ranks that start many short messages in turn, from one place each, and rank 0 prints what it knows of its own starts:
- * `isends CALLS SECONDS` and `irecvs CALLS SECONDS`, with what is between them. Then a few starts from another place. */
+/* starts ROUNDS: two ranks that start many short messages in turn, each from one place; rank 0 prints its own starts,
+ * with the code between them: `isends CALLS SECONDS` and `irecvs CALLS SECONDS`. Then a few starts from another place. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

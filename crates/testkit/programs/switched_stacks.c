@@ -1,11 +1,11 @@
-/* A program with stacks of its own, on the mock library: a user function that the library calls goes on on another stack, which lies
- * above the one that it was called on, makes calls there and comes back. No call has been left by that. */
+/* A program with its own stacks, on the mock library: a user function called by the library continues on another
+ * stack, which is above the one it was called on, makes calls there and comes back. No call has been left by that. */
 #include "expect.h"
 #include <ucontext.h>
 
 enum { ROOM = 512 * 1024 };
 
-/* The second above the first. */
+/* The second stack is above the first. */
 static _Alignas(64) char stacks[2][ROOM];
 static ucontext_t outside, first, second;
 

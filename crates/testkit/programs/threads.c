@@ -1,5 +1,5 @@
-/* MPI_THREAD_MULTIPLE: four threads in each process, each with a communicator of its own, and one with the smallest stack that
- * a thread may have. */
+/* MPI_THREAD_MULTIPLE: four threads in each process, each with its own
+ * communicator, and one with the smallest stack that a thread may have. */
 #include "expect.h"
 #include <unistd.h>
 
@@ -7,8 +7,8 @@ enum { THREADS = 4, ROUNDS = 50, MATCHED = 500, LONG = 4096 };
 static MPI_Comm comms[THREADS];
 static long sums[THREADS];
 
-/* The library gives the handle of a message that a thread has received to the next one at once, which another thread may match
- * before the first has returned. */
+/* The library reuses the handle of a received message at once for the next
+ * one, which another thread may match before the first has returned. */
 static void match(int me, int peer)
 {
     static int data[THREADS][LONG];
@@ -51,7 +51,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* The library needs next to no stack for this. */
+/* The library needs almost no stack for this. */
 static void *ask(void *argument)
 {
     (void) argument;

@@ -1,4 +1,4 @@
-/* Nothing that could fail with any number of ranks. */
+/* Calls that cannot fail with any number of ranks. */
 #include <mpi.h>
 
 int main(int argc, char **argv)

@@ -1,4 +1,4 @@
-/* A tool that reads all performance variables again and again between messages, and says nothing of what they are. */
+/* A tool that reads all performance variables repeatedly between messages and does not print their values. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ int main(int argc, char **argv)
         else
             values[i] = calloc((size_t)elements + 1, 16);
     }
-    /* MPICH's libmpi_abi, which has no variables, takes the constant for the address of a handle. */
+    /* MPICH's libmpi_abi, which has no variables, mistakes the constant for the address of a handle. */
     if (count > 0)
         MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES);
     for (int round = 0; round < ROUNDS; round++) {

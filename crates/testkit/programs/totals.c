@@ -1,8 +1,8 @@
 /*
- * Traffic of every sort, of which the program knows the totals: totals ROUNDS DIRECTORY. Each rank then stands still until DIRECTORY/go
- * is there.
+ * Traffic of every kind, whose totals the program knows: totals
+ * ROUNDS DIRECTORY. Each rank then idles until DIRECTORY/go exists.
  *
- * The first rank prints messages sent by all, their bytes, and the calls of a rank of each function that it counts.
+ * The first rank prints the number of messages sent by all, their bytes, and one rank's calls of each function that it counts.
  */
 #include <mpi.h>
 #include <stdio.h>

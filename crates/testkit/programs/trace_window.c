@@ -1,6 +1,6 @@
 /*
- * Collectives for some milliseconds, then some while the trace is paused by MPI_Pcontrol, then some more. Each rank says what the clock
- * showed, in nanoseconds since 1970, before MPI_Init and behind it, and at the end.
+ * Collectives for some milliseconds, then some while the trace is paused by MPI_Pcontrol, then some more. Each
+ * rank prints the time of the clock, in nanoseconds since 1970, before and after MPI_Init, and at the end.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>

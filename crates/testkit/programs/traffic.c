@@ -2,15 +2,15 @@
  *
  *     traffic SEED ROUNDS [threads]
  *
- * All ranks draw the same plan from the seed: who sends what to whom, in which mode, received in which way. Each rank
- * writes what it did to $TRAFFIC_OUT.RANK, and its image, if it has one, to $TRAFFIC_OUT.RANK.image.
+ * All ranks draw the same plan from the seed: sender, receiver, mode and way of receiving of each message. Each rank
+ * writes a ledger of what it did to $TRAFFIC_OUT.RANK, and its image, if it has one, to $TRAFFIC_OUT.RANK.image.
  *
  *     comm NAME HANDLE COLLECTIVES
  *     send HANDLE PEER TAG BYTES       in the order in which they were started
  *     recv HANDLE PEER TAG BYTES       in the order in which the receives were posted; BYTES is negative where nobody says
  *     NAME NUMBER                      further counts
  *
- * With -DABANDON some receives are freed before their message comes.
+ * With -DABANDON some receives are freed before their message arrives.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -26,7 +26,7 @@
 enum { WORLD, WILD, REVERSED, HALVES, COMMS };
 enum { SEND, BSEND, SSEND, RSEND, ISEND, IBSEND, ISSEND, IRSEND, SEND_INIT, ISEND_FREE, SEND_MODES };
 enum { IRECV, RECV_INIT, POSTED, RECV = POSTED, MRECV, IMRECV, PROBE, IPROBE, RECV_MODES };
-/* Bytes of a message, or that there was none. */
+/* The size of a message in bytes, or that there was none. */
 enum { UNKNOWN = -2, NONE = -1 };
 enum { MOST = 24, UNIQUE = 1000, BUFFERED = 4096 };
 
@@ -59,7 +59,7 @@ static uint64_t name_of(MPI_Comm comm)
     return raw;
 }
 
-/* The rank in a communicator of the rank in the world, as others name it there. */
+/* The rank, as others name it in a communicator, of a rank in the world. */
 static int rank_in(int comm, int world)
 {
     if (comm == REVERSED)
@@ -119,7 +119,7 @@ static struct message draw_message(int index)
     m.any = m.comm == WILD || (m.comm == REVERSED && draw(2));
     if (m.comm == REVERSED && m.any)
         m.tag += 100;
-    /* What may block, or needs a receive, is sent to a receive of its own. */
+    /* A send that may block, or needs a receive, goes to a receive of its own. */
     int blocks = m.send == SEND || m.send == SSEND || m.send == RSEND || m.send == IRSEND;
     if (blocks && m.any)
         m.send = ISEND;
@@ -279,7 +279,7 @@ static void finish(int n, MPI_Request *all, struct receive **of, int ignore)
             int looked = draw(2);
             for (flag = 0; looked && !flag;)
                 MPI_Request_get_status(all[i], &flag, one);
-            /* MPICH 5 gives an empty status from here on, if the request is persistent. */
+            /* MPICH 5 returns an empty status from here on if the request is persistent. */
             for (flag = 0; !flag;)
                 MPI_Test(&all[i], &flag, looked ? MPI_STATUS_IGNORE : one);
             DONE(i, &status);
@@ -301,7 +301,7 @@ static void round_of_messages(void)
     int permanent[3 * MOST], n = 0, posted = 0;
     for (int i = 0; i < MOST; i++)
         plan[i] = draw_message(i);
-    /* From here on the ranks draw differently: each from a state of its own, put back at the end. */
+    /* From here on each rank draws from its own random state, which is put back at the end. */
     uint64_t common = random_state;
     random_state += (uint64_t)(rank + 1) * 0x9e3779b97f4a7c15ull;
     for (int i = 0; i < MOST; i++)
@@ -314,7 +314,7 @@ static void round_of_messages(void)
     for (int i = 0; i < MOST; i++)
         if (plan[i].to == rank && plan[i].recv >= POSTED)
             receive_late(&plan[i], space[2 * MOST + i]);
-    /* Receives whose message is known may be completed without a status. */
+    /* Receives of a known message may be completed without a status. */
     for (int known = 1; known >= 0; known--) {
         if (!known)
             n = 0;
@@ -335,7 +335,7 @@ static void round_of_messages(void)
     barrier();
 }
 
-/* Receives that nobody sends to. */
+/* Receives without a sender. */
 static void cancel_some(void)
 {
     char buffer[8];
@@ -350,7 +350,7 @@ static void cancel_some(void)
     cancelled += flag;
 }
 
-/* Around the ring, and with nobody. */
+/* Around the ring, and with MPI_PROC_NULL. */
 static void exchange(void)
 {
     static char out[64], in[64];
@@ -372,7 +372,7 @@ static void exchange(void)
     MPI_Irecv(in, n, MPI_BYTE, MPI_PROC_NULL, 1, comms[WORLD], &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 #ifdef HAVE_ISENDRECV
-    /* Fewer bytes than there is room for: Open MPI alone says how many there were. */
+    /* Fewer bytes than there is room for: only Open MPI reports how many there were. */
     note_send(WORLD, right, 52, n);
     order = post();
     MPI_Isendrecv(out, n, MPI_BYTE, right, 52, in, 64, MPI_BYTE, left, 52, comms[WORLD], &request);
@@ -386,7 +386,7 @@ static void exchange(void)
 }
 
 #ifdef ABANDON
-/* Receives that are freed before their message comes: that they have had it shows a later one, which another receive gets. */
+/* Receives that are freed before their message arrives: a later message, which another receive gets, shows that they got it. */
 static void abandon(void)
 {
     static char out[8], in[3][8];
@@ -526,7 +526,7 @@ int main(int argc, char **argv)
 #endif
         barrier();
     }
-    /* The last request of all: its record stays as it is. */
+    /* The last request of all: its record is not reused. */
     cancel_some();
     const char *out = getenv("TRAFFIC_OUT");
     if (out) {

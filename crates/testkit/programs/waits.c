@@ -1,9 +1,9 @@
 /*
- * Wait states that are known: in each part one rank is late by the seconds of the first argument, and the others wait for it.
+ * Known wait states: in each part one rank is late by the seconds in the first argument, and the others wait for it.
  *
- * The first rank prints of each part, by the clock that all ranks of a host share (with a second argument, by the clock of the day,
- * which hosts of a test have in common): kind, line of those who wait, the late rank, and
- * the seconds from their calls till its own, all of them together. Nothing else is late; then a part where nobody is.
+ * The first rank prints for each part, by the clock that all ranks of a host share (with a second argument, by the
+ * time of day, which the hosts of a test share): kind, line of the waiting ranks, the late rank, and the total
+ * seconds from their calls until its own. Nothing else is late; then follows a part in which no rank is late.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static double now(void)
     return time.tv_sec + 1e-9 * time.tv_nsec;
 }
 
-/* Everybody is here; the late one is late. */
+/* All ranks are here; the late one is late. */
 static void begin(int part, int who)
 {
     MPI_Barrier(MPI_COMM_WORLD);

@@ -1,13 +1,13 @@
 /*
- * Waits of four ranks that began elsewhere than with the rank that was waited for, and those of prefix reductions and of receives in
- * the wrong order.
+ * Waits of four ranks whose origin is not the rank that was waited for,
+ * and those of prefix reductions and of receives in the wrong order.
  *
- * In a pipeline the first rank is late, and the others hand that on; then the second rank is late for a prefix reduction; then the last
- * rank waits for a late message while another one is there. "Work" is sleep. The first rank prints what the program knows by the clock
- * that all ranks of a host share: of the pipeline `late-sender`, the line of those who wait, the rank with which that began, the seconds that
- * all lost by it there, those of the ones who waited for others, the line after which it was late, and for how long all ranks were not run
- * though they had slept long enough, which happens between a look at the clock and the call as well; of the rest kind, line of those who
- * wait, the rank they wait for, seconds.
+ * In a pipeline the first rank is late, and the others pass the delay on; then the second rank is late for a prefix reduction;
+ * then the last rank waits for a late message while another one has arrived. "Work" is sleep. The first rank prints what the
+ * program knows, by the clock that all ranks of a host share. For the pipeline: `late-sender`, the line of the waiting ranks,
+ * the rank at which the delay began, the seconds that all lost to it there, those of the ranks that waited for others, the line
+ * after which it was late, and for how long ranks were not scheduled although they had slept long enough, which also happens
+ * between a reading of the clock and the call. For the others: kind, line of the waiting ranks, the rank they wait for, seconds.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
@@ -17,7 +17,7 @@
 
 enum { RANKS = 4, ROUNDS = 12, LAST = RANKS - 1 };
 
-/* A sleep may be longer by so much on a machine that does nothing else. */
+/* By how much a sleep is too long even on an idle machine, in seconds. */
 #define USUAL 0.0005
 
 static double later(double a, double b)
@@ -33,7 +33,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (size != RANKS)
         MPI_Abort(MPI_COMM_WORLD, 2);
-    /* When a rank came to its call: of the pipeline, the prefix reduction, the first of two messages. */
+    /* When a rank came to its call: in the pipeline, the prefix reduction, the first of two messages. */
     double at[ROUNDS][3], all[RANKS][ROUNDS][3], held = 0;
     for (int i = 0; i < ROUNDS; i++) {
         MPI_Barrier(MPI_COMM_WORLD), lines[0] = __LINE__;

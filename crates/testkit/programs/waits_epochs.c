@@ -1,6 +1,6 @@
 /*
- * Wait states that are known and that no record says, as in waits.c: the first rank is late by the seconds of the first argument, for a
- * probe, a fence, the two ends of an epoch, and a collective of an intercommunicator.
+ * Known wait states without a record, as in waits.c: the first rank is late by the seconds in the first
+ * argument, for a probe, a fence, both ends of an epoch, and a collective of an intercommunicator.
  */
 enum { PARTS = 5 };
 #include "late_first.h"
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank < 2) {
         MPI_Group_incl(all, 1, &other, &partner);
-        /* The second rank writes to the first one, which exposes its memory late. A library may wait for that in either call. */
+        /* The second rank writes to the first one, which exposes its memory late. A library may wait in either call. */
         work(2);
         if (rank == 0) {
             MPI_Win_post(partner, 0, window);
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
         } else {
             MPI_Win_start(partner, 0, window), MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, window), MPI_Win_complete(window), lines[2] = __LINE__;
         }
-        /* The other way round; the first rank ends its access late. */
+        /* The reverse: the first rank ends its access late. */
         if (rank == 0) {
             MPI_Win_start(partner, 0, window);
             MPI_Put(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, window);

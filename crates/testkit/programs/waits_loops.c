@@ -1,6 +1,6 @@
 /*
- * Wait states in loops that ask, as in waits.c: the first rank is late by the seconds of the first argument, and all others ask again and
- * again, with as many functions as there are.
+ * Wait states in polling loops, as in waits.c: the first rank is late by the seconds in
+ * the first argument, and all others poll repeatedly, with every function that there is.
  */
 enum { PARTS = 6 };
 #include "late_first.h"
@@ -41,7 +41,7 @@ int main(int argc, char **argv)
             MPI_Improbe(0, 4, MPI_COMM_WORLD, &found, &message, MPI_STATUS_IGNORE), lines[4] = __LINE__;
         MPI_Mrecv(&value, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
     }
-    /* Of a collective that all have started. */
+    /* For a collective that all have started. */
     MPI_Barrier(MPI_COMM_WORLD);
     pause_for(rank == 0 ? late : 0);
     entered[5] = now();

@@ -1,9 +1,9 @@
 /*
- * Thousands of collectives, whose waits the program knows: more than a process remembers, so that they can only be seen while it runs.
+ * Thousands of collectives with known waits: more than a process remembers, so that they can only be observed while it runs.
  *
- * In the first half all ranks work alike between two barriers, in the second half rank 1 works longer. "Work" is sleep, so that it takes
- * as long on a machine that has other things to do. The first rank prints: barriers, seconds that all ranks together waited in them,
- * the line. Then each rank makes a file ready.RANK in the directory that is given, and goes on when there is a file go.
+ * In the first half all ranks compute alike between two barriers; in the second half rank 1 computes longer. "Work" is
+ * sleep, so that load does not change its duration. The first rank prints: barriers, total seconds that ranks waited
+ * in them, the line. Then each rank creates ready.RANK in the given directory, and continues when there is a file go.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>

@@ -1,10 +1,10 @@
 /*
- * Messages of three ranks, whose waits the program knows: more than a process remembers, so that they can only be seen while it runs.
+ * Messages of three ranks with known waits: more than a process remembers, so that they can only be observed while it runs.
  *
- * In turn: a sender is late, a receiver is late, one of two senders is late whom a call waits for together. "Work" is sleep, so that it
- * takes as long on a machine that has other things to do. The first rank prints the messages, and then for each sort of wait, by the
- * clock that all ranks of a host share: kind, line of those who wait, the rank they wait for, seconds. `waits_messages ROUNDS TIMES`
- * works so many times as long.
+ * In turn: a sender is late, a receiver is late, one of two senders that a call waits for together is late.
+ * "Work" is sleep, so that its duration does not depend on the load of the machine. The first rank prints the
+ * messages, and then for each kind of wait, by the clock that all ranks of a host share: kind, line of the
+ * waiting ranks, the rank they wait for, seconds. `waits_messages ROUNDS TIMES` computes that many times as long.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>

@@ -1,9 +1,9 @@
 /*
- * More wait states that are known, as in waits.c: neighbourhood collectives, collectives that are only started, completion that is asked
- * for late, and locks of windows. In each part one rank is late by the seconds of the first argument.
+ * More known wait states, as in waits.c: neighbourhood collectives, collectives that are only started, late tests
+ * for completion, and locks of windows. In each part one rank is late by the seconds in the first argument.
  *
- * The first rank prints of each part: kind, line of those who wait, the late rank, and the seconds from their calls until it came, all of
- * them together. In the last part nobody is late.
+ * The first rank prints for each part: kind, line of the waiting ranks, the late rank,
+ * and the total seconds from their calls until it came. In the last part no rank is late.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void work(void)
         ;
 }
 
-/* Everybody is here; the late one is late. */
+/* All ranks are here; the late one is late. */
 static void begin(int part, int who)
 {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -70,14 +70,14 @@ int main(int argc, char **argv)
     if (rank == 1)
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     else if (rank == 0) {
-        /* Not before the other one has left the barrier, in which it would take the message. */
+        /* Not before the other rank has left the barrier, in which it would process the message. */
         double until = now() + late / 3;
         while (now() < until)
             ;
         entered[4] = now();
         MPI_Ssend(&value, 1, MPI_INT, 1, 4, MPI_COMM_WORLD), lines[4] = __LINE__;
     }
-    /* Who holds the lock says so to the others; what they ask for is shared. */
+    /* The holder of the lock notifies the others; their locks are shared. */
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 1) {
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window);

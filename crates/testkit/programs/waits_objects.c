@@ -1,9 +1,9 @@
 /*
- * Wait states in collective calls on windows and files, as in waits.c: the first rank is late by the seconds of the first argument. Not
- * every library waits in each of them: what is printed is the time from a call until the first rank came or the call returned.
+ * Waits in collective calls on windows and files, as in waits.c: the first rank is late by the seconds in the first argument.
+ * Not every library waits in each call: the printed time is from a call until the first rank came or the call returned.
  *
- * The second argument is the name of a file. The first rank prints of each part: kind, line, the late rank, and the seconds of all ranks
- * together.
+ * The second argument is a file name. The first rank prints for each
+ * part: kind, line, the late rank, and the total seconds of all ranks.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 
     work(0);
     MPI_Win_fence(0, window), DONE(0);
-    /* Many of them, by which the first is nearly forgotten. */
+    /* Many of them, so that the first is almost forgotten. */
     for (int step = 0; step < 20; step++)
         MPI_Put(&value, 1, MPI_INT, (rank + 1) % size, 0, 1, MPI_INT, window), MPI_Win_fence(0, window);
     work(1);

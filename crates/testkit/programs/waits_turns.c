@@ -1,6 +1,6 @@
 /*
- * Two ranks that work in turn: neither does more than the other, but each waits while the other one works. Its iterations are marked by
- * MPI_Pcontrol; it has no collectives. The argument is how many there are.
+ * Two ranks that compute in turn: neither does more than the other, but each waits while the other one computes.
+ * Iterations are marked by MPI_Pcontrol; there are no collectives. The argument is the number of iterations.
  */
 #include "sleeps.h"
 #include <mpi.h>

@@ -2,9 +2,9 @@
  *
  * On Open MPI, where a handle is an address, nothing is freed or started: what the library would do with the memory behind it is chance.
  *
- * Each call is made in a process of its own, forked past the C library so that nothing stops. One line a call:
- * what it returned, or the signal it died of. What a library does with such a handle is its own business; it must do
- * the same under the layer. */
+ * Each call is made in a separate process, forked past the C library so that nothing
+ * stops. One line per call: its result, or the signal it died of. What a library does
+ * with such a handle is its own business; it must do the same under the layer. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <signal.h>
@@ -35,11 +35,11 @@ static word to_word(const void *handle, size_t size)
 
 static MPI_Comm world;
 static int data[64], out[64], one = 1, n, flag;
-/* For a library whose handles are addresses: an object that says nothing. */
+/* For a library whose handles are addresses: an object without meaning. */
 static long nothing[8192];
 static MPI_Status status;
 
-/* Groups of functions by what they take; `wrong` is what they get. */
+/* Groups of functions by their parameters; `wrong` is the handle they get. */
 static int for_comm(int which, word wrong)
 {
     MPI_Comm new, comm = AS(MPI_Comm);
@@ -229,7 +229,7 @@ int main(int argc, char **argv)
         {"request", WORD(request)}, {"info", WORD(info)}, {"op", WORD(op)}, {"errhandler", WORD(handler)},
         {"window", WORD(win)}, {"null group", WORD(null_group)}, {"number", WORD(plain)}, {"address", WORD(place)},
     };
-    /* What is in an object of another kind where Open MPI looks is chance: only nothing is certain. */
+    /* Open MPI looks into the object, where the contents of another kind are random: only zeros are certain. */
 #ifdef OPEN_MPI
     size_t kind = sizeof kinds / sizeof kinds[0] - 1;
 #else

@@ -1,4 +1,4 @@
-//! Core files that the kernel writes into the directory of the program, under whatever name this system gives them.
+//! Core files that the kernel writes into the directory of the program, whatever their name on this system.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The type of an ELF file that is a core file, and where the header has it.
+/// The type of a core file in the ELF header, and its offset.
 const ET_CORE: [u8; 2] = 4u16.to_ne_bytes();
 const TYPE_AT: usize = 16;
 
-/// The core file in a directory: by its content, since `core_pattern` may give it any name.
+/// Finds the core file in a directory by its content, since `core_pattern` may give it any name.
 pub fn core_in(dir: &Path) -> Option<PathBuf> {
     let files = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
     files.into_iter().find(|path| is_core(path).unwrap_or(false))
@@ -22,8 +22,8 @@ fn is_core(path: &Path) -> std::io::Result<bool> {
     Ok(header.starts_with(b"\x7fELF") && header.ends_with(&ET_CORE))
 }
 
-/// A requirement: core files of a program are written into the directory where it runs. It is tried, not read from
-/// `core_pattern`, which says nothing of a kernel that writes none for other reasons.
+/// A requirement: core files of a program are written into its working directory. This is tested in practice
+/// rather than read from `core_pattern`, since the kernel may write none for other reasons.
 pub fn written_where_the_program_runs() -> Option<String> {
     static WRITTEN: OnceLock<bool> = OnceLock::new();
     let written = || -> Option<bool> {

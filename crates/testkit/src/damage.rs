@@ -1,17 +1,18 @@
-//! Bytes as they must never be: words changed at random, and cut off. The same at every run.
+//! Corrupted data: words changed at random, or truncation. Deterministic.
 
-/// Values that hurt.
+/// Values likely to provoke errors.
 const VALUES: [u64; 10] =
     [0, 1, u64::MAX, i64::MAX as u64, i64::MIN as u64, 0xffff_ffff, 1 << 40, 64, 0x7fff_ffff, 4096];
-/// The magic and the version of an image alone decide too much: bytes at the begin that stay.
+/// Bytes at the start that are left intact: damage to an image's magic or version alone would decide the
+/// outcome too often.
 const SPARED: usize = 24;
 
-/// A sequence of numbers that is the same at every run.
+/// A deterministic sequence of random numbers.
 #[derive(Debug, Clone)]
 pub struct Dice(pub u64);
 
 impl Dice {
-    /// The next number.
+    /// Returns the next number.
     pub fn roll(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -20,16 +21,17 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// A number below `limit`.
+    /// Returns a number below `limit`.
     pub fn below(&mut self, limit: usize) -> usize {
         (self.roll() % limit.max(1) as u64) as usize
     }
 }
 
-/// What is changed: offset and word. An offset of `u64::MAX` cuts the bytes off: the word is their length.
+/// The changes, each an offset and a word. An offset of `u64::MAX` truncates the bytes to the length given by
+/// the word.
 pub type Damage = Vec<(u64, u64)>;
 
-/// Damage to some bytes, where they have something.
+/// Creates random damage to non-zero words of `bytes`.
 ///
 /// # Panics
 /// If all of them are zero.
@@ -46,7 +48,7 @@ pub fn damage(bytes: &[u8], dice: &mut Dice) -> Damage {
         let changed = match dice.below(4) {
             0 => VALUES[dice.below(VALUES.len())],
             1 => dice.roll(),
-            // What another record has there, or nearly so.
+            // Plausible values: that of another record, or nearly the right one.
             2 => word(used[dice.below(used.len())]),
             _ => word(at) ^ 1 << dice.below(64),
         };
@@ -55,7 +57,7 @@ pub fn damage(bytes: &[u8], dice: &mut Dice) -> Damage {
     damage
 }
 
-/// The bytes with the damage done.
+/// Returns the bytes with the damage applied.
 #[must_use]
 pub fn done(mut bytes: Vec<u8>, damage: &Damage) -> Vec<u8> {
     for (at, word) in damage {

@@ -1,25 +1,25 @@
-//! Everything that descends from one process.
+//! All descendants of a process.
 //!
-//! Ranks that are killed cannot remove the shared memory through which they spoke, and a launcher that is killed does not
-//! do it for them: some megabytes a job, which are the machine's memory until it is started again. So what the processes had
-//! mapped of it goes with them.
+//! Killed ranks cannot remove the shared memory through which they communicated, and a killed launcher does
+//! not remove it for them. It would occupy some megabytes per job until the machine is rebooted, so the
+//! shared memory that the processes had mapped is removed with them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-/// Where shared memory has names.
+/// The folder of named shared memory.
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// The leader of a process group and all that descended from it when it was looked at.
+/// A snapshot of the leader of a process group and all its descendants.
 pub struct Family {
     leader: u32,
     descendants: Vec<u32>,
 }
 
 impl Family {
-    /// As it is now.
+    /// Takes a snapshot.
     #[must_use]
     pub fn of(leader: u32) -> Self {
         Self { leader, descendants: descendants(leader) }
@@ -27,7 +27,7 @@ impl Family {
 
     /// Signals the leader's group, and each descendant that has left it.
     pub fn signal(&self, which: Signal) {
-        // A process that is already gone is what we want, so failures do not matter.
+        // Failures do not matter: a process that is already gone is the desired result.
         if let Some(pid) = to_pid(self.leader) {
             let _ = kill_process_group(pid, which);
         }
@@ -36,7 +36,7 @@ impl Family {
         }
     }
 
-    /// Kills all of them and removes the shared memory that they leave.
+    /// Kills all of them and removes their shared memory.
     pub fn kill(&self) {
         let left = self.shared_memory();
         self.signal(Signal::KILL);
@@ -60,7 +60,7 @@ impl Family {
     }
 }
 
-/// The file of shared memory in one line of the map.
+/// The file of shared memory in a line of `/proc/PID/maps`, if any.
 fn named(line: &str) -> Option<PathBuf> {
     let path = Path::new(line.get(line.find('/')?..)?);
     (path.starts_with(SHARED_MEMORY) && !line.ends_with(" (deleted)")).then(|| path.to_owned())
@@ -90,6 +90,6 @@ fn descendants(root: u32) -> Vec<u32> {
 
 fn parent_of(pid: u32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may hold anything, so count from its end.
+    // The name in parentheses may contain anything, so parse from its end.
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }

@@ -1,17 +1,17 @@
-//! What the tests of mpiscope stand on.
+//! Support for mpiscope's tests.
 //!
-//! * [`mpi`]: the real MPI libraries at hand, how to compile for each and how to launch on each;
+//! * [`mpi`]: the real MPI libraries at hand, how to compile and launch with each;
 //! * [`cluster`]: hosts on one machine, with a network, remote shells and Slurm;
-//! * [`program`]: the programs with known call counts, [`report`]: what the layer says, held against them;
+//! * [`program`]: programs with known call counts, and [`report`]: the layer's report compared with them;
 //! * [`cores`]: core files that the kernel writes;
-//! * [`damage`]: bytes as they must never be;
-//! * [`schema`]: JSON held against its published form;
-//! * [`run`]: child processes that cannot outlive their time, with the [`family`] of each;
-//! * [`trials`]: tests that are ignored with a reason where they cannot be run, [`room`]: how many of them run at once, and
-//!   [`order`]: which come first;
-//! * [`paths`]: where cargo puts what the tests use.
+//! * [`damage`]: corrupted data;
+//! * [`schema`]: validation of JSON against its published schema;
+//! * [`run`]: child processes with a time limit, and the [`family`] of each;
+//! * [`trials`]: tests that are ignored with a reason where they cannot run, [`room`]: how many of them run
+//!   at once, and [`order`]: which run first;
+//! * [`paths`]: where cargo puts the files that the tests use.
 //!
-//! Nothing here is linked into what users run.
+//! Nothing here is linked into the shipped programs.
 
 pub mod cluster;
 pub mod cores;

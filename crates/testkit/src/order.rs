@@ -1,14 +1,16 @@
-//! In which order trials begin, so that a run that has no time for all still sees the most.
+//! The order in which trials start, chosen so that a run without time for all of them covers the most.
 //!
-//! First each test on one library, then each on a second one, and so on. Neighbours are of different libraries, whose launchers
-//! wait and compute at different times. Which library comes first moves on from test to test, and from day to day.
+//! Each test first runs on one library, then each on a second one, and so on. Consecutive trials use
+//! different libraries, whose launchers wait and compute at different times. The library that comes first
+//! changes from test to test, and from day to day.
 
 use std::collections::HashMap;
 use std::time::SystemTime;
 
 use libtest_mimic::Trial;
 
-/// Each test on one library, then on the next; the first test begins with library number `first`. What is not run comes last.
+/// Orders trials by rounds of one library per test; the first test begins with library number `first`.
+/// Ignored trials come last.
 #[must_use]
 pub fn in_rounds(trials: Vec<Trial>, first: usize) -> Vec<Trial> {
     let (ignored, run): (Vec<_>, Vec<_>) = trials.into_iter().partition(Trial::has_ignored_flag);
@@ -24,7 +26,7 @@ pub fn day() -> usize {
     usize::try_from(since.as_secs() / (24 * 60 * 60)).unwrap_or(0)
 }
 
-/// The name without that of the library.
+/// The test's name without that of the library.
 fn test_of(name: &str) -> &str {
     name.split_once("::").map_or(name, |(_library, test)| test)
 }

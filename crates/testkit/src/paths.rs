@@ -1,10 +1,10 @@
-//! Where cargo puts what the tests use.
+//! Where cargo puts the files that the tests use.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// The root of the workspace. Where cargo runs us it says where the package lies; what was compiled in may name another
-/// checkout, if a target directory was copied.
+/// The root of the workspace. When cargo runs us, it tells where the package is; the path that was compiled
+/// in may belong to another checkout if a target directory was copied.
 #[must_use]
 pub fn workspace() -> PathBuf {
     let compiled = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
@@ -16,12 +16,12 @@ pub fn workspace() -> PathBuf {
         .map_or_else(|| compiled.clone(), Path::to_path_buf)
 }
 
-/// The directory above `package` that has this crate in it.
+/// The directory above `package` that contains this crate.
 fn containing(package: &Path) -> Option<&Path> {
     package.ancestors().find(|dir| dir.join(PROGRAMS).is_dir())
 }
 
-/// Where the sources of the test programs lie in the workspace.
+/// The path of the test programs' sources in the workspace.
 const PROGRAMS: &str = "crates/testkit/programs";
 
 /// Cargo's target directory: `CARGO_TARGET_DIR`, or `target` in the workspace.
@@ -33,8 +33,8 @@ pub fn target_dir() -> PathBuf {
     }
 }
 
-/// Where fetched MPI libraries lie: `MPISCOPE_MPI_DIR`, so that several checkouts can share one copy, or `mpi`
-/// in the target directory.
+/// The directory of fetched MPI libraries: `MPISCOPE_MPI_DIR`, so that several checkouts can share one copy,
+/// or `mpi` in the target directory.
 #[must_use]
 pub fn mpi_dir() -> PathBuf {
     match env::var_os("MPISCOPE_MPI_DIR").filter(|dir| !dir.is_empty()) {
@@ -49,7 +49,7 @@ pub fn programs() -> PathBuf {
     workspace().join(PROGRAMS)
 }
 
-/// The first file called `name` in `PATH`.
+/// The first file named `name` in `PATH`.
 #[must_use]
 pub fn in_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;

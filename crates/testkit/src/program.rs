@@ -1,4 +1,4 @@
-//! The test programs: what each needs from a library and how it is launched.
+//! The test programs: what each requires of a library and how it is launched.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::mpi::{Abi, Family, Library};
 use crate::paths;
 
-/// What a program needs from a library.
+/// A program's requirement of a library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     /// Nothing beyond MPI 3.1.
@@ -23,10 +23,10 @@ pub enum Needs {
 }
 
 impl Needs {
-    /// Why `library` cannot run the program; `None` when it can.
+    /// The reason why `library` cannot run the program, if any.
     #[must_use]
     pub fn missing_in(self, library: &Library) -> Option<&'static str> {
-        // Open MPI 5 calls itself MPI 3.1 and has these parts of 4.0.
+        // Open MPI 5 reports MPI 3.1 but has these parts of 4.0.
         let parts = library.has(4, 0) || library.version.starts_with("Open MPI v5");
         match self {
             Self::Mpi4Parts if !parts => Some("the library is older than MPI 4.0"),
@@ -43,11 +43,11 @@ impl Needs {
 /// A program with known call counts.
 #[derive(Debug, Clone, Copy)]
 pub struct Program {
-    /// Name of the source file, without its ending.
+    /// Name of the source file, without its extension.
     pub name: &'static str,
-    /// How many ranks it is run with.
+    /// Number of ranks it runs with.
     pub ranks: usize,
-    /// What it needs.
+    /// The requirement.
     pub needs: Needs,
 }
 
@@ -55,7 +55,7 @@ const fn program(name: &'static str, ranks: usize, needs: Needs) -> Program {
     Program { name, ranks, needs }
 }
 
-/// All programs that end well.
+/// All programs that end normally.
 pub const PROGRAMS: [Program; 24] = [
     program("p2p_modes", 4, Needs::Nothing),
     program("p2p_completion", 2, Needs::Nothing),
@@ -91,7 +91,7 @@ impl Program {
         paths::programs().join(format!("{}.{ending}", self.name))
     }
 
-    /// It is in Fortran.
+    /// Whether it is written in Fortran.
     #[must_use]
     pub fn is_fortran(&self) -> bool {
         matches!(self.needs, Needs::Fortran | Needs::F08)
@@ -100,7 +100,7 @@ impl Program {
     /// Compiles the program for `library` into `dir`.
     ///
     /// # Errors
-    /// When the compiler fails.
+    /// If the compiler fails.
     pub fn build(&self, library: &Library, dir: &Path) -> Result<PathBuf> {
         let out = dir.join(self.name);
         if self.is_fortran() {
@@ -111,7 +111,7 @@ impl Program {
         Ok(out)
     }
 
-    /// It makes calls that fail, to see that their error reaches it.
+    /// Whether it makes calls that fail, to check that it receives the errors.
     #[must_use]
     pub fn fails_on_purpose(&self) -> bool {
         matches!(self.name, "errors_return" | "callbacks")
@@ -127,7 +127,8 @@ impl Program {
         }
     }
 
-    /// Why the bare program fails on `library`, as seen; `None` when it has to work.
+    /// The observed reason why the program fails on `library` even without the layer; `None` if it
+    /// has to work.
     #[must_use]
     pub fn known_fault(&self, library: &Library) -> Option<&'static str> {
         match (self.name, library.family, library.abi) {

@@ -1,4 +1,4 @@
-//! What `mpiscope run --out DIR` wrote, held against what the program says it called.
+//! Compares the output of `mpiscope run --out DIR` with the calls that the program says it made.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use mpi_abi::FunctionId;
 use serde::Deserialize;
 
-/// The part of `report.json` (schema `mpiscope.report/1`) that the tests look at.
+/// The part of `report.json` (schema `mpiscope.report/1`) that the tests use.
 #[derive(Debug, Deserialize)]
 pub struct Report {
     /// Name and version of the schema.
@@ -17,19 +17,19 @@ pub struct Report {
     pub abi: Option<String>,
     /// Ranks in `MPI_COMM_WORLD`.
     pub size: Option<i64>,
-    /// What each rank did.
+    /// The calls of each rank.
     pub ranks: Vec<Rank>,
     /// All functions.
     #[serde(default)]
     pub functions: Vec<Function>,
-    /// Where the program called them from.
+    /// The places that they were called from.
     #[serde(default)]
     pub sites: Vec<Place>,
-    /// Who waited for whom.
+    /// Waits between ranks.
     pub waits: Option<Waits>,
-    /// The run in windows of time.
+    /// The run divided into time windows.
     pub windows: Option<Windows>,
-    /// Why a running job has no windows.
+    /// The reason why a running job has no windows.
     pub not_followed: Option<String>,
     #[allow(missing_docs)]
     pub communication_efficiency: Option<f64>,
@@ -37,56 +37,56 @@ pub struct Report {
     pub serialisation_efficiency: Option<f64>,
     #[allow(missing_docs)]
     pub transfer_efficiency: Option<f64>,
-    /// Calls that belong to no place.
+    /// Calls that have no known place.
     #[serde(default)]
     pub other_calls: Vec<Place>,
-    /// What was wrong with the run.
+    /// Errors found in the run.
     pub findings: Vec<Finding>,
 }
 
-/// One function over all ranks.
+/// A function, over all ranks.
 #[derive(Debug, Deserialize)]
 pub struct Function {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Sums over the ranks.
     pub total: Calls,
 }
 
-/// Who waited for whom.
+/// Waits between ranks.
 #[derive(Debug, Deserialize)]
 pub struct Waits {
     #[allow(missing_docs)]
     pub list: Vec<Wait>,
-    /// Where the waiting began.
+    /// The origins of the waits.
     pub causes: Vec<Cause>,
-    /// How much of the time in calls that can wait was looked at.
+    /// The share of the time in calls that can wait that was observed.
     pub seen_share: f64,
-    /// Whether messages were looked at.
+    /// Whether messages were observed.
     pub messages: bool,
-    /// How often was looked.
+    /// Number of observations.
     pub looks: u64,
-    /// Collectives that were entered.
+    /// Number of collectives that were entered.
     pub collectives: u64,
-    /// Of these, those that were seen.
+    /// Number of these that were observed.
     pub collectives_seen: u64,
-    /// Locks of windows.
+    /// Number of locks of windows.
     #[serde(default)]
     pub locks: u64,
     #[allow(missing_docs)]
     #[serde(default)]
     pub locks_seen: u64,
-    /// Messages that were received.
+    /// Number of messages that were received.
     pub messages_received: u64,
-    /// Of these, those of which both ends were seen.
+    /// Number of these of which both ends were observed.
     pub messages_seen: u64,
-    /// Over the whole run.
+    /// The estimate for the whole run.
     pub estimated: Option<Estimated>,
-    /// Waits for messages, by looks at what ranks waited for.
+    /// Waits for messages, found by sampling what ranks wait for.
     pub sampled: Option<Sampled>,
 }
 
-/// Waits that were found by looking now and then.
+/// Waits that were found by sampling.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct Sampled {
@@ -96,7 +96,7 @@ pub struct Sampled {
     pub list: Vec<Wait>,
 }
 
-/// Seconds that were not all seen.
+/// An estimated number of seconds.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct Estimated {
@@ -104,7 +104,7 @@ pub struct Estimated {
     pub error_s: f64,
 }
 
-/// The run in windows of time.
+/// The run divided into time windows.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct Windows {
@@ -126,7 +126,7 @@ pub struct Growth {
     pub until_bytes: u64,
 }
 
-/// The steps of the program.
+/// The iterations of the program.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct Iterations {
@@ -135,12 +135,12 @@ pub struct Iterations {
     pub functions: Vec<String>,
 }
 
-/// One of them.
+/// A time window.
 #[derive(Debug, Deserialize)]
 pub struct Window {
-    /// Which of the ranks worked longest.
+    /// The rank that computed longest.
     pub slowest: Option<usize>,
-    /// How many iterations were over when it began.
+    /// Number of iterations completed when it began.
     pub iterations_over: Option<f64>,
     #[allow(missing_docs)]
     pub communication_efficiency: Option<f64>,
@@ -150,7 +150,7 @@ pub struct Window {
     pub transfer_efficiency: Option<f64>,
 }
 
-/// Waiting of one sort in one place for one rank.
+/// Waits of one kind, in one place, for one rank.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct Wait {
@@ -166,7 +166,7 @@ pub struct Wait {
     pub began: Vec<Began>,
 }
 
-/// A part of a wait that began with somebody else.
+/// A part of a wait that another rank caused.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct Began {
@@ -175,7 +175,7 @@ pub struct Began {
     pub seconds: f64,
 }
 
-/// Somebody who made others wait, by himself or through those whom he made late.
+/// A rank that made others wait, directly or through ranks it delayed.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct Cause {
@@ -191,12 +191,12 @@ pub struct Cause {
 pub struct Place {
     /// The function.
     pub function: String,
-    /// The source line, if it is known.
+    /// The source line, if known.
     #[serde(default)]
     pub place: String,
-    /// How often.
+    /// Number of calls.
     pub calls: u64,
-    /// Seconds in them; none if they were not timed.
+    /// Seconds in the calls; `None` if they were not timed.
     pub time_s: Option<f64>,
     #[allow(missing_docs)]
     pub sent: u64,
@@ -204,27 +204,28 @@ pub struct Place {
     pub received: u64,
     #[allow(missing_docs)]
     pub collective: u64,
-    /// How many took how long.
+    /// Number of calls by duration.
     #[serde(default)]
     pub durations: Vec<Length>,
 }
 
-/// Calls of similar length.
+/// Calls of similar duration.
 #[derive(Debug, Deserialize)]
 pub struct Length {
     #[allow(missing_docs)]
     pub calls: u64,
 }
 
-/// Whether the layer counts the calls of a function and does no more.
+/// Whether the layer only counts the calls of a function.
 fn is_look_up(name: &str) -> bool {
-    // Shows a communicator that the program did not make, and is recorded as the calls that make one.
+    // It reveals a communicator that the program did not create, and is recorded like the calls that create
+    // one.
     let reveals = name == "MPI_Comm_get_parent";
     let id = FunctionId::from_name(name).filter(|_| !reveals);
     id.is_some_and(|id| id.properties().flags.has(mpi_abi::Flags::LOOKUP))
 }
 
-/// In what the places of the functions are not what the functions did.
+/// Lists the discrepancies between the functions' places and their totals.
 #[must_use]
 pub fn misplaced(report: &Report) -> Vec<String> {
     let mut wrong = Vec::new();
@@ -244,7 +245,7 @@ pub fn misplaced(report: &Report) -> Vec<String> {
             wrong.push(format!("{name}: {total:?} in {time:?} s, at its places {placed:?} in {times:?} s"));
         }
     }
-    // Without times there are no lengths.
+    // Without times there are no durations.
     let lengths = |place: &Place| place.durations.iter().map(|d| d.calls).sum::<u64>();
     let ended = report
         .sites
@@ -259,73 +260,73 @@ pub fn misplaced(report: &Report) -> Vec<String> {
     wrong
 }
 
-/// Something that was wrong with the run.
+/// An error found in the run.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Finding {
-    /// A stable word.
+    /// The kind, as a stable word.
     pub kind: String,
-    /// Whose.
+    /// The ranks concerned.
     pub ranks: String,
-    /// The line of the program.
+    /// The source line.
     pub line: Option<String>,
-    /// For people.
+    /// The message.
     pub sentence: String,
 }
 
-/// One rank in the report.
+/// A rank in the report.
 #[derive(Debug, Deserialize)]
 pub struct Rank {
-    /// Rank in `MPI_COMM_WORLD`; none for a process that never had one.
+    /// Rank in `MPI_COMM_WORLD`; `None` for a process that never had one.
     pub rank: Option<i64>,
     /// Process id.
     pub pid: Option<u64>,
-    /// Reached `MPI_Finalize`.
+    /// Whether it reached `MPI_Finalize`.
     #[serde(default)]
     pub finalized: bool,
-    /// Records that were lost.
+    /// Number of lost records.
     #[serde(default)]
     pub lost: u64,
-    /// By the standard's name of the function.
+    /// The calls by the function's name in the standard.
     #[serde(default)]
     pub calls: BTreeMap<String, Calls>,
 }
 
-/// One function on one rank.
+/// A function on one rank.
 #[derive(Debug, Deserialize)]
 pub struct Calls {
-    /// How often the program called it.
+    /// Number of calls.
     pub count: u64,
-    /// Seconds in it; none if its calls were not timed.
+    /// Seconds in the calls; `None` if they were not timed.
     #[serde(default)]
     pub time_s: Option<f64>,
-    /// Bytes that it moved.
+    /// Bytes moved.
     #[serde(default)]
     pub bytes: u64,
-    /// Out of the process.
+    /// Bytes sent by the process.
     #[serde(default)]
     pub sent: u64,
-    /// Into it.
+    /// Bytes received by the process.
     #[serde(default)]
     pub received: u64,
 }
 
-/// What one process says it called.
+/// The calls that a process says it made.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Expected {
-    /// Process id, where the program knows it.
+    /// Process id, if the program knows it.
     pub pid: Option<u64>,
-    /// Rank; negative when the program never asked.
+    /// Rank; negative if the program never asked.
     pub rank: i64,
-    /// Records must have been lost, and counted.
+    /// Whether records must have been lost, and counted.
     pub losses: bool,
-    /// Other functions may have been called too.
+    /// Whether other functions may have been called too.
     pub subset: bool,
-    /// Alternatives of one function, with their common count.
+    /// Alternative names of a function, with their common count.
     pub calls: Vec<(Vec<String>, u64)>,
 }
 
-/// Functions that the layer leaves alone, because there is nothing to see and interposing them would disturb programs that
-/// probe for an MPI library.
+/// Whether the layer does not intercept the function, because there is nothing to record and interposing it
+/// would disturb programs that probe for an MPI library.
 fn untracked(name: &str) -> bool {
     FunctionId::from_name(name).and_then(FunctionId::function).is_some_and(|function| !function.is_traced())
 }
@@ -333,7 +334,7 @@ fn untracked(name: &str) -> bool {
 /// Reads `report.json` in `dir`.
 ///
 /// # Errors
-/// When it is missing, is not JSON or is of another schema.
+/// If it is missing, is not JSON or has another schema.
 pub fn read(dir: &Path) -> Result<Report> {
     let file = dir.join("report.json");
     let text = fs::read_to_string(&file).with_context(|| format!("no report in {}", file.display()))?;
@@ -346,7 +347,7 @@ pub fn read(dir: &Path) -> Result<Report> {
 /// Reads all `*.expect` files in `dir`, by rank.
 ///
 /// # Errors
-/// When one cannot be read or understood.
+/// If one cannot be read or parsed.
 pub fn expectations(dir: &Path) -> Result<Vec<Expected>> {
     let mut all = Vec::new();
     for entry in fs::read_dir(dir)? {
@@ -379,7 +380,7 @@ fn parse(text: &str) -> Result<Expected> {
     Ok(expected)
 }
 
-/// Every difference between the report and what the processes say, as sentences; empty when all is well.
+/// Describes every difference between the report and the processes' own counts; empty if there is none.
 #[must_use]
 pub fn differences(report: &Report, expected: &[Expected]) -> Vec<String> {
     let mut wrong = Vec::new();

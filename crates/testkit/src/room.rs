@@ -1,32 +1,32 @@
-//! How many tests run at once. A job whose ranks turn round while they wait fills a small machine, one that stands still
-//! leaves room for others.
+//! Limits how many tests run at once. A job whose ranks spin while they wait fills a small machine; one that
+//! sleeps leaves room for others.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// What a test takes of the machine.
+/// The share of the machine that a test takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share(usize);
 
 impl Share {
-    /// Two of them run at once: while one waits for its launcher the other can run.
+    /// Two such tests run at once: while one waits for its launcher, the other can run.
     pub const HALF: Self = Self(2);
-    /// Four of them, of jobs whose ranks sleep while they wait.
+    /// Four such tests run at once; for jobs whose ranks sleep while they wait.
     pub const QUARTER: Self = Self(1);
 }
 
-/// Room for tests in this process.
+/// The room for tests in this process.
 #[derive(Debug)]
 pub struct Room {
     free: Mutex<usize>,
     left: Condvar,
 }
 
-/// A share that is given back when it is dropped.
+/// A share that is released when dropped.
 #[derive(Debug)]
 pub struct Taken<'a>(&'a Room, Share);
 
 impl Room {
-    /// All of it is free.
+    /// Creates a room that is completely free.
     #[must_use]
     pub const fn new() -> Self {
         Self { free: Mutex::new(4), left: Condvar::new() }

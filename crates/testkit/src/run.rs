@@ -1,10 +1,11 @@
-//! Child processes that cannot outlive their time.
+//! Child processes with a time limit.
 //!
-//! A launcher starts helpers, and some of them leave its process group. So at the end of the time everything
-//! that descends from the child is killed too, not the group alone.
+//! A launcher starts helpers, some of which leave its process group. So on timeout all descendants of the
+//! child are killed, not only its group.
 //!
-//! Launchers keep session folders where temporary files go, and those of two jobs of one user can get in each other's way: a
-//! job that ends cleans up what another one has just made. So every run has a folder of its own ([`apart`]).
+//! Launchers keep session folders in the directory of temporary files, and those of two jobs of one user can
+//! conflict: a job that ends cleans up what another one has just created. So every run has its own folder
+//! ([`apart`]).
 
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -17,40 +18,40 @@ use rustix::process::Signal;
 
 use crate::family::Family;
 
-/// How long a launcher gets to clean up behind itself before it is killed.
+/// Time for a launcher to clean up before it is killed.
 const GRACE: Duration = Duration::from_secs(3);
-/// Pause between two looks at the child.
+/// Polling interval.
 const POLL: Duration = Duration::from_millis(5);
 
-/// What came out of a bounded run.
+/// The result of a bounded run.
 #[derive(Debug)]
 pub struct Outcome {
     /// Standard output, with undecodable bytes replaced.
     pub stdout: String,
     /// Standard error, likewise.
     pub stderr: String,
-    /// How it ended.
+    /// The exit status.
     pub status: ExitStatus,
-    /// It did not end by itself.
+    /// Whether it was stopped by the time limit.
     pub timed_out: bool,
-    /// From start to end.
+    /// The run time.
     pub wall: Duration,
 }
 
 impl Outcome {
-    /// The exit status as a shell gives it: the code, or 128 and the signal.
+    /// The exit status as reported by a shell: the code, or 128 plus the signal.
     #[must_use]
     pub fn code(&self) -> i32 {
         self.status.code().or_else(|| self.status.signal().map(|s| 128 + s)).unwrap_or(-1)
     }
 
-    /// Ended by itself and with success.
+    /// Whether it ended by itself and successfully.
     #[must_use]
     pub fn success(&self) -> bool {
         !self.timed_out && self.status.success()
     }
 
-    /// A text for a failed test: how it ended and what it wrote.
+    /// A description for a failed test: how it ended and its output.
     #[must_use]
     pub fn describe(&self) -> String {
         let how =
@@ -69,23 +70,24 @@ fn tail(text: &str) -> String {
     lines[lines.len().saturating_sub(60)..].join("\n")
 }
 
-/// Copies a program that is started afterwards. Another process does it: one that other threads of a test start at this moment
-/// would hold our own copy open for writing, and then it cannot be started.
+/// Copies a program that will be started afterwards. A separate process does it: a child that another thread
+/// of a test forks at this moment would inherit our descriptor of the copy, open for writing, and the copy
+/// could then not be started.
 ///
 /// # Errors
-/// When it cannot be copied.
+/// If it cannot be copied.
 pub fn copy_program(from: &Path, to: &Path) -> io::Result<()> {
     let status = Command::new("cp").arg("--").args([from, to]).status()?;
     if status.success() { Ok(()) } else { Err(io::Error::other(format!("cp {}: {status}", from.display()))) }
 }
 
-/// Runs `command` with no standard input for at most `limit`.
+/// Runs `command` without standard input for at most `limit`.
 ///
 /// # Errors
-/// When the program cannot be started, with its name in the message.
+/// If the program cannot be started, with its name in the message.
 pub fn bounded(command: &mut Command, limit: Duration) -> io::Result<Outcome> {
     let start = Instant::now();
-    // Tests look for whole lines: the command is not to wrap them.
+    // Tests search for whole lines, so the command must not wrap them.
     if command.get_envs().all(|(name, _)| name != "COLUMNS") {
         command.env("COLUMNS", "400");
     }
@@ -115,17 +117,18 @@ pub fn bounded(command: &mut Command, limit: Duration) -> io::Result<Outcome> {
     })
 }
 
-/// Has a command, and all that it starts, put temporary files into `folder`, unless it was given another one.
+/// Makes a command and its children put temporary files into `folder`, unless the command already has another
+/// folder.
 pub fn apart(command: &mut Command, folder: &Path) {
     if !command.get_envs().any(|(name, _)| name == "TMPDIR") {
         command.env("TMPDIR", folder);
     }
 }
 
-/// Ends a child that was started in a process group of its own, and everything that descends from it.
+/// Ends a child that was started in its own process group, and all its descendants.
 ///
 /// # Errors
-/// When the child cannot be waited for.
+/// If the child cannot be waited for.
 pub fn end(child: &mut Child) -> io::Result<ExitStatus> {
     let family = Family::of(child.id());
     family.signal(Signal::TERM);
@@ -136,10 +139,10 @@ pub fn end(child: &mut Child) -> io::Result<ExitStatus> {
     kill(child)
 }
 
-/// As [`end`], but nobody gets a moment to say how it was: for what has shown all that a test wants to see.
+/// Like [`end`], but without time to clean up: for processes that have already shown everything a test needs.
 ///
 /// # Errors
-/// When the child cannot be waited for.
+/// If the child cannot be waited for.
 pub fn kill(child: &mut Child) -> io::Result<ExitStatus> {
     Family::of(child.id()).kill();
     child.wait()
@@ -170,7 +173,7 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> Reader {
 }
 
 fn finish(reader: Reader, timed_out: bool) -> String {
-    // A survivor that was reparented may hold the pipe open for ever; its text is then given up.
+    // A reparented survivor may hold the pipe open forever; its output is then abandoned.
     let patience = if timed_out { Duration::from_secs(2) } else { Duration::from_secs(20) };
     let deadline = Instant::now() + patience;
     while !reader.is_finished() {

@@ -1,4 +1,4 @@
-//! JSON that a verb has printed, held against the form that is published under the name that it gives itself.
+//! Validates the JSON output of a verb against the published schema that it names.
 
 use crate::paths;
 use anyhow::{Context, Result, anyhow, ensure};
@@ -7,10 +7,11 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 
-/// Holds a value against the form whose name it has in `schema`.
+/// Validates a value against the schema named in its field `schema`.
 ///
 /// # Errors
-/// When it has none, when its form is not in `share/`, or when it is not of that form, also by a field that the form does not have.
+/// If it names none, if its schema is not in `share/`, or if it does not match, including by a field that is
+/// not in the schema.
 pub fn check(value: &Value) -> Result<()> {
     let name = value.get("schema").and_then(Value::as_str).context("it does not name its form")?;
     let file = paths::workspace().join(format!("share/{}.schema.json", name.replace('/', ".")));
@@ -32,10 +33,11 @@ fn validate(form: &mut Value, value: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Keywords whose forms describe the same object as what stands beside them.
+/// Keywords whose subschemas describe the same object as the keywords next to them.
 const PARTS: [&str; 3] = ["oneOf", "anyOf", "allOf"];
 
-/// Forms that are parts of others: what `$ref` names that stands beside `properties`, or in [`PARTS`] beside them.
+/// Finds the schemas that are parts of others: those named by a `$ref` next to `properties`, or in [`PARTS`]
+/// next to them.
 fn find_joined(form: &Value, joined: &mut BTreeSet<String>) {
     match form {
         Value::Object(fields) => {
@@ -51,13 +53,13 @@ fn find_joined(form: &Value, joined: &mut BTreeSet<String>) {
     }
 }
 
-/// Forbids every field that a form does not name. Published forms allow them, since fields may be added.
+/// Forbids every field that is not in the schema. Published schemas allow them, since fields may be added.
 fn close(form: &mut Value, joined: &BTreeSet<String>, at: &str, part: bool) {
     match form {
         Value::Object(fields) => {
             let whole = fields.contains_key("properties") && !part && !joined.contains(at);
             for (name, inner) in fields.iter_mut() {
-                // What is said there of an object is one of several parts of it.
+                // Each of these describes only a part of the object.
                 let part = PARTS.contains(&name.as_str()) && whole;
                 close(inner, joined, &format!("{at}/{name}"), part);
             }

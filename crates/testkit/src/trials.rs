@@ -1,6 +1,7 @@
-//! Tests that may be impossible where they run: reported as ignored with the reason, never as passed.
+//! Tests that may not be possible on this machine: reported as ignored with the reason, never as passed.
 //!
-//! The harness of the compiler decides at compile time what is ignored. A test file with `harness = false` and
+//! The standard harness decides at compile time which tests are ignored. A test file with `harness = false`
+//! and
 //!
 //! ```ignore
 //! fn main() -> ExitCode {
@@ -8,8 +9,8 @@
 //! }
 //! ```
 //!
-//! looks before it runs: a requirement (`fn() -> Option<String>`) gives the reason why a test cannot be run here, which
-//! then stands in parentheses after the test's name. Everything else is as usual: names, filters, panics.
+//! decides at run time: a requirement (`fn() -> Option<String>`) returns the reason why a test cannot run
+//! here, which then appears in parentheses after the test's name. Names, filters and panics work as usual.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -24,10 +25,11 @@ use crate::mpi::{self, Library, Skipped};
 use crate::paths;
 use crate::room::{Room, Share};
 
-/// Why a test cannot be run here, if it cannot.
+/// Returns the reason why a test cannot run here, if any.
 pub type Requirement = fn() -> Option<String>;
 
-/// A test, by the path of its function, with what it needs: `trial!(module::test, needs gdb, second_user)`.
+/// A test, given by the path of its function, with its requirements: `trial!(module::test, needs gdb,
+/// second_user)`.
 #[macro_export]
 macro_rules! trial {
     ($test:path $(, needs $($requirement:path),+)?) => {
@@ -36,7 +38,7 @@ macro_rules! trial {
 }
 pub use crate::trial;
 
-/// A test under this name, ignored with the first reason that a requirement gives.
+/// Creates a test with this name, ignored with the first reason that a requirement returns.
 pub fn trial(name: &str, requirements: &[Requirement], test: impl FnOnce() + Send + 'static) -> Trial {
     match requirements.iter().find_map(|requirement| requirement()) {
         Some(reason) => ignored(name, &reason),
@@ -47,7 +49,7 @@ pub fn trial(name: &str, requirements: &[Requirement], test: impl FnOnce() + Sen
     }
 }
 
-/// A test that fails with the error that it returns.
+/// Creates a test that fails with the error that `check` returns.
 pub fn checked(
     name: impl Into<String>,
     check: impl FnOnce() -> anyhow::Result<()> + Send + 'static,
@@ -55,7 +57,7 @@ pub fn checked(
     sharing(Share::HALF, name, check)
 }
 
-/// The same of a test that takes such a share of the machine.
+/// Like [`checked`], for a test that takes this share of the machine.
 pub fn sharing(
     share: Share,
     name: impl Into<String>,
@@ -76,12 +78,13 @@ pub fn sharing(
     })
 }
 
-/// For all tests of the process.
+/// The room for all tests of the process.
 static ROOM: Room = Room::new();
 
-/// Seconds since 1970: tests that have not begun by then are not run.
+/// The environment variable with a time in seconds since 1970; tests that have not started by then are not
+/// run.
 pub const UNTIL: &str = "MPISCOPE_TRIALS_UNTIL";
-/// How many were not run for it.
+/// Number of tests that were not run for that reason.
 static NOT_BEGUN: AtomicUsize = AtomicUsize::new(0);
 
 fn until() -> Option<SystemTime> {
@@ -89,13 +92,13 @@ fn until() -> Option<SystemTime> {
     Some(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
 }
 
-/// How long each test has taken that has come to its end.
+/// The run time of each completed test.
 static TIMES: Mutex<Vec<(Duration, String)>> = Mutex::new(Vec::new());
-/// Tests that are named as those that took most time, if they took much.
+/// Maximum number of tests listed as the slowest, and the minimum time for a test to be listed.
 const MOST: usize = 20;
 const LONG: Duration = Duration::from_secs(5);
 
-/// Shows which tests took most time, those that run on several libraries together.
+/// Prints the slowest tests, adding up those that run on several libraries.
 fn print_longest() {
     let mut tests: BTreeMap<String, (Duration, usize)> = BTreeMap::new();
     for (time, name) in std::mem::take(&mut *lock(&TIMES)) {
@@ -118,12 +121,12 @@ fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
     what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A test that cannot be run, and why.
+/// Creates a test that cannot run, with the reason.
 pub fn ignored(name: &str, reason: &str) -> Trial {
     Trial::test(format!("{name} ({reason})"), || Ok(())).with_ignored_flag(true)
 }
 
-/// Runs what the arguments of the program choose.
+/// Runs the tests selected by the program's arguments.
 pub fn run(trials: Vec<Trial>) -> ExitCode {
     let conclusion = libtest_mimic::run(&Arguments::from_args(), trials);
     print_longest();
@@ -134,30 +137,30 @@ pub fn run(trials: Vec<Trial>) -> ExitCode {
     conclusion.exit_code()
 }
 
-/// An ignored test for each library that is not here, for files whose tests go through all libraries.
+/// One ignored test for each missing library, for files whose tests run on all libraries.
 pub fn missing_libraries() -> Vec<Trial> {
     let missing = |library: &Skipped| ignored(&format!("on::{}", library.name), &library.reason);
     survey().1.iter().map(missing).collect()
 }
 
-/// The libraries at hand and those that are not, looked for once.
+/// The available and the missing libraries, searched once.
 pub fn survey() -> &'static (Vec<Library>, Vec<Skipped>) {
     static SURVEY: OnceLock<(Vec<Library>, Vec<Skipped>)> = OnceLock::new();
     SURVEY.get_or_init(mpi::survey)
 }
 
-/// Some MPI library.
+/// Requires an MPI library.
 pub fn a_library() -> Option<String> {
     survey().0.is_empty().then(|| "no MPI library here; `cargo xtask mpi` fetches some".to_owned())
 }
 
-/// The preload library.
+/// Requires the preload library.
 pub fn the_layer() -> Option<String> {
     let lacks = || "libmpiscope.so is not built: cargo build -p mpiscope-layer".to_owned();
     paths::libmpiscope().is_none().then(lacks)
 }
 
-/// A gdb that speaks Python.
+/// Requires a gdb with Python.
 pub fn gdb() -> Option<String> {
     static PYTHON: OnceLock<bool> = OnceLock::new();
     let ask = || {
@@ -168,19 +171,19 @@ pub fn gdb() -> Option<String> {
     (!PYTHON.get_or_init(ask)).then(|| "there is no gdb with Python".to_owned())
 }
 
-/// The other debugger.
+/// Requires lldb.
 pub fn lldb() -> Option<String> {
     let is_there = Command::new("lldb").arg("--version").output().is_ok_and(|said| said.status.success());
     (!is_there).then(|| "there is no lldb".to_owned())
 }
 
-/// A terminal that a test can type into.
+/// Requires tmux, as a terminal that a test can type into.
 pub fn tmux() -> Option<String> {
     let is_there = Command::new("tmux").arg("-V").output().is_ok_and(|said| said.status.success());
     (!is_there).then(|| "there is no tmux".to_owned())
 }
 
-/// Programs may be run as another user.
+/// Requires permission to run programs as another user.
 pub fn another_user() -> Option<String> {
     let root = rustix::process::geteuid().is_root();
     (!root).then(|| "only root can be another user".to_owned())

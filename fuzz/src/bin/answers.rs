@@ -1,4 +1,4 @@
-//! What `mpiscope procs --json` of another host answers.
+//! Fuzzes the output of `mpiscope procs --json` on another host.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Core files: segments, notes, threads, and the image inside.
+//! Fuzzes core files: segments, notes, threads, and the image inside.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

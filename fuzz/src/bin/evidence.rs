@@ -1,4 +1,4 @@
-//! Evidence files, which are also what other hosts answer with.
+//! Fuzzes evidence files, in which other hosts also send their answers.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Images of processes: every reader of objects, and what `why` and `report` read.
+//! Fuzzes images of processes: every reader of objects, and what `why` and `report` read.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

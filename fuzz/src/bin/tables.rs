@@ -1,11 +1,12 @@
-//! Process tables in the memory of a process: MPI2DD in either width and byte order.
+//! Fuzzes process tables in the memory of a process: MPI2DD in either width and byte order.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use mpiscope_job::jobs::acquire::mpi2dd;
 use mpiscope_target::{ByteOrder, InMemory};
 
-/// Where the memory begins: that of the tests, so that addresses in a table can lead into it.
+/// The start address of the memory: that of the tests, so that addresses in a table can point into
+/// it.
 const BASE: u64 = 0x10_0000;
 
 fuzz_target!(|bytes: &[u8]| {

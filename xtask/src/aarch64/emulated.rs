@@ -1,4 +1,4 @@
-//! Programs for AArch64 as ranks of a job on this machine.
+//! Runs AArch64 programs as ranks of a job on this machine.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -16,22 +16,22 @@ use super::system::{CC, EMULATOR, Family};
 
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// How a comparison ended, other than by failing.
+/// The result of a comparison that did not fail.
 pub enum Outcome {
-    /// Output, exit status and so many calls are the same.
+    /// Output and exit status are the same, and so are this many calls.
     Same(u64),
-    /// The program cannot be run so.
+    /// The program cannot be run under the emulator, for this reason.
     NotFor(String),
 }
 
-/// What is tested, for AArch64.
+/// The tested files, for AArch64.
 #[derive(Debug, Clone)]
 pub struct Tested {
     pub layer: PathBuf,
     pub command: PathBuf,
 }
 
-/// A library, and what is needed to run programs on it.
+/// A library, and everything needed to run programs on it.
 pub struct Subject<'a> {
     pub family: Family,
     native: &'a Library,
@@ -76,11 +76,11 @@ impl<'a> Subject<'a> {
         Ok(out)
     }
 
-    /// The launcher with its ranks; under the layer for AArch64 or not.
+    /// The launch command, with or without the layer for AArch64.
     fn launch(&self, ranks: usize, layer: bool, program: &Path) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec![self.native.mpirun.clone().into()];
         words.extend(self.native.launch_arguments(ranks));
-        // What preloads our layer here is not for the emulator, which is a program of this machine.
+        // The layer preloaded on this machine must not reach the emulator, which is a native program.
         words.extend(["env", "-u", "LD_PRELOAD"].map(OsString::from));
         words.extend(self.family.prefix.map(|name| format!("{name}={}/usr", self.root.display()).into()));
         words.extend([EMULATOR.into(), "-L".into(), self.root.clone().into_os_string()]);
@@ -109,19 +109,20 @@ impl<'a> Subject<'a> {
         command
     }
 
-    /// The command `mpiscope` of this machine.
+    /// The native `mpiscope` command.
     pub fn mpiscope(&self) -> Command {
         Command::new(&self.mpiscope)
     }
 
-    /// The command `mpiscope` for AArch64.
+    /// The `mpiscope` command for AArch64.
     pub fn command(&self) -> Command {
         let mut command = Command::new(EMULATOR);
         command.arg("-L").arg(&self.root).arg(&self.tested.command);
         command
     }
 
-    /// Runs a program bare and under the layer: output and status are the same, and the counts are what it counted itself.
+    /// Runs a program with and without the layer, and checks that output and status are the same and that the
+    /// recorded counts equal those of the program itself.
     pub fn counts(&self, program: &Program) -> Result<Outcome> {
         let ranks = program.ranks;
         let binary = self.build(&program.source())?;
@@ -163,7 +164,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Ranks print as they come.
+/// The order of the ranks' output is arbitrary.
 fn sorted(text: &str) -> Vec<&str> {
     let mut lines: Vec<&str> = text.lines().collect();
     lines.sort_unstable();

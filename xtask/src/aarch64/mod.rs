@@ -1,7 +1,8 @@
-//! `cargo xtask aarch64`: the test programs on the other architecture, under an emulator.
+//! `cargo xtask aarch64`: runs the test programs on the other architecture, under an emulator.
 //!
-//! Ranks are programs for AArch64 under `qemu-aarch64`, with the distribution's MPI libraries for it and our layer; launcher and
-//! `mpiscope` are those of this machine, which reads the images of the emulated processes as it would those of its own.
+//! Ranks are AArch64 programs under `qemu-aarch64`, with the distribution's MPI libraries for AArch64 and our
+//! layer. The launcher and `mpiscope` are native; `mpiscope` reads the images of the emulated processes like
+//! those of native ones.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,9 +22,9 @@ mod system;
 /// What to run.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Only programs whose name holds this
+    /// Only programs whose name contains this
     filter: Option<String>,
-    /// Use the layer of this archive, which `dist archive --architecture aarch64` made, instead of building one
+    /// Use the layer of this archive, made by `dist archive --architecture aarch64`, instead of building one
     #[arg(long, value_name = "FILE")]
     archive: Option<PathBuf>,
 }
@@ -98,7 +99,7 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Why a program is not run under the emulator.
+/// The reason why a program is not run under the emulator.
 fn not_emulated(program: &Program) -> Option<&'static str> {
     match (program.name, program.needs) {
         ("spawn", _) => Some("the library would start a program for AArch64 without the emulator"),
@@ -107,7 +108,7 @@ fn not_emulated(program: &Program) -> Option<&'static str> {
     }
 }
 
-/// The layer for AArch64, with the command.
+/// Builds the layer and the command for AArch64.
 fn compile() -> Result<Tested> {
     build::add_target(system::TARGET)?;
     let mut cargo = build::cargo();
@@ -126,7 +127,7 @@ fn compile() -> Result<Tested> {
     Ok(Tested { layer: folder.join("libmpiscope.so"), command: folder.join("mpiscope") })
 }
 
-/// The layer of an archive, whose command runs under the emulator and finds it.
+/// Unpacks the layer of an archive, and checks that its command runs under the emulator and finds it.
 fn installed(archive: &Path, folder: &Path, root: &Path) -> Result<Tested> {
     build::run(
         Command::new("tar")

@@ -1,4 +1,5 @@
-//! What is asked of emulated ranks: the tool information interface from inside; `ps`, `why`, `inspect` and evidence from outside.
+//! Checks on emulated ranks: the tool information interface from inside; `ps`, `why`, `inspect` and evidence
+//! files from outside.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -13,7 +14,7 @@ use super::emulated::Subject;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// A question and its name.
+/// A check and its name.
 type Question = (&'static str, fn(&Subject<'_>) -> Result<()>);
 
 pub const ALL: [Question; 2] = [
@@ -21,7 +22,7 @@ pub const ALL: [Question; 2] = [
     ("a job that hangs is read from outside, and from a file on the other architecture", hanging),
 ];
 
-/// Programs of MPI_T that check themselves.
+/// MPI_T programs that check themselves.
 const TOOLS: [&str; 5] = ["pvar_info", "cvars", "categories", "event_types", "strings"];
 
 fn tool_interface(subject: &Subject<'_>) -> Result<()> {
@@ -64,7 +65,7 @@ fn ask(subject: &Subject<'_>, job: &mut Child, work: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The job's name, when both ranks wait in a receive.
+/// Waits until both ranks are in a receive and returns the job's name.
 fn waiting(subject: &Subject<'_>, job: &mut Child) -> Result<String> {
     let deadline = Instant::now() + LIMIT;
     let begin = format!("{}-", job.id());

@@ -1,4 +1,5 @@
-//! The distribution's MPI libraries for AArch64, unpacked into a folder: neither root nor a change to the system is needed.
+//! The distribution's MPI libraries for AArch64, unpacked into a folder, without root and without changing
+//! the system.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,17 +14,17 @@ pub const EMULATOR: &str = "qemu-aarch64";
 const PACKAGES: [&str; 4] = ["libmpich-dev", "mpich", "libopenmpi-dev", "openmpi-bin"];
 const SOURCES: [&str; 2] = ["/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list"];
 
-/// One of the distribution's libraries.
+/// One of the distribution's MPI libraries.
 #[derive(Debug, Clone, Copy)]
 pub struct Family {
     pub name: &'static str,
-    /// The same library for this machine, whose launcher is used.
+    /// The native build of the same library, whose launcher is used.
     pub native: &'static str,
-    /// Its headers below the root.
+    /// The path of its headers below the root.
     pub include: &'static str,
-    /// Its library below the root.
+    /// The path of the library below the root.
     pub library: &'static str,
-    /// What tells it where it was installed.
+    /// The environment variable that sets its installation prefix.
     pub prefix: Option<&'static str>,
 }
 
@@ -44,7 +45,7 @@ pub const FAMILIES: [Family; 2] = [
     },
 ];
 
-/// The root of an AArch64 system, with the libraries; else why it cannot be had.
+/// Fetches the libraries and returns the root of the AArch64 system; an error says why that is not possible.
 pub fn fetch() -> Result<PathBuf> {
     for tool in [CC, EMULATOR, "apt-get", "dpkg-deb"] {
         paths::in_path(tool).with_context(|| {
@@ -76,7 +77,7 @@ pub fn fetch() -> Result<PathBuf> {
     Ok(root)
 }
 
-/// apt for AArch64 with folders of its own.
+/// apt for AArch64 with its own folders.
 fn apt(home: &Path) -> Result<Command> {
     let sources = SOURCES.iter().map(Path::new).find(|file| file.is_file());
     let sources = sources.context("no list of Debian's packages")?;

@@ -1,5 +1,6 @@
-//! What the layer adds to single calls, in nanoseconds and in readings of the processor's clock, which are most of it: as it is by
-//! default, with every message written down, with a trace, and with nothing recorded. All take turns, round after round.
+//! Overhead of the layer per call, in nanoseconds and in readings of the processor's clock, which account for
+//! most of it: with default settings, with every message recorded, with a trace, and with nothing recorded.
+//! The settings take turns, round after round.
 
 use std::path::Path;
 
@@ -10,10 +11,11 @@ use mpiscope_testkit::{paths, run as bounded};
 use super::{LIMIT, summary};
 use crate::build;
 
-/// Names the group.
+/// Name of the group.
 pub const GROUP: &str = "calls";
-/// What is run in turn. The first is without the layer, which all others are compared with. The trace is small enough to be
-/// written over and over: until its memory has been written once, every call has a part in the faults of new pages.
+/// The settings that take turns. The first is without the layer and is the base of the comparison. The trace
+/// is small enough to be overwritten repeatedly: until its memory has been written once, page faults add to
+/// the cost of calls.
 const SETTINGS: [Setting; 5] = [
     Setting { name: "bare", preloaded: false, variables: &[] },
     Setting { name: "layer", preloaded: true, variables: &[] },
@@ -21,26 +23,26 @@ const SETTINGS: [Setting; 5] = [
     Setting { name: "--trace", preloaded: true, variables: &[("MPISCOPE_TRACE", "4M")] },
     Setting { name: "off", preloaded: true, variables: &[("MPISCOPE_RECORD", "off")] },
 ];
-/// The setting that is compared with clock readings as well.
+/// The setting that is also expressed in clock readings.
 const IN_READINGS: &str = "layer";
-/// What the program calls a reading of the clock.
+/// The program's name for a clock reading.
 const READING: &str = "clock reading";
 
-/// The layer in one way of recording.
+/// One configuration of the layer.
 struct Setting {
-    /// Heads its columns.
+    /// The heading of its columns.
     name: &'static str,
     preloaded: bool,
     variables: &'static [(&'static str, &'static str)],
 }
 
-/// What each case is called, and what it costs in each round.
+/// The name of each case, and its cost in each round.
 type Costs = Vec<(String, Vec<f64>)>;
 
-/// Prints for each call of the program what it costs bare and what the layer adds.
+/// Prints, for each call of the program, its cost without the layer and the layer's overhead.
 ///
 /// # Errors
-/// When the program cannot be compiled or does not run.
+/// If the program cannot be compiled or does not run.
 pub fn run(library: &Library, dir: &Path, rounds: usize) -> Result<()> {
     let program = dir.join("bench_costs");
     library.cc_with(&[&paths::programs().join("bench_costs.c")], &program, &["-O2"])?;
@@ -61,7 +63,7 @@ pub fn run(library: &Library, dir: &Path, rounds: usize) -> Result<()> {
     Ok(())
 }
 
-/// The titles of the columns.
+/// The column headings.
 fn head() -> String {
     let [bare, layers @ ..] = &SETTINGS;
     let mut head = format!("{:>9}", bare.name);

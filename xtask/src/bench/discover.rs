@@ -1,5 +1,5 @@
-//! What finding and reading a job costs by the number of its ranks: processes under the layer on the mock library, which
-//! stand still, and each verb that looks at all of them.
+//! Cost of finding and reading a job by its number of ranks: idle processes under the layer on the mock
+//! library, and each verb that reads all of them.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -19,10 +19,10 @@ pub const GROUP: &str = "discover";
 const SIZES: [usize; 3] = [64, 128, 256];
 const VERBS: [&[&str]; 4] = [&["ps", "--here"], &["procs", "--here"], &["inspect"], &["why", "--for", "0"]];
 
-/// Prints seconds by verb and size, the least and the median of the rounds, and how they grow.
+/// Prints the minimum and median seconds per verb and size, and how they grow.
 ///
 /// # Errors
-/// When the ranks do not start, or a verb shows nothing.
+/// If the ranks do not start, or a verb prints nothing.
 pub fn run(rounds: usize) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let program = compile(dir.path())?;
@@ -64,7 +64,7 @@ fn compile(dir: &Path) -> Result<std::path::PathBuf> {
     Ok(program)
 }
 
-/// Ranks that stand still under `mpiscope run`.
+/// Idle ranks under `mpiscope run`.
 struct Job {
     child: Child,
     stop: std::path::PathBuf,
@@ -86,7 +86,7 @@ impl Job {
         Ok(Self { child, stop })
     }
 
-    /// Seconds that a verb takes.
+    /// Measures the seconds that a verb takes.
     fn look(&self, verb: &[&str], rounds: usize) -> Result<Vec<f64>> {
         let once = || {
             let mut command = Command::new(build::released("mpiscope"));

@@ -1,4 +1,5 @@
-//! What events cost: each figure is a difference that the program measures in one process, so there is one column.
+//! Cost of events. Each figure is a difference that the program measures within one process, so there is only
+//! one column.
 
 use std::path::Path;
 
@@ -34,7 +35,7 @@ pub fn cases(library: &Library, dir: &Path) -> Result<Vec<Case>> {
     ])
 }
 
-/// The engine alone, without MPI: also an event that nobody has registered for at all.
+/// The engine alone, without MPI, including an event without any registration.
 pub fn engine() -> Result<()> {
     let mut bench = build::cargo();
     build::run(bench.args(["run", "--quiet", "--release", "--package", "mpit", "--example", "bench"]))

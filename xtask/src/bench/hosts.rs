@@ -1,13 +1,15 @@
-//! How long a look at a job on a thousand hosts takes, and the report of ten thousand ranks: simulated, without MPI.
+//! Time to read a job on a thousand hosts and to make the report of ten thousand ranks, both simulated
+//! without MPI.
 
 use anyhow::Result;
 
 use crate::build;
 
-/// Names the group.
+/// Name of the group.
 pub const GROUP: &str = "hosts";
 
-/// Prints time and memory; fails if one of them is beyond what is promised, or a host that does not answer is not named.
+/// Prints time and memory; fails if one of them exceeds its limit, or if a host that does not answer is not
+/// named.
 pub fn run() -> Result<()> {
     build::run(build::cargo().args(["build", "--quiet", "--release", "--package", "mpiscope"]))?;
     let mut example = build::cargo();

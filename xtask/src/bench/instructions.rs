@@ -1,5 +1,5 @@
-//! Instructions per call, counted by callgrind: the same on any machine however loaded, so that two layers can be compared to
-//! the instruction. What a call costs bare is taken off.
+//! Instructions per call, counted by callgrind. The counts do not depend on the machine or its load, so two
+//! layers can be compared exactly. The cost of the bare call is subtracted.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,15 +11,15 @@ use mpiscope_testkit::{paths, run as bounded};
 use super::LIMIT;
 use crate::build;
 
-/// Names the group.
+/// Name of the group.
 pub const GROUP: &str = "instructions";
 /// Calls between two marks, as in the program.
 const CALLS: f64 = 200.0;
 
-/// Prints for each function of the program what the layer adds, and what another layer adds.
+/// Prints, for each function of the program, the overhead of the layer and that of another layer.
 ///
 /// # Errors
-/// When the program cannot be compiled or does not run under callgrind.
+/// If the program cannot be compiled or does not run under callgrind.
 pub fn run(library: &Library, dir: &Path, other: Option<&Path>) -> Result<()> {
     if paths::in_path("valgrind").is_none() {
         println!("\n  instructions per call: valgrind is not installed");
@@ -46,10 +46,10 @@ pub fn run(library: &Library, dir: &Path, other: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// What each case is called, and its instructions per call.
+/// The name of each case, and its instructions per call.
 type Counts = Vec<(String, f64)>;
 
-/// Runs the program under callgrind, which writes what it has counted whenever the program marks the end of something.
+/// Runs the program under callgrind, which dumps its counts whenever the program marks the end of a part.
 fn count(library: &Library, program: &Path, dir: &Path, layer: Option<&Path>) -> Result<Counts> {
     std::fs::create_dir_all(dir)?;
     let out = dir.join("counts");
@@ -67,7 +67,7 @@ fn count(library: &Library, program: &Path, dir: &Path, layer: Option<&Path>) ->
         bail!("{} under callgrind: {}", program.display(), outcome.describe());
     }
     let titles = outcome.stdout.lines().filter_map(|line| line.strip_prefix("case "));
-    // Of each two parts the first is what comes before a case.
+    // In each pair of parts, the first is the code before a case.
     let parts = (2..).step_by(2).map(|part| PathBuf::from(format!("{}.{part}", out.display())));
     titles.zip(parts).map(|(title, part)| Ok((title.to_owned(), total(&part)? / CALLS))).collect()
 }

@@ -1,4 +1,4 @@
-//! What a call costs: bare, through the stub alone, counted, timed, and as it is by default.
+//! Cost of a call: bare, through the stub alone, counted, timed, and with default settings.
 
 use std::path::Path;
 

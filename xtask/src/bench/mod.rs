@@ -1,8 +1,9 @@
-//! `cargo xtask bench`: what the layer costs.
+//! `cargo xtask bench`: measures the overhead of the layer.
 //!
-//! A *group* is a file here with a list of [`Case`]s. A case is one program on one library; it is run under each
-//! of its settings in turn, round after round, so that a machine that changes its speed hits all settings alike.
-//! Each run gives one value, the best it saw; the table has the minimum and the median over the rounds.
+//! A *group* is a file here with a list of [`Case`]s. A case is one program on one library. It runs under
+//! each of its settings in turn, round after round, so that changes in the machine's speed affect all
+//! settings alike. Each run yields one value, its best; the table has the minimum and the median over the
+//! rounds.
 
 mod calls;
 mod discover;
@@ -32,28 +33,29 @@ const LIBRARIES: [&str; 2] = ["mpich-5.0", "openmpi-5.0"];
 const GROUPS: [(&str, Group); 4] =
     [("layer", layer::cases), ("objects", objects::cases), ("tool", tool::cases), ("events", events::cases)];
 
-/// Groups of benchmarks that need no MPI library, and take the number of rounds.
+/// Benchmark groups that need no MPI library. They take the number of rounds.
 const ALONE: [(&str, Alone); 1] = [(discover::GROUP, discover::run)];
 
 /// Measures and prints.
 type Alone = fn(usize) -> Result<()>;
 
-/// Makes the cases of a group for one library; programs are compiled into the directory.
+/// Creates the cases of a group for one library, compiling programs into the directory.
 type Group = fn(&Library, &std::path::Path) -> Result<Vec<Case>>;
 
-/// What to measure.
+/// The measurements to make.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Groups to run (calls, layer, objects, tool, events, instructions, waits, discover; `tools`, `why` and `hosts` by
-    /// themselves); all others when none is named.
+    /// Groups to run: calls, layer, objects, tool, events, instructions, waits, discover (default: all of
+    /// these), or tools, why and hosts, which run only if named
     groups: Vec<String>,
-    /// Another libmpiscope.so, whose instructions per call stand beside those of this one.
+    /// Another libmpiscope.so to compare with: its instructions per call are printed next to those of this
+    /// one
     #[arg(long)]
     against: Option<PathBuf>,
-    /// On this MPI library, which may be given several times.
+    /// MPI library to measure on; can be repeated
     #[arg(long = "library", value_name = "NAME", default_values = LIBRARIES)]
     libraries: Vec<String>,
-    /// How often each setting is run.
+    /// Number of runs of each setting
     #[arg(long, default_value_t = 7)]
     rounds: usize,
 }
@@ -64,26 +66,27 @@ impl Args {
     }
 }
 
-/// One setting of the layer.
+/// A setting of the layer.
 #[derive(Clone, Copy)]
 pub struct Setting {
-    /// Heads the column.
+    /// The heading of the column.
     pub name: &'static str,
-    /// `MPISCOPE_RECORD` with the layer preloaded; `None` is without the layer.
+    /// The value of `MPISCOPE_RECORD`, if any, with the layer preloaded; the outer `None` means without the
+    /// layer.
     pub record: Option<Option<&'static str>>,
 }
 
 /// One program on one library.
 pub struct Case {
-    /// What is measured, and in which unit.
+    /// The measured quantity and its unit.
     pub title: String,
-    /// Compiled program.
+    /// The compiled program.
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<&'static str>,
-    /// Ranks; one is started without a launcher.
+    /// Number of ranks; a single rank is started without a launcher.
     pub ranks: usize,
-    /// The first is the base of the comparison.
+    /// The settings; the first is the base of the comparison.
     pub settings: Vec<Setting>,
 }
 
@@ -137,7 +140,7 @@ pub fn run(args: &Args) -> Result<()> {
         events::engine()?;
     }
     let dir = tempfile::tempdir()?;
-    // What single calls cost differs most between libraries.
+    // The cost of single calls differs most between libraries.
     let all = args.wants(calls::GROUP);
     for library in found.iter().filter(|library| all || is_chosen(library)) {
         println!("\n{}: {}", library.name, library.version);
@@ -166,7 +169,7 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// For each setting one value a round.
+/// Returns one value per round for each setting.
 fn measure(library: &Library, case: &Case, rounds: usize) -> Result<Vec<Vec<f64>>> {
     let mut values = vec![Vec::new(); case.settings.len()];
     for _ in 0..rounds.max(1) {
@@ -212,7 +215,7 @@ fn show(case: &Case, values: &[Vec<f64>]) {
     }
 }
 
-/// A line of the table. A library without such a variable gives no number, and then there is nothing to compare with.
+/// A row of the table. A library that lacks the variable yields no number, and nothing is compared.
 fn row((min, median): (f64, f64), base: (f64, f64)) -> String {
     if min.is_nan() {
         return "has none".to_owned();
@@ -221,7 +224,7 @@ fn row((min, median): (f64, f64), base: (f64, f64)) -> String {
     if base.0 > 0.0 { format!("{figures} {:>+10.2} {:>10.3}", min - base.0, min / base.0) } else { figures }
 }
 
-/// Minimum and median.
+/// The minimum and the median.
 fn summary(values: &[f64]) -> (f64, f64) {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

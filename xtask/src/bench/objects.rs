@@ -1,4 +1,5 @@
-//! What following objects costs: making and freeing them, a million at once, and showing that many from outside.
+//! Cost of tracking objects: creating and freeing them, a million at once, and listing a million from
+//! outside.
 
 use std::path::Path;
 
@@ -21,7 +22,8 @@ pub fn cases(library: &Library, dir: &Path) -> Result<Vec<Case>> {
     let timing = Setting { name: "timing", record: Some(Some("calls,times")) };
     let default = Setting { name: "default", record: Some(None) };
     let layers = [Setting { name: "bare", record: None }, timing, default];
-    // What a request adds stands above the time stamps of its calls, which have a budget of their own.
+    // The cost of a request is measured relative to the time stamps of its calls, which have their own
+    // budget.
     let above = [timing, Setting { name: "objects", record: Some(Some("calls,times,objects")) }, default];
     Ok(vec![
         case("MPI_Comm_dup of one rank, ns", "dup", 1, &layers),

@@ -1,4 +1,4 @@
-//! What the tool information interface costs: our variables beside the library's own.
+//! Cost of the tool information interface: our variables compared with the library's own.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub fn cases(library: &Library, dir: &Path) -> Result<Vec<Case>> {
         ranks: 1,
         settings,
     };
-    // nan: the library has no such variable, or its function does not work.
+    // NaN: the library has no such variable, or its function does not work.
     let both =
         || vec![Setting { name: "library's", record: None }, Setting { name: "ours", record: Some(None) }];
     Ok(vec![

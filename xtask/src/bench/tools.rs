@@ -1,5 +1,6 @@
-//! What programs cost bare, under mpiscope, and under other tools that are installed, in turn: EZTrace writes a trace of all calls.
-//! Programs are a ping-pong, an all-to-all, and the HPC Challenge benchmark as a whole where it is installed.
+//! Run times of programs bare, under mpiscope, and under other installed tools, in turn. EZTrace writes a
+//! trace of all calls. The programs are a ping-pong, an all-to-all, and, where it is installed, the whole HPC
+//! Challenge benchmark.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,20 +15,20 @@ use mpiscope_testkit::{paths, run as bounded};
 use super::summary;
 use crate::build;
 
-/// Names the group.
+/// Name of the group.
 pub const GROUP: &str = "tools";
 
 const RANKS: usize = 2;
 const LIMIT: Duration = Duration::from_secs(300);
-/// EZTrace's modules are linked with the libraries of the distribution.
+/// The libraries of the distribution, which EZTrace's modules are linked with.
 const LIBRARIES: [&str; 2] = ["mpich-4.0", "openmpi-4.1"];
-/// What Debian's HPC Challenge comes with: a problem for four ranks.
+/// The input of Debian's HPC Challenge: a problem for four ranks.
 const HPCC_INPUT: &str = "/usr/share/doc/hpcc/examples/_hpccinf.txt";
-/// Tools that users would pick and that this system has no package of.
+/// Tools that users would choose but that are not packaged for this system.
 const MISSING: &str =
     "not packaged for Debian 12, so not measured: mpiP, Score-P, Scalasca, TAU, Extrae, HPCToolkit";
 
-/// A way to run a program.
+/// The tool to run a program under.
 #[derive(Clone, Copy, PartialEq)]
 enum Tool {
     Bare,
@@ -44,18 +45,18 @@ const TOOLS: [(&str, Tool); 5] = [
     ("eztrace", Tool::Eztrace),
 ];
 
-/// A program, and what is measured of it.
+/// A program and the way it is measured.
 struct Subject {
     title: &'static str,
     program: PathBuf,
-    /// The seconds that all of it takes; else the program says what it has measured.
+    /// Whether the whole run is timed; otherwise the program prints its own measurement.
     whole: bool,
 }
 
 /// Prints a table for each library.
 ///
 /// # Errors
-/// When a program cannot be compiled or does not run.
+/// If a program cannot be compiled or does not run.
 pub fn run(rounds: usize) -> Result<()> {
     build::release()?;
     let (found, _) = mpi::survey();
@@ -88,7 +89,7 @@ fn subjects(library: &Library, home: &Path) -> Result<Vec<Subject>> {
         // Debian links it with Open MPI.
         Ok(input) if library.family == Family::OpenMpi && hpcc.is_file() => {
             let grid = |(at, line): (usize, &str)| {
-                // The eleventh line is P of the process grid P x Q.
+                // Line 11 is P of the process grid P x Q.
                 if at == 10 { "1            Ps".to_owned() } else { line.to_owned() }
             };
             let lines: Vec<String> = input.lines().enumerate().map(grid).collect();

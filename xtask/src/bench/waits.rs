@@ -1,4 +1,5 @@
-//! How right `mpiscope run` is about waits: programs whose waits are known, each in one function, and what the report says of them.
+//! Accuracy of the waits reported by `mpiscope run`: programs with known waits, each in one function,
+//! compared with the report.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,17 +12,17 @@ use mpiscope_testkit::{paths, run as bounded};
 
 use crate::build;
 
-/// Names the group.
+/// Name of the group.
 pub const GROUP: &str = "waits";
 
 const SOURCE: &str = "bench_waits.c";
-/// With the one that is late, and with more ranks than processors as a rule.
+/// Numbers of ranks, including the late one; the larger usually exceeds the number of processors.
 const RANKS: [usize; 2] = [2, 4];
 const LIMIT: Duration = Duration::from_secs(90);
-/// What a wait may be off, as a part of it and in seconds of the whole run, to be called exact.
+/// Tolerance for a wait to count as exact, as a fraction of it and in seconds of the whole run.
 const EXACT: (f64, f64) = (0.05, 0.004);
 
-/// What is known of a run, and what the report says.
+/// The known and the reported waits of a run.
 struct Compared {
     known: f64,
     recorded: f64,
@@ -41,7 +42,7 @@ impl Compared {
 /// Prints a table for each number of ranks.
 ///
 /// # Errors
-/// When the program cannot be compiled or does not run.
+/// If the program cannot be compiled or does not run.
 pub fn run(library: &Library, dir: &Path) -> Result<()> {
     let program = dir.join("bench_waits");
     library.cc_with(&[&paths::programs().join(SOURCE)], &program, &["-g", "-O1", "-w"])?;
@@ -65,7 +66,7 @@ pub fn run(library: &Library, dir: &Path) -> Result<()> {
 
 fn show(name: &str, compared: &Compared) {
     let Compared { known, looked, .. } = *compared;
-    // With two ranks nobody waits for another one of every second rank.
+    // With two ranks, no rank waits for another of every second rank.
     let off = match known > 0.0 {
         true => format!("{:+.1} %", 100.0 * (compared.said() - known) / known),
         false => "-".to_owned(),
@@ -88,14 +89,14 @@ fn once(library: &Library, program: &Path, ranks: usize, case: &str, dir: &Path)
     let waits = report::read(&out)?.waits.context("the report says nothing of waits")?;
     let sum = |list: &[Wait]| {
         let own = list.iter().filter(|wait| is_of_case(wait, end));
-        // What was overwritten before anybody looked is estimated.
+        // Waits that were overwritten before they were read are estimated.
         own.fold(0.0, |sum, wait| sum + wait.estimated_s.unwrap_or(wait.seconds))
     };
     let looked = waits.sampled.as_ref().map_or(0.0, |sampled| sum(&sampled.list));
     Ok(Compared { known, recorded: sum(&waits.list), looked })
 }
 
-/// It is in a line of the program before this one: what follows are preparations.
+/// Whether the wait is on a line of the program before `end`; the lines after it are preparations.
 fn is_of_case(wait: &Wait, end: f64) -> bool {
     let line = wait.line.as_deref().and_then(|line| line.strip_prefix(SOURCE)?.strip_prefix(':'));
     line.and_then(|line| line.parse::<f64>().ok()).is_some_and(|line| line < end)

@@ -1,13 +1,13 @@
-//! How long the verdict on a large job takes: of simulated ones, without MPI.
+//! Time for the verdict on a large job, simulated without MPI.
 
 use anyhow::Result;
 
 use crate::build;
 
-/// Names the group.
+/// Name of the group.
 pub const GROUP: &str = "why";
 
-/// Prints time and memory for each job; fails if one of them is beyond what is promised.
+/// Prints time and memory for each job; fails if one of them exceeds its limit.
 pub fn run() -> Result<()> {
     let mut example = build::cargo();
     build::run(example.args([

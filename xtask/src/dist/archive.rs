@@ -1,4 +1,4 @@
-//! `mpiscope-VERSION-ARCHITECTURE.tar.xz`, and the same with debug information.
+//! `mpiscope-VERSION-ARCHITECTURE.tar.xz`, and the debug information as a second archive.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,12 +10,12 @@ use super::compile::{self, How};
 use super::tree;
 use crate::build;
 
-/// Builds and packs; gives the archive.
+/// Builds and packs; returns the archive.
 pub fn run(out: &Path, how: How) -> Result<PathBuf> {
     of_target(out, how, &paths::target_dir().join("dist-build"))
 }
 
-/// The same from a certain target directory.
+/// The same with this target directory.
 pub fn of_target(out: &Path, how: How, target: &Path) -> Result<PathBuf> {
     let built = compile::run(how, target)?;
     let name = format!("mpiscope-{}-{}", tree::VERSION, how.architecture.name());
@@ -32,7 +32,7 @@ pub fn of_target(out: &Path, how: How, target: &Path) -> Result<PathBuf> {
     Ok(archive)
 }
 
-/// Packs a folder so that the same files give the same bytes.
+/// Packs a folder reproducibly: equal files yield equal bytes.
 fn pack(folder: &Path, name: &str, archive: &Path, epoch: u64) -> Result<()> {
     let mut tar = Command::new("tar");
     tar.args([

@@ -1,4 +1,4 @@
-//! Builds what is shipped: with paths that do not depend on where, and against a C library that is old.
+//! Builds the shipped files, independently of the build path and against an old C library.
 
 use std::env;
 use std::ffi::OsString;
@@ -10,31 +10,31 @@ use mpiscope_testkit::paths;
 
 use crate::build;
 
-/// The C library of RHEL 7 and everything younger.
+/// The C library of RHEL 7; all newer ones work too.
 const OLDEST_GLIBC: &str = "2.17";
-/// Zig's compiler as the linker; it carries the symbol versions of every C library.
+/// Zig's compiler is the linker; it includes the symbol versions of every C library.
 const TOOLS: [&str; 3] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0", "auditwheel==6.8.2"];
 const TYPE_CHECKER: &str = "mypy==2.4.1";
 const PACKAGES: [&str; 4] =
     ["mpiscope-layer", "mpiscope", "mpiscope-plugin-handles", "mpiscope-plugin-queues"];
 
-/// What to build for.
+/// The target of a build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct How {
     pub systems: Systems,
     pub architecture: Architecture,
 }
 
-/// On which systems it is to run.
+/// The systems to support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Systems {
-    /// Any with a C library of the last ten years.
+    /// Any system with a C library of the last ten years.
     Old,
-    /// Those like this one.
+    /// Systems like this one.
     Native,
 }
 
-/// On which processors it is to run.
+/// The processors to support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Architecture {
     #[value(name = "x86_64")]
@@ -44,10 +44,10 @@ pub enum Architecture {
 }
 
 impl Architecture {
-    /// That of this machine.
+    /// The architecture of this machine.
     pub const HERE: Self = if cfg!(target_arch = "aarch64") { Self::Arm } else { Self::X86 };
 
-    /// As in names of archives and wheels.
+    /// The name used in archives and wheels.
     pub fn name(self) -> &'static str {
         match self {
             Self::X86 => "x86_64",
@@ -55,7 +55,7 @@ impl Architecture {
         }
     }
 
-    /// As Debian calls it.
+    /// Debian's name.
     pub fn debian(self) -> &'static str {
         match self {
             Self::X86 => "amd64",
@@ -85,18 +85,18 @@ impl How {
     }
 }
 
-/// What was built.
+/// The result of a build.
 pub struct Built {
-    /// The folder of the command and the libraries.
+    /// The folder with the command and the libraries.
     pub folder: PathBuf,
-    /// The command, for this machine: it writes manual pages and completions.
+    /// The command for this machine, which writes manual pages and completions.
     pub command: PathBuf,
     pub architecture: Architecture,
-    /// Seconds since 1970: the time of every file that is packed.
+    /// The modification time of all packed files, in seconds since 1970.
     pub epoch: u64,
 }
 
-/// Builds everything into `target`, a target directory of its own.
+/// Builds everything into `target`, a separate target directory.
 pub fn run(how: How, target: &Path) -> Result<Built> {
     let commit = commit()?;
     let (old, name) = (how.systems == Systems::Old, how.architecture.target());
@@ -107,7 +107,7 @@ pub fn run(how: How, target: &Path) -> Result<Built> {
     command.args(["--target", &triple]);
     command.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
     command.env("MPISCOPE_COMMIT", &commit).env("CARGO_INCREMENTAL", "0");
-    // Encoded: a path may have blanks, at which RUSTFLAGS would be taken apart.
+    // Encoded, because a path may contain blanks, at which RUSTFLAGS would be split.
     command.env("CARGO_ENCODED_RUSTFLAGS", flags(target)).env_remove("RUSTFLAGS");
     if old {
         command.env("PATH", path_with(&tools()?.join("bin"))?);
@@ -126,7 +126,7 @@ pub fn run(how: How, target: &Path) -> Result<Built> {
     Ok(Built { folder, command, architecture: how.architecture, epoch: epoch()? })
 }
 
-/// The command for this machine, where what is shipped is for another.
+/// Builds the command for this machine when the shipped files are for another one.
 fn command_for_here(commit: &str) -> Result<PathBuf> {
     let mut command = build::cargo();
     command.args(["build", "--quiet", "--release", "--locked", "--package", "mpiscope"]);
@@ -134,7 +134,7 @@ fn command_for_here(commit: &str) -> Result<PathBuf> {
     Ok(paths::target_dir().join("release/mpiscope"))
 }
 
-/// A virtual environment with what is needed of PyPI.
+/// A virtual environment with the required packages from PyPI.
 pub fn tools() -> Result<PathBuf> {
     let folder = paths::target_dir().join("dist-tools");
     let mark = folder.join(TOOLS.join(" "));
@@ -146,7 +146,7 @@ pub fn tools() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// mypy, for the types of the Python module.
+/// mypy, to check the types of the Python module.
 pub fn type_checker() -> Result<PathBuf> {
     let folder = paths::target_dir().join("type-checker");
     let mypy = folder.join("bin/mypy");
@@ -157,13 +157,13 @@ pub fn type_checker() -> Result<PathBuf> {
     Ok(mypy)
 }
 
-/// The search path with this folder first.
+/// PATH with this folder first.
 fn path_with(folder: &Path) -> Result<OsString> {
     let rest = env::var_os("PATH").unwrap_or_default();
     Ok(env::join_paths(std::iter::once(folder.to_owned()).chain(env::split_paths(&rest)))?)
 }
 
-/// No file tells where it was built. As `CARGO_ENCODED_RUSTFLAGS` wants it.
+/// Flags that keep the build path out of the files, in the format of `CARGO_ENCODED_RUSTFLAGS`.
 fn flags(target: &Path) -> String {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")));
@@ -176,14 +176,14 @@ fn flags(target: &Path) -> String {
     remapped.collect::<Vec<_>>().join("\x1f")
 }
 
-/// The commit, marked if there are changes to it.
+/// The commit, marked if there are uncommitted changes.
 fn commit() -> Result<String> {
     let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
     let changes = git(&["status", "--porcelain", "--untracked-files=no"])?;
     Ok(if changes.is_empty() { commit } else { format!("{commit}, with changes") })
 }
 
-/// SOURCE_DATE_EPOCH, else the time of the commit.
+/// `SOURCE_DATE_EPOCH`, or the time of the commit.
 pub fn epoch() -> Result<u64> {
     let text = match env::var("SOURCE_DATE_EPOCH") {
         Ok(text) => text,

@@ -1,4 +1,4 @@
-//! What tool authors use as libraries, packed as for a registry and built from what was packed.
+//! Packs the libraries for tool authors as for a registry, and builds the packages.
 
 use anyhow::Result;
 
@@ -8,7 +8,7 @@ use crate::build;
 const LIBRARIES: [&str; 6] =
     ["mpi-abi", "mpiscope-image", "mpiscope-target", "mpiscope-debug-interfaces", "mpiscope-job", "mpit"];
 
-/// Publishes nothing.
+/// A dry run: publishes nothing.
 pub fn run() -> Result<()> {
     let mut command = build::cargo();
     command.args(["publish", "--dry-run", "--quiet", "--locked"]);

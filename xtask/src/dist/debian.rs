@@ -1,4 +1,4 @@
-//! A Debian package of the files of the archive.
+//! A Debian package of the files in the archive.
 
 use std::fmt::Write;
 use std::fs;
@@ -33,7 +33,7 @@ pub fn run(out: &Path, how: How) -> Result<()> {
     Ok(())
 }
 
-/// Debian's policy wants manual pages compressed, and the licence under this name.
+/// Debian's policy requires compressed manual pages and the licence under this name.
 fn compress(prefix: &Path, epoch: u64) -> Result<()> {
     let doc = prefix.join("share/doc/mpiscope");
     let mut copyright = String::from(
@@ -47,7 +47,7 @@ fn compress(prefix: &Path, epoch: u64) -> Result<()> {
     fs::remove_file(doc.join("LICENSE-APACHE"))?;
     let pages = tree::files(&prefix.join("share/man"))?;
     build::run(Command::new("gzip").args(["-9", "-n"]).args(&pages))?;
-    // gzip keeps the times of the files; those of everything else are set when the package is built.
+    // gzip keeps the times of the files; all other times are set when the package is built.
     let mut touch = Command::new("find");
     touch.arg(prefix).args(["-newermt", &format!("@{epoch}"), "-exec", "touch", "--no-dereference"]);
     build::run(touch.arg(format!("--date=@{epoch}")).args(["{}", "+"]))

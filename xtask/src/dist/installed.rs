@@ -1,5 +1,5 @@
-//! What is packed is installed and used from there alone: the wheel in a fresh virtual environment, the archive in a fresh
-//! folder.
+//! Installs the packages and tests them from there alone: the wheel in a fresh virtual environment, the
+//! archive in a fresh folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use super::tree::VERSION;
 use crate::build;
 
 const LIMIT: Duration = Duration::from_secs(180);
-/// Modules whose examples are run.
+/// Modules whose documentation examples are run.
 const DOCUMENTED: [&str; 3] = ["mpiscope.values", "mpiscope._record", "mpiscope._command"];
 
 pub fn run(out: &Path, how: How) -> Result<()> {
@@ -47,7 +47,7 @@ pub fn run(out: &Path, how: How) -> Result<()> {
     of_pages(&wheel, &archive, &libraries, work.path(), how)
 }
 
-/// The pages for new users alone.
+/// Only the pages for new users.
 pub fn run_pages(out: &Path, how: How) -> Result<()> {
     let (wheel, archive) = packed(out, how)?;
     let work = tempfile::tempdir()?;
@@ -62,7 +62,7 @@ fn of_pages(wheel: &Path, archive: &Path, libraries: &[Library], work: &Path, ho
     pages::run(wheel, archive, libraries, work)
 }
 
-/// The wheel and the archive.
+/// Builds the wheel and the archive.
 fn packed(out: &Path, how: How) -> Result<(PathBuf, PathBuf)> {
     ensure!(
         how.architecture == Architecture::HERE,
@@ -86,13 +86,13 @@ fn environment(work: &Path, wheel: &Path) -> Result<PathBuf> {
 
 fn unpack(archive: &Path, work: &Path) -> Result<PathBuf> {
     build::run(Command::new("tar").arg("-xf").arg(archive).arg("--directory").arg(work))?;
-    // Under another name than the one that it was packed with.
+    // Under a different name than in the package.
     let place = work.join("elsewhere");
     fs::rename(work.join(format!("mpiscope-{VERSION}-{}", Architecture::HERE.name())), &place)?;
     Ok(place)
 }
 
-/// The command names its own layer and plug-ins.
+/// Checks that the command names its own layer and plug-ins.
 fn version(mpiscope: &Path, libraries: &Path) -> Result<()> {
     let output = Command::new(mpiscope)
         .arg("--version")
@@ -110,7 +110,7 @@ fn version(mpiscope: &Path, libraries: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Examples in the module's documentation.
+/// Runs the examples in the module's documentation.
 fn examples(venv: &Path, work: &Path) -> Result<()> {
     let script = "import doctest, importlib, sys\n\
          failed, tried = map(sum, zip(*(doctest.testmod(importlib.import_module(m)) for m in sys.argv[1:])))\n\
@@ -120,14 +120,14 @@ fn examples(venv: &Path, work: &Path) -> Result<()> {
     build::run(python.current_dir(work).arg("-c").arg(script).args(DOCUMENTED))
 }
 
-/// What cannot be answered is an error that says so.
+/// Checks that requests that cannot be answered raise an error that says so.
 fn refusals(venv: &Path, work: &Path) -> Result<()> {
     let mut python = Command::new(venv.join("bin/python"));
     python.current_dir(work).arg(paths::workspace().join("python/tests/refused.py"));
     expect_lines(&mut python, "refusals: passed", 1)
 }
 
-/// The module and the programs that show how it is used, to a strict type checker.
+/// Runs a strict type checker on the module and its example programs.
 fn types(venv: &Path) -> Result<()> {
     let Some(mpi4py) = mpi::mpi4py() else {
         println!("types: skipped: mpi4py was not fetched");
@@ -142,8 +142,8 @@ fn types(venv: &Path) -> Result<()> {
     build::run(mypy.env("MYPYPATH", &mpi4py.path).arg(paths::workspace().join("examples/python")))
 }
 
-/// A job that hangs, asked from Python and through both installations; the tool information interface with one to four
-/// ranks, bare and under the layer. Whether mpi4py runs on the library.
+/// Reads a hanging job from Python and through both installations, and runs the tool information interface on
+/// one to four ranks, with and without the layer. Returns whether mpi4py runs on the library.
 fn on(library: &Library, venv: &Path, unpacked: &Path, work: &Path) -> Result<bool> {
     let Some(mpi4py) = mpi::mpi4py() else {
         println!("{}: skipped: mpi4py was not fetched", library.name);
@@ -199,7 +199,7 @@ fn imports(library: &Library, mpi4py: &Mpi4py, venv: &Path) -> Result<bool> {
     Ok(outcome.success())
 }
 
-/// Runs the command; so many lines must end like this.
+/// Runs the command; exactly `times` lines must end with `end`.
 fn expect_lines(command: &mut Command, end: &str, times: usize) -> Result<()> {
     let outcome = bounded(command, LIMIT).with_context(|| format!("cannot start {command:?}"))?;
     let found = outcome.stdout.matches(end).count();

@@ -16,7 +16,7 @@ pub fn run(out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the pages of this command.
+/// Writes the manual pages of this command.
 pub fn write(mpiscope: &Path, out: &Path) -> Result<()> {
     fs::create_dir_all(out)?;
     build::run(Command::new(mpiscope).arg("man-pages").arg(out))

@@ -1,4 +1,4 @@
-//! `cargo xtask dist`: what is given to users.
+//! `cargo xtask dist`: makes the packages for users.
 //!
 //! ```text
 //! compile ──► tree (a prefix as `make install` would fill it) ──► archive, Debian package, wheel
@@ -26,41 +26,41 @@ mod reproducible;
 mod tree;
 mod wheel;
 
-/// What to make.
+/// The package to make.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
     what: What,
-    /// The folder to write to; `target/dist` by default
+    /// Output folder (default: `target/dist`)
     #[arg(long, value_name = "DIR", global = true)]
     out: Option<PathBuf>,
-    /// Build with this machine's compiler and C library instead of Zig's for old systems: quicker, and the result runs on
-    /// systems like this one only
+    /// Build with this machine's compiler and C library instead of Zig's for old systems: faster, but the
+    /// result only runs on systems like this one
     #[arg(long, global = true)]
     native: bool,
-    /// The processors that it is for; by default those of this machine. For others the distribution's binary utilities for them
-    /// are needed
+    /// Target processor (default: that of this machine); others need the distribution's binary utilities for
+    /// that processor
     #[arg(long, global = true, value_enum, default_value_t = Architecture::HERE)]
     architecture: Architecture,
 }
 
 #[derive(Clone, Copy, Subcommand)]
 enum What {
-    /// Manual pages, made from the definition of the command line
+    /// Manual pages, generated from the command line definition
     Man,
     /// The archive to unpack anywhere, and one with debug information
     Archive,
-    /// A Debian package of the same files
+    /// A Debian package with the same files
     Deb,
-    /// The wheel for pip: the same files and the Python module
+    /// The wheel for pip, with the same files and the Python module
     Wheel,
     /// Install the wheel and the archive into fresh folders, and use them
     Check,
-    /// Run the commands of the pages for new users, from the wheel and the archive; a part of `check`
+    /// Run the commands on the pages for new users, from the wheel and the archive; part of `check`
     Pages,
-    /// Pack the libraries for tool authors as for a registry, and build what was packed
+    /// Pack the libraries for tool authors as for a registry, and build the packages
     Crates,
-    /// Build the archive twice, in two folders, and compare
+    /// Build the archive twice, in two folders, and compare the results
     Reproducible,
 }
 

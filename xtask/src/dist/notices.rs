@@ -1,4 +1,4 @@
-//! Whose work is in what we ship: the licences, and a bill of materials (CycloneDX).
+//! Third-party code in the shipped files: licences and a bill of materials (CycloneDX).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use super::tree::VERSION;
 use crate::build;
 
-/// What is shipped.
+/// The shipped packages.
 const SHIPPED: [&str; 4] =
     ["mpiscope", "mpiscope-layer", "mpiscope-plugin-handles", "mpiscope-plugin-queues"];
 
-/// What all that is shipped is called in the bill.
+/// The name of the whole release in the bill.
 const WHOLE: &str = "mpiscope-release";
 
 #[derive(Deserialize)]
@@ -58,7 +58,7 @@ struct Kind {
 }
 
 impl Dependency {
-    /// Not only for building or testing.
+    /// Whether the dependency is linked, rather than only used for building or testing.
     fn is_linked(&self) -> bool {
         self.dep_kinds.iter().any(|kind| kind.kind.is_none())
     }
@@ -82,7 +82,7 @@ fn metadata() -> Result<Metadata> {
     serde_json::from_slice(&output.stdout).context("cargo metadata")
 }
 
-/// All packages that are linked into what is shipped, by name; what only builds and tests need is not.
+/// All packages that are linked into the shipped files, by name, without build and test dependencies.
 fn linked(metadata: &Metadata) -> Vec<&Package> {
     let nodes: BTreeMap<&str, &Node> =
         metadata.resolve.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
@@ -101,7 +101,7 @@ fn linked(metadata: &Metadata) -> Vec<&Package> {
     packages
 }
 
-/// The notices of all packages that are not ours.
+/// The notices of all third-party packages.
 fn licences(linked: &[&Package]) -> Result<String> {
     let mut text = String::from(
         "mpiscope contains the following libraries, and the standard library of Rust (MIT OR Apache-2.0).\n",
@@ -125,7 +125,7 @@ fn licences(linked: &[&Package]) -> Result<String> {
     Ok(text)
 }
 
-/// What the package says about its licence, the text of Apache's once at most for all: it is in LICENSE-APACHE.
+/// The package's licence notices. The text of the Apache licence is omitted; it is in LICENSE-APACHE.
 fn notices(manifest: &Path) -> Result<Vec<String>> {
     let mut found = Vec::new();
     let folder = manifest.parent().context("a manifest without a folder")?;
@@ -141,7 +141,7 @@ fn notices(manifest: &Path) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// CycloneDX 1.5.
+/// The bill of materials in CycloneDX 1.5.
 fn bill(metadata: &Metadata, linked: &[&Package], epoch: u64) -> Value {
     let name = |package: &Package| format!("pkg:cargo/{}@{}", package.name, package.version);
     let components: Vec<Value> = linked
@@ -190,10 +190,10 @@ fn bill(metadata: &Metadata, linked: &[&Package], epoch: u64) -> Value {
     })
 }
 
-/// Seconds since 1970 as a date and time (UTC).
+/// Formats seconds since 1970 as a date and time (UTC).
 fn timestamp(epoch: u64) -> String {
     let (days, seconds) = (epoch / 86_400, epoch % 86_400);
-    // Days since 1 March of year 0, in cycles of 400 years: a year then ends with the day that may be missing.
+    // Days since 1 March of year 0, in cycles of 400 years, so that a leap day is the last day of its year.
     let shifted = days + 719_468;
     let (cycle, day) = (shifted / 146_097, shifted % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

@@ -1,4 +1,4 @@
-//! Two builds of the same commit are equal, byte for byte.
+//! Checks that two builds of the same commit are equal, byte for byte.
 
 use std::fs;
 use std::path::Path;

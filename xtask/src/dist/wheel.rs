@@ -1,4 +1,5 @@
-//! The wheel: the files of the archive as data, which pip puts into the environment's prefix, and the Python module.
+//! The wheel: the files of the archive as data, which pip installs into the environment's prefix, and the
+//! Python module.
 
 use std::fs;
 use std::path::Path;
@@ -11,10 +12,10 @@ use super::compile::{self, How, Systems};
 use super::tree;
 use crate::build;
 
-/// A wheel is fetched again and again, over lines of any speed.
+/// Maximum size: a wheel is downloaded again and again, over connections of any speed.
 const MOST_BYTES: u64 = 8_000_000;
 
-/// What pip is to put where: `bin` is its `scripts`, everything else goes into the prefix.
+/// Lays out the files for pip: `bin` is its `scripts`, everything else goes into the prefix.
 pub fn run(out: &Path, how: How) -> Result<()> {
     let built = compile::run(how, &paths::target_dir().join("dist-build"))?;
     let root = paths::workspace();
@@ -25,7 +26,7 @@ pub fn run(out: &Path, how: How) -> Result<()> {
     let data = folder.join(format!("mpiscope-{}.data", tree::VERSION));
     tree::fill(&data.join("data"), &built, None)?;
     fs::rename(data.join("data/bin"), data.join("scripts"))?;
-    // `pip install --target` leaves out a folder `lib` of the data, which it takes for the one with the modules.
+    // `pip install --target` omits a data folder named `lib`, mistaking it for the modules' folder.
     fs::rename(data.join("data/lib"), data.join("data/lib64"))?;
     tree::copy_all(&root.join("python/mpiscope"), &folder.join("mpiscope"))?;
     let mut pack = Command::new("python3");
@@ -35,7 +36,7 @@ pub fn run(out: &Path, how: How) -> Result<()> {
     check(out, how)
 }
 
-/// `auditwheel` says for itself which systems the wheel is for.
+/// Checks with `auditwheel` which systems the wheel supports.
 fn check(out: &Path, how: How) -> Result<()> {
     let wheel = out.join(format!("mpiscope-{}-py3-none-{}.whl", tree::VERSION, how.platform()));
     let bytes = wheel.metadata()?.len();

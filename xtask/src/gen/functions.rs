@@ -8,7 +8,7 @@ use super::overlay::Overlay;
 use super::table::{Kinds, Param, Row};
 use super::{notes, properties};
 
-/// Slots that the preload library reserves.
+/// Number of slots that the preload library reserves.
 const MOST: usize = 768;
 
 /// The checked-in table.
@@ -117,7 +117,7 @@ fn rust_param(row: &Row, param: &Param) -> String {
     )
 }
 
-/// Index of the parameter that gives a length.
+/// Index of the parameter that specifies a length.
 fn position(row: &Row, name: &str) -> String {
     row.params
         .iter()

@@ -1,7 +1,7 @@
-//! `constants.tsv` from real headers: no value is typed by hand.
+//! `constants.tsv` from real headers, so that no value is typed by hand.
 //!
-//! The names are those of the standard ABI's `mpi_abi.h` and a few that only the older ABIs have. For each of the three
-//! headers a C program is compiled that prints the value of each name the header knows.
+//! The names are those in the standard ABI's `mpi_abi.h`, and a few that only the older ABIs have. For each
+//! of the three headers, a C program is compiled that prints the values of the names that the header defines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -10,14 +10,14 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-/// Names that no header of the standard ABI has, but MPICH's or Open MPI's.
+/// Names that are in MPICH's or Open MPI's header but not in the standard ABI's.
 const OLDER: &[&str] =
     &["MPI_COMBINER_HINDEXED_INTEGER", "MPI_COMBINER_HVECTOR_INTEGER", "MPI_COMBINER_STRUCT_INTEGER"];
 
-/// Open MPI: declare what was removed in MPI-3.0, instead of an error when it is used.
+/// Makes Open MPI declare functions removed in MPI-3.0, instead of failing when they are used.
 const COMPATIBLE: &str = "-DOMPI_OMIT_MPI1_COMPAT_DECLS=0";
 
-/// Sizes and offsets, which are constants of an ABI too: name, C expression.
+/// Sizes and offsets, which are also constants of an ABI: name, C expression.
 const LAYOUT: &[(&str, &str)] = &[
     ("SIZEOF_MPI_Status", "sizeof(MPI_Status)"),
     ("OFFSETOF_MPI_SOURCE", "offsetof(MPI_Status, MPI_SOURCE)"),
@@ -31,7 +31,7 @@ const LAYOUT: &[(&str, &str)] = &[
     ("SIZEOF_MPI_Offset", "sizeof(MPI_Offset)"),
 ];
 
-/// Prefix of the name, category. The first that fits counts.
+/// Name prefix and category. The first match wins.
 const CATEGORIES: &[(&str, &str)] = &[
     ("MPI_T_ERR_", "tool_error"),
     ("MPI_T_VERBOSITY_", "tool_verbosity"),
@@ -165,12 +165,12 @@ fn names(header: &Header) -> Result<BTreeSet<String>> {
     Ok(names)
 }
 
-/// Casts to types that are not opaque objects.
+/// Whether the value is a cast to a type other than an opaque object.
 fn is_number_cast(value: &str) -> bool {
     ["((MPI_Offset)", "((MPI_Status*)", "((MPI_T_"].iter().any(|cast| value.starts_with(cast))
 }
 
-/// Compiles and runs a program that prints the values of the names that a header knows.
+/// Compiles and runs a program that prints the values of the names that a header defines.
 fn values(header: &Header, names: &BTreeSet<String>, work: &Path) -> Result<BTreeMap<String, i64>> {
     let known = known(header)?;
     let mut program =

@@ -1,9 +1,9 @@
-//! `cargo xtask gen`: from the checked-in tables to the checked-in Rust.
+//! `cargo xtask gen`: generates the checked-in Rust from the checked-in tables.
 //!
-//! The tables in `crates/mpi-abi/spec` are the source: they are small, reviewed, and need no network.
-//! A function's row of `properties.tsv` is joined to it, and serves its large-count variant too.
-//! `--from-standard` refreshes `functions.tsv` from the machine-readable description of MPI 5.0.
-//! `--check` writes nothing and fails where the checked-in Rust is not what the tables say.
+//! The tables in `crates/mpi-abi/spec` are the source: they are small, reviewed, and need no network. Each
+//! row of `properties.tsv` is joined to its function and also serves the large-count variant.
+//! `--from-standard` refreshes `functions.tsv` from the machine-readable description of MPI 5.0. `--check`
+//! writes nothing and fails if the checked-in Rust differs from the tables.
 
 mod constants;
 mod functions;
@@ -27,7 +27,7 @@ use table::{Kinds, Row};
 /// Options of `cargo xtask gen`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Write nothing; fail when a checked-in file differs from what the tables say
+    /// Write nothing; fail if a checked-in file does not match the tables
     #[arg(long)]
     check: bool,
     /// First refresh functions.tsv from the standard's apis.json (needs pip and the network)
@@ -39,13 +39,13 @@ pub struct Args {
 }
 
 impl Args {
-    /// Write nothing, compare.
+    /// Options that only compare.
     pub fn check() -> Self {
         Self { check: true, from_standard: false, from_headers: false }
     }
 }
 
-/// Runs the verb.
+/// Runs the generator.
 pub fn run(args: &Args) -> Result<()> {
     let root = root();
     let spec = root.join("crates/mpi-abi/spec");
@@ -74,7 +74,7 @@ pub fn run(args: &Args) -> Result<()> {
     output.finish()
 }
 
-/// Standard and extra rows in order of name, which is the order of the function numbers.
+/// Standard and extra rows sorted by name, which is the order of the function numbers.
 fn all(mut rows: Vec<Row>, extra: Vec<Row>) -> Vec<Row> {
     rows.extend(extra);
     rows.sort_by(|a, b| a.name.cmp(&b.name));

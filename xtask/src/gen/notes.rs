@@ -1,9 +1,10 @@
-//! What a hook notes of a call's arguments, and how it reckons the call's bytes: the rules.
+//! The rules for a hook's notes of a call's arguments and for counting the call's bytes.
 //!
-//! Only arguments that the standard makes significant on every process are used, so that a hook never reads what the
-//! caller was free to leave undefined: the receive side of a scatter, the receive side of calls that know
-//! `MPI_IN_PLACE` on every process, the result of `MPI_Get_accumulate`; on intercommunicators nothing where the root
-//! is `MPI_PROC_NULL`, and not the leaf's side of a gather or scatter where it is `MPI_ROOT`.
+//! Only arguments that the standard makes significant on every process are used, so that a hook never reads
+//! values that the caller may leave undefined. That excludes the receive side of a scatter, the receive side
+//! of calls that accept `MPI_IN_PLACE` on every process, and the result of `MPI_Get_accumulate`; on
+//! intercommunicators, everything where the root is `MPI_PROC_NULL`, and the leaf's side of a gather or
+//! scatter where it is `MPI_ROOT`.
 
 use super::overlay::Overlay;
 use super::table::{Param, Row};
@@ -11,7 +12,7 @@ use super::table::{Param, Row};
 /// `(field, expression)` of a hook's `note` block.
 pub type Note = (String, String);
 
-/// The `note` block of a function: by the rules, with what the overlay says otherwise.
+/// The `note` block of a function: by the rules, except where the overlay overrides them.
 pub fn noted(row: &Row, overlay: &Overlay) -> Vec<Note> {
     let mut note = note(row);
     for (field, value) in overlay.notes(row) {
@@ -46,8 +47,8 @@ fn note(row: &Row) -> Vec<Note> {
     note
 }
 
-/// The second object of a call that is collective over others than the members of the first: the group, or the communicator by
-/// which the leaders of two groups find each other.
+/// The second object of a call that is collective over other processes than the members of the first: the
+/// group, or the communicator through which the leaders of two groups find each other.
 fn other(row: &Row) -> Option<&Param> {
     let group = |p: &Param| p.kind == "GROUP" && p.is_value();
     let on_comm = row.find(|p| p.kind == "COMMUNICATOR" && p.direction == "in").is_some();
@@ -59,8 +60,8 @@ fn object(row: &Row) -> Option<String> {
     object_index(row).map(|index| value_of(&row.params[index]))
 }
 
-/// The parameter with the object that a call is about: communicator, window, file or session, else the first handle
-/// that goes in.
+/// The parameter with the object that a call operates on: communicator, window, file or session, otherwise
+/// the first input handle.
 pub fn object_index(row: &Row) -> Option<usize> {
     const FIRST: &[&str] = &["COMMUNICATOR", "WINDOW", "FILE", "SESSION"];
     const REST: &[&str] = &["GROUP", "DATATYPE", "INFO", "OPERATION", "ERRHANDLER", "REQUEST", "MESSAGE"];
@@ -75,7 +76,7 @@ fn single_handle(row: &Row, kind: &str) -> Option<String> {
     row.find(|p| p.kind == kind && p.is_single() && p.direction != "out").map(value_of)
 }
 
-/// The value of a parameter, through its pointer if it is one.
+/// The value of a parameter, dereferenced if it is a pointer.
 fn value_of(p: &Param) -> String {
     if p.levels() == 0 { p.ident() } else { format!("at({})", p.ident()) }
 }
@@ -120,15 +121,15 @@ pub fn bytes(row: &Row, overlay: &Overlay) -> String {
         (None, (Some(count), Some(datatype))) => format!("{} * {}", count.ident(), datatype.ident()),
         _ => String::new(),
     };
-    // Nothing goes to MPI_PROC_NULL.
+    // No data goes to MPI_PROC_NULL.
     match row.find(|p| ["dest", "target_rank"].contains(&p.name.as_str())) {
         Some(to) if !bytes.is_empty() => format!("if takes_part({}) {{ {bytes} }}", to.ident()),
         _ => bytes,
     }
 }
 
-/// Whether the arguments of a call say how much it moves between processes or storage, or, if it makes a persistent
-/// request, each start of that. What a receive gets is known when it has arrived.
+/// Whether the arguments of a call determine how much it moves between processes or storage; for a persistent
+/// request, how much each start moves. The size of a received message is known only once it has arrived.
 fn moves_data(row: &Row) -> bool {
     let otherwise = matches!(row.properties.start.as_str(), "partitioned" | "end");
     !matches!(row.properties.moves.as_str(), "" | "local" | "receive") && !otherwise

@@ -1,4 +1,4 @@
-//! Writes generated files, or compares them with what is checked in.
+//! Writes generated files, or compares them with the checked-in ones.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ impl Output {
         Output { root: root.to_owned(), check, drift: Vec::new() }
     }
 
-    /// Writes one file, or with `--check` notes the first line in which it differs.
+    /// Writes one file; with `--check`, records the first line that differs instead.
     pub fn put(&mut self, path: &str, text: &str) -> Result<()> {
         let full = self.root.join(path);
         if self.check {
@@ -31,7 +31,7 @@ impl Output {
         std::fs::write(&full, text).with_context(|| format!("cannot write {}", full.display()))
     }
 
-    /// The verdict of `--check`.
+    /// The result of `--check`.
     pub fn finish(self) -> Result<()> {
         if self.drift.is_empty() {
             return Ok(());

@@ -1,14 +1,14 @@
-//! `crates/layer/hooks/*.tsv`: what people add to the rules, one file a concern. Kept by hand.
+//! `crates/layer/hooks/*.tsv`: manual additions to the rules, one file per concern.
 //!
-//! A row has a selector and fields separated by tabs: `before=path`, `after=path`, `bytes=expression`,
+//! A row has a selector and tab-separated fields: `before=path`, `after=path`, `bytes=expression`,
 //! `note.field=expression` (empty to drop the field), `skip` (the hook is written by hand; the stub stays).
-//! The selector is a function's name, which also stands for its large-count variant, or `@column=value|value,…` with columns
-//! of `properties.tsv`.
+//! The selector is a function's name, which also covers its large-count variant, or `@column=value|value,…`
+//! with columns of `properties.tsv`.
 //!
-//! A function may have hooks of several files. They run in the order of the numbers that stand in the files, in a row of
-//! their own: `order`, tab, number. Hooks of one file stand in one row, in the order in which they run. What contradicts
-//! itself is refused: two rows of a file, or two files with one number, with hooks for one function; two values for a field that
-//! can have one.
+//! A function may have hooks from several files. They run in the order of the files' numbers, each given in a
+//! separate row: `order`, tab, number. Hooks of one file are in one row, in the order in which they run.
+//! Contradictions are rejected: hooks for one function in two rows of a file or in two files with the same
+//! number, and two values for a single-valued field.
 
 use std::path::Path;
 
@@ -21,9 +21,9 @@ use super::table::{Row, lines};
 pub struct Overlay(Vec<Line>);
 
 struct Line {
-    /// File and line, for people.
+    /// File and line, for messages.
     place: String,
-    /// The number of the file; files without hooks need none.
+    /// The file's order number; files without hooks need none.
     order: Option<u32>,
     selector: Selector,
     fields: Vec<(String, String)>,
@@ -31,15 +31,15 @@ struct Line {
 
 #[derive(Debug, PartialEq)]
 enum Selector {
-    /// This function, and its large-count variant.
+    /// This function and its large-count variant.
     Function(String),
-    /// All functions that have one of the values in each of the columns.
+    /// All functions that have, in each of the columns, one of its values.
     Columns(Vec<(String, Vec<String>)>),
 }
 
 /// Fields that a function can have from several rows.
 const HOOKS: &[&str] = &["before", "after"];
-/// The others, beside `note.*`.
+/// Single-valued fields, in addition to `note.*`.
 const SINGLE: &[&str] = &["bytes", "skip"];
 
 /// Reads all files of the overlay.
@@ -98,7 +98,7 @@ fn selector(text: &str) -> Result<Selector> {
     columns.split(',').map(one).collect::<Result<_>>().map(Selector::Columns)
 }
 
-/// What a column says of a function.
+/// The value of a column for a function.
 fn value<'a>(row: &'a Row, column: &str) -> Option<&'a str> {
     let p = &row.properties;
     let value = match column {
@@ -133,7 +133,7 @@ impl Overlay {
         self.0.iter().filter(|line| line.matches(row))
     }
 
-    /// The value of a field that can have one.
+    /// The value of a single-valued field.
     pub fn get(&self, row: &Row, field: &str) -> Option<&str> {
         let mut fields = self.0.iter().filter(|line| line.matches(row)).flat_map(|line| &line.fields);
         fields.find(|(name, _)| name == field).map(|(_, value)| value.as_str())
@@ -153,7 +153,7 @@ impl Overlay {
         fields.filter_map(|(name, value)| Some((name.strip_prefix("note.")?, value.as_str()))).collect()
     }
 
-    /// Fails on a row that no function matches, most likely a slip of the pen, and on rows that contradict each other.
+    /// Fails on a row that matches no function, most likely a typo, and on rows that contradict each other.
     pub fn check(&self, rows: &[Row]) -> Result<()> {
         for line in &self.0 {
             let any = rows.iter().any(|row| row.is_traced() && line.matches(row));
@@ -230,15 +230,15 @@ mod tests {
     fn rows_that_contradict_each_other_are_refused() {
         let rows = [row("MPI_Bcast", "has_c", ""), row("MPI_Bcast_c", "c", "")];
         for files in [
-            // One function twice in a file, once through its variant, once through a column.
+            // The same function twice in a file: directly, through its variant, and through a column.
             &["order\t1\nMPI_Bcast\tbefore=a\nMPI_Bcast\tbefore=b\n"][..],
             &["order\t1\nMPI_Bcast\tbefore=a\nMPI_Bcast_c\tbefore=a\n"],
             &["order\t1\nMPI_Bcast\tafter=a\n@class=collective\tafter=b\n"],
-            // Two files that do not say who comes first.
+            // Two files with the same order.
             &["order\t1\nMPI_Bcast\tbefore=a\n", "order\t1\nMPI_Bcast\tbefore=b\n"],
-            // Two values where there can be one.
+            // Two values for a single-valued field.
             &["MPI_Bcast\tbytes=a\n", "order\t1\nMPI_Bcast\tbytes=b\n"],
-            // No order, no function.
+            // No order; no such function.
             &["MPI_Bcast\tbefore=a\n"],
             &["order\t1\nMPI_Bcats\tbefore=a\n"],
         ] {

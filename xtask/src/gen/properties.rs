@@ -1,4 +1,5 @@
-//! `properties.tsv`: what the calls of each function do. One row serves a function and its large-count variant.
+//! `properties.tsv`: the properties of each function's calls. One row serves a function and its large-count
+//! variant.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::notes::Note;
 use super::table::{Kinds, Row, lines};
 
-/// The columns of one row, as they stand there.
+/// The columns of one row, unparsed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Properties {
     pub class: String,
@@ -18,9 +19,9 @@ pub struct Properties {
     pub completes: String,
     pub moves: String,
     pub flags: Vec<String>,
-    /// The function that does the same and waits until it is done: itself for most.
+    /// The blocking function that performs the same operation: usually the function itself.
     pub operation: String,
-    /// How the names of those parameters begin whose count and datatype are significant on every process.
+    /// The name prefix of the parameters whose count and datatype are significant on every process.
     pub side: String,
 }
 
@@ -42,7 +43,7 @@ impl Table {
         Ok(Table(rows))
     }
 
-    /// Gives each function its row, and each row its function.
+    /// Assigns each function its row; fails if either is left over.
     pub fn join(mut self, rows: &mut [Row]) -> Result<()> {
         for row in rows.iter_mut() {
             let properties =
@@ -78,7 +79,7 @@ fn parse(line: &str) -> Result<(String, Properties)> {
     Ok((name.to_owned(), properties))
 }
 
-/// The properties in Rust. A word that [`mpi_abi::properties`] does not have stops the compiler.
+/// The properties in Rust. A word that [`mpi_abi::properties`] does not define is a compile error.
 pub fn rust(row: &Row) -> String {
     let p = &row.properties;
     let code = |name: &str, word: &str, none: &str| {
@@ -104,7 +105,7 @@ fn constant(word: &str) -> String {
     word.to_uppercase().replace('-', "_")
 }
 
-/// Which fields of a call's record are set, in Rust: what the hook notes.
+/// The fields of a call's record that the hook sets, in Rust.
 pub fn fields(row: &Row, kinds: &Kinds, note: &[Note]) -> Result<String> {
     let mut fields = Vec::new();
     for (field, value) in note {
@@ -123,8 +124,8 @@ pub fn fields(row: &Row, kinds: &Kinds, note: &[Note]) -> Result<String> {
     })
 }
 
-/// The kind of an object by the C type of its parameter: `MPI_Win` is `WIN`. One that `mpi_abi::ObjectKind` does not have
-/// stops the compiler.
+/// The kind of an object from the C type of its parameter: `MPI_Win` is `WIN`. A kind that
+/// `mpi_abi::ObjectKind` does not define is a compile error.
 fn object_kind(row: &Row, kinds: &Kinds, value: &str) -> Result<String> {
     let name = value.trim_start_matches("at(").trim_end_matches(')');
     let param = row.find(|p| p.ident() == name).with_context(|| format!("{}: no {name}", row.name))?;

@@ -1,6 +1,6 @@
-//! Which functions share a hook: those whose hooks would do the same with their arguments. A function and its large-count variant
-//! differ in the width of counts only, which a shared hook tells by the function that was called; what a hook has no use
-//! for is a word, whatever its type.
+//! Determines which functions share a hook: those whose hooks would do the same with their arguments. A
+//! function and its large-count variant differ only in the width of counts, which a shared hook derives from
+//! the called function. A parameter that the hook does not use is passed as a word, whatever its type.
 
 use std::collections::BTreeMap;
 
@@ -8,35 +8,35 @@ use anyhow::Result;
 
 use super::table::{Kinds, Param, Row};
 
-/// What is to be generated for a function.
+/// The hook to generate for a function.
 pub struct Hook<'a> {
     pub row: &'a Row,
-    /// The macro, and what is said to it before the function.
+    /// The macro and its arguments before the function.
     pub head: String,
     pub arguments: Vec<Argument>,
     pub blocks: Blocks,
 }
 
-/// Name and text of each block, braces left out.
+/// Name and text of each block, without braces.
 pub type Blocks = Vec<(&'static str, String)>;
 
 /// A parameter of a hook.
 pub struct Argument {
     pub name: String,
-    /// Its type in a hook of the function's own.
+    /// Its type in an unshared hook.
     pub own: String,
-    /// Its type in a hook that is shared.
+    /// Its type in a shared hook.
     pub shared: Shared,
 }
 
-/// What a parameter is to a shared hook.
+/// The way a shared hook treats a parameter.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Shared {
-    /// Passed on.
+    /// Only passed on.
     Word,
     /// An `int` or an `MPI_Count`.
     Count,
-    /// An array of them.
+    /// An array of counts.
     Vector,
     /// Has the same type in all functions.
     Typed(String),
@@ -55,12 +55,12 @@ impl Shared {
 }
 
 impl<'a> Hook<'a> {
-    /// A hook that the layer enters by its address: registers are laid out alike whatever the types are.
+    /// A hook that the layer enters by its address: registers are assigned alike whatever the types are.
     pub fn new(row: &'a Row, kinds: &Kinds, head: String, blocks: Blocks) -> Result<Self> {
         Self::with(row, kinds, head, blocks, |_| Shared::Word, |param, own| shared(row, param, kinds, own))
     }
 
-    /// A function that hooks call: only pointers without use may differ in type.
+    /// A function called by hooks: only the types of unused pointers may differ.
     pub fn called(row: &'a Row, kinds: &Kinds, blocks: Blocks) -> Result<Self> {
         let typed = |own: &str| Shared::Typed(own.to_owned());
         let unused = |own: &str| typed(if own.starts_with('*') { "*const c_void" } else { own });
@@ -88,14 +88,14 @@ impl<'a> Hook<'a> {
     fn uses(&self, param: &Param) -> bool {
         let name = param.ident();
         self.blocks.iter().any(|(block, text)| {
-            // A function without arguments in the overlay gets all.
+            // A function without arguments in the overlay gets all arguments.
             let all =
                 matches!(*block, "before" | "after") && paths(text).iter().any(|path| !path.contains('('));
             all || words(text).any(|(word, is_name)| is_name && word == name)
         })
     }
 
-    /// What hooks that may be one have in common.
+    /// The key that is equal for hooks that can be shared.
     fn key(&self) -> (&str, Vec<&Shared>, Vec<String>) {
         let number = |word: &str| self.arguments.iter().position(|argument| argument.name == word);
         let numbered = |text: &str| {
@@ -119,7 +119,7 @@ fn shared(row: &Row, param: &Param, kinds: &Kinds, own: &str) -> Shared {
     }
 }
 
-/// The hooks in order, each with those that it serves too. Functions that are to have a hook of their `own` share none.
+/// The hooks in order, each with those that it also serves. Functions selected by `own` get an unshared hook.
 pub fn groups<'a, 'b>(
     hooks: &'b [Hook<'a>],
     own: impl Fn(&Row) -> bool,
@@ -159,8 +159,8 @@ fn paths(text: &str) -> Vec<&str> {
     text.split(top).filter(|path| !path.trim().is_empty()).collect()
 }
 
-/// The text in pieces: identifiers, and what is between them; with each, whether it may be the name of a parameter, which is
-/// neither part of a path, nor a method, nor a field of a note.
+/// Splits the text into identifiers and the pieces between them. Each comes with a flag saying whether it may
+/// be the name of a parameter, that is, not part of a path, a method or a field of a note.
 fn words(text: &str) -> impl Iterator<Item = (&str, bool)> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut rest = text;
@@ -184,7 +184,7 @@ mod tests {
         Kinds::read(&crate::r#gen::root().join("crates/mpi-abi/spec/kinds.tsv")).unwrap()
     }
 
-    /// With a count, an array of counts, and an address, which is as wide in both.
+    /// Has a count, an array of counts, and an address, which has the same width in both variants.
     fn row(name: &str, flags: &str, buffer: &str) -> Row {
         let counts = "count:POLYXFER_NUM_ELEM_NNI:in:-\tcounts:POLYXFER_NUM_ELEM_NNI:in:*:const*\t\
                       stride:POLYDISPLACEMENT_AINT_COUNT:in:-";

@@ -1,4 +1,4 @@
-//! From the standard's machine-readable description (`apis.json`) to the rows of `functions.tsv`.
+//! Converts the standard's machine-readable description (`apis.json`) to the rows of `functions.tsv`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,8 @@ use serde_json::Value;
 use super::properties::Properties;
 use super::table::{Param, Row};
 
-/// The package that carries `apis.json`. Another version may describe another MPI: the tests would tell.
+/// The package that contains `apis.json`. Another version may describe another MPI standard; the tests would
+/// show it.
 const PACKAGE: &str = "pympistandard==0.2.0";
 
 #[derive(Deserialize)]
@@ -69,7 +70,7 @@ fn run(program: &str, args: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// All C functions, each `_c` variant after its base, in order of name.
+/// All C functions sorted by name, each `_c` variant after its base.
 pub fn rows(json: &Path) -> Result<Vec<Row>> {
     let text = std::fs::read_to_string(json).with_context(|| format!("cannot read {}", json.display()))?;
     let entries: BTreeMap<String, Entry> = serde_json::from_str(&text)
@@ -89,7 +90,7 @@ pub fn rows(json: &Path) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Not in the C binding.
+/// Whether the parameter is not in the C binding.
 fn hidden(p: &Parameter) -> bool {
     p.suppress.split_whitespace().any(|s| s == "c_parameter")
 }
@@ -117,7 +118,7 @@ fn row(entry: &Entry, is_c: bool, has_c: bool) -> Result<Row> {
     Ok(row)
 }
 
-/// The data say `char argv[]`; the standard and every header say `char *argv[]`.
+/// The data has `char argv[]`; the standard and every header have `char *argv[]`.
 fn correct_info_create_env(row: &mut Row) -> Result<()> {
     let argv = row.params.iter_mut().find(|p| p.name == "argv").context("MPI_Info_create_env has no argv")?;
     argv.shape = "**".to_owned();
@@ -150,7 +151,7 @@ fn param(p: &Parameter, is_c: bool) -> Result<Param> {
     })
 }
 
-/// How many pointers there are in the C declaration, arrays counted as pointers.
+/// Number of pointers in the C declaration, counting arrays as pointers.
 fn levels(p: &Parameter) -> usize {
     let array = !p.length.is_null();
     let pointer = p.pointer;

@@ -1,4 +1,4 @@
-//! The rows of `functions.tsv`: read, written, and the C and Rust types that follow from them.
+//! Reads and writes the rows of `functions.tsv`, and derives the C and Rust types.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,8 +10,9 @@ use super::properties::Properties;
 
 /// One parameter: `name:kind:direction:length[:shape]`.
 ///
-/// `length` is `-` for a single thing, a parameter's or a constant's name, `*` when only the standard's text says it, or
-/// `n,3` for an array of triples. `shape` is `*`, `**`, ... with `const` before it, and a C type first for callbacks.
+/// `length` is `-` for a single value, the name of a parameter or a constant, `*` if only the standard's text
+/// defines it, or `n,3` for an array of triples. `shape` is `*`, `**`, ... with `const` before it, and begins
+/// with a C type for callbacks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Param {
     pub name: String,
@@ -36,7 +37,7 @@ impl Row {
         self.flags.iter().chain(&self.properties.flags).any(|f| f == flag)
     }
 
-    /// The name of the function with counts of type `int`.
+    /// The name of the function with `int` counts.
     pub fn base(&self) -> &str {
         match self.name.strip_suffix("_c") {
             Some(base) if self.has("c") => base,
@@ -49,19 +50,19 @@ impl Row {
         self.properties.class != "tool" && !self.has("untraced")
     }
 
-    /// The first parameter that a test accepts.
+    /// The first parameter that `accept` accepts.
     pub fn find(&self, accept: impl Fn(&Param) -> bool) -> Option<&Param> {
         self.params.iter().find(|p| accept(p))
     }
 }
 
 impl Param {
-    /// A plain value: not a pointer, not an array.
+    /// Whether it is a plain value, not a pointer or array.
     pub fn is_value(&self) -> bool {
         self.shape.is_empty()
     }
 
-    /// A pointer to one thing, as opposed to an array.
+    /// Whether it is or points to a single value, not an array.
     pub fn is_single(&self) -> bool {
         self.length == "-"
     }
@@ -96,7 +97,7 @@ impl fmt::Display for Row {
     }
 }
 
-/// The lines of a table without comments and empty lines, numbered from 1.
+/// The lines of a table, numbered from 1, without comments and empty lines.
 pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().map(|(n, l)| (n + 1, l)).filter(|(_, l)| !l.is_empty() && !l.starts_with('#'))
 }
@@ -160,20 +161,20 @@ impl Kinds {
         self.0.keys().position(|k| k == kind).with_context(|| format!("kind {kind} is not in kinds.tsv"))
     }
 
-    /// The C type that a kind has in a function.
+    /// The C type of a kind in a function.
     pub fn c_type(&self, row: &Row, kind: &str) -> Result<&str> {
         let (small, large) = self.0.get(kind).with_context(|| format!("kind {kind} is not in kinds.tsv"))?;
         Ok(if row.has("c") && large != "-" { large } else { small })
     }
 
-    /// Whether parameters of a kind are an `int` in a function and wider in its large-count variant: others, such as `MPI_Aint` and
-    /// `MPI_Count`, are as wide in both.
+    /// Whether parameters of a kind are an `int` in a function and wider in its large-count variant. Others,
+    /// such as `MPI_Aint` and `MPI_Count`, have the same width in both.
     pub fn widens(&self, row: &Row, kind: &str) -> bool {
         let types = self.0.get(kind).filter(|_| row.has("c") || row.has("has_c"));
         types.is_some_and(|(small, large)| small == "int" && large != "-" && large != "int")
     }
 
-    /// The type of a parameter in Rust, as wide as its register on LP64, generic over `A: Abi`.
+    /// The Rust type of a parameter, as wide as its register on LP64, generic over `A: Abi`.
     pub fn rust_type(&self, row: &Row, param: &Param) -> Result<String> {
         let base = match self.c_type(row, &param.kind)? {
             "-" => return Ok("*const c_void".to_owned()),

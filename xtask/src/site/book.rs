@@ -1,4 +1,4 @@
-//! The pages as a book for mdBook.
+//! Writes the pages as an mdBook.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use mpiscope_testkit::paths;
 use super::{Page, links};
 use crate::build;
 
-/// The version that is fetched if there is none.
+/// The mdBook version that is fetched if there is none.
 const VERSION: &str = "0.5.4";
 
 const CONFIGURATION: &str = r#"[book]
@@ -24,7 +24,7 @@ no-section-label = true
 enable = true
 "#;
 
-/// Writes all pages below `target` and has them made into a site.
+/// Writes all pages below `target` and builds the site from them.
 pub fn make(target: &Path, out: &Path, reference: &[(&str, Vec<Page>)]) -> Result<()> {
     let book = target.join("site-pages");
     if book.exists() {
@@ -61,7 +61,7 @@ fn chapters(reference: &[(&str, Vec<Page>)]) -> String {
     text
 }
 
-/// Copies `docs/`, and the files of the sources that it has links to; answers with the chapters that the latter are.
+/// Copies `docs/` and the source files it links to; returns the table of contents lines of the latter.
 fn documents(root: &Path, pages: &Path) -> Result<String> {
     let mut chapters = String::new();
     for file in files(&root.join("docs"), Path::new(""))? {
@@ -87,7 +87,7 @@ fn documents(root: &Path, pages: &Path) -> Result<String> {
     Ok(chapters)
 }
 
-/// All files below a folder, as paths from there.
+/// All files below a folder, as relative paths.
 fn files(root: &Path, below: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root.join(below))? {
@@ -98,7 +98,7 @@ fn files(root: &Path, below: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Links of the pages below `root` to what is not there.
+/// The broken links of the pages below `root`.
 fn broken(root: &Path, below: &Path) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for file in files(root, below)?.into_iter().filter(|file| file.extension().is_some_and(|end| end == "md"))
@@ -111,7 +111,7 @@ fn broken(root: &Path, below: &Path) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// mdBook, which is fetched and built if it is not there.
+/// Returns mdBook, fetching and building it if it is not installed.
 fn mdbook(target: &Path) -> Result<PathBuf> {
     let tools = target.join("tools");
     let mdbook = tools.join("bin/mdbook");

@@ -1,4 +1,4 @@
-//! Stable words of answers and what they mean, from the tables of constants that the code compares with.
+//! The stable words in output and their meanings, from the tables of constants in the code.
 
 use std::fs;
 

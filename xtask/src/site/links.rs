@@ -1,15 +1,15 @@
-//! Links of pages: those that lead out of the documentation, and those that lead nowhere.
+//! Links of pages, including those out of the documentation and broken ones.
 
 use std::path::{Component, Path, PathBuf};
 
-/// The targets of the links and pictures of a page that are files of ours, without what follows `#`.
+/// The link and picture targets of a page that are our files, without `#` fragments.
 pub fn targets(page: &str) -> impl Iterator<Item = &str> {
     let all = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     let ours = all.filter(|link| !link.contains("://") && !link.contains(' '));
     ours.filter_map(|link| link.split('#').next()).filter(|link| !link.is_empty())
 }
 
-/// Where a link of a page leads, both from the same folder.
+/// The path that a link of a page leads to, relative to the same folder as the page.
 pub fn leads(page: &str, link: &str) -> PathBuf {
     let mut path = PathBuf::new();
     for part in Path::new(page).parent().unwrap_or(Path::new("")).join(link).components() {

@@ -1,4 +1,5 @@
-//! `cargo xtask site`: the documentation as a small site: the pages of `docs/`, and a reference made from the code.
+//! `cargo xtask site`: the documentation as a small site, with the pages of `docs/` and a reference generated
+//! from the code.
 //!
 //! ```text
 //! docs/*.md ───────────────────────────────────────────────────────┐
@@ -20,10 +21,10 @@ mod schemas;
 mod variables;
 mod verbs;
 
-/// Where the site goes.
+/// The output of the site.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The folder to write to; `target/site` by default. What is in it is replaced
+    /// Output folder, whose contents are replaced (default: `target/site`)
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -31,7 +32,7 @@ pub struct Args {
 /// A page of the reference.
 #[derive(Debug)]
 struct Page {
-    /// Its file, from the folder of the pages.
+    /// The path of its file, relative to the folder of the pages.
     path: String,
     title: String,
     text: String,
@@ -49,11 +50,11 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// A text as a cell of a table.
+/// Formats a text as a table cell.
 fn cell(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut parts: Vec<String> = words.join(" ").replace('|', "\\|").split('`').map(str::to_owned).collect();
-    // Outside of code.
+    // Escape only outside of code.
     for part in parts.iter_mut().step_by(2) {
         *part = part.replace('<', "&lt;").replace('*', "\\*").replace("[\\", "[");
     }

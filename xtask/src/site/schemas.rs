@@ -1,4 +1,4 @@
-//! A page for each form of JSON: its fields as tables.
+//! A page for each JSON format, with tables of its fields.
 
 use std::fs;
 
@@ -31,7 +31,7 @@ fn page(name: &str, schema: &Value) -> Result<Page> {
     Ok(Page { path: format!("reference/{name}.md"), title, text })
 }
 
-/// What is said of a form, and its fields.
+/// The description of a format, and its fields.
 fn object(form: &Value) -> String {
     let mut text = said(form).map(|said| format!("{said}\n\n")).unwrap_or_default();
     match form.get("properties").and_then(Value::as_object) {
@@ -91,7 +91,7 @@ fn alternatives(form: &Value) -> Option<String> {
     Some(all.iter().map(alternative).collect::<Vec<_>>().join(" or "))
 }
 
-/// One of several: a word with its meaning, fields, or a form.
+/// One of several alternatives: a word with its meaning, fields, or a format.
 fn alternative(form: &Value) -> String {
     let Some(fields) = form.get("properties").and_then(Value::as_object) else {
         let meaning = said(form).map(|said| format!(" ({})", said.trim_end_matches('.')));

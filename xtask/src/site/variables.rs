@@ -1,5 +1,5 @@
-//! Control variables, performance variables, events and categories that are the same on every MPI library: what the layer
-//! tells of itself.
+//! Control variables, performance variables, events and categories that are the same on every MPI library, as
+//! reported by the layer itself.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -40,10 +40,10 @@ struct Held {
     value: String,
 }
 
-/// What all names begin with that are not the MPI library's own.
+/// The prefix of all names that are not the MPI library's own.
 const OURS: &str = "mpiscope";
 
-/// Builds the layer and an MPI library of one process, and asks.
+/// Builds the layer and the mock MPI library, and lists the variables.
 pub fn ask() -> Result<Listing> {
     let packages = ["mpiscope", "mpiscope-layer", "mpiscope-mock-mpi"];
     build::run(
@@ -57,7 +57,7 @@ pub fn ask() -> Result<Listing> {
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// Their pages.
+/// The pages of the variables.
 pub fn pages(listing: &Listing) -> Result<Vec<Page>> {
     let mut pages = vec![
         table(listing, "cvar", "Control variables", &["name", "type", "default", "meaning"], |item| {

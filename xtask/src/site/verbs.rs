@@ -1,4 +1,4 @@
-//! A page for each verb: what it says of itself.
+//! A page for each verb, from its help.
 
 use std::fs;
 use std::process::Command;
@@ -9,7 +9,7 @@ use mpiscope_testkit::paths;
 use super::Page;
 use crate::build;
 
-/// Builds the command, and asks it for its verbs: name and help.
+/// Builds the command and gets the name and help of its verbs.
 pub fn ask() -> Result<Vec<(String, String)>> {
     build::run(build::cargo().args(["build", "--quiet", "--package", "mpiscope"]))?;
     let mpiscope = paths::target_dir().join("debug/mpiscope");
@@ -29,7 +29,7 @@ fn help(verb: &mut Command) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Their pages.
+/// The pages of the verbs.
 pub fn pages(verbs: &[(String, String)]) -> Vec<Page> {
     let page = |(verb, help): &(String, String)| Page {
         path: format!("reference/{verb}.md"),

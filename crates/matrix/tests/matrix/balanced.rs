@@ -1,4 +1,5 @@
-//! Reports of programs that lose nothing by waiting, and of one whose memory grows: nothing is named but what is there.
+//! Reports of programs that lose no time waiting, and of one whose memory grows: the report must not name
+//! problems that do not exist.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use mpiscope_testkit::{paths, report, run};
 use crate::subject::{Form, LIMIT, Ran, Subject, word};
 
 const RANKS: usize = 2;
-/// A process may be stopped between its own look at the clock and its call.
+/// A process may be preempted between its own reading of the clock and its call.
 const SLACK: f64 = 0.05;
 
 type Check = fn(&Subject, &Library) -> Result<()>;
@@ -58,7 +59,7 @@ fn check_balanced(subject: &Subject, library: &Library) -> Result<()> {
         let report = report::read(&ran.out())?;
         let waits = report.waits.context("no waits in the report")?;
         ensure!(waits.messages == recorded, "{waits:#?}");
-        // At the beginning nothing is alike.
+        // At the start, ranks differ widely.
         let looped = |wait: &&report::Wait| {
             ["MPI_Allreduce", "MPI_Sendrecv", "MPI_Win_fence", "MPI_Waitall", "MPI_Recv", "MPI_Bsend"]
                 .contains(&wait.function.as_str())
@@ -93,7 +94,7 @@ fn text(ran: &Ran, section: &str) -> Result<String> {
     Ok(outcome.stdout)
 }
 
-/// Bytes of each step, and steps.
+/// Bytes per step, and number of steps.
 const STEP: f64 = 400_000.0;
 const STEPS: f64 = 150.0;
 

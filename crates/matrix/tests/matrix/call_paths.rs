@@ -1,4 +1,4 @@
-//! Programs that call MPI by way of libraries: the place in the library is followed by the program's line.
+//! Programs that call MPI through libraries: the place in the library is followed by the program's line.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::tool::build;
 
 const RANKS: usize = 2;
 
-/// Code with and without frame pointers, and with debug information in the program alone.
+/// Code with and without frame pointers, and with debug information only in the program.
 const WAYS: [(&str, &[&str]); 2] = [
     ("without_optimisation", &["-O0", "-fno-omit-frame-pointer"]),
     ("with_optimisation", &["-O2", "-fomit-frame-pointer", "-fno-inline"]),
@@ -51,7 +51,7 @@ fn check(subject: &Subject, library: &Library, options: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The program and its two libraries.
+/// Builds the program and its two libraries.
 fn made(library: &Library, dir: &Path, options: &[&str]) -> Result<PathBuf> {
     let source = |name: &str| paths::programs().join("call_paths").join(name).with_extension("c");
     let shared: Vec<&str> = options.iter().copied().chain(["-g", "-shared", "-fPIC"]).collect();
@@ -66,7 +66,7 @@ fn made(library: &Library, dir: &Path, options: &[&str]) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// Function, place and count of the calls, as the comments in the sources say.
+/// Function, place and count of the calls, from the comments in the sources.
 fn wanted() -> Result<Vec<(String, String, u64)>> {
     let noted = |name: &str| -> Result<Vec<(usize, String)>> {
         let text = fs::read_to_string(paths::programs().join("call_paths").join(name))?;

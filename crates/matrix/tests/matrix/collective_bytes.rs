@@ -1,4 +1,4 @@
-//! Bytes of collectives: every view says what the program knows of the part of each rank.
+//! Bytes of collectives: every view agrees with the program's own numbers for each rank.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::totals::members;
 
 const PROGRAM: Program = Program { name: "collective_bytes", ranks: 3, needs: Needs::Nothing };
 
-/// Bytes of functions.
+/// Bytes by function.
 pub type Parts = BTreeMap<String, u64>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
@@ -27,7 +27,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     vec![checked(name, move || check(&subject, &own))]
 }
 
-/// A program that has done everything it wants to be known of, with a trace.
+/// Starts a program with a trace, and waits until it has made all calls that are checked.
 pub fn ready(subject: &Subject, library: &Library, program: &Program) -> Result<Job> {
     let what = [word(&subject.binary(program, library)?)];
     let mut job = Job::start_words(library, program.ranks, &what, &|command| {
@@ -75,8 +75,8 @@ fn check(subject: &Subject, library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// A trace shows the bytes of a persistent collective where it is started, not where it was made; the program does so by `MPI_Start` and
-/// `MPI_Startall` in turn.
+/// A trace shows the bytes of a persistent collective where it is started rather than where it is created;
+/// the program starts them with `MPI_Start` and `MPI_Startall` in turn.
 fn by_start(known: &Parts) -> Parts {
     let mut all = Parts::new();
     for (name, bytes) in known.iter().filter(|(_, bytes)| **bytes > 0) {
@@ -87,7 +87,7 @@ fn by_start(known: &Parts) -> Parts {
     all
 }
 
-/// What the calls of each rank moved that are in the trace.
+/// The bytes moved by the calls of each rank that are in the trace.
 pub fn traced(out: &str, ranks: usize) -> Result<Vec<Parts>> {
     let mut all = vec![Parts::new(); ranks];
     for line in text(&["trace", "--format", "jsonl", out])?.lines() {
@@ -110,7 +110,7 @@ fn known(job: &Job, rank: usize) -> Result<Parts> {
     text.lines().map(one).collect()
 }
 
-/// What the tool interface says of all ranks together.
+/// The sum over all ranks from the tool interface.
 fn variables(target: &str) -> Result<u64> {
     let all = json(&["vars", "--json", target])?;
     let items = all["items"].as_array().context("no variables")?;

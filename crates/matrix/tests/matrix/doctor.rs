@@ -1,4 +1,4 @@
-//! `mpiscope doctor` with the launcher of each library, and with one of another.
+//! `mpiscope doctor` with each library's own launcher, and with another library's.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::subject::{Form, LIMIT, Subject, word};
 
-/// The trials of a library, among all that are there.
+/// The trials of a library; `all` are the libraries at hand.
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>, all: &[Library]) -> Vec<Trial> {
     let name = |what: &str| format!("{}::{what}", library.name);
     let (checks, own) = (Arc::clone(subject), Arc::clone(library));
@@ -50,11 +50,11 @@ fn its_own_launcher(subject: &Subject, library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// The program is of `library`, the launcher of `other`.
+/// The program is linked with `library`, the launcher is that of `other`.
 fn another_launcher(subject: &Subject, library: &Library, other: &Library) -> Result<()> {
     let (status, checks) = doctor(subject, library, other)?;
     let fit = checks.get("launcher and library").context("launcher and library were not compared")?;
-    // Which family a library for the standard ABI is of does not show in its name.
+    // The name of a library with the standard ABI does not reveal its family.
     if library.name.ends_with("-abi") {
         ensure!(fit["result"] == "unknown", "{checks:#?}");
         return Ok(());
@@ -64,7 +64,7 @@ fn another_launcher(subject: &Subject, library: &Library, other: &Library) -> Re
     Ok(())
 }
 
-/// Nothing hangs and nothing fails: only that the ranks do not know of each other is wrong.
+/// Nothing hangs and nothing fails: the only error is that the ranks do not know of each other.
 fn each_is_alone(subject: &Subject, library: &Library, launcher: &Library) -> Result<()> {
     const RANKS: usize = 3;
     let program = Program { name: "together", ranks: RANKS, needs: Needs::Nothing };
@@ -86,7 +86,7 @@ fn each_is_alone(subject: &Subject, library: &Library, launcher: &Library) -> Re
     Ok(())
 }
 
-/// Exit status, and the checks by their names.
+/// Returns the exit status, and the checks by name.
 fn doctor(
     subject: &Subject,
     library: &Library,

@@ -1,4 +1,5 @@
-//! Programs that do not end well: the same exit status, a report or a clear sentence, never a hang.
+//! Programs that end abnormally: the exit status stays the same, there is a report or a clear message, and
+//! nothing hangs.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -16,20 +17,20 @@ use crate::subject::{Form, Ran, Subject, word};
 const RANKS: usize = 2;
 const PROGRAM: Program = Program { name: "ending", ranks: RANKS, needs: Needs::Nothing };
 
-/// What must be there afterwards.
+/// The expected result.
 #[derive(Clone, Copy)]
 enum After {
     /// Equal output, all calls of all ranks, all finalised.
     Whole,
     /// All calls of all ranks, none finalised. The launcher may write to standard output.
     Unfinished,
-    /// As `Unfinished`; whether the call that ended the job is counted is free.
+    /// Like `Unfinished`, but the call that ended the job may or may not be counted.
     Aborted,
-    /// No rank ever was: a sentence from us, nothing on standard output.
+    /// No rank ever existed: a message from us, nothing on standard output.
     Sentence,
 }
 
-/// Name of the trial, arguments of the program, what must be there.
+/// Name of the trial, arguments of the program, expected result.
 const ENDINGS: [(&str, &[&str], After); 8] = [
     ("an_exit_status_is_passed_on", &["status", "9"], After::Whole),
     ("a_killed_rank_leaves_a_report", &["kill-one"], After::Unfinished),
@@ -83,11 +84,12 @@ fn check(subject: &Subject, library: &Library, arguments: &[&str], after: After)
     }
 }
 
-/// How often the bare program may be run again to see which statuses its launcher gives.
+/// Maximum number of reruns of the bare program to collect the statuses its launcher returns.
 const BARE_RUNS: usize = 8;
 
-/// The status must be one that the bare run gives too. When several ranks end at once, launchers answer now with the one's
-/// status, now with that of their own signal to the others: so the bare run gets more than one try.
+/// The status must be one that the bare run also returns. When several ranks end at once, a launcher may
+/// return the status of any rank, or that of its own signal to the others, so the bare run gets several
+/// tries.
 fn status_of_the_bare_run(bare: &Ran, seen: &Ran, again: impl Fn() -> Result<Ran>) -> Result<()> {
     ensure!(!seen.outcome.timed_out, "the run under the layer does not end: {}", seen.outcome.describe());
     let mut codes = vec![bare.outcome.code()];

@@ -1,4 +1,5 @@
-//! Events of the tool information interface: every type of ours, forced drops, and the example tools on real programs.
+//! Events of the tool information interface: all of our types, forced drops, and the example tools on real
+//! programs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -60,7 +61,7 @@ fn meet(library: &Library, how: &str, ranks: usize) -> Result<()> {
     let mut command = library.launch(ranks);
     command.arg("env").arg(format!("LD_PRELOAD={}", layer()?.display())).arg(binary).arg(how);
     command.env("CONFORM_SECONDS", "60");
-    // MPICH's and Intel's defaults for one host cannot.
+    // MPICH's and Intel's defaults for a single host cannot.
     command.env("I_MPI_FABRICS", "shm:ofi").env("MPIR_CVAR_CH4_NETMOD", "ofi").env("FI_PROVIDER", "tcp");
     passes(&mut command)
 }
@@ -70,7 +71,7 @@ fn fortran_callers(library: &Library) -> Result<()> {
     let (programs, binary) = (paths::programs(), dir.path().join("fortran_mpif"));
     let sources = [programs.join("fortran_mpif.f90"), programs.join("mpi_t/fortran_callers.c")];
     let include = format!("-I{}", paths::workspace().join("include").display());
-    // In the program itself: with a library that calls MPI, calls are followed up the stack.
+    // Linked into the program itself: with a library that calls MPI, calls are followed up the stack.
     library.fc_with(&sources.each_ref().map(PathBuf::as_path), &binary, &[&include])?;
     let mut command = library.launch(2);
     command.arg("env").arg(format!("LD_PRELOAD={}", layer()?.display())).arg(&binary);
@@ -82,17 +83,17 @@ fn fortran_callers(library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// An example tool under a program of the testkit.
+/// An example tool with a program of the test kit.
 struct Pair<'a> {
     tool: &'a str,
     app: &'a str,
     ranks: usize,
     arguments: &'a [&'a str],
-    /// By `mpiscope run`, which preloads the layer before the tool; else the layer is preloaded behind it.
+    /// Whether `mpiscope run` preloads the layer before the tool; otherwise the layer is preloaded after it.
     wrapped: bool,
 }
 
-/// Runs the two; the standard error.
+/// Runs both; returns the standard error.
 fn with_tool(library: &Library, pair: &Pair, dir: &Path) -> Result<String> {
     let Pair { tool, app, ranks, arguments, wrapped } = *pair;
     let (so, binary) = (dir.join(format!("{tool}.so")), dir.join(app));
@@ -117,10 +118,10 @@ fn with_tool(library: &Library, pair: &Pair, dir: &Path) -> Result<String> {
     Ok(outcome.stderr)
 }
 
-/// A message as both say it: `send` or `recv`, peer, tag, bytes.
+/// A message as reported by both sides: `send` or `recv`, peer, tag, bytes.
 type Message = (String, i64, i64, u64);
 
-/// What a rank of the random traffic did on MPI_COMM_WORLD, in no order.
+/// The messages of a rank of the random traffic on MPI_COMM_WORLD, unordered.
 fn output(dir: &Path, rank: usize) -> Result<BTreeMap<Message, usize>> {
     let text = fs::read_to_string(dir.join(format!("output.{rank}")))?;
     let world = text.lines().find_map(|line| line.strip_prefix("comm world ")?.split(' ').next());
@@ -187,7 +188,7 @@ fn live_histogram(library: &Library) -> Result<()> {
                 count;
         }
     }
-    // The last table is that of the end.
+    // The last table is printed at the end.
     let total: usize = expected.values().sum();
     let (_, table) = stderr.rsplit_once("received ").context("no histogram")?;
     let table = table.split("mpiscope:").next().unwrap_or(table);

@@ -1,6 +1,6 @@
-//! Programs that are wrong and do not hang: what `mpiscope run` says of them when they have ended.
+//! Erroneous programs that do not hang: the findings of `mpiscope run` at their end.
 //!
-//! The program says itself what is expected, in the comment before each part of it (see `broken.c`).
+//! The programs state the expected findings in the comment before each part (see `broken.c`).
 
 use std::ffi::OsString;
 use std::fs;
@@ -20,7 +20,7 @@ use crate::subject::{Form, Subject, word};
 const SOURCE: &str = "broken.c";
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What a comment of the program says.
+/// The contents of a comment in the program.
 struct Expected {
     name: String,
     ranks: usize,
@@ -33,11 +33,11 @@ struct Expected {
     line: Option<usize>,
 }
 
-/// Programs that do nothing wrong, and what is in them.
+/// Correct programs, and their contents.
 const CORRECT: [(&str, &str); 2] =
     [("collectives_agree", "collectives_that_agree"), ("given_up", "sends_that_were_given_up")];
 
-/// One trial for each.
+/// One trial for each part.
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let all = match expected() {
         Ok(all) => all,
@@ -127,7 +127,7 @@ fn one(subject: &Subject, library: &Library, expected: &Expected) -> Result<()> 
         let line = expected.line.map(|line| format!("broken.c:{line}"));
         let shown = finding.line.as_deref().unwrap_or_default();
         ensure!(line.as_ref().is_none_or(|line| shown.ends_with(line)), "not at {line:?}: {finding:#?}");
-        // A long sentence goes on in the next line.
+        // A long sentence is wrapped.
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let said = words(&outcome.stderr).contains(&words(&finding.sentence)) || expected.kind == "not-freed";
         ensure!(said, "the report for people does not say it: {}", outcome.describe());
@@ -142,7 +142,7 @@ fn one(subject: &Subject, library: &Library, expected: &Expected) -> Result<()> 
     Ok(())
 }
 
-/// A run, and what it found.
+/// A run and its findings.
 fn ran(
     subject: &Subject,
     library: &Library,

@@ -1,4 +1,4 @@
-//! The Intel MPI Benchmarks, a program of somebody else: they run to the end, measure the same kind of numbers, and are
+//! The Intel MPI Benchmarks, as a third-party program: they run to the end, measure similar numbers, and are
 //! counted exactly.
 
 use std::ffi::OsString;
@@ -15,10 +15,11 @@ use crate::subject::{Form, LIMIT, Subject, word};
 use crate::tool;
 
 const RANKS: usize = 2;
-/// The layer adds nanoseconds to microseconds. A benchmark whose middle row takes this many times as long does another
-/// thing.
+/// The layer adds nanoseconds to microseconds. If the median row of a benchmark takes this many times as
+/// long, something else is wrong.
 const RANGE: f64 = 3.0;
-/// Two ranks that wait for each other on a machine that others use too: the middle row of one run may be anything.
+/// With two ranks that wait for each other on a shared machine, the median row of a single run may be
+/// anything.
 const TRIES: usize = 3;
 const BENCHMARKS: [&str; 4] = ["PingPong", "Sendrecv", "Allreduce", "Alltoall"];
 
@@ -43,7 +44,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     trials
 }
 
-/// Benchmarks of all kinds of calls under a tool that keeps its own ledger and compares our variables with it.
+/// Benchmarks of all kinds of calls with a tool that keeps its own ledger and compares our variables with it.
 fn counted(library: &Library, ranks: usize) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let source = paths::programs().join("mpi_t/ledger_tool.c");
@@ -90,12 +91,12 @@ fn check(subject: &Subject, library: &Library, benchmark: &str) -> Result<()> {
     bail!("the middle row took {ratios:.1?} times as long under the layer")
 }
 
-/// How many times as long the second table's rows took, in the middle.
+/// The median ratio of the rows' times of the second table to the first.
 fn middle_ratio(bare: &[(u64, f64)], seen: &[(u64, f64)]) -> Result<f64> {
     ensure!(!bare.is_empty(), "no table in the output of the bare benchmark");
     let sizes = |rows: &[(u64, f64)]| rows.iter().map(|(bytes, _)| *bytes).collect::<Vec<_>>();
     ensure!(sizes(bare) == sizes(seen), "rows of {:?} bytes became {:?}", sizes(bare), sizes(seen));
-    // A row of nothing is rounded to nothing.
+    // An empty row is rounded to zero.
     let mut ratios: Vec<f64> = bare.iter().zip(seen).map(|((_, a), (_, b))| b / a.max(0.01)).collect();
     ratios.sort_by(f64::total_cmp);
     ratios.get(ratios.len() / 2).copied().context("no row")

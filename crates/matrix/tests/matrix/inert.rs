@@ -1,4 +1,4 @@
-//! Preloaded into what is not an MPI program, the layer is not there.
+//! The layer has no effect when preloaded into a program without MPI.
 
 use std::ffi::OsString;
 use std::process::Command;

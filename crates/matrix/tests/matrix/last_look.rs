@@ -1,4 +1,4 @@
-//! What `mpiscope run` says of a job that hangs when somebody ends it.
+//! The output of `mpiscope run` when a hanging job is ended.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
@@ -21,10 +21,10 @@ use crate::subject::{LIMIT, Subject};
 const HANG: Program = Program { name: "hang", ranks: 2, needs: Needs::Nothing };
 const SAID: &str = "deadlock: 0 -> 1 -> 0";
 
-/// One launcher of each family is enough: what differs is what it does with signals.
+/// One launcher of each family is enough: they differ in their handling of signals.
 const LIBRARIES: [&str; 2] = ["mpich-5.0", "openmpi-5.0"];
 
-/// What a terminal sends, what `kill` and `timeout` send, and what schedulers send ahead of the end of the time.
+/// The signals sent by a terminal, by `kill` and `timeout`, and by schedulers before the time limit.
 const SIGNALS: [(Signal, &str); 3] =
     [(Signal::INT, "sigint"), (Signal::TERM, "sigterm"), (Signal::USR1, "sigusr1")];
 
@@ -50,8 +50,8 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     trials
 }
 
-/// Starts what its arguments name at a terminal of its own, prints its process id and what the terminal shows, and presses Ctrl-C when a
-/// line comes in.
+/// Runs its arguments in a new terminal, prints the process id and the terminal's output, and presses Ctrl-C
+/// when it reads a line.
 const TERMINAL: &str = r"
 import os, pty, sys, threading
 pid, terminal = pty.fork()
@@ -70,13 +70,14 @@ except OSError:
 os.waitpid(pid, 0)
 ";
 
-/// How late a launcher may learn of the end of its ranks.
+/// How late a launcher learns of the end of its ranks.
 const LATE: Duration = Duration::from_secs(4);
 
-/// The watcher reads how far the ranks are at least so often: after twice that it knows that they do not move.
+/// The watcher reads the ranks' progress at least this often; after twice that time it knows that they do not
+/// move.
 const READINGS_S: f64 = 5.0;
 
-/// The terminal sends its signal to the launcher and to `mpiscope run` at the same moment.
+/// The terminal signals the launcher and `mpiscope run` at the same moment.
 fn interrupted(subject: &Subject, library: &Library) -> Result<()> {
     let mpiscope = paths::mpiscope().context("no mpiscope command")?;
     let (launch, folder) = (library.launch(2), tempfile::tempdir()?);
@@ -109,7 +110,8 @@ fn interrupted(subject: &Subject, library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// Each rank has a `mpiscope run` of its own below the one around the launcher, which watches and speaks alone.
+/// Each rank has its own `mpiscope run` below the one around the launcher; only the latter watches and
+/// reports.
 fn check(subject: &Subject, library: &Library, signal: Signal) -> Result<()> {
     let mpiscope = paths::mpiscope().context("no mpiscope command")?;
     let inner = [&mpiscope.display().to_string(), "run", "--hang-after", "0.5"];
@@ -125,7 +127,7 @@ fn check(subject: &Subject, library: &Library, signal: Signal) -> Result<()> {
         ensure!(Instant::now() < end, "not said\n{}", job.stderr());
         thread::sleep(Duration::from_millis(20));
     }
-    // What announces the end need not bring it.
+    // A signal that announces the end need not end the job.
     if signal != Signal::USR1 {
         job.finish()?;
     }
@@ -134,7 +136,7 @@ fn check(subject: &Subject, library: &Library, signal: Signal) -> Result<()> {
     Ok(())
 }
 
-/// Somebody sends the signal to all processes of a job: ranks have ended before `mpiscope run` has looked twice.
+/// All processes of a job are signalled: ranks have ended before `mpiscope run` has sampled twice.
 fn all_are_ended(subject: &Subject, library: &Library) -> Result<()> {
     let mut job = Job::start_of(&HANG, subject, library, &["two_receives"], &[])?;
     let target = job.target();
@@ -161,7 +163,8 @@ fn all_are_ended(subject: &Subject, library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// The launcher learns late that its ranks were killed: until then they wait for nobody, whatever their images say.
+/// The launcher learns late that its ranks were killed: until then they count as not waiting, whatever their
+/// images say.
 fn killed_and_noticed_late(subject: &Subject, library: &Library) -> Result<()> {
     let mut job = Job::start_of(&HANG, subject, library, &["two_receives"], &[])?;
     let target = job.target();
@@ -178,7 +181,7 @@ fn killed_and_noticed_late(subject: &Subject, library: &Library) -> Result<()> {
     let send = |pids: &[i64], signal| -> Result<()> {
         for pid in pids {
             let pid = Pid::from_raw(i32::try_from(*pid)?).context("no process")?;
-            // The end of one may have been the end of the other.
+            // The end of one may have caused the end of the other.
             ensure!(matches!(kill_process(pid, signal), Ok(()) | Err(rustix::io::Errno::SRCH)), "{pid:?}");
         }
         Ok(())
@@ -198,7 +201,8 @@ fn waits_end_with_their_calls(report: &Value) -> Result<()> {
     let waits = &report["waits"]["sampled"];
     let waited = waits["seconds"].as_f64().context("no waits were found")?;
     ensure!(inside > 2.0, "{inside} s in MPI_Recv");
-    // A look is as long as the time to the next one; two ranks that were looked at until the launcher knew have twice as much.
+    // A sample stands for the time to the next one; two ranks that were sampled until the launcher knew would
+    // have twice as much.
     let most = inside + LATE.as_secs_f64() / 2.0;
     ensure!(waited <= most, "waits of {waited} s in calls of {inside} s\n{waits:#}");
     Ok(())

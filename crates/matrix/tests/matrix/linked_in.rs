@@ -1,4 +1,4 @@
-//! Programs with a static MPI library in them, linked as `docs/install.md` says: its Makefile is run.
+//! Programs with a static MPI library, linked with the Makefile in `docs/install.md`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::programs::{compared, same_behaviour, same_calls};
 use crate::skipped;
 use crate::subject::{Form, LIMIT, Subject, word};
 
-/// Together they have callbacks, files, windows, threads and handles of every kind.
+/// Together they cover callbacks, files, windows, threads and handles of every kind.
 const LINKED: [&str; 10] = [
     "p2p_modes",
     "collectives",
@@ -30,10 +30,10 @@ const LINKED: [&str; 10] = [
     "fortran_mpif",
     "fortran_f08",
 ];
-/// These are linked a second time, with all their calls by `PMPI_` names.
+/// These are linked a second time, with all calls by `PMPI_` names.
 const PROFILED: [&str; 2] = ["p2p_modes", "collectives"];
 
-/// By which names the program calls MPI.
+/// The names by which the program calls MPI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Names {
     Mpi,
@@ -42,7 +42,7 @@ enum Names {
 
 /// The trials of a library.
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    // Of the libraries that are tested, only the distribution's MPICH may come with a static one.
+    // Of the tested libraries, only the distribution's MPICH may have a static one.
     if library.family != Family::Mpich || library.bin.is_some() {
         return Vec::new();
     }
@@ -69,7 +69,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     of(Names::Mpi, &LINKED).chain(of(Names::Pmpi, &PROFILED)).map(trial).chain([second]).collect()
 }
 
-/// A program that was linked with the layer of one installation, and is started with that of another.
+/// A program that is linked with the layer of one installation and started with that of another.
 fn second(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
     let name = format!("{}::two_layers_with_the_library_linked_in_count_every_call_once", library.name);
     if !archive(library).is_file() {
@@ -101,14 +101,14 @@ fn check(subject: &Subject, library: &Library, program: &Program, names: Names) 
 
 fn agrees(subject: &Subject, library: &Library, program: &Program, binary: &Path) -> Result<()> {
     let launch = |form| subject.launch(library, program.ranks, form, &[word(binary)], &|_| {});
-    // The bare run has the layer as well, which passes everything on.
+    // The bare run has the layer too, but it passes everything on.
     let run = || Ok((launch(Form::Bare)?, launch(Form::AroundLauncher)?));
     let (bare, seen) = compared(run, same_behaviour)?;
     ensure!(bare.outcome.success(), "{}", bare.outcome.describe());
     same_calls(&seen, program.ranks)
 }
 
-/// Links the program by the page's Makefile.
+/// Links the program with the page's Makefile.
 fn link(library: &Library, program: &Program, names: Names, dir: &Path, layer: &Path) -> Result<PathBuf> {
     let page = fs::read_to_string(paths::workspace().join("docs/install.md"))?;
     let rules = page.split("```make\n").nth(1).and_then(|rest| rest.split("```").next());
@@ -129,7 +129,7 @@ fn link(library: &Library, program: &Program, names: Names, dir: &Path, layer: &
     Ok(dir.join(target))
 }
 
-/// Compiles the program; the Makefile's target for it.
+/// Compiles the program and returns the Makefile's target for it.
 fn compile(library: &Library, program: &Program, dir: &Path) -> Result<&'static str> {
     let target = if program.is_fortran() { "fortran-app" } else { "app" };
     let fortran = library.fortran.as_ref().filter(|_| program.is_fortran());
@@ -143,7 +143,7 @@ fn compile(library: &Library, program: &Program, dir: &Path) -> Result<&'static 
     Ok(target)
 }
 
-/// Makes the calls of `app.o` calls by the `PMPI_` names.
+/// Changes the calls in `app.o` to `PMPI_` names.
 fn by_pmpi_names(dir: &Path) -> Result<()> {
     let mut nm = Command::new("nm");
     let listed = run::bounded(nm.current_dir(dir).args(["-u", "app.o"]), LIMIT)?;

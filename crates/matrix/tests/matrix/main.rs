@@ -1,7 +1,7 @@
 //! One trial for each MPI library and test program.
 //!
-//! A trial runs the program bare and under the layer and compares standard output, exit status, and each rank's
-//! calls in `report.json` with the calls that the program itself counted.
+//! A trial runs the program with and without the layer and compares standard output, exit status, and each
+//! rank's calls in `report.json` with the calls that the program itself counted.
 
 use std::env;
 use std::process::ExitCode;
@@ -111,7 +111,7 @@ fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> V
     trials
 }
 
-/// A trial that says why it cannot be run.
+/// A trial that is ignored for this reason.
 fn skipped(name: String, reason: &str) -> Trial {
     trials::ignored(&name, reason)
 }

@@ -1,4 +1,4 @@
-//! Programs that are wrong, and processes that are short of something: the outcome is that of the bare run.
+//! Erroneous programs, and processes that lack a resource: the outcome is that of the bare run.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -17,10 +17,10 @@ const WRONG_HANDLES: Program = Program { name: "wrong_handles", ranks: 1, needs:
 const HANDLERS: Program = Program { name: "handlers", ranks: 1, needs: Needs::Nothing };
 const PLAIN: Program = Program { name: "ending", ranks: 1, needs: Needs::Nothing };
 
-/// What is in memory that was never written: what a library makes of a wrong handle may depend on it.
+/// The contents of uninitialised memory, which may determine how a library treats a wrong handle.
 const FILLINGS: [&str; 2] = ["0", "85"];
 
-/// Limits under which a program is started, as the shell sets them.
+/// Limits under which a program is started, in shell syntax.
 const LIMITS: [(&str, &str); 6] = [
     ("that_may_write_no_file", "ulimit -f 0"),
     ("that_may_write_short_files", "ulimit -f 8"),
@@ -100,7 +100,7 @@ fn interrupted(subject: &Subject, library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// What `env` sets for the layer.
+/// The variable that `env` sets for the layer.
 fn preload() -> Result<OsString> {
     let mut preload = OsString::from("LD_PRELOAD=");
     preload.push(paths::libmpiscope().context("no libmpiscope.so; run `cargo xtask test`")?);
@@ -118,12 +118,12 @@ fn limited(subject: &Subject, library: &Library, limit: &str) -> Result<()> {
         script.push_str("exec \"$0\" status 3");
         let words = [OsString::from("sh"), "-c".into(), script.into(), word(&program)];
         subject.launch(library, 1, Form::Bare, &words, &|command| {
-            // The program's own count of its calls is a file.
+            // The program would write its own count of calls to a file.
             command.env_remove("MPISCOPE_EXPECT_DIR");
         })
     };
     let (bare, seen) = (run(false)?, run(true)?);
-    // What the library itself cannot do without is not our question.
+    // Cases in which the library itself fails are not tested.
     if bare.outcome.code() == 3 {
         ensure!(seen.outcome.code() == 3, "under the layer: {}", seen.outcome.describe());
         ensure!(

@@ -1,4 +1,4 @@
-//! The layer on the mock library: its logic, with no MPI installed.
+//! The layer on the mock library: tests its logic without an installed MPI.
 
 use std::fs;
 use std::path::Path;
@@ -32,7 +32,7 @@ fn check() -> Result<()> {
     Ok(())
 }
 
-/// Five receives of which none returns, of a fifth of a second each.
+/// Five receives that never return, of a fifth of a second each.
 fn left() -> Result<()> {
     let dir = tempfile::tempdir()?;
     ran(dir.path(), "calls_left.c", &["--trace"])?;
@@ -52,7 +52,7 @@ fn switched() -> Result<()> {
     ran(dir.path(), "switched_stacks.c", &[]).map(drop)
 }
 
-/// Runs a program on the mock library, and holds the calls of the report against those that it says to have made.
+/// Runs a program on the mock library, and compares the reported calls with the program's own counts.
 fn ran(dir: &Path, source: &str, options: &[&str]) -> Result<Outcome> {
     let mpiscope = paths::mpiscope().context("no mpiscope command; run `cargo xtask test`")?;
     let mock = paths::mock_library().context("no libmockmpi.so; run `cargo xtask test`")?;
@@ -76,7 +76,7 @@ fn ran(dir: &Path, source: &str, options: &[&str]) -> Result<Outcome> {
     Ok(seen)
 }
 
-/// MPItrampoline is such a library: it has the functions of MPI, and handles that do not fit into an `int`.
+/// MPItrampoline is an example: it has the functions of MPI, and handles that do not fit into an `int`.
 fn another_abi() -> Result<()> {
     let mpiscope = paths::mpiscope().context("no mpiscope command; run `cargo xtask test`")?;
     let dir = tempfile::tempdir()?;

@@ -1,6 +1,7 @@
-//! A program with functions of its own that are called like those of the C library: the layer calls the C library's.
+//! A program that defines functions with the names of C library functions: the layer must call the C
+//! library's.
 //!
-//! The names are all that the layer under test has undefined, so that none can be forgotten.
+//! The names are all undefined symbols of the tested layer, so that none can be forgotten.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -17,8 +18,9 @@ use object::{Object, ObjectSymbol};
 
 use crate::subject::{Form, Subject, word};
 
-/// Functions that a program cannot stand in for by handing the call on, or that the test itself needs: memory, which all of a process must
-/// take from one place, what looks at who called it, and what comes with the compiler.
+/// Functions that a program cannot replace with a forwarding wrapper, or that the test itself needs: memory,
+/// which must come from one allocator in a process, functions that inspect their caller, and functions that
+/// come with the compiler.
 const LEFT_OUT: [&str; 20] = [
     "malloc",
     "free",
@@ -70,7 +72,7 @@ fn check(subject: &Subject, library: &Library, form: Form) -> Result<()> {
     fs::write(dir.path().join("names.inc"), listed)?;
     let source = |name: &str| paths::programs().join("namesakes").join(name);
     let (include, program) = (format!("-I{}", dir.path().display()), dir.path().join("program"));
-    // Without what the compiler knows of these names.
+    // Without the compiler's built-in knowledge of these names.
     let options = [include.as_str(), "-fno-builtin", "-rdynamic", "-w"];
     library.cc_with(&[&source("program.c"), &source("names.c")], &program, &options)?;
     let words: [OsString; 1] = [word(&program)];
@@ -88,7 +90,7 @@ fn check(subject: &Subject, library: &Library, form: Form) -> Result<()> {
     Ok(())
 }
 
-/// Functions of the C library that a file refers to, apart from those that are chosen by the processor.
+/// C library functions that a file refers to, except those chosen by the processor.
 fn undefined(file: &Path) -> Result<Vec<String>> {
     let bytes = fs::read(file)?;
     let file = object::File::parse(&*bytes)?;
@@ -105,7 +107,8 @@ fn undefined(file: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Indirect functions stay bound to what the compiler of the program calls, too.
+/// Whether the function is an indirect one, which stays bound to the implementation that the program's
+/// compiler also calls.
 fn chosen_by_processor(name: &str) -> bool {
     ["mem", "str", "bcmp", "wmem"].iter().any(|start| name.starts_with(start)) && name != "memfd_create"
 }

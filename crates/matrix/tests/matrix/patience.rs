@@ -1,5 +1,5 @@
-//! Ranks that wait without turning round, for jobs that only stand still: waiting ranks use whole processors in most MPI libraries,
-//! and the trials beside them, with the command that looks at them, would wait for these.
+//! Ranks that wait without spinning, for jobs that are only idle: waiting ranks occupy whole processors in
+//! most MPI libraries, which would slow down concurrent trials and the command that inspects the ranks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use std::sync::OnceLock;
 use anyhow::{Context, Result, anyhow, ensure};
 use mpiscope_testkit::paths;
 
-/// Has the ranks that a command starts sleep while they wait. Not for programs that ask in loops: these would ask less often than
-/// without.
+/// Makes the ranks that a command starts sleep while they wait. Not for programs that poll: they would poll
+/// less often than usual.
 pub fn have(command: &mut Command) -> Result<()> {
     command.env("LD_PRELOAD", library()?);
     Ok(())
 }
 
-/// The library that is preloaded for that, compiled once.
+/// The library that is preloaded for this, compiled once.
 fn library() -> Result<&'static Path> {
     static LIBRARY: OnceLock<Result<PathBuf>> = OnceLock::new();
     let compiled = LIBRARY.get_or_init(compile).as_ref();
@@ -26,7 +26,7 @@ fn library() -> Result<&'static Path> {
 fn compile() -> Result<PathBuf> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     fs::create_dir_all(folder)?;
-    // Another run of the tests may use the file at this moment.
+    // A concurrent run of the tests may be using the file.
     let (file, made) =
         (folder.join("patience.so"), folder.join(format!("patience.{}.so", std::process::id())));
     let mut cc = Command::new("cc");

@@ -1,7 +1,7 @@
-//! Who looks whether a function exists finds under the layer exactly what is found without it.
+//! Probing for a function finds the same with and without the layer.
 //!
-//! `programs/probing/probing.c` asks for every function of the standard in every way there is; its output, a line for
-//! each function found, must not change.
+//! `programs/probing/probing.c` looks up every function of the standard in every possible way; its output, a
+//! line for each function found, must not change.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -20,12 +20,12 @@ use tempfile::TempDir;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A program, and what it is given beside the library.
+/// A program, and its arguments in addition to the library.
 struct Case {
     name: &'static str,
-    /// How the executable is linked; `None`: not with MPI.
+    /// Linker options of the executable; `None`: not linked with MPI.
     linked: Option<&'static [&'static str]>,
-    /// How a module is loaded later.
+    /// How a module is loaded later, if at all.
     module: Option<&'static str>,
 }
 
@@ -94,7 +94,7 @@ fn check(case: &Case, library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// The functions that are asked for: all but `MPI_T_*`, which are the layer's own.
+/// The functions to look up: all except `MPI_T_*`, which the layer implements itself.
 fn names(dir: &Path) -> Result<()> {
     let mut text = String::new();
     for function in mpi_abi::FUNCTIONS.iter().filter(|f| !f.name.starts_with("MPI_T_")) {
@@ -105,7 +105,7 @@ fn names(dir: &Path) -> Result<()> {
 
 fn build(case: &Case, library: &Library, dir: &TempDir) -> Result<PathBuf> {
     let Some(flags) = case.linked else { return compile(dir.path(), "program", &[], None) };
-    // The library behind is bound as strictly as the program.
+    // The library behind it is bound as strictly as the program.
     let strict: &[&str] = if flags.len() > 2 { &["-Wl,-z,now,-z,relro"] } else { &["-Wl,-z,lazy"] };
     compile(dir.path(), "libbehind.so", &shared("BEHIND", strict), Some(library))?;
     let mut words: Vec<OsString> = flags.iter().map(OsString::from).collect();
@@ -121,7 +121,7 @@ fn shared(what: &str, flags: &[&str]) -> Vec<OsString> {
     words
 }
 
-/// Compiles the one source; with the library though nothing of it is needed.
+/// Compiles the single source, linking with the library even if nothing of it is needed.
 fn compile(dir: &Path, name: &str, words: &[OsString], library: Option<&Library>) -> Result<PathBuf> {
     let file = dir.join(name);
     let mut compiler = Command::new("gcc");

@@ -1,4 +1,4 @@
-//! Programs that end well: output, exit status, and exactly the calls that were made.
+//! Programs that end normally: output, exit status, and exactly the calls that were made.
 
 use std::fs;
 use std::path::Path;
@@ -51,13 +51,13 @@ fn twice(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
     })
 }
 
-/// The bare run is compared with both forms of `mpiscope run`.
+/// Compares the bare run with both forms of `mpiscope run`.
 fn check(subject: &Subject, library: &Library, program: &Program) -> Result<()> {
     let binary = subject.binary(program, library)?;
     let adjust = |command: &mut Command| {
         command.envs(program.environment(library).iter().copied());
     };
-    // One form also compares the ends of every message, as `--check` does.
+    // One form also compares both ends of every message, with `--check`.
     let adjusted = |form: Form| {
         move |command: &mut Command| {
             adjust(command);
@@ -88,12 +88,12 @@ fn check(subject: &Subject, library: &Library, program: &Program) -> Result<()> 
     Ok(())
 }
 
-/// How often a difference must come again before it is the layer's.
+/// How often a difference must recur before it is attributed to the layer.
 const TRIES: usize = 3;
 
-/// Runs a program bare and under the layer, compares, and gives the run under the layer. What the layer does to a program it does each time; a library
-/// that now and then gives another result (seen with files on Intel's `libmpi_abi`) must not pass for that. What was
-/// different and did not come again is reported on stderr.
+/// Runs a program with and without the layer, compares, and returns the run under the layer. Effects of the
+/// layer occur every time; a library that occasionally returns another result (seen with files on Intel's
+/// `libmpi_abi`) must not be mistaken for one. Differences that did not recur are reported on stderr.
 pub fn compared(
     mut run: impl FnMut() -> Result<(Ran, Ran)>,
     compare: impl Fn(&Ran, &Ran) -> Result<()>,
@@ -109,7 +109,7 @@ pub fn compared(
     bail!("a program is run at least once")
 }
 
-/// Standard output and exit status are those of the bare run.
+/// Checks that standard output and exit status are those of the bare run.
 pub fn same_behaviour(bare: &Ran, seen: &Ran) -> Result<()> {
     let (bare, seen) = (&bare.outcome, &seen.outcome);
     ensure!(!seen.timed_out, "the run under the layer does not end: {}", seen.describe());
@@ -130,26 +130,28 @@ pub fn same_behaviour(bare: &Ran, seen: &Ran) -> Result<()> {
     Ok(())
 }
 
-/// All places of a function together are what it did, in calls, time and bytes each way; a program's own lines are known.
+/// Checks that the places of each function add up to its calls, time and bytes each way, and that the
+/// program's own lines are known.
 fn calls_have_places(seen: &Ran, program: &Program) -> Result<()> {
     let report = report::read(&seen.out())?;
     let wrong = report::misplaced(&report);
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     let source = program.source();
     let source = source.file_name().unwrap_or_default().to_string_lossy();
-    // What the programs have in common calls MPI as well.
+    // Their common code calls MPI as well.
     let is_own = |place: &&report::Place| place.place.contains(&*source) || place.place.contains("expect.h");
     let own = report.sites.iter().filter(is_own).count();
     ensure!(own * 2 > report.sites.len(), "few places in {source}: {:#?}", report.sites);
     Ok(())
 }
 
-/// What programs leave behind is no fault that the library sees, nor is what they do to see it fail; everything else would be.
+/// Checks that there are no findings, except for objects the programs leave behind and calls that fail on
+/// purpose.
 fn nothing_is_wrong(seen: &Ran, program: &Program) -> Result<()> {
     let mut findings = report::read(&seen.out())?.findings;
     findings.retain(|finding| match finding.kind.as_str() {
         "not-freed" => false,
-        // MPICH 5.0.2 returns MPI_SUCCESS where the program's own error handler was called.
+        // MPICH 5.0.2 returns MPI_SUCCESS if it called the program's own error handler.
         "call-failed" => !program.fails_on_purpose(),
         _ => true,
     });
@@ -157,7 +159,8 @@ fn nothing_is_wrong(seen: &Ran, program: &Program) -> Result<()> {
     Ok(())
 }
 
-/// The report has exactly the calls that each process counted, and every rank ended as it should.
+/// Checks that the report has exactly the calls that each process counted, and that every rank ended
+/// normally.
 pub fn same_calls(seen: &Ran, ranks: usize) -> Result<()> {
     let expected = report::expectations(&seen.expectations())?;
     ensure!(expected.len() == ranks, "{} of {ranks} processes wrote what they called", expected.len());

@@ -1,4 +1,4 @@
-//! mpi4py from its wheel, unchanged.
+//! mpi4py, unchanged from its wheel.
 
 use std::fs;
 use std::process::Command;
@@ -36,7 +36,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
 
 type Check = fn(&Subject, &Library, &Mpi4py) -> Result<()>;
 
-/// Why mpi4py's wheel does not run on the library.
+/// The reason why mpi4py's wheel does not run on the library, if any.
 pub fn unusable(library: &Library) -> Option<&'static str> {
     match library.abi {
         Abi::Standard => Some("the wheel has no module for the standard ABI"),
@@ -57,7 +57,8 @@ fn check(subject: &Subject, library: &Library, mpi4py: &Mpi4py) -> Result<()> {
     same_calls(&seen, RANKS)
 }
 
-/// The report has every line that calls, with the calls of all ranks; what was made and not freed has its line too.
+/// Checks that the report has every line that calls MPI, with the calls of all ranks, and also the lines
+/// where unfreed objects were created.
 fn lines(subject: &Subject, library: &Library, mpi4py: &Mpi4py) -> Result<()> {
     let program = paths::programs().join("mpi4py_lines.py");
     let adjust = |command: &mut Command| mpi4py.set_environment(library, command);

@@ -1,7 +1,8 @@
 //! mpi4py's own tests, unchanged from its source package: each has the same verdict bare and under the layer.
 //!
-//! They ask for every function there is, as extension modules do: by references that may stay undefined. The full suite takes
-//! minutes on a library and runs where `MPISCOPE_EVERY_SIZE` is set; else those tests whose functions not every library has.
+//! They refer to every function in the way of extension modules: by references that may stay undefined. The
+//! full suite takes minutes per library and runs only if `MPISCOPE_EVERY_SIZE` is set; otherwise only tests
+//! whose functions not every library has are run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +25,7 @@ const RANKS: [usize; 2] = [1, 2];
 /// The full suite takes two minutes on an idle machine.
 const FULL_LIMIT: Duration = Duration::from_secs(900);
 
-/// Functions that the newest standards added, that one family of libraries has, or that are large-count only.
+/// Tests of functions that are new in the standard, specific to one family of libraries, or large-count only.
 const SELECTION: [&str; 9] = [
     "test_buffer",
     "test_datatype.TestDatatype",
@@ -37,10 +38,10 @@ const SELECTION: [&str; 9] = [
     "test_request",
 ];
 
-/// Arguments of the full suite: spawned processes would be a job of their own.
+/// Arguments of the full suite: spawned processes would be a separate job.
 const ALL_BUT_SPAWNING: [&str; 2] = ["-e", "spawn"];
 
-/// By rank and name of the test.
+/// Results by rank and name of the test.
 type Verdicts = BTreeMap<(u32, String), String>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
@@ -87,7 +88,7 @@ fn check(subject: &Subject, library: &Library, mpi4py: &Mpi4py, tests: &Path, ra
     Ok(())
 }
 
-/// What every rank wrote; a test that has only begun keeps that as its verdict.
+/// The results written by every rank; a test that has only begun keeps that as its result.
 fn verdicts(folder: &Path) -> Result<Verdicts> {
     let mut all = Verdicts::new();
     for entry in fs::read_dir(folder)? {
@@ -102,7 +103,7 @@ fn verdicts(folder: &Path) -> Result<Verdicts> {
         for line in lines {
             let (test, verdict) = line.split_once(' ').context("a line without a verdict")?;
             let known = all.entry((rank, test.to_owned())).or_default();
-            // Of a test that fails in parts, the failure stays.
+            // If a part of a test fails, keep the failure.
             if known.is_empty() || known == "began" {
                 verdict.clone_into(known);
             }

@@ -1,4 +1,5 @@
-//! The queues of one process as a debugger's plug-in shows them: what others have sent to it stands in their records only.
+//! The queues of one process as shown by a debugger's plug-in: messages sent to it by others are recorded
+//! only in the other processes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,7 +27,8 @@ pub fn shows_what_others_sent(pid: u32) -> Result<()> {
     Ok(())
 }
 
-/// Both plug-ins say of the process in an evidence file what they say of the one that runs, but for what others have sent.
+/// Both plug-ins show the same for a process in an evidence file as for the running one, except for messages
+/// sent by others.
 pub fn shows_the_same_of_evidence(pid: u32, file: &Path) -> Result<()> {
     let layer = paths::libmpiscope().context("no layer")?;
     let (handles, queues) =

@@ -1,5 +1,5 @@
-//! `mpiscope report`: who sent how much to whom, and how large messages were, held against what a program of random traffic says
-//! that it sent and received.
+//! `mpiscope report`: traffic between ranks and message sizes, compared with what a program of random traffic
+//! says that it sent and received.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,9 +26,9 @@ pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
     vec![checked(name, move || random_traffic(&library))]
 }
 
-/// Messages and bytes, as the sender and as the receiver say.
+/// Messages and bytes, as reported by the sender and by the receiver.
 pub type Moved = [u64; 4];
-/// By ranks of the world, over all communicators.
+/// Traffic by world ranks, over all communicators.
 pub type Matrix = BTreeMap<(usize, usize), Moved>;
 
 fn random_traffic(library: &Library) -> Result<()> {
@@ -67,7 +67,8 @@ fn random_traffic(library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// Function, place, calls of every call site. The lines are known at the end of the run, and from the evidence file.
+/// Function, place and number of calls of every call site. Source lines are resolved at the end of the run,
+/// and from the evidence file.
 fn sites(report: &Value) -> Result<Vec<(String, String, u64)>> {
     let sites = report["sites"].as_array().context("no call sites")?;
     let site = |site: &Value| {
@@ -93,7 +94,8 @@ fn shown(report: &Value) -> Result<Matrix> {
     Ok(matrix)
 }
 
-/// What all ranks say of their messages, and how many they received by the least size of the class.
+/// The messages of all ranks by their own account, and the number received by the minimum size of the size
+/// class.
 pub fn ledger(dir: &Path) -> Result<(Matrix, BTreeMap<u64, u64>)> {
     let (mut matrix, mut sizes) = (Matrix::new(), BTreeMap::new());
     for rank in 0..RANKS {
@@ -110,7 +112,7 @@ pub fn ledger(dir: &Path) -> Result<(Matrix, BTreeMap<u64, u64>)> {
                 let (key, at) = if what == "send" { ((rank, peer), 0) } else { ((peer, rank), 2) };
                 let slot = matrix.entry(key).or_default();
                 slot[at] += 1;
-                // Negative: no library says how large it was.
+                // Negative: no library reports the size.
                 let Ok(bytes) = u64::try_from(bytes.parse::<i64>()?) else { continue };
                 slot[at + 1] += bytes;
                 if what == "recv" {
@@ -122,11 +124,11 @@ pub fn ledger(dir: &Path) -> Result<(Matrix, BTreeMap<u64, u64>)> {
     Ok((matrix, sizes))
 }
 
-/// The rank in the world of a rank in a communicator of the program.
+/// The world rank of a rank in a communicator of the program.
 fn in_world(comm: &str, own: usize, peer: usize) -> usize {
     match comm {
         "reversed" => RANKS - 1 - peer,
-        // An intercommunicator: peers are those of the other half.
+        // An intercommunicator: peers are in the other half.
         "halves" if own < RANKS / 2 => peer + RANKS / 2,
         _ => peer,
     }

@@ -1,4 +1,5 @@
-//! Bytes of messages by requests: the report and a trace say what the program knows.
+//! Bytes of messages sent and received with requests: the report and a trace agree with the
+//! program's own numbers.
 
 use std::fs;
 use std::sync::Arc;
@@ -39,7 +40,7 @@ fn check(subject: &Subject, library: &Library) -> Result<()> {
             let found = &rank["calls"][name];
             let wrong = found["sent"] != *sent || found["received"] != *received;
             ensure!(!wrong, "{name}: {found}, and the program knows of {sent} and {received}");
-            // What comes in while another call waits for it is in the lines of messages.
+            // Messages that arrive while another call waits for them are in the message lines.
             let by_itself = if name.starts_with("MPI_Sendrecv") { sent + received } else { *sent };
             let of_calls = traced.get(name).copied().unwrap_or(0);
             ensure!(of_calls == by_itself, "{name}: {of_calls} in the trace, not {by_itself}");

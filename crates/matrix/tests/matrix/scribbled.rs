@@ -1,6 +1,7 @@
-//! Programs whose image somebody writes over while they run: output and exit status stay those of the bare run.
+//! Programs whose image is overwritten while they run: output and exit status stay those of the bare run.
 //!
-//! What the report then says is anything; that it is made, or said to be impossible, and that nothing hangs, is tested.
+//! The report may then contain anything. The test checks that it is written, or reported as impossible, and
+//! that nothing hangs.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -17,9 +18,9 @@ use crate::programs::{compared, same_behaviour};
 use crate::skipped;
 use crate::subject::{Form, Subject, word};
 
-/// Reads variables all the time; what they say is not compared.
+/// Reads variables continuously; their values are not compared.
 const TOOL: Program = Program { name: "tool_reads", ranks: 2, needs: Needs::Nothing };
-/// What is written follows from it.
+/// Determines the written data.
 const SEED: &str = "20";
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
@@ -54,7 +55,7 @@ fn check(subject: &Subject, library: &Library, program: &Program) -> Result<()> 
     compared(run, same_behaviour).map(drop)
 }
 
-/// The library that writes.
+/// Builds the library that overwrites the image.
 fn scribbler(subject: &Subject) -> Result<PathBuf> {
     let file = subject.folder().join("libscribble.so");
     let _one = subject.alone()?;

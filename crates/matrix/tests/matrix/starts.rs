@@ -1,5 +1,5 @@
-//! Calls that start a message: how many there were is exact, and their time is no more than the program itself sees, whether it is
-//! estimated or each is timed. All sums agree.
+//! Calls that start a message: their number is exact, and their time, whether estimated or measured for each,
+//! is no more than what the program itself measures. All sums agree.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::subject::LIMIT;
 use crate::tool::build;
 
-/// Starts of rank 0 from either place.
+/// Number of starts by rank 0 from each of the two places.
 const CALLS: u64 = 32_000;
 
 pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
@@ -57,7 +57,7 @@ fn sampled(library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// How many calls rank 0 made, and the seconds around them.
+/// The number of calls made by rank 0, and the seconds around them.
 fn printed(stdout: &str, word: &str) -> Option<(u64, f64)> {
     let line = stdout.lines().find_map(|line| line.strip_prefix(word))?;
     let (calls, seconds) = line.trim().split_once(' ')?;
@@ -77,7 +77,7 @@ fn agree(report: &Value, function: &str, (calls, seconds): (u64, f64), each: boo
     let first = ranks.iter().find(|rank| rank["rank"] == 0).context("no rank 0")?;
     let own = &first["calls"][function];
     let estimated = own["estimated"].as_u64().context("no number of estimates")?;
-    // How many depends on how long the calls take: where they are long none is estimated.
+    // The number depends on the duration of the calls: if they are long, none is estimated.
     ensure!(estimated <= calls && (!each || estimated == 0), "{own}");
     let time = own["time_s"].as_f64().context("no time")?;
     ensure!(time > 0.0 && time <= 1.5 * seconds + 0.001, "{own}, and the program says {seconds}");

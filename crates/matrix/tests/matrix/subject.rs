@@ -1,4 +1,4 @@
-//! What is tested, and the ways to run a program under it.
+//! The tested files, and the ways to run a program with them.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,10 +13,10 @@ use mpiscope_testkit::run::{self, Outcome};
 use mpiscope_testkit::{paths, program::Program};
 use tempfile::TempDir;
 
-/// Any single run; the longest takes a few seconds on an idle machine.
+/// Time limit of a single run; the longest takes a few seconds on an idle machine.
 pub const LIMIT: Duration = Duration::from_secs(120);
 
-/// How a program is put under the layer.
+/// The way a program is run under the layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// No layer.
@@ -30,48 +30,49 @@ pub enum Form {
 /// The command and the library under test, and the programs compiled for this run.
 pub struct Subject {
     binaries: TempDir,
-    /// One compilation at a time, so that two trials of one program do not write one file at once.
+    /// Serialises compilations, so that two trials of one program do not write the same file at
+    /// once.
     compiling: Mutex<()>,
 }
 
 /// One run with the directories it wrote to.
 pub struct Ran {
-    /// What came out.
+    /// The result.
     pub outcome: Outcome,
-    /// `--out` of the layer and the counts of the program.
+    /// The folder of the layer's `--out` and of the program's own counts.
     pub dir: TempDir,
 }
 
 impl Ran {
-    /// Where the report is.
+    /// The folder of the report.
     pub fn out(&self) -> PathBuf {
         self.dir.path().join("out")
     }
 
-    /// Where the program wrote what it called.
+    /// The folder where the program wrote the calls it made.
     pub fn expectations(&self) -> PathBuf {
         self.dir.path().join("expect")
     }
 }
 
 impl Subject {
-    /// Nothing is compiled yet.
+    /// Creates a subject without compiled programs.
     pub fn new() -> Self {
         let binaries = tempfile::tempdir().unwrap_or_else(|error| panic!("no temporary directory: {error}"));
         Self { binaries, compiling: Mutex::new(()) }
     }
 
-    /// Where compiled things are.
+    /// The folder of compiled files.
     pub fn folder(&self) -> &Path {
         self.binaries.path()
     }
 
-    /// One compilation at a time.
+    /// Waits until no other compilation is running.
     pub fn alone(&self) -> Result<MutexGuard<'_, ()>> {
         self.compiling.lock().map_err(|_| anyhow::anyhow!("another compilation panicked"))
     }
 
-    /// The program compiled for the library.
+    /// Returns the program compiled for the library.
     pub fn binary(&self, program: &Program, library: &Library) -> Result<PathBuf> {
         let dir = self.binaries.path().join(&library.name);
         let file = dir.join(program.name);
@@ -95,7 +96,7 @@ impl Subject {
         self.launch_for(LIMIT, library, n, form, what, adjust)
     }
 
-    /// The same for at most `limit`.
+    /// Like [`Subject::launch`], with another time limit.
     pub fn launch_for(
         &self,
         limit: Duration,
@@ -141,7 +142,7 @@ impl Subject {
     }
 }
 
-/// A path as a word of a command.
+/// Converts a path to a word of a command.
 pub fn word(path: &Path) -> OsString {
     path.as_os_str().to_owned()
 }

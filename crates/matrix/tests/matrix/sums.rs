@@ -1,14 +1,15 @@
-//! What a report says twice, it says alike: the file of the run and the report from its evidence, and each number and the sum that it is of.
+//! Consistency of reports: between the file of the run and the report from its evidence, and between each sum
+//! and its parts.
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-/// Numbers that went through text once more differ in their last digit.
+/// Numbers that were converted to text once more differ in their last digit.
 const LAST_DIGIT: f64 = 1e-12;
-/// Sums of times, each of which was rounded.
+/// For sums of times that were each rounded.
 const ROUNDED: f64 = 1e-6;
 
-/// Fails at the first number that is not the same in both.
+/// Fails at the first number that differs.
 pub fn same(one: &Value, other: &Value, path: &str) -> Result<()> {
     match (one, other) {
         (Value::Object(a), Value::Object(b)) => {
@@ -27,7 +28,7 @@ pub fn same(one: &Value, other: &Value, path: &str) -> Result<()> {
     }
 }
 
-/// Holds the numbers of a report against the sums that they are.
+/// Checks that sums in a report equal the sums of their parts.
 pub fn add_up(report: &Value) -> Result<()> {
     let ranks = list(report, "ranks")?;
     ranks.iter().try_for_each(of_a_rank)?;
@@ -35,7 +36,7 @@ pub fn add_up(report: &Value) -> Result<()> {
         alike(report[name].as_f64(), sum(ranks, |rank| &rank[name]), name)?;
     }
     let moved = ["sent", "received"].map(|name| report[name].as_u64());
-    // A receive that is freed early does not say what it got.
+    // A receive that is freed early does not report what it received.
     ensure!(moved[1] <= moved[0], "{moved:?} sent and received");
     let longest = ranks.iter().filter_map(|rank| rank["wall_s"].as_f64()).fold(0.0, f64::max);
     alike(report["wall_s"].as_f64(), Some(longest), "wall time")?;
@@ -66,7 +67,8 @@ fn of_a_rank(rank: &Value) -> Result<()> {
     alike(Some(1.0), Some(shares.iter().sum()), &format!("{who}: shares"))
 }
 
-/// Functions are the sums of ranks, and of call sites with what found no room among these.
+/// Functions are the sums over the ranks, and over the call sites plus the calls that found no room among
+/// them.
 fn of_functions(report: &Value, ranks: &[Value]) -> Result<()> {
     let others = list(report, "other_calls")?;
     for function in list(report, "functions")? {
@@ -93,7 +95,7 @@ fn of_messages(report: &Value) -> Result<()> {
     let pairs: Vec<Value> =
         peers.iter().filter_map(|one| one["pairs"].as_array()).flatten().cloned().collect();
     alike(messages["sent"].as_f64(), sum(&pairs, |pair| &pair["messages"]), "messages of pairs")?;
-    // Calls also move bytes out of a rank that are no messages.
+    // Calls also move bytes out of a rank other than in messages.
     let others = list(report, "functions")?;
     let others = others.iter().filter(|one| matches!(one["name"].as_str(), Some("MPI_Put" | "MPI_Rput")));
     let put: f64 = others.filter_map(|one| one["total"]["bytes"].as_f64()).sum();
@@ -108,7 +110,8 @@ fn of_messages(report: &Value) -> Result<()> {
     alike(messages["sent"].as_f64(), sum(sizes, |class| &class["sent"]), "messages by size")
 }
 
-/// Waits are a part of the time in MPI, and the windows have as many seconds of them as the section that names them.
+/// Waits are a part of the time in MPI, and the windows contain as many seconds of them as the section that
+/// lists them.
 fn of_waits(report: &Value, ranks: &[Value]) -> Result<()> {
     let waits = &report["waits"];
     alike(waits["seconds"].as_f64(), sum(list(waits, "list")?, |lost| &lost["seconds"]), "waits")?;
@@ -125,7 +128,7 @@ fn of_waits(report: &Value, ranks: &[Value]) -> Result<()> {
     let sampled = ["seconds", "unsure_s"].map(|name| waits["sampled"][name].as_f64().unwrap_or(0.0));
     let said = whole + sampled.iter().sum::<f64>();
     let counted = sum(waited, |one| one).unwrap_or(0.0);
-    // Of a moment's waits no more is counted than there was time in MPI.
+    // Concurrent waits are counted only up to the time in MPI.
     ensure!(counted <= said + 1e-3, "windows have {counted} s of waits, and {said} s are said");
     for (rank, waited) in list(windows, "ranks")?.iter().zip(waited) {
         let own = ranks.iter().find(|one| Some(one["rank"].to_string().as_str()) == rank.as_str());
@@ -139,7 +142,7 @@ fn list<'a>(of: &'a Value, name: &str) -> Result<&'a [Value]> {
     of[name].as_array().map(Vec::as_slice).with_context(|| format!("no {name}"))
 }
 
-/// Nothing where nobody says anything.
+/// `None` if no element has a number.
 fn sum<'a>(of: &'a [Value], what: impl Fn(&'a Value) -> &'a Value) -> Option<f64> {
     let mut all = of.iter().filter_map(|one| what(one).as_f64()).peekable();
     all.peek().is_some().then(|| all.sum())

@@ -1,9 +1,9 @@
 //! The tool information interface: conformance programs and example tools on every library.
 //!
-//! A conformance program runs its assertions before `MPI_Init`, between, and after `MPI_Finalize`, once with two ranks,
-//! once with one rank of four threads. The example tool of the specification is stacked with the layer in either
-//! order and must report exactly the receives that were made while the queue was long, also when it starts in a rank
-//! before the others have left `MPI_Init`.
+//! A conformance program runs its assertions before `MPI_Init`, between `MPI_Init` and `MPI_Finalize`, and
+//! after `MPI_Finalize`, once with two ranks and once with one rank of four threads. The example tool of the
+//! specification is stacked with the layer in either order and must report exactly the receives that were
+//! made while the queue was long, even if it starts in a rank before the others have left `MPI_Init`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +18,8 @@ use mpiscope_testkit::{paths, run};
 
 use crate::subject::LIMIT;
 
-/// Programs that try one group of functions, by source file: with two ranks, and with four threads at once.
+/// Programs that test one group of functions, by source file: with two ranks, and with four concurrent
+/// threads.
 const GROUPS: [&str; 15] = [
     "categories",
     "cvars",
@@ -37,7 +38,7 @@ const GROUPS: [&str; 15] = [
     "strings",
 ];
 
-/// Programs that make their threads themselves, and their numbers of ranks.
+/// Programs that create their own threads, and their numbers of ranks.
 const OTHERS: [(&str, usize); 11] = [
     ("moved_bytes", 2),
     ("header", 1),
@@ -52,7 +53,7 @@ const OTHERS: [(&str, usize); 11] = [
     ("counters", 8),
 ];
 
-/// What a trial does with a library.
+/// The function that a trial runs on a library.
 pub type Check = Box<dyn Fn(&Library) -> Result<()> + Send>;
 
 /// A trial on a library.
@@ -83,8 +84,8 @@ pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
         )),
     }
     let mut add = |name: String, check: Check| trials.push(trial(library, &name, check));
-    // Components of networks that the machine does not have stay loaded, with variables that must not be looked at; not
-    // if a tool comes before `MPI_Init`.
+    // Components of networks that the machine lacks stay loaded, with variables that must not be read; but
+    // not if a tool comes before `MPI_Init`.
     if library.family == Family::OpenMpi {
         let looking =
             |command: &mut Command| _ = command.env_remove("OMPI_MCA_mtl").args(["--phase", "between"]);
@@ -93,9 +94,9 @@ pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
             Box::new(move |library| conforms_in(library, "pvar_handles", 1, 1, looking)),
         );
     }
-    // Its scenarios are processes of their own, each of which begins MPI: that no launcher allows.
+    // Its scenarios are separate processes that each start MPI, which no launcher allows.
     add("lifecycle_holds_in_every_order".to_owned(), Box::new(|library| alone(library, "lifecycle")));
-    // It is about the program, and the same on every library.
+    // It tests the program itself and is the same on every library.
     if library.family == Family::Mpich && library.abi == Abi::Mpich {
         add("the_sampler_finds_torn_lost_and_refused_values".to_owned(), Box::new(sampler_can_fail));
     }
@@ -133,7 +134,7 @@ pub fn conforms(library: &Library, name: &str, ranks: usize, threads: usize) -> 
     conforms_in(library, name, ranks, threads, |_| ())
 }
 
-/// [`conforms`] with a command that is changed first: other variables, more arguments of the program.
+/// [`conforms`] with a modified command: other variables, more program arguments.
 fn conforms_in(
     library: &Library,
     name: &str,
@@ -167,13 +168,13 @@ pub fn passes(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// The sampler finds what a broken interface does, and nothing where the same wrapper breaks nothing.
+/// The sampler detects the faults of a broken interface, and none if the same wrapper breaks nothing.
 fn sampler_can_fail(library: &Library) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let binary = program(library, "sampler", dir.path())?;
     let wrapper = shared(library, &paths::programs().join("mpi_t/broken_counters.c"), dir.path())?;
     let preload = format!("{}:{}", wrapper.display(), layer()?.display());
-    // What must fail, and what may: a torn value is also not the one that was written.
+    // The assertions that must fail, and those that may: a torn value also differs from the written one.
     let faults: [(&str, &[&str]); 4] =
         [("", &[]), ("torn", &["SM-3", "SM-4"]), ("lost", &["SM-2"]), ("refused", &["SM-1"])];
     for (broken, failing) in faults {
@@ -196,14 +197,14 @@ fn sampler_can_fail(library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// What is preloaded around the example tool.
+/// The libraries that are preloaded with the example tool.
 #[derive(Clone, Copy)]
 enum Part {
     /// `libmpiscope.so`.
     Layer,
     /// The example of the standard.
     Tool,
-    /// What keeps the other ranks in `MPI_Init`.
+    /// The library that keeps the other ranks in `MPI_Init`.
     SlowInit,
 }
 
@@ -220,7 +221,7 @@ impl Part {
     }
 }
 
-/// Compiles a library to be preloaded.
+/// Compiles a library for preloading.
 pub fn shared(library: &Library, source: &Path, dir: &Path) -> Result<PathBuf> {
     let name = source.file_stem().context("a source without a name")?;
     let out = dir.join(name).with_extension("so");
@@ -228,7 +229,7 @@ pub fn shared(library: &Library, source: &Path, dir: &Path) -> Result<PathBuf> {
     Ok(out)
 }
 
-/// The tool's line is the program's, but for who says it.
+/// The tool's line equals the program's, except for the prefix.
 fn queue_tool(library: &Library, stack: &[Part]) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let binary = program(library, "long_queue", dir.path())?;

@@ -1,4 +1,5 @@
-//! Totals of a program that knows its traffic: every view says what the report says, and that is what the program did.
+//! Totals of a program that knows its traffic: all views agree with the report, and the report with the
+//! program.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +20,7 @@ use crate::sums;
 
 const PROGRAM: Program = Program { name: "totals", ranks: 3, needs: Needs::Nothing };
 const ROUNDS: u64 = 60;
-/// How long a tick is gets measured at every look.
+/// The length of a tick is measured anew by every command.
 const CLOCK: f64 = 1e-6;
 
 /// Calls, seconds, bytes of functions.
@@ -39,7 +40,8 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
 
 type Check = fn(&Subject, &Library) -> Result<()>;
 
-/// A callback waits for half a second in a call inside of another one, then each rank works for half a second.
+/// A callback waits for half a second in a call inside another call, then each rank computes for half a
+/// second.
 fn nested(subject: &Subject, library: &Library) -> Result<()> {
     let program = Program { name: "nested_waits", ranks: 2, needs: Needs::Nothing };
     let what = [word(&subject.binary(&program, library)?)];
@@ -80,7 +82,7 @@ fn check(subject: &Subject, library: &Library) -> Result<()> {
     job.finish()?;
     let ended = job.report()?;
     let mut functions = functions(&ended)?;
-    // Stands in the report of the end only.
+    // It is only in the report at the end.
     functions.remove("MPI_Finalize");
     alike("the report of the end", &functions, &self::functions(&report)?)?;
     let out = job.path().join("out").display().to_string();
@@ -107,7 +109,7 @@ fn number(of: &Value, name: &str) -> Result<f64> {
     of[name].as_f64().with_context(|| format!("no {name}"))
 }
 
-/// The same functions, calls and bytes, and times but for the clock.
+/// Checks that functions, calls and bytes are the same, and times within the accuracy of the clock.
 fn alike(view: &str, found: &Functions, report: &Functions) -> Result<()> {
     for name in found.keys().chain(report.keys()) {
         let both = [found, report].map(|all| all.get(name).copied());
@@ -141,7 +143,7 @@ fn as_the_program_says(job: &Job, report: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Name and labels, and the number.
+/// Parses the metrics by name and labels, and compares them.
 fn metrics(target: &str, report: &Value) -> Result<()> {
     let printed = text(&["metrics", target])?;
     let mut all: BTreeMap<(String, String), f64> = BTreeMap::new();
@@ -179,7 +181,7 @@ fn metrics(target: &str, report: &Value) -> Result<()> {
     Ok(())
 }
 
-/// One line of the stream: the totals of each rank, and nothing that happened meanwhile.
+/// One line of the stream: the totals of each rank, without changes in between.
 fn top(target: &str, report: &Value) -> Result<()> {
     let line = json(&["top", "--once", "--json", target])?;
     let mut found = Functions::new();
@@ -201,7 +203,7 @@ fn top(target: &str, report: &Value) -> Result<()> {
 fn vars(target: &str, report: &Value) -> Result<()> {
     let all = json(&["vars", "--json", target])?;
     let items = all["items"].as_array().context("no variables")?;
-    // Of all ranks together, and of all elements of what has several.
+    // Over all ranks, and over all elements of array variables.
     let sum = |name: &str| {
         let values = items
             .iter()
@@ -241,7 +243,7 @@ fn vars(target: &str, report: &Value) -> Result<()> {
     Ok(())
 }
 
-/// How many are in `[0-2]`, `1`, `[0,2]`.
+/// The number of members in `[0-2]`, `1` or `[0,2]`.
 pub fn members(set: &str) -> usize {
     let parts = set.trim_matches(['[', ']']).split(',').filter(|part| !part.is_empty());
     parts
@@ -252,7 +254,7 @@ pub fn members(set: &str) -> usize {
         .sum()
 }
 
-/// The page has the rows of the text.
+/// Checks that the page has the same rows as the text.
 fn page(job: &Job, target: &str) -> Result<()> {
     let file = job.path().join("page.html");
     let outcome = mpiscope(&words(&["report", "--html", &file.display().to_string(), target]))?;
@@ -263,7 +265,7 @@ fn page(job: &Job, target: &str) -> Result<()> {
     for name in ["MPI_Sendrecv", "MPI_Win_fence", "MPI_Put", "MPI_Probe", "MPI_Allreduce"] {
         let line = printed.lines().find(|line| line.trim_start().starts_with(&format!("{name} ")));
         let line: String = line.context("no row")?.split_whitespace().collect();
-        // The share is one of a time that goes on.
+        // Its share refers to a time that has not ended.
         let row = rows
             .iter()
             .find(|row| row.first().is_some_and(|cell| cell == name))
@@ -319,7 +321,7 @@ fn summary(out: &str, report: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Each call but look-ups, each message.
+/// Checks the trace: each call except look-ups, each message.
 fn trace(out: &str, report: &Value) -> Result<()> {
     let lines = text(&["trace", "--format", "jsonl", out])?;
     let (mut calls, mut messages, mut bytes) = (Functions::new(), 0u64, 0u64);

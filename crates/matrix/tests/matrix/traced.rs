@@ -1,5 +1,5 @@
-//! `mpiscope run --trace` and `mpiscope trace`: calls and messages one by one, held against what a program of random traffic says
-//! that it sent and received, and against the report of the same run.
+//! `mpiscope run --trace` and `mpiscope trace`: every call and message, compared with what a program of
+//! random traffic says that it sent and received, and with the report of the same run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,7 +32,7 @@ fn random_traffic(library: &Library) -> Result<()> {
     messages(&whole, dir.path())?;
     calls(&whole, dir.path())?;
     archive(&whole, dir.path())?;
-    // Room for 64 calls of each thread: what is there are the last ones, and the others are counted.
+    // Room for 64 calls per thread: the last ones are kept, and the others are counted.
     let last = traced(library, dir.path(), "--trace=4K")?;
     calls(&last, dir.path())?;
     let threads: Vec<&Value> = of(&last, "thread").collect();
@@ -63,7 +63,7 @@ fn traced(library: &Library, dir: &Path, size: &str) -> Result<Vec<Value>> {
     outcome.stdout.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
 }
 
-/// A window that some calls are in, others before and behind it, and a program that pauses the trace.
+/// A time window with some calls in it and others before and after it, and a program that pauses the trace.
 fn windows(library: &Library) -> Result<()> {
     let dir = tempfile::tempdir()?;
     build(library, &paths::programs().join("trace_window.c"), &dir.path().join("program"), &[])?;
@@ -74,7 +74,7 @@ fn windows(library: &Library) -> Result<()> {
         let at = |name: &str| Some(start + call[name].as_u64()?);
         let rank = call["rank"].as_u64().context("no rank")?;
         let [before, behind, _] = ledger.get(&rank).with_context(|| format!("rank {rank} says nothing"))?;
-        // The first call of the rank begins between the two. Clocks of a process are read one after the other.
+        // The rank's first call begins between the two. The clocks of a process are read one after the other.
         let slack = 5_000_000;
         let in_time =
             at("end_ns") >= Some(before + from - slack) && at("begin_ns") < Some(behind + until + slack);
@@ -97,7 +97,7 @@ fn windows(library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// What each rank says: times before and behind `MPI_Init`, and at the end.
+/// Times printed by each rank: before and after `MPI_Init`, and at the end.
 type Printed = BTreeMap<u64, [u64; 3]>;
 
 fn limited(library: &Library, dir: &Path, options: &[&str], argument: &str) -> Result<(Vec<Value>, Printed)> {
@@ -124,7 +124,7 @@ fn of<'a>(lines: &'a [Value], event: &'a str) -> impl Iterator<Item = &'a Value>
     lines.iter().filter(move |line| line["event"] == event)
 }
 
-/// The archive of OTF2 has as many events as there are lines, for whoever reads it with other tools.
+/// Checks that the OTF2 archive has as many events as there are lines, for users of other tools.
 fn archive(lines: &[Value], dir: &Path) -> Result<()> {
     let Some(print) = paths::in_path("otf2-print") else {
         eprintln!(
@@ -166,7 +166,7 @@ fn archive(lines: &[Value], dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Messages and bytes from rank to rank.
+/// Checks messages and bytes from rank to rank.
 fn messages(lines: &[Value], dir: &Path) -> Result<()> {
     let mut found = BTreeMap::new();
     for message in of(lines, "message") {
@@ -175,7 +175,7 @@ fn messages(lines: &[Value], dir: &Path) -> Result<()> {
             found.entry((number("rank")? as usize, number("to_rank")? as usize)).or_default();
         slot[0] += 1;
         slot[1] += number("bytes")?;
-        // Ticks of each rank are converted for themselves.
+        // The ticks of each rank are converted separately.
         let late = number("end_ns")? + 1_000_000;
         ensure!(number("begin_ns")? <= late, "received before it was sent: {message}");
     }
@@ -185,7 +185,8 @@ fn messages(lines: &[Value], dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// As many calls of each function as the report has, together with those that are gone; but for look-ups, which have no times.
+/// Checks that calls in the trace plus those lost from it equal the report's, for each function except
+/// look-ups, which have no times.
 fn calls(lines: &[Value], dir: &Path) -> Result<()> {
     let report: Value = serde_json::from_slice(&std::fs::read(dir.join("out/report.json"))?)?;
     let mut found: BTreeMap<&str, u64> = BTreeMap::new();
@@ -204,7 +205,7 @@ fn calls(lines: &[Value], dir: &Path) -> Result<()> {
         total["time_s"].as_f64().and(Some((name, total["count"].as_u64()?)))
     });
     let reported: BTreeMap<&str, u64> = reported.filter(|(_, count)| *count > 0).collect();
-    // Loops that poll may have filled a ring, however large it is; then some are gone, and as many as is said.
+    // Polling loops may have filled a ring of any size; then some calls are gone, as many as stated.
     let gone = lines[0]["gone"].as_u64().context("no count")?;
     let fits = found.iter().all(|(name, count)| reported.get(name).is_some_and(|all| count <= all));
     ensure!(fits, "the trace has {found:?}, the report {reported:?}");

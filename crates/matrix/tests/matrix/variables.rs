@@ -1,4 +1,4 @@
-//! `mpiscope vars`: of a library, and of a job whose ranks are set up differently.
+//! `mpiscope vars`: for a library, and for a job whose ranks have different settings.
 
 use std::fs;
 use std::process::Command;
@@ -23,7 +23,7 @@ struct Setting {
     other: &'static str,
 }
 
-/// One that each rank may have its own value of, and one that a tool may write.
+/// One variable that may differ between ranks, and one that a tool may write.
 fn settings(library: &Library) -> [Setting; 2] {
     let mpich = |name, default, other| Setting { name, environment: name, default, other };
     if library.abi != Abi::OpenMpi {
@@ -65,7 +65,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     checks.into_iter().map(trial).collect()
 }
 
-/// What cannot be looked at, without any library: named, with what is wrong.
+/// Targets that cannot be read: named with the reason, without any library.
 pub fn refusals() -> Vec<Trial> {
     let refuse = || -> Result<()> {
         for (library, complaint) in [
@@ -93,7 +93,7 @@ fn named<'a>(items: &'a [Value], kind: &str, name: &str) -> Result<&'a Value> {
     items.iter().find(is_it).with_context(|| format!("no {kind} {name}"))
 }
 
-/// A value with where it comes from, and on which ranks.
+/// Whether the item has this value, from this origin, on these ranks.
 fn has(item: &Value, value: &str, from: &str, ranks: Option<&str>) -> Result<()> {
     let is_it =
         |held: &Value| held["value"] == value && held["from"] == from && held["ranks"].as_str() == ranks;
@@ -138,9 +138,9 @@ fn of_library(_: &Subject, library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// Intel MPI has a name of its own for the environment variable of many control variables of MPICH. Set are: two to another
-/// value than the default, one of them by a name that has little in common with the variable's; two to the default
-/// itself; one that the library shows, but never sets from the environment.
+/// Intel MPI has its own environment variable names for many control variables of MPICH. The test sets two to
+/// a value other than the default, one of them by a name that has little in common with the variable's; two
+/// to the default itself; and one that the library shows but never sets from the environment.
 fn of_aliases(_: &Subject, library: &Library) -> Result<()> {
     let set = [
         ("I_MPI_ADJUST_BCAST_NETWORK_KARY_RADIX", "3", "MPIR_CVAR_BCAST_NETWORK_KARY_RADIX", "3"),
@@ -166,7 +166,7 @@ fn of_aliases(_: &Subject, library: &Library) -> Result<()> {
     has(named(all, "cvar", "MPIR_CVAR_BCAST_NODE_KARY_RADIX")?, "-1", "default", None)
 }
 
-/// Rank 2 is started with other settings; in rank 1 a tool writes variables, ours and the library's.
+/// Rank 2 is started with other settings; in rank 1 a tool writes variables, both ours and the library's.
 fn of_job(subject: &Subject, library: &Library) -> Result<()> {
     let [set, written] = settings(library);
     let dir = tempfile::tempdir()?;
@@ -214,7 +214,8 @@ fn of_job(subject: &Subject, library: &Library) -> Result<()> {
     job.finish()
 }
 
-/// What the processes have made, as their images show it: the program of the job makes the same everywhere.
+/// The objects that the processes created, as shown by their images: the job's program creates the same
+/// everywhere.
 fn of_objects(all: &[Value]) -> Result<()> {
     let of_class = |name: &str, class: &str| -> Result<&Value> {
         let is_it = |item: &&Value| item["name"] == name && item["class"] == class;

@@ -1,4 +1,4 @@
-//! What is shown of a rank from inside and from outside, by all commands that show it: each fact is one.
+//! Consistency of all views of a rank, from inside and from outside, by all commands that show it.
 
 pub mod cores;
 mod threads;
@@ -52,10 +52,10 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     checks.into_iter().map(trial).collect()
 }
 
-/// Values by name and class, elements separated by blanks.
+/// Values by name and class; elements are separated by blanks.
 type Values = BTreeMap<(String, String), String>;
 
-/// What the program read through `MPI_T`.
+/// The values that the program read through `MPI_T`.
 fn inside(job: &Job, stage: &str, rank: usize, suffix: &str) -> Result<Values> {
     let text = fs::read_to_string(job.path().join(format!("{stage}.{rank}{suffix}")))?;
     let line = |line: &str| {
@@ -66,7 +66,7 @@ fn inside(job: &Job, stage: &str, rank: usize, suffix: &str) -> Result<Values> {
     text.lines().map(|l| line(l).with_context(|| format!("strange line {l:?}"))).collect()
 }
 
-/// What `mpiscope vars` says of our variables of a rank.
+/// The values of our variables of a rank in `mpiscope vars`.
 fn outside(report: &Value, rank: usize) -> Result<Values> {
     let items = report["items"].as_array().context("no items")?;
     let mut values = Values::new();
@@ -92,14 +92,15 @@ fn members(set: &str) -> Vec<usize> {
     set.trim_matches(['[', ']']).split(',').filter_map(range).flatten().collect()
 }
 
-/// All variables are seen from both sides with the same values. Times are measured against the processor's speed, which the
-/// process measures once and we anew; shares move on while we look, so there is one from before and one from after.
+/// Checks that all variables have the same values from both sides. Times depend on the processor's clock
+/// rate, which the process measures once and each command measures anew; shares change meanwhile, so they are
+/// read before and after.
 fn agree(job: &Job, stage: &str, rank: usize, report: &Value) -> Result<()> {
     let (before, after) = (inside(job, stage, rank, "")?, inside(job, stage, rank, ".after")?);
     let outside = outside(report, rank)?;
     let (mut compared, mut wrong) = (0, Vec::new());
     for (key, output) in &before {
-        // The most that ever lived is known to tools inside only.
+        // The high watermark of live objects is known only to tools inside.
         if key.0 == "mpiscope_live_objects_high" {
             continue;
         }
@@ -145,7 +146,7 @@ fn brief(value: &str) -> String {
     value.chars().take(200).collect()
 }
 
-/// The thread of a rank that called `MPI_Init`, as `ps` has it.
+/// The thread of a rank that called `MPI_Init`, in the output of `ps`.
 fn communicating(report: &Value, rank: usize) -> Result<&Value> {
     let ranks = report["ranks"].as_array().context("no ranks")?;
     let rank =
@@ -157,7 +158,7 @@ fn communicating(report: &Value, rank: usize) -> Result<&Value> {
 fn roles(subject: &Subject, library: &Library) -> Result<()> {
     let mut job = Job::start_of(&ROLES, subject, library, &[], &[])?;
     let target = job.target();
-    // The states are those of `mpiscope_state`.
+    // The states are the values of `mpiscope_state`.
     let stages = [
         ("blocked", "4", "blocked in a receive or probe", "MPI_Recv"),
         ("left", "1", "computing", "MPI_Barrier"),
@@ -208,7 +209,7 @@ fn roles(subject: &Subject, library: &Library) -> Result<()> {
     shares(&job.report()?)
 }
 
-/// Rank 0 waits for rank 1 in `MPI_Init`, or is through already where a library does not wait.
+/// Rank 0 waits for rank 1 in `MPI_Init`, or has already left it if the library does not wait.
 fn late(subject: &Subject, library: &Library) -> Result<()> {
     let mut job = Job::start_of(&LATE, subject, library, &[], &[])?;
     job.all_ready()?;
@@ -239,7 +240,7 @@ fn late(subject: &Subject, library: &Library) -> Result<()> {
     job.finish()
 }
 
-/// `why` says the same of it as `ps`, and that the other one waits for it.
+/// Checks that `why` says the same about it as `ps`, and that the other rank waits for it.
 fn waited_for(job: &mut Job, target: &str) -> Result<()> {
     let mut verdict = Value::Null;
     job.until("the rank is waited for", || {
@@ -247,7 +248,7 @@ fn waited_for(job: &mut Job, target: &str) -> Result<()> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let culprit = &verdict["culprits"][0];
         let lines = verdict["evidence"].as_array().context("no evidence")?;
-        // Where MPI_Init waits for nobody, the rank waits in the barrier behind it.
+        // If MPI_Init does not wait, the rank waits in the barrier after it.
         let awaited = ["waiting for rank 1 to call MPI_Init", "not entered by rank 1"];
         let says = |line: &Value| awaited.iter().any(|words| text(&line["what"]).contains(words));
         Ok(verdict["kind"] == "slow"
@@ -259,7 +260,8 @@ fn waited_for(job: &mut Job, target: &str) -> Result<()> {
     .with_context(|| format!("last: {verdict}"))
 }
 
-/// `procs` lists the rank that has not called MPI, whichever process it starts from, and `attach` reaches it.
+/// Checks that `procs` lists the rank that has not called MPI, whichever process it starts from, and that
+/// `attach` reaches it.
 fn listed(from: u64, silent: u64) -> Result<()> {
     let from = from.to_string();
     let procs = json(&["procs", &from, "--here", "--json"])?;
@@ -275,7 +277,7 @@ fn listed(from: u64, silent: u64) -> Result<()> {
     Ok(())
 }
 
-/// An evidence file has it as the views of the running job have.
+/// Checks that an evidence file shows it like the views of the running job.
 fn kept(job: &Job, target: &str, silent: u64) -> Result<()> {
     let file = job.path().join("late.mpiscope");
     let file = file.to_str().context("not a path that can be written down")?;
@@ -297,7 +299,7 @@ fn kept(job: &Job, target: &str, silent: u64) -> Result<()> {
     Ok(())
 }
 
-/// Values of variables that are bound to objects, each with its object's name.
+/// Checks the values of variables that are bound to objects, each with its object's name.
 fn bound(subject: &Subject, library: &Library) -> Result<()> {
     let mut job = Job::start_of(&BOUND, subject, library, &[], &[])?;
     job.all_ready()?;
@@ -327,7 +329,7 @@ fn bound(subject: &Subject, library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// What a rank holds of a variable of the object with this name.
+/// A rank's value of a variable for the object with this name.
 fn of_object(report: &Value, variable: &str, object: &str, rank: usize) -> Result<String> {
     let items = report["items"].as_array().context("no items")?;
     let item = items.iter().find(|item| item["kind"] == "pvar" && item["name"] == variable);
@@ -341,7 +343,7 @@ fn of_object(report: &Value, variable: &str, object: &str, rank: usize) -> Resul
     Ok(held["value"].as_str().unwrap_or_default().to_owned())
 }
 
-/// Shares are parts of a whole, and loops that poll are seen as such.
+/// Checks that shares are parts of a whole, and that polling loops are recognised.
 fn shares(report: &Value) -> Result<()> {
     shares_are_parts(report)?;
     for rank in report["ranks"].as_array().context("no ranks")? {
@@ -354,7 +356,7 @@ fn part(of: &Value, key: &str) -> Result<f64> {
     of[key].as_f64().with_context(|| format!("no {key}: {of}"))
 }
 
-/// Of the job, of each rank and of each thread.
+/// Checks the shares of the job, of each rank and of each thread.
 fn shares_are_parts(report: &Value) -> Result<()> {
     let whole = |of: &Value| -> Result<()> {
         let sum = part(of, "mpi_share")? + part(of, "polling_share")?;

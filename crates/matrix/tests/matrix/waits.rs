@@ -1,4 +1,4 @@
-//! Wait states that a program knows of itself: found, with seconds, line and culprit, and nowhere else.
+//! Wait states of programs that know them: they are found, with seconds, line and culprit, and no others.
 
 use std::fs;
 use std::sync::Arc;
@@ -14,12 +14,13 @@ use crate::inspected::job::{Job, json};
 use crate::subject::{Form, Subject, word};
 
 const RANKS: usize = 3;
-/// Seconds that somebody is late.
+/// Seconds by which a rank is late.
 const LATE: &str = "0.15";
-/// Beside a twentieth: a process may be stopped between its own look at the clock and its call.
+/// Tolerance in addition to 5 %: a process may be preempted between its own reading of the clock and its
+/// call.
 const SLACK: f64 = 0.015;
 
-/// What the program says of one part: kind, line, rank that was late, seconds.
+/// The program's statement about one part: kind, line, rank that was late, seconds.
 struct Known {
     kind: String,
     line: String,
@@ -47,7 +48,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         checked(format!("{}::{name}", library.name), move || check(&subject, &library))
     };
     let mut trials: Vec<Trial> = checks.into_iter().map(trial).collect();
-    // Half a minute of looks from outside, which do not depend on the ABI that a program was built for.
+    // Half a minute of sampling from outside, which does not depend on the ABI that a program was built for.
     let epochs = "waits_for_probes_epochs_and_other_groups_are_found_by_looking";
     trials.push(match library.abi {
         Abi::Standard => {
@@ -58,7 +59,8 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     trials
 }
 
-/// Runs a program of six parts that knows its waits, with all messages recorded: what it knows, and what the report says.
+/// Runs a program of six parts that knows its waits, with all messages recorded; returns its knowledge and
+/// the reported waits.
 fn recorded(
     subject: &Subject,
     library: &Library,
@@ -68,7 +70,7 @@ fn recorded(
     let what = [word(&subject.binary(&program, library)?), LATE.into()];
     let ran = subject.launch(library, ranks, Form::AroundLauncher, &what, &|command| {
         command.env("MPISCOPE_RECORD_MESSAGES", "1");
-        // A call that asks and gives up the processor takes milliseconds on a busy machine: too seldom for a loop.
+        // A polling call that yields the processor takes milliseconds on a busy machine: too rare for a loop.
         command.env("OMPI_MCA_mpi_yield_when_idle", "0");
     })?;
     ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
@@ -108,7 +110,8 @@ fn check(subject: &Subject, library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// On a busy machine a rank may really come later than others from the barrier before, and it is right to say so.
+/// On a busy machine, a rank may really leave the preceding barrier later than others, and the report is
+/// right to say so.
 fn left_late(wait: &report::Wait) -> bool {
     wait.meanwhile.starts_with("in MPI_Barrier at ")
 }
@@ -120,7 +123,7 @@ fn check_more(subject: &Subject, library: &Library) -> Result<()> {
     ensure!(collectives && locks && waits.locks == RANKS as u64, "not all was seen: {waits:#?}");
     for part in &known {
         let lock = part.kind == "lock-contention";
-        // A library may take a lock only when it is needed: then the wait is in the call that releases it.
+        // A library may acquire a lock lazily; then the wait is in the call that releases it.
         let at = |wait: &report::Wait| if lock { wait.kind == part.kind } else { is_at(wait, &part.line) };
         let here: Vec<_> = waits.list.iter().filter(|wait| at(wait)).collect();
         let right = |wait: &&&report::Wait| (&wait.kind, &wait.culprit) == (&part.kind, &part.culprit);
@@ -143,7 +146,7 @@ fn check_probes(subject: &Subject, library: &Library) -> Result<()> {
     let (known, waits) = recorded(subject, library, ("waits_probes", RANKS))?;
     ensure!(waits.messages && waits.seen_share > 0.99, "not all was seen: {waits:#?}");
     all_found(&known, &waits)?;
-    // The work between probe and receive is none, and nothing is found a second time by looking.
+    // There is no work between probe and receive, and no wait is found a second time by sampling.
     let all: f64 = waits.list.iter().filter(|wait| wait.kind == "late-sender").map(|wait| wait.seconds).sum();
     let known: f64 = known.iter().map(|part| part.seconds).sum();
     ensure!(all <= 1.05 * known + 2.0 * SLACK, "{all} s of {known} s: {waits:#?}");
@@ -152,14 +155,14 @@ fn check_probes(subject: &Subject, library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// Whether somebody waits in a function or asks again and again makes no difference.
+/// Waiting in a call and polling in a loop make no difference.
 fn check_loops(subject: &Subject, library: &Library) -> Result<()> {
     let (known, waits) = recorded(subject, library, ("waits_loops", 2))?;
     ensure!(waits.messages && waits.seen_share > 0.99, "not all was seen: {waits:#?}");
     all_found(&known, &waits)
 }
 
-/// Each part of a program is found with its seconds, and for nobody else.
+/// Checks that each part of a program is found with its seconds and attributed only to the right rank.
 fn all_found(known: &[Known], waits: &report::Waits) -> Result<()> {
     for part in known {
         let here: Vec<_> = waits.list.iter().filter(|wait| is_at(wait, &part.line)).collect();
@@ -212,7 +215,7 @@ fn check_turns(subject: &Subject, library: &Library) -> Result<()> {
         anyhow::bail!("not divided: {whole:?}")
     };
     ensure!((serialisation * transfer - communication).abs() < 0.001, "{whole:?}");
-    // While they work in turn: each waits half of the time at least, and less is lost by what is transferred.
+    // While they compute in turn, each waits at least half of the time, and less is lost to transfer.
     let inside = |window: &&report::Window| {
         window.iterations_over.is_some_and(|over| (0.1..0.8).contains(&(over / COUNT as f64)))
     };
@@ -231,7 +234,7 @@ fn check_turns(subject: &Subject, library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// Barriers in each half of the program.
+/// Number of barriers in each half of the program.
 const HALF: u64 = 400;
 
 fn check_many(subject: &Subject, library: &Library) -> Result<()> {
@@ -250,14 +253,14 @@ fn check_many(subject: &Subject, library: &Library) -> Result<()> {
     let report = report::read(&job.path().join("out"))?;
     same_while_it_runs(&running, &report)?;
     let waits = report.waits.context("no waits in the report")?;
-    // The program counts its barriers; one more collective brings its times together.
+    // The program counts its barriers; one more collective gathers its times.
     ensure!(waits.collectives == count + 1, "{} collectives, not {count}: {waits:#?}", waits.collectives);
     ensure!(waits.looks > 2 && waits.collectives_seen > 64, "not seen while it ran: {waits:#?}");
     let here = waits.list.iter().filter(|wait| is_at(wait, &line));
     let seen: f64 = here.map(|wait| wait.seconds).sum();
     let share = waits.collectives_seen as f64 / waits.collectives as f64;
     ensure!(seen <= 1.05 * known + SLACK, "{seen} s of {known} s: {waits:#?}");
-    // Of the whole: what was seen, if that was all of it, else the estimate, which says how far it may be off.
+    // The total: the observed value if everything was observed, otherwise the estimate with its stated error.
     let (all, error) = waits.estimated.as_ref().map_or((seen, 0.0), |all| (all.seconds, all.error_s));
     let allowed = 0.05 * known + error + 0.2 * (1.0 - share) * known + SLACK;
     ensure!((all - known).abs() <= allowed, "about {all} s, not {known} s (+-{allowed}): {waits:#?}");
@@ -267,7 +270,8 @@ fn check_many(subject: &Subject, library: &Library) -> Result<()> {
     let windows = report.windows.context("no windows in the report")?;
     ensure!(windows.list.len() > 2 && windows.ranks == ["0", "1", "2"], "{windows:#?}");
     iterated(&windows, count)?;
-    // Something else may take the processor from a rank in one window, hardly in most of them. At the end all stand still.
+    // Another process may take the processor from a rank in one window, but hardly in most of them. At the
+    // end all ranks are idle.
     let late = |window: &&report::Window| {
         window.iterations_over.is_some_and(|over| (0.55..0.98).contains(&(over / count as f64)))
     };
@@ -281,7 +285,7 @@ fn check_many(subject: &Subject, library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// Each barrier is an iteration; a last look may have missed the end.
+/// Each barrier is an iteration; the last sample may have missed the end.
 fn iterated(windows: &report::Windows, count: u64) -> Result<()> {
     let found = windows.iterations.as_ref().with_context(|| format!("no iterations: {windows:#?}"))?;
     ensure!(found.collectives == 1 && found.functions == ["MPI_Barrier"], "{found:?}");
@@ -293,7 +297,7 @@ fn iterated(windows: &report::Windows, count: u64) -> Result<()> {
     Ok(())
 }
 
-/// The report of the job when it had done everything and stood still, and that of its end.
+/// Compares the report of the job when it was done and idle with that at its end.
 fn same_while_it_runs(running: &report::Report, ended: &report::Report) -> Result<()> {
     ensure!(running.not_followed.is_none(), "{:?}", running.not_followed);
     let waits = |report: &report::Report| {
@@ -312,9 +316,9 @@ fn same_while_it_runs(running: &report::Report, ended: &report::Report) -> Resul
     Ok(())
 }
 
-/// Rounds of the program, of four messages each.
+/// Rounds of the program, with four messages each.
 const ROUNDS: u64 = 400;
-/// Messages that a rank remembers.
+/// Number of messages that a rank remembers.
 const REMEMBERED: &str = "256";
 
 fn check_messages(subject: &Subject, library: &Library) -> Result<()> {
@@ -336,7 +340,8 @@ fn check_messages(subject: &Subject, library: &Library) -> Result<()> {
     for line in lines {
         let part = known_in("waits_messages.c", line)?;
         let here = waits.list.iter().filter(|wait| {
-            // Where the one who receives is not running, the other sender may be a round ahead: then the order is wrong too.
+            // If the receiver is not running, the other sender may be a round ahead; then the order is wrong
+            // too.
             let kind = wait.kind.strip_suffix("-wrong-order").unwrap_or(&wait.kind);
             is_at(wait, &part.line) && (kind, &wait.culprit) == (part.kind.as_str(), &part.culprit)
         });
@@ -360,10 +365,10 @@ fn check_messages(subject: &Subject, library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// So many times as long the program works when nobody records its messages: a look at all ranks, of a command that was not optimised,
-/// is followed by a second without one.
+/// Factor by which the program computes longer if its messages are not recorded: with an unoptimised command,
+/// each sampling of all ranks is followed by a second without one.
 const TIMES: &str = "2500";
-/// What lasts that long was looked at more than once.
+/// A wait of this many seconds was sampled more than once.
 const LONG: f64 = 2.4;
 
 fn check_sampled(subject: &Subject, library: &Library) -> Result<()> {
@@ -396,14 +401,14 @@ fn check_sampled(subject: &Subject, library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// What lasts that many seconds was looked at more than once, also by a command that was not optimised.
+/// A wait of this many seconds was sampled more than once, even by an unoptimised command.
 const LOOKED_AT: &str = "2.5";
 
 fn check_epochs(subject: &Subject, library: &Library) -> Result<()> {
     for recorded in [false, true] {
         let program = Program { name: "waits_epochs", ranks: RANKS, needs: Needs::Nothing };
         let binary = subject.binary(&program, library)?;
-        // With records only what they say is looked at, which need not last.
+        // With records, only they are checked, so waits may be short.
         let what = [word(&binary), if recorded { LATE } else { LOOKED_AT }.into()];
         let ran = subject.launch(library, RANKS, Form::AroundLauncher, &what, &|command| {
             if recorded {
@@ -417,7 +422,8 @@ fn check_epochs(subject: &Subject, library: &Library) -> Result<()> {
         let known: Vec<Known> = known.collect::<Result<_>>()?;
         ensure!(known.len() == 5, "the program says: {}", ran.outcome.stdout);
         for part in &known {
-            // A probe is part of the message's record, a fence a collective of its window, the barrier one of two groups.
+            // A probe is part of the message's record, a fence is a collective of its window, and the barrier
+            // is one of two groups.
             let of_all = ["wait-at-fence", "wait-at-barrier"].contains(&part.kind.as_str());
             let exact = of_all || recorded && part.kind == "late-sender";
             if recorded && !exact {
@@ -432,7 +438,7 @@ fn check_epochs(subject: &Subject, library: &Library) -> Result<()> {
                 (seconds - part.seconds).abs() <= sampled.error_s + 0.2 * part.seconds && seconds > 0.0;
             ensure!(near, "{} at {}: {} s, not {seconds} s: {waits:#?}", part.kind, part.line, part.seconds);
         }
-        // What records say is not found a second time.
+        // Waits known from records must not be found a second time.
         let twice = |wait: &&report::Wait| waits.list.iter().any(|other| other.line == wait.line);
         let twice: Vec<_> = sampled.list.iter().filter(twice).collect();
         ensure!(twice.is_empty(), "counted twice: {twice:#?}");
@@ -453,7 +459,8 @@ fn check_chain(subject: &Subject, library: &Library) -> Result<()> {
     let [.., handed_on, after, held] = words[..] else { anyhow::bail!("not understood: {first}") };
     let Known { line, seconds, .. } = known_in("waits_chain.c", &words[..4].join(" "))?;
     let waits = report::read(&ran.out())?.waits.context("no waits in the report")?;
-    // What the program knows is wrong by as much as it was kept from running: nothing on a machine that has time for it.
+    // The program's own numbers are off by the time for which it was kept from running: zero on an idle
+    // machine.
     let held: f64 = held.parse()?;
     let allowed = |known: f64| 0.05 * known + 2.0 * SLACK + held;
     let near = |found: f64, known: f64| (found - known).abs() <= allowed(known);

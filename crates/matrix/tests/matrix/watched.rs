@@ -40,7 +40,7 @@ fn loses_a_rank(subject: &Subject, library: &Library) -> Result<()> {
     })?;
     let (out, err) = (job.path().join("watch.out"), job.path().join("watch.err"));
     let mut watch = Command::new(&mpiscope);
-    // Tests look for whole lines.
+    // Tests search for whole lines.
     watch
         .env("COLUMNS", "400")
         .args(["procs", "--here", "--watch"])
@@ -67,7 +67,7 @@ fn loses_a_rank(subject: &Subject, library: &Library) -> Result<()> {
     job.finish()
 }
 
-/// Rank and process of those that are inside of a call.
+/// Rank and process of the ranks that are inside a call.
 fn waiting(seen: &Value) -> Vec<(i64, i32)> {
     let ranks = seen["ranks"].as_array().map_or(&[][..], Vec::as_slice);
     let inside = |rank: &&Value| rank["threads"][0]["call"]["function"] == "MPI_Recv";

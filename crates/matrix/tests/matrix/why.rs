@@ -1,8 +1,9 @@
-//! Jobs that hang, each in its own way, and jobs that only seem to: what `mpiscope why` says of them.
+//! Jobs that hang, each in its own way, and jobs that only seem to: the output of `mpiscope why`.
 //!
-//! The programs say themselves what is expected, in the comment before each scenario (see `hang.c`). A verdict may be given
-//! as soon as the ranks are where they stay, which nobody knows from outside: the trial asks again until the verdict is as
-//! expected or the time is over. A correct program must never get a verdict that means a problem, at no moment.
+//! The programs state the expected verdict in the comment before each scenario (see `hang.c`). A verdict is
+//! possible as soon as the ranks have reached the place where they hang, which is not visible from outside:
+//! the trial asks until the verdict is as expected or the time is over. A correct program must never, at any
+//! moment, get a verdict that means a problem.
 
 mod cores;
 mod mutated;
@@ -28,18 +29,18 @@ use crate::inspected::job::{Job, json};
 use crate::queue_plugin;
 use crate::subject::{Subject, word};
 
-/// How long the ranks may take to get where they hang, on a loaded machine.
+/// Time limit for the ranks to reach the place where they hang, on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(45);
-/// Verdicts on a correct program.
+/// Number of verdicts obtained for a correct program.
 const LOOKS: usize = 4;
-/// Kinds of verdict of correct programs.
+/// The kinds of verdict allowed for correct programs.
 const HARMLESS: [&str; 3] = ["running", "slow", "finished"];
 
-/// A program with scenarios, and what stands before and after a comment of it.
+/// A program with scenarios, and the delimiters of its comments.
 #[derive(Debug)]
 struct Source {
     file: &'static str,
-    /// Without its ending.
+    /// The file name without its extension.
     program: &'static str,
     needs: Needs,
     comment: (&'static str, &'static str),
@@ -80,10 +81,10 @@ const SOURCES: [Source; 12] = [
     Source { file: PYTHON, program: "mpi4py_hang", needs: Needs::Nothing, comment: ("# ", "") },
 ];
 
-/// Run by mpi4py.
+/// Runs with mpi4py.
 const PYTHON: &str = "mpi4py_hang.py";
 
-/// What a comment of the program says.
+/// The contents of a comment in the program.
 #[derive(Debug, Clone)]
 struct Scenario {
     source: &'static Source,
@@ -92,15 +93,15 @@ struct Scenario {
     kind: String,
     culprit: Option<String>,
     says: Option<String>,
-    /// Of another problem.
+    /// The expected text about another problem.
     also: Option<String>,
     without: Vec<String>,
-    /// The line that is among the evidence.
+    /// The source line that must be in the evidence.
     line: Option<usize>,
 }
 
-/// Libraries with the standard ABI are here a second time, with their own: what differs is how arguments and constants are read, which
-/// each of these scenarios goes through.
+/// Libraries with the standard ABI are tested a second time, in addition to their own ABI, with one in this
+/// many scenarios: they differ in how arguments and constants are read, which every scenario exercises.
 const SAMPLED: usize = 3;
 
 /// One trial for each scenario.
@@ -175,7 +176,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
 
 type Check = fn(&Subject, &Library) -> Result<()>;
 
-/// A scenario under the watcher, with a directory for `--out`.
+/// Runs a scenario under the watcher, with a directory for `--out`.
 fn watched(
     subject: &Subject,
     library: &Library,
@@ -242,7 +243,7 @@ fn queues(subject: &Subject, library: &Library) -> Result<()> {
     queue_plugin::shows_the_same_of_evidence(pid, &file)
 }
 
-/// Where there are no lines, the function and the distance from its beginning.
+/// Without line information, the function and the offset in it are shown.
 fn without_lines(library: &Library) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let binary = dir.path().join("hang");
@@ -259,7 +260,7 @@ fn without_lines(library: &Library) -> Result<()> {
     }
 }
 
-/// Both ranks wait for each other, but rank 1 runs without the layer: who is waited for is known, and no more.
+/// Both ranks wait for each other, but rank 1 runs without the layer: only its being waited for is known.
 fn without_layer(subject: &Subject, library: &Library) -> Result<()> {
     let program = Program { name: "hang", ranks: 1, needs: Needs::Nothing };
     let binary = word(&subject.binary(&program, library)?);
@@ -281,7 +282,7 @@ fn without_layer(subject: &Subject, library: &Library) -> Result<()> {
     }
 }
 
-/// Rank 1 computes in a function of the program, rank 0 waits for it. Both go on afterwards.
+/// Rank 1 computes in a function of the program and rank 0 waits for it. Both continue afterwards.
 fn stacks(subject: &Subject, library: &Library) -> Result<()> {
     let program = Program { name: "hang", ranks: 2, needs: Needs::Nothing };
     let mut job = Job::start_of(&program, subject, library, &["one_computes"], &[])?;
@@ -297,7 +298,8 @@ fn stacks(subject: &Subject, library: &Library) -> Result<()> {
         Ok(shows_both(&run(&why)?.stdout) && shows_both(&run(&ps)?.stdout))
     })?;
     let save = ["save".as_ref(), target.as_ref(), file.as_ref(), "--stacks".as_ref(), "--for=0.1".as_ref()];
-    // As with the living job, one look may meet a rank where its stack says nothing: in a call that asks for the time.
+    // As with the live job, a single sample may catch a rank where its stack is not informative: in a call
+    // that reads the time.
     job.until("both stacks are in the evidence file", || {
         let saved = run(&save)?;
         ensure!(saved.code() == 0, "{}", saved.describe());
@@ -313,7 +315,7 @@ fn stacks(subject: &Subject, library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// Whether the one tree of both ranks has the function that computes, and the call that waits.
+/// Whether the merged tree of both ranks has the function that computes and the call that waits.
 fn shows_both(text: &str) -> bool {
     let Ok(said) = serde_json::from_str::<Value>(text) else { return false };
     let tree = &said["stacks"]["tree"];
@@ -330,7 +332,7 @@ fn keeps_quiet(subject: &Subject, library: &Library) -> Result<()> {
     says_nothing(subject, library, ("hang", "one_computes", 2), "0.3", limit)
 }
 
-/// Ranks that ask for messages and send by the clock, less often than `--hang-after` says.
+/// Ranks that poll for messages and send at timed intervals, less often than `--hang-after`.
 fn keeps_quiet_of_loops(subject: &Subject, library: &Library) -> Result<()> {
     let limit = Duration::from_secs(4);
     says_nothing(subject, library, ("hang_polling", "beats_and_pauses", 3), "0.3", limit)?;
@@ -345,14 +347,15 @@ fn says_nothing(
     limit: Duration,
 ) -> Result<()> {
     let (outcome, dir) = watched(subject, library, scenario, &["--hang-after", after], limit)?;
-    // At the end of the time ranks are killed one by one, and of that the last look may speak.
+    // On timeout, ranks are killed one by one, and the last look may report that.
     drop(dir);
     ensure!(!outcome.stderr.contains("no rank has completed"), "{}", outcome.describe());
     Ok(())
 }
 
 impl Source {
-    /// Its ranks ask in loops. A library may offer the processor each time that it is asked: with patience the loop would be another one.
+    /// Whether its ranks poll in loops. A library may yield the processor at each poll, so preloading
+    /// patience would change the loop.
     fn asks(&self) -> bool {
         self.program == "hang_polling"
     }
@@ -453,7 +456,8 @@ fn started(subject: &Subject, library: &Library, scenario: &Scenario) -> Result<
     })
 }
 
-/// An evidence file of the job has the same answer. As with living jobs, two looks may meet a loop of polling at a bad moment.
+/// Checks that an evidence file of the job has the same verdict. As with live jobs, two samples may catch a
+/// polling loop at a bad moment.
 fn saved(job: &Job, scenario: &Scenario) -> Result<()> {
     let mpiscope = paths::mpiscope().context("no mpiscope command")?;
     let dir = tempfile::tempdir()?;
@@ -476,7 +480,7 @@ fn saved(job: &Job, scenario: &Scenario) -> Result<()> {
     }
 }
 
-/// A correct program: never a problem, and in the end what is expected.
+/// Checks a correct program: never a problem, and the expected verdict in the end.
 fn harmless(job: &mut Job, scenario: &Scenario) -> Result<()> {
     let (mut last, mut right) = (None, 0);
     let end = Instant::now() + LIMIT;
@@ -493,7 +497,7 @@ fn harmless(job: &mut Job, scenario: &Scenario) -> Result<()> {
     Ok(())
 }
 
-/// What `mpiscope why` says now; nothing while there is nothing to be looked at.
+/// The current output of `mpiscope why`; `None` while there is nothing to read.
 fn ask(job: &mut Job) -> Result<(Option<Value>, i32)> {
     let mpiscope = paths::mpiscope().context("no mpiscope command")?;
     let mut command = Command::new(mpiscope);
@@ -510,7 +514,7 @@ fn ask(job: &mut Job) -> Result<(Option<Value>, i32)> {
     }
 }
 
-/// In what a verdict is not as expected.
+/// Describes how a verdict differs from the expected one.
 fn differs(said: &Value, scenario: &Scenario) -> Option<String> {
     let text = |key: &str| said[key].as_str().unwrap_or_default();
     if text("kind") != scenario.kind {

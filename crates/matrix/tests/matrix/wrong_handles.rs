@@ -1,8 +1,9 @@
-//! Every function that takes a handle, given one that is wrong: what it returns is what it returns without the layer.
+//! Calls every function that takes a handle with a wrong one: the result must be the same as without the
+//! layer.
 //!
-//! The calls are made from the table of functions; `programs/misuse/every_function.c` says how. What a library answers alike in
-//! three runs, with different things in memory that was never written, is certain, and has to be the same under the layer. What it dies
-//! of, or answers by chance, is its own business.
+//! The calls are generated from the table of functions, as described in `programs/misuse/every_function.c`. A
+//! result that a library repeats in three runs with different contents of uninitialised memory is considered
+//! reliable and must be the same under the layer. Crashes and random results are the library's own.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -22,11 +23,12 @@ use mpiscope_testkit::{paths, run};
 
 const NAME: &str = "every_function_does_with_a_wrong_handle_what_it_does_without_the_layer";
 
-/// What is in memory that was never written: bytes, or words that are addresses of something.
+/// The contents of uninitialised memory: bytes, or words that are valid addresses.
 const FILLINGS: [&str; 3] = ["0", "85", "address"];
-/// The program takes some ten seconds, most of which it waits for calls that hang; on a busy machine ten times as long.
+/// The program takes some ten seconds, mostly waiting for calls that hang; ten times as long on a busy
+/// machine.
 const LIMIT: Duration = Duration::from_secs(600);
-/// One library of each family is asked each time, the others in a run of everything: they take minutes.
+/// One library of each family is always tested, the others only in a complete run: they take minutes.
 const ALWAYS: [&str; 2] = ["mpich-5.0", "openmpi-5.0"];
 
 pub fn trial(library: &Arc<Library>) -> Trial {
@@ -62,8 +64,8 @@ fn check(library: &Library) -> Result<()> {
     ensure!(wanted.len() > 300, "only {} calls do the same each time", wanted.len());
     let of = |line: &str| line.split(':').next().unwrap_or_default().to_owned();
     let mut changed: Vec<_> = wanted.iter().filter(|line| !seen.contains(**line)).collect();
-    // What a library reads in memory that was freed may be the same three times and differ the fourth time: what the layer changes,
-    // it changes each time.
+    // What a library reads from freed memory may be the same three times and differ the fourth time. Effects
+    // of the layer occur every time.
     for filling in FILLINGS {
         if !changed.is_empty() {
             let again = run(true, filling)?;
@@ -76,8 +78,8 @@ fn check(library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// Whether an answer is the library's own and no chance. A freed handle that it neither takes nor refuses like one that never was an
-/// object has led it into freed memory.
+/// Whether a result is reliable. If a freed handle is neither accepted nor refused like one that was never an
+/// object, it has led the library into freed memory.
 fn is_certain(line: &str, bare: &[BTreeSet<String>]) -> bool {
     let alike = |line: &str| bare.iter().all(|run| run.contains(line));
     let refused = |way: &str| alike(&line.replace(" freed:", way));
@@ -86,7 +88,7 @@ fn is_certain(line: &str, bare: &[BTreeSet<String>]) -> bool {
     alike(line) && known && !line.contains(": signal")
 }
 
-/// What one run says, without a launcher: nobody else is needed.
+/// The output of one run, without a launcher: no other rank is needed.
 fn lines(library: &Library, program: &Path, layer: bool, filling: &str) -> Result<BTreeSet<String>> {
     let folder = tempfile::tempdir()?;
     let mut command = Command::new(program);
@@ -104,7 +106,7 @@ fn lines(library: &Library, program: &Path, layer: bool, filling: &str) -> Resul
     Ok(outcome.stdout.lines().filter(|line| line.contains(": ")).map(str::to_owned).collect())
 }
 
-/// A row for each function and handle of it.
+/// A row for each function and each of its handles.
 fn cases() -> Result<String> {
     let mut text = String::new();
     for function in mpi_abi::FUNCTIONS.iter().filter(|f| can_be_asked(f)) {
@@ -118,7 +120,8 @@ fn cases() -> Result<String> {
     Ok(text)
 }
 
-/// Functions that end processes, or start and meet others, are left out, and those that return no code.
+/// Whether the function can be tested: not if it ends processes, starts or connects to others, or returns no
+/// error code.
 fn can_be_asked(function: &Function) -> bool {
     function.returns == Kind::ERROR_CODE
         && function.is_traced()
@@ -126,7 +129,7 @@ fn can_be_asked(function: &Function) -> bool {
         && function.name != "MPI_Abort"
 }
 
-/// The letter of a handle that goes in.
+/// The letter of an input handle.
 fn handle(function: &Function, param: &Param) -> Option<char> {
     const LETTERS: [(ObjectKind, char); 11] = [
         (ObjectKind::COMM, 'C'),
@@ -145,7 +148,7 @@ fn handle(function: &Function, param: &Param) -> Option<char> {
     LETTERS.iter().find(|(each, _)| *each == kind).map(|(_, letter)| *letter)
 }
 
-/// What stands in the word of a parameter.
+/// The letter that encodes a parameter.
 fn letter(function: &Function, param: &Param) -> char {
     let (kind, address) = (param.kind.name(), param.shape.contains('*'));
     match handle(function, param) {

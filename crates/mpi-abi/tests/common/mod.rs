@@ -1,7 +1,8 @@
-//! Headers and libraries of MPI that are on this machine, and gcc.
+//! The MPI headers and libraries on this machine, and gcc.
 //!
-//! Looked for: what `cargo xtask mpi` fetched, the system's packages, and what the environment variable
-//! `MPISCOPE_TEST_MPI_INCLUDES` names as `abi:directory;abi:directory` with the ABI `standard`, `mpich` or `openmpi`.
+//! The search covers libraries fetched by `cargo xtask mpi`, the system's packages, and the directories in
+//! the environment variable `MPISCOPE_TEST_MPI_INCLUDES`, given as `abi:directory;abi:directory` with the ABI
+//! `standard`, `mpich` or `openmpi`.
 
 #![allow(dead_code)]
 
@@ -55,7 +56,7 @@ pub fn headers() -> Vec<Header> {
     headers
 }
 
-/// An ignored test for each ABI without a header.
+/// One ignored test for each ABI without a header.
 pub fn missing_headers() -> Vec<Trial> {
     let headers = headers();
     let missing = AbiKind::ALL.into_iter().filter(|abi| !headers.iter().any(|header| header.abi == *abi));
@@ -63,18 +64,18 @@ pub fn missing_headers() -> Vec<Trial> {
     missing.map(|abi| trials::ignored(&format!("on::{}", abi.name()), reason)).collect()
 }
 
-/// A header of any library.
+/// Requires a header of any library; returns the reason if there is none.
 pub fn a_header() -> Option<String> {
     headers().is_empty().then(|| "no header of MPI here; `cargo xtask mpi` fetches some".to_owned())
 }
 
-/// A header of Open MPI.
+/// Requires a header of Open MPI; returns the reason if there is none.
 pub fn a_header_of_open_mpi() -> Option<String> {
     let lacks = !headers().iter().any(|header| header.abi == AbiKind::OPENMPI);
     lacks.then(|| "no header of Open MPI here; `cargo xtask mpi` fetches one".to_owned())
 }
 
-/// Any library.
+/// Requires any library; returns the reason if there is none.
 pub fn a_library() -> Option<String> {
     libraries().is_empty().then(|| "no MPI library here; `cargo xtask mpi` fetches some".to_owned())
 }
@@ -111,7 +112,7 @@ impl Header {
     pub fn gcc(&self, args: &[&str], name: &str, program: &str) -> std::process::Output {
         let source = scratch(&format!("{name}.c"));
         std::fs::write(&source, program).unwrap();
-        // Open MPI: declare what was removed in MPI-3.0, instead of an error when it is used.
+        // Makes Open MPI declare functions removed in MPI-3.0, instead of failing when they are used.
         let compatible = "-DOMPI_OMIT_MPI1_COMPAT_DECLS=0";
         Command::new("gcc")
             .arg(compatible)
@@ -123,7 +124,7 @@ impl Header {
             .expect("gcc is needed")
     }
 
-    /// Words that the header knows, without variables of the library (which are no constants).
+    /// Words in the header, without the library's variables (which are not constants).
     pub fn words(&self) -> BTreeSet<String> {
         let program = self.preprocessed(&["-E", "-P", "-w"]);
         let mut words = split(&self.preprocessed(&["-E", "-dM", "-w"]));

@@ -7,12 +7,12 @@ use crate::registry::{Registry, index};
 use crate::slab::{Occupant, Pinned};
 use crate::word::CvarWord;
 
-/// Nothing of a control variable is read without a pin.
+/// No part of a control variable is read without a pin.
 pub(crate) type CvarInline = ();
 
 pub(crate) struct CvarHandleData {
     handle: Box<dyn CvarHandle>,
-    /// Bytes of the whole value.
+    /// Size of the whole value in bytes.
     size: usize,
     writable: bool,
     is_string: bool,
@@ -25,11 +25,12 @@ impl Occupant<CvarInline> for CvarHandleData {
 }
 
 impl Registry {
-    /// Allocates a handle of a control variable, bound to `object`, which is ignored if the variable is
-    /// bound to nothing. Returns the handle and its number of elements.
+    /// Allocates a handle of a control variable, bound to `object`, which is ignored if the variable is not
+    /// bound to an object. Returns the handle and its number of elements.
     ///
     /// # Errors
-    /// [`Error::INVALID_INDEX`], [`Error::OUT_OF_HANDLES`], and the provider's for a wrong object.
+    /// [`Error::INVALID_INDEX`], [`Error::OUT_OF_HANDLES`], and the provider's error for an unsuitable
+    /// object.
     pub fn cvar_handle_alloc(&self, cvar: impl TryInto<usize>, object: u64) -> Result<(CvarWord, usize)> {
         let at = index(cvar)?;
         let cvar = self.cvar(at)?;
@@ -72,7 +73,7 @@ impl Registry {
         Ok(self.cvar_handle(handle)?.cvar)
     }
 
-    /// Bytes of the whole value of a handle.
+    /// Size of the whole value of a handle in bytes.
     ///
     /// # Errors
     /// [`Error::INVALID_HANDLE`].
@@ -83,13 +84,13 @@ impl Registry {
     /// Reads the value into the first bytes of `out`.
     ///
     /// # Errors
-    /// [`Error::INVALID_HANDLE`], [`Error::INVALID`] if `out` is too short, and the provider's.
+    /// [`Error::INVALID_HANDLE`], [`Error::INVALID`] if `out` is too short, and the provider's errors.
     pub fn cvar_read(&self, handle: CvarWord, out: &mut [u8]) -> Result<()> {
         let handle = self.cvar_handle(handle)?;
         handle.handle.read(out.get_mut(..handle.size).ok_or(Error::INVALID)?)
     }
 
-    /// [`Registry::cvar_read`] for C callers, who pass no length.
+    /// [`Registry::cvar_read`] for C callers, which pass no length.
     ///
     /// # Errors
     /// As [`Registry::cvar_read`].
@@ -98,7 +99,7 @@ impl Registry {
     /// If the handle is valid, `out` must be writable for its whole value ([`Registry::cvar_size`]).
     pub unsafe fn cvar_read_raw(&self, handle: CvarWord, out: *mut u8) -> Result<()> {
         let handle = self.cvar_handle(handle)?;
-        // SAFETY: the caller's promise; the size cannot change while the handle is pinned.
+        // SAFETY: guaranteed by the caller; the size cannot change while the handle is pinned.
         handle.handle.read(unsafe { std::slice::from_raw_parts_mut(out, handle.size) })
     }
 
@@ -106,10 +107,10 @@ impl Registry {
     ///
     /// # Errors
     /// [`Error::INVALID_HANDLE`]; [`Error::CVAR_SET_NEVER`] for a variable whose scope is constant or
-    /// read-only; [`Error::INVALID`] if `from` is too short; and the provider's.
+    /// read-only; [`Error::INVALID`] if `from` is too short; and the provider's errors.
     pub fn cvar_write(&self, handle: CvarWord, from: &[u8]) -> Result<()> {
         let handle = self.cvar_handle(handle)?;
-        // A string may end before its variable's size.
+        // A string may be shorter than its variable's size.
         let size = if handle.is_string { handle.size.min(from.len()) } else { handle.size };
         handle.write(from.get(..size).ok_or(Error::INVALID)?)
     }
@@ -120,16 +121,16 @@ impl Registry {
     /// As [`Registry::cvar_write`].
     ///
     /// # Safety
-    /// If the handle is valid, `from` must be readable for its whole value, or, for a string, up to its NUL if
-    /// that comes earlier.
+    /// If the handle is valid, `from` must be readable for its whole value; for a string, only up to the NUL
+    /// if that comes earlier.
     pub unsafe fn cvar_write_raw(&self, handle: CvarWord, from: *const u8) -> Result<()> {
         let handle = self.cvar_handle(handle)?;
         let mut size = handle.size;
         if handle.is_string {
-            // SAFETY: reads no byte beyond the NUL or the size, as the caller promises.
+            // SAFETY: the caller guarantees that the bytes up to the NUL or the size are readable.
             size = (0..size).find(|&at| unsafe { *from.add(at) } == 0).map_or(size, |nul| nul + 1);
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         handle.write(unsafe { std::slice::from_raw_parts(from, size) })
     }
 }

@@ -12,7 +12,7 @@ pub use setting::{Setting, SettingValue, When};
 use crate::codes::{Bind, Datatype, Error, Result, Scope, Verbosity};
 use crate::registry::{Registry, index};
 
-/// Where the value of a control variable comes from.
+/// The origin of a control variable's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Provenance {
     /// The default.
@@ -21,33 +21,33 @@ pub enum Provenance {
     Environment,
     /// A write through this interface.
     Written,
-    /// Somewhere else, as a configuration file of a library below.
+    /// Another origin, such as a configuration file of an underlying library.
     Other,
 }
 
-/// What is known of a control variable; it never changes.
+/// The description of a control variable, which never changes.
 #[derive(Debug, Clone)]
 pub struct CvarInfo {
     /// The name, unique among control variables.
     pub name: String,
-    /// What it controls, with unit; empty if there is none.
+    /// What the variable controls, with its unit; may be empty.
     pub desc: String,
-    /// For whom.
+    /// The intended audience.
     pub verbosity: Verbosity,
     /// The datatype of each element.
     pub datatype: Datatype,
-    /// Index of the enumeration of its values; for [`Datatype::INT`] only.
+    /// Index of the enumeration that names its values; only for [`Datatype::INT`].
     pub enumeration: Option<usize>,
-    /// What it must be bound to.
+    /// The kind of object that a handle must be bound to.
     pub bind: Bind,
-    /// Where it must be changed.
+    /// The processes in which it must be changed.
     pub scope: Scope,
-    /// The environment variable of the same meaning.
+    /// The environment variable that sets the same value.
     pub env: Option<String>,
 }
 
 impl CvarInfo {
-    /// Of this name and datatype; bound to nothing, local, for users.
+    /// Describes a variable of this name and datatype that is unbound, of local scope and meant for users.
     pub fn new(name: impl Into<String>, datatype: Datatype) -> Self {
         Self {
             name: name.into(),
@@ -62,37 +62,37 @@ impl CvarInfo {
     }
 }
 
-/// What stands behind a control variable: a [`Setting`], or a variable of a library below.
+/// The implementation of a control variable: a [`Setting`], or a variable of an underlying library.
 pub trait CvarProvider: Send + Sync + 'static {
-    /// Makes a handle bound to `object` (0 if unbound).
+    /// Creates a handle bound to `object` (0 if unbound).
     ///
     /// # Errors
-    /// [`Error::INVALID_HANDLE`] for a wrong object, or the library's own.
+    /// [`Error::INVALID_HANDLE`] for an unsuitable object, or the library's own error.
     fn open(&self, object: u64) -> Result<Box<dyn CvarHandle>>;
 
-    /// Where the unbound value comes from now.
+    /// The current origin of the unbound value.
     fn provenance(&self) -> Provenance {
         Provenance::Other
     }
 
-    /// The default of the unbound value as bytes of the datatype, if there is one to tell.
+    /// The default of the unbound value as bytes of the datatype, if known.
     fn default_value(&self) -> Option<Vec<u8>> {
         None
     }
 }
 
-/// A handle of a [`CvarProvider`]; dropping it frees it.
+/// A handle of a [`CvarProvider`], freed when dropped.
 pub trait CvarHandle: Send + Sync {
-    /// Number of elements; always the same. For a string, with room for its NUL.
+    /// Number of elements, which never changes. For a string, this includes the NUL.
     fn count(&self) -> usize;
 
     /// Writes `count` elements of the datatype to `out`.
     ///
     /// # Errors
-    /// The provider's.
+    /// The provider's error.
     fn read(&self, out: &mut [u8]) -> Result<()>;
 
-    /// Sets the value from `count` elements; of a string, up to its NUL.
+    /// Sets the value from `count` elements; a string ends at its NUL.
     ///
     /// # Errors
     /// [`Error::CVAR_SET_NEVER`], [`Error::CVAR_SET_NOT_NOW`], or [`Error::INVALID`] for a value that is
@@ -107,17 +107,17 @@ pub struct Cvar {
 }
 
 impl Cvar {
-    /// What is known of it.
+    /// The description of the variable.
     pub fn info(&self) -> &CvarInfo {
         &self.info
     }
 
-    /// Where its value comes from now.
+    /// The current origin of its value.
     pub fn provenance(&self) -> Provenance {
         self.provider.provenance()
     }
 
-    /// Has its value been changed from the default?
+    /// Whether its value has been changed from the default.
     pub fn is_changed(&self) -> bool {
         self.provenance() != Provenance::Default
     }
@@ -132,8 +132,8 @@ impl Registry {
     /// Publishes a control variable and returns its index.
     ///
     /// # Errors
-    /// [`Error::INVALID_NAME`] if the name is empty or taken; [`Error::INVALID`] for an unknown datatype or
-    /// an enumeration with another datatype than `INT`; [`Error::INVALID_INDEX`] for an unknown enumeration.
+    /// [`Error::INVALID_NAME`] if the name is empty or taken; [`Error::INVALID`] for an unknown datatype, or
+    /// an enumeration with a datatype other than `INT`; [`Error::INVALID_INDEX`] for an unknown enumeration.
     pub fn add_cvar(&self, info: CvarInfo, provider: impl CvarProvider) -> Result<usize> {
         if let Some(enumeration) = info.enumeration {
             self.enumeration(enumeration)?;
@@ -161,7 +161,7 @@ impl Registry {
         self.cvars.get(index(at)?).ok_or(Error::INVALID_INDEX)
     }
 
-    /// The index of the control variable of this name.
+    /// The index of the control variable with this name.
     ///
     /// # Errors
     /// [`Error::INVALID_NAME`].

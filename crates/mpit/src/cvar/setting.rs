@@ -6,25 +6,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::{CvarHandle, CvarProvider, Provenance};
 use crate::codes::{Datatype, Error, Result};
 
-/// A value of a [`Setting`].
+/// The value of a [`Setting`].
 #[derive(Clone, PartialEq, Debug)]
 pub enum SettingValue {
-    /// Of any integer datatype.
+    /// A value of any integer datatype.
     Int(i64),
-    /// Of [`Datatype::DOUBLE`].
+    /// A value of [`Datatype::DOUBLE`].
     Double(f64),
-    /// Of [`Datatype::CHAR`].
+    /// A value of [`Datatype::CHAR`].
     Text(String),
 }
 
-/// May a setting be written at this time?
+/// Whether a setting can be written at this time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum When {
     /// Yes.
     Now,
-    /// It could have been earlier or can be later.
+    /// Not now, but earlier or later.
     NotNow,
-    /// No, never.
+    /// Never.
     Never,
 }
 
@@ -32,7 +32,7 @@ type Check = Box<dyn Fn(&SettingValue) -> bool + Send + Sync>;
 type Gate = Box<dyn Fn() -> When + Send + Sync>;
 type Changed = Box<dyn Fn(&SettingValue) + Send + Sync>;
 
-/// A value that a program reads cheaply and that tools read and write as a control variable.
+/// A value that the program reads cheaply and tools read and write as a control variable.
 ///
 /// The program keeps an [`Arc`] of it and registers a clone with [`crate::Registry::add_cvar`].
 ///
@@ -67,7 +67,7 @@ const ENVIRONMENT: u8 = 1;
 const WRITTEN: u8 = 2;
 
 impl Setting {
-    /// A setting of this datatype with its default. A text holds up to 1023 bytes.
+    /// Creates a setting of this datatype with a default value. A text holds up to 1023 bytes.
     pub fn new(datatype: Datatype, default: SettingValue) -> Self {
         let setting = Self {
             datatype,
@@ -84,31 +84,32 @@ impl Setting {
         setting
     }
 
-    /// Values for which `check` is false are refused with [`Error::INVALID`].
+    /// Rejects values for which `check` returns `false`, with [`Error::INVALID`].
     #[must_use]
     pub fn check(mut self, check: impl Fn(&SettingValue) -> bool + Send + Sync + 'static) -> Self {
         self.check = Box::new(check);
         self
     }
 
-    /// Asked before each write.
+    /// Sets a function that is asked before each write whether it is allowed at that time.
     #[must_use]
     pub fn when(mut self, gate: impl Fn() -> When + Send + Sync + 'static) -> Self {
         self.gate = Box::new(gate);
         self
     }
 
-    /// Called after each change through the interface.
+    /// Sets a function that is called after each change through the interface.
     #[must_use]
     pub fn on_change(mut self, changed: impl Fn(&SettingValue) + Send + Sync + 'static) -> Self {
         self.changed = Box::new(changed);
         self
     }
 
-    /// Takes the value of the environment variable, given as found there, or `None`.
+    /// Sets the value from the text of the environment variable; `None`, if that is unset, changes
+    /// nothing.
     ///
     /// # Errors
-    /// [`Error::INVALID`] if it is no valid value; the setting is unchanged then.
+    /// [`Error::INVALID`] if the value is invalid; the setting is then unchanged.
     pub fn from_environment(&self, text: Option<&str>) -> Result<()> {
         let Some(text) = text else { return Ok(()) };
         let value = self.parse(text).ok_or(Error::INVALID)?;
@@ -128,7 +129,7 @@ impl Setting {
         }
     }
 
-    /// In the range of the datatype, and agreeable to the check?
+    /// Whether the value is within the range of the datatype and passes the check.
     fn allows(&self, value: &SettingValue) -> bool {
         let fits = match (self.datatype, value) {
             (Datatype::CHAR, SettingValue::Text(text)) => {
@@ -223,7 +224,7 @@ impl CvarHandle for Arc<Setting> {
             let text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
             out.iter_mut().zip(text.bytes()).for_each(|(to, from)| *to = from);
         } else {
-            // Little end first: the low half is the value of a 32-bit datatype.
+            // Little-endian: the low half is the value of a 32-bit datatype.
             out.iter_mut().zip(number).for_each(|(to, from)| *to = from);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! The rules of control variables, one test a rule.
+//! The rules of control variables, one test per rule.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

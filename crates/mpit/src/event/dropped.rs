@@ -1,4 +1,4 @@
-//! Lost events: counted by registration and source, and reported before the source's next event.
+//! Lost events: counted per registration and source, and reported before the source's next event.
 
 use std::sync::atomic::Ordering;
 
@@ -9,10 +9,10 @@ use crate::codes::CbSafety;
 use crate::registry::Registry;
 use crate::state::Pin;
 
-/// The largest count, that of an `MPI_Count`.
+/// The largest count that fits an `MPI_Count`.
 const MAX_COUNT: u64 = i64::MAX as u64;
 
-/// Some events of `source` were not delivered. The caller holds a pin on the registration.
+/// Counts events of `source` that were not delivered. The caller holds a pin on the registration.
 #[cold]
 pub(super) fn lose(registration: &Registration, source: &Source, events: u64) {
     if events == 0 || registration.dropped_handler().is_none() {
@@ -23,14 +23,14 @@ pub(super) fn lose(registration: &Registration, source: &Source, events: u64) {
     if lost.fetch_update(Ordering::SeqCst, Ordering::Relaxed, more) == Ok(0) {
         source.undelivered.fetch_add(1, Ordering::AcqRel);
     }
-    // Whoever has removed the handler meanwhile may have forgotten the losses before this one; the next handler is not
-    // to be told of it.
+    // A thread that has just removed the handler may already have discarded the losses before this one; the
+    // next handler must not be called for it.
     if registration.dropped_handler().is_none() {
         take(registration, source);
     }
 }
 
-/// Takes what a registration has lost of a source.
+/// Resets and returns the number of events of `source` that the registration has lost.
 fn take(registration: &Registration, source: &Source) -> u64 {
     let Some(lost) = registration.lost.get(source.index) else { return 0 };
     let count = lost.swap(0, Ordering::SeqCst);
@@ -41,16 +41,16 @@ fn take(registration: &Registration, source: &Source) -> u64 {
 }
 
 impl Registry {
-    /// Forgets what a registration has lost.
+    /// Discards the loss counts of a registration.
     pub(super) fn forget_lost(&self, registration: &Registration) {
         for source in self.sources.iter() {
             take(registration, source);
         }
     }
 
-    /// Tells every registration, of whatever event type, what it has lost of `source`.
+    /// Calls the dropped handler of every registration, of any event type, that has lost events of `source`.
     ///
-    /// A registration without a callback that this context may call learns it later.
+    /// A registration without a callback for this context is informed later.
     #[cold]
     pub(super) fn tell_dropped(&self, frames: &Frames, source: &Source, context: CbSafety, origin: Origin) {
         for slot in self.registrations.slots.iter() {

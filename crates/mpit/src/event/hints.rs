@@ -1,11 +1,11 @@
-//! Info hints: key/value pairs that users give and get back as copies.
+//! Info hints: key/value pairs that users set and receive as copies.
 
-/// Hints in order of their keys' first appearance; a key occurs once.
+/// Hints in the order in which their keys first appeared; each key occurs once.
 #[derive(Clone, Default, Debug, PartialEq, Eq)]
 pub struct Hints(Vec<(String, String)>);
 
 impl Hints {
-    /// No hints.
+    /// Creates an empty set of hints.
     pub const fn new() -> Self {
         Self(Vec::new())
     }
@@ -18,14 +18,14 @@ impl Hints {
         }
     }
 
-    /// [`Hints::set`] for building.
+    /// [`Hints::set`] as a builder.
     #[must_use]
     pub fn with(mut self, key: &str, value: &str) -> Self {
         self.set(key, value);
         self
     }
 
-    /// The value of a key.
+    /// The value of a key, if present.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
     }
@@ -35,12 +35,12 @@ impl Hints {
         self.0.iter().map(|(k, v)| (k.as_str(), v.as_str()))
     }
 
-    /// Are there none?
+    /// Whether there are no hints.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Takes over the hints that are supported, that is, those that have a value here; others are ignored.
+    /// Copies the values of supported hints, that is, of keys that already exist here; others are ignored.
     pub(crate) fn update(&mut self, from: &Self) {
         for (key, value) in from.iter() {
             if let Some((_, old)) = self.0.iter_mut().find(|(k, _)| k == key) {

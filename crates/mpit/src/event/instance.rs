@@ -1,8 +1,9 @@
-//! Event instances: what a callback is shown, on the raiser's stack and only during the callback.
+//! Event instances: the data a callback can read. They are stored on the raiser's stack and exist only during
+//! the callback.
 //!
-//! A thread remembers the instances it is delivering in a small array of its own; an instance word
-//! says where, and in which delivery. So a word that was kept beyond its callback, or is looked at in
-//! another thread, or is no instance at all, is refused without being followed.
+//! Each thread records the instances it is delivering in a small array; an instance word says at which index,
+//! and in which delivery. A word that was kept beyond its callback, is used in another thread, or is not an
+//! instance at all is therefore rejected without being dereferenced.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -13,7 +14,8 @@ use super::types::EventType;
 use crate::codes::{CbSafety, Error, Result};
 use crate::word::{InstanceWord, RegistrationWord};
 
-/// How deep deliveries nest in a thread: events raised by callbacks of events raised by callbacks …
+/// The maximum nesting depth of deliveries in a thread: events raised by callbacks of events raised by
+/// callbacks, and so on.
 pub const MAX_DEPTH: usize = 8;
 
 /// One event, on the raiser's stack.
@@ -23,15 +25,15 @@ pub(super) struct Instance<'a> {
     pub(super) timestamp: u64,
     pub(super) payload: &'a [u8],
     pub(super) context: CbSafety,
-    /// The word of the callback under way.
+    /// The word passed to the callback that is running.
     pub(super) word: Cell<InstanceWord>,
 }
 
-/// Who made happen what an event tells: the program, or a callback, by its registration.
+/// The cause of an event: the program, or a callback, identified by its registration.
 ///
-/// A callback may call what raises events. So that no tool hears itself, and what a tool costs stays in proportion to what
-/// the program does, an event that a callback caused is raised for all registrations but that callback's; and what is
-/// done in the callbacks for *such* an event raises none at all.
+/// A callback may call functions that raise events. To keep a tool from observing itself, and its cost in
+/// proportion to the program's activity, an event caused by a callback is raised for all registrations except
+/// that callback's, and calls made in the callbacks for *such* an event raise no events at all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Origin(RegistrationWord);
 
@@ -39,23 +41,24 @@ impl Origin {
     /// The program.
     pub const PROGRAM: Self = Self(RegistrationWord::NULL);
 
-    /// Does a registration hear what comes from here?
+    /// Whether a registration receives events of this origin.
     #[inline(always)]
     pub(super) fn is_for(self, registration: RegistrationWord) -> bool {
         self.0 != registration
     }
 }
 
-/// What a thread is delivering. No destructor: usable in signal handlers and at thread end.
+/// The deliveries in progress in a thread. It has no destructor, so it is usable in signal handlers and at
+/// thread exit.
 pub struct Frames {
     depth: Cell<usize>,
     frames: [Cell<*const Instance<'static>>; MAX_DEPTH],
     deliveries: Cell<u32>,
-    /// Tells threads apart; 0 until the first delivery.
+    /// Identifies the thread; 0 until the first delivery.
     id: Cell<u64>,
     /// The registration whose callback is running; null outside of callbacks.
     acting: Cell<RegistrationWord>,
-    /// It runs for an event that a callback caused.
+    /// Whether that callback runs for an event that a callback caused.
     chained: Cell<bool>,
 }
 
@@ -76,21 +79,22 @@ static THREADS: AtomicU64 = AtomicU64::new(0);
 const DEPTH_BITS: usize = 4;
 const ID_MASK: u64 = (1 << 20) - 1;
 
-/// This thread's frames, for those who have memory of the thread that is faster to reach than thread-local storage: the
-/// functions of [`Frames`] are those of this module. Valid until the thread has ended; of no use to other threads.
+/// Returns this thread's frames, for callers with per-thread memory that is faster to reach than thread-local
+/// storage: the methods of [`Frames`] mirror the functions of this module. The pointer is valid until the
+/// thread has exited, and only in this thread.
 #[must_use]
 pub fn frames() -> *const Frames {
     THREAD.try_with(ptr::from_ref).unwrap_or(ptr::null())
 }
 
-/// Runs `f` with this thread's frames; not at all if the thread is past its end.
+/// Runs `f` with this thread's frames; does nothing if the thread's storage is already destroyed.
 #[inline]
 pub fn with_frames(f: impl FnOnce(&Frames)) {
-    // A `const` thread-local without destructor always exists.
+    // A `const` thread-local without a destructor always exists.
     let _ = THREAD.try_with(f);
 }
 
-/// The strictest requirement of the callbacks that this thread is in; `None` outside of callbacks.
+/// The strictest requirement of the callbacks that are running in this thread; `None` outside of callbacks.
 pub(super) fn current_safety() -> Option<CbSafety> {
     let strictest = |thread: &Frames| {
         let frames = thread.frames.iter().take(thread.depth.get());
@@ -100,12 +104,12 @@ pub(super) fn current_safety() -> Option<CbSafety> {
     THREAD.try_with(strictest).ok().flatten()
 }
 
-/// The lane of this thread among the pins of registrations.
+/// This thread's lane for pinning registrations.
 pub(super) fn current_lane() -> usize {
     THREAD.try_with(Frames::lane).unwrap_or(0)
 }
 
-/// Ends a callback also when it unwinds.
+/// Ends a callback, including when it unwinds.
 struct Act<'a>(&'a Frames, RegistrationWord, bool);
 
 impl Drop for Act<'_> {
@@ -115,7 +119,7 @@ impl Drop for Act<'_> {
     }
 }
 
-/// Ends a delivery also when a callback unwinds.
+/// Ends a delivery, including when a callback unwinds.
 struct Leave<'a>(&'a Frames);
 
 impl Drop for Leave<'_> {
@@ -125,7 +129,7 @@ impl Drop for Leave<'_> {
 }
 
 impl Frames {
-    /// Is there room for one more delivery?
+    /// Whether there is room for another nested delivery.
     #[inline]
     pub(super) fn has_room(&self) -> bool {
         self.depth.get() < MAX_DEPTH
@@ -137,19 +141,19 @@ impl Frames {
         let depth = self.depth.get();
         let Some(frame) = self.frames.get(depth) else { return };
         frame.set(ptr::from_ref(instance).cast());
-        // A signal handler that delivers from here on uses the frames above and leaves this one alone.
+        // A signal handler that delivers from here on uses the frames above this one.
         self.depth.set(depth + 1);
         let _leave = Leave(self);
         f(depth);
     }
 
-    /// Who makes happen what this thread observes now; `None` where nothing is to be raised.
+    /// The cause of what this thread observes now; `None` if no event may be raised.
     #[inline(always)]
     pub fn origin(&self) -> Option<Origin> {
         if self.chained.get() { None } else { Some(Origin(self.acting.get())) }
     }
 
-    /// Runs a callback of a registration, for an event from `origin`.
+    /// Runs a callback of a registration for an event of `origin`.
     #[inline(always)]
     pub(super) fn act(&self, registration: RegistrationWord, origin: Origin, callback: impl FnOnce()) {
         let _act = Act(self, self.acting.get(), self.chained.get());
@@ -166,13 +170,13 @@ impl Frames {
         self.id.get() as usize
     }
 
-    /// Where this thread pins registrations.
+    /// The lane in which this thread pins registrations.
     #[inline]
     pub(super) fn lane(&self) -> usize {
         self.id()
     }
 
-    /// A word for the next callback.
+    /// Creates the instance word for the next callback.
     #[inline]
     pub(super) fn next_word(&self, depth: usize) -> InstanceWord {
         let delivery = self.deliveries.get().wrapping_add(1);
@@ -186,7 +190,7 @@ fn with_instance<R>(word: InstanceWord, f: impl FnOnce(&Instance<'_>) -> Result<
 }
 
 impl Frames {
-    /// The instance of a callback under way.
+    /// The instance of a running callback.
     #[inline(always)]
     fn find(&self, word: InstanceWord) -> Result<&Instance<'_>> {
         let (index, _) = word.parts().ok_or(Error::INVALID_HANDLE)?;
@@ -215,7 +219,7 @@ impl Frames {
         out: *mut u8,
     ) -> Result<()> {
         let from = self.find(instance)?.element(crate::registry::index(element)?)?;
-        // SAFETY: the caller's promise; the payload is borrowed by the delivery under way.
+        // SAFETY: guaranteed by the caller; the payload is borrowed for the delivery in progress.
         unsafe {
             match from.len() {
                 8 => out.cast::<[u8; 8]>().write_unaligned(*from.as_ptr().cast()),
@@ -236,7 +240,7 @@ impl Frames {
     #[inline(always)]
     pub unsafe fn copy_raw(&self, instance: InstanceWord, out: *mut u8) -> Result<()> {
         let payload = self.find(instance)?.payload;
-        // SAFETY: the caller's promise; the payload is as long as the extent.
+        // SAFETY: guaranteed by the caller; the payload is as long as the extent.
         unsafe { ptr::copy_nonoverlapping(payload.as_ptr(), out, payload.len()) };
         Ok(())
     }
@@ -278,10 +282,10 @@ impl Instance<'_> {
     }
 }
 
-/// Copies one element of the event into the first bytes of `out`. Async-signal-safe, as all here.
+/// Copies one element of the event into the first bytes of `out`. Async-signal-safe, like all functions here.
 ///
 /// # Errors
-/// [`Error::INVALID_HANDLE`] if the instance is not that of a callback that this thread is in;
+/// [`Error::INVALID_HANDLE`] if the instance does not belong to a callback running in this thread;
 /// [`Error::INVALID_INDEX`]; [`Error::INVALID`] if `out` is too short.
 #[inline]
 pub fn read(instance: InstanceWord, element: impl TryInto<usize>, out: &mut [u8]) -> Result<()> {
@@ -304,7 +308,7 @@ fn copy_into(from: &[u8], out: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// [`read`] for C callers, who pass no length.
+/// [`read`] for C callers, which pass no length.
 ///
 /// # Errors
 /// As [`read`].
@@ -313,7 +317,7 @@ fn copy_into(from: &[u8], out: &mut [u8]) -> Result<()> {
 /// `out` must be writable for the element's datatype. It need not be aligned.
 #[inline]
 pub unsafe fn read_raw(instance: InstanceWord, element: impl TryInto<usize>, out: *mut u8) -> Result<()> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let read = |frames: &Frames| unsafe { frames.read_raw(instance, element, out) };
     THREAD.try_with(read).unwrap_or(Err(Error::INVALID_HANDLE))
 }
@@ -327,12 +331,12 @@ pub unsafe fn read_raw(instance: InstanceWord, element: impl TryInto<usize>, out
 /// `out` must be writable for the extent of the event type.
 #[inline]
 pub unsafe fn copy_raw(instance: InstanceWord, out: *mut u8) -> Result<()> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let copy = |frames: &Frames| unsafe { frames.copy_raw(instance, out) };
     THREAD.try_with(copy).unwrap_or(Err(Error::INVALID_HANDLE))
 }
 
-/// When the event was observed, in ticks of its source.
+/// The time at which the event was observed, in ticks of its source.
 ///
 /// # Errors
 /// [`Error::INVALID_HANDLE`] as [`read`].

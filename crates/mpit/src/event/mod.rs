@@ -1,10 +1,11 @@
 //! Events: MPI 5.0, section "Events".
 //!
-//! A [`Source`] says where events come from and with which clock; an event type ([`EventSpec`]) what an event
-//! tells. A tool allocates a registration for an event type and an object, and sets callbacks by safety level.
-//! Whoever observes something raises an event ([`Raiser::raise`]): while no registration is
-//! interested in its object, that is one load and a predictable branch. Threads that raise at the same time run thread-safe
-//! callbacks side by side and write nothing in common. What callbacks themselves cause: see [`Origin`].
+//! A [`Source`] is an origin of events with a clock; an event type ([`EventSpec`]) describes an event's
+//! payload. A tool allocates a registration for an event type and an object, and sets callbacks by safety
+//! level. An observer raises an event with [`Raiser::raise`]; while no registration is interested in its
+//! object, that costs one load and a predictable branch. Threads that raise events at the same time run
+//! thread-safe callbacks concurrently and write to no shared memory. For events caused by callbacks
+//! themselves, see [`Origin`].
 
 mod dropped;
 mod hints;

@@ -14,7 +14,7 @@ use crate::registry::Registry;
 use crate::state::Pin;
 use crate::word::{InstanceWord, RegistrationWord};
 
-/// One event type as raised by one source: what an observer keeps at hand.
+/// An event type paired with a source; observers keep one to raise events.
 ///
 /// ```
 /// use mpit::event::{EventSpec, Hints, SourceSpec};
@@ -44,21 +44,21 @@ pub struct Raiser<'r> {
     source: &'r Source,
 }
 
-/// What is known of an event beside its payload.
+/// The properties of an event other than its payload.
 #[derive(Clone, Copy, Debug)]
 pub struct Observed {
-    /// When, by the source's clock; `None` is now.
+    /// The time by the source's clock; `None` for now.
     pub timestamp: Option<u64>,
-    /// Of which object; 0 if the type is bound to nothing.
+    /// The object; 0 if the type is not bound to one.
     pub object: u64,
-    /// What callbacks must fulfil where the event is raised.
+    /// The safety level that callbacks must meet where the event is raised.
     pub context: CbSafety,
-    /// Who made it happen: [`Frames::origin`] where it was observed.
+    /// The cause of the event: [`Frames::origin`] where it was observed.
     pub origin: Origin,
 }
 
 impl Registry {
-    /// Joins an event type and a source.
+    /// Pairs an event type with a source.
     ///
     /// # Errors
     /// [`Error::INVALID_INDEX`].
@@ -66,13 +66,13 @@ impl Registry {
         Ok(Raiser { registry: self, event: self.event(event)?, source: self.source(source)? })
     }
 
-    /// [`Registry::raiser`] without looking anything up. Both must be of this registry.
+    /// [`Registry::raiser`] without a lookup. Both must belong to this registry.
     #[inline]
     pub fn raiser_of<'r>(&'r self, event: &'r EventType, source: &'r Source) -> Raiser<'r> {
         Raiser { registry: self, event, source }
     }
 
-    /// Finishes a dying registration of which only the slot is known.
+    /// Finishes a dying registration whose generation is not at hand.
     #[cold]
     pub(super) fn finish_dying(&self, slot: &Registration, context: CbSafety) {
         self.finish_registration(slot, slot.state.generation(), context);
@@ -90,18 +90,20 @@ impl<'r> Raiser<'r> {
         self.source
     }
 
-    /// Might anybody hear of this object? One load; for observers that have to prepare something.
+    /// Whether a registration may be interested in this object. One load; for observers that have to prepare
+    /// data.
     #[inline]
     pub fn is_wanted(&self, object: u64) -> bool {
         self.event.is_wanted(object)
     }
 
-    /// Raises the event for `object` (0 if the type is bound to nothing).
+    /// Raises the event for `object` (0 if the type is not bound to one).
     ///
-    /// `context` is what callbacks must fulfil here. `payload` is made only if somebody hears it, and
-    /// must be at least as long as the event type's extent; it is copied nowhere but to the tool.
+    /// `context` is the safety level that callbacks must meet here. `payload` is only called if a
+    /// registration matches. The payload must be at least as long as the event type's extent; it is copied
+    /// only into the tool's buffers.
     ///
-    /// Locks and allocates nothing. Safe in signal handlers. In a callback: see [`Origin`].
+    /// Neither locks nor allocates. Safe in signal handlers. For calls in a callback, see [`Origin`].
     #[inline]
     pub fn raise<P: AsRef<[u8]>>(&self, object: u64, context: CbSafety, payload: impl FnOnce() -> P) {
         if self.event.is_wanted(object) {
@@ -109,7 +111,7 @@ impl<'r> Raiser<'r> {
         }
     }
 
-    /// [`Raiser::raise`] for something observed earlier, at this time of the source's clock.
+    /// [`Raiser::raise`] for something observed earlier, at `timestamp` by the source's clock.
     #[inline]
     pub fn raise_at<P: AsRef<[u8]>>(
         &self,
@@ -123,13 +125,14 @@ impl<'r> Raiser<'r> {
         }
     }
 
-    /// An event of this type and source could not be kept: it counts as dropped for all who wanted to hear it.
+    /// Records the loss of an event of this type and source: it counts as dropped for every registration that
+    /// would have received it.
     #[cold]
     pub fn lose(&self, object: u64) {
         self.lose_many(object, 1);
     }
 
-    /// [`Raiser::lose`] of several events.
+    /// [`Raiser::lose`] for several events.
     #[cold]
     pub fn lose_many(&self, object: u64, count: u64) {
         with_frames(|frames| {
@@ -139,7 +142,7 @@ impl<'r> Raiser<'r> {
         });
     }
 
-    /// [`Raiser::lose_many`] of events that were observed earlier.
+    /// [`Raiser::lose_many`] for events that were observed earlier.
     #[cold]
     pub fn lose_in(&self, frames: &Frames, object: u64, origin: Origin, count: u64) {
         let registrations = self.registry.registrations.of(self.event);
@@ -148,7 +151,7 @@ impl<'r> Raiser<'r> {
         self.lose_all(frames, matching, &observed, count);
     }
 
-    /// [`Raiser::raise_at`] in a thread whose frames are at hand; see [`super::frames`].
+    /// [`Raiser::raise_at`] for callers that hold the thread's frames; see [`super::frames`].
     #[inline]
     pub fn raise_in<P: AsRef<[u8]>>(
         &self,
@@ -189,7 +192,7 @@ impl<'r> Raiser<'r> {
         let Some(first) = matching.next() else { return };
         let timestamp = timestamp.unwrap_or_else(|| self.source.now());
         let payload = payload();
-        // Too short a payload is the raiser's mistake; its tool hears of a loss.
+        // A short payload is the raiser's mistake; the tool sees a lost event.
         let payload = payload.as_ref().get(..self.event.info().extent);
         let (Some(payload), true) = (payload, frames.has_room()) else {
             return self.lose_all(frames, std::iter::once(first).chain(matching), observed, 1);
@@ -209,7 +212,7 @@ impl<'r> Raiser<'r> {
         });
     }
 
-    /// Delivers to one registration, if it still is the one that matched.
+    /// Delivers to one registration if it is still the one that matched.
     #[inline(always)]
     fn call(
         &self,
@@ -251,7 +254,7 @@ impl<'r> Raiser<'r> {
         }
     }
 
-    /// Runs `f` with the word of a registration that is to hear of what was observed, while it cannot go.
+    /// Pins a registration that should receive the event and runs `f` with its word.
     #[inline(always)]
     fn pinned(
         &self,
@@ -264,7 +267,7 @@ impl<'r> Raiser<'r> {
         match registration.state.pin_any(lane) {
             Pin::Held(generation) => {
                 let word = registration.word(generation);
-                // The slot may have been freed and reused for another object since it was seen.
+                // The slot may have been freed and reused for another object since it matched.
                 if registration.matches(observed.object) && observed.origin.is_for(word) {
                     f(word);
                 }

@@ -1,10 +1,10 @@
-//! Registration handles: slots that are never unmapped, one list of them for each event type.
+//! Registration handles: slots that are never unmapped, in one list per event type.
 //!
 //! Raisers walk an event type's list without a lock. A slot, once used for an event type, stays in its list
-//! and is used again for it only. Whoever runs callbacks of a registration pins its slot; what a
-//! registration's owner replaces meanwhile is kept until no pin is left. See [`crate::state`] for who
-//! finishes a freed registration, exactly once and last;
-//! the pins are those of [`crate::spread`], as threads raise side by side.
+//! and is reused only for it. A thread that runs callbacks of a registration pins its slot; values that the
+//! registration's owner replaces meanwhile are kept until no pin is left. See [`crate::state`] for how
+//! exactly one thread finishes a freed registration, last. The pins are those of [`crate::spread`], because
+//! many threads raise events concurrently.
 #![allow(unsafe_code)]
 
 use std::ptr;
@@ -22,42 +22,42 @@ use crate::state::Pin;
 use crate::table::SlotTable;
 use crate::word::{InstanceWord, MAX_SLOTS, RegistrationWord};
 
-/// What an event callback is called with; see [`super::read`] and its siblings for the event itself.
+/// The arguments of an event callback; see [`super::read`] and its siblings for reading the event itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivery {
-    /// The event instance; valid only during the call, in this thread.
+    /// The event instance, valid only during the call and in this thread.
     pub instance: InstanceWord,
-    /// The registration it is delivered for.
+    /// The registration that the event is delivered for.
     pub registration: RegistrationWord,
-    /// What the callback must fulfil now.
+    /// The safety level that the callback must meet now.
     pub safety: CbSafety,
-    /// The word given when the callback was registered.
+    /// The `user_data` given when the callback was registered.
     pub user_data: usize,
 }
 
-/// What a dropped handler is called with.
+/// The arguments of a dropped handler.
 #[derive(Clone, Copy, Debug)]
 pub struct Drops {
-    /// Events lost since the handler was set or last called; saturates at `i64::MAX`.
+    /// Number of events lost since the handler was set or last called; saturates at `i64::MAX`.
     pub count: u64,
     /// The registration that lost them.
     pub registration: RegistrationWord,
     /// The index of the source that dropped them.
     pub source: usize,
-    /// What the handler must fulfil now.
+    /// The safety level that the handler must meet now.
     pub safety: CbSafety,
-    /// The word given when the callback of this safety was registered.
+    /// The `user_data` given when the callback of this safety level was registered.
     pub user_data: usize,
 }
 
-/// What a free-callback is called with.
+/// The arguments of a free-callback.
 #[derive(Clone, Copy, Debug)]
 pub struct Freed {
     /// The registration, which is no longer valid.
     pub registration: RegistrationWord,
-    /// What the callback must fulfil now.
+    /// The safety level that the callback must meet now.
     pub safety: CbSafety,
-    /// The word given when the registration was freed.
+    /// The `user_data` given when the registration was freed.
     pub user_data: usize,
 }
 
@@ -93,11 +93,12 @@ impl<T> Replaceable<T> {
         !self.0.load(Ordering::Relaxed).is_null()
     }
 
-    /// Puts in another value and returns the old, which pinned readers may still be using.
+    /// Stores another value and returns the old one, which pinned readers may still be using.
     fn replace(&self, value: Option<T>) -> Option<Box<T>> {
         let new = value.map_or(ptr::null_mut(), |value| Box::into_raw(Box::new(value)));
         let old = self.0.swap(new, Ordering::SeqCst);
-        // SAFETY: a non-null pointer came from `Box::into_raw` above and has just become ours alone.
+        // SAFETY: a non-null pointer came from `Box::into_raw` above, and the swap has made us its only
+        // owner.
         (!old.is_null()).then(|| unsafe { Box::from_raw(old) })
     }
 }
@@ -110,23 +111,23 @@ impl<T> Drop for Replaceable<T> {
 
 const LEVELS: usize = 4;
 
-/// What only the owner of a registration touches, under its lock.
+/// The parts that only the owner of a registration touches, under its lock.
 #[derive(Default)]
 #[expect(clippy::vec_box, reason = "pinned readers use the values where they are")]
 struct Details {
     hints: Hints,
     callback_hints: [Hints; LEVELS],
-    /// Replaced while somebody held a pin.
+    /// Callbacks that were replaced while another thread held a pin.
     old_callbacks: Vec<Box<Callback>>,
     old_handlers: Vec<Box<DroppedHandler>>,
 }
 
-/// A slot; what raisers look at comes first, in one cache line.
+/// A slot. The fields that raisers read come first, in one cache line.
 #[derive(Default)]
 #[repr(C, align(64))]
 pub(crate) struct Registration {
     pub(super) state: SpreadState,
-    /// The next in the event type's list; null at the end. Never changes once set.
+    /// The next slot in the event type's list; null at the end. Never changes once set.
     next: AtomicPtr<Registration>,
     object: AtomicU64,
     callbacks: [Replaceable<Callback>; LEVELS],
@@ -135,11 +136,11 @@ pub(crate) struct Registration {
     event: AtomicU32,
     dropped_handler: Replaceable<DroppedHandler>,
     free_request: Replaceable<FreeRequest>,
-    /// Events lost, by source.
+    /// Lost events, by source.
     pub(super) lost: SlotTable<AtomicU64>,
     details: Mutex<Details>,
     free: FreeLink,
-    /// What of it is counted in the event type's interests, under whose lock alone it is touched.
+    /// This registration's share of the event type's interests; touched only under their lock.
     counted: Mutex<Interested>,
 }
 
@@ -154,7 +155,7 @@ impl Registration {
         RegistrationWord::new(self.number.load(Ordering::Relaxed) as usize, generation)
     }
 
-    /// The callback of the lowest level that is valid in this context. The caller holds a pin.
+    /// The callback of the lowest level that is allowed in this context. The caller holds a pin.
     #[inline]
     pub(super) fn select(&self, context: CbSafety) -> Option<&Callback> {
         let valid = self.callbacks.get(context.0 as usize..)?;
@@ -166,7 +167,7 @@ impl Registration {
         self.callbacks.iter().any(Replaceable::is_set)
     }
 
-    /// Has it a callback that need not be thread-safe?
+    /// Whether any callback need not be thread-safe.
     fn is_in_turn(&self) -> bool {
         self.callbacks.iter().take(CbSafety::THREAD_SAFE.0 as usize).any(Replaceable::is_set)
     }
@@ -177,7 +178,7 @@ impl Registration {
         unsafe { self.dropped_handler.0.load(Ordering::SeqCst).as_ref() }
     }
 
-    /// What it wants now.
+    /// The events it is interested in now.
     fn interested(&self) -> Interested {
         if !self.state.seems_live() || !self.has_callback() {
             return Interested::Nothing;
@@ -189,7 +190,8 @@ impl Registration {
         Interested::Of { bits, in_turn: self.is_in_turn() }
     }
 
-    /// What was counted of it, and what is to be counted instead. Under the lock of the event type's interests.
+    /// Returns the interest counted for it so far and the one to count instead. Under the lock of the event
+    /// type's interests.
     pub(super) fn change_of_interest(&self) -> (Interested, Interested) {
         let now = self.interested();
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -200,7 +202,7 @@ impl Registration {
         self.details.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs the free-callback. Only the finisher, before [`SpreadState::finish`].
+    /// Runs the free-callback. Called only by the finisher, before [`SpreadState::finish`].
     pub(super) fn call_free_callback(&self, generation: u32, context: CbSafety) {
         // SAFETY: set from a box before the slot was killed, and dropped only after it is finished.
         let Some(request) = (unsafe { self.free_request.0.load(Ordering::Acquire).as_ref() }) else {
@@ -212,7 +214,7 @@ impl Registration {
         }
     }
 
-    /// Drops everything of the former life; the slot is free and the allocator's.
+    /// Drops everything left from the former life; the slot is free and belongs to the allocator.
     fn clear(&self) {
         self.callbacks.iter().for_each(|callback| drop(callback.replace(None)));
         drop(self.dropped_handler.replace(None));
@@ -225,7 +227,7 @@ impl Registration {
 /// All registrations of a registry.
 pub(crate) struct Registrations {
     pub(super) slots: SlotTable<Registration>,
-    /// Number of sources that every slot has counters for; the lock for allocation.
+    /// Number of sources for which every slot has counters. Also the allocation lock.
     sources: Mutex<usize>,
 }
 
@@ -238,7 +240,7 @@ impl Registrations {
         self.sources.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives every slot counters for this many sources.
+    /// Ensures that every slot has counters for this many sources.
     pub(crate) fn cover_sources(&self, count: usize) {
         let mut sources = self.lock();
         *sources = count;
@@ -259,7 +261,7 @@ impl Registrations {
         })
     }
 
-    /// A free slot in the event type's list. Under the lock.
+    /// Finds or adds a free slot in the event type's list. Under the lock.
     fn slot(&self, event: &EventType, sources: usize) -> Option<&Registration> {
         if let Some(number) = event.free.pop(|at| self.slots.get(at).map(|slot| &slot.free)) {
             let slot = self.slots.get(number)?;
@@ -289,7 +291,7 @@ struct Held<'a> {
     registry: &'a Registry,
     slot: &'a Registration,
     generation: u32,
-    /// Where the pin is.
+    /// The lane of the pin.
     lane: usize,
 }
 
@@ -307,7 +309,7 @@ impl Held<'_> {
     }
 }
 
-/// May this thread lock and allocate here? Not in a callback that must be async-signal-safe.
+/// Whether this thread may lock and allocate here: not in a callback that must be async-signal-safe.
 fn accessible() -> Result<()> {
     if current_safety() >= Some(CbSafety::ASYNC_SIGNAL_SAFE) { Err(Error::NOT_ACCESSIBLE) } else { Ok(()) }
 }
@@ -332,14 +334,14 @@ impl Registry {
         }
     }
 
-    /// The end of a freed registration, by whoever took the last pin away.
+    /// Finishes a freed registration; called by the thread that released the last pin.
     pub(super) fn finish_registration(&self, slot: &Registration, generation: u32, context: CbSafety) {
         self.forget_lost(slot);
         slot.call_free_callback(generation, context);
         self.give_back(slot);
     }
 
-    /// The last step: the slot is for whoever allocates next.
+    /// The last step: makes the slot available to the allocator.
     fn give_back(&self, slot: &Registration) {
         slot.state.finish();
         if let Ok(event) = self.event(slot.event.load(Ordering::Relaxed) as usize) {
@@ -347,14 +349,16 @@ impl Registry {
         }
     }
 
-    /// Allocates a registration for an event type and `object`, which is ignored if the type is bound to nothing.
+    /// Allocates a registration for an event type and `object`, which is ignored if the type is not bound to
+    /// an object.
     ///
-    /// Nothing is delivered before a callback is registered. Hints that the type does not know are ignored.
+    /// No event is delivered before a callback is registered. Hints that the type does not support are
+    /// ignored.
     ///
     /// # Errors
-    /// [`Error::INVALID_INDEX`], [`Error::OUT_OF_HANDLES`], the event type's for a wrong object, and
-    /// [`Error::NOT_ACCESSIBLE`] inside a callback that must be async-signal-safe (as in all functions here that
-    /// say so).
+    /// [`Error::INVALID_INDEX`], [`Error::OUT_OF_HANDLES`], the event type's error for an unsuitable object,
+    /// and [`Error::NOT_ACCESSIBLE`] inside a callback that must be async-signal-safe (as in all functions
+    /// here that list it).
     pub fn event_handle_alloc(
         &self,
         event: impl TryInto<usize>,
@@ -392,7 +396,7 @@ impl Registry {
         Ok((held.slot.event.load(Ordering::Relaxed) as usize, held.slot.object.load(Ordering::Relaxed)))
     }
 
-    /// Updates the hints of a registration; unknown ones are ignored.
+    /// Updates the hints of a registration; unsupported ones are ignored.
     ///
     /// # Errors
     /// [`Error::INVALID_HANDLE`], [`Error::NOT_ACCESSIBLE`].
@@ -402,7 +406,7 @@ impl Registry {
         Ok(())
     }
 
-    /// A copy of the hints of a registration.
+    /// Returns a copy of the hints of a registration.
     ///
     /// # Errors
     /// [`Error::INVALID_HANDLE`], [`Error::NOT_ACCESSIBLE`].
@@ -413,9 +417,9 @@ impl Registry {
         Ok(hints)
     }
 
-    /// Sets the callback for a safety level, in place of any before; `None` removes it.
+    /// Sets the callback for a safety level, replacing any previous one; `None` removes it.
     ///
-    /// An event calls the callback of the lowest level that is not below what the context requires.
+    /// An event calls the callback of the lowest level that meets the requirement of its context.
     ///
     /// # Errors
     /// [`Error::INVALID_HANDLE`], [`Error::INVALID`] for an unknown level, [`Error::NOT_ACCESSIBLE`].
@@ -445,12 +449,12 @@ impl Registry {
         };
         drop(details);
         held.event()?.refresh(held.slot);
-        // Dropped last: a closure's drop may call back.
+        // Dropped last, without the lock, because dropping a closure may call back into this module.
         drop(unused);
         Ok(())
     }
 
-    /// Updates the hints of the callback at a safety level; unknown ones are ignored.
+    /// Updates the hints of the callback at a safety level; unsupported ones are ignored.
     ///
     /// # Errors
     /// [`Error::INVALID_HANDLE`], [`Error::INVALID`] if there is no callback at this level,
@@ -464,7 +468,7 @@ impl Registry {
         self.with_callback_hints(registration, safety, |kept| kept.update(hints))
     }
 
-    /// A copy of the hints of the callback at a safety level.
+    /// Returns a copy of the hints of the callback at a safety level.
     ///
     /// # Errors
     /// As [`Registry::event_callback_set_info`].
@@ -492,9 +496,9 @@ impl Registry {
         details.callback_hints.get_mut(level).map(f).ok_or(Error::INVALID)
     }
 
-    /// Sets the handler that is called for lost events; `None`: losses are not even counted.
+    /// Sets the handler that is called for lost events. Without one (`None`), losses are not counted.
     ///
-    /// A handler that replaces another inherits what the other was not called for yet.
+    /// A handler that replaces another inherits the losses that the other has not been called for.
     ///
     /// # Errors
     /// [`Error::INVALID_HANDLE`], [`Error::NOT_ACCESSIBLE`].
@@ -521,8 +525,8 @@ impl Registry {
         Ok(())
     }
 
-    /// Frees a registration. `function` is called exactly once, after the last callback of the
-    /// registration: at once, or, if some callback is running (this call may come from it), when that returns.
+    /// Frees a registration. `function` is called exactly once, after the last callback of the registration:
+    /// immediately, or, if a callback is running (possibly the caller of this function), when it returns.
     ///
     /// # Errors
     /// [`Error::INVALID_HANDLE`], [`Error::NOT_ACCESSIBLE`].
@@ -540,7 +544,7 @@ impl Registry {
         if !held.slot.state.is_live(held.generation) {
             return Err(Error::INVALID_HANDLE);
         }
-        // Before the kill, as the finisher may be another thread; nobody else frees, under this lock.
+        // Before the kill, because the finisher may be another thread; this lock excludes concurrent frees.
         drop(held.slot.free_request.replace(Some(FreeRequest { function, user_data })));
         let killed = held.slot.state.kill(held.generation);
         drop(details);
@@ -555,7 +559,7 @@ impl Registry {
             let context = current_safety().unwrap_or(CbSafety::NONE);
             self.forget_lost(slot);
             slot.call_free_callback(generation, context);
-            // Here dropping is allowed; a raiser that finishes leaves it to the next allocation.
+            // Dropping is allowed here; a raiser that finishes leaves it to the next allocation.
             slot.clear();
             self.give_back(slot);
         }
@@ -567,7 +571,7 @@ impl Registry {
             let lane = current_lane();
             if let Pin::Held(generation) = slot.state.pin_any(lane) {
                 let held = Held { registry: self, slot, generation, lane };
-                // Freed by another thread at the same time is as good.
+                // If another thread frees it at the same time, that is just as good.
                 let _ = self.event_handle_free(RegistrationWord::new(index, generation), 0, None);
                 drop(held);
             }

@@ -8,7 +8,7 @@ use crate::registry::{Registry, index};
 
 type Clock = Box<dyn Fn() -> u64 + Send + Sync>;
 
-/// A source to be registered.
+/// The description of a source to be registered.
 #[must_use]
 pub struct SourceSpec {
     name: String,
@@ -22,9 +22,10 @@ pub struct SourceSpec {
 }
 
 impl SourceSpec {
-    /// A source whose events carry the ticks of `clock`, which must be async-signal-safe and monotonic.
+    /// Describes a source whose timestamps are the ticks of `clock`, which must be async-signal-safe and
+    /// monotonic.
     ///
-    /// Unless said otherwise it is unordered, and its clock can be asked at any time.
+    /// By default it is unordered, and its clock can be read at any time.
     pub fn new(
         name: impl Into<String>,
         ticks_per_second: u64,
@@ -48,19 +49,19 @@ impl SourceSpec {
         self
     }
 
-    /// Sets what is promised about the order of timestamps; the raisers must keep it.
+    /// Sets the guarantee about the order of timestamps, which the raisers must keep.
     pub fn order(mut self, order: SourceOrder) -> Self {
         self.order = order;
         self
     }
 
-    /// Sets the largest timestamp before it overflows.
+    /// Sets the largest timestamp before overflow.
     pub fn max_ticks(mut self, max_ticks: u64) -> Self {
         self.max_ticks = max_ticks;
         self
     }
 
-    /// The clock cannot be asked outside of events.
+    /// Declares that the clock cannot be read outside of events.
     pub fn no_timestamp_on_demand(mut self) -> Self {
         self.on_demand = false;
         self
@@ -77,7 +78,7 @@ impl SourceSpec {
 pub struct Source {
     spec: SourceSpec,
     pub(super) index: usize,
-    /// Registrations that have lost events of this source and have not been informed.
+    /// Number of registrations that have lost events of this source and have not been informed.
     pub(super) undelivered: AtomicU64,
 }
 
@@ -87,27 +88,27 @@ impl Source {
         &self.spec.name
     }
 
-    /// The description; empty if there is none.
+    /// The description; may be empty.
     pub fn desc(&self) -> &str {
         &self.spec.desc
     }
 
-    /// What is promised about the order of timestamps.
+    /// The guarantee about the order of timestamps.
     pub fn order(&self) -> SourceOrder {
         self.spec.order
     }
 
-    /// Ticks of its clock in a second.
+    /// Ticks of its clock per second.
     pub fn ticks_per_second(&self) -> u64 {
         self.spec.ticks_per_second
     }
 
-    /// The largest timestamp before it overflows.
+    /// The largest timestamp before overflow.
     pub fn max_ticks(&self) -> u64 {
         self.spec.max_ticks
     }
 
-    /// The hints; a copy is the caller's.
+    /// The hints.
     pub fn hints(&self) -> &Hints {
         &self.spec.hints
     }
@@ -127,10 +128,10 @@ impl Source {
         self.undelivered.load(Ordering::Relaxed) != 0
     }
 
-    /// The current timestamp. Async-signal-safe.
+    /// Returns the current timestamp. Async-signal-safe.
     ///
     /// # Errors
-    /// [`Error::NOT_SUPPORTED`] if the clock cannot be asked at will.
+    /// [`Error::NOT_SUPPORTED`] if the clock cannot be read outside of events.
     #[inline]
     pub fn timestamp(&self) -> Result<u64> {
         if self.spec.on_demand { Ok(self.now()) } else { Err(Error::NOT_SUPPORTED) }
@@ -148,7 +149,7 @@ impl Registry {
         }
         let _adding = self.adding();
         let index = self.sources.len();
-        // Counters first: who can see the source can also count what it lost.
+        // Add the counters first, so that losses can be counted as soon as the source is visible.
         self.registrations.cover_sources(index + 1);
         let source = Source { spec, index, undelivered: AtomicU64::new(0) };
         self.sources.push(source).map_err(|_| Error::MEMORY)?;

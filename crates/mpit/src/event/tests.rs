@@ -1,4 +1,4 @@
-//! The rules of events, one test a rule.
+//! The rules of events, one test per rule.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
@@ -11,8 +11,8 @@ use crate::word::{InstanceWord, RegistrationWord};
 
 type Log<T> = Arc<Mutex<Vec<T>>>;
 
-/// A registry with source 0 of a ticking clock, event 0 "sent" of (INT tag, COUNT bytes) bound to
-/// objects 1 to 9, and event 1 "tick" without elements, bound to nothing.
+/// A registry with source 0, which has a ticking clock, event 0 "sent" of (INT tag, COUNT bytes) bound to
+/// objects 1 to 9, and event 1 "tick" without elements, which is unbound.
 fn fixture() -> &'static Registry {
     let registry = Box::leak(Box::new(Registry::new()));
     let ticks = AtomicU64::new(0);
@@ -109,7 +109,7 @@ fn an_instance_gives_elements_payload_timestamp_and_source_and_nothing_after_its
         assert_eq!(other, Err(Error::INVALID_HANDLE));
         keep.store(delivery.instance.0, Ordering::Relaxed);
     });
-    // A second registration, during whose callback the first one's instance must be stale.
+    // A second registration; during its callback the first one's instance must be stale.
     let stale = kept.clone();
     register(registry, 0, 3, CbSafety::NONE, move |delivery| {
         let first = InstanceWord(stale.swap(delivery.instance.0, Ordering::Relaxed));
@@ -309,8 +309,8 @@ fn a_callback_may_replace_itself() {
     registry.event_handle_free(handle, 0, None).unwrap();
 }
 
-/// Whoever runs must find what it owns until it returns, whatever it does to itself: a freed list would not be these
-/// numbers (and is a use after free for the sanitizer).
+/// A running callback must find its data until it returns, whatever it does to its registration: a freed list
+/// would no longer hold these numbers (and is a use after free for the sanitizer).
 #[test]
 fn what_a_function_owns_lives_until_it_returns_though_it_replaces_or_frees_itself() {
     let registry = fixture();
@@ -458,7 +458,7 @@ fn a_count_of_losses_saturates() {
     assert_eq!(*log.lock().unwrap(), [format!("a lost {} of 0", i64::MAX)]);
 }
 
-/// Each registration's callback raises both types again.
+/// The callback of each registration raises both types again.
 #[test]
 fn no_registration_hears_what_its_own_callback_causes_and_the_others_hear_it_once() {
     let registry = fixture();
@@ -479,7 +479,8 @@ fn no_registration_hears_what_its_own_callback_causes_and_the_others_hear_it_onc
         .collect();
     for round in 1..=100 {
         raise(1);
-        // The event itself, and what the other callback for it did; the third hears both callbacks.
+        // The event itself, and those raised by the other callback for it; the third one receives those of
+        // both callbacks.
         let heard: Vec<_> = counts.iter().map(|count| get(count)).collect();
         assert_eq!(heard, [2 * round, 2 * round, 2 * round]);
     }
@@ -565,7 +566,7 @@ fn a_payload_too_short_for_its_type_is_a_loss_not_a_read_beyond_it() {
     assert_eq!(*log.lock().unwrap(), ["short lost 1 of 0"]);
 }
 
-/// Four threads raise at full speed, in a context for which the callback is sometimes missing, while a fifth
+/// Four threads raise at full speed, in contexts for which a callback is sometimes missing, while a fifth
 /// frees and allocates registrations and replaces callbacks.
 #[test]
 fn delivered_and_lost_add_up_while_handles_come_and_go() {
@@ -593,7 +594,7 @@ fn delivered_and_lost_add_up_while_handles_come_and_go() {
         let mut rounds = 0;
         while raising.load(Ordering::Acquire) > 0 || rounds < 100 {
             rounds += 1;
-            // Alive from allocation to free-callback: a callback outside of that is a use after free.
+            // Alive from allocation to free-callback: a callback outside that time is a use after free.
             let (alive, finished) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
             let seen = alive.clone();
             let handle = register(registry, 1, 0, CbSafety::THREAD_SAFE, move |_| {
@@ -609,7 +610,7 @@ fn delivered_and_lost_add_up_while_handles_come_and_go() {
                 count.fetch_add(1, Ordering::Release);
             };
             registry.event_handle_free(handle, 0, Some(Box::new(free))).unwrap();
-            // Sources are asked, and added, meanwhile.
+            // Sources are read and added meanwhile.
             assert!(registry.source(0).and_then(|source| source.timestamp()).is_ok());
             if rounds < 10 {
                 registry.add_source(SourceSpec::new(format!("late {rounds}"), 1, || 1)).unwrap();

@@ -1,4 +1,4 @@
-//! Event types: what an event tells, and who wants to hear it.
+//! Event types: the payload of an event, and which registrations are interested in it.
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +10,7 @@ use crate::enumeration::Enumeration;
 use crate::free_list::FreeList;
 use crate::registry::{Registry, index};
 
-/// Largest payload of an event in bytes.
+/// Maximum size of an event's payload in bytes.
 pub const MAX_EXTENT: usize = 256;
 
 /// One element of an event's payload.
@@ -18,37 +18,37 @@ pub const MAX_EXTENT: usize = 256;
 pub struct Element {
     /// Its datatype.
     pub datatype: Datatype,
-    /// Bytes from the start of the payload.
+    /// Offset from the start of the payload in bytes.
     pub displacement: usize,
 }
 
-/// What is known of an event type; it never changes.
+/// The description of an event type, which never changes.
 #[derive(Debug, Clone)]
 pub struct EventInfo {
     /// The name, unique among event types.
     pub name: String,
-    /// The description; empty if there is none.
+    /// The description; may be empty.
     pub desc: String,
-    /// For whom.
+    /// The intended audience.
     pub verbosity: Verbosity,
     /// The elements, at ascending displacements from 0.
     pub elements: Vec<Element>,
     /// Index of the enumeration that names the elements.
     pub enumeration: Option<usize>,
-    /// What a registration must be bound to.
+    /// The kind of object that a registration must be bound to.
     pub bind: Bind,
     /// The hints that a registration supports, with their defaults.
     pub hints: Hints,
     /// The hints that a callback of a registration supports, with their defaults.
     pub callback_hints: Hints,
-    /// Bytes of the whole payload.
+    /// Size of the whole payload in bytes.
     pub extent: usize,
 }
 
 type Check = Box<dyn Fn(u64) -> Result<()> + Send + Sync>;
 type Interest = Box<dyn Fn(u64, bool) + Send + Sync>;
 
-/// An event type to be registered.
+/// The description of an event type to be registered.
 #[must_use]
 pub struct EventSpec {
     info: EventInfo,
@@ -58,7 +58,7 @@ pub struct EventSpec {
 }
 
 impl EventSpec {
-    /// An event type without elements, bound to nothing, for users.
+    /// Describes an event type that has no elements, is not bound to an object and is meant for users.
     pub fn new(name: impl Into<String>) -> Self {
         let info = EventInfo {
             name: name.into(),
@@ -87,9 +87,9 @@ impl EventSpec {
         self
     }
 
-    /// Appends an element, at the next displacement that is aligned for it (as in a C structure).
+    /// Appends an element at the next suitably aligned displacement, as in a C structure.
     ///
-    /// The names become the event type's enumeration, values 0, 1, 2 … in order.
+    /// The names become the event type's enumeration, with values 0, 1, 2 and so on.
     pub fn element(mut self, name: impl Into<String>, datatype: Datatype) -> Self {
         let size = datatype.size().max(1);
         let displacement = self.info.extent.next_multiple_of(size);
@@ -99,7 +99,7 @@ impl EventSpec {
         self
     }
 
-    /// Binds to a kind of object; `check` refuses objects that are not alive or not of the kind.
+    /// Binds the type to a kind of object; `check` rejects objects that are not alive or not of that kind.
     pub fn bind(
         mut self,
         bind: Bind,
@@ -122,7 +122,8 @@ impl EventSpec {
         self
     }
 
-    /// Called for each registration that is allocated (`true`) or freed for an object. May lock and allocate.
+    /// Sets a function that is called for each registration that is allocated (`true`) or freed (`false`),
+    /// with its object. It may lock and allocate.
     pub fn on_interest(mut self, interest: impl Fn(u64, bool) + Send + Sync + 'static) -> Self {
         self.interest = Box::new(interest);
         self
@@ -135,33 +136,33 @@ pub struct EventType {
     check: Check,
     interest: Interest,
     pub(super) index: usize,
-    /// Which objects registrations are for, as a set of 64 hashes; 0 if nobody is registered.
+    /// The objects that registrations are for, as a set of 64 hashes; 0 if there are none.
     pub(super) wanted: AtomicU64,
-    /// Some registration has a callback that need not be thread-safe.
+    /// Whether some registration has a callback that need not be thread-safe.
     pub(super) in_turn: AtomicBool,
-    /// The list of slots that were ever used for registrations; null if none.
+    /// The first of all slots ever used for this type's registrations; null if there are none.
     pub(super) first: AtomicPtr<Registration>,
-    /// Those of them that no registration has.
+    /// The slots in that list that are free.
     pub(super) free: FreeList,
     interests: Mutex<Interests>,
 }
 
-/// What a registration adds to what is wanted of its event type.
+/// A registration's contribution to the interest in its event type.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Interested {
-    /// Nothing: it has no callback, or is no more.
+    /// None: it has no callback, or no longer exists.
     #[default]
     Nothing,
-    /// It has callbacks for these objects.
+    /// It has callbacks for some objects.
     Of {
-        /// Their bits.
+        /// The objects' bits.
         bits: u64,
-        /// A callback need not be thread-safe.
+        /// Whether a callback need not be thread-safe.
         in_turn: bool,
     },
 }
 
-/// How many registrations want what.
+/// Number of registrations by interest.
 struct Interests {
     every_object: usize,
     objects: [usize; 64],
@@ -194,7 +195,7 @@ pub(super) fn object_bit(object: u64) -> u64 {
 }
 
 impl EventType {
-    /// What is known of it.
+    /// The description of the event type.
     pub fn info(&self) -> &EventInfo {
         &self.info
     }
@@ -204,21 +205,22 @@ impl EventType {
         self.index
     }
 
-    /// May anybody want to hear of this object? False positives are possible, for 1 object in 64.
+    /// Whether a registration may be interested in this object. False positives are possible, for 1 object in
+    /// 64.
     #[inline]
     pub fn is_wanted(&self, object: u64) -> bool {
         let wanted = self.wanted.load(Ordering::Relaxed);
         wanted != 0 && wanted & object_bit(object) != 0
     }
 
-    /// Is there a callback that need not be thread-safe? If not, threads may raise it side by side with
-    /// [`CbSafety::THREAD_SAFE`](crate::CbSafety::THREAD_SAFE), and lose nothing.
+    /// Whether a callback exists that need not be thread-safe. If not, threads may raise the event
+    /// concurrently with [`CbSafety::THREAD_SAFE`](crate::CbSafety::THREAD_SAFE) without losing any.
     #[inline]
     pub fn is_in_turn(&self) -> bool {
         self.in_turn.load(Ordering::Acquire)
     }
 
-    /// A registration wants something else than it did.
+    /// Updates the counts after a change of a registration's interest.
     pub(super) fn refresh(&self, registration: &Registration) {
         let mut interests = self.interests.lock().unwrap_or_else(PoisonError::into_inner);
         let (before, now) = registration.change_of_interest();
@@ -247,7 +249,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`Error::INVALID_NAME`] if the name is empty or taken; [`Error::INVALID`] for an element of unknown
-    /// datatype or a payload above [`MAX_EXTENT`].
+    /// datatype or a payload larger than [`MAX_EXTENT`].
     pub fn add_event(&self, spec: EventSpec) -> Result<usize> {
         let EventSpec { mut info, element_names, check, interest } = spec;
         let unknown = info.elements.iter().any(|element| element.datatype.size() == 0);
@@ -294,7 +296,7 @@ impl Registry {
         self.events.get(index(at)?).ok_or(Error::INVALID_INDEX)
     }
 
-    /// The index of the event type of this name.
+    /// The index of the event type with this name.
     ///
     /// # Errors
     /// [`Error::INVALID_NAME`].

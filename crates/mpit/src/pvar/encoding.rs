@@ -1,21 +1,21 @@
-//! Raw values and the bytes that a tool gets.
+//! Conversion between raw values and the bytes that a tool sees.
 
 use crate::codes::{Datatype, Error, Result};
 
-/// What the raw 64-bit words of an instrument mean.
+/// The meaning of an instrument's raw 64-bit words.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Unit {
-    /// Whole numbers, passed on in the datatype: an unsigned one cut to its width, a signed one
-    /// saturated at its largest, a `DOUBLE` converted.
+    /// Whole numbers, converted to the datatype: truncated to the width of an unsigned one, saturated at the
+    /// maximum of a signed one, and converted to floating point for `DOUBLE`.
     Plain,
-    /// Whole numbers of this size; a `DOUBLE` value is raw times the factor. Nanoseconds as seconds: `1e-9`.
+    /// Whole numbers; a `DOUBLE` value is the raw value times this factor. Nanoseconds as seconds: `1e-9`.
     Scaled(f64),
-    /// Bits of the value itself: of an `f64` for `DOUBLE`, of a sign-extended integer else. Not for
-    /// cumulative classes; for a watermark not for negative values.
+    /// The bits of the value itself: of an `f64` for `DOUBLE`, otherwise of a sign-extended integer. Not
+    /// allowed for cumulative classes, nor for negative values of a watermark.
     Bits,
 }
 
-/// How a variable's raw values become values of its datatype and back.
+/// The conversion between a variable's raw values and values of its datatype.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Encoding {
     datatype: Datatype,
@@ -23,18 +23,18 @@ pub struct Encoding {
 }
 
 impl Encoding {
-    /// The encoding of a datatype and unit.
+    /// Creates the encoding of a datatype and unit.
     pub fn new(datatype: Datatype, unit: Unit) -> Self {
         Self { datatype, unit }
     }
 
-    /// Bytes of one element.
+    /// Size of one element in bytes.
     #[inline]
     pub fn width(self) -> usize {
         self.datatype.size()
     }
 
-    /// The factor from raw to `f64`, if a value is that.
+    /// The factor from raw value to `f64`, if the value is an `f64`.
     pub(crate) fn factor(self) -> Option<f64> {
         match (self.datatype, self.unit) {
             (Datatype::DOUBLE, Unit::Plain) => Some(1.0),
@@ -43,7 +43,7 @@ impl Encoding {
         }
     }
 
-    /// Largest raw value that a whole number of the datatype shows as itself.
+    /// The largest raw value that a whole number of the datatype can represent.
     pub(crate) fn ceiling(self) -> u64 {
         match (self.datatype, self.unit) {
             (_, Unit::Bits) => u64::MAX,
@@ -53,7 +53,7 @@ impl Encoding {
         }
     }
 
-    /// The value's bits, to be cut to [`Encoding::width`] (little-endian machines: the low bytes).
+    /// The value's bits, to be truncated to [`Encoding::width`] (little-endian machines: the low bytes).
     #[inline]
     pub(crate) fn bits(self, raw: u64) -> u64 {
         match self.factor() {
@@ -62,7 +62,7 @@ impl Encoding {
         }
     }
 
-    /// Writes one element; `out` has at least [`Encoding::width`] bytes.
+    /// Writes one element; `out` must have at least [`Encoding::width`] bytes.
     pub(crate) fn put(self, raw: u64, out: &mut [u8]) {
         let bits = self.bits(raw);
         match self.width() {
@@ -72,10 +72,10 @@ impl Encoding {
         }
     }
 
-    /// The raw value of one element that a tool writes.
+    /// Converts one element written by a tool to a raw value.
     ///
     /// # Errors
-    /// [`Error::INVALID`] for a value that is negative or no number where only a whole number not below 0 fits.
+    /// [`Error::INVALID`] for a negative or non-finite value where only a whole number from 0 fits.
     pub(crate) fn get(self, from: &[u8]) -> Result<u64> {
         if let Some(factor) = self.factor() {
             let raw = f64::from_bits(word(from)?) / factor;

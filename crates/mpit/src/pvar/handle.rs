@@ -1,4 +1,4 @@
-//! A handle of a performance variable: what its slot holds, and the read that takes no pin.
+//! A handle of a performance variable: its slot's contents, and the read that takes no pin.
 #![allow(unsafe_code)]
 
 use std::ptr::{self, NonNull};
@@ -11,15 +11,15 @@ use crate::mark::{Look, Mark};
 use crate::slab::{Occupant, Slot};
 use crate::word::SessionWord;
 
-/// The part of a handle's slot that outlives every handle: all a scalar read needs, in one cache line.
+/// The part of a slot that outlives each handle: everything that a scalar read needs, in one cache line.
 pub(crate) struct PvarInline {
     pub(super) session: AtomicU64,
-    /// Where the raw value of a scalar stands: see [`Place`].
+    /// The location of a scalar's raw value: see [`Place`].
     place: AtomicPtr<AtomicU64>,
-    /// A function that computes it instead; 0 if there is none.
+    /// A function that computes the raw value instead; 0 if there is none.
     function: AtomicUsize,
     pub(super) mark: Mark,
-    /// Raw value of a stopped handle whose class is a current value.
+    /// The raw value of a stopped handle whose class is a current value.
     pub(super) frozen: AtomicU64,
     factor: AtomicU64,
     pub(super) running: AtomicU32,
@@ -41,19 +41,19 @@ impl Default for PvarInline {
     }
 }
 
-/// Where a scalar's raw value comes from without the instrument.
+/// A way to get a scalar's raw value without calling its instrument.
 #[derive(Clone, Copy)]
 pub(super) enum Direct {
     /// From memory.
     Cell(NonNull<AtomicU64>),
-    /// From several parts of it in memory.
+    /// From several summands in memory.
     Shards(NonNull<Shards>),
     /// From a function.
     Function(fn() -> u64),
 }
 
-/// A word that says where a raw value stands in memory, whatever it is: null for nowhere, the address of a cell, or with
-/// its lowest bit set that of [`Shards`]. One word, so that it is of one life of the slot.
+/// The location of a raw value in memory as one word: null for none, the address of a cell, or the address of
+/// [`Shards`] with the lowest bit set. A single word always belongs to a single life of the slot.
 #[derive(Clone, Copy)]
 struct Place(*mut AtomicU64);
 
@@ -65,32 +65,32 @@ impl Place {
     }
 
     /// # Safety
-    /// Not null, and what it was made of is still there.
+    /// Must not be null, and the cell or shards that it was made from must still exist.
     #[inline(always)]
     unsafe fn load(self) -> u64 {
         if self.0.addr() & SHARDED == 0 {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             return unsafe { &*self.0 }.load(Ordering::Acquire);
         }
         let shards = self.0.map_addr(|address| address & !SHARDED).cast::<Shards>();
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { &*shards }.sum()
     }
 }
 
-/// How the value follows from the raw value.
+/// How the value is derived from the raw value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
-    /// Total since a mark.
+    /// The total since a mark.
     Cumulative,
-    /// The current value, or the one at which it was stopped.
+    /// The current value, or the last one before the stop.
     Current,
-    /// The extreme that the watch list keeps.
+    /// The extreme kept by the watch list.
     Watermark,
 }
 
-// The format word of a fast scalar: a bit of its kind, and of its shape. 0: no fast read. One bit a kind, because tests of
-// bits in the order of what is most common are faster than a table of jumps.
+// The format word of a fast scalar: one bit for its kind, and bits for its shape. 0: no fast read. Each kind
+// has its own bit, because testing bits in the order of frequency is faster than a jump table.
 const CUMULATIVE: u32 = 1;
 const CURRENT: u32 = 2;
 const WATERMARK: u32 = 32;
@@ -99,10 +99,10 @@ const DOUBLE: u32 = 8;
 const SIGNED: u32 = 16;
 
 impl PvarInline {
-    /// Sets up the slot for a new handle, before anybody can find it.
+    /// Sets up the slot for a new handle, before any other thread can find it.
     ///
-    /// Stores release, and the fast read acquires: who sees one of these values has also seen that the
-    /// slot's former life is over.
+    /// The stores release and the fast read acquires: a thread that sees one of these values has also seen
+    /// the end of the slot's former life.
     pub(super) fn prepare(&self, session: SessionWord, running: bool) {
         self.session.store(session.0, Ordering::Release);
         self.place.store(ptr::null_mut(), Ordering::Release);
@@ -111,7 +111,7 @@ impl PvarInline {
         self.running.store(u32::from(running), Ordering::Release);
     }
 
-    /// Makes scalar reads fast.
+    /// Enables fast reads of a scalar.
     pub(super) fn prepare_fast(&self, kind: Kind, encoding: Encoding, direct: Direct) {
         let kind = match kind {
             Kind::Cumulative => CUMULATIVE,
@@ -136,10 +136,10 @@ impl PvarInline {
         self.format.store(kind | shape, Ordering::Release);
     }
 
-    /// The value before it is shaped, if no raw value is needed for it: that of a handle that is stopped.
+    /// The unshaped value of a stopped handle, which needs no raw value.
     ///
-    /// Here and below nothing is passed as a closure: in a read of this length the compiler calls it instead of
-    /// inlining it, and then has registers to save.
+    /// Nothing is passed as a closure here and below: in a read of this length the compiler calls a closure
+    /// instead of inlining it, and then has to save registers.
     #[inline(always)]
     fn at_rest(&self, format: u32, mark: Look) -> Option<u64> {
         if format & CUMULATIVE != 0 {
@@ -151,7 +151,7 @@ impl PvarInline {
         }
     }
 
-    /// The value from memory before it is shaped. `None` if the raw value does not stand there.
+    /// The unshaped value from memory. `None` if the raw value is not in memory.
     #[inline(always)]
     fn in_memory(&self, format: u32) -> Option<u64> {
         let place = Place(self.place.load(Ordering::Acquire));
@@ -162,13 +162,13 @@ impl PvarInline {
         if let Some(value) = self.at_rest(format, mark) {
             return Some(value);
         }
-        // SAFETY: not null, so one that `prepare_fast` got for some life of this slot: lent by a registered
-        // instrument for as long as the registry exists, so it can be read in any life.
+        // SAFETY: not null, so `prepare_fast` stored it for some life of this slot: it is borrowed from a
+        // registered instrument for as long as the registry exists, so it can be read in any life.
         let now = unsafe { place.load() };
         Some(if format & CUMULATIVE != 0 { mark.since(now) } else { now })
     }
 
-    /// The same from a function.
+    /// The unshaped value from a function. `None` if there is no function.
     #[inline(always)]
     fn computed(&self, format: u32) -> Option<u64> {
         let address = self.function.load(Ordering::Acquire);
@@ -179,13 +179,14 @@ impl PvarInline {
         if let Some(value) = self.at_rest(format, mark) {
             return Some(value);
         }
-        // SAFETY: not null, so one that `prepare_fast` got for some life of this slot: a function without arguments,
-        // which can be called at any time.
+        // SAFETY: not null, so `prepare_fast` stored it for some life of this slot: a function without
+        // arguments, which can be called at any time.
         let now = unsafe { std::mem::transmute::<usize, fn() -> u64>(address) }();
         Some(if format & CUMULATIVE != 0 { mark.since(now) } else { now })
     }
 
-    /// Sets a total's value to 0 and gives what it was, in one step; `None` for the careful way. The caller holds a pin.
+    /// Atomically sets a total's value to 0 and returns the old value; `None` if this needs the slow path.
+    /// The caller holds a pin.
     #[inline]
     pub(super) fn take(&self) -> Option<Bits> {
         let format = self.format.load(Ordering::Acquire);
@@ -212,14 +213,15 @@ impl PvarInline {
     }
 }
 
-/// The bits of a scalar's value, and how many bytes of them it has.
+/// The bits of a scalar's value, and its size in bytes.
 pub(super) type Bits = (u64, usize);
 
 type HandleSlot = Slot<PvarHandleData, PvarInline>;
 
-/// Reads a scalar without a pin, in two halves around the reading itself. The format of the value; `None` for the careful way.
+/// Begins a read of a scalar without a pin, which [`closed`] ends. Returns the format of the value; `None` if
+/// this needs the slow path.
 ///
-/// Everything loaded after it counts only if [`closed`] finds the slot in the same life.
+/// Anything loaded in between is valid only if [`closed`] finds the slot in the same life.
 #[inline(always)]
 fn opened(slot: &HandleSlot, generation: u32, session: SessionWord) -> Option<u32> {
     let inline = &slot.inline;
@@ -239,7 +241,7 @@ fn width(format: u32) -> usize {
     if format & FOUR != 0 { 4 } else { 8 }
 }
 
-/// Any scalar whose value needs no instrument.
+/// Reads any scalar whose value can be had without the instrument.
 #[inline(always)]
 pub(super) fn fast_read(slot: &HandleSlot, generation: u32, session: SessionWord) -> Option<Bits> {
     let format = opened(slot, generation, session)?;
@@ -248,7 +250,7 @@ pub(super) fn fast_read(slot: &HandleSlot, generation: u32, session: SessionWord
     closed(slot, generation, format, inline.shaped(format, value))
 }
 
-/// An integer that stands in memory: nothing is called on the way, so that a caller needs no registers saved.
+/// Reads an integer that is in memory: calls no function, so that a caller need not save registers.
 #[inline(always)]
 pub(super) fn leaf_read(slot: &HandleSlot, generation: u32, session: SessionWord) -> Option<Bits> {
     let format = opened(slot, generation, session)?;
@@ -264,7 +266,7 @@ pub(super) enum Body {
     Custom { handle: Box<dyn PvarHandle>, count: usize },
 }
 
-/// What is reached through a pin.
+/// The part of a handle that is accessed through a pin.
 pub(crate) struct PvarHandleData {
     pvar: NonNull<Pvar>,
     pub(super) object: u64,
@@ -295,12 +297,12 @@ impl PvarHandleData {
         }
     }
 
-    /// Bytes of the whole value.
+    /// Size of the whole value in bytes.
     pub(super) fn size(&self) -> usize {
         self.count() * self.pvar().encoding().width()
     }
 
-    /// Gives a new handle its first values and starts it if it is `continuous`.
+    /// Initialises a new handle's values, and starts it if it is `continuous`.
     pub(super) fn begin(&self, inline: &PvarInline, continuous: bool) -> Result<()> {
         let Body::Measured(measured) = &self.body else { return Ok(()) };
         let pvar = self.pvar();
@@ -326,7 +328,7 @@ impl PvarHandleData {
         };
         if started.is_err() {
             if let Body::Measured(measured) = &self.body {
-                // Elements before the one that failed; what fails again has not been started.
+                // Stop the elements before the one that failed; those that fail again were not started.
                 let _ = measured.view(pvar, self.object, inline).stop();
             }
             inline.running.store(0, Ordering::Release);

@@ -1,4 +1,4 @@
-//! What stands behind a performance variable.
+//! The implementations of performance variables.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,75 +8,78 @@ use super::shards::Shards;
 use super::watch::WatchList;
 use crate::codes::{Error, Result};
 
-/// What an object offers to a variable that is bound to it.
+/// The ways in which an object's values can be read by a variable that is bound to it.
 #[derive(Clone, Copy)]
 pub struct Binding<'a> {
     /// Number of elements of the variable for this object; at least 1.
     pub count: usize,
-    /// The raw values, one word an element, if they stand in memory: the fast way. They must stay where
-    /// they are and readable after the object is gone.
+    /// The raw values, one word per element, if they are in memory: the fast way. They must stay at their
+    /// address and readable after the object is gone.
     pub cells: Option<&'a [AtomicU64]>,
-    /// A function that computes the raw value of a scalar: nearly as fast. As [`Instrument::sample`], it must be
-    /// async-signal-safe.
+    /// A function that computes the raw value of a scalar: nearly as fast. Like [`Instrument::sample`], it
+    /// must be async-signal-safe.
     pub function: Option<fn() -> u64>,
-    /// The parts of the raw value of a scalar, which must stay as `cells` must.
+    /// The summands of the raw value of a scalar, with the same requirement as `cells`.
     pub shards: Option<&'a Shards>,
 }
 
 impl<'a> Binding<'a> {
-    /// Values in memory.
+    /// Binds to values in memory.
     pub fn cells(cells: &'a [AtomicU64]) -> Self {
         Self { cells: Some(cells), ..Self::sampled(cells.len()) }
     }
 
-    /// One value in memory.
+    /// Binds to one value in memory.
     pub fn cell(cell: &'a AtomicU64) -> Self {
         Self::cells(std::slice::from_ref(cell))
     }
 
-    /// Values that [`Instrument::sample`] computes.
+    /// Binds to values that [`Instrument::sample`] computes.
     pub fn sampled(count: usize) -> Self {
         Self { count, cells: None, function: None, shards: None }
     }
 
-    /// One value that a function computes.
+    /// Binds to one value that a function computes.
     pub fn computed(function: fn() -> u64) -> Self {
         Self { function: Some(function), ..Self::sampled(1) }
     }
 
-    /// One value in parts: as fast as one in memory.
+    /// Binds to one value in parts: as fast as one in memory.
     pub fn shards(shards: &'a Shards) -> Self {
         Self { shards: Some(shards), ..Self::sampled(1) }
     }
 }
 
-/// A source of raw values; the crate does all that is per handle.
+/// A source of raw values; the crate does all per-handle work.
 ///
-/// For counters, aggregates and timers the raw value is a total that only grows, below 2^63, and is
-/// never reset. For all others it is the current value.
+/// For counters, aggregates and timers the raw value is a total that only grows, stays below 2^63 and is
+/// never reset. For all other classes it is the current value.
 ///
-/// All methods but [`Instrument::bind`] are called from signal handlers too: no lock, no allocation.
+/// All methods except [`Instrument::bind`] are also called from signal handlers, so they must neither lock
+/// nor allocate.
 pub trait Instrument: Send + Sync + 'static {
-    /// Checks that `object` (0 if unbound) is alive and of the right kind and tells what it offers.
+    /// Checks that `object` (0 if unbound) is alive and of the right kind, and returns its binding.
     ///
     /// # Errors
-    /// [`Error::INVALID_HANDLE`] by custom, if the object is not one that the variable can be bound to.
+    /// By convention [`Error::INVALID_HANDLE`] if the variable cannot be bound to the object.
     fn bind(&self, object: u64) -> Result<Binding<'_>>;
 
-    /// The raw value of one element, below the bound count; asked only if `bind` gave nothing faster.
+    /// Returns the raw value of one element, whose index is below the bound count. Called only if `bind`
+    /// returned nothing faster.
     ///
     /// # Errors
-    /// Whatever describes why the value cannot be had now, for instance [`Error::INVALID_HANDLE`] for an
-    /// object that is gone.
+    /// The reason why the value is not available now, for instance [`Error::INVALID_HANDLE`] for an object
+    /// that is gone.
     fn sample(&self, _object: u64, _element: usize) -> Result<u64> {
         Err(Error::NOT_SUPPORTED)
     }
 
-    /// The variable need or need not be kept up to date from now on: its first handle was started, or
-    /// the last one stopped (allocated and freed, if it is continuous). May be called twice for the same.
+    /// Called when the variable must be kept up to date from now on (`true`: its first handle was started) or
+    /// no longer has to be (`false`: the last one was stopped); for a continuous variable, allocated and
+    /// freed. May be called twice with the same value.
     fn interest(&self, _wanted: bool) {}
 
-    /// The list that the provider feeds; watermarks need it.
+    /// The list that the provider feeds; required for watermarks.
     fn watch(&self) -> Option<&WatchList> {
         None
     }
@@ -130,10 +133,10 @@ impl Instrument for AtomicU64 {
     }
 }
 
-/// An unbound total: the simplest instrument of a counter, an aggregate or a timer.
+/// An unbound total: the simplest instrument for a counter, an aggregate or a timer.
 ///
-/// It counts only while its variable is measured, so it belongs to one variable; a total that several
-/// variables share is a plain [`AtomicU64`].
+/// It counts only while its variable is measured, so it belongs to a single variable; for a total that
+/// several variables share, use a plain [`AtomicU64`].
 #[derive(Default)]
 pub struct Counter {
     total: AtomicU64,
@@ -141,12 +144,12 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// A total of 0.
+    /// Creates a total of 0.
     pub const fn new() -> Self {
         Self { total: AtomicU64::new(0), wanted: AtomicBool::new(false) }
     }
 
-    /// Adds to the total if somebody measures it: one load when nobody does.
+    /// Adds to the total if it is being measured; otherwise costs one load.
     #[inline]
     pub fn add(&self, amount: u64) {
         if self.wanted.load(Ordering::Relaxed) {
@@ -154,7 +157,7 @@ impl Counter {
         }
     }
 
-    /// Does anybody measure it?
+    /// Whether it is being measured.
     #[inline]
     pub fn is_wanted(&self) -> bool {
         self.wanted.load(Ordering::Relaxed)
@@ -179,7 +182,7 @@ pub struct Gauge {
 }
 
 impl Gauge {
-    /// A level of 0.
+    /// Creates a level of 0.
     pub const fn new() -> Self {
         Self { level: AtomicU64::new(0), watch: WatchList::new() }
     }
@@ -191,7 +194,7 @@ impl Gauge {
         self.watch.note(0, 0, level);
     }
 
-    /// Raises the level; every thread's new level counts for the watermarks.
+    /// Raises the level; the new level that each thread produces counts for the watermarks.
     #[inline]
     pub fn add(&self, amount: u64) {
         let before = self.level.fetch_add(amount, Ordering::AcqRel);
@@ -205,7 +208,7 @@ impl Gauge {
         self.watch.note(0, 0, before.wrapping_sub(amount));
     }
 
-    /// The level.
+    /// The current level.
     #[inline]
     pub fn level(&self) -> u64 {
         self.level.load(Ordering::Relaxed)
@@ -222,39 +225,39 @@ impl Instrument for Gauge {
     }
 }
 
-/// A variable whose handles are made and kept by the provider.
+/// A variable whose handles are created and measured by the provider.
 pub trait PvarProvider: Send + Sync + 'static {
-    /// Makes a handle bound to `object` (0 if unbound) within a session.
+    /// Creates a handle bound to `object` (0 if unbound) within a session.
     ///
     /// # Errors
-    /// [`Error::INVALID_HANDLE`] for a wrong object, or the library's own ([`Error::library`]).
+    /// [`Error::INVALID_HANDLE`] for an unsuitable object, or the library's own error ([`Error::library`]).
     fn open(&self, object: u64, session: SessionContext<'_>) -> Result<Box<dyn PvarHandle>>;
 }
 
-/// A handle of a [`PvarProvider`]; dropping it frees it.
+/// A handle of a [`PvarProvider`], freed when dropped.
 ///
-/// The crate has checked session, handle, the flags of the variable and the length of the buffers. Calls come
-/// from any thread and from signal handlers, and must not lock or allocate if the provider can help it.
+/// The crate has already checked the session, the handle, the variable's flags and the length of the buffers.
+/// Methods are called from any thread and from signal handlers, and should neither lock nor allocate.
 pub trait PvarHandle: Send + Sync {
-    /// Number of elements; always the same.
+    /// Number of elements, which never changes.
     fn count(&self) -> usize;
 
-    /// Starts it.
+    /// Starts the variable.
     ///
     /// # Errors
-    /// The provider's.
+    /// The provider's error.
     fn start(&self) -> Result<()>;
 
-    /// Stops it.
+    /// Stops the variable.
     ///
     /// # Errors
-    /// The provider's.
+    /// The provider's error.
     fn stop(&self) -> Result<()>;
 
     /// Writes `count` elements of the datatype to `out`.
     ///
     /// # Errors
-    /// The provider's.
+    /// The provider's error.
     fn read(&self, out: &mut [u8]) -> Result<()>;
 
     /// Sets the value from `count` elements of the datatype.
@@ -265,7 +268,7 @@ pub trait PvarHandle: Send + Sync {
         Err(Error::PVAR_NO_WRITE)
     }
 
-    /// Sets the starting value.
+    /// Resets the value to its starting value.
     ///
     /// # Errors
     /// [`Error::PVAR_NO_WRITE`] by default.
@@ -273,7 +276,7 @@ pub trait PvarHandle: Send + Sync {
         Err(Error::PVAR_NO_WRITE)
     }
 
-    /// Reads and resets in one step.
+    /// Reads and resets atomically.
     ///
     /// # Errors
     /// [`Error::PVAR_NO_ATOMIC`] by default.
@@ -282,18 +285,18 @@ pub trait PvarHandle: Send + Sync {
     }
 }
 
-/// The session in which a handle is made, with room for what a provider keeps for it.
+/// The session in which a handle is created, with room for the provider's own data.
 #[derive(Clone, Copy)]
 pub struct SessionContext<'a> {
     pub(crate) attachment: &'a Mutex<Option<Arc<dyn Any + Send + Sync>>>,
 }
 
 impl SessionContext<'_> {
-    /// The provider's own part of the session, made on first use and dropped after the session and all
-    /// handles that keep a clone of it are gone: a layer keeps the library's native session here.
+    /// Returns the provider's own data for the session, created on first use and dropped once the session and
+    /// all handles that keep a clone are gone. A layer keeps the library's native session here.
     ///
     /// # Errors
-    /// Those of `make`; [`Error::INVALID_SESSION`] if another provider keeps another type here.
+    /// The errors of `make`; [`Error::INVALID_SESSION`] if another provider keeps a different type here.
     pub fn attach<T: Any + Send + Sync>(&self, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
         let mut attachment = self.attachment.lock().unwrap_or_else(PoisonError::into_inner);
         let part = match &*attachment {

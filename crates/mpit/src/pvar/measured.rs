@@ -1,4 +1,4 @@
-//! The measuring that one handle does over an instrument's raw values.
+//! A handle's measurement over an instrument's raw values.
 #![allow(unsafe_code)]
 
 use std::ptr::NonNull;
@@ -10,7 +10,7 @@ use super::{Binding, Pvar, Shards};
 use crate::codes::{Error, PvarClass, Result};
 use crate::mark::Mark;
 
-/// Per-element state of a handle; that of a scalar is in the slot instead.
+/// Per-element state of a handle; a scalar's state is in the slot instead.
 pub(super) struct Measured {
     pub(super) kind: Kind,
     pub(super) count: usize,
@@ -20,17 +20,17 @@ pub(super) struct Measured {
     marks: Box<[Mark]>,
     frozen: Box<[AtomicU64]>,
     watchers: Box<[usize]>,
-    /// A watermark that takes its starting value at the next start.
+    /// Whether a watermark takes its starting value at the next start.
     fresh: AtomicBool,
 }
 
-// SAFETY: the cells are atomics lent by an instrument of the registry, which outlives the handle.
+// SAFETY: the cells are atomics borrowed from an instrument of the registry, which outlives the handle.
 unsafe impl Send for Measured {}
 // SAFETY: as above.
 unsafe impl Sync for Measured {}
 
 impl Measured {
-    /// State for a binding: stopped, and not yet watching.
+    /// Creates the state for a binding: stopped, and not yet watching.
     pub(super) fn new(pvar: &Pvar, object: u64, binding: Binding<'_>) -> Result<Self> {
         let class = pvar.info.class;
         let kind = match class {
@@ -78,14 +78,14 @@ impl Measured {
         Ok(())
     }
 
-    /// No more feeding. Async-signal-safe.
+    /// Removes the watchers from their list. Async-signal-safe.
     pub(super) fn forget_watchers(&self, pvar: &Pvar) {
         if let Ok(list) = watch_list(pvar) {
             self.watchers.iter().for_each(|&at| list.remove(at));
         }
     }
 
-    /// Where a scalar's read can go to directly.
+    /// The direct way to read a scalar, if there is one.
     pub(super) fn direct(&self, pvar: &Pvar) -> Option<Direct> {
         match (self.function, self.shards) {
             _ if self.kind == Kind::Watermark => self.scalar_cell(pvar).map(Direct::Cell),
@@ -95,7 +95,7 @@ impl Measured {
         }
     }
 
-    /// The raw value in memory that a scalar's read can go to directly.
+    /// The raw value in memory that a read of a scalar can use directly.
     fn scalar_cell(&self, pvar: &Pvar) -> Option<NonNull<AtomicU64>> {
         if self.count != 1 {
             return None;
@@ -108,7 +108,7 @@ impl Measured {
     }
 
     fn cells(&self) -> Option<&[AtomicU64]> {
-        // SAFETY: lent by `Instrument::bind` for the life of the instrument, which the registry keeps
+        // SAFETY: borrowed from `Instrument::bind` for the life of the instrument, which the registry keeps
         // until after its handles.
         self.cells.map(|cells| unsafe { cells.as_ref() })
     }
@@ -127,7 +127,7 @@ fn watch_list(pvar: &Pvar) -> Result<&WatchList> {
     pvar.instrument().and_then(|instrument| instrument.watch()).ok_or(Error::NOT_SUPPORTED)
 }
 
-/// A handle's state together with what it belongs to.
+/// A handle's state together with the variable, object and slot it belongs to.
 pub(super) struct View<'a> {
     measured: &'a Measured,
     pvar: &'a Pvar,
@@ -174,7 +174,7 @@ impl<'a> View<'a> {
         (0..self.measured.count).try_for_each(&mut f)
     }
 
-    /// The first values of a new handle, which nobody else can see yet.
+    /// Sets the first values of a new handle, which no other thread can see yet.
     pub(super) fn initialise(&self) -> Result<()> {
         self.each(|element| {
             match self.measured.kind {
@@ -199,7 +199,7 @@ impl<'a> View<'a> {
                     watcher.extreme.store(self.raw(element)?, Ordering::Release);
                 }
                 list.listen(at, self.is_high());
-                // What changed before the watcher listened.
+                // Catch a change made before the watcher listened.
                 watcher.observe(self.raw(element)?, self.is_high());
                 Ok(())
             }
@@ -230,7 +230,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Sets the starting value and returns the value before, in one step for the element.
+    /// Resets to the starting value and returns the previous value, atomically for the element.
     fn take(&self, element: usize) -> Result<u64> {
         match self.measured.kind {
             Kind::Cumulative => self.mark(element).take(|| self.raw(element)),

@@ -1,8 +1,8 @@
 //! Performance variables: MPI 5.0, section "Performance Variables".
 //!
-//! A variable is a description ([`PvarSpec`]) and a backend: an [`Instrument`], which only tells the
-//! current raw value and leaves all measuring per handle to this crate, or a [`PvarProvider`], which makes handles of
-//! its own (the variables of an MPI library below, or of class GENERIC).
+//! A variable is a description ([`PvarSpec`]) and a backend: an [`Instrument`], which only reports the
+//! current raw value and leaves all per-handle measurement to this crate, or a [`PvarProvider`], which
+//! creates its own handles (the variables of an underlying MPI library, or of class GENERIC).
 
 mod encoding;
 mod handle;
@@ -29,28 +29,28 @@ pub use watch::WatchList;
 use crate::codes::{Bind, Datatype, Error, PvarClass, Result, Verbosity};
 use crate::registry::{Registry, index};
 
-/// What is known of a performance variable; it never changes.
+/// The description of a performance variable, which never changes.
 #[derive(Debug, Clone)]
 pub struct PvarInfo {
     /// The name, unique within the class.
     pub name: String,
-    /// What it says, with unit; empty if there is none.
+    /// What the variable measures, with its unit; may be empty.
     pub desc: String,
-    /// For whom.
+    /// The intended audience.
     pub verbosity: Verbosity,
     /// The class.
     pub class: PvarClass,
     /// The datatype of each element.
     pub datatype: Datatype,
-    /// Index of the enumeration of its values; for [`Datatype::INT`] only.
+    /// Index of the enumeration that names its values; only for [`Datatype::INT`].
     pub enumeration: Option<usize>,
-    /// What it must be bound to.
+    /// The kind of object that a handle must be bound to.
     pub bind: Bind,
-    /// It can neither be written nor reset.
+    /// Whether it can neither be written nor reset.
     pub readonly: bool,
-    /// It is always active and cannot be started and stopped.
+    /// Whether it is always active and cannot be started and stopped.
     pub continuous: bool,
-    /// It can be read and reset in one step.
+    /// Whether it can be read and reset atomically.
     pub atomic: bool,
 }
 
@@ -59,11 +59,11 @@ enum Backend {
     Custom(Box<dyn PvarProvider>),
 }
 
-/// A performance variable to be registered.
+/// The description of a performance variable to be registered.
 ///
-/// Unless said otherwise it is bound to nothing, of verbosity [`Verbosity::USER_BASIC`], not continuous, and
-/// writable and atomic as its class permits: values that are measured per handle (counters, aggregates,
-/// timers, watermarks) are writable; current values (states, levels, sizes, percentages) are read-only.
+/// By default it is unbound, of verbosity [`Verbosity::USER_BASIC`], not continuous, and as writable and
+/// atomic as its class permits: values that are measured per handle (counters, aggregates, timers,
+/// watermarks) are writable; current values (states, levels, sizes, percentages) are read-only.
 #[must_use]
 pub struct PvarSpec {
     info: PvarInfo,
@@ -72,7 +72,7 @@ pub struct PvarSpec {
 }
 
 impl PvarSpec {
-    /// A variable of this name, class and datatype.
+    /// Describes a variable of this name, class and datatype.
     pub fn new(name: impl Into<String>, class: PvarClass, datatype: Datatype) -> Self {
         let measured = class.is_cumulative() || class.is_watermark();
         Self {
@@ -105,13 +105,13 @@ impl PvarSpec {
         self
     }
 
-    /// Gives the values names; the datatype must be [`Datatype::INT`].
+    /// Sets the enumeration that names the values; the datatype must be [`Datatype::INT`].
     pub fn enumeration(mut self, index: usize) -> Self {
         self.info.enumeration = Some(index);
         self
     }
 
-    /// Binds to a kind of object.
+    /// Sets the kind of object that handles are bound to.
     pub fn bind(mut self, bind: Bind) -> Self {
         self.info.bind = bind;
         self
@@ -129,19 +129,19 @@ impl PvarSpec {
         self
     }
 
-    /// Sets whether it can be read and reset in one step.
+    /// Sets whether it can be read and reset atomically.
     pub fn atomic(mut self, atomic: bool) -> Self {
         self.info.atomic = atomic;
         self
     }
 
-    /// How a raw value becomes one of the datatype; see [`Unit`].
+    /// Sets how raw values are converted to the datatype; see [`Unit`].
     pub fn unit(mut self, unit: Unit) -> Self {
         self.unit = unit;
         self
     }
 
-    /// Permits a datatype that the standard does not name for the class.
+    /// Permits a datatype that the standard does not allow for the class.
     pub fn any_datatype(mut self) -> Self {
         self.any_datatype = true;
         self
@@ -153,12 +153,12 @@ pub struct Pvar {
     info: PvarInfo,
     encoding: Encoding,
     backend: Backend,
-    /// Handles for which the variable must be kept up to date.
+    /// Number of handles for which the variable must be kept up to date.
     active: AtomicU32,
 }
 
 impl Pvar {
-    /// What is known of it.
+    /// The description of the variable.
     pub fn info(&self) -> &PvarInfo {
         &self.info
     }
@@ -181,22 +181,22 @@ impl Pvar {
         }
     }
 
-    /// One handle more that wants the variable kept up to date. Async-signal-safe.
+    /// Counts a handle that needs the variable kept up to date. Async-signal-safe.
     fn activate(&self) {
         if self.active.fetch_add(1, Ordering::AcqRel) == 0 {
             self.tell_interest(true);
         }
     }
 
-    /// One handle less.
+    /// Counts one such handle less.
     fn deactivate(&self) {
         if self.active.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.tell_interest(false);
         }
     }
 
-    /// Tells the instrument until what it has heard is what holds: a start and a stop may overtake each
-    /// other between their count and their telling.
+    /// Notifies the instrument until its last notification matches the count: a start and a stop may overtake
+    /// each other between counting and notifying.
     fn tell_interest(&self, mut wanted: bool) {
         let Some(instrument) = self.instrument() else { return };
         loop {
@@ -211,12 +211,12 @@ impl Pvar {
 }
 
 impl Registry {
-    /// Publishes a variable that this crate measures per handle; returns its index.
+    /// Publishes a variable that this crate measures per handle, and returns its index.
     ///
     /// # Errors
     /// [`Error::INVALID_NAME`] if the name is empty or taken within the class; [`Error::INVALID`] if the
-    /// class does not allow the datatype, an enumeration comes with another datatype than `INT`, a cumulative
-    /// variable has raw [`Unit::Bits`] or a watermark's instrument feeds no [`WatchList`].
+    /// class does not allow the datatype, if an enumeration comes with a datatype other than `INT`, if a
+    /// cumulative variable has the unit [`Unit::Bits`], or if a watermark's instrument has no [`WatchList`].
     pub fn add_pvar(&self, spec: PvarSpec, instrument: impl Instrument) -> Result<usize> {
         let class = spec.info.class;
         let bits = matches!(spec.unit, Unit::Bits);
@@ -226,10 +226,10 @@ impl Registry {
         self.publish(spec, Backend::Measured(Box::new(instrument)))
     }
 
-    /// Publishes a variable whose handles are all the provider's; returns its index.
+    /// Publishes a variable whose handles are the provider's, and returns its index.
     ///
     /// # Errors
-    /// As [`Registry::add_pvar`], for name and enumeration.
+    /// As [`Registry::add_pvar`], for the name and the enumeration.
     pub fn add_custom_pvar(&self, spec: PvarSpec, provider: impl PvarProvider) -> Result<usize> {
         self.publish(spec.any_datatype(), Backend::Custom(Box::new(provider)))
     }
@@ -268,7 +268,7 @@ impl Registry {
         self.pvars.get(index(at)?).ok_or(Error::INVALID_INDEX)
     }
 
-    /// The index of the variable of this name and class.
+    /// The index of the variable with this name and class.
     ///
     /// # Errors
     /// [`Error::INVALID_NAME`].

@@ -9,9 +9,9 @@ use crate::word::{PvarWord, SessionWord};
 
 type Handle<'a> = Pinned<'a, PvarHandleData, PvarInline>;
 
-/// Rust types in which a scalar value can be had.
+/// A Rust type that can hold a scalar value.
 pub trait Scalar: Copy + sealed::Sealed {
-    /// From and to the bytes of the value.
+    /// Converts from the bytes of the value.
     #[doc(hidden)]
     fn from_bytes(bytes: [u8; 8]) -> Self;
     #[doc(hidden)]
@@ -106,10 +106,10 @@ fn handle_readreset(handle: &Handle<'_>, out: &mut [u8]) -> Result<()> {
 /// Stores a scalar.
 ///
 /// # Safety
-/// `out` must be writable for the bytes of the variable.
+/// `out` must be writable for the size of the variable.
 #[inline(always)]
 unsafe fn put_raw((bits, width): Bits, out: *mut u8) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         if width == 8 {
             out.cast::<u64>().write_unaligned(bits);
@@ -120,7 +120,7 @@ unsafe fn put_raw((bits, width): Bits, out: *mut u8) {
 }
 
 impl Registry {
-    /// Applies `operation` to a handle, or to all handles of the session that are not to be ignored.
+    /// Applies `operation` to a handle, or to all handles of the session except ignored ones.
     fn on_one_or_all(
         &self,
         session: SessionWord,
@@ -135,7 +135,7 @@ impl Registry {
         self.check_session(session)?;
         let mut outcome = Ok(());
         for handle in self.session_handles(session) {
-            // All are attempted, also after one has failed.
+            // Attempt all, even after one has failed.
             if !ignored(&handle) && operation(&handle).is_err() {
                 outcome = Err(failure);
             }
@@ -145,7 +145,7 @@ impl Registry {
 
     /// Starts a variable, or with [`PvarWord::ALL_HANDLES`] all of the session that can be started.
     ///
-    /// Starting one that is started has no effect.
+    /// Starting a started variable has no effect.
     ///
     /// # Errors
     /// [`Error::INVALID_SESSION`], [`Error::INVALID_HANDLE`], [`Error::PVAR_NO_STARTSTOP`].
@@ -163,7 +163,7 @@ impl Registry {
         self.on_one_or_all(session, handle, handle_stop, ignored, Error::PVAR_NO_STARTSTOP)
     }
 
-    /// Sets a variable to its starting value, or with [`PvarWord::ALL_HANDLES`] all that are not read-only.
+    /// Resets a variable to its starting value, or with [`PvarWord::ALL_HANDLES`] all that are not read-only.
     ///
     /// # Errors
     /// [`Error::INVALID_SESSION`], [`Error::INVALID_HANDLE`], [`Error::PVAR_NO_WRITE`].
@@ -172,7 +172,7 @@ impl Registry {
         self.on_one_or_all(session, handle, handle_reset, ignored, Error::PVAR_NO_WRITE)
     }
 
-    /// Bytes of the whole value of a handle.
+    /// Size of the whole value of a handle in bytes.
     ///
     /// # Errors
     /// [`Error::INVALID_SESSION`], [`Error::INVALID_HANDLE`].
@@ -180,36 +180,37 @@ impl Registry {
         Ok(self.session_handle(session, handle)?.size())
     }
 
-    /// Inlined to where the value is stored: a few nanoseconds matter, and a pair is returned through memory.
+    /// Inlined into the code that stores the value: a few nanoseconds matter, and a pair is returned through
+    /// memory.
     #[inline(always)]
     fn fast(&self, session: SessionWord, handle: PvarWord) -> Option<Bits> {
         let (index, generation) = handle.parts()?;
         fast_read(self.pvar_handles.slot(index)?, generation, session)
     }
 
-    /// [`Registry::pvar_read_raw`] of an integer that stands in memory. `false` for anything else, and for every mistake:
-    /// then that function tells.
+    /// [`Registry::pvar_read_raw`] for an integer that is in memory. Returns `false` for anything else, and
+    /// for every error: then call that function.
     ///
-    /// For an entry point that answers the most common question without calling anything.
+    /// For an entry point that handles the most common case without a function call.
     ///
     /// # Safety
     /// As [`Registry::pvar_read_raw`].
     #[inline(always)]
     pub unsafe fn pvar_read_leaf(&self, session: SessionWord, handle: PvarWord, out: *mut u8) -> bool {
-        // No closures: the compiler would make a function of its own of one that is as long as this.
+        // No closures: the compiler would outline one as long as this.
         let Some((index, generation)) = handle.parts() else { return false };
         let Some(slot) = self.pvar_handles.slot(index) else { return false };
         let Some(bits) = leaf_read(slot, generation, session) else { return false };
-        // SAFETY: the caller's promise, of this scalar.
+        // SAFETY: guaranteed by the caller for this scalar.
         unsafe { put_raw(bits, out) };
         true
     }
 
-    /// Reads the value into the first bytes of `out`: count elements of the datatype.
+    /// Reads the value, `count` elements of the datatype, into the first bytes of `out`.
     ///
     /// # Errors
     /// [`Error::INVALID_SESSION`], [`Error::INVALID_HANDLE`] (also for [`PvarWord::ALL_HANDLES`]),
-    /// [`Error::INVALID`] if `out` is too short, and the provider's.
+    /// [`Error::INVALID`] if `out` is too short, and the provider's errors.
     #[inline]
     pub fn pvar_read(&self, session: SessionWord, handle: PvarWord, out: &mut [u8]) -> Result<()> {
         if let Some((bits, width)) = self.fast(session, handle)
@@ -228,7 +229,7 @@ impl Registry {
         handle_read(&handle, out.get_mut(..handle.size()).ok_or(Error::INVALID)?)
     }
 
-    /// [`Registry::pvar_read`] for C callers, who pass no length.
+    /// [`Registry::pvar_read`] for C callers, which pass no length.
     ///
     /// # Errors
     /// As [`Registry::pvar_read`].
@@ -239,18 +240,18 @@ impl Registry {
     #[inline(always)]
     pub unsafe fn pvar_read_raw(&self, session: SessionWord, handle: PvarWord, out: *mut u8) -> Result<()> {
         if let Some(bits) = self.fast(session, handle) {
-            // SAFETY: the caller's promise, of this scalar.
+            // SAFETY: guaranteed by the caller for this scalar.
             unsafe { put_raw(bits, out) };
             return Ok(());
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.read_pinned_raw(session, handle, out) }
     }
 
     #[inline(never)]
     unsafe fn read_pinned_raw(&self, session: SessionWord, handle: PvarWord, out: *mut u8) -> Result<()> {
         let handle = self.session_handle(session, handle)?;
-        // SAFETY: the caller's promise; the size cannot change while the handle is pinned.
+        // SAFETY: guaranteed by the caller; the size cannot change while the handle is pinned.
         handle_read(&handle, unsafe { std::slice::from_raw_parts_mut(out, handle.size()) })
     }
 
@@ -258,7 +259,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`Error::INVALID_SESSION`], [`Error::INVALID_HANDLE`] (also for [`PvarWord::ALL_HANDLES`]),
-    /// [`Error::PVAR_NO_WRITE`], [`Error::INVALID`] if `from` is too short or the value impossible.
+    /// [`Error::PVAR_NO_WRITE`], [`Error::INVALID`] if `from` is too short or the value is out of range.
     pub fn pvar_write(&self, session: SessionWord, handle: PvarWord, from: &[u8]) -> Result<()> {
         let handle = self.session_handle(session, handle)?;
         handle_write(&handle, from.get(..handle.size()).ok_or(Error::INVALID)?)
@@ -278,15 +279,15 @@ impl Registry {
         from: *const u8,
     ) -> Result<()> {
         let handle = self.session_handle(session, handle)?;
-        // SAFETY: the caller's promise; the size cannot change while the handle is pinned.
+        // SAFETY: guaranteed by the caller; the size cannot change while the handle is pinned.
         handle_write(&handle, unsafe { std::slice::from_raw_parts(from, handle.size()) })
     }
 
-    /// Reads and resets in one step: what is counted meanwhile by others, or read and reset by them, is
-    /// neither lost nor seen twice. In an array, that holds for each element.
+    /// Reads and resets atomically: counts added concurrently by other threads, or read and reset by them,
+    /// are neither lost nor seen twice. For an array, this holds per element.
     ///
     /// # Errors
-    /// As [`Registry::pvar_read`], and [`Error::PVAR_NO_ATOMIC`].
+    /// As [`Registry::pvar_read`], plus [`Error::PVAR_NO_ATOMIC`].
     pub fn pvar_readreset(&self, session: SessionWord, handle: PvarWord, out: &mut [u8]) -> Result<()> {
         let handle = self.session_handle(session, handle)?;
         handle_readreset(&handle, out.get_mut(..handle.size()).ok_or(Error::INVALID)?)
@@ -309,15 +310,15 @@ impl Registry {
         if handle.pvar().info.atomic
             && let Some(bits) = handle.slot.inline.take()
         {
-            // SAFETY: the caller's promise, of this scalar.
+            // SAFETY: guaranteed by the caller for this scalar.
             unsafe { put_raw(bits, out) };
             return Ok(());
         }
-        // SAFETY: the caller's promise; the size cannot change while the handle is pinned.
+        // SAFETY: guaranteed by the caller; the size cannot change while the handle is pinned.
         handle_readreset(&handle, unsafe { std::slice::from_raw_parts_mut(out, handle.size()) })
     }
 
-    /// The value of a scalar, of a Rust type as wide as its datatype.
+    /// Returns the value of a scalar as a Rust type of the same width as its datatype.
     ///
     /// # Errors
     /// As [`Registry::pvar_read`]; [`Error::INVALID`] if the widths differ.
@@ -330,7 +331,7 @@ impl Registry {
         Ok(T::from_bytes(bytes))
     }
 
-    /// [`Registry::pvar_value`], read and reset in one step.
+    /// [`Registry::pvar_value`], with an atomic reset.
     ///
     /// # Errors
     /// As [`Registry::pvar_readreset`]; [`Error::INVALID`] if the widths differ.

@@ -12,19 +12,19 @@ use crate::registry::Registry;
 use crate::slab::{Occupant, Pinned};
 use crate::word::{PvarWord, SessionWord};
 
-/// A session; what belongs to it are the handles that name it.
+/// A session; its handles are those that name it.
 #[derive(Default)]
 pub(crate) struct Session {
     attachment: Mutex<Option<Arc<dyn Any + Send + Sync>>>,
-    /// For freeing it, without looking at the handles of all sessions.
+    /// Lets the session be freed without a search through the handles of all sessions.
     handles: Arc<Mutex<Handles>>,
 }
 
-/// Slots and generations of the handles that a session got; of those that were freed one by one some may be left.
+/// Slots and generations of the session's handles; may include some that were freed individually.
 #[derive(Default)]
 struct Handles {
     known: Vec<(usize, u32)>,
-    /// When `known` is as long as this, those that are no more are taken out.
+    /// When `known` reaches this length, entries of freed handles are removed.
     limit: usize,
 }
 
@@ -55,7 +55,7 @@ impl Registry {
         Ok(SessionWord::new(index, generation))
     }
 
-    /// Frees a session with its handles.
+    /// Frees a session and its handles.
     ///
     /// # Errors
     /// [`Error::INVALID_SESSION`].
@@ -65,7 +65,7 @@ impl Registry {
         if !self.sessions.remove(pinned) {
             return Err(Error::INVALID_SESSION);
         }
-        // Freeing runs a provider's code, which may well come back here: not under the lock.
+        // Freeing runs a provider's code, which may call back here, so not under the lock.
         let handles = std::mem::take(&mut *handles.lock().unwrap_or_else(PoisonError::into_inner));
         for (index, generation) in handles.known {
             let _ = self.pvar_handles.pin(index, generation).map(|handle| self.pvar_handles.remove(handle));
@@ -76,7 +76,7 @@ impl Registry {
     pub(crate) fn free_all_sessions(&self) {
         let words: Vec<_> = self.sessions.pins().map(|s| SessionWord::new(s.index, s.generation)).collect();
         for session in words {
-            // One that another thread frees at the same time is freed all the same.
+            // A session that another thread frees at the same time is freed as well.
             let _ = self.pvar_session_free(session);
         }
     }
@@ -86,14 +86,14 @@ impl Registry {
         self.sessions.pin(index, generation).ok_or(Error::INVALID_SESSION)
     }
 
-    /// Is the session valid? Takes no pin.
+    /// Checks that the session is valid. Takes no pin.
     pub(super) fn check_session(&self, session: SessionWord) -> Result<()> {
         let (index, generation) = session.parts().ok_or(Error::INVALID_SESSION)?;
         let live = self.sessions.slot(index).is_some_and(|slot| slot.state.is_live(generation));
         if live { Ok(()) } else { Err(Error::INVALID_SESSION) }
     }
 
-    /// All handles of a session, pinned one after the other.
+    /// All handles of a session, each pinned in turn.
     pub(super) fn session_handles(
         &self,
         session: SessionWord,
@@ -112,21 +112,21 @@ impl Registry {
             .parts()
             .and_then(|(index, generation)| self.pvar_handles.pin(index, generation))
             .filter(|pinned| pinned.slot.inline.session.load(Ordering::Acquire) == session.0);
-        // A handle of this session proves the session; only without one it matters which of them is wrong.
+        // A handle of this session proves the session; without one, check which of the two is invalid.
         match pinned {
             Some(pinned) => Ok(pinned),
             None => self.check_session(session).and(Err(Error::INVALID_HANDLE)),
         }
     }
 
-    /// Allocates a handle of a variable, bound to `object`, which is ignored if the variable is bound to nothing.
+    /// Allocates a handle of a variable, bound to `object`, which is ignored if the variable is unbound.
     ///
-    /// Returns the handle and its number of elements. A continuous variable is measured from now on,
-    /// any other is stopped.
+    /// Returns the handle and its number of elements. A continuous variable is measured from now on; any
+    /// other is stopped.
     ///
     /// # Errors
-    /// [`Error::INVALID_SESSION`], [`Error::INVALID_INDEX`], [`Error::OUT_OF_HANDLES`], and the
-    /// instrument's for a wrong object, by custom [`Error::INVALID_HANDLE`].
+    /// [`Error::INVALID_SESSION`], [`Error::INVALID_INDEX`], [`Error::OUT_OF_HANDLES`], and the instrument's
+    /// error for an unsuitable object, by convention [`Error::INVALID_HANDLE`].
     pub fn pvar_handle_alloc(
         &self,
         session: SessionWord,
@@ -143,7 +143,7 @@ impl Registry {
             self.pvar_handles.slot(index).is_some_and(|slot| slot.state.is_live(generation))
         };
         pinned.handles.lock().unwrap_or_else(PoisonError::into_inner).add(word, is_live);
-        // A session freed in the meantime has not seen this handle.
+        // If the session was freed in the meantime, it did not see this handle.
         if let Err(error) = self.check_session(session) {
             let _ = self.pvar_handles.pin(word.0, word.1).map(|handle| self.pvar_handles.remove(handle));
             return Err(error);
@@ -175,7 +175,7 @@ impl Registry {
         if self.pvar_handles.remove(pinned) { Ok(()) } else { Err(Error::INVALID_HANDLE) }
     }
 
-    /// Number of sessions and of handles of performance variables in use.
+    /// Number of sessions, and number of handles of performance variables, in use.
     pub fn pvar_usage(&self) -> (usize, usize) {
         (self.sessions.pins().count(), self.pvar_handles.pins().count())
     }

@@ -1,16 +1,16 @@
-//! Totals that are kept in parts, so that threads count without sharing a cache line.
+//! Totals that are kept in parts, so that threads can count without sharing a cache line.
 #![allow(unsafe_code)]
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 
-/// Parts that a total can have.
+/// Maximum number of parts of a total.
 const MOST: usize = 4096;
 
-/// A total over parts, one a thread for instance, each of which only grows.
+/// A total over parts, for instance one per thread, each of which only grows.
 ///
-/// Reading adds them up: no call, no lock, about a nanosecond a part.
+/// Reading adds up the parts, without calls or locks, in about a nanosecond per part.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,12 +34,12 @@ impl Default for Shards {
 }
 
 impl Shards {
-    /// No parts: a total of 0.
+    /// Creates a total of 0 without parts.
     pub const fn new() -> Self {
         Self { used: AtomicUsize::new(0), parts: [const { AtomicPtr::new(ptr::null_mut()) }; MOST] }
     }
 
-    /// One part more. `false`: there are 4096 already, and this one does not count.
+    /// Adds a part. Returns `false` if there are already 4096 parts; then this one does not count.
     pub fn add(&self, part: &'static AtomicU64) -> bool {
         let place = self.parts.get(self.used.fetch_add(1, Ordering::AcqRel));
         if let Some(place) = place {
@@ -70,7 +70,7 @@ impl Shards {
 
 #[inline(always)]
 fn value(part: &AtomicPtr<AtomicU64>) -> u64 {
-    // SAFETY: null, or a part that `add` was lent for ever.
+    // SAFETY: null, or a `'static` part passed to `add`.
     unsafe { part.load(Ordering::Acquire).as_ref() }.map_or(0, |part| part.load(Ordering::Acquire))
 }
 

@@ -1,4 +1,4 @@
-//! The rules of performance variables, sessions and handles, one test a rule.
+//! The rules of performance variables, sessions and handles, one test per rule.
 
 #![allow(unsafe_code)]
 
@@ -264,7 +264,8 @@ struct PerObject {
     wanted: AtomicBool,
 }
 
-/// Bound to objects 1 to 4, with as many elements; element `i` of object `o` is `10 o + i`.
+/// A variable that can be bound to objects 1 to 4, with as many elements; element `i` of object `o`
+/// is `10 o + i`.
 impl Instrument for PerObject {
     fn bind(&self, object: u64) -> Result<Binding<'_>> {
         match object {
@@ -396,7 +397,7 @@ fn the_last_finalize_invalidates_sessions_but_not_indices() {
     assert_eq!(registry.finalize(), Err(Error::NOT_INITIALIZED));
 }
 
-/// A handle of a provider's own, which logs what it is asked.
+/// A provider's own handle, which logs the calls it receives.
 struct Logged(Arc<std::sync::Mutex<Vec<&'static str>>>, #[allow(dead_code)] Arc<DropLog>);
 
 struct DropLog(Arc<std::sync::Mutex<Vec<&'static str>>>);
@@ -558,7 +559,7 @@ fn readers_of_a_handle_that_others_free_and_reuse_get_its_value_or_an_error() {
     });
 }
 
-/// What [`Registry::pvar_read_leaf`] gives.
+/// The result of [`Registry::pvar_read_leaf`].
 fn leaf(registry: &Registry, session: SessionWord, handle: PvarWord) -> Option<u64> {
     let mut bits = 0u64;
     // SAFETY: room for any scalar.

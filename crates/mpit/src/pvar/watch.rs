@@ -1,7 +1,7 @@
-//! Watermarks: extremes that are fed at the change, one per handle.
+//! Watermarks: extremes that are updated at each change, one per handle.
 //!
-//! The provider of a level owns a [`WatchList`] and tells it every new value. As long as no handle
-//! watches, that costs one load. A watermark seen only when it is read would miss every peak between two reads.
+//! The provider of a level owns a [`WatchList`] and passes it every new value. While no handle watches, that
+//! costs one load. A watermark computed only when it is read would miss every peak between two reads.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -36,7 +36,7 @@ impl Watcher {
         }
     }
 
-    /// Lets the current value count; it may have changed while the watcher was not listening.
+    /// Includes the current value, which may have changed while the watcher was not listening.
     pub(crate) fn observe(&self, value: u64, high: bool) {
         if high {
             self.extreme.fetch_max(value, Ordering::AcqRel);
@@ -46,14 +46,14 @@ impl Watcher {
     }
 }
 
-/// The live watermark handles of one level; belongs to the level's provider, may be a `static`'s part.
+/// The live watermark handles of one level. Owned by the level's provider; may be part of a `static`.
 pub struct WatchList {
-    /// Watchers that listen.
+    /// Number of watchers that listen.
     listening: AtomicU32,
-    /// Threads walking over the list.
+    /// Number of threads walking the list.
     walking: AtomicU32,
     watchers: SlotTable<Watcher>,
-    /// Watchers in the state [`FREE`] that were once used.
+    /// Previously used watchers in the state [`FREE`].
     free: FreeList,
     adding: Mutex<()>,
     changed: fn(),
@@ -66,12 +66,13 @@ impl Default for WatchList {
 }
 
 impl WatchList {
-    /// A list without watchers.
+    /// Creates a list without watchers.
     pub const fn new() -> Self {
         Self::telling(|| {})
     }
 
-    /// The same; `changed` is called when somebody has begun or ceased to listen. It must be async-signal-safe.
+    /// Like [`WatchList::new`], but `changed` is called whenever a watcher starts or stops listening. It must
+    /// be async-signal-safe.
     pub const fn telling(changed: fn()) -> Self {
         Self {
             changed,
@@ -83,9 +84,10 @@ impl WatchList {
         }
     }
 
-    /// The level of `object` (0 if unbound), element `element`, is now `value` (raw). Async-signal-safe.
+    /// Reports that the level of element `element` of `object` (0 if unbound) is now `value` (raw).
+    /// Async-signal-safe.
     ///
-    /// To be called after the new value can be read from the instrument.
+    /// Call it after the new value can be read from the instrument.
     #[inline]
     pub fn note(&self, object: u64, element: u32, value: u64) {
         if self.listening.load(Ordering::Relaxed) != 0 {
@@ -93,7 +95,7 @@ impl WatchList {
         }
     }
 
-    /// Does anybody listen? For providers whose value is costly to compute.
+    /// Whether any watcher listens. For providers whose value is costly to compute.
     #[inline]
     pub fn is_watched(&self) -> bool {
         self.listening.load(Ordering::Relaxed) != 0
@@ -123,10 +125,11 @@ impl WatchList {
         Some(at)
     }
 
-    /// A freed watcher. Under the lock.
+    /// Returns a freed watcher. Under the lock.
     fn reusable(&self) -> Option<usize> {
         let at = self.free.pop(|at| self.watchers.get(at).map(|watcher| &watcher.free))?;
-        // A walker may have read its old object just now: reuse only when nobody walks. Whoever begins later sees it free.
+        // A walker may have just read the watcher's old object, so reuse it only while there are no walkers.
+        // Later walkers see it as free.
         if self.walking.fetch_add(0, Ordering::AcqRel) == 0 {
             return Some(at);
         }
@@ -134,7 +137,7 @@ impl WatchList {
         None
     }
 
-    /// Begins to listen. Async-signal-safe, as all below.
+    /// Starts listening. Async-signal-safe, like all functions below.
     pub(crate) fn listen(&self, at: usize, high: bool) {
         let Some(watcher) = self.watchers.get(at) else { return };
         if watcher.state.swap(if high { HIGH } else { LOW }, Ordering::AcqRel) == IDLE {
@@ -155,7 +158,7 @@ impl WatchList {
         }
     }
 
-    /// Gives the state that it had.
+    /// Returns the previous state.
     fn leave(&self, at: usize, state: u32) -> u32 {
         let Some(watcher) = self.watchers.get(at) else { return FREE };
         let before = watcher.state.swap(state, Ordering::AcqRel);

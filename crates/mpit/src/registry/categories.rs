@@ -1,4 +1,4 @@
-//! The registry's categories: a tree (or any acyclic graph) that only grows.
+//! The registry's categories: an acyclic graph that only grows.
 
 use super::{Registry, index};
 use crate::category::{Category, Member};
@@ -17,11 +17,11 @@ impl Registry {
         Ok(index)
     }
 
-    /// Adds a member at the end of a category; one that is there already is left where it is.
+    /// Appends a member to a category. A member that is already there keeps its position.
     ///
     /// # Errors
     /// [`Error::INVALID_INDEX`] if the category or the member does not exist; [`Error::INVALID`] if the
-    /// member is a category that contains this one, itself or through others.
+    /// member is a category that contains this one, directly or through others.
     pub fn add_to_category(&self, category: usize, member: Member) -> Result<()> {
         let _adding = self.adding();
         let parent = self.category(category)?;
@@ -45,7 +45,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Is `goal` the category `from`, or contained in it at any depth?
+    /// Whether `goal` is the category `from` or contained in it at any depth.
     fn reaches(&self, from: usize, goal: usize) -> bool {
         let mut seen = vec![false; self.categories.len()];
         let mut open = vec![from];
@@ -75,7 +75,7 @@ impl Registry {
         self.categories.get(index(at)?).ok_or(Error::INVALID_INDEX)
     }
 
-    /// The index of the category of this name.
+    /// The index of the category with this name.
     ///
     /// # Errors
     /// [`Error::INVALID_NAME`].

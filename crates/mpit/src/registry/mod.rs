@@ -1,9 +1,9 @@
-//! The registry: everything that is published, in tables that only grow.
+//! The registry: all published entries, in tables that only grow.
 //!
-//! A [`Registry`] is a value; a program makes as many as it likes, usually one `static`. Indices count from 0,
-//! never change and are never reused, over any number of [`Registry::init`] and [`Registry::finalize`]. Each
-//! addition of anything raises the update number ([`Registry::category_changed`]). Looking at an entry takes
-//! no lock; only adding does.
+//! A [`Registry`] is a value; a program creates as many as it needs, usually one `static`. Indices start at
+//! 0, never change and are never reused, across any number of [`Registry::init`] and [`Registry::finalize`].
+//! Every addition increases the update number ([`Registry::category_changed`]). Looking up an entry by index
+//! takes no lock; only adding does.
 
 mod categories;
 pub(crate) mod named;
@@ -22,10 +22,10 @@ use crate::slab::Slab;
 use crate::table::AppendVec;
 use named::Named;
 
-/// All that is published, and the sessions, handles and registrations of those who look.
+/// All published entries, and the sessions, handles and registrations of their users.
 pub struct Registry {
     pub(crate) lifecycle: Lifecycle,
-    // Handles come first, to be dropped before what they refer to.
+    // Handles come first, so that they are dropped before the entries they refer to.
     pub(crate) pvar_handles: Slab<PvarHandleData, PvarInline>,
     pub(crate) cvar_handles: Slab<CvarHandleData, CvarInline>,
     pub(crate) sessions: Slab<Session>,
@@ -46,13 +46,13 @@ impl Default for Registry {
     }
 }
 
-/// An index from a caller, negative or too large ones included.
+/// Converts an index from a caller, which may be negative or too large.
 pub(crate) fn index(from: impl TryInto<usize>) -> Result<usize> {
     from.try_into().map_err(|_| Error::INVALID_INDEX)
 }
 
 impl Registry {
-    /// An empty registry; may initialise a `static`.
+    /// Creates an empty registry; can initialise a `static`.
     pub const fn new() -> Self {
         Self {
             lifecycle: Lifecycle::new(),
@@ -71,12 +71,12 @@ impl Registry {
         }
     }
 
-    /// One more user of the interface. Returns `true` for the first.
+    /// Adds a user of the interface. Returns `true` for the first.
     pub fn init(&self) -> bool {
         self.lifecycle.init()
     }
 
-    /// One user less; with the last one, all sessions, handles and registrations become invalid.
+    /// Removes a user. When the last one leaves, all sessions, handles and registrations become invalid.
     ///
     /// Returns `true` for the last.
     ///
@@ -90,7 +90,7 @@ impl Registry {
         })
     }
 
-    /// The initialisation count, with the check that every entry point begins with.
+    /// The initialisation count, with the check at the start of every entry point.
     pub fn lifecycle(&self) -> &Lifecycle {
         &self.lifecycle
     }
@@ -99,16 +99,17 @@ impl Registry {
         self.adding.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// To be called at the end of every addition.
+    /// Must be called at the end of every addition.
     pub(crate) fn changed(&self) {
         self.update.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// The update number (`MPI_T_category_changed`): equal numbers, nothing was added in between.
+    /// The update number (`MPI_T_category_changed`): if two calls return the same number, nothing was added
+    /// in between.
     ///
     /// It saturates at `i32::MAX`, the largest value of C's `int`.
     pub fn category_changed(&self) -> i32 {
-        // Waits for an addition under way, which a reader may already see but the number not yet show.
+        // Wait for an addition in progress, which readers may already see before it is counted.
         let _adding = self.adding();
         i32::try_from(self.update.load(Ordering::Acquire)).unwrap_or(i32::MAX)
     }
@@ -116,7 +117,7 @@ impl Registry {
     /// Adds an enumeration and returns its index. Names of enumerations need not be unique.
     ///
     /// # Errors
-    /// [`Error::INVALID_NAME`] for an empty name of the enumeration or an item.
+    /// [`Error::INVALID_NAME`] if the name of the enumeration or of an item is empty.
     pub fn add_enumeration(&self, enumeration: Enumeration) -> Result<usize> {
         let unnamed = (0..enumeration.len()).any(|i| enumeration.get(i).is_none_or(|(_, n)| n.is_empty()));
         if enumeration.name().is_empty() || unnamed {

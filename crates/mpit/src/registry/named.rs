@@ -1,4 +1,4 @@
-//! A growing table whose entries also have names: index to entry without a lock, name to index by hash.
+//! A growing table of named entries: lookup by index takes no lock, lookup by name uses a hash map.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -28,7 +28,7 @@ impl Hasher for NameHasher {
     }
 }
 
-/// Entries of one name differ in a second key, the class of a performance variable; 0 for all others.
+/// Entries of the same name differ in a second key: the class of a performance variable, 0 for all others.
 type Index = HashMap<Box<str>, Vec<(u32, usize)>, BuildHasherDefault<NameHasher>>;
 
 pub(crate) struct Named<T> {
@@ -53,7 +53,7 @@ impl<T> Named<T> {
         self.entries.get(index)
     }
 
-    /// Adds an entry under a name that must be new and not empty, nor contain NUL.
+    /// Adds an entry. The name must be new, not empty and without NUL.
     pub(crate) fn add(&self, name: &str, key: u32, entry: T) -> Result<usize> {
         if name.is_empty() || name.contains('\0') {
             return Err(Error::INVALID_NAME);

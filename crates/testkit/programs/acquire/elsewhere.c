@@ -1,5 +1,5 @@
-/* elsewhere DIR HOST: a job that spawns two processes of itself on a host. All wait until the test makes DIR/go.1; rank 0 of the
- * children says "at child 1". */
+/* elsewhere DIR HOST: a job that spawns two processes of itself on another host. All of
+ * them wait until the test creates DIR/go.1; rank 0 of the children prints "at child 1". */
 #include "steps.h"
 
 int main(int argc, char **argv)

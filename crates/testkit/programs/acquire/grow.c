@@ -2,7 +2,7 @@
  * with which it makes further communicators; then parts from the first children. Children stay until the end. */
 #include "steps.h"
 
-/* Communicators of parents and children: all of them, the even and the odd ones, and two intercommunicators. */
+/* Communicators of parents and children: one of all, of the even and of the odd ones, and two intercommunicators. */
 static MPI_Comm made[3];
 
 static void make(MPI_Comm inter, int high)

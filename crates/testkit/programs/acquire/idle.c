@@ -1,4 +1,4 @@
-/* idle [DIR]: says who it is and waits for the file DIR/go.1, or a second. */
+/* idle [DIR]: prints its identity and waits for the file DIR/go.1, or for a second. */
 #include "steps.h"
 
 int main(int argc, char **argv)

@@ -26,7 +26,7 @@ static MPI_Comm by_port(const char *role, int rank)
             MPI_Abort(MPI_COMM_WORLD, 3);
         fclose(file);
     }
-    /* One library wants the port on all ranks. */
+    /* One library needs the port on all ranks. */
     MPI_Bcast(port, sizeof port, MPI_CHAR, 0, MPI_COMM_WORLD);
     if (server)
         MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other);

@@ -1,4 +1,4 @@
-/* Reads the tables of the MPI2 debugger interface, from the document alone.
+/* Reads the tables of the MPI2 debugger interface, based on the specification alone.
  *
  *   reader live PID LIBRARY                     a running process that has LIBRARY loaded
  *   reader dump FILE WIDTH ORDER BASE ADDRESS   memory in a file: width 4 or 8, order little or big, address of the
@@ -127,7 +127,7 @@ static void show(uint64_t info)
     entries("meta", address(words + 7 * width), int32(sizes + 8));
 }
 
-/* Where MPI2DD_info is in the process: where the library is there, and how far into it the symbol is here. */
+/* The address of MPI2DD_info in the process: the library's base there plus the symbol's offset here. */
 static uint64_t find(const char *library)
 {
     Dl_info here;

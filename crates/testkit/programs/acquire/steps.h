@@ -1,5 +1,5 @@
-/* Programs that take steps which a test watches. Every process leaves a file DIR/pid.PID; a step ends when the test makes
- * the file DIR/go.STEP; rank 0 of the first world says "at STEP" when all its processes have arrived. */
+/* Programs that run in steps controlled by a test. Every process creates a file DIR/pid.PID; a step ends when the test
+ * creates the file DIR/go.STEP; rank 0 of the first world prints "at STEP" when all its processes have arrived. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -37,7 +37,7 @@ static const char *const ways[WAYS] = {"right", "null", "freed", "of another kin
 static word handles[sizeof KINDS][WAYS];
 static size_t sizes[sizeof KINDS];
 static char room[1 << 16], noughts[1 << 16];
-/* For handles that are addresses: an object that says nothing. */
+/* For handles that are addresses: an object without meaning. */
 static long nothing[8192];
 static int *verdict;
 static word filling;
@@ -171,7 +171,7 @@ static void in_a_process_of_its_own(size_t which, int way, function f)
     if (child == 0) {
         struct itimerval time = {{0, 0}, {0, 500000}};
         setitimer(ITIMER_PROF, &time, NULL);
-        /* Who sleeps uses no processor. */
+        /* A sleeping process uses no processor time. */
         alarm(patience);
         fill_the_stack();
         call(which, way, f);
@@ -188,7 +188,7 @@ static void in_a_process_of_its_own(size_t which, int way, function f)
         printf("class %d\n", *verdict);
 }
 
-/* A freed handle's number may belong to a new object: then it is as good as any. */
+/* A freed handle's number may belong to a new object: then it is valid. */
 static void used_again(void)
 {
     MPI_Group all, group, next;
@@ -251,7 +251,7 @@ int main(int argc, char **argv)
         function f = (function)dlsym(RTLD_DEFAULT, cases[which].name);
         if (!f || !sizes[at(cases[which].kind)])
             continue;
-        /* At an address that was freed or belongs to something else the library finds what chance put there. */
+        /* At an address that was freed or belongs to another object, the library finds random contents. */
         int numbers = sizes[at(cases[which].kind)] == sizeof(int);
         size_t length = strlen(cases[which].name);
         int twin = !strcmp(cases[which].name + length - 2, "_c");
@@ -261,6 +261,6 @@ int main(int argc, char **argv)
     }
     puts("all: asked");
     fflush(stdout);
-    /* What the calls did to memory that processes share is not to be finished. */
+    /* After what the calls did to shared memory, do not finalize MPI. */
     _exit(0);
 }

@@ -62,7 +62,7 @@ static inline long long value(const struct ear *ear, int nth, const char *elemen
     return word;
 }
 
-/* The first event in which an element has this value; -1 when there is none. */
+/* The first event in which an element has this value; -1 if there is none. */
 static inline int which(const struct ear *ear, const char *element, long long wanted)
 {
     for (int i = 0; i < ear->calls && i < KEPT; i++)

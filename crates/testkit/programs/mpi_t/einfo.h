@@ -1,4 +1,4 @@
-/* What the programs know of event types, and how they raise events. */
+/* Common code for programs about event types, and how they raise events. */
 #ifndef EINFO_H
 #define EINFO_H
 
@@ -23,7 +23,7 @@ struct event_type {
     int name_len, desc_len;
 };
 
-/* A library without these functions fails one assertion, not each. */
+/* A library without these functions fails one assertion, not each one. */
 static inline int events_here(const char *label)
 {
     return CHECK(label, MPISCOPE_HAS(MPI_T_event_get_num) && MPISCOPE_HAS(MPI_T_source_get_num),
@@ -64,7 +64,7 @@ static inline size_t event_extent(const struct event_type *e)
     return end;
 }
 
-/* The element of this name, by the enumeration of the type; -1 when there is none. */
+/* The element with this name, by the enumeration of the type; -1 if there is none. */
 static inline int element_named(const struct event_type *e, const char *wanted)
 {
     char name[128];
@@ -122,7 +122,7 @@ static inline void raise_events(int n)
         send_on(own_comm[conform_thread]);
 }
 
-/* A registration of EVENT_SEND on this thread's communicator; 0 when there is none. */
+/* A registration of EVENT_SEND on this thread's communicator; 0 if there is none. */
 static inline int registration_open(MPI_T_event_registration *registration, struct event_type *e)
 {
     return event_find(EVENT_SEND, e)

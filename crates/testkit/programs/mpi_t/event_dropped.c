@@ -79,7 +79,7 @@ static void check_reentrancy(void)
            a.wrong_registration, a.wrong_source, a.wrong_level);
     if (a.handler_calls == 0)
         skip("ED-5", "nothing was dropped: a callback suffices, and what it sends is no event for it");
-    /* Without a handler nothing is recorded. */
+    /* Without a handler nothing is counted. */
     MPI_T_event_set_dropped_handler(a.registration, NULL);
     a.reported = 0;
     a.nest = 1;
@@ -123,7 +123,7 @@ static void check_replaced(void)
     MPI_T_event_handle_free(a.registration, NULL, NULL);
 }
 
-/* No callback at all: then the handler is not called either. */
+/* Without any callback, the handler is not called either. */
 static void check_without_callback(void)
 {
     struct account a;

@@ -33,7 +33,7 @@ static void on_dropped(MPI_Count count, MPI_T_event_registration registration, i
     (void) data;
 }
 
-/* Every function that takes a registration, with one that is not to be accepted. */
+/* Every function that takes a registration, with one that must not be accepted. */
 static void refuse(const char *label, MPI_T_event_registration r, const char *sentence)
 {
     MPI_Info info = MPI_INFO_NULL;

@@ -121,7 +121,7 @@ static void check_messages(void)
     MPI_Irecv(in, 30, MPI_CHAR, 0, 99, comm, &request);
     MPI_Cancel(&request);
     MPI_Wait(&request, &status);
-    /* Not heard: another communicator. */
+    /* Not received: another communicator. */
     MPI_Sendrecv(out, 3, MPI_CHAR, 0, 8, in, 3, MPI_CHAR, 0, 8, other, &status);
     CHECKF("EK-6", sent.calls == 2 && value(&sent, 0, "peer") == 0 && value(&sent, 0, "tag") == 5
            && value(&sent, 0, "bytes") == 20 && value(&sent, 1, "bytes") == 7,
@@ -241,7 +241,7 @@ static void check_requests(void)
     MPI_Request_free(&request[0]);
     CHECKF("EK-17", gone.calls == 1 && value(&gone, 0, "request") == handle, "the freeing of a request is an event",
            "%d events", gone.calls);
-    /* More receives at once than ever before in this program. */
+    /* More concurrent receives than ever before in this program. */
     MPI_Request many[40];
     for (int i = 0; i < 40; i++)
         MPI_Irecv(in, 4, MPI_CHAR, 0, 100 + i, comm, &many[i]);
@@ -420,7 +420,7 @@ static void check_objects(void)
     deaf(&gone);
 }
 
-/* What becomes of an object while it lives. */
+/* The changes of an object during its life. */
 static void check_changes(void)
 {
     struct ear named, attached, committed, comm_named, comm_freed, handlers, handlers_gone;

@@ -1,4 +1,4 @@
-/* Callbacks that call MPI: who hears of it, and how much that costs; and callbacks of several threads at once. */
+/* Callbacks that call MPI: which registrations receive those calls, and at what cost; and concurrent callbacks. */
 #include "einfo.h"
 
 #include <time.h>
@@ -48,7 +48,7 @@ static void calls(int n)
         MPI_Comm_size(MPI_COMM_SELF, &size);
 }
 
-/* Whatever a callback calls, its own registration hears the program's calls and nothing else. */
+/* Whatever a callback calls, its own registration receives only the program's calls. */
 static void check_alone(void)
 {
     struct caller c;
@@ -62,7 +62,7 @@ static void check_alone(void)
     }
 }
 
-/* Others hear it once; what their callbacks call then, nobody hears: the cost stays in proportion. */
+/* Others receive it once; what their callbacks then call raises no events: the cost stays in proportion. */
 static void check_others(void)
 {
     struct caller quiet, first, second;
@@ -98,7 +98,7 @@ static void alone(void)
     check_others();
 }
 
-/* How many threads are in the callback now. */
+/* Number of threads that are in the callback now. */
 static _Atomic int inside;
 
 struct meeting {
@@ -117,7 +117,7 @@ static void meet(MPI_T_event_instance instance, MPI_T_event_registration registr
     m->together = inside >= conform_threads;
 }
 
-/* Threads that have called MPI. */
+/* Number of threads that have called MPI. */
 static _Atomic int known;
 
 /* A thread that is the only one to have called MPI is alone, and its callbacks may do more: so all have called it first. */
@@ -130,7 +130,7 @@ static void all_are_known(void)
         nanosleep(&(struct timespec) { 0, 100000 }, NULL);
 }
 
-/* Callbacks that are all thread-safe do not take turns. */
+/* Callbacks that are all thread-safe run concurrently. */
 static void each(void)
 {
     MPI_T_event_registration registration;

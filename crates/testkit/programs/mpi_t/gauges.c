@@ -14,7 +14,7 @@
 
 static MPI_T_pvar_session session;
 
-/* A started handle on a variable of this name and class; the assertion `label` says that there is one. */
+/* A started handle on a variable of this name and class; the assertion `label` checks that there is one. */
 static int open_bound(struct gauge *g, const char *label, const char *name, int class, void *object)
 {
     struct pvar p;
@@ -229,7 +229,7 @@ static void check_times(MPI_Comm *comm, MPI_Comm *elsewhere)
         || !open_started(&waited, "GA-10", "mpiscope_collective_wait", MPI_T_PVAR_CLASS_TIMER, comm)
         || !open_started(&other, "GA-10", "mpiscope_collective_wait", MPI_T_PVAR_CLASS_TIMER, elsewhere))
         return;
-    /* So that nobody enters the barrier below while others are still in this one. */
+    /* So that no rank enters the barrier below while others are still in this one. */
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_T_pvar_reset(session, MPI_T_PVAR_ALL_HANDLES);
     begin = MPI_Wtime();
@@ -251,7 +251,7 @@ static void check_times(MPI_Comm *comm, MPI_Comm *elsewhere)
     is("GA-10", &other, 0, "another communicator's collectives do not count");
 }
 
-/* What the main thread does, as another thread sees it. */
+/* The main thread's state, as seen by another thread. */
 struct watched {
     struct gauge state, function;
     atomic_int seen;

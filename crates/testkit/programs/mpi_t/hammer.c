@@ -23,7 +23,7 @@ static unsigned long long value_of(struct gauge *g)
     return element(g, which);
 }
 
-/* Whether a thread is to go round once more; counts how often it was asked. */
+/* Whether a thread is to do another round; counts the rounds. */
 static int again(void *argument)
 {
     atomic_fetch_add(&rounds[(long) argument], 1);

@@ -225,7 +225,7 @@ static void s_nested_cycles(void)
     mpi_finalize();
 }
 
-/* The level that MPI gives to the application is none of the tool's business. */
+/* The level that MPI gives to the application is irrelevant to the tool. */
 static void s_levels(void)
 {
     static const int asked[] = { MPI_THREAD_SINGLE, MPI_THREAD_MULTIPLE, MPI_THREAD_SERIALIZED, MPI_THREAD_FUNNELED };
@@ -298,7 +298,7 @@ static void s_old_handles(void)
     mpi_finalize();
 }
 
-/* A handle that is held over MPI_Init and MPI_Finalize stays one. */
+/* A handle that is kept across MPI_Init and MPI_Finalize stays valid. */
 static void s_long_handle(void)
 {
     MPI_T_pvar_session session;
@@ -350,7 +350,7 @@ static void forget_launcher(void)
     }
 }
 
-/* 0 when the scenario passed. */
+/* Returns 0 if the scenario passed. */
 static int run_apart(const char *self, const char *scenario)
 {
     int status = 0;

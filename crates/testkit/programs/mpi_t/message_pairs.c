@@ -52,7 +52,7 @@ static void fault(const char *what, const struct event *e)
                 e->id, e->comm, e->peer, e->tag, e->bytes);
 }
 
-/* The element of this name in the payload; -1 when the type has none. */
+/* The element with this name in the payload; -1 if the type has none. */
 static long long element(const struct type *t, const char *name, const unsigned char *payload)
 {
     for (int i = 0; i < t->elements; i++)
@@ -232,7 +232,7 @@ int MPI_Finalize(void)
     long all_sends, all_receives, pairs = 0, all_faults = 0;
     int me;
     PMPI_Comm_rank(MPI_COMM_WORLD, &me);
-    /* What comes from here on is this tool's. */
+    /* The calls from here on are this tool's. */
     long mine = count;
     qsort(events, (size_t) mine, sizeof *events, by_operation);
     for (long i = 0, next; i < mine; i = next) {

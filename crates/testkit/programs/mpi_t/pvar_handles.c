@@ -3,7 +3,7 @@
 
 static MPI_T_pvar_session session;
 
-/* Every function that takes a handle, with one that is not to be accepted. */
+/* Every function that takes a handle, with one that must not be accepted. */
 static void refuse(const char *label, MPI_T_pvar_session s, MPI_T_pvar_handle h, const char *sentence)
 {
     static __thread unsigned char buffer[1 << 16];
@@ -36,7 +36,7 @@ static void check_allocated(const struct pvar *p, struct gauge *g)
     free(g->buffer);
 }
 
-/* A pointer into nowhere must not be looked at when the variable is bound to nothing. */
+/* An invalid pointer must not be dereferenced if the variable is unbound. */
 static void check_unbound(const struct pvar *p)
 {
     for (int i = -1; i < FOREIGN; i++) {

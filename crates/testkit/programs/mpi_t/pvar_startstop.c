@@ -8,7 +8,7 @@ static double grown(struct gauge *g, int calls)
     return gauge_sum(g) - before;
 }
 
-/* Reads twice; 1 when the bytes are the same. */
+/* Reads twice; returns 1 if the bytes are the same. */
 static int still(struct gauge *g)
 {
     void *copy = malloc(g->bytes);

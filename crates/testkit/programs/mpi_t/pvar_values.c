@@ -7,7 +7,7 @@ static int starts_at_zero(const struct pvar *p)
         || p->class == MPI_T_PVAR_CLASS_TIMER;
 }
 
-/* One that is stopped does not change under our hands, whatever the other threads do. */
+/* A stopped variable does not change, whatever the other threads do. */
 static int quiet(const struct gauge *g)
 {
     return !g->variable.continuous || starts_at_zero(&g->variable);
@@ -116,7 +116,7 @@ static void check_readreset(struct gauge *g)
     int code = -1, expected = MPI_SUCCESS;
     if (!g->variable.atomic)
         expected = MPI_T_ERR_PVAR_NO_ATOMIC;
-    /* Which of the two is said of a variable that is neither is open. */
+    /* Which of the two errors a variable that allows neither returns is unspecified. */
     TRY("VA-14", code = MPI_T_pvar_readreset(g->session, g->handle, g->buffer),
         "readreset works for atomic variables and is MPI_T_ERR_PVAR_NO_ATOMIC for others",
         CHECKF("VA-14", code == expected || (g->variable.readonly && code == MPI_T_ERR_PVAR_NO_WRITE),

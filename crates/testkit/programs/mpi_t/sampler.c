@@ -34,7 +34,7 @@ static void sample_read(struct gauge *g)
 {
     seen.errors += MPI_T_pvar_read(g->session, g->handle, g->buffer) != MPI_SUCCESS;
     seen.backwards += *slot(g) < seen.last;
-    /* A torn value is a wild one. */
+    /* A torn value is far off. */
     seen.too_large += *slot(g) > messages;
     seen.last = *slot(g);
 }
@@ -62,7 +62,7 @@ static void next_sample(void)
     timer_settime(timer, 0, &period, NULL);
 }
 
-/* One kind of call a sample. */
+/* One kind of call per sample. */
 static void sample(int number)
 {
     struct gauge *g;

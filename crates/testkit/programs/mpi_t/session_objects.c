@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* Open MPI 5 says MPI 3.1 and has sessions all the same. */
+/* Open MPI 5 reports MPI 3.1 but has sessions. */
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 
 static int failed;

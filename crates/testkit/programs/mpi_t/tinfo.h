@@ -1,4 +1,4 @@
-/* What the programs know of variables: asked through the interface, kept in a struct. */
+/* Common code for programs about variables: queries them through the interface and keeps the results in a struct. */
 #ifndef TINFO_H
 #define TINFO_H
 
@@ -163,7 +163,7 @@ static inline int cvar_query(int index, struct cvar *c)
                                &c->bind, &c->scope);
 }
 
-/* Looks a variable up by name and class; 0 when there is none. */
+/* Looks up a variable by name and class; returns 0 if there is none. */
 static inline int pvar_find(const char *name, int class, struct pvar *p)
 {
     int index = -1;
@@ -253,7 +253,7 @@ struct gauge {
 #define CANARY 0xA5
 #define CANARY_BYTES 64
 
-/* Allocates a handle on `object`; 0 when that is refused. */
+/* Allocates a handle on `object`; returns 0 if that is refused. */
 static inline int gauge_open(struct gauge *g, MPI_T_pvar_session session, const struct pvar *variable, void *object)
 {
     g->variable = *variable;
@@ -285,7 +285,7 @@ static inline int gauge_intact(const struct gauge *g)
     return 1;
 }
 
-/* Reads; the sum of all elements. */
+/* Reads the value; returns the sum of all elements. */
 static inline double gauge_sum(struct gauge *g)
 {
     double sum = 0;

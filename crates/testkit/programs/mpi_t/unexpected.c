@@ -141,7 +141,7 @@ static void check_wildcards(void)
     }
 }
 
-/* Received in another order than they were sent in: every second one first. */
+/* Received in a different order than sent: every second one first. */
 static void check_order(void)
 {
     MPI_Request known, gone;

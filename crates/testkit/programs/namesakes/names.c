@@ -1,9 +1,9 @@
-/* A function of the program's own for each name in names.inc, as `NAME(connect)`: hands the call on, and notes when it came from the layer. */
+/* A function for each name in names.inc, as `NAME(connect)`: forwards the call, and records whether the layer made it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
 
-/* Declared by hand: the headers would declare the names as well. */
+/* Declared by hand, because the headers would declare these names too. */
 extern char *strstr(const char *, const char *);
 extern int snprintf(char *, size_t, const char *, ...);
 
@@ -25,7 +25,7 @@ static int is_the_layer(void *address)
     return found;
 }
 
-/* More arguments than any of them has: what is not given is handed on as it happens to stand there. */
+/* More arguments than any of them has: those not passed are forwarded as whatever is there. */
 #define NAME(name)                                                                                              \
     long own_##name(long, long, long, long, long, long, long, long) __asm__(#name);                             \
     long own_##name(long a, long b, long c, long d, long e, long f, long g, long h)                             \
@@ -34,7 +34,7 @@ static int is_the_layer(void *address)
         if (!next) {                                                                                            \
             next = dlsym(RTLD_NEXT, #name);                                                                     \
         }                                                                                                       \
-        if (!next) { /* One that new programs are not linked with. */                                           \
+        if (!next) { /* A function that new programs do not link with. */                                       \
             next = dlvsym(RTLD_NEXT, #name, "GLIBC_2.2.5");                                                     \
         }                                                                                                       \
         if (is_the_layer(__builtin_return_address(0))) {                                                        \

@@ -1,4 +1,4 @@
-/* A program that works as ever, and what of its own is called like functions of the C library that the layer calls: see names.c. */
+/* A program that works normally; its own functions named like the C library's that the layer calls are in names.c. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

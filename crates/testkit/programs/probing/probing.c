@@ -1,7 +1,7 @@
-/* Which functions of MPI exist? Asked in every way in which programs ask.
+/* Which functions of MPI exist? Looks them up in every way in which programs do.
  *
- * One source, compiled as executable, as library that it is linked with (BEHIND), and as module that is loaded later
- * (MODULE). `names.inc` has a line NAME(MPI_X) for each function of the standard. Nobody calls any of them.
+ * A single source, compiled as executable, as a library that it is linked with (BEHIND), and as a module that is
+ * loaded later (MODULE). `names.inc` has a line NAME(MPI_X) for each function of the standard. None of them is called.
  *
  *     probing LIBRARY                      ask, and have the library behind ask
  *     probing LIBRARY MODULE local|global  first ask, then load the module and have it ask
@@ -22,7 +22,7 @@ struct reference {
     function *in_data;
 };
 
-/* Filled in where they stand. */
+/* Resolved in place. */
 static struct reference references[] = {
 #define NAME(function) {#function, function},
 #include "names.inc"
@@ -30,7 +30,7 @@ static struct reference references[] = {
 };
 #define COUNT (sizeof references / sizeof references[0])
 
-/* Looked up through the table of addresses. */
+/* Resolved through the global offset table. */
 static void by_code(function **found)
 {
 #define NAME(function) *found++ = function;
@@ -38,7 +38,7 @@ static void by_code(function **found)
 #undef NAME
 }
 
-/* One line for each function that anything was found of. */
+/* Prints one line for each function that was found in any way. */
 static void ask_all(const char *who)
 {
     static function *in_code[COUNT];
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
         if (!module)
             return printf("no module: %s\n", dlerror()), 1;
         ((function *) dlsym(module, "ask_in_module"))();
-        /* What is loaded privately is nobody's business. */
+        /* A privately loaded module must not be visible. */
         if (scope == RTLD_GLOBAL)
             ask_by_name(argv[1], "later");
     }

@@ -1,4 +1,4 @@
-//! One host: the first process of its namespaces, and commands inside.
+//! A host: the first process of its namespaces, and commands run in them.
 
 use super::until;
 use serde::{Deserialize, Serialize};
@@ -7,9 +7,9 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What the first process does: makes this a host of its own, and waits for all that ends here. `$1` is the folder of the
-/// cluster, `$2` the name. Services find a /run of this host alone. What a person's shell does on starting is left out: several
-/// at once may wait for each other, or for one that was killed.
+/// The script of the first process: turns the namespaces into a separate host and reaps all children that end
+/// there. `$1` is the folder of the cluster, `$2` the name. The host has its own /run for services. Shell
+/// startup files are masked: several at once may wait for each other, or for one that was killed.
 const FIRST: &str = r#"
 home=$(getent passwd "$(id -u)" | cut -d: -f6)
 for file in .bashrc .bash_profile .bash_login .profile .zshenv .zprofile .zshrc .cshrc .tcshrc .kshrc; do
@@ -23,21 +23,21 @@ while :; do sleep 1000 & wait; done
 /// A host.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Host {
-    /// Its name.
+    /// The host name.
     pub name: String,
-    /// Its address on the network of the cluster.
+    /// The address in the cluster's network.
     pub address: String,
-    /// The process that made the namespaces: what is below it ends with it.
+    /// The process that created the namespaces; everything in them ends with it.
     keeper: u32,
-    /// When that one started: its number may be another's later.
+    /// The start time of that process, since its number may be reused.
     started: String,
-    /// The first process in them, as this machine numbers it.
+    /// The process number, on this machine, of the first process in the namespaces.
     pub first: u32,
 }
 
 impl Host {
-    /// Makes the namespaces. Hosts have been up for different times: `clock_s` is what `CLOCK_MONOTONIC` is ahead of this
-    /// machine's.
+    /// Creates the namespaces. Real hosts differ in uptime, so `CLOCK_MONOTONIC` is `clock_s` seconds ahead
+    /// of this machine's.
     pub(super) fn make(dir: &Path, name: &str, address: String, clock_s: usize) -> anyhow::Result<Self> {
         let up = dir.join(format!("{name}.up"));
         let _old = fs::remove_file(&up);
@@ -63,7 +63,7 @@ impl Host {
         let mut child = keeper.stdout(log.try_clone()?).stderr(log).spawn()?;
         let pid = child.id();
         let started = start_of(pid).unwrap_or_default();
-        // It is ours as long as this process lives, and then the init process's.
+        // It is our child while this process lives, then the init process's.
         std::thread::spawn(move || child.wait());
         let host = Self { name: name.to_owned(), address, keeper: pid, started, first: 0 };
         let first =
@@ -83,7 +83,7 @@ impl Host {
         }
     }
 
-    /// A command that runs `program` here, in the present folder.
+    /// A command that runs `program` on this host, in the current folder.
     #[must_use]
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new("nsenter");
@@ -95,24 +95,24 @@ impl Host {
         command
     }
 
-    /// Whether it is there.
+    /// Whether the host is up.
     #[must_use]
     pub fn lives(&self) -> bool {
         start_of(self.keeper).is_some_and(|started| started == self.started)
     }
 
-    /// Ends it, with all that runs here.
+    /// Ends the host and everything that runs on it.
     pub(super) fn end(&self) {
         let pid = i32::try_from(self.keeper).ok().and_then(rustix::process::Pid::from_raw);
         if let Some(pid) = pid.filter(|_| self.lives()) {
-            // It does not heed SIGTERM while it waits for its child.
+            // It ignores SIGTERM while it waits for its child.
             let _gone = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
             until(|| !self.lives());
         }
     }
 }
 
-/// When a process that runs started, in the kernel's ticks since boot.
+/// The start time of a running process, in the kernel's ticks since boot.
 fn start_of(pid: u32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut words = stat.rsplit_once(')')?.1.split_whitespace();

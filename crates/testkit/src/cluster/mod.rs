@@ -1,4 +1,4 @@
-//! A cluster on one machine: hosts that are namespaces, a network between them, remote shells, Slurm.
+//! A cluster on one machine: namespaces as hosts, a network between them, remote shells, Slurm.
 //!
 //! ```text
 //! Cluster::make ──► head ─ bridge ─┬─ n1      each host: its own network, mounts, processes and name;
@@ -6,9 +6,9 @@
 //!                                  └─ n3
 //! ```
 //!
-//! Everything lives below the first process of a host: when [`Cluster::end`] kills those few, by id, the kernel takes name
-//! spaces, links and services away with them. What was made is written to `cluster.json`, so that another process can use
-//! and end it.
+//! All processes of a host are descendants of its first process: when [`Cluster::end`] kills the first
+//! processes by id, the kernel removes namespaces, links and services with them. The cluster is recorded in
+//! `cluster.json`, so that another process can use and end it.
 
 mod host;
 mod network;
@@ -23,26 +23,26 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// How long a part of the cluster may take to come up.
+/// Time limit for a part of the cluster to come up.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// What was made, in the folder of the cluster.
+/// The record of the cluster, in its folder.
 const STATE: &str = "cluster.json";
-/// Between the clocks of two hosts, in seconds.
+/// Difference between the clocks of two hosts, in seconds.
 const APART_S: usize = 1000;
 
-/// Hosts of one network.
+/// Hosts on one network.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Cluster {
     dir: PathBuf,
-    /// The first one is the head: the bridge is there, and Slurm's controller.
+    /// The hosts. The first is the head, which has the bridge and Slurm's controller.
     hosts: Vec<Host>,
     /// Whether the hosts reach each other by `ssh`.
     ssh: bool,
-    /// Whether Slurm runs jobs on all hosts but the head.
+    /// Whether Slurm runs jobs on all hosts except the head.
     slurm: bool,
 }
 
-/// Why there can be no cluster here.
+/// The reason why no cluster can be started here, if any.
 #[must_use]
 pub fn unavailable() -> Option<String> {
     if !rustix::process::geteuid().is_root() {
@@ -62,13 +62,13 @@ pub fn unavailable() -> Option<String> {
     (!may(&["sh", "-c", network])).then(refused)
 }
 
-/// Why there can be no `ssh` between the hosts.
+/// The reason why `ssh` between the hosts is not possible, if any.
 #[must_use]
 pub fn no_ssh() -> Option<String> {
     unavailable().or_else(|| missing(&["sshd", "ssh", "ssh-keygen"]))
 }
 
-/// Why Slurm cannot run on them.
+/// The reason why Slurm cannot run on the hosts, if any.
 #[must_use]
 pub fn no_slurm() -> Option<String> {
     unavailable().or_else(|| missing(&["slurmctld", "slurmd", "srun", "munged"]))
@@ -89,7 +89,7 @@ fn quiet(program: &str, arguments: &[&str]) -> bool {
     output.is_ok_and(|output| output.status.success())
 }
 
-/// Waits for what takes a moment; false at the end of the patience.
+/// Waits until `done` returns `true`; returns `false` on timeout.
 fn until(mut done: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + PATIENCE;
     while !done() {
@@ -102,10 +102,10 @@ fn until(mut done: impl FnMut() -> bool) -> bool {
 }
 
 impl Cluster {
-    /// Makes hosts of these names, which see each other on a network; what they need is put into `dir`.
+    /// Starts hosts with these names on a common network; their files are put into `dir`.
     ///
     /// # Errors
-    /// With what could not be made; nothing is left then.
+    /// Names the part that could not be created; nothing is left behind.
     pub fn make(dir: &Path, names: &[&str]) -> anyhow::Result<Self> {
         fs::create_dir_all(dir)?;
         let dir = dir.canonicalize()?;
@@ -123,10 +123,10 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Starts a remote shell on every host; `ssh HOST` works on all of them, with keys of this cluster.
+    /// Starts a remote shell on every host; `ssh HOST` then works on all of them, with this cluster's keys.
     ///
     /// # Errors
-    /// With the host whose shell does not answer.
+    /// Names the host whose shell does not answer.
     pub fn add_ssh(&mut self) -> anyhow::Result<()> {
         ssh::start(self)?;
         self.ssh = true;
@@ -136,25 +136,25 @@ impl Cluster {
     /// Starts Slurm, with all hosts but the first as its nodes.
     ///
     /// # Errors
-    /// With what does not come up.
+    /// Names the service that does not come up.
     pub fn add_slurm(&mut self) -> anyhow::Result<()> {
         slurm::start(self)?;
         self.slurm = true;
         self.keep()
     }
 
-    /// What was made in `dir`, whether it is still there or not.
+    /// The cluster recorded in `dir`, whether it is still up or not.
     ///
     /// # Errors
-    /// When nothing was.
+    /// If there is no record.
     pub fn made_in(dir: &Path) -> anyhow::Result<Self> {
         Ok(serde_json::from_str(&fs::read_to_string(dir.join(STATE))?)?)
     }
 
-    /// The one that was made in `dir`.
+    /// Opens the cluster that was started in `dir`.
     ///
     /// # Errors
-    /// When there is none, or one of its hosts has ended.
+    /// If there is none, or one of its hosts has ended.
     pub fn open(dir: &Path) -> anyhow::Result<Self> {
         let cluster = Self::made_in(dir)?;
         if let Some(gone) = cluster.hosts.iter().find(|host| !host.lives()) {
@@ -167,19 +167,19 @@ impl Cluster {
         Ok(fs::write(self.dir.join(STATE), serde_json::to_vec_pretty(self)?)?)
     }
 
-    /// Ends all hosts with everything that runs there.
+    /// Ends all hosts and everything that runs on them.
     pub fn end(&self) {
         self.hosts.iter().for_each(Host::end);
         let _gone = fs::remove_file(self.dir.join(STATE));
     }
 
-    /// Its folder.
+    /// The folder.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Its hosts, the head first.
+    /// The hosts, the head first.
     #[must_use]
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
@@ -188,7 +188,7 @@ impl Cluster {
     /// A command that runs `program` on a host.
     ///
     /// # Errors
-    /// When there is no such host.
+    /// If there is no such host.
     pub fn on(&self, host: &str, program: &str) -> anyhow::Result<Command> {
         let Some(host) = self.hosts.iter().find(|one| one.name == host) else {
             anyhow::bail!("{host}: no such host");
@@ -203,23 +203,23 @@ impl Cluster {
         Ok(command)
     }
 
-    /// Takes a host off the network, without a word to anybody.
+    /// Disconnects a host from the network, silently for all others.
     ///
     /// # Errors
-    /// When its link cannot be taken down.
+    /// If its link cannot be taken down.
     pub fn cut(&self, host: &str) -> anyhow::Result<()> {
         let status = self.on(host, "ip")?.args(["link", "set", network::LINK, "down"]).status()?;
         anyhow::ensure!(status.success(), "the link of {host} does not go down");
         Ok(())
     }
 
-    /// Ends one host with everything that runs there.
+    /// Ends one host and everything that runs on it.
     pub fn kill(&self, host: &str) {
         self.hosts.iter().filter(|one| one.name == host).for_each(Host::end);
     }
 }
 
-/// A cluster that ends with its scope. One by itself stays until somebody ends it.
+/// A cluster that ends when this is dropped. A [`Cluster`] itself stays up until it is ended.
 #[derive(Debug)]
 pub struct Ended(pub Cluster);
 

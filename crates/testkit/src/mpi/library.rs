@@ -1,4 +1,4 @@
-//! One MPI library: how to compile for it and how to launch on it.
+//! An MPI library: how to compile and launch with it.
 
 use std::env;
 use std::ffi::OsString;
@@ -11,10 +11,10 @@ use anyhow::{Context, Result, bail};
 
 use crate::run;
 
-/// Compilers are quick on our programs; this only bounds a broken one.
+/// Our programs compile quickly; this only bounds a broken compiler.
 const COMPILE_LIMIT: Duration = Duration::from_secs(120);
 
-/// Who made the library, which decides how its launcher is driven.
+/// The family of a library, which determines how its launcher is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// MPICH, launched by hydra.
@@ -25,7 +25,7 @@ pub enum Family {
     Intel,
 }
 
-/// The binary interface a program for the library is compiled to.
+/// The binary interface that programs are compiled to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Abi {
     /// Handles are `int`.
@@ -46,40 +46,41 @@ impl fmt::Display for Abi {
     }
 }
 
-/// The Fortran side of a library.
+/// The Fortran binding of a library.
 #[derive(Debug, Clone)]
 pub struct Fortran {
     /// The compiler wrapper.
     pub compiler: PathBuf,
-    /// `use mpi_f08` compiles.
+    /// Whether `use mpi_f08` compiles.
     pub f08: bool,
 }
 
-/// One MPI library.
+/// An MPI library.
 #[derive(Debug, Clone)]
 pub struct Library {
-    /// Short and unique, as in `mpich-5.0`.
+    /// The name, short and unique, such as `mpich-5.0`.
     pub name: String,
-    /// Who made it.
+    /// The family.
     pub family: Family,
-    /// What programs for it are compiled to.
+    /// The ABI that programs are compiled to.
     pub abi: Abi,
-    /// First line of what `MPI_Get_library_version` gives.
+    /// The first line returned by `MPI_Get_library_version`.
     pub version: String,
-    /// Version and subversion of the standard, as `MPI_Get_version` gives them.
+    /// Version and subversion of the standard, as returned by `MPI_Get_version`.
     pub standard: (i32, i32),
     /// The shared library.
     pub libmpi: PathBuf,
     /// The launcher.
     pub mpirun: PathBuf,
-    /// C compiler or wrapper.
+    /// The C compiler or wrapper.
     pub compiler: PathBuf,
     /// Its arguments before and after the sources.
     pub(super) cflags: Vec<OsString>,
     pub(super) ldflags: Vec<OsString>,
-    /// The Fortran binding, when there is one.
+    /// The Fortran binding, if there is one.
     pub fortran: Option<Fortran>,
-    /// The library's own `bin`, to be first in `PATH`; `None` for one that the distribution installed.
+    /// The library's own `bin`, which must be first in `PATH`; `None` for a library installed by the
+    /// distribution.
     pub bin: Option<PathBuf>,
 }
 
@@ -87,15 +88,15 @@ impl Library {
     /// Compiles C sources and links them to the library.
     ///
     /// # Errors
-    /// When the compiler cannot be started or fails, with what it wrote.
+    /// If the compiler cannot be started or fails, with its output.
     pub fn cc(&self, sources: &[&Path], out: &Path) -> Result<()> {
         self.cc_with(sources, out, &[])
     }
 
-    /// As [`Library::cc`], with further options.
+    /// Like [`Library::cc`], with additional options.
     ///
     /// # Errors
-    /// When the compiler cannot be started or fails, with what it wrote.
+    /// If the compiler cannot be started or fails, with its output.
     pub fn cc_with(&self, sources: &[&Path], out: &Path, options: &[&str]) -> Result<()> {
         let mut command = Command::new(&self.compiler);
         command.args(["-O1", "-g", "-std=gnu11", "-Wall", "-pthread"]).args(options);
@@ -106,15 +107,15 @@ impl Library {
     /// Compiles a Fortran source and links it to the library.
     ///
     /// # Errors
-    /// When there is no Fortran binding, or the compiler fails, with what it wrote.
+    /// If there is no Fortran binding, or the compiler fails, with its output.
     pub fn fc(&self, source: &Path, out: &Path) -> Result<()> {
         self.fc_with(&[source], out, &[])
     }
 
-    /// The same with further sources, which may be of C, and options.
+    /// Like [`Library::fc`], with several sources, which may include C, and additional options.
     ///
     /// # Errors
-    /// As above.
+    /// As [`Library::fc`].
     pub fn fc_with(&self, sources: &[&Path], out: &Path, options: &[&str]) -> Result<()> {
         let fortran =
             self.fortran.as_ref().with_context(|| format!("{} has no Fortran binding here", self.name))?;
@@ -124,7 +125,7 @@ impl Library {
         compile(&mut command)
     }
 
-    /// A command that launches `n` processes; the program and its arguments are to be added.
+    /// A command that launches `n` processes, without the program and its arguments.
     #[must_use]
     pub fn launch(&self, n: usize) -> Command {
         let mut command = Command::new(&self.mpirun);
@@ -137,7 +138,7 @@ impl Library {
     #[must_use]
     pub fn launch_arguments(&self, n: usize) -> Vec<OsString> {
         let mut arguments = Vec::new();
-        // Also for few ranks: the machine may have one core, and processes that are spawned need slots too.
+        // Even for few ranks: the machine may have one core, and spawned processes need slots too.
         if self.family == Family::OpenMpi {
             arguments.push("--oversubscribe".into());
         }
@@ -145,12 +146,13 @@ impl Library {
         arguments
     }
 
-    /// What [`Library::launch`] sets, for a command that has another program in front of the launcher.
+    /// Sets the environment as [`Library::launch`] does, for a command that runs another program in front of
+    /// the launcher.
     pub fn set_environment(&self, command: &mut Command) {
         command.envs(self.environment());
     }
 
-    /// The variables a process of this library, or its launcher, needs.
+    /// The variables that a process of this library, or its launcher, needs.
     #[must_use]
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         let mut vars: Vec<(&'static str, OsString)> = Vec::new();
@@ -164,10 +166,11 @@ impl Library {
         if self.family == Family::OpenMpi {
             vars.push(("OMPI_ALLOW_RUN_AS_ROOT", "1".into()));
             vars.push(("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1".into()));
-            // Looking for a network that a test machine does not have takes most of MPI_Init: a second in Open MPI 5.
+            // Searching for a network that a test machine does not have takes most of MPI_Init: a second in
+            // Open MPI 5.
             vars.push(("OMPI_MCA_mtl", "^ofi,psm,psm2".into()));
             vars.push(("OMPI_MCA_btl", "^ofi,openib,usnic".into()));
-            // With it a file is opened by one rank in a hundred runs and by the others not, for ever (seen in 5.0.11).
+            // With it, in one of a hundred runs one rank opens a file and the others hang (seen in 5.0.11).
             vars.push(("OMPI_MCA_sharedfp", "^sm".into()));
         }
         vars
@@ -179,21 +182,21 @@ impl Library {
         self.mpirun.parent().unwrap_or(Path::new("/usr/bin"))
     }
 
-    /// Where the shared library lies, for `LD_LIBRARY_PATH` of programs that were linked elsewhere.
+    /// The directory of the shared library, for `LD_LIBRARY_PATH` of programs that were linked elsewhere.
     #[must_use]
     pub fn lib_dir(&self) -> &Path {
         self.libmpi.parent().unwrap_or(Path::new("/usr/lib"))
     }
 
-    /// One of the Intel MPI Benchmarks, such as `IMB-MPI1`, when the library brings it.
+    /// One of the Intel MPI Benchmarks, such as `IMB-MPI1`, if the library includes it.
     #[must_use]
     pub fn imb(&self, name: &str) -> Option<PathBuf> {
         let file = self.bin.as_ref()?.join(name);
-        // The binaries are compiled to the MPICH ABI.
+        // The binaries are compiled for the MPICH ABI.
         (self.abi == Abi::Mpich && file.is_file()).then_some(file)
     }
 
-    /// At least this version of the standard.
+    /// Whether it implements at least this version of the standard.
     #[must_use]
     pub fn has(&self, version: i32, subversion: i32) -> bool {
         self.standard >= (version, subversion)

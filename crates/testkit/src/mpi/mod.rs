@@ -1,8 +1,8 @@
 //! The real MPI libraries at hand.
 //!
-//! A *library* here is one way to compile and launch: MPICH's wheel holds two, its own ABI and the standard ABI,
-//! and so does Intel's. [`found`] lists those that answer when asked for their version; [`skipped`] says why the
-//! others are not there. [`fetch`] brings the ones that need no root.
+//! A *library* here is one way to compile and launch: MPICH's wheel provides two, its own ABI and the
+//! standard ABI, and so does Intel's. [`found`] lists those that report their version; [`skipped`] says why
+//! the others are missing. [`fetch`] installs those that need no root.
 //!
 //! | name | from | ABI | compiled with | Fortran |
 //! | --- | --- | --- | --- | --- |
@@ -24,28 +24,28 @@ mod wheels;
 pub use library::{Abi, Family, Fortran, Library};
 pub use python::{Mpi4py, mpi4py, mpi4py_tests};
 
-/// A library that is not there, and why.
+/// A missing library, and the reason.
 #[derive(Debug, Clone)]
 pub struct Skipped {
-    /// Its name in the table above.
+    /// The name in the table above.
     pub name: String,
-    /// What stood in the way, and what to do about it.
+    /// The obstacle and the remedy.
     pub reason: String,
 }
 
-/// Every library that is installed and says its version.
+/// All installed libraries that report their version.
 #[must_use]
 pub fn found() -> Vec<Library> {
     survey().0
 }
 
-/// Every library that was looked for in vain.
+/// All libraries that were not found.
 #[must_use]
 pub fn skipped() -> Vec<Skipped> {
     survey().1
 }
 
-/// Both lists from one look.
+/// Both lists from one search.
 #[must_use]
 pub fn survey() -> (Vec<Library>, Vec<Skipped>) {
     let mut found: Vec<Library> = Vec::new();

@@ -1,8 +1,8 @@
-//! Asks a library who it is.
+//! Determines a library's version.
 //!
 //! A small C program opens the library at run time and calls the two functions that may be called before
-//! `MPI_Init`, so neither headers nor a launcher are needed. The answer is kept beside the fetched libraries
-//! under a name that changes with the library file.
+//! `MPI_Init`, so neither headers nor a launcher are needed. The result is cached next to the fetched
+//! libraries under a name that changes with the library file.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -16,7 +16,7 @@ use crate::{paths, run};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Fills in what only the library itself knows, or says why it cannot be used.
+/// Fills in the fields that only the library itself knows, or returns why it cannot be used.
 pub(super) fn check(mut library: Library) -> Result<Library, Skipped> {
     let name = library.name.clone();
     let skip = |reason: String| Skipped { name: name.clone(), reason };
@@ -72,7 +72,7 @@ fn ask(library: &Library) -> anyhow::Result<String> {
     Ok(outcome.stdout)
 }
 
-/// First line `version subversion`, second line the library's own text.
+/// Parses a first line `version subversion` followed by the library's own text.
 fn parse(text: &str) -> Option<(String, (i32, i32))> {
     let mut lines = text.lines();
     let mut numbers = lines.next()?.split_whitespace().map(str::parse::<i32>);
@@ -81,7 +81,7 @@ fn parse(text: &str) -> Option<(String, (i32, i32))> {
     Some((version, standard))
 }
 
-/// `4.1` out of `Open MPI v4.1.4, …`.
+/// Extracts `4.1` from `Open MPI v4.1.4, …`.
 fn short_version(text: &str) -> Option<String> {
     let word = text
         .split([' ', ','])
@@ -95,7 +95,7 @@ fn check_fortran(library: &mut Library) {
     let kept = note(library, "fortran");
     let answer = fs::read_to_string(&kept).unwrap_or_else(|_| {
         let answer = ["include", "f08"].map(|kind| if compiles(library, kind) { kind } else { "" }).join(" ");
-        // Without the note the next run only asks again.
+        // Without the file, the next run only has to repeat the probe.
         let _ = fs::write(&kept, &answer);
         answer
     });
@@ -117,7 +117,7 @@ fn compiles(library: &Library, kind: &str) -> bool {
 
 fn note(library: &Library, what: &str) -> PathBuf {
     let dir = paths::mpi_dir().join(".probe");
-    // A directory that cannot be made shows when the note is written.
+    // If the directory cannot be created, writing the file fails.
     let _ = fs::create_dir_all(&dir);
     dir.join(format!("{}.{:x}.{what}", library.name, stamp(&library.libmpi)))
 }

@@ -10,14 +10,14 @@ use crate::paths;
 /// mpi4py, unpacked.
 #[derive(Debug, Clone)]
 pub struct Mpi4py {
-    /// To be in `PYTHONPATH`.
+    /// The directory for `PYTHONPATH`.
     pub path: PathBuf,
-    /// The interpreter whose version the wheel was chosen for.
+    /// The interpreter for whose version the wheel was chosen.
     pub python: PathBuf,
 }
 
 impl Mpi4py {
-    /// Sets what makes mpi4py use `library`.
+    /// Sets the environment that makes mpi4py use `library`.
     pub fn set_environment(&self, library: &Library, command: &mut Command) {
         library.set_environment(command);
         command.env("PYTHONPATH", &self.path).env("MPI4PY_LIBMPI", &library.libmpi);
@@ -25,7 +25,7 @@ impl Mpi4py {
     }
 }
 
-/// mpi4py, when it was fetched.
+/// mpi4py, if it was fetched.
 #[must_use]
 pub fn mpi4py() -> Option<Mpi4py> {
     let path = fetch::fetched("mpi4py").ok()?;
@@ -33,10 +33,10 @@ pub fn mpi4py() -> Option<Mpi4py> {
     Some(Mpi4py { path, python })
 }
 
-/// The program that runs mpi4py's own tests; else why it is not there.
+/// The program that runs mpi4py's own tests.
 ///
 /// # Errors
-/// When the tests were not fetched, with the reason.
+/// The reason, if the tests were not fetched.
 pub fn mpi4py_tests() -> Result<PathBuf, String> {
     Ok(fetch::fetched("mpi4py-tests")?.join("main.py"))
 }

@@ -44,7 +44,7 @@ fn candidate(name: &str, family: Family, abi: Abi) -> Result<Library, String> {
     })
 }
 
-/// The file behind the first `-lmpi…` of what the wrapper would run.
+/// The file of the first `-lmpi…` in the wrapper's command line.
 fn linked_library(wrapper: &Path) -> Option<PathBuf> {
     let shown = run::bounded(Command::new(wrapper).arg("-show"), Duration::from_secs(20)).ok()?;
     let words: Vec<&str> = shown.stdout.split_whitespace().collect();

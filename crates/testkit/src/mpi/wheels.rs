@@ -8,7 +8,7 @@ use super::fetch;
 use super::{Abi, Family, Library, Skipped};
 use crate::paths;
 
-/// Intel's wheel has no headers. The ABI is MPICH's, so MPICH's headers serve.
+/// Intel's wheel has no headers. Its ABI is MPICH's, so MPICH's headers are used.
 const INTEL_HEADERS: &str = "mpich-5.0";
 
 pub(super) fn candidates() -> Vec<Result<Library, Skipped>> {

@@ -1,5 +1,5 @@
-//! The pages that a new user starts with: their commands are run with what was installed, and what they print must be what the
-//! page shows, but for times, process numbers and handles.
+//! The pages for new users. Their commands are run with the installed packages, and their output must match
+//! the page except for times, process numbers and handles.
 //!
 //! ```text
 //! page ──► examples (a command and what it prints) ──► session (a shell in a fresh folder) ──► comparison
@@ -23,7 +23,7 @@ mod shape;
 
 /// Runs the commands of all pages.
 pub fn run(wheel: &Path, archive: &Path, libraries: &[Library], work: &Path) -> Result<()> {
-    // The pages say `mpicc` and were printed with the distribution's MPICH.
+    // The pages use `mpicc` and were written with the distribution's MPICH.
     let is_it = |library: &&Library| library.family == Family::Mpich && library.bin.is_none();
     let Some(library) = libraries.iter().find(is_it) else {
         println!("pages: skipped: the distribution's MPICH, with which they were printed, is not installed");
@@ -42,7 +42,7 @@ pub fn run(wheel: &Path, archive: &Path, libraries: &[Library], work: &Path) -> 
     Ok(())
 }
 
-/// Runs a page; what is wrong with it.
+/// Runs a page and returns its errors.
 fn of_page(page: &Page, session: &Session) -> Result<Vec<String>> {
     let text = fs::read_to_string(paths::workspace().join(page.file)).context(page.file)?;
     let examples = read::examples(&text);
@@ -64,7 +64,7 @@ fn of_page(page: &Page, session: &Session) -> Result<Vec<String>> {
 }
 
 fn difference(page: &Page, example: &Example, ran: &Ran, session: &Session) -> Option<String> {
-    // 1 says that a problem was found, which is what most examples are about.
+    // Status 1 means that a problem was found, which is the subject of most examples.
     let fine = ran.status == 0 || ran.status == 1 && example.command.starts_with("mpiscope ");
     let shown = session.as_on_the_page(&ran.text);
     if !fine {

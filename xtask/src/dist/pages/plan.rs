@@ -1,4 +1,4 @@
-//! Which pages are run, what each needs, and what of them cannot be run, with the reason.
+//! Which pages are run, what each needs, and which commands cannot be run, with the reason.
 
 use super::read::Example;
 use super::shape::Shape;
@@ -6,20 +6,20 @@ use super::shape::Shape;
 /// A page.
 pub struct Page {
     pub file: &'static str,
-    /// The archive is unpacked where the page says that it lies; otherwise the page installs for itself.
+    /// Whether the archive is already unpacked at the page's path; otherwise the page installs it.
     pub installed: bool,
-    /// Programs in C that stand on the page: the file, and something that is in it.
+    /// C programs on the page: the file name, and a text that identifies the program.
     pub programs: &'static [(&'static str, &'static str)],
-    /// What the reader has that the page does not make.
+    /// A shell command to prepare files that the reader has but the page does not create.
     pub prepare: &'static str,
-    /// Commands that are not run, named by a part of the command or of what it prints, and why.
+    /// Commands that are not run, identified by part of the command or of its output, and the reason.
     pub not_run: &'static [(&'static str, &'static str)],
     /// Commands that print reports of times.
     pub of_times: &'static [&'static str],
 }
 
 impl Page {
-    /// Why the example is not run.
+    /// The reason why the example is not run, if any.
     pub fn reason_against(&self, example: &Example) -> Option<&'static str> {
         self.not_run.iter().find(|(word, _)| example.is(word)).map(|(_, why)| *why)
     }
@@ -111,7 +111,7 @@ pub const PLAN: [Page; 12] = [
         file: "docs/tools.md",
         installed: true,
         programs: &[("unexpected_queue_tool.c", "during_long_queues")],
-        // Beside the launcher that other pages start jobs with, which is a script, there is no library.
+        // The launcher that other pages start jobs with is a script, so there is no library next to it.
         prepare: "ln -sf \"$(command -v mpirun.mpich)\" bin/mpirun",
         not_run: &[
             ("app", NO_PROGRAM),

@@ -1,29 +1,29 @@
-//! What a page has in fences: commands with what they print, and programs.
+//! The fenced blocks of a page: commands with their output, and programs.
 
 /// A command of a page.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Example {
-    /// Its line in the page, from 1.
+    /// Its line number in the page, from 1.
     pub line: usize,
     pub command: String,
-    /// The lines below it.
+    /// The expected output.
     pub output: Vec<String>,
 }
 
 impl Example {
-    /// Whether this names it: a part of the command, or of what it prints.
+    /// Whether `word` is part of the command or of its output.
     pub fn is(&self, word: &str) -> bool {
         self.command.contains(word) || self.output.iter().any(|line| line.contains(word))
     }
 }
 
-/// The commands of all blocks ```` ```console ````, in the order of the page.
+/// The commands of all ```` ```console ```` blocks, in the order of the page.
 pub fn examples(page: &str) -> Vec<Example> {
     let mut found: Vec<Example> = Vec::new();
     for (line, text) in blocks(page, "console").into_iter().flatten() {
         match (text.strip_prefix("$ "), found.last_mut()) {
             (Some(command), _) => {
-                // A remark is for the reader.
+                // Strip remarks, which are for the reader.
                 let command = command.split("   #").next().unwrap_or(command).trim_end().to_owned();
                 found.push(Example { line, command, output: Vec::new() });
             }
@@ -34,13 +34,13 @@ pub fn examples(page: &str) -> Vec<Example> {
     found
 }
 
-/// The program in C on the page that has this in it.
+/// The C program on the page that contains this text.
 pub fn program(page: &str, with: &str) -> Option<String> {
     let text = |block: Vec<(usize, &str)>| block.iter().map(|(_, line)| format!("{line}\n")).collect();
     blocks(page, "c").into_iter().map(text).find(|text: &String| text.contains(with))
 }
 
-/// The lines with their numbers of all blocks of a language.
+/// The numbered lines of all blocks of a language.
 fn blocks<'a>(page: &'a str, language: &str) -> Vec<Vec<(usize, &'a str)>> {
     let mut found = Vec::new();
     let mut open: Option<Vec<(usize, &str)>> = None;

@@ -1,5 +1,6 @@
-//! A shell in a folder with what the reader of a page has: what was packed, the examples, a compiler and a launcher. Processes of
-//! others are not seen from it, so that its job is the only one, and none outlives it.
+//! A shell in a folder with the files of a page's reader: the installed packages, the examples, a compiler
+//! and a launcher. It cannot see other users' processes, so its job is the only one, and no process outlives
+//! it.
 
 use std::env;
 use std::fs;
@@ -18,11 +19,11 @@ use super::read::{self, Example};
 use crate::build;
 
 const LIMIT: Duration = Duration::from_secs(240);
-/// Where the pages say that it is installed.
+/// The installation prefix on the pages.
 const PREFIX: &str = "/opt/mpiscope";
-/// The host on the pages.
+/// The host name on the pages.
 const HOST: &str = "vm";
-/// Process numbers above 9, and no core files.
+/// Ensures process numbers above 9, and no core files.
 const BEGIN: &str = r#"
 ulimit -c 0
 # Jobs in the background are groups of processes, each ended by the next one.
@@ -41,7 +42,7 @@ settle() {
     done
 }
 "#;
-/// What `module load` does with our module file, where there is no Environment Modules.
+/// Emulates `module load` with our module file on systems without Environment Modules.
 const MODULE: &str = r#"
 proc module-whatis {text} {}
 proc conflict {name} {}
@@ -57,7 +58,7 @@ puts stderr "no module [lindex $argv 0]"
 puts false
 "#;
 
-/// What came of a command.
+/// The result of a command.
 pub struct Ran {
     pub status: i32,
     /// Standard output and standard error.
@@ -69,14 +70,14 @@ pub struct Session {
     prefix: PathBuf,
 }
 
-/// Whether processes can be kept apart here.
+/// Checks that a process namespace can be created.
 pub fn possible() -> Result<()> {
     let outcome = bounded(apart().arg("true"), LIMIT)?;
     ensure!(outcome.success(), "no namespace of processes can be made here: {}", outcome.stderr.trim());
     Ok(())
 }
 
-/// A command in a namespace of its own; the command is to be added.
+/// The start of a command line that runs a command in a new process namespace.
 fn apart() -> Command {
     let mut command = Command::new("unshare");
     command.args(["--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"]);
@@ -88,7 +89,7 @@ impl Session {
         fs::create_dir_all(folder.join("bin"))?;
         let session = Self { folder: folder.canonicalize()?, prefix: folder.join("opt-mpiscope") };
         for (tool, is) in [("mpicc", &library.compiler), ("mpirun", &library.mpirun)] {
-            // Hydra looks for its proxy where it was started, so that a link is no use.
+            // Not a link, because Hydra searches for its proxy in the directory it was started from.
             let tool = session.folder.join("bin").join(tool);
             fs::write(&tool, format!("#!/bin/sh\nexec {} \"$@\"\n", is.display()))?;
             fs::set_permissions(&tool, fs::Permissions::from_mode(0o755))?;
@@ -109,7 +110,7 @@ impl Session {
         Ok(session)
     }
 
-    /// The examples, and programs that stand on the page.
+    /// Writes the examples and the page's programs.
     fn sources(&self, page: &Page) -> Result<()> {
         let examples = paths::workspace().join("examples");
         for name in [
@@ -136,7 +137,7 @@ impl Session {
         Ok(())
     }
 
-    /// Runs the commands one after the other in one shell.
+    /// Runs the commands in sequence in one shell.
     pub fn run(&self, examples: &[&Example]) -> Result<Vec<Ran>> {
         let mut script = BEGIN.to_owned();
         for (number, example) in examples.iter().enumerate() {
@@ -155,7 +156,7 @@ impl Session {
         Ok((0..examples.len()).map(ran).collect())
     }
 
-    /// The environment of a reader.
+    /// Sets up the environment of a reader.
     fn shell<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         let mut path: Vec<PathBuf> = vec![self.folder.join("bin"), self.folder.join("venv/bin")];
         path.push(self.prefix.join("bin"));
@@ -167,7 +168,7 @@ impl Session {
         command.env("PIP_NO_INDEX", "1").env("PIP_DISABLE_PIP_VERSION_CHECK", "1").env_remove("MODULEPATH")
     }
 
-    /// What was printed, with the names that the pages have.
+    /// The output with the names used on the pages.
     pub fn as_on_the_page(&self, text: &str) -> String {
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let text = text.replace(", with changes)", ")");
@@ -183,7 +184,7 @@ impl Session {
     }
 }
 
-/// One command, with its output and its status in files.
+/// Script for one command, which writes its output and status to files.
 fn step(number: usize, command: &str) -> String {
     let to = format!(">{number}.text 2>&1 </dev/null");
     match command.strip_suffix('&') {
@@ -200,7 +201,7 @@ fn step(number: usize, command: &str) -> String {
     }
 }
 
-/// A program around lines that stand on a page without one.
+/// Makes a whole program of lines that the page shows without one.
 fn whole(lines: &str) -> String {
     format!(
         "#include <mpi.h>\nint main(int argc, char **argv)\n{{\n    int rank, value = 0;\n    MPI_Init(&argc, &argv);\n    \

@@ -1,19 +1,20 @@
-//! What two runs of the same command have in common: everything but times, process numbers, handles and where lines are broken.
+//! Compares the output of two runs of the same command, ignoring times, process numbers, handles and line
+//! breaks.
 
-/// A line of the page that begins so stands for any text.
+/// A line of the page that begins with one of these stands for any text.
 const LEFT_OUT: [&str; 2] = ["...", "[...]"];
 
-/// How much of what a command prints is the same in every run.
+/// How much of a command's output is the same in every run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// All lines, in this order.
     Whole,
-    /// A report of times: which functions have a row, their order, and the ranks with the least and the most depend on them.
+    /// A report of times: its rows, their order, and the ranks with the minimum and maximum vary.
     OfTimes,
 }
 
-/// The first part of the page's lines that was not printed: parts between what was left out, in this order; of a report of times
-/// lines, in any order, but for rows of functions that it did not come to this time.
+/// Returns the first expected part that was not printed. Parts are separated by omissions and must appear in
+/// order. In a report of times, lines may appear in any order, and rows of functions may be missing.
 pub fn missing(page: &[String], printed: &str, shape: Shape) -> Option<String> {
     let printed = words(printed, shape);
     let mut at = 0;
@@ -30,7 +31,7 @@ pub fn missing(page: &[String], printed: &str, shape: Shape) -> Option<String> {
     None
 }
 
-/// Whether it is the row of a function and there is none of that function, but some of others.
+/// Whether this is a function's row and that function has no row in the output.
 fn is_left_out(row: &[String], printed: &[String]) -> bool {
     let function = row.first().filter(|word| word.starts_with("MPI_"));
     function.is_some_and(|function| !printed.contains(function))
@@ -46,7 +47,7 @@ fn parts(page: &[String], shape: Shape) -> Vec<String> {
     parts.into_iter().filter(|part| !part.trim().is_empty()).collect()
 }
 
-/// Says how far a part was found.
+/// Describes how much of a part was found.
 fn nearest(wanted: &[String], printed: &[String], part: &str) -> String {
     let begins = |length: usize| printed.windows(length).any(|window| Some(window) == wanted.get(..length));
     let most = (1..=wanted.len()).take_while(|length| begins(*length)).last().unwrap_or(0);
@@ -58,19 +59,19 @@ fn nearest(wanted: &[String], printed: &[String], part: &str) -> String {
     )
 }
 
-/// The words of a text, with `#` for what differs from run to run.
+/// The words of a text, with `#` for values that differ between runs.
 fn words(text: &str, shape: Shape) -> Vec<String> {
     let text = text.replace("..", " .. ");
     let mut found: Vec<String> = Vec::new();
     for word in text.split_whitespace().map(word) {
         let word = match shape {
             Shape::OfTimes if is_rank(&word) => "@#".to_owned(),
-            // Whether a time is estimated depends on how long the calls before were.
+            // Whether a time is estimated depends on the duration of earlier calls.
             Shape::OfTimes => word.trim_start_matches('~').to_owned(),
             Shape::Whole => word,
         };
         let word = with_number_before(word, &mut found);
-        // One time, or from one to another: all ranks have the same or not.
+        // A time or a range of times: whether all ranks have the same time varies.
         let end = without_stop(&word);
         let range = [(TIME, "..", TIME), (NUMBER, "to", NUMBER), (NUMBER, "to", TIME)].iter().any(
             |(from, joint, to)| end == *to && found.ends_with(&[(*from).to_owned(), (*joint).to_owned()]),
@@ -83,7 +84,7 @@ fn words(text: &str, shape: Shape) -> Vec<String> {
     found
 }
 
-/// A unit of time makes one word with the number before it: `12.3 us` may be `1.20 ms` in the next run.
+/// Joins a unit of time with the number before it: `12.3 us` may be `1.20 ms` in the next run.
 fn with_number_before(word: String, found: &mut Vec<String>) -> String {
     let unit = without_stop(&word);
     let is_number = |before: &mut String| {
@@ -127,7 +128,7 @@ fn word(word: &str) -> String {
         }
         let (token, after) = rest.split_at(end);
         let stop = token.trim_end_matches('.');
-        // The line of a source is the same in every run.
+        // A source line is the same in every run.
         let fixed = shape.ends_with(".c:");
         let handle = shape.ends_with("id:") || shape.ends_with("#-");
         shape += if fixed || stop.is_empty() { stop } else { token_shape(stop, handle) };
@@ -141,7 +142,8 @@ fn is_part(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '.'
 }
 
-/// `#` for what differs between runs; the token itself otherwise. Numbers of one digit are ranks and tags, and stay.
+/// `#` if the token differs between runs; otherwise the token itself. Single-digit numbers are ranks and
+/// tags, and stay.
 fn token_shape(token: &str, handle: bool) -> &str {
     let digits = token.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let number = digits.len() < token.len();
@@ -159,7 +161,7 @@ fn token_shape(token: &str, handle: bool) -> &str {
     }
 }
 
-/// What is left of `2m05s` or `1h40m` without the first number.
+/// Whether `rest` is `2m05s` or `1h40m` without the first number.
 fn is_long(rest: &str) -> bool {
     let rest = rest.strip_prefix('m').zip(Some('s')).or_else(|| rest.strip_prefix('h').zip(Some('m')));
     rest.and_then(|(rest, last)| rest.strip_suffix(last))

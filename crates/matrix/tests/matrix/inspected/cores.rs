@@ -9,7 +9,8 @@ use super::job::{Job, json, mpiscope, text, words};
 use crate::subject::Subject;
 use crate::views::cores::without_ages;
 
-/// The launcher would end the others as soon as one is gone: so every rank has a shell that stays.
+/// The launcher would end the other ranks as soon as one is gone, so every rank runs in a shell
+/// that stays.
 const STAY: [&str; 3] = ["sh", "-c", "\"$@\"; sleep 120"];
 
 pub fn check(subject: &Subject, library: &Library) -> Result<()> {
@@ -29,7 +30,7 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
     })?;
     let output = text(&["ps", &target])?;
     let row = output.lines().find(|line| line.starts_with("2 ")).unwrap_or_default();
-    // It looks for a file and sleeps, in turns.
+    // It alternates between checking for a file and sleeping.
     let outside = ["computing", "sleeping"]
         .iter()
         .any(|doing| row.contains(&format!("  {doing}  after MPI_Allgather  ")));
@@ -40,7 +41,7 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
     job.until("three core files", || Ok([0, 1, 3].iter().all(|rank| written(*rank))))?;
     job.signal("rest")?;
     job.until("the fourth core file", || Ok(written(2)))?;
-    // The process is gone when its file is whole.
+    // The process is gone once its core file is complete.
     job.until("all ranks are gone", || {
         let answer = json(&["ps", &target, "--json"]).unwrap_or_default();
         let ranks = answer["ranks"].as_array().map(Vec::as_slice).unwrap_or_default();

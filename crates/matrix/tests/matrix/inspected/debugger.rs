@@ -1,4 +1,4 @@
-//! gdb with `mpiscope-gdb.py`, on a running process and on the core file that gdb takes of it.
+//! gdb with `mpiscope-gdb.py`, on a running process and on the core file that gdb makes of it.
 
 use std::ffi::OsString;
 use std::process::Command;
@@ -10,14 +10,14 @@ use mpiscope_testkit::{paths, run};
 use super::PROGRAM;
 use crate::subject::{LIMIT, Subject};
 
-/// Why gdb cannot be asked here.
+/// The reason why gdb cannot be used here, if any.
 pub fn missing() -> Option<&'static str> {
     let python = Command::new("gdb").args(["-nx", "-batch", "-ex", "python print(40 + 2)"]).output();
     let speaks = python.is_ok_and(|out| String::from_utf8_lossy(&out.stdout).contains("42"));
     (!speaks).then_some("there is no gdb with Python")
 }
 
-/// What is asked in both cases.
+/// The commands in both cases.
 const QUESTIONS: [&str; 15] = [
     "print comm",
     "print type",
@@ -36,7 +36,7 @@ const QUESTIONS: [&str; 15] = [
     "info mpi leaks",
 ];
 
-/// What must be said in both cases.
+/// The expected output in both cases.
 const ANSWERS: [&str; 15] = [
     " \"solver\": 1 process, rank 0",
     " \"particle\": struct of MPI_INT, MPI_DOUBLE, MPI_CHAR, 29 bytes in 40",
@@ -68,7 +68,7 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
         "up".into(),
     ];
     first.extend(QUESTIONS.map(str::to_owned));
-    // The same through gdb's own access to memory, as for a process that mpiscope cannot reach.
+    // The same through gdb's own access to memory, as for a process that mpiscope cannot read.
     first.push("python targets = lambda: iter([COPY.make])".into());
     first.push("python forget()".into());
     first.extend(["print win".into(), "echo ---copy\\n".into(), "print type".into()]);

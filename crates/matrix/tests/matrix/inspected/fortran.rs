@@ -1,4 +1,4 @@
-//! What a Fortran program made, asked for by the integers that it knows.
+//! Objects created by a Fortran program, identified by their Fortran integers.
 
 use anyhow::{Context, Result, ensure};
 use mpiscope_testkit::mpi::{Family, Library};
@@ -11,12 +11,12 @@ use crate::subject::Subject;
 pub const MPIF: Program = Program { name: "fortran_objects", ranks: 2, needs: Needs::Fortran };
 pub const F08: Program = Program { name: "fortran_objects_f08", ranks: 2, needs: Needs::F08 };
 
-/// Why a library cannot be asked with `mpif.h`.
+/// The reason why a library cannot be tested with `mpif.h`, if any.
 pub fn missing(library: &Library) -> Option<&'static str> {
     MPIF.needs.missing_in(library)
 }
 
-/// Why a library cannot be asked with `mpi_f08`.
+/// The reason why a library cannot be tested with `mpi_f08`, if any.
 pub fn f08_missing(library: &Library) -> Option<&'static str> {
     F08.needs.missing_in(library)
 }
@@ -50,7 +50,7 @@ fn program(program: &Program, subject: &Subject, library: &Library) -> Result<()
     job.finish()
 }
 
-/// A rank of the job.
+/// The inspected rank of the job.
 struct Asked {
     target: String,
     rank: String,
@@ -58,7 +58,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// The object that an integer of Fortran stands for.
+    /// The object of a Fortran integer.
     fn object(&self, kind: &str, number: &str) -> Result<Value> {
         let handle = format!("--handle={number}");
         let words =
@@ -106,7 +106,7 @@ impl Asked {
         let keyval: i64 = keyval.parse()?;
         let key = keys.iter().find(|key| key["keyval"] == keyval);
         let key = key.with_context(|| format!("no key {keyval}: {keys:?}"))?;
-        // MPICH's binding hands on where the variable is, Open MPI's what it holds.
+        // MPICH's binding passes on the address of the variable, Open MPI's its value.
         let extra = if self.family == Family::OpenMpi {
             key["extra_state"] == "0x4d"
         } else {
@@ -119,7 +119,7 @@ impl Asked {
         Ok(())
     }
 
-    /// A number that stands for nothing.
+    /// Checks a number that identifies no object.
     fn unknown(&self) -> Result<()> {
         let arguments = words(&[
             "inspect",
@@ -133,7 +133,7 @@ impl Asked {
             "4711",
         ]);
         let outcome = mpiscope(&arguments)?;
-        // Behind the end of Open MPI's table anything may stand, but no handle.
+        // Past the end of Open MPI's table there may be anything, but no handle.
         let words = if self.family == Family::OpenMpi { ": " } else { "4711 is no Fortran handle" };
         ensure!(outcome.code() == 2 && outcome.stdout.contains(words), "{}", outcome.describe());
         Ok(())

@@ -1,4 +1,5 @@
-//! The lines of a Fortran program: where its objects were made and freed is given by them, not by places in the binding.
+//! Source lines of a Fortran program: its objects are reported as created and freed there, rather than at
+//! places in the binding.
 
 use anyhow::{Context, Result, ensure};
 use mpiscope_testkit::mpi::Library;
@@ -32,7 +33,7 @@ fn program(program: &Program, subject: &Subject, library: &Library) -> Result<()
     asked.key()?;
     job.signal("go")?;
     job.finish()?;
-    // What the program never frees, in the report of the whole job.
+    // Objects that the program never frees, in the report of the whole job.
     let made = "MPI_Comm_create_errhandler";
     let line = format!("{made} at {}", line_of(program, made)?);
     ensure!(job.stderr().contains(&line), "{line}\n{}", job.stderr());
@@ -58,7 +59,7 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// The places where objects of a kind were made (`created`) or freed, on each rank.
+    /// The places where objects of a kind were created or freed, on each rank.
     fn places(&self, kind: &str, call_site: &str, function: &str) -> Result<Vec<Vec<String>>> {
         let answer = json(&["inspect", &self.target, "--kind", kind, "--freed", "--json"])?;
         let ranks = answer["ranks"].as_array().context("no ranks")?;
@@ -87,7 +88,8 @@ impl Asked<'_> {
         self.done(kind, "freed", function, words)
     }
 
-    /// GCC gives a call that is passed procedures declared by an interface the line of the program's name.
+    /// GCC assigns a call with procedure arguments declared by an interface to the line of the program's
+    /// name.
     fn key(&self) -> Result<()> {
         let source = self.program.source();
         let file = source.file_name().context("no name")?.to_string_lossy().into_owned();

@@ -1,4 +1,5 @@
-//! Where the ranks of a Fortran program wait: `mpiscope ps` tells the line of the program, of a process and of its core.
+//! Where the ranks of a Fortran program wait: `mpiscope ps` shows the program's line, for a process and for
+//! its core file.
 
 use std::path::Path;
 use std::process::Command;
@@ -59,7 +60,7 @@ fn call(ranks: &Value, rank: u64) -> &Value {
     &of_rank(ranks, rank)["threads"][0]["call"]
 }
 
-/// The core file of a process that goes on.
+/// Makes a core file of a process that continues to run.
 pub fn core_of(pid: &Value, dir: &Path) -> Result<String> {
     let (pid, core) = (pid.to_string(), dir.join("core"));
     let outcome = run::bounded(Command::new("gcore").arg("-o").arg(&core).arg(&pid), LIMIT)?;

@@ -1,4 +1,4 @@
-//! What the program has freed is marked for freeing as long as MPI holds it, and freed after that.
+//! Objects freed by the program are marked for freeing while MPI still holds them, and freed afterwards.
 
 use anyhow::{Context, Result, ensure};
 use mpiscope_testkit::mpi::Library;
@@ -10,8 +10,8 @@ use crate::subject::Subject;
 
 const PROGRAM: Program = Program { name: "freed", ranks: 1, needs: Needs::Nothing };
 
-/// Kinds of which the program frees objects, and how those stand in the order in which they were made. A library before
-/// MPI 4 has no persistent reduction that could hold its operation.
+/// Kinds of objects that the program frees, with their states in order of creation. A library before MPI 4
+/// has no persistent reduction that could hold its operation.
 const HELD: [(&str, &[&str]); 5] = [
     ("comm", &["marked", "freed"]),
     ("errhandler", &["marked", "freed"]),
@@ -46,7 +46,7 @@ fn objects(target: &str, kind: &str) -> Result<Vec<Value>> {
     Ok(objects.with_context(|| format!("no objects in {answer}"))?.clone())
 }
 
-/// Of the objects that the program freed first or that are what is left of it, in order of their making.
+/// Checks the objects that the program freed, in order of creation.
 fn stand(target: &str, kind: &str, expected: &[&str]) -> Result<()> {
     let mut all = objects(target, kind)?;
     all.retain(|object| object["predefined"] == false && object["freed"].is_object());
@@ -61,7 +61,7 @@ fn stand(target: &str, kind: &str, expected: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// A request that lives was not freed, whoever had its record before.
+/// A live request is not freed, whatever request used its record before.
 fn requests(target: &str) -> Result<()> {
     let all = objects(target, "request")?;
     let live: Vec<&Value> = all.iter().filter(|request| request["standing"] == "live").collect();

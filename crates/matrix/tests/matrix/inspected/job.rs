@@ -1,4 +1,4 @@
-//! A job that stands still while it is looked at.
+//! A job that is idle while it is inspected.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -18,7 +18,7 @@ use super::PROGRAM;
 use crate::patience;
 use crate::subject::{LIMIT, Subject};
 
-/// A job under `mpiscope run`; it is ended with everything below it.
+/// A job under `mpiscope run`, ended with all its descendants.
 pub struct Job {
     child: Child,
     dir: TempDir,
@@ -32,7 +32,7 @@ impl Job {
         Self::start_of(&PROGRAM, subject, library, &[mode], wrapper)
     }
 
-    /// Starts a program; its last argument is the directory where it says that it is ready.
+    /// Starts a program; its last argument is the directory where it signals that it is ready.
     pub fn start_of(
         program: &Program,
         subject: &Subject,
@@ -46,7 +46,8 @@ impl Job {
         Self::start_words(library, program.ranks, &words, &|_| ())
     }
 
-    /// Starts any command on so many ranks; its last argument is the directory where it may say that it is ready.
+    /// Starts any command on this many ranks; its last argument is the directory where it may signal that it
+    /// is ready.
     pub fn start_words(
         library: &Library,
         ranks: usize,
@@ -55,7 +56,7 @@ impl Job {
     ) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let mpiscope = paths::mpiscope().context("no mpiscope command; run `cargo xtask test`")?;
-        // Ranks that wait turn round as fast as they can: the command that looks at them goes first.
+        // Waiting ranks spin at full speed; this gives priority to the command that inspects them.
         let mut command = Command::new("nice");
         command.arg("--adjustment=15").arg(&mpiscope).args(["run", "--out"]).arg(dir.path().join("out"));
         library.set_environment(&mut command);
@@ -63,7 +64,7 @@ impl Job {
         command.arg(&library.mpirun).args(library.launch_arguments(ranks)).args(words).arg(dir.path());
         adjust(&mut command);
         run::apart(&mut command, dir.path());
-        // Tests look for whole lines.
+        // Tests search for whole lines.
         command.env("COLUMNS", "400");
         let file = |name: &str| File::create(dir.path().join(name)).map(Stdio::from);
         command.stdin(Stdio::null()).stdout(file("stdout")?).stderr(file("stderr")?).process_group(0);
@@ -74,7 +75,7 @@ impl Job {
         self.dir.path()
     }
 
-    /// The name of the job for the command: the process that `mpiscope run` is.
+    /// The job's name for the command: the process id of `mpiscope run`.
     pub fn target(&self) -> String {
         self.child.id().to_string()
     }
@@ -88,7 +89,7 @@ impl Job {
         std::fs::read_to_string(self.path().join("stderr")).unwrap_or_default()
     }
 
-    /// Waits until something is so.
+    /// Waits until a condition holds.
     pub fn until(&mut self, what: &str, mut so: impl FnMut() -> Result<bool>) -> Result<()> {
         let end = Instant::now() + LIMIT;
         loop {
@@ -101,7 +102,7 @@ impl Job {
         }
     }
 
-    /// An error if the job has ended, before something was so.
+    /// Fails if the job has ended before the condition held.
     pub fn is_there(&mut self, what: &str) -> Result<()> {
         if let Some(status) = self.child.try_wait()? {
             self.ended = true;
@@ -110,25 +111,25 @@ impl Job {
         Ok(())
     }
 
-    /// Waits until every rank has said that it is ready.
+    /// Waits until every rank has signalled that it is ready.
     pub fn all_ready(&mut self) -> Result<()> {
         self.each_has("ready")
     }
 
-    /// Waits until every rank has said so.
+    /// Waits until every rank has given this signal.
     pub fn each_has(&mut self, said: &str) -> Result<()> {
         let files: Vec<PathBuf> = (0..self.ranks).map(|r| self.path().join(format!("{said}.{r}"))).collect();
         self.until(said, || Ok(files.iter().all(|file| file.exists())))
     }
 
-    /// What `mpiscope run` wrote at the end.
+    /// The report that `mpiscope run` wrote at the end.
     pub fn report(&self) -> Result<Value> {
         let file = self.path().join("out/report.json");
         let text = std::fs::read_to_string(&file).with_context(|| file.display().to_string())?;
         Ok(serde_json::from_str(&text)?)
     }
 
-    /// Lets the program go on.
+    /// Lets the program continue.
     pub fn signal(&self, name: &str) -> Result<()> {
         File::create(self.path().join(name))?;
         Ok(())
@@ -160,12 +161,12 @@ pub fn mpiscope(arguments: &[OsString]) -> Result<run::Outcome> {
     Ok(run::bounded(Command::new(mpiscope).args(arguments), LIMIT)?)
 }
 
-/// Words of a command.
+/// Converts words of a command.
 pub fn words(words: &[&str]) -> Vec<OsString> {
     words.iter().map(OsString::from).collect()
 }
 
-/// The JSON that the command prints; it has the published form.
+/// The command's JSON output, validated against the published schema.
 pub fn json(arguments: &[&str]) -> Result<Value> {
     let outcome = mpiscope(&words(arguments))?;
     let about = || format!("{arguments:?}: {}", outcome.describe());
@@ -174,7 +175,7 @@ pub fn json(arguments: &[&str]) -> Result<Value> {
     Ok(value)
 }
 
-/// The lines that the command prints; it must find nothing wrong.
+/// The command's output; it must not report a problem.
 pub fn text(arguments: &[&str]) -> Result<String> {
     let outcome = mpiscope(&words(arguments))?;
     ensure!(outcome.success(), "{arguments:?}: {}", outcome.describe());

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::job::{Job, json, mpiscope, text, words};
 use crate::subject::Subject;
 
-/// Kind, and what its list must say of one object that is alike on all ranks.
+/// A kind, and the expected line of an object that is the same on all ranks.
 const LISTED: [(&str, &str); 12] = [
     ("comm", "\"solver\": 4 processes, ranks [0-3]"),
     ("comm", "2 processes, ranks (3,1)"),
@@ -23,7 +23,7 @@ const LISTED: [(&str, &str); 12] = [
     ("errhandler", "on_error at inspected.c:"),
 ];
 
-/// What must be said about one object, on rank 1 alone.
+/// The expected output for single objects, on rank 1 alone.
 const SHOWN: [(&str, &[&str]); 6] = [
     (
         "solver",
@@ -112,10 +112,10 @@ fn file(target: &str, job: &Job, library: &Library) -> Result<()> {
     ensure!(file["path"].as_str() == path.to_str(), "{file}");
     ensure!(file["mode"] == serde_json::json!(["MPI_MODE_CREATE", "MPI_MODE_RDWR"]), "{file}");
     let view = &file["view"];
-    // See the program: on this library it sets no view.
+    // See the program: it sets no view on this library.
     let without = (library.family, library.abi) == (Family::Intel, Abi::Standard);
     ensure!(without || view["displacement"] == 16 && view["etype"]["name"] == "MPI_FLOAT", "{file}");
-    // Nobody has asked: ROMIO has given no number, Open MPI numbers every file.
+    // Without a request for it, ROMIO has assigned no number; Open MPI numbers every file.
     let numbered = library.family == Family::OpenMpi;
     ensure!(file["fortran_unasked"] == !numbered && file["fortran"].is_null() != numbered, "{file}");
     let handle = file["handle"].as_str().unwrap_or_default();
@@ -138,7 +138,7 @@ fn topologies(target: &str) -> Result<()> {
         t["sources"] == serde_json::json!([2]) && t["destination_weights"] == serde_json::json!([7])
     });
     ensure!(grid && graph && ring, "{comms:#?}");
-    // The dup is the same object on all ranks, the split two.
+    // The dup is the same object on all ranks, the split two objects.
     let shared = answer["shared"].as_array().map(Vec::as_slice).unwrap_or_default();
     let ranks = |name: Option<&str>, ranks: &str| {
         shared.iter().any(|s| s["name"].as_str() == name && s["ranks"] == ranks)
@@ -147,7 +147,8 @@ fn topologies(target: &str) -> Result<()> {
     Ok(())
 }
 
-/// The handle that one look shows leads the next one back to the object; what is none says so.
+/// A handle from one inspection identifies the object in the next one; an invalid handle is
+/// reported as such.
 fn handles(target: &str) -> Result<()> {
     let listed = json(&["inspect", target, "--kind", "comm", "--rank", "0", "--json"])?;
     let comms = rank(&listed, 0)["objects"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -183,7 +184,7 @@ fn leaks_so_far(target: &str) -> Result<()> {
     Ok(())
 }
 
-/// Windows and files were freed before the end, the rest was not.
+/// Windows and files were freed before the end, other objects were not.
 fn report(job: &Job) -> Result<()> {
     let lines = job.stderr().lines().filter(|line| line.contains("not freed: ")).count();
     ensure!((1..=3).contains(&lines), "{lines} lines about leaks:\n{}", job.stderr());

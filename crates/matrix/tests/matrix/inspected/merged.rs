@@ -1,4 +1,4 @@
-//! Windows and files that ranks share: each is one object, with exactly the ranks that its name says.
+//! Windows and files that ranks share: each is one object, on exactly the ranks that its name says.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::subject::Subject;
 
 const PROGRAM: Program = Program { name: "merged", ranks: 4, needs: Needs::Nothing };
 
-/// Who has an object, by the first word of its name; how many there are of windows and of files.
+/// The ranks of an object, by the first word of its name, and the numbers of windows and files.
 const OWNERS: [(&str, &[u64], usize, usize); 10] = [
     ("half0", &[0, 1], 3, 1),
     ("half1", &[2, 3], 1, 3),
@@ -38,7 +38,7 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
 
 type Owner = (&'static str, &'static [u64], usize, usize);
 
-/// All objects of a kind, by what names them.
+/// All objects of a kind, by the field that names them.
 fn kind(target: &str, kind: &str, naming: &str, count: impl Fn(Owner) -> usize) -> Result<()> {
     let answer = json(&["inspect", target, "--kind", kind, "--json"])?;
     let known = known(&answer, naming)?;
@@ -89,7 +89,7 @@ fn known(answer: &Value, naming: &str) -> Result<Known> {
     Ok(known)
 }
 
-/// What is shown of an identity leads to the object on all its ranks.
+/// The displayed part of an identity selects the object on all its ranks.
 fn found(target: &str, identity: &str, ranks: &[u64]) -> Result<()> {
     let digits = format!("{:0>16}", identity.trim_start_matches("0x"));
     let shown = format!("id:{}", digits.get(..8).unwrap_or(&digits));

@@ -1,4 +1,4 @@
-//! What `mpiscope inspect`, `mpiscope core` and gdb say about a program whose objects are known.
+//! The output of `mpiscope inspect`, `mpiscope core` and gdb for a program whose objects are known.
 
 mod cores;
 mod debugger;

@@ -1,4 +1,5 @@
-//! Core files of ranks that hang: every command that reads them says the same, and what was said of the living ranks.
+//! Core files of hanging ranks: every command that reads them says the same, and the same as for the live
+//! ranks.
 
 use anyhow::{Context, Result, ensure};
 use mpiscope_testkit::mpi::Library;
@@ -11,13 +12,13 @@ use crate::subject::Subject;
 
 const HANG: Program = Program { name: "hang", ranks: 2, needs: Needs::Nothing };
 
-/// Ranks that wait for requests of each other: calls, requests and a ring are there to be compared.
+/// Ranks that wait for each other's requests, so that there are calls, requests and a cycle to compare.
 const SCENARIO: &str = "wait_for_receives";
 
-/// Facts of a call that `ps` shows of a living rank and of its core file.
+/// Properties of a call that `ps` shows for a live rank and for its core file.
 const CALL: [&str; 5] = ["function", "object", "count", "place", "return_address"];
 
-/// Facts of a request that `inspect` and `core` show.
+/// Properties of a request that `inspect` and `core` show.
 const REQUEST: [&str; 8] = ["handle", "uid", "operation", "object", "peer", "tag", "count", "datatype"];
 
 pub fn check(subject: &Subject, library: &Library) -> Result<()> {
@@ -47,7 +48,7 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// `core` has the verdict of `why` on the files, and both have that on the living ranks.
+/// Checks that `core` has the verdict of `why` for the files, and that both match the one for the live ranks.
 fn verdicts(live: &Value, core: &Value, why: &Value) -> Result<()> {
     ensure!(without_ages(core) == without_ages(why), "core: {core:#}\nwhy: {why:#}");
     for key in ["verdict", "kind", "cycle", "stuck"] {
@@ -61,7 +62,7 @@ fn verdicts(live: &Value, core: &Value, why: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Ages are counted by the processor's speed, which every command measures anew.
+/// Removes ages: they depend on the processor's clock rate, which every command measures anew.
 pub fn without_ages(verdict: &Value) -> Value {
     let mut verdict = verdict.clone();
     for line in verdict["evidence"].as_array_mut().into_iter().flatten() {
@@ -70,7 +71,8 @@ pub fn without_ages(verdict: &Value) -> Value {
     verdict
 }
 
-/// The open call of a rank's main thread is the same in `ps` of the job, `ps` of the core file, and `core`.
+/// Checks that the open call of a rank's main thread is the same in `ps` of the job, `ps` of the core file,
+/// and `core`.
 fn calls(live: &Value, kept: &Value, death: &Value) -> Result<()> {
     let call = |rank: &Value| rank["threads"].as_array()?.iter().find(|t| t["main"] == true).cloned();
     let call = |rank: &Value| call(rank).map(|thread| thread["call"].clone()).context("no main thread");
@@ -82,7 +84,7 @@ fn calls(live: &Value, kept: &Value, death: &Value) -> Result<()> {
     Ok(())
 }
 
-/// The requests under way are the same in `inspect` and in `core`.
+/// Checks that the pending requests are the same in `inspect` and in `core`.
 fn requests(inspected: &Value, death: &Value) -> Result<()> {
     let objects = inspected["objects"].as_array().or(inspected["ranks"][0]["objects"].as_array());
     let objects = objects.with_context(|| format!("no objects: {inspected:#}"))?;

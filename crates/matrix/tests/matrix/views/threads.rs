@@ -1,4 +1,4 @@
-//! Several threads of a rank in MPI at once: each is shown, and no share is above the whole.
+//! Several threads of a rank in MPI at once: each is shown, and no share exceeds the whole.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::inspected::job::{Job, json};
 use crate::subject::Subject;
 
 const PROGRAM: Program = Program { name: "threads_inside", ranks: 2, needs: Needs::Nothing };
-/// What the threads are in.
+/// The function that the threads are in.
 const FUNCTION: &str = "MPI_Recv";
 /// The tag that the first of them waits for.
 const TAG: i64 = 100;
@@ -31,7 +31,7 @@ pub fn eight(subject: &Subject, library: &Library) -> Result<()> {
     check(subject, library, 8, "exit")
 }
 
-/// `threads` threads of each rank wait in a receive each, while the thread that began MPI is outside.
+/// `threads` threads of each rank wait in a receive, while the thread that initialised MPI is outside.
 fn check(subject: &Subject, library: &Library, threads: usize, end: &str) -> Result<()> {
     let mut job = Job::start_of(&PROGRAM, subject, library, &[&threads.to_string(), end], &[])?;
     let target = job.target();
@@ -68,7 +68,7 @@ fn threads_of<'a>(rank: &'a Value, key: &str) -> Result<&'a Vec<Value>> {
     rank[key].as_array().with_context(|| format!("no {key}: {rank}"))
 }
 
-/// The tags that threads of a rank wait for.
+/// The tags that a rank's threads wait for.
 fn waiting(ps: &Value, rank: usize) -> Result<BTreeSet<i64>> {
     let threads = threads_of(rank_of(ps, rank)?, "threads")?;
     let calls = threads.iter().map(|thread| &thread["call"]);
@@ -84,12 +84,12 @@ fn beginner_is_main(ps: &Value, rank: usize, inside: usize) -> Result<()> {
     let threads = threads_of(rank_of(ps, rank)?, "threads")?;
     let main: Vec<_> = threads.iter().filter(|thread| thread["main"] == true).collect();
     ensure!(main.len() == 1 && main[0]["call"].is_null(), "{main:?}");
-    // After it the thread has only looked up its rank.
+    // Afterwards the thread has only looked up its rank.
     ensure!(main[0]["last_call"]["function"] == "MPI_Init_thread", "{main:?}");
     Ok(())
 }
 
-/// What a tool inside reads as a percentage is a part of a whole.
+/// Checks that percentages read by a tool inside are parts of a whole.
 fn percentages(job: &Job, rank: usize) -> Result<()> {
     for suffix in ["", ".after"] {
         for ((name, class), value) in inside(job, "inside", rank, suffix)? {
@@ -100,7 +100,7 @@ fn percentages(job: &Job, rank: usize) -> Result<()> {
     Ok(())
 }
 
-/// Each thread's open call stands in the report, and the time in it is counted for the function.
+/// Checks that each thread's open call is in the report, and that the time in it is counted for the function.
 fn rows(report: &Value, inside: usize, open: bool) -> Result<()> {
     let (mut all, mut seen) = (0.0, 0.0);
     for rank in 0..2 {

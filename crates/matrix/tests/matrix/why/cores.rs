@@ -1,4 +1,4 @@
-//! What is said of a job that hangs is also said of core files of its ranks.
+//! The verdict on a hanging job is also obtained from core files of its ranks.
 
 use anyhow::{Context, Result, ensure};
 use mpiscope_testkit::mpi::Library;
@@ -9,16 +9,17 @@ use crate::inspected::fortran_waits::core_of;
 use crate::inspected::job::{Job, json};
 use crate::views::cores::without_ages;
 
-/// Of each kind of verdict so many are asked of core files too, each on one library.
+/// Number of scenarios per kind of verdict that are also tested with core files, each on one
+/// library.
 const DUMPED: usize = 2;
-/// The core files of others are more than a gigabyte each.
+/// The core files of other libraries are more than a gigabyte each.
 const DUMPING: [&str; 5] = ["mpich-4.0", "mpich-5.0", "openmpi-4.1", "openmpi-5.0", "mpich-5.0-abi"];
-/// Where kinds are asked that not every library has: on the first of these that has them.
+/// Kinds that not every library supports are tested on the first of these that does.
 const NEWEST: [&str; 2] = ["mpich-5.0", "openmpi-5.0"];
-/// What two looks compare and what only the kernel knows is in no core file.
+/// Core files do not show what requires comparing two samples, or what only the kernel knows.
 const NOT_IN_CORES: [&str; 2] = ["running", "rank-stopped"];
 
-/// The scenarios whose core files are asked on this library: the libraries take turns.
+/// The scenarios that are tested with core files on this library: the libraries take turns.
 pub fn dumped(scenarios: &[Scenario], library: &Library) -> Vec<String> {
     let Some(own) = DUMPING.iter().position(|name| *name == library.name) else { return Vec::new() };
     let mut kinds: Vec<&str> = scenarios.iter().map(|scenario| scenario.kind.as_str()).collect();
@@ -50,7 +51,7 @@ pub fn dumped(scenarios: &[Scenario], library: &Library) -> Vec<String> {
     kinds.iter().enumerate().flat_map(of_kind).collect()
 }
 
-/// Core files of all ranks have the same answer, and `core` says it too.
+/// Checks that core files of all ranks yield the same verdict, and that `core` states it too.
 pub fn check(job: &Job, scenario: &Scenario) -> Result<()> {
     let ranks = json(&["ps", &job.target(), "--here", "--json"])?["ranks"].take();
     let ranks =
@@ -60,7 +61,7 @@ pub fn check(job: &Job, scenario: &Scenario) -> Result<()> {
         ranks.iter().map(|rank| core_of(&rank["pid"], dir.path())).collect::<Result<_>>()?;
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let said = json(&[&["why", "--json"][..], &files].concat())?;
-    // These ask for the time all the while, which is a system call on some machines.
+    // These constantly read the time, which is a system call on some machines.
     let says = scenario.says.clone().filter(|says| says != "computing");
     let wrong = differs(&said, &Scenario { says, ..scenario.clone() });
     ensure!(wrong.is_none(), "of the core files: {wrong:?}\n{said:#}");

@@ -1,5 +1,5 @@
-//! Random programs with one mistake in each (`mutated.c`): `why` must call it a problem, of a kind that follows from the mistake, and the
-//! rank that made it must be among those that it names. Without a mistake nothing may ever be called a problem.
+//! Random programs with one mistake each (`mutated.c`): `why` must report a problem of a kind that follows
+//! from the mistake, and must name the rank that made it. Without a mistake it must never report a problem.
 //!
 //! `MPISCOPE_MUTATIONS=20 MPISCOPE_MATRIX=1 cargo test -p mpiscope-matrix -- why_names_the_rank_that_made_the_mistake` tries 20 programs
 //! with each mistake on every library.
@@ -18,11 +18,12 @@ use super::{HARMLESS, LIMIT, ask};
 use crate::inspected::job::Job;
 use crate::subject::Subject;
 
-/// How many programs are tried.
+/// The environment variable with the number of programs to try.
 const VARIABLE: &str = "MPISCOPE_MUTATIONS";
-/// No further program is begun after this; the last line says how many were tried.
+/// No further program is started after this time; the last line says how many were tried.
 const LONGEST: Duration = Duration::from_secs(1200);
-/// What a sender, a receiver or a member of a communicator can do wrong, and what may come of it: others may meet an effect of it first.
+/// Mistakes of a sender, a receiver or a member of a communicator, and their possible verdicts: other ranks
+/// may see an effect first.
 const MISTAKES: [(&str, &[&str]); 9] = [
     ("none", &[]),
     ("tag", &["message-never-sent", "deadlock"]),
@@ -35,7 +36,7 @@ const MISTAKES: [(&str, &[&str]); 9] = [
     ("communicator", &["collective-mismatch", "collective-not-entered", "deadlock"]),
 ];
 
-/// One for each library; left out if nobody says how many programs are to be tried.
+/// One trial for each library, if the variable is set.
 pub fn trial(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
     let name = format!("{}::why_names_the_rank_that_made_the_mistake_in_random_programs", library.name);
     let Some(count) = std::env::var(VARIABLE).ok().and_then(|count| count.parse::<usize>().ok()) else {
@@ -76,7 +77,7 @@ fn all(subject: &Subject, library: &Library, count: usize) -> Result<()> {
     Ok(())
 }
 
-/// The verdict if it hung; an error if that is wrong.
+/// Returns the verdict if the program hung; fails if it is wrong.
 fn one(
     subject: &Subject,
     library: &Library,
@@ -89,7 +90,7 @@ fn one(
     let end = Instant::now() + LIMIT;
     let mut last = Value::Null;
     loop {
-        // It has ended: nothing went wrong in it, or the library let it pass.
+        // It has ended: nothing went wrong in it, or the library tolerated it.
         let Ok((said, _)) = ask(&mut job) else { return Ok(None) };
         let wrong = made_by(&job);
         ensure!(Instant::now() < end, "neither the end nor a problem: {last:#}");
@@ -111,7 +112,8 @@ fn one(
     }
 }
 
-/// The rank with the mistake, as the program says; `None` for a program without one, and before it has said so.
+/// The rank with the mistake, as printed by the program; `None` for a program without one, and before it is
+/// printed.
 fn made_by(job: &Job) -> Option<String> {
     let said = job.stderr();
     let line = said.lines().find_map(|line| line.strip_prefix("the mistake is made by rank "))?;
