@@ -7,10 +7,11 @@ use crate::selection::{self, Target};
 use crate::whole_file::{self, Way};
 use anyhow::{Context, Result, bail};
 use mpiscope_job::base::refusal::Refusal;
+use mpiscope_job::jobs::evidence::is_evidence;
 use mpiscope_job::jobs::job::{Job, names};
 use mpiscope_job::save;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -59,6 +60,18 @@ fn file_of(job: &Job) -> PathBuf {
     PathBuf::from(format!("mpiscope-{}.mpiscope", job.name.replace(['/', ':'], "-")))
 }
 
+/// Refuses to replace a file that is not an evidence file, such as the program.
+fn refuse_to_replace(file: &Path) -> Result<()> {
+    let has_content = fs::metadata(file).is_ok_and(|about| about.is_file() && about.len() > 0);
+    if has_content && !is_evidence(file) {
+        bail!(
+            "{}: not a file that `mpiscope save` wrote; name another file, or remove it first",
+            file.display()
+        );
+    }
+    Ok(())
+}
+
 pub fn save(options: &Options) -> Result<ExitCode> {
     if !(0.0..=86_400.0).contains(&options.seconds) {
         bail!("--for takes seconds between 0 and 86400");
@@ -69,6 +82,9 @@ pub fn save(options: &Options) -> Result<ExitCode> {
     let pause = Duration::from_secs_f64(options.seconds);
     let is_output = target.as_os_str() == "-";
     let way = if is_output { Way::Into(target.clone()) } else { Way::to(&target) };
+    if let Way::Whole(file) = &way {
+        refuse_to_replace(file)?;
+    }
     // Writing an archive requires seeking, which a pipe does not support.
     let folder = if matches!(way, Way::Into(_)) { Some(tempfile::tempdir()?) } else { None };
     let file = match (&folder, &way) {

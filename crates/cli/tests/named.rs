@@ -104,6 +104,22 @@ fn what_is_saved_goes_into_pipes_and_devices_and_replaces_none() {
 }
 
 #[test]
+fn save_replaces_evidence_files_only() {
+    let job = Job::start(FOUR_IN_RECV, 4);
+    job.shows(|printed| printed.contains("[0-3]"));
+    let (dir, id) = (TempDir::new().unwrap(), job.child.id().to_string());
+    let save =
+        |file: &str| in_folder(dir.path(), &["save", "--here", "--for=0", &id, file].map(AsRef::as_ref));
+    std::fs::write(dir.path().join("app.c"), "int main(void)").unwrap();
+    let (_, said, status) = save("app.c");
+    assert!(status == Some(2) && said.contains("app.c: not a file that `mpiscope save` wrote"), "{said}");
+    assert_eq!(std::fs::read(dir.path().join("app.c")).unwrap(), b"int main(void)");
+    for _ in 0..2 {
+        assert_eq!(save("job.mpiscope").2, Some(0));
+    }
+}
+
+#[test]
 fn several_files_of_one_job_are_one_job_and_those_of_two_are_told_apart() {
     let dir = TempDir::new().unwrap();
     let image = |name: &str, job: &str, rank: u32| {

@@ -92,6 +92,8 @@ fn jobs(target: Option<&OsStr>) -> Result<Vec<Job>> {
     match selection::find_one(Some(name))? {
         Target::Job(job) => Ok(vec![job]),
         Target::Jobs(jobs) => Ok(jobs),
-        Target::Files(files) => bail!("{}: no such running job", selection::shown(&files)),
+        Target::Files(files) => {
+            bail!("{}: no such running job; `mpiscope report` shows files", selection::shown(&files))
+        }
     }
 }

@@ -81,10 +81,10 @@ fn end(tls: &'static Tls) {
 /// Comparing two places is meaningful only if both are on the stack that the C library gave the thread, not
 /// on that of a signal handler or coroutine, from which the thread switches back.
 fn are_on_one_stack(tls: &Tls, places: [u64; 2]) -> bool {
-    // Zero means that a signal handler interrupted the gate before it stored the stack pointer; `bounds::end`
-    // must not be called then.
-    let known = places.iter().all(|place| *place != 0);
-    known && places.into_iter().all(|place| bounds::end(tls, place).is_some()) && !is_on_signal_stack()
+    // `bounds::end` allocates, so it must not be called in a signal handler: on an alternate stack, or (zero) in
+    // one that interrupted the gate before it stored the stack pointer.
+    let may_ask = places.iter().all(|place| *place != 0) && !is_on_signal_stack();
+    may_ask && places.into_iter().all(|place| bounds::end(tls, place).is_some())
 }
 
 fn is_on_signal_stack() -> bool {

@@ -19,6 +19,7 @@ pub fn trials(_subject: &Arc<Subject>) -> Vec<Trial> {
         checked("mock::every_function_is_counted_once", check),
         checked("mock::a_call_that_the_program_leaves_is_over_when_it_makes_the_next", left),
         checked("mock::a_program_that_changes_stacks_in_a_user_function_leaves_no_call", switched),
+        checked("mock::a_signal_handler_on_a_stack_of_its_own_asks_nothing_of_the_c_library", handled),
         checked("mock::a_library_of_an_unknown_abi_runs_as_without_the_layer", another_abi),
     ]
 }
@@ -52,6 +53,11 @@ fn switched() -> Result<()> {
     ran(dir.path(), "switched_stacks.c", &[]).map(drop)
 }
 
+fn handled() -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    ran(dir.path(), "signal_stack.c", &[]).map(drop)
+}
+
 /// Runs a program on the mock library, and compares the reported calls with the program's own counts.
 fn ran(dir: &Path, source: &str, options: &[&str]) -> Result<Outcome> {
     let mpiscope = paths::mpiscope().context("no mpiscope command; run `cargo xtask test`")?;
@@ -59,7 +65,8 @@ fn ran(dir: &Path, source: &str, options: &[&str]) -> Result<Outcome> {
     let (program, expect, out) = (dir.join("program"), dir.join("expect"), dir.join("out"));
     fs::create_dir(&expect)?;
     let mut cc = Command::new("cc");
-    cc.args(["-std=gnu11", "-pthread", "-I"]).arg(paths::workspace().join("crates/mock-mpi/include"));
+    cc.args(["-std=gnu11", "-pthread", "-rdynamic", "-I"])
+        .arg(paths::workspace().join("crates/mock-mpi/include"));
     cc.arg(paths::programs().join(source)).arg("-o").arg(&program).arg(&mock);
     let compiled = run::bounded(&mut cc, LIMIT)?;
     ensure!(compiled.success(), "{}", compiled.describe());

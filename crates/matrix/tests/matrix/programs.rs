@@ -24,7 +24,25 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
         checked(name, move || check(&subject, &library, &program))
     };
-    PROGRAMS.into_iter().map(trial).chain([twice(subject, library)]).collect()
+    PROGRAMS.into_iter().map(trial).chain([twice(subject, library), long_command(subject, library)]).collect()
+}
+
+/// Makes `argv` of `MPI_INFO_ENV` longer than `MPI_MAX_INFO_VAL`; on MPICH, `MPI_Info_get` with a shorter buffer ends the job.
+fn long_command(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
+    let (subject, of) = (Arc::clone(subject), Arc::clone(library));
+    checked(
+        format!("{}::a_program_with_a_long_command_line_runs_as_without_the_layer", library.name),
+        move || {
+            let program =
+                PROGRAMS.into_iter().find(|program| program.name == "misc").context("no such program")?;
+            let what = [word(&subject.binary(&program, &of)?), "x".repeat(50_000).into()];
+            let launch = |form| subject.launch(&of, program.ranks, form, &what, &|_| ());
+            let (bare, seen) =
+                compared(|| Ok((launch(Form::Bare)?, launch(Form::AroundLauncher)?)), same_behaviour)?;
+            ensure!(bare.outcome.success(), "{}", bare.outcome.describe());
+            same_calls(&seen, program.ranks)
+        },
+    )
 }
 
 /// A program that is linked with the layer of one installation and started with that of another.

@@ -88,15 +88,22 @@ fn ask_pairs<A: Abi>(raw: u64) -> Vec<u8> {
         if ask::info_get_nthkey::<A>(info, n, key.as_mut_ptr()) != Some(A::SUCCESS) {
             break;
         }
-        let (mut len, mut flag) = (0, 0);
-        ask::info_get_valuelen::<A>(info, key.as_ptr(), &mut len, &mut flag);
-        let mut value: Vec<c_char> = vec![0; usize::try_from(len).unwrap_or(0).min(VALUE) + 1];
-        let room = value.len() as c_int - 1;
-        ask::info_get::<A>(info, key.as_ptr(), room, value.as_mut_ptr(), &mut flag);
-        let (key, value) = (c_string::text(key.as_ptr(), 1024), c_string::text(value.as_ptr(), VALUE));
+        let value = ask_value::<A>(info, &key);
+        let key = c_string::text(key.as_ptr(), key.len());
         append(&mut bytes, key.as_bytes(), value.as_bytes());
     }
     bytes
+}
+
+/// Reads a value, of which at most [`VALUE`] bytes are kept. The buffer has room for all of it: MPICH treats a shorter one as an error,
+/// which ends the job, and the `argv` of `MPI_INFO_ENV` is as long as the command line.
+fn ask_value<A: Abi>(info: A::Handle, key: &[c_char]) -> String {
+    let (mut len, mut flag) = (0, 0);
+    ask::info_get_valuelen::<A>(info, key.as_ptr(), &mut len, &mut flag);
+    let room = len.max(0);
+    let mut value: Vec<c_char> = vec![0; room as usize + 1];
+    ask::info_get::<A>(info, key.as_ptr(), room, value.as_mut_ptr(), &mut flag);
+    c_string::text(value.as_ptr(), value.len().min(VALUE))
 }
 
 /// Replaces the pairs of an info; `change` computes them from the old ones.
