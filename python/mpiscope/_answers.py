@@ -8,111 +8,111 @@ from ._record import Record, Rows
 
 
 class Core(Record):
-    """What the core files of a job tell together."""
+    """What the core files of a job show together."""
 
-    #: What was started.
+    #: The command that was started.
     command: str
-    #: By world and rank.
+    #: The processes that left core files, by world and rank.
     deaths: Rows[CoreDeath]
     #: Files that could not be read, and why.
     errors: List[str]
-    #: Who failed first, if anybody failed.
+    #: The process that failed first, if any failed.
     first: Optional[CoreFirstFailure]
-    #: Names of the jobs that the files belong to: one, unless files of several were given.
+    #: Names of the jobs the files belong to: one, unless files of several jobs were given.
     jobs: List[str]
-    #: What the MPI library says about itself.
+    #: The MPI library's description of itself.
     library: str
-    #: Name and version of this form: fields may be added to it, none changes its meaning.
+    #: Name and version of this schema. Fields may be added; existing ones never change their meaning.
     schema: str
     #: Size of the world.
     size: Optional[int]
-    #: Why the ranks could not go on: what ``mpiscope why`` says of the same files.
+    #: Why the ranks could not go on: the verdict of ``mpiscope why`` on the same files.
     why: CoreVerdict
 
 
 class CoreCallSite(Record):
-    """A call that did something to an object."""
+    """A call that created or freed an object."""
 
-    #: The address behind the call.
+    #: Return address of the call.
     address: str
     #: The MPI function.
     function: Optional[str]
-    #: Source line of the call, where it is known.
+    #: Source line of the call, if known.
     place: Optional[str]
-    #: When, in seconds after the begin of the image.
+    #: Time of the call, in seconds since the image was created.
     seconds: float
 
 
 class CoreCallStatus(Record):
-    """An open call, or one that has returned. A field is ``None`` when the function has no such argument."""
+    """An open call, or one that has returned. A field is ``None`` if the function has no such argument."""
 
-    #: Elements, or requests.
+    #: Number of elements or requests.
     count: Optional[int]
     #: Datatype.
     datatype: Optional[CoreReference]
     #: Name in the C binding.
     function: str
-    #: Calls below this one: it is made by a user callback.
+    #: Number of outer calls: greater than zero if it was made by a user callback.
     nested: int
     #: Communicator, window, file or session.
     object: Optional[CoreReference]
-    #: Other rank or root.
+    #: The other rank, or the root.
     peer: Optional[CorePeerRank]
-    #: Source line, or function (else module) and offset.
+    #: Source line, or function (otherwise module) and offset.
     place: Optional[str]
-    #: Address behind the call in the program.
+    #: Return address of the call in the program.
     return_address: int
-    #: Where a send-receive receives from.
+    #: Source of a combined send and receive.
     source: Optional[CorePeerRank]
     #: Tag: a number, or ``MPI_ANY_TAG``.
     tag: Optional[str]
-    #: The description changed while it was copied: parts of it may belong to different calls.
+    #: Whether the record changed while it was copied, so that parts may belong to different calls.
     torn: bool
 
 
 class CoreCulprit(Record):
     """Ranks that hold up others."""
 
-    #: Line of the user's code, if known.
+    #: Source line in user code, if known.
     place: Optional[str]
-    #: Who.
+    #: The ranks.
     ranks: str
-    #: What they do, for people.
+    #: What they do, as text for users.
     what: str
 
 
 class CoreDeath(Record):
     """A process that left a core file."""
 
-    #: Error code given to ``MPI_Abort``.
+    #: Error code passed to ``MPI_Abort``.
     abort_code: Optional[int]
     #: What the main thread is doing: the value of ``mpiscope_state``.
     activity: str
-    #: Whether the process is there.
+    #: Whether the process is alive.
     alive: bool
-    #: Completed calls of MPI.
+    #: Number of completed MPI calls.
     calls: int
-    #: The fault that a signal handler answered by raising ``signal``, if that was so.
+    #: The original fault, if a signal handler caught it and raised ``signal``.
     cause: Optional[CoreSignal]
-    #: What was started.
+    #: The command that was started.
     command: str
-    #: When it died: seconds since 1970, by the times of the core file.
+    #: When it died, in seconds since 1970, according to the core file's times.
     died_s: Optional[float]
     #: The core file.
     file: str
-    #: Host.
+    #: Host name.
     host: str
     #: Name of the job.
     job: str
-    #: If no thread is inside of MPI, the one whose call returned last, by its number.
+    #: If no thread is in MPI, the number of the one whose call returned last.
     last_thread: Optional[int]
-    #: What the MPI library says about itself.
+    #: The MPI library's description of itself.
     library: str
-    #: Records that found no room, by kind.
+    #: Number of lost records, by kind.
     losses: Optional[Dict[str, int]]
-    #: The newest messages, newest first; only if messages were recorded.
+    #: The most recent messages, newest first; only if messages were recorded.
     messages: Rows[CoreLastMessage]
-    #: Bytes that are missing at the end of the core file.
+    #: Number of bytes missing at the end of the core file.
     missing_bytes: Optional[int]
     #: What could not be seen.
     notes: List[str]
@@ -122,64 +122,64 @@ class CoreDeath(Record):
     pid: int
     #: The innermost frame in the program itself.
     place: Optional[CoreFrameText]
-    #: Something is wrong: it ended without ``MPI_Finalize``, or called ``MPI_Abort``.
+    #: Whether something is wrong: it ended without ``MPI_Finalize``, or called ``MPI_Abort``.
     problem: bool
     #: Rank in ``MPI_COMM_WORLD``, if known.
     rank: Optional[int]
-    #: What killed it; ``None`` for a core file of a process that lived on.
+    #: What killed it; ``None`` for a core file of a process that survived.
     signal: Optional[CoreSignal]
     #: Size of the world, if known.
     size: Optional[int]
-    #: Where that thread was, innermost frame first, from the place of the fault on.
+    #: That thread's stack, innermost frame first, starting at the fault.
     stack: Rows[CoreFrameText]
-    #: How far the process came, for people.
+    #: How far the process has come, in words.
     state: str
-    #: Threads that called MPI and live; also one that has ended, if its call was the last of the rank.
+    #: Live threads that have called MPI, and one that has ended if it made the rank's last call.
     threads: Rows[CoreThreadStatus]
     #: The thread that received the signal.
     tid: Optional[int]
     #: Name of the world.
     world: str
-    #: Number of the world in the job, by ``Worlds``; 0 until somebody has numbered them.
+    #: Number of the world in the job, by ``Worlds``; 0 before worlds are numbered.
     world_number: int
 
 
 class CoreEvidence(Record):
     """Ranks that do the same."""
 
-    #: The function that they are in.
+    #: The function they are in.
     function: Optional[str]
-    #: Line of the user's code.
+    #: Source line in user code.
     place: Optional[str]
-    #: Who.
+    #: The ranks.
     ranks: str
-    #: For how long, in seconds: the least and the greatest.
+    #: How long they have been there, in seconds: minimum and maximum.
     since_s: Optional[List[float]]
-    #: Nobody can release them.
+    #: Whether they can never be released.
     stuck: bool
     #: What they do, in one line.
     what: str
 
 
 class CoreFirstFailure(Record):
-    """Who failed first."""
+    """The process that failed first."""
 
-    #: Seconds until the next process died of its own fault; ``None`` if there is no other.
+    #: Seconds until the next process died of its own failure; ``None`` if there was no other.
     before_s: Optional[float]
-    #: Processes that failed of themselves.
+    #: Processes that failed by themselves, rather than being terminated from outside.
     failed: str
-    #: Its place in ``Postmortem::deaths``.
+    #: Its index in ``Postmortem::deaths``.
     index: int
-    #: Rank in the world, if it is known.
+    #: Rank in the world, if known.
     rank: Optional[int]
-    #: The times are too near, or not known: it may have been another.
+    #: Whether another process may have failed first because the times are too close or unknown.
     unsure: bool
 
 
 class CoreFrameText(Record):
-    """A frame in words."""
+    """A resolved stack frame."""
 
-    #: The function, if its name is known.
+    #: The function, if known.
     function: Optional[str]
     #: The program or library.
     module: str
@@ -188,205 +188,208 @@ class CoreFrameText(Record):
 
 
 class CoreLastMessage(Record):
-    """A message of the ledger."""
+    """A message from the ledger."""
 
-    #: Its bytes, if they are known.
+    #: Size in bytes, if known.
     bytes: Optional[int]
-    #: The communicator, if it still lives.
+    #: The communicator, if it still exists.
     comm: Optional[str]
-    #: Whether the program knew of its completion.
+    #: Whether the program had learned of its completion.
     complete: bool
-    #: The other side, in its communicator.
+    #: Rank of the other side in the communicator.
     peer: int
-    #: When it was sent or its receive posted, in seconds after the begin of the image.
+    #: When it was sent or its receive posted, in seconds after the start of the image.
     seconds: float
-    #: It was sent; else it was received.
+    #: Whether it was sent; otherwise it was received.
     sent: bool
-    #: Its tag.
+    #: Tag.
     tag: int
 
 
 class CorePeerRank(Record):
     """A rank that a call names."""
 
-    #: ``MPI_ANY_SOURCE``, ``MPI_PROC_NULL``, ``MPI_ROOT``.
+    #: ``MPI_ANY_SOURCE``, ``MPI_PROC_NULL`` or ``MPI_ROOT``.
     name: Optional[str]
-    #: Rank in the call's communicator, as the program gave it.
+    #: Rank in the call's communicator, as passed by the program.
     rank: int
-    #: It is the root of a collective.
+    #: Whether it is the root of a collective.
     root: bool
-    #: Rank in ``MPI_COMM_WORLD``, if the communicator's members are known and are not those of the world.
+    #: Rank in ``MPI_COMM_WORLD``, if the communicator's members are known and differ from those of the world.
     world_rank: Optional[int]
 
 
 class CorePendingRequest(Record):
     """A request that was started and not complete."""
 
-    #: Started, and its completion not seen.
+    #: Whether it was started and has not been observed to complete.
     active: bool
-    #: How long before the death of the process it was started, in seconds.
+    #: Time from its start to the death of the process, in seconds.
     age_s: Optional[float]
     #: Address of the buffer.
     buffer: str
-    #: Bytes of the message: sent, or received once complete; none if the library did not say how many it received.
+    #: Bytes of the message: those sent, or those received once complete; none if the library did not report the
+    #: number received.
     bytes: Optional[int]
-    #: Whether ``MPI_Cancel`` was called for it.
+    #: Whether ``MPI_Cancel`` was called on it.
     cancelled: bool
-    #: Whether it is point-to-point, of a file, …
+    #: Its class: point-to-point, file, …
     class_: str
-    #: Whether its completion was seen.
+    #: Whether its completion was observed.
     complete: bool
-    #: The call that saw its completion.
+    #: The call that observed its completion.
     completion: Optional[CoreWhen]
-    #: Elements.
+    #: Number of elements.
     count: int
-    #: The call that made it.
+    #: The call that created it.
     created: Optional[CoreCallSite]
     #: The datatype.
     datatype: Optional[CoreReference]
     #: Error code of the operation.
     error: int
-    #: Its handle in Fortran, if it is known.
+    #: Its Fortran handle, if known.
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[CoreCallSite]
-    #: Its handle in C.
+    #: Its C handle.
     handle: str
-    #: The same on all processes that share the object; zero if it is this process's own.
+    #: Equal on all processes that share the object; zero if it is local to this process.
     identity: str
     #: Its kind.
     kind: str
-    #: The program has freed it while it was active.
+    #: Whether the program freed it while it was active.
     marked: bool
-    #: The same as words.
+    #: The names of these flags.
     marks: List[str]
-    #: The standard's name of a predefined object, else the one that the program gave.
+    #: The standard's name of a predefined object, otherwise the name set by the program.
     name: Optional[str]
-    #: Communicator, file or window.
+    #: Its communicator, file or window.
     object: Optional[CoreReference]
-    #: What it stands for.
+    #: The operation that it stands for.
     operation: Optional[str]
-    #: Of a handle that stands for several requests: how many are not completed by the program.
+    #: For a handle shared by several requests: the number that the program has not completed.
     outstanding: int
-    #: What it was made from.
+    #: The object that it was created from.
     parent: Optional[CoreReference]
-    #: Partitions, of a partitioned request.
+    #: Number of partitions of a partitioned request.
     partitions: int
-    #: Source, destination, root or target as the program gave it; none if the operation has no such rank.
+    #: Source, destination, root or target as passed by the program; none if the operation has no such rank.
     peer: Optional[CoreRank]
-    #: Whether it can be started again.
+    #: Whether it is persistent.
     persistent: bool
-    #: Where a debugger writes two bytes in the stopped process, 1 or 0: whether what is known of the object stays
-    #: when it is freed. None for predefined objects, and kinds of which nothing freed is kept.
+    #: Address of two bytes in the process, for a debugger to set to 1 or 0 while the process is stopped: whether the
+    #: record is kept when the object is freed. None for predefined objects and for kinds whose freed objects are not
+    #: kept.
     pin_at: Optional[str]
     #: Whether it is predefined.
     predefined: bool
-    #: Of a complete receive: who sent and with which tag.
+    #: Source and tag of the message, for a complete receive.
     received: Optional[List[int]]
-    #: The reduction operation of a collective or one-sided one.
+    #: The operation of a reduction or accumulate.
     reduction: Optional[CoreReference]
-    #: The peer is the root of a collective.
+    #: Whether the peer is the root of a collective.
     root: bool
-    #: Send and receive: destination and tag of the send.
+    #: For a combined send and receive: destination and tag of the send.
     send: Optional[List[int]]
-    #: The handle has stood for several requests, all complete when they were made. Peer, count and the like were
-    #: each one's own: they are not shown.
+    #: Whether the handle has stood for several requests, all complete at creation. Peer, count and similar fields
+    #: differed between them and are not shown.
     several: bool
-    #: How it stands.
+    #: Its state.
     standing: str
-    #: The call that started it last.
+    #: The call that last started it.
     start: Optional[CoreWhen]
-    #: Whether it was started, a persistent one at least once.
+    #: Whether it was started (if persistent, at least once).
     started: bool
-    #: How often it was started.
+    #: Number of times it was started.
     starts: int
-    #: The tag as the program gave it; none if it named any.
+    #: The tag as passed by the program; none for any tag.
     tag: Optional[int]
-    #: The record kept changing while it was read: parts may not belong together.
+    #: Whether the record kept changing while it was read, so that parts may be inconsistent.
     torn: Optional[bool]
-    #: Names the object within its process; never used twice; zero for one that was not seen.
+    #: Unique id within its process, never reused; zero for an object that was not seen.
     uid: int
 
 
 class CoreProblem(Record):
-    """Something that is wrong beside what the verdict is about."""
+    """A problem other than the one the verdict is about."""
 
-    #: Where to look.
+    #: The ranks concerned: where to look.
     culprits: Rows[CoreCulprit]
     #: Ranks that wait for each other; empty if there is no such ring.
     cycle: List[str]
-    #: What kind of problem it is.
+    #: Kind of problem.
     kind: str
-    #: What to try.
+    #: What to try next.
     next: str
     #: What is wrong, in one sentence.
     verdict: str
 
 
 class CoreRank(Record):
-    """A rank, or a word for one."""
+    """A rank, or a constant in place of one."""
 
     #: ``MPI_ANY_SOURCE``, ``MPI_PROC_NULL``, ``MPI_ROOT``.
     name: Optional[str]
-    #: As the program gave it.
+    #: The value passed by the program.
     value: int
 
 
 class CoreReference(Record):
-    """Another object."""
+    """A reference to an object."""
 
     #: Its handle.
     handle: str
-    #: The same on all processes that share the object; zero if it is this process's own.
+    #: Equal on all processes that share the object; zero if it is local to this process.
     identity: Optional[str]
     #: Its kind.
     kind: str
-    #: The standard's name of a predefined object, else the one that the program gave; of a file its path.
+    #: The standard's name of a predefined object, otherwise the name set by the program; for a file, its path.
     name: Optional[str]
     #: Whether it is predefined.
     predefined: Optional[bool]
-    #: Processes in the (local) group of a communicator.
+    #: Number of processes in the (local) group of a communicator.
     size: Optional[int]
     #: Its uid; zero if it has no record.
     uid: int
 
 
 class CoreSignal(Record):
-    """What killed a process."""
+    """The signal that killed a process."""
 
     #: ``si_code``: why it was sent; zero or less when a process sent it.
     code: int
-    #: The address whose use was the fault.
+    #: The address whose use caused the fault.
     fault_address: Optional[int]
-    #: What that means, for people.
+    #: Human-readable meaning.
     meaning: str
     #: Its name (``SIGSEGV``).
     name: str
     #: Its number.
     number: int
-    #: The cause lies in the process itself: a fault, or it sent the signal to itself (``abort``).
+    #: The process itself is the cause: a fault, or it sent the signal to itself (``abort``).
     own: bool
     #: The process that sent it.
     sender: Optional[int]
 
 
 class CoreThreadStatus(Record):
-    """A thread at this moment."""
+    """The current state of a thread."""
 
     #: Seconds since the call began or, outside of MPI, since the last one ended.
     age_s: Optional[float]
-    #: The open call, if there is one.
+    #: The open call, if any.
     call: Optional[CoreCallStatus]
-    #: Outside of MPI, of a process that runs: what the system says that it does: ``computing``, ``sleeping in the
-    #: system call read``, ``stopped by a signal``; ``polling`` of a loop that asks and pauses.
+    #: If outside of MPI in a running process: what the operating system reports: ``computing``, ``sleeping in the
+    #: system call read``, ``stopped by a signal``; ``polling`` for a loop that polls and pauses.
     doing: Optional[str]
-    #: Outside of MPI, before ``MPI_Finalize``: the call that returned last. What its handles stood for may be gone.
+    #: The call that returned last, if the thread is outside of MPI and before ``MPI_Finalize``. Objects that it used
+    #: may no longer exist.
     last_call: Optional[CoreCallStatus]
-    #: Outside of MPI: the source line, or function (else module) and offset, of the call that ended last.
+    #: If outside of MPI: source line, or function (otherwise module) and offset, of the call that ended last.
     last_place: Optional[str]
-    #: Whether it is the main thread: the one that called ``MPI_Init``, else the first that called MPI.
+    #: Whether it is the main thread: the one that called ``MPI_Init``, otherwise the first that called MPI.
     main: bool
-    #: Seconds since it began to call a function again and again that asks and does not wait, if it is doing so.
+    #: Seconds since it began to poll, if it repeatedly calls a function that does not wait.
     polling_s: Optional[float]
     #: Number of the thread, from zero in the order of first MPI calls.
     thread: int
@@ -397,68 +400,68 @@ class CoreThreadStatus(Record):
 class CoreVerdict(Record):
     """The verdict on a job."""
 
-    #: What else is wrong, each of it by itself: to mend what the verdict is about does not help there.
+    #: Other, independent problems: fixing what the verdict is about does not resolve these.
     also: Rows[CoreProblem]
-    #: Where to look: the ranks that hold up the others.
+    #: The ranks that hold up the others: where to look.
     culprits: Rows[CoreCulprit]
     #: Ranks that wait for each other, each for the next and the last for the first; empty if there is no such ring.
     cycle: List[str]
-    #: What was seen, ranks that do the same in one entry.
+    #: What was observed, with ranks that do the same in one entry.
     evidence: Rows[CoreEvidence]
-    #: What kind of answer it is.
+    #: Kind of verdict.
     kind: str
-    #: Seconds between the two looks; 0 if there was only one to be had.
+    #: Seconds between the two looks; 0 if only one was possible.
     looked_s: float
     #: What to try next.
     next: str
-    #: What could not be seen, and so is not part of the verdict, for people.
+    #: What could not be observed and so is not part of the verdict, as text for users.
     not_seen: List[str]
-    #: A host, a process or a file of the job could not be read; ``not_seen`` says which. Something may be wrong
+    #: Whether a host, process or file of the job could not be read; ``not_seen`` says which. Something may be wrong
     #: there.
     partial: bool
-    #: Something is wrong and will not mend itself.
+    #: Whether something is wrong and will not resolve itself.
     problem: bool
-    #: Name and version of this form: fields may be added to it, none changes its meaning.
+    #: Name and version of this schema. Fields may be added; existing ones never change their meaning.
     schema: str
-    #: Ranks that nobody can release.
+    #: Ranks that can never be released.
     stuck: str
-    #: Ranks that could not be seen.
+    #: Ranks that could not be observed.
     unseen: str
     #: The answer in one sentence.
     verdict: str
 
 
 class CoreWhen(Record):
-    """A moment and a place."""
+    """Time and place of a call."""
 
-    #: The address behind the call.
+    #: Return address of the call.
     address: str
-    #: Source line of the call, where it is known.
+    #: Source line of the call, if known.
     place: Optional[str]
-    #: In seconds after the begin of the image.
+    #: Time in seconds since the image was created.
     seconds: float
 
 
 class Diff(Record):
-    """Two sides."""
+    """A comparison of two sides."""
 
     after: DiffRuns
     before: DiffRuns
-    #: Seconds that others waited because of what a rank did, mean over the ranks: largest difference first.
+    #: Seconds that other ranks waited because of what a rank did, mean over the ranks; largest difference first.
     causes: Rows[DiffQuantity]
-    #: What is called noise: see ``--chance``.
+    #: The probability above which a difference counts as noise; see ``--chance``.
     chance: float
-    #: Seconds in a function and outside of MPI, mean over the ranks: largest difference first.
+    #: Seconds in each function and outside MPI, mean over the ranks; largest difference first.
     functions: Rows[DiffQuantity]
-    #: Seconds outside of MPI (useful) of each rank: largest difference first.
+    #: Useful seconds (outside MPI) of each rank; largest difference first.
     ranks: Rows[DiffQuantity]
-    #: Name and version of this form: fields may be added to it, none changes its meaning.
+    #: Name and version of this schema. Fields may be added; existing ones never change their meaning.
     schema: str
-    #: Seconds at a place of the program, mean over the ranks: largest difference first.
+    #: Seconds at each call site, mean over the ranks; largest difference first.
     sites: Rows[DiffQuantity]
-    #: B takes longer, by more than chance.
+    #: Whether B takes longer, by more than chance.
     slower: bool
-    #: Why sides are not alike, beside their times.
+    #: Differences between the sides other than their times.
     unlike: List[str]
     wall: DiffQuantity
     #: The run as a whole: shares and efficiencies.
@@ -471,12 +474,13 @@ class DiffQuantity(Record):
     after: float
     after_deviation: Optional[float]
     before: float
-    #: Standard deviations; none of a single run.
+    #: Standard deviations; null for a single run.
     before_deviation: Optional[float]
-    #: How likely chance alone makes such a difference, corrected for the number of comparisons; none of single runs.
+    #: Probability that chance alone causes such a difference, corrected for the number of comparisons; null for
+    #: single runs.
     chance: Optional[float]
     difference: float
-    #: The rank whose own difference is largest, and that difference.
+    #: The rank whose own difference is the largest, and that difference.
     most: Optional[List[Any]]
     name: str
 
@@ -491,46 +495,47 @@ class DiffRuns(Record):
 
 
 class Inspect(Record):
-    """What is behind handles: the answer of ``mpiscope inspect --json``."""
+    """The output of ``mpiscope inspect --json``: the objects behind handles."""
 
-    #: Objects of one rank each that look alike: the text has one line for them. At most 1000 are compared.
+    #: Similar objects, each of one rank, which the text output shows in one line. At most 1000 are compared.
     alike: Rows[InspectAlikeForm]
     #: What could not be read.
     errors: List[str]
     #: Name of the job.
     job: str
     leaks: Optional[Rows[InspectLeak]]
-    #: The processes that were looked at.
+    #: The processes that were examined.
     ranks: Rows[InspectRank]
-    #: Name and version of this form: fields may be added to it, none changes its meaning.
+    #: Name and version of this schema. Fields may be added; existing ones never change their meaning.
     schema: str
-    #: Objects that more than one rank has.
+    #: Objects that several ranks share.
     shared: Rows[InspectSharedForm]
 
 
 class InspectAccess(Record):
-    """Data access of one process to a file, as asked for in calls that succeeded: a split collective counts at its
-    begin, a nonblocking call at its start."""
+    """Data access of one process to a file, as requested by calls that succeeded: a split collective counts when
+    it begins, a nonblocking call when it starts."""
 
-    #: Bytes that they named: counts times sizes of datatypes, also of what lay behind the end of the file.
+    #: Bytes requested by them: counts times datatype sizes, including data past the end of the file.
     read_bytes: int
-    #: Calls that read.
+    #: Number of calls that read.
     reads: int
-    #: Time inside of all of them, of ends of split ones and of ``MPI_File_sync``; none if times are not recorded.
+    #: Time in all of these calls, in the ends of split collectives and in ``MPI_File_sync``; none if times are not
+    #: recorded.
     seconds: Optional[float]
-    #: Calls that write.
+    #: Number of calls that write.
     writes: int
-    #: Bytes that they named.
+    #: Bytes requested by them.
     written_bytes: int
 
 
 class InspectAlikeForm(Record):
-    """Objects of one rank each that look alike."""
+    """Similar objects, each of one rank."""
 
-    #: In one line.
+    #: One-line description.
     brief: str
     kind: str
-    #: What is said about them, joined.
+    #: The objects' properties, merged.
     merged: InspectMerged
     ranks: str
 
@@ -542,40 +547,40 @@ class InspectArguments(Record):
     arrays: List[List[Any]]
     #: The datatypes, in the same order.
     datatypes: Rows[InspectReference]
-    #: Further elements of arrays, of ``datatypes`` and of the type's ``constituents``, which a list of many
-    #: datatypes leaves out.
+    #: Numbers of elements omitted from arrays, from ``datatypes`` and from the type's ``constituents`` in a list of
+    #: many datatypes.
     left_out: Optional[List[List[Any]]]
     #: Named numbers, in the order of the constructor: ``count``, ``blocklength``, ``stride``.
     numbers: List[List[Any]]
-    #: Words for constants among the numbers and arrays: ``order = MPI_ORDER_C``.
+    #: Names of constants among the numbers and arrays: ``order = MPI_ORDER_C``.
     words: Optional[List[List[str]]]
 
 
 class InspectAttribute(Record):
     """An attribute of a communicator, datatype or window."""
 
-    #: It was copied from another object by the library.
+    #: Whether the library copied it from another object.
     copied: bool
     #: The key.
     keyval: int
     #: Uid of the key's record; zero if it is predefined.
     keyval_uid: int
-    #: Name of a predefined key.
+    #: Name of the key, if it is predefined.
     name: Optional[str]
     #: The value: a pointer, or an integer in its place.
     value: str
 
 
 class InspectCallSite(Record):
-    """A call that did something to an object."""
+    """A call that created or freed an object."""
 
-    #: The address behind the call.
+    #: Return address of the call.
     address: str
     #: The MPI function.
     function: Optional[str]
-    #: Source line of the call, where it is known.
+    #: Source line of the call, if known.
     place: Optional[str]
-    #: When, in seconds after the begin of the image.
+    #: Time of the call, in seconds since the image was created.
     seconds: float
 
 
@@ -584,49 +589,49 @@ class InspectCommunicator(Record):
 
     #: Its attributes.
     attributes: Rows[InspectAttribute]
-    #: Calls on it that threads are in.
+    #: Calls on it that threads are currently in.
     calls: Rows[InspectOpenCall]
-    #: Collectives entered on it.
+    #: Number of collectives entered on it.
     collectives: int
-    #: What sets it apart from its siblings: colour, split type, tag (sign-extended).
+    #: What distinguishes it from its siblings: colour, split type or tag (sign-extended).
     colour: int
-    #: The call that made it.
+    #: The call that created it.
     created: Optional[InspectCallSite]
-    #: The error handler in force; the one of the parent while none was attached.
+    #: The error handler in force; if none was attached, the parent's.
     errhandler: Optional[InspectReference]
     #: Files opened with it.
     files: Rows[InspectReference]
-    #: Its handle in Fortran, if it is known.
+    #: Its Fortran handle, if known.
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
-    #: Groups that were got from it.
+    #: Groups obtained from it.
     groups: Rows[InspectReference]
-    #: Its handle in C.
+    #: Its C handle.
     handle: str
-    #: Its pairs, as they were then.
+    #: The pairs of that info at that time.
     hints: Optional[List[List[str]]]
-    #: The same on all processes that share the object; zero if it is this process's own.
+    #: Equal on all processes that share the object; zero if it is local to this process.
     identity: str
-    #: The info last given.
+    #: The info last passed to it.
     info: Optional[InspectReference]
-    #: Whether it has two groups.
+    #: Whether it is an intercommunicator.
     inter: bool
     #: Its kind.
     kind: str
-    #: The same as words.
+    #: The names of these flags.
     marks: List[str]
-    #: Ranks in ``MPI_COMM_WORLD`` of the (local) group, in order; −1 for a process outside of it. None where they
-    #: are not known.
+    #: Ranks in ``MPI_COMM_WORLD`` of the (local) group, in order; −1 for a process outside of it. None if unknown.
     members: Optional[List[int]]
-    #: The standard's name of a predefined object, else the one that the program gave.
+    #: The standard's name of a predefined object, otherwise the name set by the program.
     name: Optional[str]
-    #: The second communicator that it was made from: the peer communicator of ``MPI_Intercomm_create``.
+    #: The second communicator that it was created from: the peer communicator of ``MPI_Intercomm_create``.
     other_parent: Optional[InspectReference]
-    #: What it was made from.
+    #: The object that it was created from.
     parent: Optional[InspectReference]
-    #: Where a debugger writes two bytes in the stopped process, 1 or 0: whether what is known of the object stays
-    #: when it is freed. None for predefined objects, and kinds of which nothing freed is kept.
+    #: Address of two bytes in the process, for a debugger to set to 1 or 0 while the process is stopped: whether the
+    #: record is kept when the object is freed. None for predefined objects and for kinds whose freed objects are not
+    #: kept.
     pin_at: Optional[str]
     #: Whether it is predefined.
     predefined: bool
@@ -634,34 +639,34 @@ class InspectCommunicator(Record):
     rank: Optional[int]
     #: The same for the remote group.
     remote: Optional[List[int]]
-    #: Processes in the remote group.
+    #: Number of processes in the remote group.
     remote_size: int
-    #: Requests on it that are not gone.
+    #: Requests on it that still exist.
     requests: Rows[InspectReference]
-    #: Processes in the (local) group.
+    #: Number of processes in the (local) group.
     size: int
-    #: How it stands.
+    #: Its state.
     standing: str
     #: Its topology.
     topology: Optional[InspectTopology]
-    #: The record kept changing while it was read: parts may not belong together.
+    #: Whether the record kept changing while it was read, so that parts may be inconsistent.
     torn: Optional[bool]
-    #: Names the object within its process; never used twice; zero for one that was not seen.
+    #: Unique id within its process, never reused; zero for an object that was not seen.
     uid: int
-    #: Windows made with it.
+    #: Windows created with it.
     windows: Rows[InspectReference]
 
 
 class InspectCount(Record):
-    """How many objects of a kind a process has."""
+    """Number of objects of one kind in a process."""
 
-    #: Freed, and still known.
+    #: Freed but still recorded.
     freed: int
-    #: Made by the program and not freed.
+    #: Created by the program and not freed.
     live: int
-    #: Freed by the program, and MPI still holds them.
+    #: Freed by the program but still held by MPI.
     marked: int
-    #: Predefined ones that the program has used.
+    #: Predefined objects the program has used.
     predefined: int
 
 
@@ -672,67 +677,68 @@ class InspectDatatype(Record):
     arguments: InspectArguments
     #: Its attributes.
     attributes: Rows[InspectAttribute]
-    #: Whether the library stated the bounds; else they were worked out from the constructors.
+    #: Whether the bounds were reported by the library rather than computed from the constructors.
     bounds_stated: bool
-    #: Calls with it that threads are in.
+    #: Calls with it that threads are currently in.
     calls: Rows[InspectOpenCall]
     #: The constructor, as ``MPI_COMBINER_…`` names it: ``vector``.
     combiner: str
-    #: Whether it may be used in communication.
+    #: Whether it is committed.
     committed: bool
-    #: The types it was made from, each once, in order.
+    #: The types it was created from, each once, in order.
     constituents: Rows[InspectReference]
-    #: The call that made it.
+    #: The call that created it.
     created: Optional[InspectCallSite]
     #: Extent in bytes.
     extent: Optional[int]
-    #: Its handle in Fortran, if it is known.
+    #: Its Fortran handle, if known.
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
-    #: Its handle in C.
+    #: Its C handle.
     handle: str
-    #: Handles of it that the program has to free.
+    #: Number of handles of it that the program must free.
     handles: int
-    #: The same on all processes that share the object; zero if it is this process's own.
+    #: Equal on all processes that share the object; zero if it is local to this process.
     identity: str
     #: Its kind.
     kind: str
     #: Lower bound in bytes.
     lower_bound: Optional[int]
-    #: The same as words.
+    #: The names of these flags.
     marks: List[str]
-    #: What its type in C or Fortran is, of a predefined one.
+    #: The corresponding type in C or Fortran, for a predefined datatype.
     meaning: Optional[str]
-    #: The standard's name of a predefined object, else the one that the program gave.
+    #: The standard's name of a predefined object, otherwise the name set by the program.
     name: Optional[str]
-    #: What it was made from.
+    #: The object that it was created from.
     parent: Optional[InspectReference]
-    #: Where a debugger writes two bytes in the stopped process, 1 or 0: whether what is known of the object stays
-    #: when it is freed. None for predefined objects, and kinds of which nothing freed is kept.
+    #: Address of two bytes in the process, for a debugger to set to 1 or 0 while the process is stopped: whether the
+    #: record is kept when the object is freed. None for predefined objects and for kinds whose freed objects are not
+    #: kept.
     pin_at: Optional[str]
     #: Whether it is predefined.
     predefined: bool
-    #: Requests with it that are not gone.
+    #: Requests with it that still exist.
     requests: Rows[InspectReference]
-    #: Size in bytes, without holes; none if it is not known.
+    #: Size in bytes, without gaps; none if unknown.
     size: Optional[int]
-    #: How it stands.
+    #: Its state.
     standing: str
-    #: The record kept changing while it was read: parts may not belong together.
+    #: Whether the record kept changing while it was read, so that parts may be inconsistent.
     torn: Optional[bool]
-    #: The type map in intrinsic types.
+    #: The type map, in basic types.
     type_map: InspectTypeMap
-    #: Names the object within its process; never used twice; zero for one that was not seen.
+    #: Unique id within its process, never reused; zero for an object that was not seen.
     uid: int
-    #: Datatypes made from it.
+    #: Datatypes created from it.
     used_by: Rows[InspectReference]
 
 
 class InspectDiffering(Record):
-    """A value of some of the ranks."""
+    """A value that some of the ranks have."""
 
-    #: Who has it.
+    #: The ranks that have it.
     ranks: str
     #: The value.
     value: Any
@@ -741,102 +747,105 @@ class InspectDiffering(Record):
 class InspectErrhandler(Record):
     """An error handler."""
 
-    #: What it is attached to.
+    #: The objects that it is attached to.
     attached: Rows[InspectReference]
-    #: The call that made it.
+    #: The call that created it.
     created: Optional[InspectCallSite]
-    #: Its handle in Fortran, if it is known.
+    #: Its Fortran handle, if known.
     fortran: Optional[int]
-    #: Whether the function is Fortran's.
+    #: Whether the function is written in Fortran.
     fortran_function: bool
     #: The call that freed it.
     freed: Optional[InspectCallSite]
     #: Address of the program's function; zero for a predefined one.
     function: str
-    #: Its handle in C.
+    #: Its C handle.
     handle: str
-    #: Handles of it that the program has to free.
+    #: Number of handles of it that the program must free.
     handles: int
-    #: The same on all processes that share the object; zero if it is this process's own.
+    #: Equal on all processes that share the object; zero if it is local to this process.
     identity: str
     #: Its kind.
     kind: str
-    #: The same as words.
+    #: The names of these flags.
     marks: List[str]
-    #: The standard's name of a predefined object, else the one that the program gave.
+    #: The standard's name of a predefined object, otherwise the name set by the program.
     name: Optional[str]
-    #: What it may be attached to; none if that is anything.
+    #: The kind of object that it may be attached to; none if it may be attached to all kinds.
     of: Optional[str]
-    #: What it was made from.
+    #: The object that it was created from.
     parent: Optional[InspectReference]
-    #: Where a debugger writes two bytes in the stopped process, 1 or 0: whether what is known of the object stays
-    #: when it is freed. None for predefined objects, and kinds of which nothing freed is kept.
+    #: Address of two bytes in the process, for a debugger to set to 1 or 0 while the process is stopped: whether the
+    #: record is kept when the object is freed. None for predefined objects and for kinds whose freed objects are not
+    #: kept.
     pin_at: Optional[str]
     #: Whether it is predefined.
     predefined: bool
-    #: How it stands.
+    #: Its state.
     standing: str
-    #: The record kept changing while it was read: parts may not belong together.
+    #: Whether the record kept changing while it was read, so that parts may be inconsistent.
     torn: Optional[bool]
-    #: Names the object within its process; never used twice; zero for one that was not seen.
+    #: Unique id within its process, never reused; zero for an object that was not seen.
     uid: int
 
 
 class InspectFile(Record):
     """A file."""
 
-    #: What this process did with it.
+    #: Data access by this process.
     access: InspectAccess
-    #: Access mode in the ABI's own bits.
+    #: Access mode, as bits defined by the ABI.
     amode: int
     #: Whether atomic mode is on.
     atomic: bool
-    #: Calls on it that threads are in.
+    #: Calls on it that threads are currently in.
     calls: Rows[InspectOpenCall]
     #: The communicator it was opened with.
     communicator: Optional[InspectReference]
-    #: The call that made it.
+    #: The call that created it.
     created: Optional[InspectCallSite]
     #: The error handler last attached.
     errhandler: Optional[InspectReference]
-    #: Its handle in Fortran, if it is known.
+    #: Its Fortran handle, if known.
     fortran: Optional[int]
-    #: Nobody has asked this library for its number in Fortran, and so it has none: ROMIO gives one only when asked.
+    #: Whether it has no Fortran handle because none was requested from this library: ROMIO assigns one only on
+    #: request.
     fortran_unasked: bool
     #: The call that freed it.
     freed: Optional[InspectCallSite]
-    #: Its handle in C.
+    #: Its C handle.
     handle: str
-    #: Its pairs, as they were then.
+    #: The pairs of that info at that time.
     hints: List[List[str]]
-    #: The same on all processes that share the object; zero if it is this process's own.
+    #: Equal on all processes that share the object; zero if it is local to this process.
     identity: str
-    #: The info last given.
+    #: The info last passed to it.
     info: Optional[InspectReference]
     #: Its kind.
     kind: str
-    #: The same as words.
+    #: The names of these flags.
     marks: List[str]
-    #: The same as names: ``MPI_MODE_RDWR``.
+    #: Access mode, as names: ``MPI_MODE_RDWR``.
     mode: List[str]
-    #: The standard's name of a predefined object, else the one that the program gave.
+    #: The standard's name of a predefined object, otherwise the name set by the program.
     name: Optional[str]
-    #: What it was made from.
+    #: The object that it was created from.
     parent: Optional[InspectReference]
-    #: Its name as the program gave it.
+    #: Its name as passed by the program.
     path: Optional[str]
-    #: Where a debugger writes two bytes in the stopped process, 1 or 0: whether what is known of the object stays
-    #: when it is freed. None for predefined objects, and kinds of which nothing freed is kept.
+    #: Address of two bytes in the process, for a debugger to set to 1 or 0 while the process is stopped: whether the
+    #: record is kept when the object is freed. None for predefined objects and for kinds whose freed objects are not
+    #: kept.
     pin_at: Optional[str]
     #: Whether it is predefined.
     predefined: bool
     #: Requests on it.
     requests: Rows[InspectReference]
-    #: How it stands.
+    #: Its state.
     standing: str
-    #: The record kept changing while it was read: parts may not belong together.
+    #: Whether the record kept changing while it was read, so that parts may be inconsistent.
     torn: Optional[bool]
-    #: Names the object within its process; never used twice; zero for one that was not seen.
+    #: Unique id within its process, never reused; zero for an object that was not seen.
     uid: int
     #: The view: displacement, elementary type, file type, data representation.
     view: InspectView
@@ -845,95 +854,97 @@ class InspectFile(Record):
 class InspectGroup(Record):
     """A group."""
 
-    #: Communicators made from it.
+    #: Communicators created from it, and the one that it was obtained from.
     communicators: Rows[InspectReference]
-    #: The call that made it.
+    #: The call that created it.
     created: Optional[InspectCallSite]
-    #: Its handle in Fortran, if it is known.
+    #: Its Fortran handle, if known.
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
-    #: Its handle in C.
+    #: Its C handle.
     handle: str
-    #: Handles of it that the program has to free.
+    #: Number of handles of it that the program must free.
     handles: int
-    #: The same on all processes that share the object; zero if it is this process's own.
+    #: Equal on all processes that share the object; zero if it is local to this process.
     identity: str
     #: Its kind.
     kind: str
-    #: The same as words.
+    #: The names of these flags.
     marks: List[str]
-    #: Ranks in ``MPI_COMM_WORLD``, in order; −1 for a process outside of it.
+    #: The members' ranks in ``MPI_COMM_WORLD``, in order; −1 for a process outside of it.
     members: Optional[List[int]]
-    #: The standard's name of a predefined object, else the one that the program gave.
+    #: The standard's name of a predefined object, otherwise the name set by the program.
     name: Optional[str]
     #: The second group of a union, intersection or difference.
     other_parent: Optional[InspectReference]
-    #: What it was made from.
+    #: The object that it was created from.
     parent: Optional[InspectReference]
-    #: Where a debugger writes two bytes in the stopped process, 1 or 0: whether what is known of the object stays
-    #: when it is freed. None for predefined objects, and kinds of which nothing freed is kept.
+    #: Address of two bytes in the process, for a debugger to set to 1 or 0 while the process is stopped: whether the
+    #: record is kept when the object is freed. None for predefined objects and for kinds whose freed objects are not
+    #: kept.
     pin_at: Optional[str]
     #: Whether it is predefined.
     predefined: bool
     #: This process's rank in it; none if it is not a member.
     rank: Optional[int]
-    #: Its members.
+    #: Number of members.
     size: int
-    #: How it stands.
+    #: Its state.
     standing: str
-    #: The record kept changing while it was read: parts may not belong together.
+    #: Whether the record kept changing while it was read, so that parts may be inconsistent.
     torn: Optional[bool]
-    #: Names the object within its process; never used twice; zero for one that was not seen.
+    #: Unique id within its process, never reused; zero for an object that was not seen.
     uid: int
 
 
 class InspectHole(Record):
-    """A hole: bytes within the bounds that are not part of the data."""
+    """A gap: bytes within the bounds that are not part of the data."""
 
-    #: Place of the first byte.
+    #: Displacement of the first byte.
     displacement: int
-    #: Bytes.
+    #: Length in bytes.
     length: int
 
 
 class InspectInfo(Record):
     """An info object."""
 
-    #: The call that made it.
+    #: The call that created it.
     created: Optional[InspectCallSite]
-    #: Its handle in Fortran, if it is known.
+    #: Its Fortran handle, if known.
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
-    #: Its handle in C.
+    #: Its C handle.
     handle: str
-    #: The same on all processes that share the object; zero if it is this process's own.
+    #: Equal on all processes that share the object; zero if it is local to this process.
     identity: str
     #: Its kind.
     kind: str
-    #: Pairs that the image had no room for.
+    #: Number of pairs for which the image had no room.
     lost: int
-    #: The same as words.
+    #: The names of these flags.
     marks: List[str]
-    #: The standard's name of a predefined object, else the one that the program gave.
+    #: The standard's name of a predefined object, otherwise the name set by the program.
     name: Optional[str]
     #: Keys and values, in order.
     pairs: List[List[str]]
-    #: What it was made from.
+    #: The object that it was created from.
     parent: Optional[InspectReference]
-    #: Where a debugger writes two bytes in the stopped process, 1 or 0: whether what is known of the object stays
-    #: when it is freed. None for predefined objects, and kinds of which nothing freed is kept.
+    #: Address of two bytes in the process, for a debugger to set to 1 or 0 while the process is stopped: whether the
+    #: record is kept when the object is freed. None for predefined objects and for kinds whose freed objects are not
+    #: kept.
     pin_at: Optional[str]
     #: Whether it is predefined.
     predefined: bool
-    #: How it stands.
+    #: Its state.
     standing: str
-    #: The record kept changing while it was read: parts may not belong together.
+    #: Whether the record kept changing while it was read, so that parts may be inconsistent.
     torn: Optional[bool]
-    #: Names the object within its process; never used twice; zero for one that was not seen.
+    #: Unique id within its process, never reused; zero for an object that was not seen.
     uid: int
-    #: Where it was given and is in use.
+    #: The objects that it was passed to and that still use it.
     used_by: Rows[InspectReference]
 
 
@@ -942,59 +953,60 @@ class InspectKeyval(Record):
 
     #: Address of the copy function.
     copy: str
-    #: The call that made it.
+    #: The call that created it.
     created: Optional[InspectCallSite]
     #: Address of the delete function.
     delete: str
     #: The extra state.
     extra_state: str
-    #: Its handle in Fortran, if it is known.
+    #: Its Fortran handle, if known.
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
-    #: Its handle in C.
+    #: Its C handle.
     handle: str
-    #: The same on all processes that share the object; zero if it is this process's own.
+    #: Equal on all processes that share the object; zero if it is local to this process.
     identity: str
-    #: The key as the program knows it.
+    #: The key as the program sees it.
     keyval: int
     #: Its kind.
     kind: str
-    #: The same as words.
+    #: The names of these flags.
     marks: List[str]
-    #: The standard's name of a predefined object, else the one that the program gave.
+    #: The standard's name of a predefined object, otherwise the name set by the program.
     name: Optional[str]
-    #: What it is for.
+    #: The kind of objects that it applies to.
     of: Optional[str]
-    #: What it was made from.
+    #: The object that it was created from.
     parent: Optional[InspectReference]
-    #: Where a debugger writes two bytes in the stopped process, 1 or 0: whether what is known of the object stays
-    #: when it is freed. None for predefined objects, and kinds of which nothing freed is kept.
+    #: Address of two bytes in the process, for a debugger to set to 1 or 0 while the process is stopped: whether the
+    #: record is kept when the object is freed. None for predefined objects and for kinds whose freed objects are not
+    #: kept.
     pin_at: Optional[str]
     #: Whether it is predefined.
     predefined: bool
-    #: How it stands.
+    #: Its state.
     standing: str
-    #: The record kept changing while it was read: parts may not belong together.
+    #: Whether the record kept changing while it was read, so that parts may be inconsistent.
     torn: Optional[bool]
-    #: Names the object within its process; never used twice; zero for one that was not seen.
+    #: Unique id within its process, never reused; zero for an object that was not seen.
     uid: int
 
 
 class InspectLeak(Record):
-    """The same place on all ranks."""
+    """The same place across all ranks."""
 
-    #: Requests whose operation was started and not completed.
+    #: Whether they are requests whose operation was started and not completed.
     active: Optional[bool]
-    #: How many on all ranks together.
+    #: Number of objects on all ranks together.
     count: int
-    #: The function that made them.
+    #: The function that created them.
     function: str
     #: Kind of the objects.
     kind: str
-    #: ``file:line``, or function (else module) and offset.
+    #: ``file:line``, or function (otherwise module) and offset.
     place: str
-    #: Ranks that made them.
+    #: Ranks that created them.
     ranks: str
 
 
@@ -1006,117 +1018,119 @@ class InspectLock(Record):
 
 
 class InspectMerged(Record):
-    """What the processes that have an object say about it. Names of fields are those of the object, with dots
-    where it has structures."""
+    """What the processes that have an object report about it. Field names are those of the object, with dots for
+    nested structures."""
 
     #: Fields with one value everywhere.
     agreed: Dict[str, Any]
-    #: Fields that differ, or that not all have: each value with the ranks that have it.
+    #: Fields that differ, or that some processes lack: each value with the ranks that have it.
     differs: Dict[str, Rows[InspectDiffering]]
     #: Moments that differ, in seconds: the first and the last.
     spans: Dict[str, List[float]]
 
 
 class InspectMessage(Record):
-    """A message that a probe has matched and nobody has received."""
+    """A message that was matched by a probe but not yet received."""
 
-    #: Its bytes.
+    #: Its size in bytes.
     bytes: int
     #: The communicator.
     communicator: Optional[InspectReference]
-    #: The call that made it.
+    #: The call that created it.
     created: Optional[InspectCallSite]
-    #: Its handle in Fortran, if it is known.
+    #: Its Fortran handle, if known.
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
-    #: Its handle in C.
+    #: Its C handle.
     handle: str
-    #: The same on all processes that share the object; zero if it is this process's own.
+    #: Equal on all processes that share the object; zero if it is local to this process.
     identity: str
     #: Its kind.
     kind: str
-    #: The same as words.
+    #: The names of these flags.
     marks: List[str]
-    #: The standard's name of a predefined object, else the one that the program gave.
+    #: The standard's name of a predefined object, otherwise the name set by the program.
     name: Optional[str]
-    #: What it was made from.
+    #: The object that it was created from.
     parent: Optional[InspectReference]
-    #: Where a debugger writes two bytes in the stopped process, 1 or 0: whether what is known of the object stays
-    #: when it is freed. None for predefined objects, and kinds of which nothing freed is kept.
+    #: Address of two bytes in the process, for a debugger to set to 1 or 0 while the process is stopped: whether the
+    #: record is kept when the object is freed. None for predefined objects and for kinds whose freed objects are not
+    #: kept.
     pin_at: Optional[str]
     #: Whether it is predefined.
     predefined: bool
-    #: Who sent it.
+    #: Rank of the sender.
     source: int
-    #: How it stands.
+    #: Its state.
     standing: str
     #: Its tag.
     tag: int
-    #: The record kept changing while it was read: parts may not belong together.
+    #: Whether the record kept changing while it was read, so that parts may be inconsistent.
     torn: Optional[bool]
-    #: Names the object within its process; never used twice; zero for one that was not seen.
+    #: Unique id within its process, never reused; zero for an object that was not seen.
     uid: int
 
 
 class InspectOne(Record):
     """An object."""
 
-    #: What this process did with it.
+    #: Data access by this process.
     access: Optional[InspectAccess]
-    #: Started, and its completion not seen.
+    #: Whether it was started and has not been observed to complete.
     active: Optional[bool]
-    #: Access mode in the ABI's own bits.
+    #: Access mode, as bits defined by the ABI.
     amode: Optional[int]
     #: Its arguments.
     arguments: Optional[InspectArguments]
     #: Whether atomic mode is on.
     atomic: Optional[bool]
-    #: What it is attached to.
+    #: The objects that it is attached to.
     attached: Any
     #: Its attributes.
     attributes: Optional[Rows[InspectAttribute]]
-    #: First byte of this process's memory.
+    #: Address of this process's memory.
     base: Optional[str]
-    #: Whether the library stated the bounds; else they were worked out from the constructors.
+    #: Whether the bounds were reported by the library rather than computed from the constructors.
     bounds_stated: Optional[bool]
-    #: In one line.
+    #: One-line description.
     brief: str
     #: Address of the buffer.
     buffer: Optional[str]
-    #: Bytes of the message: sent, or received once complete; none if the library did not say how many it received.
+    #: Bytes of the message: those sent, or those received once complete; none if the library did not report the
+    #: number received.
     bytes: Any
-    #: Calls on it that threads are in.
+    #: Calls on it that threads are currently in.
     calls: Optional[Rows[InspectOpenCall]]
-    #: Whether ``MPI_Cancel`` was called for it.
+    #: Whether ``MPI_Cancel`` was called on it.
     cancelled: Optional[bool]
-    #: Whether it is point-to-point, of a file, …
+    #: Its class: point-to-point, file, …
     class_: Optional[str]
-    #: Collectives entered on it.
+    #: Number of collectives entered on it.
     collectives: Optional[int]
-    #: What sets it apart from its siblings: colour, split type, tag (sign-extended).
+    #: What distinguishes it from its siblings: colour, split type or tag (sign-extended).
     colour: Optional[int]
     #: The constructor, as ``MPI_COMBINER_…`` names it: ``vector``.
     combiner: Optional[str]
-    #: Whether it may be used in communication.
+    #: Whether it is committed.
     committed: Optional[bool]
     #: The communicator.
     communicator: Optional[InspectReference]
-    #: Communicators made from it.
+    #: Communicators created from it, and the one that it was obtained from.
     communicators: Optional[Rows[InspectReference]]
-    #: Whether it is commutative; none if that is not known.
+    #: Whether it is commutative; none if unknown.
     commutative: Optional[bool]
-    #: Whether its completion was seen.
+    #: Whether its completion was observed.
     complete: Optional[bool]
-    #: The call that saw its completion.
+    #: The call that observed its completion.
     completion: Optional[InspectWhen]
-    #: The types it was made from, each once, in order.
+    #: The types it was created from, each once, in order.
     constituents: Optional[Rows[InspectReference]]
     #: Address of the copy function.
     copy: Optional[str]
-    #: Elements.
+    #: Number of elements.
     count: Optional[int]
-    #: The call that made it.
+    #: The call that created it.
     created: Optional[InspectCallSite]
     #: The datatype.
     datatype: Optional[InspectReference]
@@ -1124,9 +1138,9 @@ class InspectOne(Record):
     delete: Optional[str]
     #: Displacement unit.
     displacement_unit: Optional[int]
-    #: Epochs that are open in this process.
+    #: Epochs open in this process.
     epochs: Optional[List[str]]
-    #: The error handler in force; the one of the parent while none was attached.
+    #: The error handler in force; if none was attached, the parent's.
     errhandler: Optional[InspectReference]
     #: Error code of the operation.
     error: Optional[int]
@@ -1136,85 +1150,86 @@ class InspectOne(Record):
     extra_state: Optional[str]
     #: Files opened with it.
     files: Optional[Rows[InspectReference]]
-    #: How it got its memory.
+    #: How it obtained its memory (the create flavour).
     flavour: Optional[str]
-    #: Its handle in Fortran, if it is known.
+    #: Its Fortran handle, if known.
     fortran: Optional[int]
-    #: Whether the function is Fortran's.
+    #: Whether the function is written in Fortran.
     fortran_function: Optional[bool]
-    #: Nobody has asked this library for its number in Fortran, and so it has none: ROMIO gives one only when asked.
+    #: Whether it has no Fortran handle because none was requested from this library: ROMIO assigns one only on
+    #: request.
     fortran_unasked: Optional[bool]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
     #: Address of the program's function; zero for a predefined operation.
     function: Optional[str]
-    #: Groups that were got from it.
+    #: Groups obtained from it.
     groups: Optional[Rows[InspectReference]]
-    #: Its handle in C.
+    #: Its C handle.
     handle: str
-    #: Handles of it that the program has to free.
+    #: Number of handles of it that the program must free.
     handles: Optional[int]
-    #: Its pairs, as they were then.
+    #: The pairs of that info at that time.
     hints: Optional[List[List[str]]]
-    #: The same on all processes that share the object; zero if it is this process's own.
+    #: Equal on all processes that share the object; zero if it is local to this process.
     identity: str
-    #: The info last given.
+    #: The info last passed to it.
     info: Optional[InspectReference]
-    #: Whether it has two groups.
+    #: Whether it is an intercommunicator.
     inter: Optional[bool]
-    #: The key as the program knows it.
+    #: The key as the program sees it.
     keyval: Optional[int]
     #: Its kind.
     kind: str
-    #: The last call that synchronised.
+    #: The last synchronising call.
     last_synchronisation: Optional[InspectCallSite]
     #: Locks held: target, and whether exclusive.
     locks: Optional[Rows[InspectLock]]
-    #: Pairs that the image had no room for.
+    #: Number of pairs for which the image had no room.
     lost: Optional[int]
     #: Lower bound in bytes.
     lower_bound: Optional[int]
-    #: The program has freed it while it was active.
+    #: Whether the program freed it while it was active.
     marked: Optional[bool]
-    #: The same as words.
+    #: The names of these flags.
     marks: List[str]
-    #: What its type in C or Fortran is, of a predefined one.
+    #: The corresponding type in C or Fortran, for a predefined datatype.
     meaning: Optional[str]
-    #: Ranks in ``MPI_COMM_WORLD`` of the (local) group, in order; −1 for a process outside of it. None where they
-    #: are not known.
+    #: Ranks in ``MPI_COMM_WORLD`` of the (local) group, in order; −1 for a process outside of it. None if unknown.
     members: Optional[List[int]]
-    #: The same as names: ``MPI_MODE_RDWR``.
+    #: Access mode, as names: ``MPI_MODE_RDWR``.
     mode: Optional[List[str]]
     #: Memory model.
     model: Optional[str]
-    #: The standard's name of a predefined object, else the one that the program gave.
+    #: The standard's name of a predefined object, otherwise the name set by the program.
     name: Optional[str]
-    #: Communicator, file or window.
+    #: Its communicator, file or window.
     object: Optional[InspectReference]
-    #: What it may be attached to; none if that is anything.
+    #: The kind of object that it may be attached to; none if it may be attached to all kinds.
     of: Optional[str]
-    #: What it stands for.
+    #: The operation that it stands for.
     operation: Optional[str]
-    #: Operations so far.
+    #: One-sided operations so far.
     operations: Optional[InspectOperations]
-    #: The second communicator that it was made from: the peer communicator of ``MPI_Intercomm_create``.
+    #: The second communicator that it was created from: the peer communicator of ``MPI_Intercomm_create``.
     other_parent: Optional[InspectReference]
-    #: Of a handle that stands for several requests: how many are not completed by the program.
+    #: For a handle shared by several requests: the number that the program has not completed.
     outstanding: Optional[int]
     #: Keys and values, in order.
     pairs: Optional[List[List[str]]]
-    #: What it was made from.
+    #: The object that it was created from.
     parent: Optional[InspectReference]
-    #: Partitions, of a partitioned request.
+    #: Number of partitions of a partitioned request.
     partitions: Optional[int]
-    #: Its name as the program gave it.
+    #: Its name as passed by the program.
     path: Optional[str]
-    #: Source, destination, root or target as the program gave it; none if the operation has no such rank.
+    #: Source, destination, root or target as passed by the program; none if the operation has no such rank.
     peer: Optional[InspectRank2]
-    #: Whether it can be started again.
+    #: Whether it is persistent.
     persistent: Optional[bool]
-    #: Where a debugger writes two bytes in the stopped process, 1 or 0: whether what is known of the object stays
-    #: when it is freed. None for predefined objects, and kinds of which nothing freed is kept.
+    #: Address of two bytes in the process, for a debugger to set to 1 or 0 while the process is stopped: whether the
+    #: record is kept when the object is freed. None for predefined objects and for kinds whose freed objects are not
+    #: kept.
     pin_at: Optional[str]
     #: Origins of the open ``MPI_Win_post``, as ranks of the world.
     post_group: Optional[List[int]]
@@ -1222,111 +1237,112 @@ class InspectOne(Record):
     predefined: bool
     #: This process's rank in the (local) group.
     rank: Optional[int]
-    #: Of a complete receive: who sent and with which tag.
+    #: Source and tag of the message, for a complete receive.
     received: Optional[List[int]]
-    #: The reduction operation of a collective or one-sided one.
+    #: The operation of a reduction or accumulate.
     reduction: Optional[InspectReference]
     #: The same for the remote group.
     remote: Optional[List[int]]
-    #: Processes in the remote group.
+    #: Number of processes in the remote group.
     remote_size: Optional[int]
-    #: Requests on it that are not gone.
+    #: Requests on it that still exist.
     requests: Optional[Rows[InspectReference]]
-    #: The peer is the root of a collective.
+    #: Whether the peer is the root of a collective.
     root: Optional[bool]
-    #: Send and receive: destination and tag of the send.
+    #: For a combined send and receive: destination and tag of the send.
     send: Optional[List[int]]
-    #: The handle has stood for several requests, all complete when they were made. Peer, count and the like were
-    #: each one's own: they are not shown.
+    #: Whether the handle has stood for several requests, all complete at creation. Peer, count and similar fields
+    #: differed between them and are not shown.
     several: Optional[bool]
-    #: Processes in the (local) group.
+    #: Number of processes in the (local) group.
     size: Any
-    #: Who sent it.
+    #: Rank of the sender.
     source: Optional[int]
-    #: How it stands.
+    #: Its state.
     standing: str
-    #: The call that started it last.
+    #: The call that last started it.
     start: Optional[InspectWhen]
     #: Targets of the open ``MPI_Win_start``, as ranks of the world.
     start_group: Optional[List[int]]
-    #: Whether it was started, a persistent one at least once.
+    #: Whether it was started (if persistent, at least once).
     started: Optional[bool]
-    #: How often it was started.
+    #: Number of times it was started.
     starts: Optional[int]
-    #: The tag as the program gave it; none if it named any.
+    #: The tag as passed by the program; none for any tag.
     tag: Any
-    #: For people, if one object was asked for.
+    #: Full description as text, if a single object was requested.
     text: Optional[List[str]]
     #: Its topology.
     topology: Optional[InspectTopology]
-    #: The record kept changing while it was read: parts may not belong together.
+    #: Whether the record kept changing while it was read, so that parts may be inconsistent.
     torn: Optional[bool]
-    #: The type map in intrinsic types.
+    #: The type map, in basic types.
     type_map: Optional[InspectTypeMap]
-    #: Names the object within its process; never used twice; zero for one that was not seen.
+    #: Unique id within its process, never reused; zero for an object that was not seen.
     uid: int
-    #: Datatypes made from it.
+    #: Datatypes created from it.
     used_by: Optional[Rows[InspectReference]]
     #: The view: displacement, elementary type, file type, data representation.
     view: Optional[InspectView]
-    #: Windows made with it.
+    #: Windows created with it.
     windows: Optional[Rows[InspectReference]]
 
 
 class InspectOp(Record):
     """A reduction operation."""
 
-    #: Calls with it that threads are in.
+    #: Calls with it that threads are currently in.
     calls: Rows[InspectOpenCall]
-    #: Whether it is commutative; none if that is not known.
+    #: Whether it is commutative; none if unknown.
     commutative: Optional[bool]
-    #: The call that made it.
+    #: The call that created it.
     created: Optional[InspectCallSite]
-    #: Its handle in Fortran, if it is known.
+    #: Its Fortran handle, if known.
     fortran: Optional[int]
-    #: Whether the function is Fortran's.
+    #: Whether the function is written in Fortran.
     fortran_function: bool
     #: The call that freed it.
     freed: Optional[InspectCallSite]
     #: Address of the program's function; zero for a predefined operation.
     function: str
-    #: Its handle in C.
+    #: Its C handle.
     handle: str
-    #: The same on all processes that share the object; zero if it is this process's own.
+    #: Equal on all processes that share the object; zero if it is local to this process.
     identity: str
     #: Its kind.
     kind: str
-    #: The same as words.
+    #: The names of these flags.
     marks: List[str]
-    #: The standard's name of a predefined object, else the one that the program gave.
+    #: The standard's name of a predefined object, otherwise the name set by the program.
     name: Optional[str]
-    #: What it was made from.
+    #: The object that it was created from.
     parent: Optional[InspectReference]
-    #: Where a debugger writes two bytes in the stopped process, 1 or 0: whether what is known of the object stays
-    #: when it is freed. None for predefined objects, and kinds of which nothing freed is kept.
+    #: Address of two bytes in the process, for a debugger to set to 1 or 0 while the process is stopped: whether the
+    #: record is kept when the object is freed. None for predefined objects and for kinds whose freed objects are not
+    #: kept.
     pin_at: Optional[str]
     #: Whether it is predefined.
     predefined: bool
-    #: Requests of collective and one-sided operations with it that are not gone.
+    #: Requests of collective and one-sided operations with it that still exist.
     requests: Rows[InspectReference]
-    #: How it stands.
+    #: Its state.
     standing: str
-    #: The record kept changing while it was read: parts may not belong together.
+    #: Whether the record kept changing while it was read, so that parts may be inconsistent.
     torn: Optional[bool]
-    #: Names the object within its process; never used twice; zero for one that was not seen.
+    #: Unique id within its process, never reused; zero for an object that was not seen.
     uid: int
 
 
 class InspectOpenCall(Record):
-    """A call that a thread is in."""
+    """A call that a thread is currently in."""
 
-    #: The address behind the call.
+    #: Return address of the call.
     address: str
     #: The MPI function.
     function: str
-    #: Source line of the call, where it is known.
+    #: Source line of the call, if known.
     place: Optional[str]
-    #: When it began, in seconds after the begin of the image.
+    #: When it began, in seconds since the image was created.
     seconds: float
     #: The kernel's id of the thread.
     tid: int
@@ -1337,9 +1353,9 @@ class InspectOperations(Record):
 
     accumulates: int
     gets: int
-    #: Since the last call that completed all of them.
+    #: Operations since the last call that completed all of them.
     pending: int
-    #: Those to each target, by rank; empty for large groups.
+    #: The same per target, by rank; empty for large groups.
     pending_by_target: List[int]
     puts: int
 
@@ -1348,14 +1364,14 @@ class InspectRank(Record):
     """A process."""
 
     abi: str
-    #: Whether the process is there; none for a file.
+    #: Whether the process is alive; null for a file.
     alive: Optional[bool]
-    #: Why nothing can be seen; the rest is then empty and means nothing.
+    #: Why nothing can be seen; if set, the other fields are empty and meaningless.
     cannot_see: Optional[str]
     counts: Dict[str, InspectCount]
     host: str
     lost: Dict[str, int]
-    #: Why there is no such object.
+    #: Why the requested object does not exist.
     missing: Optional[str]
     objects: Rows[InspectOne]
     pid: int
@@ -1364,33 +1380,33 @@ class InspectRank(Record):
     #: Size of ``MPI_COMM_WORLD``.
     size: Optional[int]
     state: str
-    #: Name of the world: the processes with which it shares ``MPI_COMM_WORLD``.
+    #: Name of the world: the set of processes that share one ``MPI_COMM_WORLD``.
     world: str
 
 
 class InspectRank2(Record):
-    """A rank, or a word for one."""
+    """A rank, or a constant in place of one."""
 
     #: ``MPI_ANY_SOURCE``, ``MPI_PROC_NULL``, ``MPI_ROOT``.
     name: Optional[str]
-    #: As the program gave it.
+    #: The value passed by the program.
     value: int
 
 
 class InspectReference(Record):
-    """Another object."""
+    """A reference to an object."""
 
     #: Its handle.
     handle: str
-    #: The same on all processes that share the object; zero if it is this process's own.
+    #: Equal on all processes that share the object; zero if it is local to this process.
     identity: Optional[str]
     #: Its kind.
     kind: str
-    #: The standard's name of a predefined object, else the one that the program gave; of a file its path.
+    #: The standard's name of a predefined object, otherwise the name set by the program; for a file, its path.
     name: Optional[str]
     #: Whether it is predefined.
     predefined: Optional[bool]
-    #: Processes in the (local) group of a communicator.
+    #: Number of processes in the (local) group of a communicator.
     size: Optional[int]
     #: Its uid; zero if it has no record.
     uid: int
@@ -1399,151 +1415,154 @@ class InspectReference(Record):
 class InspectRequest(Record):
     """A request."""
 
-    #: Started, and its completion not seen.
+    #: Whether it was started and has not been observed to complete.
     active: bool
     #: Address of the buffer.
     buffer: str
-    #: Bytes of the message: sent, or received once complete; none if the library did not say how many it received.
+    #: Bytes of the message: those sent, or those received once complete; none if the library did not report the
+    #: number received.
     bytes: Optional[int]
-    #: Whether ``MPI_Cancel`` was called for it.
+    #: Whether ``MPI_Cancel`` was called on it.
     cancelled: bool
-    #: Whether it is point-to-point, of a file, …
+    #: Its class: point-to-point, file, …
     class_: str
-    #: Whether its completion was seen.
+    #: Whether its completion was observed.
     complete: bool
-    #: The call that saw its completion.
+    #: The call that observed its completion.
     completion: Optional[InspectWhen]
-    #: Elements.
+    #: Number of elements.
     count: int
-    #: The call that made it.
+    #: The call that created it.
     created: Optional[InspectCallSite]
     #: The datatype.
     datatype: Optional[InspectReference]
     #: Error code of the operation.
     error: int
-    #: Its handle in Fortran, if it is known.
+    #: Its Fortran handle, if known.
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
-    #: Its handle in C.
+    #: Its C handle.
     handle: str
-    #: The same on all processes that share the object; zero if it is this process's own.
+    #: Equal on all processes that share the object; zero if it is local to this process.
     identity: str
     #: Its kind.
     kind: str
-    #: The program has freed it while it was active.
+    #: Whether the program freed it while it was active.
     marked: bool
-    #: The same as words.
+    #: The names of these flags.
     marks: List[str]
-    #: The standard's name of a predefined object, else the one that the program gave.
+    #: The standard's name of a predefined object, otherwise the name set by the program.
     name: Optional[str]
-    #: Communicator, file or window.
+    #: Its communicator, file or window.
     object: Optional[InspectReference]
-    #: What it stands for.
+    #: The operation that it stands for.
     operation: Optional[str]
-    #: Of a handle that stands for several requests: how many are not completed by the program.
+    #: For a handle shared by several requests: the number that the program has not completed.
     outstanding: int
-    #: What it was made from.
+    #: The object that it was created from.
     parent: Optional[InspectReference]
-    #: Partitions, of a partitioned request.
+    #: Number of partitions of a partitioned request.
     partitions: int
-    #: Source, destination, root or target as the program gave it; none if the operation has no such rank.
+    #: Source, destination, root or target as passed by the program; none if the operation has no such rank.
     peer: Optional[InspectRank2]
-    #: Whether it can be started again.
+    #: Whether it is persistent.
     persistent: bool
-    #: Where a debugger writes two bytes in the stopped process, 1 or 0: whether what is known of the object stays
-    #: when it is freed. None for predefined objects, and kinds of which nothing freed is kept.
+    #: Address of two bytes in the process, for a debugger to set to 1 or 0 while the process is stopped: whether the
+    #: record is kept when the object is freed. None for predefined objects and for kinds whose freed objects are not
+    #: kept.
     pin_at: Optional[str]
     #: Whether it is predefined.
     predefined: bool
-    #: Of a complete receive: who sent and with which tag.
+    #: Source and tag of the message, for a complete receive.
     received: Optional[List[int]]
-    #: The reduction operation of a collective or one-sided one.
+    #: The operation of a reduction or accumulate.
     reduction: Optional[InspectReference]
-    #: The peer is the root of a collective.
+    #: Whether the peer is the root of a collective.
     root: bool
-    #: Send and receive: destination and tag of the send.
+    #: For a combined send and receive: destination and tag of the send.
     send: Optional[List[int]]
-    #: The handle has stood for several requests, all complete when they were made. Peer, count and the like were
-    #: each one's own: they are not shown.
+    #: Whether the handle has stood for several requests, all complete at creation. Peer, count and similar fields
+    #: differed between them and are not shown.
     several: bool
-    #: How it stands.
+    #: Its state.
     standing: str
-    #: The call that started it last.
+    #: The call that last started it.
     start: Optional[InspectWhen]
-    #: Whether it was started, a persistent one at least once.
+    #: Whether it was started (if persistent, at least once).
     started: bool
-    #: How often it was started.
+    #: Number of times it was started.
     starts: int
-    #: The tag as the program gave it; none if it named any.
+    #: The tag as passed by the program; none for any tag.
     tag: Optional[int]
-    #: The record kept changing while it was read: parts may not belong together.
+    #: Whether the record kept changing while it was read, so that parts may be inconsistent.
     torn: Optional[bool]
-    #: Names the object within its process; never used twice; zero for one that was not seen.
+    #: Unique id within its process, never reused; zero for an object that was not seen.
     uid: int
 
 
 class InspectRun(Record):
-    """Elements of one intrinsic type, one behind the other without a gap."""
+    """Contiguous elements of one basic type."""
 
-    #: How many.
+    #: Number of elements.
     count: int
-    #: The intrinsic type.
+    #: The basic type.
     datatype: str
-    #: Place of the first, in bytes from the address of the buffer.
+    #: Displacement of the first element from the buffer address, in bytes.
     displacement: int
-    #: Bytes of one.
+    #: Size of one element in bytes.
     size: int
 
 
 class InspectSession(Record):
     """A session."""
 
-    #: The call that made it.
+    #: The call that created it.
     created: Optional[InspectCallSite]
     #: The error handler last attached.
     errhandler: Optional[InspectReference]
-    #: Its handle in Fortran, if it is known.
+    #: Its Fortran handle, if known.
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
-    #: Groups made from it.
+    #: Groups created from it.
     groups: Rows[InspectReference]
-    #: Its handle in C.
+    #: Its C handle.
     handle: str
-    #: Its pairs, as they were then.
+    #: The pairs of that info at that time.
     hints: List[List[str]]
-    #: The same on all processes that share the object; zero if it is this process's own.
+    #: Equal on all processes that share the object; zero if it is local to this process.
     identity: str
-    #: The info given.
+    #: The info passed to it.
     info: Optional[InspectReference]
     #: Its kind.
     kind: str
-    #: The same as words.
+    #: The names of these flags.
     marks: List[str]
-    #: The standard's name of a predefined object, else the one that the program gave.
+    #: The standard's name of a predefined object, otherwise the name set by the program.
     name: Optional[str]
-    #: What it was made from.
+    #: The object that it was created from.
     parent: Optional[InspectReference]
-    #: Where a debugger writes two bytes in the stopped process, 1 or 0: whether what is known of the object stays
-    #: when it is freed. None for predefined objects, and kinds of which nothing freed is kept.
+    #: Address of two bytes in the process, for a debugger to set to 1 or 0 while the process is stopped: whether the
+    #: record is kept when the object is freed. None for predefined objects and for kinds whose freed objects are not
+    #: kept.
     pin_at: Optional[str]
     #: Whether it is predefined.
     predefined: bool
-    #: How it stands.
+    #: Its state.
     standing: str
-    #: The record kept changing while it was read: parts may not belong together.
+    #: Whether the record kept changing while it was read, so that parts may be inconsistent.
     torn: Optional[bool]
-    #: Names the object within its process; never used twice; zero for one that was not seen.
+    #: Unique id within its process, never reused; zero for an object that was not seen.
     uid: int
 
 
 class InspectSharedForm(Record):
-    """An object that several ranks have."""
+    """An object that several ranks share."""
 
     identity: str
     kind: str
-    #: What they say about it, joined.
+    #: The ranks' views of it, merged.
     merged: InspectMerged
     name: Optional[str]
     ranks: str
@@ -1552,7 +1571,7 @@ class InspectSharedForm(Record):
 class InspectTopology(Record):
     """The topology of a communicator."""
 
-    #: Of this process.
+    #: Coordinates of this process.
     coords: Optional[List[int]]
     destination_weights: Optional[List[int]]
     destinations: Optional[List[int]]
@@ -1568,17 +1587,17 @@ class InspectTopology(Record):
 class InspectTypeMap(Record):
     """A type map."""
 
-    #: There are more runs than are listed, so holes are not known.
+    #: Whether there are more runs than are listed, so that gaps are unknown.
     cut: bool
-    #: Holes between lower and upper bound, ascending.
+    #: Gaps between lower and upper bound, in ascending order.
     holes: Rows[InspectHole]
-    #: Further holes, likewise.
+    #: Number of gaps omitted in such a list.
     holes_left_out: Optional[int]
-    #: A part is not known: its making was not seen.
+    #: Whether a part is unknown because its construction was not seen.
     incomplete: bool
     #: In the order in which the elements are sent.
     runs: Rows[InspectRun]
-    #: Further runs, which a list of many datatypes leaves out.
+    #: Number of runs omitted in a list of many datatypes.
     runs_left_out: Optional[int]
 
 
@@ -1587,101 +1606,102 @@ class InspectView(Record):
 
     #: In bytes.
     displacement: int
-    #: None while the view is the default one, bytes.
+    #: None for the default view, bytes.
     etype: Optional[InspectReference]
-    #: None while the view is the default one.
+    #: None for the default view.
     filetype: Optional[InspectReference]
     representation: str
 
 
 class InspectWhen(Record):
-    """A moment and a place."""
+    """Time and place of a call."""
 
-    #: The address behind the call.
+    #: Return address of the call.
     address: str
-    #: Source line of the call, where it is known.
+    #: Source line of the call, if known.
     place: Optional[str]
-    #: In seconds after the begin of the image.
+    #: Time in seconds since the image was created.
     seconds: float
 
 
 class InspectWindow(Record):
     """A window."""
 
-    #: Memory attached to a dynamic window: address and bytes.
+    #: Memory attached to a dynamic window: address and size in bytes.
     attached: List[List[Any]]
     #: Its attributes.
     attributes: Rows[InspectAttribute]
-    #: First byte of this process's memory.
+    #: Address of this process's memory.
     base: str
-    #: Calls on it that threads are in.
+    #: Calls on it that threads are currently in.
     calls: Rows[InspectOpenCall]
-    #: The communicator it was made with.
+    #: The communicator it was created with.
     communicator: Optional[InspectReference]
-    #: The call that made it.
+    #: The call that created it.
     created: Optional[InspectCallSite]
     #: Displacement unit.
     displacement_unit: int
-    #: Epochs that are open in this process.
+    #: Epochs open in this process.
     epochs: List[str]
     #: The error handler last attached.
     errhandler: Optional[InspectReference]
-    #: How it got its memory.
+    #: How it obtained its memory (the create flavour).
     flavour: str
-    #: Its handle in Fortran, if it is known.
+    #: Its Fortran handle, if known.
     fortran: Optional[int]
     #: The call that freed it.
     freed: Optional[InspectCallSite]
-    #: Its handle in C.
+    #: Its C handle.
     handle: str
-    #: Its pairs, as they were then.
+    #: The pairs of that info at that time.
     hints: List[List[str]]
-    #: The same on all processes that share the object; zero if it is this process's own.
+    #: Equal on all processes that share the object; zero if it is local to this process.
     identity: str
-    #: The info last given.
+    #: The info last passed to it.
     info: Optional[InspectReference]
     #: Its kind.
     kind: str
-    #: The last call that synchronised.
+    #: The last synchronising call.
     last_synchronisation: Optional[InspectCallSite]
     #: Locks held: target, and whether exclusive.
     locks: Rows[InspectLock]
-    #: The same as words.
+    #: The names of these flags.
     marks: List[str]
     #: Memory model.
     model: str
-    #: The standard's name of a predefined object, else the one that the program gave.
+    #: The standard's name of a predefined object, otherwise the name set by the program.
     name: Optional[str]
-    #: Operations so far.
+    #: One-sided operations so far.
     operations: InspectOperations
-    #: What it was made from.
+    #: The object that it was created from.
     parent: Optional[InspectReference]
-    #: Where a debugger writes two bytes in the stopped process, 1 or 0: whether what is known of the object stays
-    #: when it is freed. None for predefined objects, and kinds of which nothing freed is kept.
+    #: Address of two bytes in the process, for a debugger to set to 1 or 0 while the process is stopped: whether the
+    #: record is kept when the object is freed. None for predefined objects and for kinds whose freed objects are not
+    #: kept.
     pin_at: Optional[str]
     #: Origins of the open ``MPI_Win_post``, as ranks of the world.
     post_group: Optional[List[int]]
     #: Whether it is predefined.
     predefined: bool
-    #: Requests on it that are not gone.
+    #: Requests on it that still exist.
     requests: Rows[InspectReference]
-    #: Its bytes.
+    #: Size of that memory in bytes.
     size: int
-    #: How it stands.
+    #: Its state.
     standing: str
     #: Targets of the open ``MPI_Win_start``, as ranks of the world.
     start_group: Optional[List[int]]
-    #: The record kept changing while it was read: parts may not belong together.
+    #: Whether the record kept changing while it was read, so that parts may be inconsistent.
     torn: Optional[bool]
-    #: Names the object within its process; never used twice; zero for one that was not seen.
+    #: Unique id within its process, never reused; zero for an object that was not seen.
     uid: int
 
 
 class Jobs(Record):
-    """What ``--json`` prints when there are several jobs to choose from."""
+    """The output of ``--json`` if there are several jobs to choose from."""
 
     jobs: Rows[JobsJobLine]
-    #: Name and version of this form: fields may be added to it, none changes its meaning.
+    #: Name and version of this schema. Fields may be added; existing ones never change their meaning.
     schema: str
 
 
@@ -1693,38 +1713,38 @@ class JobsJobLine(Record):
     job: str
     ranks: str
     size: Optional[int]
-    #: Number of the user.
+    #: Numeric user id.
     user: int
 
 
 class Procs(Record):
-    """What ``--json`` prints."""
+    """The output of ``--json``."""
 
     #: The other jobs that the processes are connected with.
     connected: Optional[Rows[ProcsConnected]]
-    #: Processes of other hosts that were not asked.
+    #: Processes on other hosts that were not asked.
     elsewhere: Rows[ProcsProcessLocation]
-    #: What the host that looked calls itself: processes there are its own, whatever others call it.
+    #: The answering host's own name: processes under that name are its own, whatever other hosts call it.
     host: Optional[str]
-    #: What could not be looked at, in sentences.
+    #: Messages about what could not be read.
     problems: List[str]
     #: The processes, by world (in the order in which they were spawned) and rank.
     processes: Rows[ProcsEntry]
-    #: Name and version of this form: fields may be added to it, none changes its meaning.
+    #: Name and version of this schema. Fields may be added; existing ones never change their meaning.
     schema: str
 
 
 class ProcsConnected(Record):
-    """One connection: the same on all who took part in the call on one side, and on both sides if they have found
-    each other."""
+    """One connection, equal on all participants of the call on one side, and on both sides if they have found each
+    other."""
 
-    #: The call that made it.
+    #: The call that created it.
     by: str
-    #: Whether the other side is a job that runs on the same host, so that it can be asked there.
+    #: Whether the other side is a job on the same host, which can be asked there.
     found: bool
-    #: The identity of the intercommunicator.
+    #: The intercommunicator's identity.
     identity: int
-    #: Processes on the other side.
+    #: Number of processes on the other side.
     processes: int
 
 
@@ -1733,19 +1753,19 @@ class ProcsEntry(Record):
 
     #: Path of its program.
     executable: str
-    #: The process has ended without the job.
+    #: Whether the process ended before the job did.
     gone: bool
     #: Name or address of the host.
     host: str
-    #: Its number there.
+    #: Process id on that host.
     pid: int
     #: Rank in it.
     rank: Optional[int]
-    #: It has not called MPI: the rank is what the launcher gave it, the world is not known.
+    #: Whether it has not called MPI: the rank is the one that the launcher assigned, the world is unknown.
     silent: Optional[bool]
-    #: Who spawned its world; ``None`` if a launcher started it.
+    #: The spawn that created its world; ``None`` if a launcher started it.
     spawned: Optional[ProcsSpawned]
-    #: Name of its world: the same on all ranks of the world. Empty if only MPIR has the process.
+    #: Name of its world, equal on all ranks of the world. Empty if only MPIR knows the process.
     world: str
 
 
@@ -1754,14 +1774,14 @@ class ProcsProcessLocation(Record):
 
     #: Name or address of the host.
     host: str
-    #: Its number there.
+    #: Process id on that host.
     pid: int
 
 
 class ProcsSpawned(Record):
-    """Who spawned a world."""
+    """The spawn that created a world."""
 
-    #: The root of the spawn in it.
+    #: Rank of the spawn's root in that world.
     rank: int
     #: Number of the spawn among those of that root, from 0.
     sequence: int
@@ -1770,116 +1790,116 @@ class ProcsSpawned(Record):
 
 
 class Ps(Record):
-    """What ``--json`` prints."""
+    """The output of ``--json``."""
 
     #: Images that could not be read.
     errors: List[str]
     job: str
     ranks: Rows[PsRankStatus]
-    #: Name and version of this form: fields may be added to it, none changes its meaning.
+    #: Name and version of this schema. Fields may be added; existing ones never change their meaning.
     schema: str
-    #: Processes that run under the layer and have not called MPI.
+    #: Number of processes that run under the layer but have not called MPI.
     silent: int
-    #: If they were asked for.
+    #: Merged stacks, if requested.
     stacks: Optional[PsStacks]
 
 
 class PsCallStatus(Record):
-    """An open call, or one that has returned. A field is ``None`` when the function has no such argument."""
+    """An open call, or one that has returned. A field is ``None`` if the function has no such argument."""
 
-    #: Elements, or requests.
+    #: Number of elements or requests.
     count: Optional[int]
     #: Datatype.
     datatype: Optional[PsReference]
     #: Name in the C binding.
     function: str
-    #: Calls below this one: it is made by a user callback.
+    #: Number of outer calls: greater than zero if it was made by a user callback.
     nested: int
     #: Communicator, window, file or session.
     object: Optional[PsReference]
-    #: Other rank or root.
+    #: The other rank, or the root.
     peer: Optional[PsPeerRank]
-    #: Source line, or function (else module) and offset.
+    #: Source line, or function (otherwise module) and offset.
     place: Optional[str]
-    #: Address behind the call in the program.
+    #: Return address of the call in the program.
     return_address: int
-    #: Where a send-receive receives from.
+    #: Source of a combined send and receive.
     source: Optional[PsPeerRank]
     #: Tag: a number, or ``MPI_ANY_TAG``.
     tag: Optional[str]
-    #: The description changed while it was copied: parts of it may belong to different calls.
+    #: Whether the record changed while it was copied, so that parts may belong to different calls.
     torn: bool
 
 
 class PsNode(Record):
-    """A frame that several threads have in common."""
+    """A frame shared by several threads."""
 
-    #: What it has called.
+    #: The frames called from it.
     calls: Optional[Rows[PsNode]]
-    #: ``function at file:line``; at the end what the threads do there.
+    #: ``function at file:line``; a leaf describes what the threads do there.
     frame: str
-    #: Whose.
+    #: Ranks that have this frame.
     ranks: str
 
 
 class PsPeerRank(Record):
     """A rank that a call names."""
 
-    #: ``MPI_ANY_SOURCE``, ``MPI_PROC_NULL``, ``MPI_ROOT``.
+    #: ``MPI_ANY_SOURCE``, ``MPI_PROC_NULL`` or ``MPI_ROOT``.
     name: Optional[str]
-    #: Rank in the call's communicator, as the program gave it.
+    #: Rank in the call's communicator, as passed by the program.
     rank: int
-    #: It is the root of a collective.
+    #: Whether it is the root of a collective.
     root: bool
-    #: Rank in ``MPI_COMM_WORLD``, if the communicator's members are known and are not those of the world.
+    #: Rank in ``MPI_COMM_WORLD``, if the communicator's members are known and differ from those of the world.
     world_rank: Optional[int]
 
 
 class PsRankStatus(Record):
-    """A rank at this moment."""
+    """The current state of a rank."""
 
     #: What the main thread is doing: the value of ``mpiscope_state``.
     activity: str
-    #: Whether the process is there.
+    #: Whether the process is alive.
     alive: bool
-    #: Host.
+    #: Host name.
     host: str
-    #: If no thread is inside of MPI, the one whose call returned last, by its number.
+    #: If no thread is in MPI, the number of the one whose call returned last.
     last_thread: Optional[int]
-    #: Records that found no room, by kind.
+    #: Number of lost records, by kind.
     losses: Optional[Dict[str, int]]
     #: Process id.
     pid: int
-    #: Something is wrong: it ended without ``MPI_Finalize``, or called ``MPI_Abort``.
+    #: Whether something is wrong: it ended without ``MPI_Finalize``, or called ``MPI_Abort``.
     problem: bool
     #: Rank in ``MPI_COMM_WORLD``, if known.
     rank: Optional[int]
     #: Size of the world, if known.
     size: Optional[int]
-    #: How far the process came, for people.
+    #: How far the process has come, in words.
     state: str
-    #: Threads that called MPI and live; also one that has ended, if its call was the last of the rank.
+    #: Live threads that have called MPI, and one that has ended if it made the rank's last call.
     threads: Rows[PsThreadStatus]
     #: Name of the world.
     world: str
-    #: Number of the world in the job, by ``Worlds``; 0 until somebody has numbered them.
+    #: Number of the world in the job, by ``Worlds``; 0 before worlds are numbered.
     world_number: int
 
 
 class PsReference(Record):
-    """Another object."""
+    """A reference to an object."""
 
     #: Its handle.
     handle: str
-    #: The same on all processes that share the object; zero if it is this process's own.
+    #: Equal on all processes that share the object; zero if it is local to this process.
     identity: Optional[str]
     #: Its kind.
     kind: str
-    #: The standard's name of a predefined object, else the one that the program gave; of a file its path.
+    #: The standard's name of a predefined object, otherwise the name set by the program; for a file, its path.
     name: Optional[str]
     #: Whether it is predefined.
     predefined: Optional[bool]
-    #: Processes in the (local) group of a communicator.
+    #: Number of processes in the (local) group of a communicator.
     size: Optional[int]
     #: Its uid; zero if it has no record.
     uid: int
@@ -1888,29 +1908,30 @@ class PsReference(Record):
 class PsStacks(Record):
     """The stacks of a job."""
 
-    #: Why some of it is not known, for people, each once.
+    #: Why parts are unknown, as text for users, without duplicates.
     notes: Optional[List[str]]
     #: The outermost frames.
     tree: Rows[PsNode]
 
 
 class PsThreadStatus(Record):
-    """A thread at this moment."""
+    """The current state of a thread."""
 
     #: Seconds since the call began or, outside of MPI, since the last one ended.
     age_s: Optional[float]
-    #: The open call, if there is one.
+    #: The open call, if any.
     call: Optional[PsCallStatus]
-    #: Outside of MPI, of a process that runs: what the system says that it does: ``computing``, ``sleeping in the
-    #: system call read``, ``stopped by a signal``; ``polling`` of a loop that asks and pauses.
+    #: If outside of MPI in a running process: what the operating system reports: ``computing``, ``sleeping in the
+    #: system call read``, ``stopped by a signal``; ``polling`` for a loop that polls and pauses.
     doing: Optional[str]
-    #: Outside of MPI, before ``MPI_Finalize``: the call that returned last. What its handles stood for may be gone.
+    #: The call that returned last, if the thread is outside of MPI and before ``MPI_Finalize``. Objects that it used
+    #: may no longer exist.
     last_call: Optional[PsCallStatus]
-    #: Outside of MPI: the source line, or function (else module) and offset, of the call that ended last.
+    #: If outside of MPI: source line, or function (otherwise module) and offset, of the call that ended last.
     last_place: Optional[str]
-    #: Whether it is the main thread: the one that called ``MPI_Init``, else the first that called MPI.
+    #: Whether it is the main thread: the one that called ``MPI_Init``, otherwise the first that called MPI.
     main: bool
-    #: Seconds since it began to call a function again and again that asks and does not wait, if it is doing so.
+    #: Seconds since it began to poll, if it repeatedly calls a function that does not wait.
     polling_s: Optional[float]
     #: Number of the thread, from zero in the order of first MPI calls.
     thread: int
@@ -1921,41 +1942,41 @@ class PsThreadStatus(Record):
 class Queues(Record):
     """The queues of a job."""
 
-    #: The communicators with anything in their queues.
+    #: Communicators with entries in their queues.
     communicators: Rows[QueuesQueue]
-    #: What is not known, for people.
+    #: What is not known, as text for users.
     not_seen: List[str]
-    #: Name and version of this form: fields may be added to it, none changes its meaning.
+    #: Name and version of this schema. Fields may be added; existing ones never change their meaning.
     schema: str
 
 
 class QueuesEntry(Record):
     """A message, a receive, or both."""
 
-    #: Bytes of the message, if there is one.
+    #: Size of the message in bytes, if there is one.
     bytes: Optional[int]
-    #: The sender; ``None`` where the receive names nobody in particular.
+    #: Rank of the sender; ``None`` for a receive from any source.
     from_: Optional[str]
-    #: Where the receive was posted, if that is known.
+    #: Where the receive was posted, if known.
     posted_at: Optional[str]
-    #: Room of the receive in bytes, if that is known.
+    #: Size of the receive buffer in bytes, if known.
     room: Optional[int]
-    #: Where the message was sent, if that is known.
+    #: Where the message was sent, if known.
     sent_at: Optional[str]
-    #: What it is.
+    #: State of the entry.
     state: str
-    #: The tag; ``None`` where the receive names none.
+    #: Tag; ``None`` for a receive with any tag.
     tag: Optional[int]
-    #: The receiver: its rank in the world, after ``world.`` if there are several.
+    #: Rank of the receiver in its world, prefixed with ``world.`` if there are several worlds.
     to: str
 
 
 class QueuesQueue(Record):
-    """The queues of a communicator over all its members."""
+    """The queues of one communicator across all its members."""
 
-    #: Its name, or its identity.
+    #: Its name, or otherwise its identity.
     communicator: str
-    #: By receiver and oldest first: posted receives, then messages that none of them fits.
+    #: Grouped by receiver, oldest first: posted receives, then messages that match none of them.
     entries: Rows[QueuesEntry]
 
 
@@ -1964,83 +1985,85 @@ class Report(Record):
 
     #: ``mpich``, ``openmpi``, ``standard`` or ``unknown``.
     abi: str
-    #: Bytes that all calls moved.
+    #: Bytes moved by all calls.
     bytes: int
-    #: What was started.
+    #: The command that was started.
     command: str
-    #: The greatest useful time over the run time.
+    #: Maximum useful time divided by run time.
     communication_efficiency: Optional[float]
-    #: What was wrong with the run.
+    #: What went wrong in the run.
     findings: Rows[ReportFinding]
-    #: Who ended badly first, if several did and the order was seen.
+    #: The first rank that ended abnormally, if several did and their order was observed.
     first_end: Optional[ReportFirstEnd]
-    #: By time (by count when times were not recorded), most first.
+    #: The functions by time (by count if times were not recorded), in descending order.
     functions: Rows[ReportFunctionReport]
-    #: Where the ranks that were seen are.
+    #: Hosts of the observed ranks.
     hosts: Rows[ReportHostReport]
-    #: Objects that were not freed when ``MPI_Finalize`` returned, by the place that made them, most first.
+    #: Objects not freed when ``MPI_Finalize`` returned, by the place that created them, in descending order of
+    #: number.
     leaks: Rows[ReportLeak]
-    #: What the library says about itself; empty if no process called MPI.
+    #: The MPI library's description of itself; empty if no process called MPI.
     library: str
-    #: Mean over maximum of the useful times of ranks, each its wall time times the share that is neither MPI nor
-    #: polling.
+    #: Mean divided by maximum of the ranks' useful times; a rank's useful time is its wall time multiplied by the
+    #: share that is neither MPI nor polling.
     load_balance: Optional[float]
-    #: Lost records of all ranks.
+    #: Number of records dropped by all ranks.
     lost: int
-    #: MPI time as a part of that, 0 to 1.
+    #: MPI time as a fraction of that, 0 to 1.
     mpi_share: Optional[float]
     #: Version of the MPI standard.
     mpi_version: str
-    #: Of a running job: why its ranks, or some of them, were not looked at from the beginning, so that the waits are
-    #: those that they still remember.
+    #: For a running job: why some or all of its ranks were not monitored from the beginning, so that waits are
+    #: limited to what the ranks still remember.
     not_followed: Optional[str]
-    #: What the layers could not do: sentence and the ranks that said so.
+    #: Problems of the layers: a sentence and the ranks that reported it.
     notes: List[List[str]]
-    #: What belongs to no site; by function.
+    #: Calls that belong to no site, by function.
     other_calls: Rows[ReportJobRest]
     #: The product of both.
     parallel_efficiency: Optional[float]
-    #: Polling time as a part of that.
+    #: Polling time as a fraction of that.
     polling_share: Optional[float]
-    #: By world and rank.
+    #: The ranks, ordered by world and rank.
     ranks: Rows[ReportRankReport]
-    #: Into one.
+    #: The part of them that entered a process.
     received: int
-    #: Name and version of this form: fields may be added to it, none changes its meaning.
+    #: Name and version of this schema. Fields may be added; existing ones never change their meaning.
     schema: str
-    #: Who talked to whom, collectives, messages, files, memory.
+    #: Communication between ranks, collectives, messages, files, memory.
     sections: ReportSections
-    #: Of these, out of a process.
+    #: The part of them that left a process.
     sent: int
-    #: The greatest useful time over the greatest sum of it and waiting for others; none of a job that was not
-    #: followed while it ran.
+    #: Maximum useful time divided by the maximum sum of useful time and time waiting for others; none if the job was
+    #: not monitored while running.
     serialisation_efficiency: Optional[float]
     #: Processes that were started under the layer and never called MPI.
     silent: Rows[ReportSilent]
     sites: Rows[ReportJobSite]
-    #: Size of (the first) ``MPI_COMM_WORLD``.
+    #: Size of the (first) ``MPI_COMM_WORLD``.
     size: int
     #: Time of all threads that called MPI, over all ranks.
     thread_s: float
     #: Whether the ranks recorded times.
     times: bool
-    #: The greatest sum of useful time and waiting for others over the run time; none of a job that was not followed
-    #: while it ran.
+    #: Maximum sum of useful time and time waiting for others, divided by run time; none if the job was not monitored
+    #: while running.
     transfer_efficiency: Optional[float]
-    #: Version of this program.
+    #: Version of mpiscope.
     version: str
-    #: Who waited for whom, as far as it was seen.
+    #: Which ranks waited for which, as far as observed.
     waits: ReportWaits
     #: Longest wall time of a rank.
     wall_s: float
-    #: The run in windows of time, if it was followed.
+    #: The run divided into time windows, if it was monitored.
     windows: Optional[ReportWindows]
-    #: In the order in which they began: one, unless the program spawned or several ran one after the other.
+    #: Worlds in the order in which they started: one, unless the program spawned processes or several programs ran
+    #: in succession.
     worlds: Rows[ReportWorldReport]
 
 
 class ReportBegan(Record):
-    """A part of a wait that began with somebody who was not waited for, but who made others late."""
+    """A part of a wait that began with a rank that was not waited for directly but made others late."""
 
     culprit: str
     #: What it did.
@@ -2051,63 +2074,62 @@ class ReportBegan(Record):
 class ReportCalls(Record):
     """Calls of one function on one rank."""
 
-    #: Bytes that they moved.
+    #: Bytes moved by them.
     bytes: int
-    #: Completed calls.
+    #: Number of completed calls.
     count: int
-    #: Of the calls, those whose time is an estimate: of calls that start a message and are short, one in sixteen is
-    #: timed.
+    #: Number of calls whose time is estimated: of short calls that start a message, only one in sixteen is timed.
     estimated: int
-    #: Into the process. Neither are those of collectives.
+    #: The part that entered the process. Bytes of collectives count in neither part.
     received: int
-    #: Of these, out of the process: messages, into windows and files.
+    #: The part that left the process: messages, and data written to windows and files.
     sent: int
     #: Seconds in them; none if they were not timed.
     time_s: Optional[float]
 
 
 class ReportCause(Record):
-    """A rank in a place that made others wait, by itself or through those that it made late."""
+    """A rank at a place that made others wait, directly or through ranks it made late."""
 
     culprit: str
     #: What it did: ``computing after MPI_Send at heat.c:40``.
     doing: str
-    #: Of the seconds, those in waits for others, which were late because of this rank.
+    #: The part of these seconds spent waiting for other ranks that were late because of this one.
     handed_on_s: float
-    #: Who waited.
+    #: Ranks that waited.
     ranks: str
-    #: Seconds of all of them together, of those that were seen.
+    #: Total seconds of the observed waits of all of these ranks.
     seconds: float
-    #: As a part of the time of all threads of the job.
+    #: The same as a fraction of the time of all threads of the job.
     share: float
 
 
 class ReportCollectives(Record):
     """Collectives on one communicator."""
 
-    #: Who that is, if not all entered as many.
+    #: The members that entered the fewest, unless all entered the same number.
     behind: Optional[str]
-    #: Bytes of all of them, on all members: each rank's part, as of call sites.
+    #: Bytes of all collectives on all members: each rank's part, as for call sites.
     bytes: int
-    #: The communicator, for people.
+    #: The communicator, as text for users.
     communicator: str
-    #: Collectives entered on it by the member that entered most.
+    #: Number of collectives entered on it by the member that entered the most.
     entered: int
-    #: What came of which function, most time first, then most calls. Calls at a place that uses so many
-    #: communicators that they are not told apart are missing here and in ``bytes``, and so are those that free it.
+    #: By function, in descending order of time, then of calls. Not included here and in ``bytes``: calls at a place
+    #: that uses too many communicators to distinguish, and calls that free the communicator.
     functions: Rows[ReportOfFunction]
-    #: The same on all its ranks.
+    #: Its identity, the same on all its ranks.
     identity: str
-    #: The last ones that are still known, each kind once, most frequent first.
+    #: The most recent collectives still recorded, each kind once, in descending order of frequency.
     last: Rows[ReportRecent]
-    #: By the one that entered least.
+    #: Number of collectives entered on it by the member that entered the fewest.
     least: int
-    #: Its members.
+    #: Number of members.
     size: int
 
 
 class ReportCrowd(Record):
-    """Ranks that share fewer processors than they are."""
+    """A group of ranks with fewer processors than ranks."""
 
     cpus: str
     host: str
@@ -2115,16 +2137,16 @@ class ReportCrowd(Record):
 
 
 class ReportDuration(Record):
-    """Calls of a similar length."""
+    """Calls of similar duration."""
 
-    #: They took less than this, and at least half of it. In seconds.
+    #: Upper bound of their durations in seconds, which are at least half of this.
     below_s: float
-    #: How many.
+    #: Number of calls.
     calls: int
 
 
 class ReportEnding(Record):
-    """How a process ended, if somebody saw it."""
+    """How a process ended, if that was observed."""
 
     exit: Optional[int]
     signal: Optional[int]
@@ -2133,7 +2155,7 @@ class ReportEnding(Record):
 class ReportEstimated(Record):
     """An estimate."""
 
-    #: Two standard errors, and a fifth of what was not seen.
+    #: Two standard errors, plus a fifth of what was not observed.
     error_s: float
     seconds: float
 
@@ -2141,67 +2163,67 @@ class ReportEstimated(Record):
 class ReportExchange(Record):
     """Messages between the members of one communicator."""
 
-    #: Their bytes.
+    #: Bytes sent on it.
     bytes: int
-    #: The communicator, for people.
+    #: The communicator, as text for users.
     communicator: str
-    #: The same on all its ranks.
+    #: Its identity, the same on all its ranks.
     identity: str
-    #: Messages sent on it.
+    #: Number of messages sent on it.
     messages: int
-    #: Pairs that are not listed.
+    #: Number of pairs not listed.
     more_pairs: int
-    #: Pairs with messages, most bytes first.
+    #: Pairs of ranks with messages, in descending order of bytes.
     pairs: Rows[ReportPair]
-    #: Its processes; of an intercommunicator those of both groups.
+    #: Number of processes; for an intercommunicator in both groups.
     size: int
 
 
 class ReportExtreme(Record):
-    """The time of one rank."""
+    """The time spent by one rank."""
 
-    #: The rank there, if known.
+    #: Rank in that world, if known.
     rank: Optional[int]
     #: Seconds; none if the calls were not timed.
     time_s: Optional[float]
-    #: Which of ``worlds``.
+    #: Index in ``worlds``.
     world: int
 
 
 class ReportFileUse(Record):
-    """A file, over all ranks and openings."""
+    """A file, across all ranks and openings."""
 
-    #: How often it was opened, each rank for itself.
+    #: Number of times it was opened, counting each rank separately.
     opened: int
     path: str
     ranks: str
     read_bytes: int
     reads: int
-    #: Time inside of the calls, all ranks together.
+    #: Time inside the calls, over all ranks.
     seconds: float
     #: The rank that took longest.
     slowest: str
-    #: Its time.
+    #: The time of that rank.
     slowest_s: float
     writes: int
     written_bytes: int
 
 
 class ReportFinding(Record):
-    """Something that was wrong with a run."""
+    """Something that went wrong in a run."""
 
-    #: What sort of thing.
+    #: Kind of finding.
     kind: str
-    #: The line of the user's code, if known.
+    #: Source line in user code, if known.
     line: Optional[str]
-    #: Whose.
+    #: Ranks concerned.
     ranks: str
-    #: What it is, for people.
+    #: Description, as text for users.
     sentence: str
 
 
 class ReportFirstEnd(Record):
-    """The first of several ranks that ended before they should have."""
+    """The first of several ranks that ended prematurely."""
 
     #: Seconds until the next one ended; none if the others were killed.
     before_s: Optional[float]
@@ -2210,13 +2232,13 @@ class ReportFirstEnd(Record):
 
 
 class ReportFunctionReport(Record):
-    """One function over all ranks."""
+    """One function across all ranks."""
 
-    #: Most time on a rank.
+    #: The rank with the most time.
     max: ReportExtreme
-    #: Least time on a rank.
+    #: The rank with the least time.
     min: ReportExtreme
-    #: Its name.
+    #: Name of the function.
     name: str
     #: Sums over the ranks; the time includes calls that were open at the end.
     total: ReportCalls
@@ -2225,373 +2247,371 @@ class ReportFunctionReport(Record):
 class ReportGrowth(Record):
     """A rank whose resident memory grows."""
 
-    #: How quickly.
+    #: Rate of growth.
     bytes_per_minute: float
-    #: In the first and the last of these windows.
+    #: Level in the first of these windows; ``until_bytes`` is that in the last.
     from_bytes: int
-    #: Which of the ranks of the windows.
+    #: Index among the ranks of the windows.
     rank: int
     until_bytes: int
-    #: So many windows ago it began, or was first seen.
+    #: Number of windows since it began or was first observed.
     windows: int
 
 
 class ReportHostReport(Record):
-    """Ranks of one host."""
+    """The ranks on one host."""
 
-    #: The error of that is no greater.
+    #: Maximum error of that offset.
     clock_error_s: Optional[float]
-    #: What the clock of the one who reports is ahead of its own, in seconds, at the end; none of the host that
-    #: reports, and where it is not known.
+    #: Offset of the reporting host's clock from this host's clock at the end, in seconds (positive if the former is
+    #: ahead); none for the reporting host itself and if unknown.
     clock_later_s: Optional[float]
-    #: Name.
+    #: Name of the host.
     host: str
-    #: Ranks there.
+    #: Ranks on this host.
     ranks: str
 
 
 class ReportIterations(Record):
     """The iterations of a run."""
 
-    #: Collectives of each; zero if the program has marked them.
+    #: Number of collectives in each; zero if the program marked its iterations.
     collectives: int
-    #: About how many there were.
+    #: Approximate number of iterations.
     count: int
-    #: Their functions, as far as they are different, in order; of marked ones ``MPI_Pcontrol``.
+    #: Their distinct functions, in order; ``MPI_Pcontrol`` if the program marked its iterations.
     functions: List[str]
-    #: How long one took in the mean, in seconds.
+    #: Mean duration in seconds.
     mean_s: float
 
 
 class ReportJobRest(Record):
-    """Calls of a function whose places had no record left, on all ranks."""
+    """Calls of a function from places that no record was left for, on all ranks."""
 
-    #: Completed calls.
+    #: Number of completed calls.
     calls: int
-    #: By collectives, which do both.
+    #: Bytes moved by collectives, which do both.
     collective: int
-    #: Of the calls, those whose time is an estimate: of calls that start a message and are short, one in sixteen is
-    #: timed.
+    #: Number of calls whose time is estimated: of short calls that start a message, only one in sixteen is timed.
     estimated: int
     #: The function.
     function: str
     #: Ranks that made such calls.
     ranks: str
-    #: Into it.
+    #: Bytes that entered the process.
     received: int
-    #: Bytes that they moved out of the process.
+    #: Bytes that left the process.
     sent: int
-    #: Seconds in them; zero where times are not recorded, none if these calls were not timed.
+    #: Seconds in them; zero if times are not recorded, none if these calls were not timed.
     time_s: Optional[float]
 
 
 class ReportJobSite(Record):
-    """Calls of one function from one place with one object, on all ranks."""
+    """Calls of one function from one place on one object, on all ranks."""
 
-    #: Completed calls.
+    #: Number of completed calls.
     calls: int
-    #: By collectives, which do both.
+    #: Bytes moved by collectives, which do both.
     collective: int
-    #: The calls by length, shortest first.
+    #: The calls by duration, shortest first.
     durations: Rows[ReportDuration]
-    #: Of the calls, those whose time is an estimate: of calls that start a message and are short, one in sixteen is
-    #: timed.
+    #: Number of calls whose time is estimated: of short calls that start a message, only one in sixteen is timed.
     estimated: int
     #: The function.
     function: str
-    #: The longest one.
+    #: Duration of the longest call.
     greatest_s: Optional[float]
-    #: The shortest call, in seconds; none without times.
+    #: Duration of the shortest call, in seconds; none without times.
     least_s: Optional[float]
-    #: The one with most.
+    #: The rank with the most time in them.
     max: ReportExtreme
-    #: Of these the one with least time in them.
+    #: The rank with the least time in them.
     min: ReportExtreme
-    #: The communicator, window or file; ``others`` for those beyond the ones that are told apart at one place; empty
-    #: for a function without, and for one that frees it.
+    #: The communicator, window or file; ``others`` for objects beyond those distinguished at one place; empty for a
+    #: function without one, and for one that frees it.
     object: str
-    #: ``file:line``, or function (else module) and offset; empty if it is not known.
+    #: ``file:line``, or function (otherwise module) and offset; empty if unknown.
     place: str
     #: Ranks that made such calls.
     ranks: str
-    #: Into it.
+    #: Bytes that entered the process.
     received: int
-    #: Bytes that they moved out of the process.
+    #: Bytes that left the process.
     sent: int
-    #: Seconds in them; zero where times are not recorded, none if these calls were not timed.
+    #: Seconds in them; zero if times are not recorded, none if these calls were not timed.
     time_s: Optional[float]
 
 
 class ReportLeak(Record):
-    """The same place on all ranks."""
+    """The same place across all ranks."""
 
-    #: Requests whose operation was started and not completed.
+    #: Whether they are requests whose operation was started and not completed.
     active: Optional[bool]
-    #: How many on all ranks together.
+    #: Number of objects on all ranks together.
     count: int
-    #: The function that made them.
+    #: The function that created them.
     function: str
     #: Kind of the objects.
     kind: str
-    #: ``file:line``, or function (else module) and offset.
+    #: ``file:line``, or function (otherwise module) and offset.
     place: str
-    #: Ranks that made them.
+    #: Ranks that created them.
     ranks: str
 
 
 class ReportLost(Record):
-    """Waiting of one sort, in one place, for one rank that did the same thing meanwhile."""
+    """Waits of one kind, in one place, for one rank doing the same thing in the meantime."""
 
-    #: Parts of it that began with others, for whom the culprit had waited; most time first.
+    #: Parts that began with other ranks, for which the culprit had waited; in descending order of time.
     began: Optional[Rows[ReportBegan]]
-    #: For whom.
+    #: The rank waited for.
     culprit: str
-    #: An estimate for the whole run, where not all were seen.
+    #: An estimate for the whole run, if not all waits were observed.
     estimated_s: Optional[float]
-    #: In which function.
+    #: The function they waited in.
     function: str
     kind: str
-    #: Called from which line.
+    #: The source line it was called from.
     line: Optional[str]
-    #: What that rank did meanwhile: ``computing after MPI_Send at heat.c:40``.
+    #: What that rank did in the meantime: ``computing after MPI_Send at heat.c:40``.
     meanwhile: str
-    #: Who waited.
+    #: Ranks that waited.
     ranks: str
-    #: Seconds of all of them together, of those that were seen.
+    #: Total seconds of the observed waits of all of these ranks.
     seconds: float
-    #: As a part of the time of all threads of the job.
+    #: The observed seconds as a fraction of the time of all threads of the job.
     share: float
-    #: How many waits.
+    #: Number of waits.
     times: int
 
 
 class ReportMemory(Record):
-    """Memory and place of one rank."""
+    """Memory and placement of one rank."""
 
     #: Processors that its main thread may use: ``[0-3]``.
     cpus: Optional[str]
-    #: The variables that choose graphics processors, as ``NAME=VALUE``: no other variable of its environment is
-    #: kept.
+    #: The variables that select GPUs, as ``NAME=VALUE``: no other part of its environment is kept.
     gpus: Optional[List[str]]
-    #: Host.
+    #: Host name.
     host: str
-    #: Bytes that the records of the layer take.
+    #: Size of the layer's records in bytes.
     image: int
-    #: The processor that its main thread ran on last.
+    #: The processor on which its main thread last ran.
     last_cpu: Optional[int]
     #: NUMA nodes of the processors that it may use.
     nodes: Optional[str]
-    #: Processors of the host that are on line.
+    #: Number of processors of the host that are online.
     online: Optional[int]
-    #: The most there ever was.
+    #: Peak resident memory, in bytes.
     peak: Optional[int]
-    #: Rank there.
+    #: Rank in that world.
     rank: Optional[int]
     #: Resident memory, in bytes.
     resident: Optional[int]
-    #: Number of the world.
+    #: Number of its world.
     world: int
 
 
 class ReportMessages(Record):
     """Messages between ranks."""
 
-    #: Messages matched by a probe and not received.
+    #: Number of messages matched by a probe and not received.
     matched: int
-    #: The most operations that one rank had under way, and who.
+    #: Maximum number of active operations of one rank, and the ranks that reached it.
     most_pending: ReportMost
-    #: The most receives that one rank had posted, and who.
+    #: Maximum number of posted receives of one rank, and the ranks that reached it.
     most_posted: ReportMost
-    #: Operations under way when the report was made.
+    #: Number of operations active when the report was made.
     pending: int
-    #: Receives posted and not complete.
+    #: Number of receives posted and not complete.
     posted: int
-    #: Messages received.
+    #: Number of messages received.
     received: int
-    #: Of these, those whose size is not known, because the library does not say; no number of bytes has theirs.
+    #: The part of these whose size is unknown because the library does not report it; they are not included in any
+    #: number of bytes.
     received_unsized: int
-    #: Messages sent.
+    #: Number of messages sent.
     sent: int
-    #: By size.
+    #: Messages by size.
     sizes: Rows[ReportSizeClass]
 
 
 class ReportMost(Record):
-    """The greatest value, and whose it is."""
+    """The maximum of a value, and the ranks that reached it."""
 
     ranks: str
     value: int
 
 
 class ReportOfFunction(Record):
-    """What collectives of one function on one communicator came to, on all members."""
+    """Collectives of one function on one communicator, over all members."""
 
     #: Bytes: each rank's part.
     bytes: int
-    #: Completed calls.
+    #: Number of completed calls.
     calls: int
-    #: The function; one that makes a persistent collective for all starts of it.
+    #: The function; for persistent collectives the one that creates the request, which stands for all its starts.
     function: str
-    #: Seconds in them; none without times.
+    #: Seconds in them; none if times were not recorded.
     time_s: Optional[float]
 
 
 class ReportPair(Record):
     """Messages from one rank to another."""
 
-    #: As the sender says.
+    #: Bytes sent, as recorded by the sender.
     bytes: int
-    #: Who sends: the rank in its ``MPI_COMM_WORLD``, written ``world.rank`` if that is not the first.
+    #: The sender: its rank in ``MPI_COMM_WORLD``, written ``world.rank`` for other worlds than the first.
     from_: str
-    #: As the sender says.
+    #: Number of messages sent, as recorded by the sender.
     messages: int
-    #: As the receiver says.
+    #: Number of messages received, as recorded by the receiver.
     received: int
-    #: As the receiver says.
+    #: Bytes received, as recorded by the receiver.
     received_bytes: int
-    #: Who receives. A process of another world that is not seen is written as its rank in the communicator, ``?.3``.
+    #: The receiver. An unobserved process of another world is written as its rank in the communicator, ``?.3``.
     to: str
 
 
 class ReportRankReport(Record):
     """One rank."""
 
-    #: Error code of ``MPI_Abort``.
+    #: Error code passed to ``MPI_Abort``.
     abort_code: Optional[int]
-    #: Whether the process was still there when the report was made.
+    #: Whether the process still existed when the report was made.
     alive: bool
-    #: Each of them.
+    #: The individual threads.
     by_thread: Rows[ReportThreadReport]
-    #: Bytes of all calls.
+    #: Bytes moved by all calls.
     bytes: int
     #: Source line of that call.
     call_place: Optional[str]
-    #: By name of the function.
+    #: Completed calls by function name.
     calls: Dict[str, ReportCalls]
-    #: The core file that it left, if it was found.
+    #: The core file it left, if found.
     core: Optional[str]
-    #: How the process ended, if seen.
+    #: How the process ended, if observed.
     ending: Optional[ReportEnding]
     #: Whether ``MPI_Finalize`` returned.
     finalized: bool
-    #: Host.
+    #: Host name.
     host: str
-    #: The call that was open at the end: the main thread's, else the first thread's that was in one.
+    #: The call that was open at the end: the main thread's, otherwise that of the first thread that was in one.
     in_call: Optional[str]
-    #: Seconds in the open call; part of ``mpi_s``, not of ``calls``, which are completed calls.
+    #: Seconds in the open call; included in ``mpi_s`` but not in ``calls``, which covers completed calls.
     in_call_s: float
-    #: If none was open, the call that had returned last; none after ``MPI_Finalize``.
+    #: If no call was open, the last one that had returned; none after ``MPI_Finalize``.
     last_call: Optional[str]
-    #: Lost records by kind; also how many freed objects are no longer known.
+    #: Dropped records by kind; also how many freed objects are no longer recorded.
     losses: Dict[str, int]
-    #: All lost records.
+    #: Total number of dropped records.
     lost: int
-    #: MPI time of the thread that had most.
+    #: MPI time of the thread with the most.
     main_mpi_s: float
-    #: Time in outermost calls, all threads together, with the calls that were still open at the end.
+    #: Time in outermost calls of all threads, including calls still open at the end.
     mpi_s: float
-    #: MPI time as a part of that.
+    #: MPI time as a fraction of that.
     mpi_share: float
-    #: What the layer could not do.
+    #: Problems of the layer.
     notes: List[str]
     #: Process id.
     pid: int
-    #: Time between calls of loops over functions that ask and do not wait, as a part of that.
+    #: Time between the calls of polling loops, as a fraction of that.
     polling_share: float
     #: Rank in ``MPI_COMM_WORLD``; ``None`` if it never became known.
     rank: Optional[int]
-    #: Into the process.
+    #: The part of them that entered the process.
     received: int
-    #: Of these, out of the process.
+    #: The part of them that left the process.
     sent: int
-    #: How far the process came.
+    #: How far the process got.
     state: str
-    #: Time of all threads that called MPI together, each from its first call on.
+    #: Time of all threads that called MPI, each from its first call on.
     thread_s: float
-    #: Threads that called MPI.
+    #: Number of threads that called MPI.
     threads: int
-    #: What is neither, as a part of that.
+    #: The remaining time, as a fraction of that.
     useful_share: float
-    #: From entering ``MPI_Init`` to leaving ``MPI_Finalize``, or to the end of the process, or to the last moment
-    #: that is known.
+    #: Time from entering ``MPI_Init`` to leaving ``MPI_Finalize``, or to the end of the process, or to the last
+    #: known moment.
     wall_s: float
-    #: Name of the world.
+    #: Name of its world.
     world: str
 
 
 class ReportRecent(Record):
-    """What was given to some of the last collectives."""
+    """Arguments of some of the most recent collectives."""
 
-    #: Bytes of that.
+    #: Size of the data in bytes.
     bytes: Optional[int]
-    #: How many of the last ones, over all members.
+    #: Number of such calls among the most recent ones, over all members.
     count: int
-    #: Count and datatype, if all members name the same.
+    #: Count and datatype, if all members must specify the same.
     data: Optional[str]
     #: The function.
     function: str
-    #: The line of the program.
+    #: Source line of the program.
     place: Optional[str]
-    #: Who made them.
+    #: Ranks that made them.
     ranks: str
 
 
 class ReportSampled(Record):
-    """Waits by looks at the ranks while they ran."""
+    """Waits found by sampling the ranks while they ran."""
 
     #: Two standard errors of that.
     error_s: float
-    #: Most time first; ``times`` is how often each was found.
+    #: In descending order of time; ``times`` is how often each was found.
     list: Rows[ReportLost]
-    #: How often the ranks were looked at.
+    #: Number of samples.
     looks: int
-    #: Seconds of all of them together.
+    #: Total seconds of waits.
     seconds: float
-    #: Seconds that are not in the list, as they may be chance. Efficiencies count them, as these are means over
-    #: many.
+    #: Seconds not in the list because they may be due to chance. Efficiencies include them, as these average over
+    #: many waits.
     unsure_s: float
 
 
 class ReportSections(Record):
     """The sections of a report."""
 
-    #: By communicator, most collectives first.
+    #: By communicator, in descending order of collectives.
     collectives: Rows[ReportCollectives]
-    #: Ranks that share fewer processors than they are.
+    #: Groups of ranks with fewer processors than ranks.
     crowded: Rows[ReportCrowd]
-    #: By name, most time first.
+    #: By name, in descending order of time.
     files: Rows[ReportFileUse]
-    #: By world and rank: only of processes that were there to be asked, but for the image.
+    #: By world and rank. All but the image size only for processes that existed when the report was made.
     memory: Rows[ReportMemory]
-    #: Messages between ranks, over all communicators.
+    #: Messages between ranks on all communicators.
     messages: ReportMessages
-    #: By communicator, most bytes first.
+    #: By communicator, in descending order of bytes.
     peers: Rows[ReportExchange]
 
 
 class ReportSilent(Record):
     """A process that never called MPI."""
 
-    #: How it ended, if seen.
+    #: How it ended, if observed.
     ending: Optional[ReportEnding]
-    #: The host that it was on, if it was another than that of who reports.
+    #: Its host, if other than the reporting host.
     host: Optional[str]
     #: Process id.
     pid: int
-    #: Rank that the launcher gave.
+    #: Rank assigned by the launcher.
     rank: Optional[int]
 
 
 class ReportSizeClass(Record):
     """Messages of similar size."""
 
-    #: Least bytes.
+    #: Minimum size in bytes.
     from_: int
-    #: Messages received.
+    #: Number of messages received.
     received: int
-    #: Messages sent.
+    #: Number of messages sent.
     sent: int
-    #: Most bytes.
+    #: Maximum size in bytes.
     to: int
 
 
@@ -2600,157 +2620,156 @@ class ReportThreadReport(Record):
 
     #: Source line of that call.
     call_place: Optional[str]
-    #: Completed calls.
+    #: Number of completed calls.
     calls: int
     #: The call that was open at the end.
     in_call: Optional[str]
-    #: Seconds in it.
+    #: Seconds in that call.
     in_call_s: float
-    #: If none was open, the call that had returned last.
+    #: If no call was open, the last one that had returned.
     last_call: Optional[str]
     #: Whether it is the main thread.
     main: bool
-    #: Time in MPI as a part of that.
+    #: Time in MPI as a fraction of that.
     mpi_share: float
-    #: Time between calls of loops over functions that ask and do not wait, as a part of that.
+    #: Time between the calls of polling loops, as a fraction of that.
     polling_share: float
-    #: Number of the thread, from zero in the order of first MPI calls. Threads that follow each other may share one.
+    #: Number of the thread, counted from zero in the order of first MPI calls. Threads that exist one after the
+    #: other may share a number.
     thread: int
-    #: The kernel's id; zero if it has ended.
+    #: Thread id; zero if it has ended.
     tid: int
-    #: Its time, from its first call on.
+    #: Time since its first call.
     time_s: float
 
 
 class ReportWaits(Record):
     """The waits of a job."""
 
-    #: Where the waiting of all of them began, most time first.
+    #: Where all this waiting began, in descending order of time.
     causes: Rows[ReportCause]
-    #: By how much times of two hosts may be wrong against each other, in seconds; none on one host, or where that is
-    #: not known.
+    #: Maximum error between the times of two hosts, in seconds; none on one host or if unknown.
     clocks_error_s: Optional[float]
-    #: Collectives that were entered on communicators, windows and files of more than one process.
+    #: Number of collectives entered on communicators, windows and files with more than one process.
     collectives: int
-    #: Of these, those that were seen on all members.
+    #: Number of these observed on all members.
     collectives_seen: int
-    #: Seconds of all waits over the whole run, estimated from those that were seen; none if all were, or too little
-    #: is known.
+    #: Estimated total seconds of waits over the whole run; none if all were observed, or too little is known.
     estimated: Optional[ReportEstimated]
-    #: Most time first.
+    #: The waits, in descending order of time.
     list: Rows[ReportLost]
-    #: Locks of windows that were asked for.
+    #: Number of window locks requested.
     locks: int
-    #: Of these, those that were seen with all that could have held them up.
+    #: Number of these observed along with everything that could have delayed them.
     locks_seen: int
-    #: How often the ranks were looked at while they ran, with the last look; 1 if only that was.
+    #: Number of times the ranks were observed while running, including the last time; 1 if only then.
     looks: int
-    #: Whether messages were recorded one by one: without, only collectives were looked at.
+    #: Whether individual messages were recorded; otherwise only collectives were examined.
     messages: bool
-    #: Messages that were received, where they were recorded one by one.
+    #: Number of messages received, if messages were recorded individually.
     messages_received: int
-    #: Of these, those of which both ends were seen.
+    #: Number of these of which both ends were observed.
     messages_seen: int
     #: Whether the ranks could be compared: they were on one host, or the clocks of their hosts are known.
     one_clock: bool
-    #: Waits that no record says, by looks at the ranks while they ran: epochs of windows that some of their members
-    #: open to some, persistent collectives and those between groups of two worlds, and those for messages, where
-    #: these were not recorded one by one.
+    #: Waits that no record shows, found by sampling the ranks while they ran: window epochs between some of the
+    #: members, persistent collectives, collectives between groups of two worlds, and messages if these were not
+    #: recorded individually.
     sampled: Optional[ReportSampled]
-    #: Seconds of all waits that were seen.
+    #: Total seconds of the observed waits.
     seconds: float
-    #: Seconds in the calls that were looked at.
+    #: Seconds in the calls examined.
     seen_s: float
-    #: The same as a part of the time in all calls that can wait; 0 to 1.
+    #: The same as a fraction of the time in all calls that can wait; 0 to 1.
     seen_share: float
 
 
 class ReportWindow(Record):
-    """One window."""
+    """A time window."""
 
     communication_efficiency: Optional[float]
-    #: Since the first rank entered ``MPI_Init``.
+    #: Start, in seconds since the first rank entered ``MPI_Init``.
     from_s: float
-    #: How many iterations were over when it began.
+    #: Number of iterations completed when the window began.
     iterations_over: Optional[float]
-    #: After the POP project, as for the whole run; none where nobody worked.
+    #: Defined by the POP project, as for the whole run; ``None`` if no rank did useful work.
     load_balance: Optional[float]
-    #: The share of each rank's time that was in MPI; none of ranks that were not there.
+    #: The share of each rank's time spent in MPI; ``None`` for absent ranks.
     mpi: List[Optional[float]]
-    #: That rank's useful time over the mean.
+    #: That rank's useful time divided by the mean.
     over_mean: Optional[float]
     parallel_efficiency: Optional[float]
-    #: The resident memory of each rank in bytes, the mean of what was seen.
+    #: The mean observed resident memory of each rank, in bytes.
     resident: Optional[List[Optional[int]]]
-    #: What waiting for others inside of MPI leaves of the communication efficiency; none where that was not looked
-    #: for.
+    #: What the communication efficiency would be if waiting for others inside MPI were the only loss; ``None`` if
+    #: waits were not measured.
     serialisation_efficiency: Optional[float]
-    #: Which of ``Windows::ranks`` worked longest.
+    #: Index in ``Windows::ranks`` of the rank with the most useful time.
     slowest: Optional[int]
-    #: What the rest of the time in MPI leaves of it: both multiplied are the communication efficiency.
+    #: What it would be if the rest of the time in MPI were the only loss: the product of both is the communication
+    #: efficiency.
     transfer_efficiency: Optional[float]
 
 
 class ReportWindows(Record):
-    """The run in windows."""
+    """The run divided into time windows."""
 
-    #: Ranks whose resident memory grows, the quickest first.
+    #: Ranks whose resident memory grows, fastest first.
     growing: Optional[Rows[ReportGrowth]]
-    #: The steps of the program, if it is seen to repeat.
+    #: The iterations of the program, if it was observed to repeat.
     iterations: Optional[ReportIterations]
-    #: One after the other.
+    #: The windows in order of time.
     list: Rows[ReportWindow]
     #: The ranks, in the order of ``Window::mpi``.
     ranks: List[str]
-    #: The same in few rows, for a table: so many windows that follow each other are one. Their efficiencies follow
-    #: from the times of all of them: a mean of efficiencies is none.
+    #: The same in few rows, for a table: several consecutive windows are combined. Their efficiencies are computed
+    #: from the combined times, since averages of efficiencies are meaningless.
     rows: Optional[Rows[ReportWindow]]
-    #: From when to when the run was alike, and what the ranks did then.
+    #: Sentences on the stretches in which the run was uniform, and on what the ranks did in them.
     said: List[str]
-    #: Length of each; the last one may not be full.
+    #: Length of each window; the last one may be incomplete.
     seconds: float
-    #: Seconds that each rank waited for others inside of MPI, with what was estimated; empty where nobody looked for
-    #: that.
+    #: Seconds each rank waited for others inside MPI, including estimates; empty if waits were not measured.
     waited_s: Optional[List[float]]
 
 
 class ReportWorldReport(Record):
-    """A world: the ranks that began together."""
+    """A world: ranks that started together."""
 
-    #: Its name, unique over all jobs.
+    #: Name of the world, unique across all jobs.
     name: str
-    #: Ranks of it that were seen.
+    #: Observed ranks of this world.
     ranks: str
     #: Size of its ``MPI_COMM_WORLD``.
     size: int
 
 
 class TraceCallLine(Record):
-    """A call that has ended."""
+    """A completed call."""
 
     #: When it began.
     begin_ns: int
-    #: Bytes that the process moved by it.
+    #: Bytes moved by the process in this call.
     bytes: int
-    #: Number of a collective on its communicator, modulo 2^32: the same on all members.
+    #: Number of a collective on its communicator, modulo 2^32; the same on all members.
     collective: Optional[int]
     #: When it ended.
     end_ns: int
     #: The function, such as ``MPI_Send``.
     function: str
-    #: How many calls are open below it: a user callback made it; not there if none is.
+    #: Number of enclosing open calls, if a user callback made this call; otherwise omitted.
     nested: Optional[int]
     #: The communicator, window or file.
     object: Optional[str]
-    #: Destination, source, root or target, as rank of the communicator; none of a constant.
+    #: Destination, source, root or target, as rank of the communicator; none if it is a constant.
     peer: Optional[int]
-    #: That constant, such as ``MPI_ANY_SOURCE``.
+    #: The name of that constant, such as ``MPI_ANY_SOURCE``.
     peer_name: Optional[str]
-    #: ``file:line`` of the program, or function (else module) and offset.
+    #: ``file:line`` of the program, or function (otherwise module) and offset.
     place: Optional[str]
     #: Rank in ``MPI_COMM_WORLD``, if known.
     rank: Optional[int]
-    #: The tag, as the program gave it; none of ``MPI_ANY_TAG``.
+    #: The tag passed by the program; none for ``MPI_ANY_TAG``.
     tag: Optional[int]
     #: Number of the thread.
     thread: int
@@ -2759,22 +2778,22 @@ class TraceCallLine(Record):
 
 
 class TraceHead(Record):
-    """The trace. Times of all lines are nanoseconds since its first call."""
+    """The trace. Times on all lines are nanoseconds since its first call."""
 
-    #: Lines of calls.
+    #: Number of call lines.
     calls: int
-    #: Older calls that are no longer known.
+    #: Number of older calls that are no longer recorded.
     gone: int
-    #: Hosts, each of which has a clock of its own.
+    #: Number of hosts, each of which has its own clock.
     hosts: int
-    #: Lines of messages.
+    #: Number of message lines.
     messages: int
-    #: Those of them of which an end is not there: sent before the trace begins (their ``begin_ns`` is ``null``), or
-    #: the call that sent or received them is gone.
+    #: Number of messages with a missing end: sent before the start of the trace (their ``begin_ns`` is ``null``), or
+    #: the call that sent or received them is no longer recorded.
     messages_cut: int
-    #: What is to be known of the times.
+    #: A note on the times.
     note: Optional[str]
-    #: Processes.
+    #: Number of processes.
     ranks: int
     #: ``mpiscope.trace/1``.
     schema: str
@@ -2785,21 +2804,21 @@ class TraceHead(Record):
 class TraceMessageLine(Record):
     """A message."""
 
-    #: When it was sent; ``null`` if that was before the trace begins.
+    #: When it was sent; ``null`` if that was before the start of the trace.
     begin_ns: Optional[int]
-    #: Its bytes.
+    #: Size in bytes.
     bytes: int
-    #: When the receiver had it; none if that is not known.
+    #: When the receiver had it; none if unknown.
     end_ns: Optional[int]
     #: The communicator.
     object: str
-    #: When its receive was posted; ``null`` if that was before the trace begins.
+    #: When its receive was posted; ``null`` if that was before the start of the trace.
     posted_ns: Optional[int]
-    #: The sender.
+    #: Rank of the sender.
     rank: Optional[int]
-    #: Its tag.
+    #: The tag.
     tag: int
-    #: The receiver.
+    #: Rank of the receiver.
     to_rank: Optional[int]
     #: World of the receiver.
     to_world: int
@@ -2810,134 +2829,133 @@ class TraceMessageLine(Record):
 class TraceThread(Record):
     """A thread."""
 
-    #: Calls that follow.
+    #: Number of calls that follow.
     calls: int
-    #: Older calls of this thread that are no longer known.
+    #: Number of older calls of this thread that are no longer recorded.
     gone: int
     #: Name of the host.
     host: str
-    #: Whether the oldest messages of the process are no longer known.
+    #: Whether the oldest messages of the process are no longer recorded.
     messages_gone: bool
-    #: Process id there.
+    #: Process id on that host.
     pid: int
     #: Rank in ``MPI_COMM_WORLD``, if known.
     rank: Optional[int]
-    #: Number of the thread, from zero in the order of first calls.
+    #: Number of the thread, counted from zero in the order of first calls.
     thread: int
-    #: The kernel's id; zero if it has ended.
+    #: Thread id; zero if it has ended.
     tid: int
-    #: Number of the world, from zero in the order in which they began.
+    #: Number of the world, counted from zero in the order in which they started.
     world: int
 
 
 class Vars(Record):
-    """What ``--json`` prints."""
+    """The output of ``--json``."""
 
     items: Rows[VarsItem]
     job: Optional[str]
-    #: Name and version of this form: fields may be added to it, none changes its meaning.
+    #: Name and version of this schema. Fields may be added; existing ones never change their meaning.
     schema: str
 
 
 class VarsHeld(Record):
-    """A value with where it comes from and who has it."""
+    """A value with its origin and the ranks that hold it."""
 
     #: ``default``, ``environment``, ``written`` or ``other``; empty for performance variables.
     from_: Optional[str]
-    #: Its name in the variable's enumeration.
+    #: The value's name in the variable's enumeration.
     named: Optional[str]
-    #: Of a variable that is bound to objects: which one's value it is.
+    #: The object whose value this is, if the variable is bound to objects.
     object: Optional[VarsObject]
-    #: In a job; elsewhere ``None``.
+    #: The ranks that hold the value; absent outside of a job.
     ranks: Optional[str]
-    #: Elements are separated by blanks.
+    #: The value; elements are separated by blanks.
     value: str
 
 
 class VarsItem(Record):
-    """One of them. The layer describes it as a line of JSON, with one value; in a job there may be several."""
+    """An item. The layer describes it as a line of JSON with one value; in a job there may be several values."""
 
     bind: Optional[str]
     categories: Optional[List[int]]
     class_: Optional[str]
     #: Number of elements of the value.
     count: Optional[int]
-    #: Of a category: indices of its members.
+    #: Indices of a category's members.
     cvars: Optional[List[int]]
     desc: str
-    #: Index of the enumeration of its values.
+    #: Index of the enumeration that names its values.
     enumeration: Optional[int]
     environment: Optional[str]
     events: Optional[List[int]]
     flags: Optional[str]
     index: Optional[int]
-    #: Of an enumeration: values and their names.
+    #: Values and names of an enumeration.
     items: Optional[List[List[Any]]]
     #: ``cvar``, ``pvar``, ``event``, ``enumeration`` or ``category``.
     kind: str
     name: str
-    #: What a tool must have to read it: the kind of object to bind it to, ``MPI_Init``, or to be inside of the
-    #: process.
+    #: What a tool needs to read it: an object of this kind, ``MPI_Init``, or to run inside the process.
     needs: Optional[str]
     #: Why it could not be read.
     problem: Optional[str]
     pvars: Optional[List[int]]
     scope: Optional[str]
     type: Optional[str]
-    #: The values that are held.
+    #: The values, with the ranks that hold them.
     values: Optional[Rows[VarsHeld]]
     verbosity: Optional[str]
 
 
 class VarsObject(Record):
-    """What a variable is bound to."""
+    """The object that a variable is bound to."""
 
     #: Its handle.
     handle: str
-    #: The same on all processes that share the object; zero if it is this process's own.
+    #: Equal on all processes that share the object; zero if it is local to this process.
     identity: Optional[str]
     #: Its kind.
     kind: str
-    #: The standard's name of a predefined object, else the one that the program gave; of a file its path.
+    #: The standard's name of a predefined object, otherwise the name set by the program; for a file, its path.
     name: Optional[str]
     #: Whether it is predefined.
     predefined: Optional[bool]
-    #: Processes in the (local) group of a communicator.
+    #: Number of processes in the (local) group of a communicator.
     size: Optional[int]
     #: Its uid; zero if it has no record.
     uid: int
 
 
 class Why(Record):
-    """What ``--json`` prints."""
+    """The output of ``--json``."""
 
-    #: What else is wrong, each of it by itself: to mend what the verdict is about does not help there.
+    #: Other, independent problems: fixing what the verdict is about does not resolve these.
     also: Rows[WhyProblem]
-    #: Where to look: the ranks that hold up the others.
+    #: The ranks that hold up the others: where to look.
     culprits: Rows[WhyCulprit]
     #: Ranks that wait for each other, each for the next and the last for the first; empty if there is no such ring.
     cycle: List[str]
-    #: What was seen, ranks that do the same in one entry.
+    #: What was observed, with ranks that do the same in one entry.
     evidence: Rows[WhyEvidence]
-    #: What kind of answer it is.
+    #: Kind of verdict.
     kind: str
-    #: Seconds between the two looks; 0 if there was only one to be had.
+    #: Seconds between the two looks; 0 if only one was possible.
     looked_s: float
     #: What to try next.
     next: str
-    #: What could not be seen, and so is not part of the verdict, for people.
+    #: What could not be observed and so is not part of the verdict, as text for users.
     not_seen: List[str]
-    #: A host, a process or a file of the job could not be read; ``not_seen`` says which. Something may be wrong
+    #: Whether a host, process or file of the job could not be read; ``not_seen`` says which. Something may be wrong
     #: there.
     partial: bool
-    #: Something is wrong and will not mend itself.
+    #: Whether something is wrong and will not resolve itself.
     problem: bool
-    #: Name and version of this form: fields may be added to it, none changes its meaning.
+    #: Name and version of this schema. Fields may be added; existing ones never change their meaning.
     schema: str
     stacks: Optional[WhyStacks]
-    #: Ranks that nobody can release.
+    #: Ranks that can never be released.
     stuck: str
-    #: Ranks that could not be seen.
+    #: Ranks that could not be observed.
     unseen: str
     #: The answer in one sentence.
     verdict: str
@@ -2946,52 +2964,52 @@ class Why(Record):
 class WhyCulprit(Record):
     """Ranks that hold up others."""
 
-    #: Line of the user's code, if known.
+    #: Source line in user code, if known.
     place: Optional[str]
-    #: Who.
+    #: The ranks.
     ranks: str
-    #: What they do, for people.
+    #: What they do, as text for users.
     what: str
 
 
 class WhyEvidence(Record):
     """Ranks that do the same."""
 
-    #: The function that they are in.
+    #: The function they are in.
     function: Optional[str]
-    #: Line of the user's code.
+    #: Source line in user code.
     place: Optional[str]
-    #: Who.
+    #: The ranks.
     ranks: str
-    #: For how long, in seconds: the least and the greatest.
+    #: How long they have been there, in seconds: minimum and maximum.
     since_s: Optional[List[float]]
-    #: Nobody can release them.
+    #: Whether they can never be released.
     stuck: bool
     #: What they do, in one line.
     what: str
 
 
 class WhyNode(Record):
-    """A frame that several threads have in common."""
+    """A frame shared by several threads."""
 
-    #: What it has called.
+    #: The frames called from it.
     calls: Optional[Rows[WhyNode]]
-    #: ``function at file:line``; at the end what the threads do there.
+    #: ``function at file:line``; a leaf describes what the threads do there.
     frame: str
-    #: Whose.
+    #: Ranks that have this frame.
     ranks: str
 
 
 class WhyProblem(Record):
-    """Something that is wrong beside what the verdict is about."""
+    """A problem other than the one the verdict is about."""
 
-    #: Where to look.
+    #: The ranks concerned: where to look.
     culprits: Rows[WhyCulprit]
     #: Ranks that wait for each other; empty if there is no such ring.
     cycle: List[str]
-    #: What kind of problem it is.
+    #: Kind of problem.
     kind: str
-    #: What to try.
+    #: What to try next.
     next: str
     #: What is wrong, in one sentence.
     verdict: str
@@ -3000,7 +3018,7 @@ class WhyProblem(Record):
 class WhyStacks(Record):
     """The stacks of a job."""
 
-    #: Why some of it is not known, for people, each once.
+    #: Why parts are unknown, as text for users, without duplicates.
     notes: Optional[List[str]]
     #: The outermost frames.
     tree: Rows[WhyNode]

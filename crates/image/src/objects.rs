@@ -107,7 +107,7 @@ pub struct Head {
     /// The handle in C, zero-extended to 64 bits.
     pub handle: W64,
     /// Identifies the object within the process and is never reused: a count per kind in the upper 56 bits,
-    /// the [`SectionKind`](crate::layout::SectionKind) of its table in the lower 8; see [`uid`].
+    /// the `SectionKind` of its table in the lower 8; see [`uid`].
     pub uid: W64,
     /// A [`Life`].
     pub life: W32,

@@ -17,7 +17,7 @@ const LEAST: f64 = 0.001;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Comparison {
-    /// Name and version of this schema; fields may be added, but none changes its meaning.
+    /// Name and version of this schema. Fields may be added; existing ones never change their meaning.
     pub schema: &'static str,
     pub before: Runs,
     pub after: Runs,

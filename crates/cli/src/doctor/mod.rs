@@ -43,7 +43,7 @@ pub struct Options {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Report {
-    /// Name and version of this schema; fields may be added, but none changes its meaning.
+    /// Name and version of this schema. Fields may be added; existing ones never change their meaning.
     schema: &'static str,
     /// Whether no check found a problem.
     well: bool,

@@ -26,7 +26,7 @@ const MOST_ALIKE: usize = 1000;
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Report<'a> {
-    /// Name and version of this schema; fields may be added, but none changes its meaning.
+    /// Name and version of this schema. Fields may be added; existing ones never change their meaning.
     schema: &'static str,
     /// Name of the job.
     job: &'a str,

@@ -55,7 +55,7 @@ const SCHEMA: &str = "mpiscope.ps/2";
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Report {
-    /// Name and version of this schema; fields may be added, but none changes its meaning.
+    /// Name and version of this schema. Fields may be added; existing ones never change their meaning.
     schema: String,
     job: String,
     /// Number of processes that run under the layer but have not called MPI.
@@ -72,7 +72,7 @@ pub struct Report {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Jobs {
-    /// Name and version of this schema; fields may be added, but none changes its meaning.
+    /// Name and version of this schema. Fields may be added; existing ones never change their meaning.
     schema: &'static str,
     jobs: Vec<JobLine>,
 }

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Three rules apply to all output. Anything from outside (names given by programs, paths, answers of other
-//! hosts) is shown with control characters and invalid UTF-8 escaped, and only [`escape`] does that. A line
+//! hosts) is shown with control characters and invalid UTF-8 escaped, and only [`mod@escape`] does that. A line
 //! is never wider than the terminal; it is wrapped so that nothing is lost. Colour only repeats what the
 //! words say.
 

@@ -10,7 +10,7 @@ pub const SCHEMA: &str = "mpiscope.summary/1";
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Summary<'a> {
-    /// Name and version of this schema; fields may be added, but none changes its meaning.
+    /// Name and version of this schema. Fields may be added; existing ones never change their meaning.
     schema: &'static str,
     job: &'a str,
     command: &'a str,

@@ -17,7 +17,7 @@ pub const SCHEMA: &str = "mpiscope.top/1";
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Interval {
-    /// Name and version of this schema; fields may be added, but none changes its meaning.
+    /// Name and version of this schema. Fields may be added; existing ones never change their meaning.
     pub schema: &'static str,
     pub job: String,
     pub command: String,

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Report<'a> {
-    /// Name and version of this schema; fields may be added, but none changes its meaning.
+    /// Name and version of this schema. Fields may be added; existing ones never change their meaning.
     schema: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     job: Option<&'a str>,

@@ -65,7 +65,7 @@ impl Calls {
 pub struct Durations {
     /// Duration of the shortest and the longest call, in ticks; `None` without times.
     pub extremes: Option<(u64, u64)>,
-    /// Number of calls by [`duration_class`](crate::sites::duration_class).
+    /// Number of calls by `sites::duration_class`.
     pub classes: [u64; DURATIONS],
 }
 

@@ -36,7 +36,7 @@
 //! and by the time spent in them. A single pass ([`of`]) is a sum of one.
 //!
 //! The origin of a wait is traced back through processes that were late because they waited themselves
-//! ([`chain`]).
+//! (`chain`).
 //!
 //! A wait is never longer than the call it occurred in. A call that completes several messages waits for the
 //! one that came last. Times of ranks on one host come from one clock. Ranks on several hosts are compared if

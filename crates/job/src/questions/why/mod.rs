@@ -14,7 +14,7 @@
 //!
 //! # What counts as proof
 //!
-//! [`blocked`] finds the processes that can never be released. It starts from those that can still act
+//! `blocked` finds the processes that can never be released. It starts from those that can still act
 //! (outside MPI, or observed to complete calls between the looks) and lets them release the processes they
 //! can: a receive by its sender, a collective when every missing member can still enter it, a wildcard
 //! receive by any live member, `MPI_Waitany` by one of its requests, `MPI_Waitall` by all of them. A process

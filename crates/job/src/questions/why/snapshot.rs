@@ -364,7 +364,7 @@ pub enum Part<'a> {
 }
 
 impl Signature {
-    /// Returns the value specified for one of [`PARTS`], if known.
+    /// Returns the value specified for one of `PARTS`, if known.
     #[must_use]
     pub fn part(&self, part: &str) -> Option<Part<'_>> {
         match part {

@@ -46,7 +46,7 @@ pub fn prefetch(address: *const u8) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
 }
 
-/// Defines an exported function that jumps to the target of slot `$slot` of [`ENTRY`].
+/// Defines an exported function that jumps to the target of slot `$slot` of `ENTRY`.
 macro_rules! export_stub {
     ($name:ident, $slot:expr) => {
         #[allow(non_snake_case, missing_docs)]
@@ -230,7 +230,7 @@ gate! {
 }
 
 gate! {
-    /// [`gate`] for a process that may call through a binding of another language: also looks up the
+    /// `gate` for a process that may call through a binding of another language: also looks up the
     /// program's call site.
     gate_of_bindings between { "mov rax, rbp", aside!("see_through"), }
     see_through = sym crate::interpose::upcalls::see_through_binding

@@ -160,7 +160,7 @@ pub fn recorded() -> bool {
     settings::recording() & (Recording::OBJECTS.0 | Recording::MESSAGES.0) != 0
 }
 
-/// The state while it is [`Held::QUIET`]; null otherwise.
+/// The state while it is `Held::QUIET`; null otherwise.
 static QUIET: AtomicPtr<State> = AtomicPtr::new(std::ptr::null_mut());
 /// Number of times that [`reconsider`] was called.
 static RECONSIDERED: AtomicU64 = AtomicU64::new(0);
@@ -218,7 +218,7 @@ pub fn hold() -> Option<Guard> {
     Some(Guard { held: Held(state), locked })
 }
 
-/// Whether the state is [`Held::QUIET`]. One load.
+/// Whether the state is `Held::QUIET`. One load.
 #[inline(always)]
 pub fn is_quiet() -> bool {
     !QUIET.load(Ordering::Relaxed).is_null()

@@ -17,7 +17,7 @@ pub struct RankReport {
     pub pid: u32,
     /// Name of its world.
     pub world: String,
-    /// Index of that world in [`JobReport::worlds`].
+    /// Index of that world in `JobReport::worlds`.
     #[serde(skip)]
     pub world_number: usize,
     /// How far the process got.
