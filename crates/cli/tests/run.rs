@@ -226,7 +226,10 @@ fn nobody_called_mpi_is_one_clear_sentence_with_the_next_thing_to_try() {
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("no process called MPI under the layer"), "{shown}");
     assert!(
-        shown.contains("/sh is not linked with MPI") && shown.contains("`mpiscope doctor COMMAND` looks"),
+        shown.contains("/sh is not linked with MPI")
+            && shown.contains(
+                "`mpiscope doctor COMMAND` looks. A process whose calls could not be recorded said so above."
+            ),
         "{shown}"
     );
     assert_eq!((output.status.code(), &run.report()["ranks"]), (Some(0), &Value::Array(Vec::new())));

@@ -24,7 +24,8 @@ pub fn lines(
     }
     lines.extend(program_of(command));
     lines.push(
-        "  Did it end before MPI_Init? Did the launcher drop LD_PRELOAD? `mpiscope doctor COMMAND` looks."
+        "  Did it end before MPI_Init? Did the launcher drop LD_PRELOAD? `mpiscope doctor COMMAND` looks. A process \
+         whose calls could not be recorded said so above."
             .into(),
     );
     if whole {
