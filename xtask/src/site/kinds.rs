@@ -61,11 +61,7 @@ mod tests {
     #[test]
     fn every_kind_of_verdict_and_finding_has_its_line() {
         let all: Vec<Page> = pages().unwrap();
-        assert!(
-            all[0]
-                .text
-                .contains("| `message-never-sent` | A message that is waited for can no longer be sent. |")
-        );
+        assert!(all[0].text.contains("| `message-never-sent` | An awaited message can no longer be sent. |"));
         assert!(all[1].text.contains("| `not-freed` | Other objects that were not freed. |"));
         for (page, (_, _, source, _)) in all.iter().zip(TABLES) {
             let code = fs::read_to_string(paths::workspace().join(source)).unwrap();
