@@ -348,13 +348,13 @@ impl Process {
 
     /// When a thread began to poll repeatedly, in ticks, regardless of pauses and computation in between.
     pub fn asking_since(&self, thread: &ThreadFacts) -> Option<u64> {
-        thread.view().polling.asking_since(|function| self.class(function).flags.has(Flags::POLLING))
+        thread.view().polling.asking_since(|function| self.class(function).may_find_nothing())
     }
 
     /// Number of calls that a thread has completed, without those of the polling loop that it is in,
     /// truncated to 32 bits: while this number does not change, the thread is in that loop or blocked.
     pub fn steps(&self, thread: &ThreadFacts) -> u32 {
-        thread.view().polling.steps(|function| self.class(function).flags.has(Flags::POLLING))
+        thread.view().polling.steps(|function| self.class(function).may_find_nothing())
     }
 
     /// Number of a thread's completed calls that only polled.
