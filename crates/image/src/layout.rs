@@ -518,6 +518,23 @@ pub struct ThreadHead {
     pub call: Call,
 }
 
+/// An error that the library has found in a call of the program, and for which it calls an error handler: one that ends the process, or the
+/// program's own, never returns.
+#[repr(C)]
+#[derive(Debug, Default, Clone)]
+pub struct Raised {
+    /// Function number plus one of the call; zero while no handler is open.
+    pub function: W32,
+    /// The class of the error.
+    pub class: W32,
+    /// Address behind the call in the program.
+    pub from: W64,
+    /// When, in ticks.
+    pub at: W64,
+    /// Calls that the thread had completed.
+    pub completed: W64,
+}
+
 /// A thread that called MPI: a [`ThreadHead`], to which it dereferences, and counters.
 #[repr(C, align(64))]
 #[derive(Debug)]
@@ -552,6 +569,8 @@ pub struct Thread {
     /// For [`crate::derive::Polling`]: ticks between polls of the current run that are not polling time, plus
     /// one; zero in older images.
     pub polling_paused: W64,
+    /// The error that the library has found in a call, while its error handler has not returned; all zero in images from before.
+    pub raised: Raised,
 }
 
 impl std::ops::Deref for Thread {
@@ -591,6 +610,8 @@ const _: () = {
     assert!(offset_of!(Thread, estimated) == 208 + 32 * MAX_FUNCTIONS + 8 * WAITED);
     assert!(offset_of!(Thread, longest_run) == 208 + 40 * MAX_FUNCTIONS + 8 * WAITED);
     assert!(offset_of!(Thread, polling_paused) == 232 + 40 * MAX_FUNCTIONS + 8 * WAITED);
+    assert!(offset_of!(Thread, raised) == 240 + 40 * MAX_FUNCTIONS + 8 * WAITED);
+    assert!(size_of::<Raised>() == 32);
     assert!(offset_of!(Process, world) == 88);
     assert!(size_of::<Module>() == 48);
     assert!(size_of::<Note>() == 256);

@@ -116,6 +116,11 @@ impl TestImage {
         });
     }
 
+    /// The level of thread support, by its place among the four.
+    pub fn thread_level(&self, level: u32) {
+        self.process.seq.write(|| self.process.thread_level.set(level));
+    }
+
     /// Enables recording of something beyond calls and times.
     pub fn records(&self, what: Recording) {
         let bits = self.process.recording.get() | what.0;

@@ -302,6 +302,12 @@ impl Properties {
         })
     }
 
+    /// Whether the call may return without anything having happened: it only asks, or it waits for one of several requests, of which none
+    /// need be under way.
+    pub const fn may_find_nothing(self) -> bool {
+        self.flags.has(Flags::POLLING) || matches!(self.completes, Completes::ANY | Completes::SOME)
+    }
+
     /// Whether all members of the communicator, window or file that the call operates on make the call, and
     /// it may wait for them.
     pub const fn waits_for_all_members(self) -> bool {

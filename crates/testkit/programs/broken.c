@@ -9,9 +9,11 @@
  * libraries, as it does without us. LIBRARIES refuse the program, or hang.
  */
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int rank, size;
 
@@ -190,6 +192,124 @@ static void count_below_zero(void)
         MPI_Send(&rank, -1, MPI_INT, 0, 3, MPI_COMM_WORLD); /* here: count_below_zero */
     else
         receive(1, 3);
+}
+
+/* finding operation_not_for_the_type 2 call-failed ranks 1 dies says failed with MPI_ERR_OP, and did not return */
+static void operation_not_for_the_type(void)
+{
+    float in = 1, out;
+    if (rank == 1)
+        MPI_Allreduce(&in, &out, 1, MPI_FLOAT, MPI_BAND, MPI_COMM_SELF); /* here: operation_not_for_the_type */
+    else
+        receive(1, 3);
+}
+
+/* finding started_while_active 2 call-failed ranks 0 dies without openmpi-4.1 says MPI_Start at */
+static void started_while_active(void)
+{
+    static int value;
+    MPI_Request request;
+    if (rank == 1)
+        receive(0, 3);
+    MPI_Recv_init(&value, 1, MPI_INT, 1, 4, MPI_COMM_WORLD, &request);
+    MPI_Start(&request);
+    MPI_Start(&request); /* here: started_while_active */
+}
+
+/* finding size_of_no_communicator 2 call-failed ranks 1 dies says MPI_Comm_size at */
+static void size_of_no_communicator(void)
+{
+    MPI_Comm part;
+    MPI_Comm_split(MPI_COMM_WORLD, rank == 0 ? 0 : MPI_UNDEFINED, 0, &part);
+    if (rank == 0)
+        receive(1, 3);
+    MPI_Comm_size(part, &size); /* here: size_of_no_communicator */
+}
+
+static void give_up(MPI_Comm *comm, int *code, ...)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int length;
+    (void)comm;
+    MPI_Error_string(*code, text, &length);
+    exit(length > 0 ? 3 : 4);
+}
+
+/* finding ended_by_its_own_handler 2 call-failed ranks 1 dies says failed with MPI_ERR_OP, and did not return */
+static void ended_by_its_own_handler(void)
+{
+    MPI_Errhandler handler;
+    float in = 1, out;
+    MPI_Comm_create_errhandler(give_up, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+    if (rank == 1)
+        MPI_Allreduce(&in, &out, 1, MPI_FLOAT, MPI_BAND, MPI_COMM_SELF); /* here: ended_by_its_own_handler */
+    else
+        receive(1, 3);
+}
+
+static void *send_from_here(void *nothing)
+{
+    send(0, 3);
+    return nothing;
+}
+
+/* finding another_thread_sends 2 thread-level ranks 1 dies says was called by another thread than the one that began MPI, with MPI_THREAD_SINGLE */
+static void another_thread_sends(void)
+{
+    int value = 1;
+    pthread_t thread;
+    if (rank == 1) {
+        pthread_create(&thread, NULL, send_from_here, NULL);
+        pthread_join(thread, NULL);
+        MPI_Recv(&value, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+        receive(1, 3);
+        send(1, 3);
+    }
+}
+
+static int take_long(void *nothing, MPI_Status *status)
+{
+    (void)nothing;
+    usleep(400 * 1000);
+    MPI_Status_set_elements(status, MPI_INT, 0);
+    MPI_Status_set_cancelled(status, 0);
+    return MPI_SUCCESS;
+}
+
+static int let_go(void *nothing)
+{
+    (void)nothing;
+    return MPI_SUCCESS;
+}
+
+static int cancel(void *nothing, int complete)
+{
+    (void)nothing, (void)complete;
+    return MPI_SUCCESS;
+}
+
+static void *wait_long(void *nothing)
+{
+    MPI_Request request;
+    MPI_Grequest_start(take_long, let_go, cancel, NULL, &request);
+    MPI_Grequest_complete(request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE); /* here: two_threads_at_once */
+    return nothing;
+}
+
+/* finding two_threads_at_once 2 thread-level ranks 1 says were called by two threads at once, with MPI_THREAD_SERIALIZED */
+/* Of the calls of rank 0, which take turns, nothing is said. */
+static void two_threads_at_once(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, wait_long, NULL);
+    if (rank == 0)
+        pthread_join(thread, NULL);
+    wait_long(NULL);
+    if (rank == 1)
+        pthread_join(thread, NULL);
 }
 
 /* finding put_without_an_epoch 2 call-failed ranks 0 dies says without an epoch in which it may access the memory of others (MPI_ERR_RMA_SYNC) */
@@ -433,6 +553,12 @@ static const struct {
     {"too_long_for_a_request", too_long_for_a_request},
     {"too_long_and_fatal", too_long_and_fatal},
     {"count_below_zero", count_below_zero},
+    {"operation_not_for_the_type", operation_not_for_the_type},
+    {"started_while_active", started_while_active},
+    {"size_of_no_communicator", size_of_no_communicator},
+    {"ended_by_its_own_handler", ended_by_its_own_handler},
+    {"another_thread_sends", another_thread_sends},
+    {"two_threads_at_once", two_threads_at_once},
     {"put_without_an_epoch", put_without_an_epoch},
     {"other_type_in_a_receive", other_type_in_a_receive},
     {"other_structure_in_a_request", other_structure_in_a_request},
@@ -442,7 +568,11 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
+    int level;
+    if (argc > 1 && !strcmp(argv[1], "two_threads_at_once"))
+        MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
+    else
+        MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (size_t i = 0; i < sizeof findings / sizeof findings[0]; i++)

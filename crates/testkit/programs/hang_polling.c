@@ -194,6 +194,71 @@ static void testsome_for_nothing(void)
         MPI_Testsome(2, requests, &done, which, MPI_STATUSES_IGNORE); /* here: testsome_for_nothing */
 }
 
+/* The requests of an array that are never made, or never started. */
+static void none_under_way(MPI_Request *requests, int inactive)
+{
+    static int values[2];
+    for (int i = 0; i < 2; i++)
+        if (inactive)
+            MPI_Recv_init(&values[i], 1, MPI_INT, (rank + 1) % size, i, MPI_COMM_WORLD, &requests[i]);
+        else
+            requests[i] = MPI_REQUEST_NULL;
+}
+
+/* scenario testany_of_nothing 2 polling culprit 0 says all that it asks for are null or inactive */
+static void testany_of_nothing(void)
+{
+    MPI_Request requests[2];
+    int which, done, got = 0;
+    none_under_way(requests, 0);
+    while (rank == 0 && got < 2) {
+        MPI_Testany(2, requests, &which, &done, MPI_STATUS_IGNORE); /* here: testany_of_nothing */
+        got += done && which != MPI_UNDEFINED;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* scenario testsome_of_inactive_requests 2 polling culprit 0 says all that it asks for are null or inactive */
+static void testsome_of_inactive_requests(void)
+{
+    MPI_Request requests[2];
+    int which[2], done, got = 0;
+    none_under_way(requests, 1);
+    while (rank == 0 && got < 2) {
+        MPI_Testsome(2, requests, &done, which, MPI_STATUSES_IGNORE); /* here: testsome_of_inactive_requests */
+        got += done == MPI_UNDEFINED ? 0 : done;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* scenario waitany_of_nothing 2 polling culprit 0 says all that it asks for are null or inactive */
+static void waitany_of_nothing(void)
+{
+    MPI_Request requests[2];
+    int which, got = 0;
+    none_under_way(requests, 0);
+    while (rank == 0 && got < 2) {
+        MPI_Waitany(2, requests, &which, MPI_STATUS_IGNORE); /* here: waitany_of_nothing */
+        got += which != MPI_UNDEFINED;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* scenario waitany_after_nothing 2 message-never-sent says in MPI_Finalize */
+/* What it waits for in the end is a request that is under way. */
+static void waitany_after_nothing(void)
+{
+    MPI_Request requests[2];
+    int which, value;
+    none_under_way(requests, 0);
+    for (int i = 0; rank == 0 && i < 100; i++) {
+        if (i == 99)
+            MPI_Irecv(&value, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, &requests[1]);
+        MPI_Waitany(2, requests, &which, MPI_STATUS_IGNORE); /* here: waitany_after_nothing */
+    }
+}
+
 SCENARIOS(S(beats_and_pauses), S(beats_and_spins), S(work_by_the_clock), S(tests_in_turn),
           S(tests_in_turn_for_nothing), S(probes_in_turn), S(tests_for_one_that_finalizes), S(all_poll_for_nothing),
-          S(polls_for_a_barrier), S(tests_what_is_complete_too), S(testany_for_nothing), S(testsome_for_nothing))
+          S(polls_for_a_barrier), S(tests_what_is_complete_too), S(testany_for_nothing), S(testsome_for_nothing),
+          S(testany_of_nothing), S(testsome_of_inactive_requests), S(waitany_of_nothing), S(waitany_after_nothing))

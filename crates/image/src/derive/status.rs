@@ -2,7 +2,7 @@
 
 use super::ThreadView;
 use crate::layout::{Call, State, codes};
-use mpi_abi::{Flags, Properties, Waits};
+use mpi_abi::{Properties, Waits};
 
 codes! {
     /// What the main thread of a rank is doing: the values of `mpiscope_state`.
@@ -65,7 +65,7 @@ pub fn polling_since(
     (now, spacing): (u64, u64),
     class: impl Fn(u32) -> Properties,
 ) -> Option<u64> {
-    thread.polling.began(|function| class(function).flags.has(Flags::POLLING), now, spacing)
+    thread.polling.began(|function| class(function).may_find_nothing(), now, spacing)
 }
 
 /// Describes the process's progress. `init_enter` is when `MPI_Init` was entered, or zero.
@@ -80,6 +80,7 @@ pub fn stage(state: State, init_enter: u64) -> Option<&'static str> {
 mod tests {
     use super::super::Polling;
     use super::*;
+    use mpi_abi::Flags;
 
     fn class(function: u32) -> Properties {
         let flags = if function == 0 { Flags::POLLING } else { Flags::NONE };

@@ -6,7 +6,7 @@ use mpi_abi::{AbiKind, Flags, Moves, Properties};
 use mpiscope_image::derive::polling::Several;
 use mpiscope_image::derive::{self, Activity, Moved, Polling, Share, ThreadView, Window};
 use mpiscope_image::layout;
-use mpiscope_image::layout::{Call, Header, Loss, Note, Recording, SectionKind, State, Thread};
+use mpiscope_image::layout::{Call, Header, Loss, Note, Raised, Recording, SectionKind, State, Thread};
 use mpiscope_image::{Error, Function, Functions, Image, Record, Snapshot, Source};
 use mpiscope_target::signal_name;
 use serde::{Deserialize, Serialize};
@@ -149,6 +149,8 @@ pub struct ThreadFacts {
     pub waited: Vec<u64>,
     /// Address of its Python thread state, and the minor version of that interpreter; zero for none.
     pub interpreter: (u64, u32),
+    /// The error that the library has found in a call of it which has not returned.
+    pub raised: Option<Raised>,
 }
 
 /// Totals of a thread in one function.
@@ -346,13 +348,13 @@ impl Process {
 
     /// When a thread began to poll repeatedly, in ticks, regardless of pauses and computation in between.
     pub fn asking_since(&self, thread: &ThreadFacts) -> Option<u64> {
-        thread.view().polling.asking_since(|function| self.class(function).flags.has(Flags::POLLING))
+        thread.view().polling.asking_since(|function| self.class(function).may_find_nothing())
     }
 
     /// Number of calls that a thread has completed, without those of the polling loop that it is in,
     /// truncated to 32 bits: while this number does not change, the thread is in that loop or blocked.
     pub fn steps(&self, thread: &ThreadFacts) -> u32 {
-        thread.view().polling.steps(|function| self.class(function).flags.has(Flags::POLLING))
+        thread.view().polling.steps(|function| self.class(function).may_find_nothing())
     }
 
     /// Number of a thread's completed calls that only polled.
@@ -434,6 +436,7 @@ pub(crate) fn threads<S: Source>(image: &Image<S>) -> Result<Vec<ThreadFacts>, E
         let polling = Polling::of(&head, thread.value.polling_paused.get());
         let (since, return_address) = (head.call.since.get(), head.call.return_address.get());
         let calls = head.call.completed.get();
+        let raised = raised(&thread.value.raised, &head.call);
         let (open, ended) = (head.call.open().is_some(), head.call.ended().is_some());
         let value = Some(head.call);
         let (call, last) = if open { (value, None) } else { (None, value.filter(|_| ended)) };
@@ -456,9 +459,19 @@ pub(crate) fn threads<S: Source>(image: &Image<S>) -> Result<Vec<ThreadFacts>, E
             counters: counters(&thread.value),
             waited: thread.value.waited.iter().map(|handle| handle.get()).collect(),
             interpreter: (thread.value.interpreter.get(), thread.value.python.get()),
+            raised,
         });
     }
     Ok(threads)
+}
+
+/// An error in a call that is still open, which may be one below the call that the record names, or a look-up, of which it says nothing.
+/// Else the program has jumped out of its error handler.
+fn raised(raised: &Raised, call: &Call) -> Option<Raised> {
+    let (is_in_call, at) = (call.open().is_some(), raised.at.get());
+    let below = is_in_call && (call.nested.get() > 0 || call.since.get() <= at);
+    let is_open = below || raised.completed.get() == call.completed.get();
+    (raised.function.get() != 0 && is_open).then(|| raised.clone())
 }
 
 fn counters(thread: &Thread) -> Vec<Counted> {

@@ -35,6 +35,8 @@ struct Open<'a> {
     function: &'a Function,
     /// The function that waits for what this one starts or polls for; usually itself.
     asked: &'a Function,
+    /// It is made again and again.
+    polls: bool,
 }
 
 impl<S: Source> Reader<'_, '_, S> {
@@ -43,6 +45,7 @@ impl<S: Source> Reader<'_, '_, S> {
         let process = self.rank.process();
         let pausing = || process.asking_since(thread).filter(|_| self.context.pauses(thread.tid));
         let polling = process.polling_since(thread).or_else(pausing);
+        let polling = polling.filter(|_| self.is_in_vain(thread));
         let record = match (&thread.call, polling) {
             (Some(call), _) => call,
             (None, Some(_)) => thread.last.as_ref()?,
@@ -83,12 +86,13 @@ impl<S: Source> Reader<'_, '_, S> {
                 // Polling waits for the same thing as the blocking function.
                 true => {
                     let blocking = self.rank.process().functions.named(&function.operation);
-                    self.fill(
-                        &mut call,
-                        &Open { thread, record, function, asked: blocking.unwrap_or(function) },
-                    );
+                    let asked = blocking.unwrap_or(function);
+                    self.fill(&mut call, &Open { thread, record, function, asked, polls });
                 }
-                false => self.fill(&mut call, &Open { thread, record, function, asked: function }),
+                false => {
+                    let polls = call.polling;
+                    self.fill(&mut call, &Open { thread, record, function, asked: function, polls });
+                }
             }
         }
         call.function = name;
@@ -100,6 +104,13 @@ impl<S: Source> Reader<'_, '_, S> {
         (call.needs, call.any) = self.needs(open);
         if call.polling && open.thread.asks != Several::ONE {
             self.asks_in_turn(call, open.asked, open.thread.asks);
+        }
+        if call.polling
+            && call.needs.is_empty()
+            && self.nothing_under_way(open.thread, open.record, open.asked)
+        {
+            let what = "start a request: all that it asks for are null or inactive".to_owned();
+            call.needs.push(Need::Own { what, kind: Action::Request });
         }
     }
 
@@ -194,26 +205,48 @@ impl<S: Source> Reader<'_, '_, S> {
         Some(Need::Receiver(Message { comm: self.comm(open), peer, tag, bytes: 0, place: None }))
     }
 
+    /// The requests that a call completes, as far as they are known, and whether these are all.
+    fn given(thread: &ThreadFacts, record: &layout::Call, completes: Completes) -> (Vec<u64>, bool) {
+        if completes == Completes::ONE {
+            return (vec![record.request.get()], true);
+        }
+        let count = record.count.get();
+        let most = usize::try_from(count).unwrap_or(usize::MAX);
+        let handles: Vec<u64> = thread.waited.iter().copied().take(most).collect();
+        let all = count <= handles.len() as u64;
+        (handles, all)
+    }
+
+    /// A loop that waits goes round only while there is nothing to wait for.
+    fn is_in_vain(&self, thread: &ThreadFacts) -> bool {
+        let Some(record) = thread.call.as_ref().or(thread.last.as_ref()) else { return true };
+        let function = self.rank.process().facts(record);
+        let asks = |function: &Function| function.properties.flags.has(Flags::POLLING);
+        function.is_none_or(|function| asks(function) || self.nothing_under_way(thread, record, function))
+    }
+
+    /// It completes requests, and was given none that is under way.
+    fn nothing_under_way(&self, thread: &ThreadFacts, record: &layout::Call, function: &Function) -> bool {
+        let (handles, all) = Self::given(thread, record, function.properties.completes);
+        let null = |handle| self.rank.objects().predefined().name(Kind::Request, handle).is_some();
+        let is_idle = |handle: &u64| *handle == 0 || self.requests.idle.contains(handle) || null(*handle);
+        function.properties.waits == Waits::REQUESTS && all && handles.iter().all(is_idle)
+    }
+
     /// `MPI_Wait` and related calls.
     fn completion(&self, open: &Open<'_>, completes: Completes) -> (Vec<Need>, bool) {
         let any = completes == Completes::ANY || completes == Completes::SOME;
-        let handles = if completes == Completes::ONE {
-            vec![open.record.request.get()]
-        } else {
-            let count = usize::try_from(open.record.count.get()).unwrap_or(usize::MAX);
-            open.thread.waited.iter().copied().take(count).collect()
-        };
+        let (handles, listed) = Self::given(open.thread, open.record, completes);
         let mut needs = Vec::new();
         for handle in handles.iter().filter(|handle| **handle != 0) {
             match self.requests.needs.get(handle) {
                 Some(found) => needs.extend(found.iter().cloned()),
+                None if open.polls && self.requests.idle.contains(handle) => {}
                 // Complete: enough if any one suffices, and not missing if all are needed.
                 None if any => return (Vec::new(), true),
                 None => {}
             }
         }
-        let count = open.record.count.get();
-        let listed = completes == Completes::ONE || count <= handles.len() as u64;
         // Unlisted requests may be complete, so a wait for any cannot be judged; a wait for all simply omits
         // them.
         if any && !listed {

@@ -70,7 +70,8 @@ pub fn read<S: Source>(rank: &Rank<'_, S>) -> Vec<Fault> {
     known.iter().filter_map(fault).collect()
 }
 
-fn class<S: Source>(rank: &Rank<'_, S>, class: u64) -> String {
+/// The name of an error class.
+pub(super) fn class<S: Source>(rank: &Rank<'_, S>, class: u64) -> String {
     let value = i64::from((class as u32).cast_signed());
     let name = constant::name_of(rank.process().abi, Category::ERROR, value);
     name.map_or_else(|| format!("error class {value}"), str::to_owned)

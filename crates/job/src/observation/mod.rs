@@ -18,9 +18,11 @@ pub mod ledger;
 pub mod locks;
 mod message_calls;
 pub mod partitioned;
+mod raised;
 mod read;
 mod requests;
 mod special;
+mod thread_level;
 pub mod windows;
 
 pub use arguments::Wrong;
@@ -31,7 +33,9 @@ pub use ledger::Ledger;
 pub use locks::Locks;
 pub use message_calls::MessageCalls;
 pub use partitioned::Partitioned;
+pub use raised::Raised;
 pub use read::{observe, of_image, of_messages};
+pub use thread_level::Forbidden;
 pub use windows::Window;
 
 use serde::{Deserialize, Serialize};
@@ -71,10 +75,6 @@ pub struct Observation {
     pub stage: Stage,
     /// How it ended, as text for users, if it has.
     pub ended: Option<String>,
-    /// Exit status, and the error class it stands for where the library terminates the process in a failing
-    /// call.
-    #[serde(skip)]
-    pub exit_error: Option<(i32, &'static str)>,
     /// Threads that have called MPI.
     pub threads: Vec<Thread>,
     /// Communicators it belongs to, followed by its windows and files, which also have members and collective
@@ -112,6 +112,9 @@ pub struct Observation {
     /// Errors observed in its calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
+    /// Calls of its threads that the level of thread support forbids.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forbidden: Vec<Forbidden>,
     /// Its individual messages, if they are recorded and were requested. Used by the findings.
     #[serde(skip)]
     pub ledger: Option<Box<Ledger>>,
@@ -145,6 +148,9 @@ impl Observation {
         for call in epochs.flat_map(|epoch| [Some(&mut epoch.asked), epoch.released.as_mut()]).flatten() {
             change(&mut call.from_ns);
             change(&mut call.until_ns);
+        }
+        for raised in self.threads.iter_mut().flat_map(|thread| &mut thread.raised) {
+            change(&mut raised.at_ns);
         }
         let rings = self.ledger.iter_mut().flat_map(|ledger| [&mut ledger.sent, &mut ledger.received]);
         for line in rings.flat_map(|ring| &mut ring.lines) {
@@ -202,6 +208,9 @@ pub struct Thread {
     pub at: Option<String>,
     /// Whether the thread has ended.
     pub ended: bool,
+    /// The error that the library has found in a call which has not returned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raised: Option<Box<Raised>>,
 }
 
 /// An open call.

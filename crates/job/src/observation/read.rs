@@ -8,7 +8,7 @@ use super::{
     AWAITS_THREAD, Need, Observation, Receive, Stage, Thread, envelopes, faults, history, ledger, locks,
     windows,
 };
-use super::{calls, collective_objects, message_calls};
+use super::{calls, collective_objects, message_calls, raised, thread_level};
 use crate::model::locate::Locate;
 use crate::model::process::{Process, ThreadFacts};
 use crate::model::rank::{Rank, SymbolContext};
@@ -44,7 +44,6 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
         pid: process.pid,
         stage: Stage::of(process.state),
         ended,
-        exit_error: None,
         threads,
         posted: requests.posted,
         matched: requests.matched,
@@ -58,6 +57,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
         received: envelopes.received,
         message_calls,
         faults: faults::read(rank),
+        forbidden: thread_level::read(rank, context.ended().is_some()),
         ledger: None,
         locks: Vec::new(),
         last: None,
@@ -88,7 +88,8 @@ pub fn of_image<S: Source>(image: &Image<S>, process: &Process, symbols: &dyn Lo
     let context = SymbolContext::new(process, symbols);
     let rank = Rank::new(image, process, &context);
     let locks = locks::read(&locks::copy(image), process, &mut |from| rank.place(from));
-    Observation { ledger: ledger::read(&rank).map(Box::new), locks, ..of_messages(&rank) }
+    let forbidden = thread_level::read(&rank, true);
+    Observation { ledger: ledger::read(&rank).map(Box::new), locks, forbidden, ..of_messages(&rank) }
 }
 
 /// A context that answers nothing.
@@ -150,6 +151,7 @@ fn thread<S: Source>(facts: &ThreadFacts, calls: &calls::Reader<'_, '_, S>, cont
         doing: if outside && facts.tid != 0 { context.doing(facts.tid) } else { String::new() },
         at: if outside && facts.tid != 0 { context.at(facts.tid) } else { None },
         ended: facts.tid == 0,
+        raised: raised::read(calls.rank, facts),
         call,
     }
 }

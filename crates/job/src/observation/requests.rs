@@ -11,7 +11,7 @@ use mpiscope_image::derive::live;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Flag, Life};
 use mpiscope_image::traffic::{self, Request, RequestKind};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Maximum number of request records read.
 const MOST_RECORDS: u64 = 1 << 22;
@@ -24,6 +24,8 @@ const MOST_NOT_STARTED: usize = 256;
 pub struct Requests {
     /// Needs by request handle; empty for a request that the program has not started.
     pub needs: HashMap<u64, Vec<Need>>,
+    /// Handles of persistent requests that are not under way.
+    pub idle: HashSet<u64>,
     /// Posted receives, oldest first.
     pub posted: Vec<Receive>,
     /// Messages matched by a probe and not yet received, each as the receive it is destined for.
@@ -58,6 +60,7 @@ impl<S: Source> Reader<'_, '_, S> {
                 found.partitioned.extend(partitioned::of(&request, self.special, || self.place(&request)));
             }
             if life == Life::LIVE && request.is(Flag::PERSISTENT) && !request.is(Flag::ACTIVE) {
+                found.idle.insert(request.head.handle.get());
                 self.add_not_started(&request, &mut found.not_started);
             }
             let active = live::is_under_way(&request.head);

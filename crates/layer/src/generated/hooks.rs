@@ -1737,7 +1737,7 @@ hook! {
     note { count: count }
     bytes { }
     before { traffic::completion::before_statuses(1, &mut status) }
-    after { traffic::completion::after_status_any, traffic::polling::asked(traffic::probes::flag(flag)) }
+    after { traffic::completion::after_status_any, traffic::polling::asked(traffic::probes::flag_of(flag, index)) }
 }
 hook! {
     sizes inlined
@@ -1745,7 +1745,7 @@ hook! {
     note { count: incount }
     bytes { }
     before { traffic::completion::before_statuses(incount, &mut array_of_statuses) }
-    after { traffic::completion::after_status_some, traffic::polling::asked(traffic::probes::flag(outcount)) }
+    after { traffic::completion::after_status_some, traffic::polling::asked(traffic::probes::count(outcount)) }
 }
 hook! {
     sizes outlined
@@ -1982,7 +1982,7 @@ hook! {
     note { count: count }
     bytes { }
     before { traffic::completion::before_testany }
-    after { traffic::completion::after_testany, traffic::polling::asked(traffic::probes::flag(flag)) }
+    after { traffic::completion::after_testany, traffic::polling::asked(traffic::probes::flag_of(flag, index)) }
 }
 hook! {
     sizes inlined
@@ -1990,7 +1990,7 @@ hook! {
     note { count: incount }
     bytes { }
     before { traffic::completion::before_some }
-    after { traffic::completion::after_some, traffic::polling::asked(traffic::probes::flag(outcount)) }
+    after { traffic::completion::after_some, traffic::polling::asked(traffic::probes::count(outcount)) }
 }
 rare_hook! {
     MPI_Type_commit (datatype: *mut A::Handle)

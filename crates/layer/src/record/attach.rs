@@ -41,6 +41,7 @@ pub fn attach(tls: &Tls) -> &'static Thread {
     thread.attached.set(clock::now());
     thread.polls.set(0);
     thread.longest_run.set(0);
+    thread.raised.function.set(0);
     thread.interpreter.set(0);
     thread.call.seq.write(|| {
         thread.call.forget();

@@ -14,6 +14,7 @@ pub mod objects;
 pub mod observe;
 pub mod process;
 pub mod python_call_site;
+pub mod raised;
 pub mod sites;
 pub mod size_cache;
 pub mod stack_frames;

@@ -5,8 +5,6 @@ use crate::jobs::worlds;
 use crate::model::process::{Ending, Process};
 use crate::observation::{LastLook, Observation};
 use crate::questions::leaks::Site;
-use mpi_abi::AbiKind;
-use mpi_abi::constant::{self, Category};
 use std::path::PathBuf;
 
 /// A process and what its observer saw of it.
@@ -35,17 +33,6 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// If errors are fatal, Open MPI terminates a process in which a call fails with the error class as exit
-    /// status. Status 1 is excluded because programs use it themselves.
-    fn exit_error(&self) -> Option<(i32, &'static str)> {
-        let Some(Ending::Exit(status @ 2..)) = self.ending else { return None };
-        let process = &self.process;
-        if process.abi != AbiKind::OPENMPI || process.finalized() || process.abort_code.is_some() {
-            return None;
-        }
-        Some((status, constant::name_of(process.abi, Category::ERROR, i64::from(status))?))
-    }
-
     /// Takes its observation, with the time at which it was made: there will be no other.
     pub(super) fn last(&mut self) -> Option<Observation> {
         let mut seen = self.observation.take()?;
@@ -54,7 +41,6 @@ impl Observed {
         let known = self.ended_ns.is_some() || seen.clock_error_ns.is_none();
         let ours = |ns: u64| ns.saturating_add_signed(self.later_ns);
         let ended_ns = self.ended_ns.unwrap_or(looked_ns).min(looked_ns);
-        seen.exit_error = self.exit_error();
         seen.last = known.then(|| LastLook { looked_ns: ours(looked_ns), ended_ns: ours(ended_ns) });
         Some(seen)
     }

@@ -1,8 +1,9 @@
-//! Calls that returned an error, because the program had asked for error returns, after which it went on.
+//! Calls that returned an error, because the program had asked for error returns, after which it went on; and
+//! calls in which the job ended.
 
 use super::{Finding, Kind, Whose};
 use crate::jobs::worlds::Members;
-use crate::observation::{Fault, Observation, Wrong, faults};
+use crate::observation::{Fault, Forbidden, Observation, Raised, Wrong, faults};
 use std::collections::BTreeMap;
 
 /// Error classes that indicate invalid arguments or a call at the wrong time. A correct program may encounter
@@ -107,34 +108,53 @@ pub(super) fn never_returned(observations: &[Observation], whose: &Whose) -> Vec
     found.into_iter().map(finding).collect()
 }
 
-/// The function and line a process ended in, its exit status, and the error class this stands for.
-type Ended<'a> = (&'a str, Option<&'a str>, (i32, &'a str));
-
-/// Returns processes that ended inside a call with a status that stands for an error, unless the cause is
-/// already known.
-pub(super) fn ended_inside(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
-    let mut found: BTreeMap<Ended<'_>, Members> = BTreeMap::new();
+/// Calls that the level of thread support forbids.
+pub(super) fn forbidden(observations: &[Observation], whose: &Whose) -> Vec<Finding> {
+    let mut found: BTreeMap<&Forbidden, Members> = BTreeMap::new();
     for seen in observations {
-        let mut threads = seen.threads.iter().filter(|thread| !thread.ended);
-        // Another thread may have terminated the process.
-        let (Some(thread), None, Some(exit)) = (threads.next(), threads.next(), seen.exit_error) else {
-            continue;
-        };
-        let truncated = seen.faults.iter().any(|fault| fault.kind == faults::Kind::Truncated);
-        let known = truncated && exit.1 == "MPI_ERR_TRUNCATE";
-        if let Some(call) = thread.call.as_ref().filter(|call| call.wrong.is_empty() && !known) {
-            let line = (call.function.as_str(), call.place.as_deref(), exit);
-            found.entry(line).or_default().join(whose.who(seen));
+        for forbidden in &seen.forbidden {
+            found.entry(forbidden).or_default().join(whose.who(seen));
         }
     }
-    let finding = |((function, place, (status, error)), ranks): (Ended<'_>, Members)| {
+    let finding = |(forbidden, ranks): (&Forbidden, Members)| Finding {
+        kind: Kind::THREAD_LEVEL,
+        sentence: format!("{}: {}", ranks.named(), forbidden.said()),
+        ranks,
+        line: forbidden.call.place.clone(),
+    };
+    found.into_iter().map(finding).collect()
+}
+
+/// Error classes that follow from what has become of another process.
+const OF_OTHERS: [&str; 3] = ["MPI_ERR_PROC_ABORTED", "MPI_ERR_PROC_FAILED", "MPI_ERR_REVOKED"];
+
+/// Calls in which the library has found an error, and that have not returned, unless it is known already what was wrong: `known` are other
+/// findings.
+pub(super) fn raised(observations: &[Observation], whose: &Whose, known: &[Finding]) -> Vec<Finding> {
+    let first_end = observations.iter().filter_map(|seen| seen.last.map(|last| last.ended_ns)).min();
+    let mut found: BTreeMap<(&str, Option<&str>, &str), Members> = BTreeMap::new();
+    for seen in observations {
+        let who = whose.who(seen);
+        let has = |kind: Kind| known.iter().any(|finding| finding.kind == kind && finding.ranks == who);
+        let explained = |raised: &Raised| {
+            let follows = first_end.is_some_and(|ended| ended < raised.at_ns);
+            let given = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
+            OF_OTHERS.contains(&&*raised.error)
+                || (follows && !WRONG_USE.contains(&&*raised.error))
+                || (raised.error == "MPI_ERR_TRUNCATE" && has(Kind::TRUNCATED))
+                || given.flat_map(|call| &call.wrong).next().is_some()
+        };
+        let all = seen.threads.iter().filter_map(|thread| thread.raised.as_deref());
+        for raised in all.filter(|raised| !explained(raised)) {
+            let line = (raised.function.as_str(), raised.place.as_deref(), raised.error.as_str());
+            found.entry(line).or_default().join(who.clone());
+        }
+    }
+    let finding = |((function, place, error), ranks): ((&str, Option<&str>, &str), Members)| {
         let at = place.map_or_else(String::new, |place| format!(" at {place}"));
         Finding {
             kind: Kind::CALL_FAILED,
-            sentence: format!(
-                "{} ended inside of {function}{at} with exit status {status}, as where a call fails with {error} and errors are fatal",
-                ranks.named()
-            ),
+            sentence: format!("{}: {function}{at} failed with {error}, and did not return", ranks.named()),
             ranks,
             line: place.map(str::to_owned),
         }
@@ -145,7 +165,7 @@ pub(super) fn ended_inside(observations: &[Observation], whose: &Whose) -> Vec<F
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observation::{Call, Thread};
+    use crate::observation::{Call, LastLook, Thread};
 
     fn rank(rank: u32, error: &str, times: u64) -> Observation {
         let fault = Fault {
@@ -193,24 +213,51 @@ mod tests {
         assert_eq!(said, [(Kind::CALL_FAILED, wanted)]);
     }
 
-    #[test]
-    fn who_ended_inside_of_a_call_with_the_status_of_an_error_is_named_unless_another_thread_may_have_ended_it()
-     {
-        let call = || Call { function: "MPI_Put".into(), place: Some("a.c:9".into()), ..Call::default() };
-        let thread = || Thread { call: Some(call()), ..Thread::default() };
-        let ended = |threads: Vec<Thread>| Observation {
-            threads,
-            exit_error: Some((50, "MPI_ERR_RMA_SYNC")),
-            ..rank(1, "MPI_ERR_OTHER", 1)
+    /// A rank that ended at a time, in a call in which the library had found an error one nanosecond before.
+    fn failing(number: u32, error: &str, ended_ns: u64) -> Observation {
+        let raised = Raised {
+            function: "MPI_Put".into(),
+            place: Some("a.c:9".into()),
+            error: error.into(),
+            at_ns: ended_ns - 1,
         };
-        let found = |job: &[Observation]| ended_inside(job, &Whose::of(job));
-        let one = [ended(vec![thread()])];
-        let said: Vec<_> = found(&one).into_iter().map(|one| one.sentence).collect();
-        let wanted = "rank 1 ended inside of MPI_Put at a.c:9 with exit status 50, as where a call fails with MPI_ERR_RMA_SYNC and \
-                      errors are fatal";
-        assert_eq!(said, [wanted]);
-        assert_eq!(found(&[ended(vec![thread(), Thread::default()])]), []);
-        assert_eq!(found(&[ended(vec![Thread::default()])]), [], "outside of MPI");
+        let call = Call { function: "MPI_Put".into(), ..Call::default() };
+        let thread = Thread { call: Some(call), raised: Some(Box::new(raised)), ..Thread::default() };
+        let last = Some(LastLook { looked_ns: 100, ended_ns });
+        Observation { threads: vec![thread], last, faults: Vec::new(), ..rank(number, "", 1) }
+    }
+
+    #[test]
+    fn a_call_in_which_the_library_found_an_error_and_that_did_not_return_is_a_finding_with_its_class() {
+        let job =
+            [failing(0, "MPI_ERR_OP", 10), failing(2, "MPI_ERR_OP", 20), failing(1, "MPI_ERR_OTHER", 5)];
+        let found = |known: &[Finding]| raised(&job, &Whose::of(&job), known);
+        let said: Vec<_> = found(&[]).into_iter().map(|one| one.sentence).collect();
+        let wanted = [
+            "ranks [0,2]: MPI_Put at a.c:9 failed with MPI_ERR_OP, and did not return",
+            "rank 1: MPI_Put at a.c:9 failed with MPI_ERR_OTHER, and did not return",
+        ];
+        assert_eq!(said, wanted);
+    }
+
+    #[test]
+    fn an_error_that_follows_from_the_end_of_another_rank_or_is_told_of_otherwise_is_no_finding() {
+        let found = |job: &[Observation], known: &[Finding]| raised(job, &Whose::of(job), known).len();
+        let job = [failing(0, "MPI_ERR_OTHER", 10), failing(1, "MPI_ERR_PROC_FAILED", 4), rank(2, "", 1)];
+        assert_eq!(found(&job, &[]), 0, "another one had ended, or it says so itself");
+        let truncated = [failing(0, "MPI_ERR_TRUNCATE", 10)];
+        let whose = Whose::of(&truncated);
+        let known = Finding {
+            kind: Kind::TRUNCATED,
+            ranks: whose.who(&truncated[0]),
+            line: None,
+            sentence: String::new(),
+        };
+        assert_eq!((found(&truncated, &[]), found(&truncated, &[known])), (1, 0));
+        let mut given = [failing(0, "MPI_ERR_COUNT", 10)];
+        let call = given[0].threads[0].call.as_mut().unwrap();
+        call.wrong.push(Wrong { what: "count -1".into(), error: "MPI_ERR_COUNT".into() });
+        assert_eq!(found(&given, &[]), 0);
     }
 
     #[test]

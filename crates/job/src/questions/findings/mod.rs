@@ -76,6 +76,8 @@ impl Kind {
     /// A call returned an error whose class indicates invalid arguments or a call at the wrong time, or had
     /// such arguments and did not return.
     pub const CALL_FAILED: Self = Self("call-failed");
+    /// A call that the level of thread support forbids to the thread that made it, or at that moment.
+    pub const THREAD_LEVEL: Self = Self("thread-level");
     /// A launcher started the processes as one job, but each is alone in its world.
     pub const NOT_ONE_JOB: Self = Self("not-one-job");
     /// `MPI_Finalize` was called before something that must be completed first.
@@ -113,7 +115,8 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     found.extend(pending::at_finalize(observations, &whose));
     found.extend(failed::calls(observations, &whose));
     found.extend(failed::never_returned(observations, &whose));
-    found.extend(failed::ended_inside(observations, &whose));
+    found.extend(failed::forbidden(observations, &whose));
+    found.extend(failed::raised(observations, &whose, &found));
     // A process that has not called MPI_Finalize may yet receive what is missing.
     let at_the_end = |seen: &Observation| seen.stage == Stage::Finalized || finalizes(seen);
     if !observations.is_empty() && observations.iter().all(at_the_end) {

@@ -1,9 +1,9 @@
-//! Calls of stuck or ended processes that returned an error, after which the program went on, or that cannot
-//! succeed.
+//! Calls of stuck or ended processes that returned an error, cannot succeed, or are forbidden by the thread
+//! support level.
 
 use super::blocked::Blocked;
 use super::evidence::bounded;
-use super::snapshot::{Failed, Process, ProcessIndex, Snapshot};
+use super::snapshot::{Failed, Outcome, Process, ProcessIndex, Snapshot};
 use super::verdict::Evidence;
 use super::words::Words;
 use std::collections::BTreeMap;
@@ -27,9 +27,17 @@ pub fn failed(words: &Words<'_>, snapshot: &Snapshot, blocked: &Blocked) -> Vec<
         let at = failed.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
         Evidence {
             ranks: words.members(of),
-            what: match &failed.given {
-                None => format!("{}{at} returned {}, and the program went on", failed.function, failed.error),
-                Some(given) => format!("{}{at} was given {given} ({})", failed.function, failed.error),
+            what: match &failed.outcome {
+                Outcome::WentOn => {
+                    format!("{}{at} returned {}, and the program went on", failed.function, failed.error)
+                }
+                Outcome::Given(given) => {
+                    format!("{}{at} was given {given} ({})", failed.function, failed.error)
+                }
+                Outcome::Raised => {
+                    format!("{}{at} failed with {}, and did not return", failed.function, failed.error)
+                }
+                Outcome::Forbidden(said) => said.to_string(),
             },
             function: Some(failed.function.to_string()),
             place: failed.place.as_deref().map(str::to_owned),

@@ -91,7 +91,7 @@ pub struct Process {
     pub lost: bool,
 }
 
-/// A call that failed, after which the program went on, or that cannot succeed.
+/// A call that failed, or that cannot succeed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Failed {
     /// The function.
@@ -100,8 +100,21 @@ pub struct Failed {
     pub place: Option<Arc<str>>,
     /// The error class.
     pub error: Arc<str>,
-    /// For a call that has not returned: the invalid argument.
-    pub given: Option<Arc<str>>,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// What came of a call that failed, or cannot succeed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Outcome {
+    /// It returned the error, and the program went on.
+    WentOn,
+    /// It has not returned, and was given this.
+    Given(Arc<str>),
+    /// The library has found the error, and its error handler has not returned.
+    Raised,
+    /// The level of thread support forbids it, as is said here.
+    Forbidden(Arc<str>),
 }
 
 /// Persistent messages that a process has requests for but has not started.

@@ -91,6 +91,16 @@ pub fn flag(place: *const c_int) -> c_int {
     scratch::int(place)
 }
 
+/// What a flag parameter got, with the index of what was found: `MPI_UNDEFINED`, which is below zero, if there is nothing to be found.
+pub fn flag_of(flag: *const c_int, index: *const c_int) -> c_int {
+    if scratch::int(index) < 0 { 0 } else { scratch::int(flag) }
+}
+
+/// How many were found, of nothing also none.
+pub fn count(place: *const c_int) -> c_int {
+    scratch::int(place).max(0)
+}
+
 /// Provides a status if the program passed none.
 pub fn need_status<A: Abi>(call: &Call<A>, status: &mut *mut c_void) {
     if let (Some(_), Some(scratch)) = (hold(), scratch::of(call)) {

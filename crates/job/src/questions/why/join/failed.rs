@@ -1,23 +1,43 @@
-//! Failed calls after which the program went on: what it then did without is often what others wait for. Also
+//! Failed calls: what the program then did without is often what others wait for, and some end the job. Also
 //! calls that cannot succeed although the library did not check them.
 
-use crate::observation::{Call, Fault, Observation, Wrong};
+use crate::observation::{Call, Fault, Forbidden, Observation, Raised, Wrong};
 use crate::questions::findings::wrong_use;
-use crate::questions::why::snapshot::Failed;
+use crate::questions::why::snapshot::{Failed, Outcome};
 
 /// Returns those of a process.
 pub(super) fn of(seen: &Observation) -> Vec<Failed> {
-    let failed = |fault: &Fault| {
-        let (function, place) = (fault.function.as_str().into(), fault.place.as_deref().map(Into::into));
-        Some(Failed { function, place, error: wrong_use(fault)?.into(), given: None })
-    };
     let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
-    let inside = calls.flat_map(|call| call.wrong.iter().map(move |wrong| (call, wrong)));
-    let cannot = |(call, wrong): (&Call, &Wrong)| Failed {
-        function: call.function.as_str().into(),
-        place: call.place.as_deref().map(Into::into),
-        error: wrong.error.as_str().into(),
-        given: Some(wrong.what.as_str().into()),
+    let cannot = calls.flat_map(|call| call.wrong.iter().map(move |wrong| (call, wrong)));
+    let found = seen.threads.iter().filter_map(|thread| thread.raised.as_deref());
+    let open: Vec<Failed> = match cannot.clone().next() {
+        Some(_) => cannot.map(|(call, wrong)| given(call, wrong)).collect(),
+        // What it was given tells more.
+        None => found.map(raised).collect(),
     };
-    seen.faults.iter().filter_map(failed).chain(inside.map(cannot)).collect()
+    let forbidden = seen.forbidden.iter().map(forbidden);
+    forbidden.chain(seen.faults.iter().filter_map(went_on)).chain(open).collect()
+}
+
+fn forbidden(one: &Forbidden) -> Failed {
+    let outcome = Outcome::Forbidden(one.said().into());
+    failed(&one.call.function, one.call.place.as_deref(), &one.level, outcome)
+}
+
+fn went_on(fault: &Fault) -> Option<Failed> {
+    let error = wrong_use(fault)?;
+    Some(failed(&fault.function, fault.place.as_deref(), error, Outcome::WentOn))
+}
+
+fn given(call: &Call, wrong: &Wrong) -> Failed {
+    let outcome = Outcome::Given(wrong.what.as_str().into());
+    failed(&call.function, call.place.as_deref(), &wrong.error, outcome)
+}
+
+fn raised(raised: &Raised) -> Failed {
+    failed(&raised.function, raised.place.as_deref(), &raised.error, Outcome::Raised)
+}
+
+fn failed(function: &str, place: Option<&str>, error: &str, outcome: Outcome) -> Failed {
+    Failed { function: function.into(), place: place.map(Into::into), error: error.into(), outcome }
 }

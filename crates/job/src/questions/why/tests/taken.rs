@@ -3,7 +3,7 @@
 
 use super::look;
 use crate::questions::why::scene::{Scene, receive};
-use crate::questions::why::snapshot::{Failed, Peer, Receive};
+use crate::questions::why::snapshot::{Failed, Outcome, Peer, Receive};
 use crate::questions::why::{Kind, Verdict};
 
 /// Rank 0 waits for a message taken by a receive from any source that it had posted earlier.
@@ -43,7 +43,7 @@ fn what_is_left_out_of_the_evidence_is_counted() {
         function: "MPI_Send".into(),
         place: Some(format!("a.c:{nth}").into()),
         error: "MPI_ERR_RANK".into(),
-        given: None,
+        outcome: Outcome::WentOn,
     };
     scene.process(0).failed = (0..4).map(failed).collect();
     scene.process(1).failed = (4..7).map(failed).collect();

@@ -4,7 +4,7 @@
 use super::look;
 use crate::questions::why::Kind;
 use crate::questions::why::scene::{Scene, WORLD, message, receive};
-use crate::questions::why::snapshot::{Failed, Idle, Match, Peer, Receive, Thread};
+use crate::questions::why::snapshot::{Failed, Idle, Match, Outcome, Peer, Receive, Thread};
 use crate::questions::why::{Need, Wait};
 
 #[test]
@@ -70,7 +70,7 @@ fn a_call_that_failed_before_its_rank_got_stuck_is_a_line_of_the_evidence() {
         function: "MPI_Bsend".into(),
         place: Some(place.into()),
         error: "MPI_ERR_BUFFER".into(),
-        given: None,
+        outcome: Outcome::WentOn,
     };
     scene.process(0).failed.push(failed("a.c:7"));
     scene.process(2).failed.push(failed("b.c:8"));
@@ -85,6 +85,10 @@ fn a_call_that_failed_before_its_rank_got_stuck_is_a_line_of_the_evidence() {
         ["0: MPI_Bsend at a.c:7 returned MPI_ERR_BUFFER, and the program went on"],
         "rank 2 goes on"
     );
+    scene.process(0).failed[0].outcome = Outcome::Raised;
+    let said = look(&scene);
+    let wanted = "MPI_Bsend at a.c:7 failed with MPI_ERR_BUFFER, and did not return";
+    assert!(said.evidence.iter().any(|line| line.what == wanted), "{:#?}", said.evidence);
 }
 
 #[test]

@@ -2,11 +2,12 @@
 
 use super::{drop_all, fail, recall, remember};
 use crate::interpose::frame::Call;
+use crate::record::traffic::polling;
 use crate::record::traffic::requests::complete;
 use crate::record::traffic::scratch::{self, given, lend, nth};
 use crate::record::traffic::state::hold;
 use crate::record::traffic::status;
-use mpi_abi::Abi;
+use mpi_abi::{Abi, Flags};
 use std::ffi::{c_int, c_void};
 
 /// `MPI_Waitany`.
@@ -43,8 +44,19 @@ pub fn after_waitany<A: Abi>(
         } else {
             fail(*held, &call.aside(), request, scratch::element(array, index), given::<A>(status), result);
         }
+    } else if scratch::int(index) < 0 {
+        waited_for_nothing(call, result);
     }
     drop_all(scratch);
+}
+
+/// Of the requests that a call was given none is under way. Who only asks is [known](polling::asked) anyway.
+#[cold]
+#[inline(never)]
+fn waited_for_nothing<A: Abi>(call: &Call<A>, result: c_int) {
+    if !call.function().properties().flags.has(Flags::POLLING) {
+        polling::asked(&call.aside(), result, 0);
+    }
 }
 
 /// `MPI_Testany`.
@@ -107,6 +119,9 @@ pub fn after_some<A: Abi>(
     let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
     let each = result == A::SUCCESS || status::class(result) == A::ERR_IN_STATUS;
     let complete_now = if each { usize::try_from(scratch::int(outcount)).unwrap_or(0) } else { 0 };
+    if complete_now == 0 {
+        waited_for_nothing(call, result);
+    }
     for place in 0..complete_now {
         let Ok(index) = usize::try_from(scratch::int_at(indices, place)) else { continue };
         let Some(request) = recall(&held, scratch, index) else { continue };

@@ -1,0 +1,86 @@
+//! Errors that the library has found in calls which have not returned: their error handler ends the process, or is the program's own and
+//! has not returned.
+
+use super::faults;
+use crate::model::process::ThreadFacts;
+use crate::model::rank::Rank;
+use mpiscope_image::Source;
+use serde::{Deserialize, Serialize};
+
+/// An error in a call that has not returned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Raised {
+    /// The function.
+    pub function: String,
+    /// The line of the user's code.
+    pub place: Option<String>,
+    /// The class of the error.
+    pub error: String,
+    /// When it was found, by the clock of the process's collectives, in nanoseconds.
+    pub at_ns: u64,
+}
+
+/// That of a thread.
+pub(super) fn read<S: Source>(rank: &Rank<'_, S>, thread: &ThreadFacts) -> Option<Box<Raised>> {
+    let (raised, process) = (thread.raised.as_ref()?, rank.process());
+    Some(Box::new(Raised {
+        function: process.function((raised.function.get() as usize).wrapping_sub(1)),
+        place: rank.place(raised.from.get()),
+        error: faults::class(rank, u64::from(raised.class.get())),
+        at_ns: process.clock.ns_at(raised.at.get()),
+    }))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use crate::base::clock::Moment;
+    use crate::model::locate::NoSymbols;
+    use crate::model::process::Process;
+    use crate::model::rank::{Rank, SymbolContext};
+    use crate::observation::of_messages;
+    use crate::sources::image_source::open_fd;
+    use crate::test_image::TestImage;
+
+    /// Of a rank whose library has found an error in `MPI_Reduce` before it did what `then` says.
+    fn found(then: impl FnOnce(&TestImage)) -> Vec<(String, String)> {
+        let sample = TestImage::new("raised", 0, 2);
+        sample.has_comm(1, "MPI_COMM_WORLD", 2);
+        sample.enters("MPI_Reduce", [1, 2, 3], 0, 0);
+        let raised = &sample.thread.raised;
+        raised.class.set(9);
+        raised.at.set(Moment::now().monotonic_ns);
+        raised.completed.set(sample.thread.call.completed.get());
+        raised.function.set(sample.number("MPI_Reduce") as u32 + 1);
+        then(&sample);
+        let image = open_fd(sample.fd.try_clone().unwrap(), "sample").unwrap();
+        let process = Process::read(&image, Some(Moment::now())).unwrap();
+        let context = SymbolContext::new(&process, &NoSymbols);
+        let threads = of_messages(&Rank::new(&image, &process, &context)).threads;
+        let raised = threads.into_iter().filter_map(|thread| thread.raised);
+        raised.map(|raised| (raised.function, raised.error)).collect()
+    }
+
+    #[test]
+    fn an_error_is_known_while_its_call_is_open_also_from_calls_of_its_error_handler() {
+        let reduce = [("MPI_Reduce".to_owned(), "MPI_ERR_OP".to_owned())];
+        assert_eq!(found(|_| ()), reduce);
+        let in_handler = |sample: &TestImage| {
+            sample.called("MPI_Error_string", 1, 5, 0);
+            sample.enters("MPI_Abort", [1, 0, 0], 0, 0);
+            sample.thread.call.seq.write(|| sample.thread.call.nested.set(1));
+        };
+        assert_eq!(found(in_handler), reduce);
+    }
+
+    #[test]
+    fn an_error_whose_handler_the_program_has_left_is_forgotten_with_the_next_call() {
+        let next = |sample: &TestImage| {
+            sample.leaves();
+            sample.enters("MPI_Barrier", [1, 0, 0], 0, 0);
+        };
+        assert_eq!(found(next), []);
+        assert_eq!(found(TestImage::leaves), []);
+        assert_eq!(found(|sample| sample.thread.raised.function.set(0)), [], "its handler has returned");
+    }
+}

@@ -1,0 +1,110 @@
+//! Errors that the library finds in a call of the program, before the error handler has its say: where errors are fatal the call never
+//! returns, and nothing else tells what was wrong with it.
+//!
+//! | library | calls, when a function is about to fail |
+//! | --- | --- |
+//! | MPICH and its family | `MPIR_Err_return_comm` and its like |
+//! | Open MPI | `ompi_errhandler_invoke` |
+//!
+//! They are functions of the library's own that it finds by name, as it does those of [`fortran_hooks`](super::fortran_hooks); a library
+//! that does not is not heard. Each is passed on, and what was noted is taken back when it returns.
+#![allow(unsafe_code, non_snake_case)]
+
+use super::fortran_hooks::Behind;
+use crate::base::{clock, image};
+use crate::interpose::tls::Tls;
+use crate::interpose::{real, resolver};
+use crate::record::fortran_call_site;
+use mpi_abi::{AbiKind, Mpich, OpenMpi, Standard};
+use mpiscope_image::layout::{Raised, State};
+use std::ffi::{c_char, c_int, c_void};
+
+macro_rules! mpich {
+    ($($name:ident $symbol:literal;)*) => {$(
+        /// A function fails.
+        ///
+        /// # Safety
+        /// As the function of the library.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(object: *mut c_void, function: *const c_char, code: c_int) -> c_int {
+            static BEHIND: Behind = Behind::new($symbol);
+            type Return = unsafe extern "C" fn(*mut c_void, *const c_char, c_int) -> c_int;
+            // SAFETY: the C type of the function.
+            let Some(real) = (unsafe { BEHIND.get::<Return>() }) else { return code };
+            // SAFETY: the library's arguments.
+            while_raised(code, || unsafe { real(object, function, code) })
+        }
+    )*};
+}
+
+mpich! {
+    MPIR_Err_return_comm c"MPIR_Err_return_comm";
+    MPIR_Err_return_comm_create_from_group c"MPIR_Err_return_comm_create_from_group";
+    MPIR_Err_return_group c"MPIR_Err_return_group";
+    MPIR_Err_return_session c"MPIR_Err_return_session";
+    MPIR_Err_return_session_init c"MPIR_Err_return_session_init";
+    MPIR_Err_return_win c"MPIR_Err_return_win";
+}
+
+/// A function fails.
+///
+/// # Safety
+/// As the function of the library.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ompi_errhandler_invoke(
+    handler: *mut c_void,
+    object: *mut c_void,
+    kind: c_int,
+    code: c_int,
+    function: *const c_char,
+) -> c_int {
+    static BEHIND: Behind = Behind::new(c"ompi_errhandler_invoke");
+    type Invoke = unsafe extern "C" fn(*mut c_void, *mut c_void, c_int, c_int, *const c_char) -> c_int;
+    // SAFETY: the C type of the function.
+    let Some(real) = (unsafe { BEHIND.get::<Invoke>() }) else { return code };
+    // SAFETY: the library's arguments.
+    while_raised(code, || unsafe { real(handler, object, kind, code, function) })
+}
+
+/// Calls the error handler, with a note of the error for as long as it has not returned.
+fn while_raised(code: c_int, handle: impl FnOnce() -> c_int) -> c_int {
+    let tls = Tls::get();
+    // SAFETY: null, or a record that lives as long as the process.
+    let thread = unsafe { tls.thread.get().as_ref() }.filter(|_| tls.depth.get() != 0);
+    let Some(thread) = thread else { return handle() };
+    let (raised, before) = (&thread.raised, thread.raised.clone());
+    raised.function.set(0);
+    raised.class.set(class(code).cast_unsigned());
+    // The place of a Fortran program is behind the binding.
+    raised.from.set(fortran_call_site::of(tls.return_address.get(), || tls.stack_pointer.get()));
+    raised.at.set(clock::now());
+    raised.completed.set(thread.call.completed.get());
+    raised.function.set(u32::from(tls.function().0) + 1);
+    let result = handle();
+    put_back(raised, &before);
+    result
+}
+
+fn put_back(raised: &Raised, before: &Raised) {
+    raised.function.set(0);
+    raised.class.set(before.class.get());
+    raised.from.set(before.from.get());
+    raised.at.set(before.at.get());
+    raised.completed.set(before.completed.get());
+    raised.function.set(before.function.get());
+}
+
+/// The class of an error; the code where the library cannot be asked.
+fn class(code: c_int) -> c_int {
+    let mut class = code;
+    let state = image::writer().map(|writer| writer.header().state.get());
+    if state == Some(State::INITIALIZED.0) {
+        match resolver::abi() {
+            Some(AbiKind::MPICH) => real::error_class::<Mpich>(code, &mut class),
+            Some(AbiKind::OPENMPI) => real::error_class::<OpenMpi>(code, &mut class),
+            Some(AbiKind::STANDARD) => real::error_class::<Standard>(code, &mut class),
+            _ => None,
+        };
+    }
+    class
+}
