@@ -518,8 +518,8 @@ pub struct ThreadHead {
     pub call: Call,
 }
 
-/// An error that the library has found in a call of the program, and for which it calls an error handler: one that ends the process, or the
-/// program's own, never returns.
+/// An error that the library has found in a call of the program, and for which it calls an error handler: one
+/// that ends the process, or the program's own, never returns.
 #[repr(C)]
 #[derive(Debug, Default, Clone)]
 pub struct Raised {
@@ -569,7 +569,8 @@ pub struct Thread {
     /// For [`crate::derive::Polling`]: ticks between polls of the current run that are not polling time, plus
     /// one; zero in older images.
     pub polling_paused: W64,
-    /// The error that the library has found in a call, while its error handler has not returned; all zero in images from before.
+    /// The error that the library has found in a call, while its error handler has not returned; all zero in
+    /// images from before.
     pub raised: Raised,
 }
 

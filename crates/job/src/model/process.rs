@@ -465,8 +465,8 @@ pub(crate) fn threads<S: Source>(image: &Image<S>) -> Result<Vec<ThreadFacts>, E
     Ok(threads)
 }
 
-/// An error in a call that is still open, which may be one below the call that the record names, or a look-up, of which it says nothing.
-/// Else the program has jumped out of its error handler.
+/// An error in a call that is still open, which may be one below the call that the record names, or a
+/// look-up, of which it says nothing. Else the program has jumped out of its error handler.
 fn raised(raised: &Raised, call: &Call) -> Option<Raised> {
     let (is_in_call, at) = (call.open().is_some(), raised.at.get());
     let below = is_in_call && (call.nested.get() > 0 || call.since.get() <= at);

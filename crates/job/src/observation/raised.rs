@@ -1,5 +1,5 @@
-//! Errors that the library has found in calls which have not returned: their error handler ends the process, or is the program's own and
-//! has not returned.
+//! Errors that the library has found in calls which have not returned: their error handler ends the process,
+//! or is the program's own and has not returned.
 
 use super::faults;
 use crate::model::process::ThreadFacts;

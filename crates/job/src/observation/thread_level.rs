@@ -1,8 +1,8 @@
 //! Calls of threads that the granted level of thread support forbids.
 //!
-//! Proof is what the threads' records say anyway: whose a call was, and that two threads are in calls at one moment, or were in calls for
-//! longer, together, than there was time. Only calls that communicate count: others some libraries allow at any time, and the standard
-//! allows a part of them.
+//! Proof is what the threads' records say anyway: whose a call was, and that two threads are in calls at one
+//! moment, or were in calls for longer, together, than there was time. Only calls that communicate count:
+//! others some libraries allow at any time, and the standard allows a part of them.
 
 use crate::model::process::{Process, ThreadFacts};
 use crate::model::rank::Rank;

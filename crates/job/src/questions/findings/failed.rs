@@ -128,8 +128,8 @@ pub(super) fn forbidden(observations: &[Observation], whose: &Whose) -> Vec<Find
 /// Error classes that follow from what has become of another process.
 const OF_OTHERS: [&str; 3] = ["MPI_ERR_PROC_ABORTED", "MPI_ERR_PROC_FAILED", "MPI_ERR_REVOKED"];
 
-/// Calls in which the library has found an error, and that have not returned, unless it is known already what was wrong: `known` are other
-/// findings.
+/// Calls in which the library has found an error, and that have not returned, unless it is known already what
+/// was wrong: `known` are other findings.
 pub(super) fn raised(observations: &[Observation], whose: &Whose, known: &[Finding]) -> Vec<Finding> {
     let first_end = observations.iter().filter_map(|seen| seen.last.map(|last| last.ended_ns)).min();
     let mut found: BTreeMap<(&str, Option<&str>, &str), Members> = BTreeMap::new();
