@@ -149,7 +149,7 @@ pub struct ThreadFacts {
     pub waited: Vec<u64>,
     /// Address of its Python thread state, and the minor version of that interpreter; zero for none.
     pub interpreter: (u64, u32),
-    /// The error that the library has found in a call of it which has not returned.
+    /// The error that the library detected in a call of the thread that has not returned.
     pub raised: Option<Raised>,
 }
 

@@ -35,7 +35,7 @@ struct Open<'a> {
     function: &'a Function,
     /// The function that waits for what this one starts or polls for; usually itself.
     asked: &'a Function,
-    /// It is made again and again.
+    /// Whether it is repeated in a polling loop.
     polls: bool,
 }
 
@@ -205,7 +205,7 @@ impl<S: Source> Reader<'_, '_, S> {
         Some(Need::Receiver(Message { comm: self.comm(open), peer, tag, bytes: 0, place: None }))
     }
 
-    /// The requests that a call completes, as far as they are known, and whether these are all.
+    /// Returns the known requests that a call completes, and whether these are all.
     fn given(thread: &ThreadFacts, record: &layout::Call, completes: Completes) -> (Vec<u64>, bool) {
         if completes == Completes::ONE {
             return (vec![record.request.get()], true);
@@ -217,7 +217,7 @@ impl<S: Source> Reader<'_, '_, S> {
         (handles, all)
     }
 
-    /// A loop that waits goes round only while there is nothing to wait for.
+    /// Whether the loop polls in vain: a loop over a blocking call repeats only if there is nothing to wait for.
     fn is_in_vain(&self, thread: &ThreadFacts) -> bool {
         let Some(record) = thread.call.as_ref().or(thread.last.as_ref()) else { return true };
         let function = self.rank.process().facts(record);
@@ -225,7 +225,7 @@ impl<S: Source> Reader<'_, '_, S> {
         function.is_none_or(|function| asks(function) || self.nothing_under_way(thread, record, function))
     }
 
-    /// It completes requests, and was given none that is under way.
+    /// Whether the call completes requests but was given none that is active.
     fn nothing_under_way(&self, thread: &ThreadFacts, record: &layout::Call, function: &Function) -> bool {
         let (handles, all) = Self::given(thread, record, function.properties.completes);
         let null = |handle| self.rank.objects().predefined().name(Kind::Request, handle).is_some();

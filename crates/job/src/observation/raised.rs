@@ -1,5 +1,5 @@
-//! Errors that the library has found in calls which have not returned: their error handler ends the process,
-//! or is the program's own and has not returned.
+//! Errors that the library detected in calls that have not returned: their error handler ends the process, or is
+//! the program's own and still runs.
 
 use super::faults;
 use crate::model::process::ThreadFacts;
@@ -16,11 +16,11 @@ pub struct Raised {
     pub place: Option<String>,
     /// The class of the error.
     pub error: String,
-    /// When it was found, by the clock of the process's collectives, in nanoseconds.
+    /// When it was detected, in nanoseconds of the clock of the process's collectives.
     pub at_ns: u64,
 }
 
-/// That of a thread.
+/// Reads the error of a thread.
 pub(super) fn read<S: Source>(rank: &Rank<'_, S>, thread: &ThreadFacts) -> Option<Box<Raised>> {
     let (raised, process) = (thread.raised.as_ref()?, rank.process());
     Some(Box::new(Raised {
@@ -42,7 +42,7 @@ mod tests {
     use crate::sources::image_source::open_fd;
     use crate::test_image::TestImage;
 
-    /// Of a rank whose library has found an error in `MPI_Reduce` before it did what `then` says.
+    /// Returns the errors of a rank whose library detected one in `MPI_Reduce` and that then did `then`.
     fn found(then: impl FnOnce(&TestImage)) -> Vec<(String, String)> {
         let sample = TestImage::new("raised", 0, 2);
         sample.has_comm(1, "MPI_COMM_WORLD", 2);

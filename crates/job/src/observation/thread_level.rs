@@ -1,8 +1,8 @@
 //! Calls of threads that the granted level of thread support forbids.
 //!
-//! Proof is what the threads' records say anyway: whose a call was, and that two threads are in calls at one
-//! moment, or were in calls for longer, together, than there was time. Only calls that communicate count:
-//! others some libraries allow at any time, and the standard allows a part of them.
+//! The threads' ordinary records are the proof: which thread made a call, and that two threads are in calls at the
+//! same moment, or together spent more time in calls than has passed. Only communication calls count: some
+//! libraries allow others at any time, and the standard allows some of them.
 
 use crate::model::process::{Process, ThreadFacts};
 use crate::model::rank::Rank;
@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Records of call sites that are looked at, and calls of other threads that are told of.
+/// Limits on the call site records read, and on the calls reported.
 const MOST_RECORDS: u64 = 1 << 14;
 const MOST: usize = 8;
 
-/// The levels below the one that allows everything.
+/// The levels below `MPI_THREAD_MULTIPLE`.
 const LEVELS: [&str; 3] = ["MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED"];
 const SERIALIZED: usize = 2;
 
@@ -29,7 +29,7 @@ pub struct Forbidden {
     pub level: String,
     /// The call.
     pub call: At,
-    /// The call that another thread was in at the same time; none where the thread alone is the wrong one.
+    /// The call that another thread was in at the same time; `None` if the thread itself is the wrong one.
     pub with: Option<At>,
 }
 
@@ -43,7 +43,7 @@ pub struct At {
 }
 
 impl Forbidden {
-    /// For people.
+    /// Describes it as text for users.
     #[must_use]
     pub fn said(&self) -> String {
         let (call, level) = (&self.call, &self.level);
@@ -61,10 +61,10 @@ impl fmt::Display for At {
     }
 }
 
-/// Function and address behind the call.
+/// Function and return address.
 type Place = (u32, u64);
 
-/// Those of a process; `over` if its image is written no more.
+/// Reads the forbidden calls of a process; `over` says that its image no longer changes.
 pub(super) fn read<S: Source>(rank: &Rank<'_, S>, over: bool) -> Vec<Forbidden> {
     let process = rank.process();
     let Some(level) = LEVELS.get(process.thread_level as usize).filter(|_| is_granted(process)) else {
@@ -91,7 +91,7 @@ pub(super) fn read<S: Source>(rank: &Rank<'_, S>, over: bool) -> Vec<Forbidden> 
     calls.into_iter().take(MOST).map(|place| forbidden(place, None)).collect()
 }
 
-/// The level is that of the world, which its main thread has begun; sessions have levels of their own.
+/// Whether the level is that of the world model, started by the main thread: sessions have their own levels.
 fn is_granted(process: &Process) -> bool {
     let main = process.threads.iter().find(|thread| thread.index == process.main_thread);
     let has = |thread: &ThreadFacts, names: &[&str]| {
@@ -122,14 +122,14 @@ fn communicates(process: &Process, thread: &ThreadFacts) -> bool {
         || made.filter_map(|counted| known(counted.function)).any(is_communication)
 }
 
-/// The call that a thread is in.
+/// Returns the communication call that a thread is in.
 fn open(process: &Process, thread: &ThreadFacts) -> Option<Place> {
     let call: &layout::Call = thread.call.as_ref().filter(|_| !thread.torn && thread.tid != 0)?;
     process.facts(call).filter(|function| is_communication(function))?;
     Some((call.open()?, call.return_address.get()))
 }
 
-/// Two threads in MPI at one moment.
+/// Returns the calls of two threads that were in MPI at the same moment.
 fn at_once(
     process: &Process,
     threads: &[&ThreadFacts],
@@ -139,17 +139,17 @@ fn at_once(
     if threads.len() < 2 || !process.times {
         return None;
     }
-    // All records were read after this: who came later may have come when another was gone.
+    // All records were read after this time; a call that began later may have begun after another one ended.
     let looked = process.clock.ticks_at(process.clock.end_ns());
     let inside = threads.iter().filter(|thread| over || thread.since <= looked);
     let mut inside = inside.filter_map(|thread| open(process, thread));
     if let (Some(one), Some(other)) = (inside.next(), inside.next()) {
         return Some((one, other));
     }
-    // All calls that were counted had ended then.
+    // From here on only completed calls are considered.
     let there_was = threads.iter().map(|thread| thread.since).max()?.saturating_sub(process.init_enter);
     let spent: u64 = threads.iter().map(|thread| timed(thread)).sum();
-    // Two processors' counters may be apart by a little.
+    // The counters of two processors may differ slightly.
     if there_was == 0 || spent <= there_was.saturating_add(there_was / 100) {
         return None;
     }

@@ -1,13 +1,14 @@
-//! Errors that the library finds in a call of the program, before the error handler has its say: where errors are fatal the call never
-//! returns, and nothing else tells what was wrong with it.
+//! Errors that the library detects in a call of the program, recorded before the error handler runs: if errors
+//! are fatal the call never returns, and nothing else shows what was wrong with it.
 //!
-//! | library | calls, when a function is about to fail |
+//! | library | function that it calls when a call fails |
 //! | --- | --- |
-//! | MPICH and its family | `MPIR_Err_return_comm` and its like |
+//! | MPICH family | `MPIR_Err_return_comm` and its siblings |
 //! | Open MPI | `ompi_errhandler_invoke` |
 //!
-//! They are functions of the library's own that it finds by name, as it does those of [`fortran_hooks`](super::fortran_hooks); a library
-//! that does not is not heard. Each is passed on, and what was noted is taken back when it returns.
+//! These are internal functions that the library calls through its symbol table, like those of
+//! [`fortran_hooks`](super::fortran_hooks); in a library that binds them directly the errors are not seen. Each
+//! call is passed on, and the note is removed when the handler returns.
 #![allow(unsafe_code, non_snake_case)]
 
 use super::fortran_hooks::Behind;
@@ -66,7 +67,7 @@ pub unsafe extern "C" fn ompi_errhandler_invoke(
     while_raised(code, || unsafe { real(handler, object, kind, code, function) })
 }
 
-/// Calls the error handler, with a note of the error for as long as it has not returned.
+/// Calls the error handler, with a note of the error until it returns.
 fn while_raised(code: c_int, handle: impl FnOnce() -> c_int) -> c_int {
     let tls = Tls::get();
     // SAFETY: null, or a record that lives as long as the process.
@@ -75,7 +76,7 @@ fn while_raised(code: c_int, handle: impl FnOnce() -> c_int) -> c_int {
     let (raised, before) = (&thread.raised, thread.raised.clone());
     raised.function.set(0);
     raised.class.set(class(code).cast_unsigned());
-    // The place of a Fortran program is behind the binding.
+    // In a Fortran program the call site is behind the binding.
     raised.from.set(fortran_call_site::of(tls.return_address.get(), || tls.stack_pointer.get()));
     raised.at.set(clock::now());
     raised.completed.set(thread.call.completed.get());
@@ -94,7 +95,7 @@ fn put_back(raised: &Raised, before: &Raised) {
     raised.function.set(before.function.get());
 }
 
-/// The class of an error; the code where the library cannot be asked.
+/// Returns the class of an error, or the code itself if the library cannot be asked.
 fn class(code: c_int) -> c_int {
     let mut class = code;
     let state = image::writer().map(|writer| writer.header().state.get());

@@ -95,8 +95,8 @@ fn ask_pairs<A: Abi>(raw: u64) -> Vec<u8> {
     bytes
 }
 
-/// Reads a value, of which at most [`VALUE`] bytes are kept. The buffer has room for all of it: MPICH treats a shorter one as an error,
-/// which ends the job, and the `argv` of `MPI_INFO_ENV` is as long as the command line.
+/// Reads a value and keeps at most [`VALUE`] bytes of it. The buffer has room for all of it: MPICH treats a shorter
+/// one as an error, which ends the job, and the `argv` of `MPI_INFO_ENV` is as long as the command line.
 fn ask_value<A: Abi>(info: A::Handle, key: &[c_char]) -> String {
     let (mut len, mut flag) = (0, 0);
     ask::info_get_valuelen::<A>(info, key.as_ptr(), &mut len, &mut flag);

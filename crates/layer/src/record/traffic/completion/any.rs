@@ -50,7 +50,7 @@ pub fn after_waitany<A: Abi>(
     drop_all(scratch);
 }
 
-/// Of the requests that a call was given none is under way. Who only asks is [known](polling::asked) anyway.
+/// Records a call that was given no active request. Polling functions are [recorded](polling::asked) anyway.
 #[cold]
 #[inline(never)]
 fn waited_for_nothing<A: Abi>(call: &Call<A>, result: c_int) {
