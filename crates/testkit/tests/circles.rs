@@ -140,7 +140,7 @@ fn reached<'a>(known: &BTreeMap<&'a Module, BTreeSet<&'a Module>>, from: &Module
 
 impl File {
     fn of(code: &str, module: &[String]) -> Self {
-        let code = code.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        let code = code.split("\nmod tests {").next().unwrap_or_default();
         let lines = code.lines().map(|line| line.split_once("//").map_or(line, |(code, _)| code));
         let code = lines.collect::<Vec<_>>().join("\n");
         let mut file = Self::default();

@@ -38,7 +38,6 @@ mod tests {
     use crate::model::locate::NoSymbols;
     use crate::model::process::Process;
     use crate::model::rank::{Rank, SymbolContext};
-    use crate::observation::of_messages;
     use crate::sources::image_source::open_fd;
     use crate::test_image::TestImage;
 
@@ -56,8 +55,8 @@ mod tests {
         let image = open_fd(sample.fd.try_clone().unwrap(), "sample").unwrap();
         let process = Process::read(&image, Some(Moment::now())).unwrap();
         let context = SymbolContext::new(&process, &NoSymbols);
-        let threads = of_messages(&Rank::new(&image, &process, &context)).threads;
-        let raised = threads.into_iter().filter_map(|thread| thread.raised);
+        let rank = Rank::new(&image, &process, &context);
+        let raised = process.threads.iter().filter_map(|thread| super::read(&rank, thread));
         raised.map(|raised| (raised.function, raised.error)).collect()
     }
 
