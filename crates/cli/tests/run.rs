@@ -3,6 +3,7 @@
 //! libraries.
 
 use serde_json::Value;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -373,16 +374,20 @@ fn ranks_that_can_never_go_on_are_told_of_while_others_work() {
     let mut run = Run::new();
     let dir = run.dir.path().join("out");
     run.command.args(["run", "--quiet", "--hang-after", "0.5", "--out"]).arg(&dir).args(["sh", "-c", script]);
-    let child = run.command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let screen = run.dir.path().join("said");
+    let stderr = File::create(&screen).unwrap();
+    let mut child = run.command.stdout(Stdio::null()).stderr(stderr).spawn().unwrap();
+    let said = || std::fs::read_to_string(&screen).unwrap();
     let until = Instant::now() + Duration::from_secs(60);
-    while !dir.join("hang.mpiscope").exists() && Instant::now() < until {
+    while !said().contains("collective mismatch") && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));
     }
     assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
-    let said =
-        text(&child.wait_with_output().unwrap().stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+    child.wait().unwrap();
+    let said = said().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("mpiscope: ranks [0-1] have completed no MPI call for "), "{said}");
     assert!(said.contains("s, and can do so no more: collective mismatch (function)"), "{said}");
+    assert!(dir.join("hang.mpiscope").exists(), "{said}");
 }
 
 #[test]

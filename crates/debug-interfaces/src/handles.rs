@@ -120,8 +120,7 @@ pub struct HandleInfo {
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessId {
-    /// Rank in `MPI_COMM_WORLD`. A process of another world has a negative number that is equal in every
-    /// communicator of the answering process.
+    /// Rank in `MPI_COMM_WORLD`; negative (mpiscope's plug-in: −1) for a process outside of it.
     pub mpi_comm_world_rank: c_int,
 }
 

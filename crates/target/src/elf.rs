@@ -49,7 +49,7 @@ enum Contents {
     Copy(Vec<u8>),
 }
 
-/// At most this many bytes of another user's file are read.
+/// Longer files of another user are refused.
 const LONGEST_COPY: u64 = 1 << 30;
 
 impl Mapped {
@@ -65,9 +65,7 @@ impl Mapped {
             // renaming, not by truncating.
             Contents::Map(unsafe { Mmap::map(&file) }.map_err(fail)?)
         } else {
-            let mut copy = Vec::new();
-            file.take(LONGEST_COPY).read_to_end(&mut copy).map_err(fail)?;
-            Contents::Copy(copy)
+            Contents::Copy(copy(file).map_err(fail)?)
         };
         Ok(Self { bytes, path: path.to_path_buf() })
     }
@@ -81,6 +79,18 @@ impl Mapped {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Reads a file completely.
+fn copy(file: std::fs::File) -> io::Result<Vec<u8>> {
+    if file.metadata()?.len() > LONGEST_COPY {
+        let limit = format!("longer than {LONGEST_COPY} bytes, the limit for a file of another user");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, limit));
+    }
+    let mut copy = Vec::new();
+    // It may still grow.
+    file.take(LONGEST_COPY).read_to_end(&mut copy)?;
+    Ok(copy)
 }
 
 impl Deref for Mapped {
@@ -256,4 +266,18 @@ where
 pub fn file_type(header: &[u8]) -> Option<u16> {
     let (_, order) = identity(header)?;
     Some(order.number(header.get(16..18)?) as u16)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_another_user_that_is_too_long_is_refused_instead_of_read_in_part() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(LONGEST_COPY + 1).unwrap();
+        let refused = copy(file).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::FileTooLarge);
+    }
 }

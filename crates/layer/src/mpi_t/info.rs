@@ -9,10 +9,11 @@ use super::handles::{self, with_abi};
 use super::program;
 use crate::interpose::real;
 use crate::interpose::tls::Tls;
+use crate::record::objects::infos;
 use crate::record::process;
 use mpi_abi::{Abi, AbiKind, Handle, Mpich, OpenMpi, Standard, f};
 use mpit::event::Hints;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CString, c_char, c_int, c_void};
 
 /// Whether info objects can be used now.
 fn usable() -> bool {
@@ -62,43 +63,13 @@ pub unsafe fn put(to: *mut c_void, hints: &Hints) {
 
 /// Reads the hints in the caller's info object; none for `MPI_INFO_NULL`.
 pub fn hints(info: u64) -> Hints {
-    fn read<A: Abi>(info: u64) -> Option<Hints> {
-        let info = A::Handle::from_raw(info);
+    fn read<A: Abi>(info: u64) -> Hints {
         let mut hints = Hints::new();
-        let mut count = 0;
-        // SAFETY: the C types of the functions; keys and values have the maximum length of the standard.
-        unsafe {
-            let number: unsafe extern "C" fn(A::Handle, *mut c_int) -> c_int =
-                real::function(f::MPI_Info_get_nkeys)?;
-            let key_of: unsafe extern "C" fn(A::Handle, c_int, *mut c_char) -> c_int =
-                real::function(f::MPI_Info_get_nthkey)?;
-            let get: unsafe extern "C" fn(A::Handle, *const c_char, c_int, *mut c_char, *mut c_int) -> c_int =
-                real::function(f::MPI_Info_get)?;
-            if number(info, &mut count) != A::SUCCESS {
-                return None;
-            }
-            for at in 0..count {
-                let mut key = vec![0u8; A::MAX_INFO_KEY as usize + 1];
-                let mut value = vec![0u8; A::MAX_INFO_VAL as usize + 1];
-                let mut found = 0;
-                if key_of(info, at, key.as_mut_ptr().cast()) != A::SUCCESS
-                    || get(info, key.as_ptr().cast(), A::MAX_INFO_VAL, value.as_mut_ptr().cast(), &mut found)
-                        != A::SUCCESS
-                    || found == 0
-                {
-                    continue;
-                }
-                if let (Ok(key), Ok(value)) =
-                    (CStr::from_bytes_until_nul(&key), CStr::from_bytes_until_nul(&value))
-                {
-                    hints.set(&key.to_string_lossy(), &value.to_string_lossy());
-                }
-            }
-        }
-        Some(hints)
+        infos::each_pair::<A>(info, |key, value| hints.set(key, value));
+        hints
     }
     if info == null() || info == 0 || !usable() {
         return Hints::new();
     }
-    Tls::inside(|| with_abi!(read(info))).unwrap_or_default()
+    Tls::inside(|| with_abi!(read(info)))
 }

@@ -18,57 +18,42 @@ use crate::interpose::{real, resolver};
 use crate::record::fortran_call_site;
 use mpi_abi::{AbiKind, Mpich, OpenMpi, Standard};
 use mpiscope_image::layout::{Raised, State};
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::c_int;
 
-macro_rules! mpich {
-    ($($name:ident $symbol:literal;)*) => {$(
+/// Defines functions that a library calls with an error code as their argument `$code`.
+///
+/// Internal functions have no fixed interface. Six words are passed on, which are all registers for integers and
+/// pointers that x86-64 has, so that a version of the library with more or other parameters gets what it passed.
+macro_rules! error_handlers {
+    ($($name:ident $symbol:literal [$($before:ident)*] $code:ident [$($after:ident)*];)*) => {$(
         /// A function fails.
         ///
         /// # Safety
         /// As the function of the library.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(object: *mut c_void, function: *const c_char, code: c_int) -> c_int {
+        pub unsafe extern "C" fn $name($($before: usize,)* $code: usize $(, $after: usize)*) -> usize {
             static BEHIND: Behind = Behind::new($symbol);
-            type Return = unsafe extern "C" fn(*mut c_void, *const c_char, c_int) -> c_int;
-            // SAFETY: the C type of the function.
-            let Some(real) = (unsafe { BEHIND.get::<Return>() }) else { return code };
+            type Handler = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> usize;
+            // SAFETY: a function of integers and pointers, which returns an integer.
+            let Some(real) = (unsafe { BEHIND.get::<Handler>() }) else { return $code };
             // SAFETY: the library's arguments.
-            while_raised(code, || unsafe { real(object, function, code) })
+            while_raised($code as c_int, || unsafe { real($($before,)* $code $(, $after)*) })
         }
     )*};
 }
 
-mpich! {
-    MPIR_Err_return_comm c"MPIR_Err_return_comm";
-    MPIR_Err_return_comm_create_from_group c"MPIR_Err_return_comm_create_from_group";
-    MPIR_Err_return_group c"MPIR_Err_return_group";
-    MPIR_Err_return_session c"MPIR_Err_return_session";
-    MPIR_Err_return_session_init c"MPIR_Err_return_session_init";
-    MPIR_Err_return_win c"MPIR_Err_return_win";
-}
-
-/// A function fails.
-///
-/// # Safety
-/// As the function of the library.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn ompi_errhandler_invoke(
-    handler: *mut c_void,
-    object: *mut c_void,
-    kind: c_int,
-    code: c_int,
-    function: *const c_char,
-) -> c_int {
-    static BEHIND: Behind = Behind::new(c"ompi_errhandler_invoke");
-    type Invoke = unsafe extern "C" fn(*mut c_void, *mut c_void, c_int, c_int, *const c_char) -> c_int;
-    // SAFETY: the C type of the function.
-    let Some(real) = (unsafe { BEHIND.get::<Invoke>() }) else { return code };
-    // SAFETY: the library's arguments.
-    while_raised(code, || unsafe { real(handler, object, kind, code, function) })
+error_handlers! {
+    MPIR_Err_return_comm c"MPIR_Err_return_comm" [object function] code [d e f];
+    MPIR_Err_return_comm_create_from_group c"MPIR_Err_return_comm_create_from_group" [handler function] code [d e f];
+    MPIR_Err_return_group c"MPIR_Err_return_group" [object function] code [d e f];
+    MPIR_Err_return_session c"MPIR_Err_return_session" [object function] code [d e f];
+    MPIR_Err_return_session_init c"MPIR_Err_return_session_init" [handler function] code [d e f];
+    MPIR_Err_return_win c"MPIR_Err_return_win" [object function] code [d e f];
+    ompi_errhandler_invoke c"ompi_errhandler_invoke" [handler object kind] code [function f];
 }
 
 /// Calls the error handler, with a note of the error until it returns.
-fn while_raised(code: c_int, handle: impl FnOnce() -> c_int) -> c_int {
+fn while_raised(code: c_int, handle: impl FnOnce() -> usize) -> usize {
     let tls = Tls::get();
     // SAFETY: null, or a record that lives as long as the process.
     let thread = unsafe { tls.thread.get().as_ref() }.filter(|_| tls.depth.get() != 0);

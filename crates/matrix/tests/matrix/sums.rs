@@ -115,6 +115,7 @@ fn of_messages(report: &Value) -> Result<()> {
 fn of_waits(report: &Value, ranks: &[Value]) -> Result<()> {
     let waits = &report["waits"];
     alike(waits["seconds"].as_f64(), sum(list(waits, "list")?, |lost| &lost["seconds"]), "waits")?;
+    of_parts(waits)?;
     if let Some(found) = waits["sampled"]["seconds"].as_f64() {
         let inside = ranks.iter().filter_map(|rank| {
             Some(rank["mpi_s"].as_f64()? + rank["polling_share"].as_f64()? * rank["thread_s"].as_f64()?)
@@ -135,6 +136,23 @@ fn of_waits(report: &Value, ranks: &[Value]) -> Result<()> {
         let inside = own.and_then(|own| own["mpi_s"].as_f64()).with_context(|| format!("no rank {rank}"))?;
         ensure!(waited.as_f64() <= Some(inside + 1e-3), "rank {rank} waited {waited} s of {inside} s in MPI");
     }
+    Ok(())
+}
+
+/// Each wait belongs to collectives or messages on a communicator, unless it is for the lock of a window.
+fn of_parts(waits: &Value) -> Result<()> {
+    let others = list(waits, "list")?.iter().filter(|lost| lost["kind"] != "lock-contention");
+    let estimated = |lost: &Value| lost["estimated_s"].as_f64().or(lost["seconds"].as_f64());
+    let whole: f64 = others.filter_map(estimated).sum();
+    let messages = list(waits, "of_messages")?;
+    let parts = [
+        sum(list(waits, "of_collectives")?, |part| &part["seconds"]),
+        sum(messages, |part| &part["sender_s"]),
+        sum(messages, |part| &part["receiver_s"]),
+    ];
+    let parts: f64 = parts.into_iter().flatten().sum();
+    // An estimate near what was observed is not listed.
+    ensure!(near(Some(whole), Some(parts), 0.02), "waits of {whole} s, by communicator {parts} s");
     Ok(())
 }
 

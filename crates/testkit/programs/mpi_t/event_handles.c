@@ -61,6 +61,8 @@ static void check_hints(MPI_T_event_registration registration, const char *name)
     MPI_Info_set(hints, "a_hint_that_nobody_knows", "1");
     CHECK_RC("EH-1", MPI_T_event_handle_set_info(registration, hints), MPI_SUCCESS,
              "hints are taken, known or not");
+    CHECK_RC("EH-1", MPI_T_event_handle_set_info(registration, MPI_INFO_ENV), MPI_SUCCESS,
+             "hints are taken, also of an info that the library made");
     CHECK_RC("EH-2", MPI_T_event_handle_get_info(registration, &used), MPI_SUCCESS, "the hints in use are returned");
     if (CHECKF("EH-3", used != MPI_INFO_NULL, "the hints in use are a new info object, even without a hint", "%s",
                name)) {

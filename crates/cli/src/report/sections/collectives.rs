@@ -20,7 +20,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
         blocks.push(Block::Line(title(first, comms)));
         let functions = OfFunction::together(comms.iter().flat_map(|comm| &comm.functions).cloned());
         if !functions.is_empty() {
-            blocks.push(table(&functions).into());
+            blocks.push(table(&functions, u64::from(report.waits.estimated.is_some())).into());
             blocks.extend(more(MOST_KINDS, functions.len(), "functions"));
         }
         if !first.last.is_empty() {
@@ -80,13 +80,14 @@ fn title(first: &Collectives, comms: &[&Collectives]) -> String {
     }
 }
 
-fn table(functions: &[OfFunction]) -> Table {
-    let mut table = Table::new(&["  FUNCTION", "CALLS", "TIME", "BYTES"]).numbers(&[1, 2, 3]);
+fn table(functions: &[OfFunction], estimated: u64) -> Table {
+    let mut table = Table::new(&["  FUNCTION", "CALLS", "TIME", "WAITING", "BYTES"]).numbers(&[1, 2, 3, 4]);
     for one in functions.iter().take(MOST_KINDS) {
         table.push(vec![
             format!("  {}", one.function),
             one.calls.to_string(),
             time_of_calls(one.time_s, 0),
+            time_of_calls(one.wait_s, estimated),
             bytes(one.bytes),
         ]);
     }
@@ -131,6 +132,7 @@ mod tests {
                 function: "MPI_Bcast".into(),
                 calls: 7,
                 time_s: Some(0.5),
+                wait_s: Some(0.25),
                 bytes: 14,
             }],
             last: vec![Recent {
@@ -150,7 +152,7 @@ mod tests {
         let shown: Vec<String> = blocks(&report).iter().flat_map(|block| block.lines(terminal)).collect();
         assert_eq!(shown.iter().filter(|line| line.contains("OF THE LAST")).count(), 2, "{shown:#?}");
         assert_eq!(shown[0], "  on a and 1 other alike (2 ranks each): 7 to 9 entered on each", "{shown:#?}");
-        assert!(shown[2].contains("MPI_Bcast     14  1.00 s   28 B"), "{shown:#?}");
+        assert!(shown[2].contains("MPI_Bcast     14  1.00 s   500 ms   28 B"), "{shown:#?}");
         assert!(shown[4].contains("[0-3]"), "{shown:#?}");
         assert_eq!(shown[5], "  on c (2 ranks): 9 entered; rank 5 only 8", "{shown:#?}");
     }

@@ -1,7 +1,7 @@
 //! How much each rank sent to each other rank.
 
 use super::more;
-use crate::render::{Block, Table, bytes, count};
+use crate::render::{Block, Table, bytes, count, time_of_calls};
 use mpiscope_job::performance::report::JobReport;
 use mpiscope_job::performance::report::{Exchange, Pair};
 use std::collections::BTreeMap;
@@ -12,6 +12,10 @@ const MOST_COMMS: usize = 4;
 pub const MOST_IN_MATRIX: usize = 9;
 /// Number of pairs shown if there is no matrix.
 const MOST_PAIRS: usize = 12;
+/// Number of pairs shown that waited for each other.
+const MOST_WAITING: usize = 6;
+/// Shorter waits of a pair are not shown, in seconds.
+const LEAST_WAIT: f64 = 0.001;
 
 /// Returns the section's blocks.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
@@ -25,6 +29,11 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
         } else {
             blocks.push(pairs(exchange).into());
             blocks.extend(more(MOST_PAIRS, exchange.pairs.len() + exchange.more_pairs, "pairs"));
+        }
+        let waiting = waiting(exchange);
+        if !waiting.is_empty() {
+            blocks.push(waits(&waiting, u64::from(report.waits.estimated.is_some())).into());
+            blocks.extend(more(MOST_WAITING, waiting.len(), "pairs that waited"));
         }
     }
     blocks.extend(more(MOST_COMMS, all.len(), "communicators"));
@@ -95,4 +104,66 @@ fn pairs(exchange: &Exchange) -> Table {
         ]);
     }
     table
+}
+
+/// Returns the pairs whose ends waited for each other, in descending order of time.
+fn waiting(exchange: &Exchange) -> Vec<&Pair> {
+    let mut all: Vec<&Pair> = exchange.pairs.iter().filter(|pair| waited_s(pair) >= LEAST_WAIT).collect();
+    all.sort_by(|a, b| waited_s(b).total_cmp(&waited_s(a)));
+    all
+}
+
+fn waited_s(pair: &Pair) -> f64 {
+    pair.sender_wait_s.unwrap_or(0.0) + pair.receiver_wait_s.unwrap_or(0.0)
+}
+
+fn waits(pairs: &[&Pair], estimated: u64) -> Table {
+    let head = ["  FROM", "TO", "MESSAGES", "RECEIVER WAITED", "SENDER WAITED"];
+    let mut table = Table::new(&head).numbers(&[2, 3, 4]);
+    for pair in pairs.iter().take(MOST_WAITING) {
+        table.push(vec![
+            format!("  {}", pair.from),
+            pair.to.clone(),
+            volume(pair).0.to_string(),
+            time_of_calls(pair.receiver_wait_s, estimated),
+            time_of_calls(pair.sender_wait_s, estimated),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_that_waited_are_listed_below_the_matrix_the_longest_first() {
+        let pair = |from: &str, to: &str, receiver_s: f64| Pair {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            messages: 2,
+            bytes: 10,
+            receiver_wait_s: Some(receiver_s),
+            sender_wait_s: Some(0.0),
+            ..Pair::default()
+        };
+        let mut report = JobReport::new("./app".into(), Vec::new());
+        report.sections.peers.push(Exchange {
+            communicator: "MPI_COMM_WORLD".into(),
+            identity: "0x1".into(),
+            size: 3,
+            messages: 6,
+            bytes: 30,
+            pairs: vec![pair("0", "1", 0.5), pair("1", "2", 1.5), pair("2", "0", 0.0)],
+            more_pairs: 0,
+        });
+        let terminal =
+            crate::render::Terminal { width: 100, ..crate::render::Terminal::of(&std::io::stderr()) };
+        let shown: Vec<String> = blocks(&report).iter().flat_map(|block| block.lines(terminal)).collect();
+        let at = shown.iter().position(|line| line.contains("RECEIVER WAITED")).unwrap_or_default();
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(words(&shown[at + 1]), "1 2 2 1.50 s 0 s", "{shown:#?}");
+        assert_eq!(words(&shown[at + 2]), "0 1 2 500 ms 0 s", "{shown:#?}");
+        assert_eq!(shown.len(), at + 3, "{shown:#?}");
+    }
 }

@@ -12,8 +12,10 @@ use crate::base::total::total;
 use crate::jobs::spawned;
 use crate::jobs::worlds::{Members, Worlds};
 use crate::model::locate::Locate;
+use crate::model::process::Process;
 use crate::observation::Observation;
 use crate::performance::monitor::Followed;
+use crate::performance::monitor::windows::Windows;
 use crate::performance::sites;
 use crate::performance::waits;
 use crate::questions::{findings, leaks};
@@ -33,14 +35,7 @@ impl JobReport {
         mut observed: Vec<Observed>,
         seen: Option<(&Followed, &dyn Locate)>,
     ) -> Self {
-        let silent = observed.extract_if(.., |o| !o.process.called_mpi()).map(|o| Silent {
-            rank: o.launcher_rank,
-            host: Some(o.process.host).filter(|host| !host.is_empty()),
-            pid: o.pid,
-            ending: o.ending,
-        });
-        let mut silent: Vec<Silent> = silent.collect();
-        silent.sort_by_key(|one| (one.rank.is_none(), one.rank, one.pid));
+        let silent = silent(&mut observed);
         settle(&mut observed);
         let worlds = Worlds::of(observed.iter().map(|o| &o.process));
         observed.sort_by_key(|o| {
@@ -48,61 +43,25 @@ impl JobReport {
             (worlds.number(&p.world), p.rank.is_none(), p.rank, p.begin_ns)
         });
         let observations: Vec<Observation> = observed.iter_mut().filter_map(Observed::last).collect();
-        let sites =
-            observed.iter().map(|o| (worlds.number(&o.process.world), o.process.rank, o.leaks.as_slice()));
-        let leaks = leaks::join(sites);
-        let sites =
-            observed.iter().map(|o| (worlds.number(&o.process.world), o.process.rank, &o.facts.call_sites));
-        let call_sites = sites::join(sites);
+        let who = |o: &Observed| (worlds.number(&o.process.world), o.process.rank);
+        let leaks = leaks::join(observed.iter().map(|o| (who(o).0, who(o).1, o.leaks.as_slice())));
+        let call_sites = sites::join(observed.iter().map(|o| (who(o).0, who(o).1, &o.facts.call_sites)));
         let ranks: Vec<RankReport> = observed.iter().map(|o| rank_report(o, &worlds)).collect();
-        let spent = spent_at(&call_sites, &ranks);
-        // A process's name for its world during MPI_Init may differ from the final one.
-        let by_process: BTreeMap<(&str, u32), &str> = observed
-            .iter()
-            .map(|o| ((o.process.host.as_str(), o.process.pid), o.process.world.as_str()))
-            .collect();
-        let number = |world: &str, host: &str, pid: u32| match worlds.number(world) {
-            number if worlds.has(number) => number,
-            _ => worlds.number(by_process.get(&(host, pid)).copied().unwrap_or(world)),
-        };
-        let first = observed.first().map(|o| &o.process);
         let times = observed.iter().any(|o| o.process.times);
+        let spent = spent_at(&call_sites, &ranks);
         let waits = match seen {
             Some((seen, symbols)) => seen.waits(&observations, time(&ranks, &spent), symbols),
             None => waits::of(&observations, time(&ranks, &spent)),
         };
         let mut report = Self {
-            schema: SCHEMA,
-            version: env!("CARGO_PKG_VERSION"),
             command,
-            library: first.map_or_else(String::new, |p| p.library.clone()),
-            abi: first.map_or(AbiKind::UNKNOWN, |p| p.abi).name().to_owned(),
-            mpi_version: first
-                .map_or_else(String::new, |p| format!("{}.{}", p.mpi_version.0, p.mpi_version.1)),
-            size: first.and_then(|p| p.size).unwrap_or(0),
             worlds: world_reports(&observed),
             hosts: hosts(&ranks),
-            wall_s: ranks.iter().map(|r| r.wall_s).fold(0.0, f64::max),
             times,
-            thread_s: total(ranks.iter().map(|r| r.thread_s)),
-            mpi_share: None,
-            polling_share: None,
-            load_balance: None,
-            communication_efficiency: None,
-            parallel_efficiency: None,
-            serialisation_efficiency: None,
-            transfer_efficiency: None,
-            bytes: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.bytes)),
-            sent: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.sent)),
-            received: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.received)),
-            lost: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.lost)),
             functions: functions(&ranks, times),
             call_sites,
-            windows: seen.and_then(|(seen, _)| {
-                seen.windows(waits.said_s(), |world, host, pid| number(world, host, pid))
-            }),
+            windows: seen.and_then(|(seen, _)| windows(seen, waits.said_s(), &worlds, &observed)),
             waits,
-            not_followed: None,
             silent,
             first_end: first_end(&ranks),
             notes: joined_notes(&ranks),
@@ -110,17 +69,37 @@ impl JobReport {
             leaks,
             sections: Sections::new(&observations, &Part::of(&observed, &worlds), &worlds),
             ranks,
+            ..Self::of_library(observed.first().map(|o| &o.process))
         };
+        report.add_up();
         if times {
             report.rate();
         }
-        let spawned = observed.iter().flat_map(|o| o.facts.spawned.iter().cloned()).collect();
-        let seen = observed.iter().map(|o| o.process.world.as_str());
-        let nobody = std::iter::repeat_n("", report.silent.len());
-        let unseen = spawned::unseen(&spawned, seen.chain(nobody));
-        report.notes.extend(unseen.map(|text| (text, Members::default())));
+        report.sections.wait(&report.waits);
+        report.notes.extend(unseen(&observed, report.silent.len()));
         report.notes.extend(one_by_one::note(&observed, &worlds));
         report
+    }
+
+    /// Returns a report that contains only what a process knows about its MPI library.
+    fn of_library(process: Option<&Process>) -> Self {
+        let known = process.map(|p| Self {
+            library: p.library.clone(),
+            mpi_version: format!("{}.{}", p.mpi_version.0, p.mpi_version.1),
+            size: p.size.unwrap_or(0),
+            ..Self::default()
+        });
+        let abi = process.map_or(AbiKind::UNKNOWN, |p| p.abi).name().to_owned();
+        Self { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), abi, ..known.unwrap_or_default() }
+    }
+
+    /// Computes the sums of all ranks.
+    fn add_up(&mut self) {
+        let sum = |of: fn(&RankReport) -> u64| self.ranks.iter().map(of).fold(0, u64::saturating_add);
+        (self.bytes, self.sent, self.received, self.lost) =
+            (sum(|r| r.bytes), sum(|r| r.sent), sum(|r| r.received), sum(|r| r.lost));
+        self.wall_s = self.ranks.iter().map(|r| r.wall_s).fold(0.0, f64::max);
+        self.thread_s = total(self.ranks.iter().map(|r| r.thread_s));
     }
 
     /// Computes shares and efficiencies.
@@ -153,6 +132,40 @@ impl JobReport {
         let name = |rank: &RankReport| Members::from_iter([(rank.world_number, rank.rank)]).to_string();
         self.ranks.iter().map(|rank| known.get(name(rank).as_str()).copied()).collect()
     }
+}
+
+/// Removes the processes that never called MPI.
+fn silent(observed: &mut Vec<Observed>) -> Vec<Silent> {
+    let silent = observed.extract_if(.., |o| !o.process.called_mpi()).map(|o| Silent {
+        rank: o.launcher_rank,
+        host: Some(o.process.host).filter(|host| !host.is_empty()),
+        pid: o.pid,
+        ending: o.ending,
+    });
+    let mut silent: Vec<Silent> = silent.collect();
+    silent.sort_by_key(|one| (one.rank.is_none(), one.rank, one.pid));
+    silent
+}
+
+/// Returns the windows of a monitored run.
+fn windows(seen: &Followed, waits_s: f64, worlds: &Worlds, observed: &[Observed]) -> Option<Windows> {
+    // A process's name for its world during MPI_Init may differ from the final one.
+    let by_process: BTreeMap<(&str, u32), &str> = observed
+        .iter()
+        .map(|o| ((o.process.host.as_str(), o.process.pid), o.process.world.as_str()))
+        .collect();
+    seen.windows(waits_s, |world, host, pid| match worlds.number(world) {
+        number if worlds.has(number) => number,
+        _ => worlds.number(by_process.get(&(host, pid)).copied().unwrap_or(world)),
+    })
+}
+
+/// Returns a note about spawned processes that were not observed.
+fn unseen(observed: &[Observed], silent: usize) -> Option<(String, Members)> {
+    let spawned = observed.iter().flat_map(|o| o.facts.spawned.iter().cloned()).collect();
+    let seen = observed.iter().map(|o| o.process.world.as_str());
+    let unseen = spawned::unseen(&spawned, seen.chain(std::iter::repeat_n("", silent)));
+    unseen.map(|text| (text, Members::default()))
 }
 
 /// The times that waits are parts of.

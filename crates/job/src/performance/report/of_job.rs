@@ -68,7 +68,10 @@ impl Ends {
     /// Restores what was observed while the job ran and is no longer in the images.
     fn remember(&self, report: &mut JobReport) {
         let waits = Waits::deserialize(&self.report["waits"]).ok().filter(|waits| waits.looks > 1);
-        report.waits = waits.unwrap_or_else(|| std::mem::take(&mut report.waits));
+        if let Some(waits) = waits {
+            report.sections.wait(&waits);
+            report.waits = waits;
+        }
         report.windows = Windows::deserialize(&self.report["windows"]).ok();
         if report.times {
             report.rate();

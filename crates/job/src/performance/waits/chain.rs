@@ -220,7 +220,7 @@ mod tests {
             culprit: who(culprit),
             meanwhile: "busy".into(),
         };
-        NamedWait { key, who: who(me), from_ns, ns: until - from_ns, working: "busy".into() }
+        NamedWait { key, who: who(me), from_ns, ns: until - from_ns, working: "busy".into(), part: None }
     }
 
     /// Returns the shares, by rank, of the last of these waits; all ranks met at time zero.

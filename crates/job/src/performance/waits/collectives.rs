@@ -4,6 +4,7 @@ use super::calls::Calls;
 use super::entered::{Taken, entered};
 use super::hosts::Hosts;
 use super::{Kind, Span, Wait};
+use crate::observation::ledger::Called;
 use crate::observation::{Observation, RootBetween};
 use crate::questions::why::{Joined, ProcessIndex};
 use mpi_abi::{FunctionId, Partners};
@@ -16,6 +17,8 @@ pub struct Judged {
     pub number: (u64, u64),
     /// Whether its calls only started it and others completed it.
     pub started: bool,
+    /// The call that entered it, of one of the members.
+    pub call: Arc<Called>,
     /// Nanoseconds spent by all members in the calls that wait.
     pub ns: u64,
     /// The waits of the members, one after the other.
@@ -59,6 +62,7 @@ pub fn judge(
         // Which member came last is known only if all members are.
         let everybody = sizes.get(&comm).is_some_and(|size| *size as usize == members.len());
         let Some(error_ns) = error_of(hosts, &members).filter(|_| everybody) else { continue };
+        let Some(call) = members.first().map(|(_, first)| Arc::clone(&first.call)) else { continue };
         if !members.iter().all(|(_, taken)| taken.is_over()) {
             if members.iter().all(|(_, taken)| taken.starts()) {
                 found.open.insert((comm, number));
@@ -72,6 +76,7 @@ pub fn judge(
         let ns = inside.map(|(span, _)| span.ns()).fold(0, u64::saturating_add);
         found.judged.push(Judged {
             number: (comm, number),
+            call,
             started: members.iter().any(|(_, taken)| taken.starts()),
             ns,
             waits: waits.into_iter().filter_map(|wait| calls.bounded(wait)).collect(),
@@ -218,7 +223,8 @@ fn of_two_groups(function: &str, partners: Option<Partners>, members: &[Member],
 fn for_the_last(kind: Kind, (who, taken): &Member, (culprit, last): &Member) -> Option<Wait> {
     let (own, call) = taken.waits_in()?;
     let span = Span { from: own.from, until: last.span.from };
-    let wait = Wait { kind, who: *who, call: Arc::clone(call), in_call: own.from, span, culprit: *culprit };
+    let (call, culprit) = (Arc::clone(call), *culprit);
+    let wait = Wait { kind, who: *who, call, in_call: own.from, span, culprit, message: None };
     (span.ns() > 0).then_some(wait)
 }
 
@@ -251,7 +257,8 @@ fn for_all(
     {
         let (span, call) = (Span { from: there, until: *until }, Arc::clone(call));
         let kind = Kind::LATE_COMPLETION;
-        waits.push(Wait { kind, who: *who, call, in_call: own.from, span, culprit: *culprit });
+        let culprit = *culprit;
+        waits.push(Wait { kind, who: *who, call, in_call: own.from, span, culprit, message: None });
     }
 }
 

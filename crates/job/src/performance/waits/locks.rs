@@ -179,7 +179,8 @@ fn in_call<'a>(
     let (mut from, mut waits) = (call.from_ns, Vec::new());
     for (until, culprit) in released {
         let (span, call_of) = (Span { from, until }, Arc::clone(&call.call));
-        waits.push(Wait { kind: Kind::LOCK, who: me, call: call_of, in_call: call.from_ns, span, culprit });
+        let in_call = call.from_ns;
+        waits.push(Wait { kind: Kind::LOCK, who: me, call: call_of, in_call, span, culprit, message: None });
         from = until;
     }
     waits

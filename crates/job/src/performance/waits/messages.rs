@@ -2,6 +2,7 @@
 
 use super::calls::Calls;
 use super::hosts::Hosts;
+use super::parts::End;
 use super::{Kind, Span, Wait};
 use crate::observation::ledger::{Line, Waited};
 use crate::questions::why::{Ends, ProcessIndex};
@@ -33,7 +34,11 @@ pub fn for_messages(messages: &[Ends<'_>], calls: &Calls, hosts: &Hosts<'_>) -> 
 /// other end to appear and then, unless the call returned earlier, until the other side asked for completion
 /// too.
 pub fn of_message(ends: &Ends<'_>) -> [Vec<Wait>; 3] {
-    let side = |kind, who, call: &Option<Waited>, culprit, other: &Line| {
+    let side = |kind, end, call: &Option<Waited>, other: &Line| {
+        let (who, culprit) = match end {
+            End::Sender => (ends.sender, ends.receiver),
+            End::Receiver => (ends.receiver, ends.sender),
+        };
         let mut waits = Vec::new();
         let Some(call) = call else { return waits };
         let mut wait = |kind, from, until| {
@@ -45,6 +50,7 @@ pub fn of_message(ends: &Ends<'_>) -> [Vec<Wait>; 3] {
                 in_call: call.from_ns,
                 span,
                 culprit,
+                message: Some((ends.sent.comm, end)),
             });
         };
         if other.posted_ns > call.from_ns {
@@ -60,14 +66,14 @@ pub fn of_message(ends: &Ends<'_>) -> [Vec<Wait>; 3] {
     };
     // A probe waits only for the message to arrive; one sent after the probe returned is not what it found.
     let probed = &ends.received.probed;
-    let mut in_probe = side(Kind::LATE_SENDER, ends.receiver, probed, ends.sender, ends.sent);
+    let mut in_probe = side(Kind::LATE_SENDER, End::Receiver, probed, ends.sent);
     in_probe.retain(|wait| {
         let found = probed.as_ref().is_some_and(|call| wait.span.until <= call.until_ns);
         wait.kind == Kind::LATE_SENDER && found
     });
     [
         in_probe,
-        side(Kind::LATE_SENDER, ends.receiver, &ends.received.waited, ends.sender, ends.sent),
-        side(Kind::LATE_RECEIVER, ends.sender, &ends.sent.waited, ends.receiver, ends.received),
+        side(Kind::LATE_SENDER, End::Receiver, &ends.received.waited, ends.sent),
+        side(Kind::LATE_RECEIVER, End::Sender, &ends.sent.waited, ends.received),
     ]
 }

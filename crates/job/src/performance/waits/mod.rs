@@ -54,6 +54,7 @@ mod locks;
 mod merge;
 mod messages;
 mod named;
+mod parts;
 mod sampled;
 mod sent;
 mod stream;
@@ -69,11 +70,13 @@ use crate::jobs::worlds::Members;
 use crate::observation::Observation;
 use crate::observation::ledger::Called;
 use crate::questions::why::ProcessIndex;
+use parts::End;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+pub use parts::identity;
 pub use sampled::{Sampled, Samples, Stood};
 pub use sum::Sum;
 
@@ -175,6 +178,8 @@ struct Wait {
     /// From the beginning of the call, or the end of another wait in it, until the other process arrived.
     span: Span,
     culprit: ProcessIndex,
+    /// For a message: its communicator, and the end that waits.
+    message: Option<(u64, End)>,
 }
 
 /// Waits of one kind, in one place, for one rank doing the same thing in the meantime.
@@ -290,6 +295,12 @@ pub struct Waits {
     /// Where all this waiting began, in descending order of time.
     #[serde(default)]
     pub causes: Vec<Cause>,
+    /// The same waits by communicator and function, for those in collectives; in descending order of time.
+    #[serde(default)]
+    pub of_collectives: Vec<OfCollectives>,
+    /// The same waits by communicator and pair of ranks, for those for messages; in descending order of time.
+    #[serde(default)]
+    pub of_messages: Vec<OfMessages>,
     /// Total seconds of the observed waits.
     pub seconds: f64,
     /// Seconds in the calls examined.
@@ -333,6 +344,42 @@ pub struct Waits {
     /// were not recorded individually.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
+}
+
+/// Waits in the collectives of one function on one communicator.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OfCollectives {
+    /// The communicator's identity; for collectives on a window or file that object's.
+    pub identity: String,
+    /// The function entered, also if its waits were in the calls that completed what it started.
+    pub function: String,
+    /// Total seconds of all members, including an estimate for what was not observed.
+    pub seconds: f64,
+}
+
+/// Waits for messages from one rank to another on one communicator.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OfMessages {
+    /// The communicator's identity.
+    pub identity: String,
+    /// The sender: its rank in `MPI_COMM_WORLD`, written `world.rank` for other worlds than the first.
+    pub from: String,
+    /// The receiver.
+    pub to: String,
+    /// Total seconds for which the sender waited, including an estimate for what was not observed.
+    pub sender_s: f64,
+    /// Total seconds for which the receiver waited, including an estimate for what was not observed.
+    pub receiver_s: f64,
+}
+
+impl OfMessages {
+    /// Returns the seconds of both ends.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.sender_s + self.receiver_s
+    }
 }
 
 impl Waits {

@@ -2,6 +2,7 @@
 
 use super::alike::{Alike, Who};
 use super::calls::Calls;
+use super::parts::{End, Part};
 use super::{Kind, Wait};
 use crate::questions::why::{Joined, ProcessIndex};
 use std::collections::HashMap;
@@ -20,6 +21,8 @@ pub struct NamedWait {
     pub ns: u64,
     /// The work of the process waited for after its last call, even if it was in a call most of the time.
     pub working: String,
+    /// What it belongs to; nothing for window locks.
+    pub part: Option<Part>,
 }
 
 impl NamedWait {
@@ -66,6 +69,12 @@ impl<'a> Names<'a> {
             culprit: self.name(wait.culprit),
             meanwhile,
         };
-        NamedWait { key, who: self.name(wait.who), from_ns: wait.span.from, ns: wait.span.ns(), working }
+        let who = self.name(wait.who);
+        let part = wait.message.map(|(comm, end)| {
+            let [me, other] = [&who, &key.culprit].map(Who::clone);
+            let ends = if end == End::Sender { [me, other] } else { [other, me] };
+            Part::Messages(comm, ends, end)
+        });
+        NamedWait { key, who, from_ns: wait.span.from, ns: wait.span.ns(), working, part }
     }
 }

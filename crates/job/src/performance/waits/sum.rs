@@ -9,7 +9,8 @@ use super::hosts::Hosts;
 use super::locks::{self, Watch};
 use super::merge::{self, Amount, Amounts};
 use super::messages;
-use super::named::Names;
+use super::named::{NamedWait, Names};
+use super::parts::{Part, Parts};
 use super::sampled::Left;
 use super::stream::{LATER, Settled, Stream};
 use super::{Estimated, Samples, Spent, Stood, Time, Waiting, Waits};
@@ -30,6 +31,7 @@ pub struct Sum {
     comms: HashMap<u64, Known>,
     #[serde(with = "super::sent")]
     found: Amounts,
+    parts: Parts,
     /// Waits of the last passes, on their way to `found`.
     #[serde(skip)]
     chains: Chains,
@@ -125,11 +127,14 @@ impl Sum {
             if self.waiting.len() < MOST {
                 self.waiting.push(Waiting { who, from_ns, until_ns, seconds });
             }
+            if let Some(part) = named.part {
+                self.parts.add(part, seconds);
+            }
             let amount = Amount {
                 ranks: [named.who].into(),
                 ns: named.ns,
                 times: 1,
-                estimated_s: factor * named.ns as f64 / 1e9,
+                estimated_s: seconds,
                 origins: origins.into_iter().collect(),
             };
             if self.found.len() < MOST || self.found.contains_key(&named.key) {
@@ -150,6 +155,7 @@ impl Sum {
         self.of_others = self.of_others.and(other.of_others);
         self.watch.take_in(other.watch);
         self.samples.take_in(other.samples);
+        self.parts.take_in(other.parts);
         for (comm, theirs) in other.comms {
             if self.comms.len() < MOST || self.comms.contains_key(&comm) {
                 let known = self.comms.entry(comm).or_default();
@@ -195,7 +201,10 @@ impl Sum {
         self.of_others = self.of_others.and(Estimated::counted(started_s, taken.factor()));
         for (judged, factor) in [(&entered, factor), (&started, taken.factor())] {
             for one in judged {
-                one.waits.iter().for_each(|wait| self.chains.waited(names.named(wait), factor));
+                for wait in &one.waits {
+                    let part = Some(Part::Collectives(one.number.0, one.call.function.clone()));
+                    self.chains.waited(NamedWait { part, ..names.named(wait) }, factor);
+                }
                 let members = one.members.iter().map(|who| names.name(*who)).collect();
                 self.chains.met(one.met_ns, Meeting::Collective(one.number.0), members);
             }
@@ -306,9 +315,12 @@ impl Sum {
         let most_at = time.at.map(|at| Left::of(at, &all.found));
         let sampled = sampled.finish(time.threads, (most_s, most_at), number);
         let causes = merge::causes(&all.found, time.threads, number);
+        let (of_collectives, of_messages) = std::mem::take(&mut all.parts).listed(number);
         let list = merge::list(all.found, time.threads, estimated.is_some(), number);
         Waits {
             causes,
+            of_collectives,
+            of_messages,
             seconds: total(list.iter().map(|lost| lost.seconds)),
             list,
             seen_s,

@@ -63,6 +63,17 @@ fn with_messages(mut seen: Observation, sent: Vec<Line>, received: Vec<Line>) ->
     seen
 }
 
+/// Returns the waits, of which every one must belong to collectives or messages, unless it is for a lock.
+fn of(observations: &[Observation], time: Time<'_>) -> Waits {
+    let found = super::of(observations, time);
+    let others = found.list.iter().filter(|lost| lost.kind != Kind::LOCK);
+    let whole: f64 = others.map(|lost| lost.estimated_s.unwrap_or(lost.seconds)).sum();
+    let collectives: f64 = found.of_collectives.iter().map(|part| part.seconds).sum();
+    let messages: f64 = found.of_messages.iter().map(OfMessages::seconds).sum();
+    assert!((whole - collectives - messages).abs() <= 0.01 * whole, "{found:#?}");
+    found
+}
+
 fn lines_of(observations: &[Observation]) -> Vec<(Kind, String)> {
     let found = of(observations, Time { threads: 1.0, waiting: 1.0, collectives: 1.0, most: None, at: None });
     found.list.iter().map(|lost| (lost.kind, lost.to_string())).collect()

@@ -74,13 +74,18 @@ fn enter(writer: &'static Writer, raw: u64, site: Site, parent: u64, bytes: &[u8
     Some(record)
 }
 
-/// Reads the pairs of an info from the library.
 fn ask_pairs<A: Abi>(raw: u64) -> Vec<u8> {
-    let info = A::Handle::from_raw(raw);
     let mut bytes = Vec::new();
+    each_pair::<A>(raw, |key, value| append(&mut bytes, key.as_bytes(), value.as_bytes()));
+    bytes
+}
+
+/// Reads the pairs of an info from the library, in order, and calls `found` with the key and value of each.
+pub fn each_pair<A: Abi>(raw: u64, mut found: impl FnMut(&str, &str)) {
+    let info = A::Handle::from_raw(raw);
     let mut keys = 0;
     if ask::info_get_nkeys::<A>(info, &mut keys) != Some(A::SUCCESS) {
-        return bytes;
+        return;
     }
     for n in 0..keys {
         // Larger than the longest key of any ABI (256).
@@ -89,10 +94,8 @@ fn ask_pairs<A: Abi>(raw: u64) -> Vec<u8> {
             break;
         }
         let value = ask_value::<A>(info, &key);
-        let key = c_string::text(key.as_ptr(), key.len());
-        append(&mut bytes, key.as_bytes(), value.as_bytes());
+        found(&c_string::text(key.as_ptr(), key.len()), &value);
     }
-    bytes
 }
 
 /// Reads a value and keeps at most [`VALUE`] bytes of it. The buffer has room for all of it: MPICH treats a shorter

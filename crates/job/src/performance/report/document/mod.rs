@@ -26,7 +26,7 @@ use serde::Serialize;
 pub const SCHEMA: &str = "mpiscope.report/1";
 
 /// A job.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Default, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobReport {
     /// Name and version of this schema. Fields may be added; existing ones never change their meaning.

@@ -45,7 +45,7 @@ pub struct Exchange {
 }
 
 /// Messages from one rank to another.
-#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Default, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pair {
     /// The sender: its rank in `MPI_COMM_WORLD`, written `world.rank` for other worlds than the first.
@@ -61,6 +61,12 @@ pub struct Pair {
     pub received: u64,
     /// Bytes received, as recorded by the receiver.
     pub received_bytes: u64,
+    /// Seconds for which the sender waited for the receiver, as in `waits.of_messages`; none if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender_wait_s: Option<f64>,
+    /// Seconds for which the receiver waited for the sender.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receiver_wait_s: Option<f64>,
 }
 
 /// Collectives on one communicator.
@@ -101,6 +107,10 @@ pub struct OfFunction {
     /// Seconds in them; none if times were not recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_s: Option<f64>,
+    /// Seconds for which members waited for others, as in `waits.of_collectives`: in these calls or, if they
+    /// only start the operation, in the calls that complete it. None if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_s: Option<f64>,
     /// Bytes: each rank's part.
     pub bytes: u64,
 }

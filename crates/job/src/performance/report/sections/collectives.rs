@@ -7,6 +7,7 @@ use crate::observation::{Collective, Communicator, Observation};
 use crate::performance::report::both_times;
 use crate::performance::report::document::{Collectives, OfFunction, Recent};
 use crate::performance::sites::Totals;
+use crate::performance::waits::identity;
 use mpi_abi::{Flags, FunctionId};
 use std::collections::BTreeMap;
 
@@ -69,6 +70,7 @@ impl OfFunction {
             };
             known.calls = known.calls.saturating_add(one.calls);
             known.time_s = both_times(known.time_s, one.time_s);
+            known.wait_s = both_times(known.wait_s, one.wait_s);
             known.bytes = known.bytes.saturating_add(one.bytes);
         }
         let seconds = |one: &Self| one.time_s.unwrap_or(0.0);
@@ -81,7 +83,7 @@ impl Collectives {
     fn of(comm: &Communicator) -> Self {
         Self {
             communicator: comm.name.clone(),
-            identity: format!("{:#x}", comm.identity),
+            identity: identity(comm.identity),
             size: comm.size,
             entered: 0,
             least: u64::MAX,
@@ -98,6 +100,7 @@ impl Collectives {
             function: function.to_owned(),
             calls: totals.calls,
             time_s: totals.time_s,
+            wait_s: None,
             bytes: totals.bytes(),
         });
     }

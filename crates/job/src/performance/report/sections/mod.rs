@@ -6,6 +6,7 @@ mod files;
 mod messages;
 mod part;
 mod peers;
+mod waiting;
 
 pub use self::part::Part;
 use super::document::{Memory, Sections};

@@ -3,6 +3,7 @@
 use crate::jobs::worlds::Worlds;
 use crate::observation::{Communicator, Observation};
 use crate::performance::report::document::{Exchange, Pair};
+use crate::performance::waits::identity;
 use std::collections::BTreeMap;
 
 /// Maximum number of pairs listed per communicator; those with the most bytes are kept.
@@ -98,7 +99,7 @@ fn other(comm: &Communicator, peer: u32, world: usize, sides: &Sides) -> Who {
 fn begun(comm: &Communicator) -> Exchange {
     Exchange {
         communicator: comm.name.clone(),
-        identity: format!("{:#x}", comm.identity),
+        identity: identity(comm.identity),
         size: comm.size.saturating_add(comm.remote.as_ref().map_or(0, |remote| remote.size)),
         messages: 0,
         bytes: 0,
@@ -111,7 +112,17 @@ fn ended(mut exchange: Exchange, pairs: Pairs) -> Exchange {
     for ((from, to), Counted { sent: [messages, bytes], received: [received, received_bytes] }) in pairs {
         if messages != 0 || received != 0 {
             let (from, to) = (from.to_string(), to.to_string());
-            exchange.pairs.push(Pair { from, to, messages, bytes, received, received_bytes });
+            let (sender_wait_s, receiver_wait_s) = (None, None);
+            exchange.pairs.push(Pair {
+                from,
+                to,
+                messages,
+                bytes,
+                received,
+                received_bytes,
+                sender_wait_s,
+                receiver_wait_s,
+            });
         }
         exchange.messages = exchange.messages.saturating_add(messages);
         exchange.bytes = exchange.bytes.saturating_add(bytes);
@@ -168,6 +179,7 @@ mod tests {
             bytes: 300,
             received: 2,
             received_bytes: 200,
+            ..Pair::default()
         };
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].messages, found[0].bytes, &found[0].pairs), (3, 300, &vec![wanted]));
