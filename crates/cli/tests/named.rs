@@ -156,7 +156,10 @@ fn evidence_of_two_jobs_is_never_taken_for_one() {
     let run = |words: &[&str]| in_folder(dir.path(), &words.iter().map(AsRef::as_ref).collect::<Vec<_>>());
     for verb in ["ps", "why", "queues", "report", "vars", "procs"] {
         let (_, said, status) = run(&[verb, "one.mpiscope", "other.mpiscope"]);
-        assert!(status == Some(2) && said.contains("other.mpiscope: it is of another job"), "{verb}: {said}");
+        assert!(
+            status == Some(2) && said.contains("other.mpiscope: it belongs to a different job"),
+            "{verb}: {said}"
+        );
         let (_, said, status) = run(&[verb, "one.mpiscope", "one.mpiscope"]);
         assert_ne!(status, Some(2), "{verb}: {said}");
     }

@@ -156,7 +156,7 @@ fn of_a_job_that_has_ended_it_is_said_where_something_is_left() {
     assert!(status == Some(2) && said.contains("name the DIR of `mpiscope run --out DIR`"), "{said}");
     std::fs::write(dir.path().join("mpiscope-hang-1-ended.mpiscope"), "").unwrap();
     let (status, said) = ask();
-    let named = "hung there is mpiscope-hang-1-ended.mpiscope: name that file";
+    let named = "hung; its state was saved: name the file mpiscope-hang-1-ended.mpiscope";
     assert!(status == Some(2) && said.contains(named), "{said}");
 }
 
@@ -305,7 +305,7 @@ fn a_core_file_of_something_else_and_a_program_are_told_apart() {
         text(&output.stderr)
     };
     let core = printed(&write(&dir, &core_file(&[7; 8192])));
-    assert!(core.contains("no image of mpiscope is in it") && core.contains("coredump_filter"), "{core}");
+    assert!(core.contains("contains no mpiscope image") && core.contains("coredump_filter"), "{core}");
     let program = printed(Path::new(MPISCOPE));
     assert!(program.contains("core") && !program.contains("coredump_filter"), "{program}");
     let cut = printed(&write(&dir, &core_file(&[7; 8192])[..80]));

@@ -228,7 +228,7 @@ fn nobody_called_mpi_is_one_clear_sentence_with_the_next_thing_to_try() {
     assert!(
         shown.contains("/sh is not linked with MPI")
             && shown.contains(
-                "`mpiscope doctor COMMAND` looks. A process whose calls could not be recorded said so above."
+                "Run `mpiscope doctor COMMAND` to find out. A process whose calls could not be recorded said so above."
             ),
         "{shown}"
     );
@@ -382,7 +382,7 @@ fn ranks_that_can_never_go_on_are_told_of_while_others_work() {
     let said =
         text(&child.wait_with_output().unwrap().stderr).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("mpiscope: ranks [0-1] have completed no MPI call for "), "{said}");
-    assert!(said.contains("s, and can do so no more: collective mismatch (function)"), "{said}");
+    assert!(said.contains("s, and never can: collective mismatch (function)"), "{said}");
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn the_version_names_the_files_that_would_be_used() {
     let with = version(&command).replace(&dir.path().canonicalize().unwrap().display().to_string(), "ROOT");
     assert!(with.replace("\n    ", "").contains("ROOT/lib/libmpiscope.so"), "{with}");
     assert!(with.contains("libmpiscope_queues.so"), "{with}");
-    assert!(with.contains("not found beside the layer: libmpiscope_handles.so"), "{with}");
+    assert!(with.contains("not found next to the layer: libmpiscope_handles.so"), "{with}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 /// Text for the help, which does not cover external subcommands.
 const KINDS: &str = "\
-An object is asked for by its kind and its handle, several by turns; their answers are JSON:
+Name an object by its kind and its handle, several objects one after the other; the answers are JSON:
   debugger-host --pid 1532 comm 0x84000002
   debugger-host --core core datatype 0xcc000000 request 0xac000001
 
@@ -107,7 +107,7 @@ fn answer(arguments: &Arguments) -> Result<()> {
             match words.as_slice() {
                 [kind, handle] => handles.object(kind, number(handle)?)?,
                 words if words.len() % 2 == 0 => several(&handles, words)?,
-                _ => bail!("name a kind and a handle, or several of both by turns: comm 0x44000000"),
+                _ => bail!("name a kind and a handle, or several such pairs: comm 0x44000000"),
             }
         }
     };
@@ -115,7 +115,7 @@ fn answer(arguments: &Arguments) -> Result<()> {
     let left = memory::ledger();
     if left.blocks != 0 || left.wrong_frees != 0 {
         eprintln!(
-            "the plug-in did not give back {} blocks, and gave back {} strangers",
+            "the plug-in did not free {} blocks, and freed {} unknown ones",
             left.blocks, left.wrong_frees
         );
     }
@@ -141,7 +141,7 @@ fn plugin(arguments: &Arguments, target: &dyn Target) -> Result<PathBuf> {
     let there = named.iter().find(|file| file.is_file());
     there.cloned().with_context(|| match named.first() {
         None => format!("the process names no plug-in in {variable}: name one with --plugin"),
-        Some(first) => format!("{} and others that {variable} names are not here", first.display()),
+        Some(first) => format!("{} and other plug-ins that {variable} names are not here", first.display()),
     })
 }
 
@@ -168,7 +168,7 @@ fn number(text: &str) -> Result<u64> {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => text.parse(),
     };
-    parsed.with_context(|| format!("{text:?} is no handle: give a number, as 0x44000000"))
+    parsed.with_context(|| format!("{text:?} is not a handle: give a number such as 0x44000000"))
 }
 
 #[cfg(test)]

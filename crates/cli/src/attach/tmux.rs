@@ -35,18 +35,18 @@ pub fn open(chosen: &[Entry], debugger: &Debugger, remote: Option<&Remote>) -> R
     for words in plan(&panes, (!inside).then_some(session.as_str())) {
         let done = open_files::as_before(Command::new("tmux").args(&words)).status();
         let done = done.context(
-            "tmux cannot be started, which shows several debuggers at once; install it, choose one rank by --ranks, or \
+            "cannot start tmux, which shows several debuggers at once; install it, choose one rank with --ranks, or \
              use --batch",
         )?;
         if !done.success() {
-            bail!("`tmux {}` failed; choose fewer ranks by --ranks, or use --batch", shell::line(&words));
+            bail!("`tmux {}` failed; choose fewer ranks with --ranks, or use --batch", shell::line(&words));
         }
     }
     if !inside && held {
         complain(
             "",
             &format!(
-                "a debugger is on every rank: `tmux attach -t {session}` in another terminal shows them"
+                "a debugger is attached to every rank: run `tmux attach -t {session}` in another terminal to see them"
             ),
         );
     } else if !inside {
@@ -80,7 +80,7 @@ fn panes(chosen: &[Entry], debugger: &Debugger, remote: Option<&Remote>) -> Resu
         }));
     }
     if panes.is_empty() {
-        bail!("none of the chosen processes can be reached from this host with a terminal");
+        bail!("no terminal can be opened from this host for any of the chosen processes");
     }
     Ok(panes)
 }

@@ -85,7 +85,7 @@ fn checks(options: &Options) -> Result<Vec<Check>> {
     let layer = match find_layer() {
         Ok(layer) => layer,
         Err(why) => {
-            let remedy = "install libmpiscope.so beside mpiscope, or in ../lib";
+            let remedy = "install libmpiscope.so next to mpiscope, or in ../lib";
             return Ok(vec![Check::of("layer", Outcome::Problem, why.to_string(), remedy)]);
         }
     };
@@ -130,7 +130,7 @@ fn ranks(launcher: &[OsString], layer: &Path, limit: Duration) -> Result<Vec<Che
     let facts: Vec<Facts> = text.lines().filter_map(Facts::read).collect();
     let mut checks = rank::checks(&facts, layer);
     if outcome.status.is_none() {
-        let found = format!("it did not end within {} s", limit.as_secs());
+        let found = format!("it did not finish within {} s", limit.as_secs());
         checks.push(Check::of(
             "launcher",
             Outcome::Problem,

@@ -34,7 +34,7 @@ pub fn time_of_calls(seconds: Option<f64>, estimated: u64) -> String {
 
 /// Explanation of the mark in [`time_of_calls`].
 pub const ESTIMATED: &str =
-    "~: estimated from one in sixteen of these calls, which are short (MPISCOPE_RECORD_STARTS=1 times each)";
+    "~: estimated from one in sixteen of these short calls (MPISCOPE_RECORD_STARTS=1 times each)";
 
 #[cfg(test)]
 mod tests {

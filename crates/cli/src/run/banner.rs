@@ -61,7 +61,7 @@ pub fn deliver(options: &Options, job: &str, report: JobReport, scope: Scope, sc
             Ok(path) => written = Some(path),
             Err(e) => complain(
                 "run",
-                &format!("--out {}: {e}; may you write there, and is there room?", dir.display()),
+                &format!("--out {}: {e}; is it writable, and is there space left?", dir.display()),
             ),
         }
     }
@@ -199,7 +199,9 @@ fn overview(report: &JobReport) -> Vec<String> {
             }
             let _infallible = write!(time, " = {pe:.2}");
         }
-        _ if report.times => time.push_str("   (no time outside of MPI: no load balance, no efficiency)"),
+        _ if report.times => {
+            time.push_str("   (no time outside of MPI, so no load balance and no efficiency)")
+        }
         _ => time.push_str("   (calls were counted, not timed)"),
     }
     vec![ranks, library, time]
@@ -263,7 +265,7 @@ pub fn twice(report: &JobReport) -> Option<String> {
     let nested_s = report.nested_s();
     (report.times && nested_s >= LEAST_SHARE * report.mpi_s() && nested_s > 0.0).then(|| {
         let all = duration(nested_s);
-        format!("  {all} of these are in two rows (calls of callbacks, inside of calls) or before MPI_Init")
+        format!("  {all} of these are counted in two rows (calls that callbacks make inside other calls) or before MPI_Init")
     })
 }
 
@@ -329,7 +331,7 @@ fn bad_end(rank: &RankReport) -> Option<String> {
         }
         (None, false) if rank.alive => parts.push("still running".to_owned()),
         (None, false) if rank.ending == Some(Ending::Exit(0)) => {
-            parts.push("ended with exit status 0 and without MPI_Finalize".to_owned());
+            parts.push("ended with exit status 0 but without MPI_Finalize".to_owned());
         }
         (None, false) => parts.push("ended without MPI_Finalize".to_owned()),
         (None, true) => {}
@@ -406,7 +408,10 @@ fn leaks(report: &JobReport, written: Option<&Path>) -> Vec<String> {
             Some(path) => format!("all: {}", path.display()),
             None => "`mpiscope run --out DIR` writes all".to_owned(),
         };
-        lines.push(format!("  not freed: {count} more objects, made at {} other places; {all}", rest.len()));
+        lines.push(format!(
+            "  not freed: {count} more objects, created at {} other places; {all}",
+            rest.len()
+        ));
     }
     lines
 }

@@ -73,7 +73,7 @@ pub fn spawn(
 pub fn not_started(program: &[OsString], error: &io::Error) -> ExitCode {
     let name = program.first().map(|p| p.to_string_lossy()).unwrap_or_default();
     let missing = error.kind() == io::ErrorKind::NotFound;
-    let advice = if missing { "is it in PATH, or is `./` missing?" } else { "may it be executed?" };
+    let advice = if missing { "is it in PATH, or is `./` missing?" } else { "is it executable?" };
     complain("run", &format!("{name}: {error}; {advice}"));
     ExitCode::from(if missing { 127 } else { 126 })
 }

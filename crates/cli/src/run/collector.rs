@@ -199,8 +199,8 @@ impl Collector {
             return;
         }
         if self.deaf.is_none() {
-            let limit = "`ulimit -n` before the job may raise the limit";
-            self.problems.push(format!("processes could not be let in for a while ({why}): {limit}"));
+            let limit = "raise the limit with `ulimit -n` before the job";
+            self.problems.push(format!("processes could not connect for a while ({why}): {limit}"));
         }
         self.deaf = Some(Instant::now() + DEAF);
     }
@@ -234,7 +234,7 @@ impl Collector {
                 let who = sender.map_or_else(|| "a process".to_owned(), |pid| format!("process {pid}"));
                 return self
                     .problems
-                    .push(format!("{who} connected and handed over no image: it is missing here"));
+                    .push(format!("{who} connected but handed over no image: it is missing here"));
             }
         };
         let Some(peer) = Peer::new(message, image, socket, sender) else {
@@ -308,7 +308,7 @@ impl Collector {
                 1 => "1 process is".to_owned(),
                 some => format!("{some} processes are"),
             };
-            format!("{missing} missing here: no more files may be open (`ulimit -n`, `ulimit -Hn`)")
+            format!("{missing} missing here: too many open files (`ulimit -n`, `ulimit -Hn`)")
         }));
         let symbols = FileSymbols::default();
         for peer in &self.peers {

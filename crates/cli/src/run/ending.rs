@@ -36,7 +36,7 @@ fn send(collector: &Collector, job: &str, options: &Options, up: Uplink, screen:
         shared.map_err(|other| format!("{why}; {}: {other}", dir.display()))
     });
     if let Err(why) = failed {
-        complain("run", &format!("the report of this host cannot be sent ({why}): here it is"));
+        complain("run", &format!("the report of this host cannot be sent ({why}), so it is printed here"));
         report(collector, job, options, Vec::new(), screen);
     }
 }

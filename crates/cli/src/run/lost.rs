@@ -80,7 +80,9 @@ fn sentence(host: &Silent, patience: Option<Duration>) -> String {
     let whose = if ranks.0.is_empty() { String::new() } else { format!(" with {}", ranks.named()) };
     let then = match patience {
         Some(patience) => format!("after {} s the job is ended", patience.as_secs_f64()),
-        None => "the launcher may wait for it for ever (--lost-after SECONDS ends the job then)".to_owned(),
+        None => {
+            "the launcher may wait for it forever (use --lost-after SECONDS to end the job then)".to_owned()
+        }
     };
     format!("host {}{whose} has not answered for {} s; {then}", host.host, host.since.as_secs())
 }

@@ -31,13 +31,13 @@ pub fn nameable(layer: &Path) -> Result<PathBuf> {
     let linked = Folder::first(|folder| {
         let linked = link(layer, folder.path())?;
         let itself =
-            || io::Error::new(ErrorKind::InvalidInput, format!("{} has some itself", linked.display()));
+            || io::Error::new(ErrorKind::InvalidInput, format!("{} contains some itself", linked.display()));
         can_be_named(&linked).then_some(&linked).ok_or_else(itself).cloned()
     });
     let advice = || {
         format!(
-            "{}: LD_PRELOAD cannot name a path with blanks or colons, and no link to it can be made; copy {LAYER} to another place and \
-             name it by MPISCOPE_LAYER",
+            "{}: LD_PRELOAD cannot contain a path with spaces or colons, and no link to it can be created; copy \
+             {LAYER} to another place and set MPISCOPE_LAYER to its path",
             layer.display()
         )
     };
@@ -63,7 +63,7 @@ fn link(layer: &Path, folder: &Path) -> io::Result<PathBuf> {
     }
     // A hash collision is practically impossible, but would put two different layers into one job.
     if fs::read_link(&link)? != home {
-        return Err(io::Error::other(format!("{} leads elsewhere", link.display())));
+        return Err(io::Error::other(format!("{} points elsewhere", link.display())));
     }
     Ok(link.join(name))
 }

@@ -63,7 +63,7 @@ fn write(followed: &Followed, socket: UnixStream) -> io::Result<()> {
 /// # Errors
 /// The reason why that is not known, as part of a sentence.
 pub fn ask(job: &Job) -> Result<Followed, String> {
-    let place = place(job).ok_or("no `mpiscope run` that follows it is to be found from here")?;
+    let place = place(job).ok_or("no `mpiscope run` that follows it can be found from here")?;
     read(&place, job.owner).map_err(|why| format!("`mpiscope run`, which follows it, cannot be asked: {why}"))
 }
 
@@ -92,13 +92,13 @@ fn read(place: &Path, owner: u32) -> io::Result<Followed> {
     if listener != owner {
         return Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
-            format!("user {listener} listens there"),
+            format!("the listener there belongs to user {listener}"),
         ));
     }
     protocol::send(&socket, &Message { kind: Kind::QUESTION, words: [VERSION, 0, 0] }, None)?;
     let answer = whole(socket, Instant::now() + PATIENCE)?;
     if answer.is_empty() {
-        return Err(io::Error::other("it gave no answer"));
+        return Err(io::Error::other("it did not answer"));
     }
     let part: Followed = serde_json::from_slice(&answer)?;
     // Merging into an empty value bounds what an untrusted sender claims.
@@ -123,7 +123,7 @@ fn whole(mut socket: UnixStream, end: Instant) -> io::Result<Vec<u8>> {
     loop {
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() || all.len() > MOST_BYTES {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "its answer does not end"));
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "its answer is incomplete"));
         }
         socket.set_read_timeout(Some(left))?;
         match socket.read(&mut part) {

@@ -111,7 +111,7 @@ impl Folder {
 
 /// Reports that the folder named by the user is not used.
 pub fn say_unused(why: &io::Error) {
-    complain("run", &format!("{}: {why}; another folder is used", runtime::VARIABLE));
+    complain("run", &format!("{}: {why}; using another folder", runtime::VARIABLE));
 }
 
 /// Returns the socket's file name for a job on this host.
@@ -135,7 +135,7 @@ pub fn reach(place: &Path) -> io::Result<UnixStream> {
     let socket = UnixStream::connect(place)?;
     let listener = socket_peercred(&socket)?.uid;
     if listener != geteuid() {
-        let why = format!("user {} listens at {}", listener.as_raw(), place.display());
+        let why = format!("user {} owns the listener at {}", listener.as_raw(), place.display());
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     }
     Ok(socket)

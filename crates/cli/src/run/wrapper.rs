@@ -43,7 +43,7 @@ pub fn run(options: &Options, layer: &Path, place: &LauncherEnvironment) -> Resu
         Err(e) => {
             complain(
                 "run",
-                &format!("no report: the collector cannot be reached ({e}); the program runs all the same"),
+                &format!("no report: the collector cannot be reached ({e}); the program runs anyway"),
             );
             (None, None)
         }

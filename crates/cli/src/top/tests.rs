@@ -161,6 +161,6 @@ fn enter_shows_the_chosen_rank_and_a_question_mark_the_keys() {
     assert!(drawn(&view, 80, 30).join("\n").contains("rank 2 on node0, process 1000"));
     keys(&mut view, "?");
     assert_eq!(view.pane, Pane::Help);
-    assert!(drawn(&view, 80, 30).join("\n").contains("show only ranks with a text"));
+    assert!(drawn(&view, 80, 30).join("\n").contains("show only ranks whose"));
     assert_eq!(keys(&mut view, "?q"), Then::End);
 }

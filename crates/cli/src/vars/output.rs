@@ -83,8 +83,8 @@ fn overview(page: &mut Vec<Block>, items: &[&Item], in_job: bool) {
         let telling: Vec<&&&Item> = of_kind.iter().filter(|item| tells(item, in_job)).collect();
         let rest = of_kind.len() - telling.len();
         let what = match kind {
-            "cvar" if in_job => ", those that are not the default",
-            "pvar" if in_job => ", those that are not zero",
+            "cvar" if in_job => ", non-default ones",
+            "pvar" if in_job => ", nonzero ones",
             _ => "",
         };
         page.push(format!("{title} ({}{what})", of_kind.len()).into());

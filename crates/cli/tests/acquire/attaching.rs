@@ -128,7 +128,7 @@ pub fn a_process_that_is_in_a_debugger_already_is_named_with_it() {
     let output = mpiscope(&["attach", &pid.to_string(), "--batch", "bt"]);
     mpiscope_testkit::run::end(&mut gdb).unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("has a debugger already"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("already has a debugger"), "{}", text(&output.stderr));
     go(dir.path(), 1);
     job.ends();
 }
@@ -137,7 +137,7 @@ pub fn what_is_no_process_of_a_job_is_reported_with_the_next_thing_to_try() {
     let own = std::process::id().to_string();
     for (target, says) in [
         ("999999999", "no process"),
-        (own.as_str(), "belongs to no MPI job"),
+        (own.as_str(), "does not belong to any MPI job"),
         ("x", "no such job, process or file"),
     ] {
         let output = mpiscope(&["procs", target]);

@@ -111,7 +111,7 @@ pub fn a_job_of_slurm_is_seen_whole_by_its_number_from_the_login_node_and_from_e
         answers["outputs"].as_array().into_iter().flatten().filter(|one| one["text"].is_string()).count();
     assert!(attach.success() && of == 6, "{}", attach.describe());
     let (none, all) = ask(&hosts, "login", &library, &["ps", "slurm:99999"]);
-    assert!(none.is_null() && all.contains("Slurm knows no job of this number"), "{all}");
+    assert!(none.is_null() && all.contains("Slurm has no job with this id"), "{all}");
     ends(job, hosts.dir.path());
 }
 

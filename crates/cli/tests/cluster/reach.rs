@@ -91,7 +91,7 @@ fn panes(hosts: &Hosts, library: &Library) {
     while ["%1", "%2"].iter().any(|pane| !debugged(pane)) {
         let said = fs::read_to_string(hosts.dir.path().join("attach")).unwrap_or_default();
         // If only the launcher reaches the host, there is no terminal; this is reported.
-        if said.contains("can be reached from this host with a terminal") {
+        if said.contains("no terminal can be opened from this host") {
             break;
         }
         assert!(Instant::now() < until, "{said} {}", tmux(&["capture-pane", "-p", "-t", "%1"]).stdout);

@@ -80,7 +80,7 @@ pub fn a_step_on_some_hosts_of_the_job_is_seen_whole_and_nothing_is_said_to_be_m
     }
     // The host's own answer counts, not Slurm's.
     let (none, all) = ask(&hosts, "login", &library, &["ps", &format!("{named}.7")]);
-    assert!(none.is_null() && all.contains("no process of it is on its hosts (n1, n2, n3)"), "{all}");
+    assert!(none.is_null() && all.contains("none of its processes is on its hosts (n1, n2, n3)"), "{all}");
 }
 
 pub fn a_task_of_an_array_and_a_heterogeneous_job_are_seen_whole_by_what_slurm_calls_them() {

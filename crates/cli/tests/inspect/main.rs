@@ -237,15 +237,15 @@ fn text_and_json_fold_the_same_objects_that_look_alike_and_keep_several_of_one_p
 }
 
 #[test]
-fn the_colour_of_a_split_is_reported_also_if_it_is_zero() {
+fn the_color_of_a_split_is_reported_even_if_it_is_zero() {
     let sample = TestImage::new("look", 0, 4);
     sample.records(Recording::OBJECTS);
     comm(&sample, SOLVER, 1);
     comm(&sample, SOLVER + 1, 2).head.made_by.set(sample.number("MPI_Comm_split") as u16 + 1);
     let saved = Saved::new(&[sample]);
-    assert!(!saved.printed(&["--handle", "0x84000001"]).0.contains("colour"));
+    assert!(!saved.printed(&["--handle", "0x84000001"]).0.contains("color  "));
     let (printed, _) = saved.printed(&["--handle", "0x84000002"]);
-    assert!(printed.contains("  colour            0\n"), "{printed}");
+    assert!(printed.contains("  color             0\n"), "{printed}");
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn lists_call_what_has_no_name_by_what_is_alike_on_all_ranks() {
         "differs  [0-1]  live   receive from 3 tag 42 on id:77aa0000 10 x MPI_INT, completion not yet seen";
     assert!(printed.lines().any(|printed| printed == line), "{printed}");
     assert!(
-        printed.contains("handles differ where it says so: those of one rank with --rank N"),
+        printed.contains("handles differ where it says so: --rank N shows those of one rank"),
         "{printed}"
     );
 }
@@ -341,7 +341,7 @@ fn leaks_are_a_problem_and_name_the_place_and_the_ranks() {
     assert!(printed.contains("  2 communicators, MPI_Comm_dup at 0x1234 (ranks [0-1])"), "{printed}");
     assert!(printed.contains("  1 request, MPI_Irecv at 0x1234 (rank 1)"), "{printed}");
     let (printed, status) = saved.printed(&["--leaks", "--kind", "win"]);
-    assert!(status == Some(0) && printed.contains("everything that was made has been freed"), "{printed}");
+    assert!(status == Some(0) && printed.contains("everything that was created has been freed"), "{printed}");
     assert_eq!(saved.json(&["--leaks"])["leaks"][0]["count"], 2);
 }
 
@@ -395,14 +395,14 @@ fn what_cannot_be_seen_is_said_and_never_shown_as_nothing() {
     let sample = TestImage::new("look", 0, 4);
     let (printed, status) = Saved::new(&[sample]).printed(&[]);
     assert!(
-        status == Some(2) && printed.contains("cannot see rank 0: objects are not recorded"),
+        status == Some(2) && printed.contains("cannot see rank 0: it does not record objects"),
         "{printed}"
     );
     let sample = TestImage::new("look", 0, 4);
     sample.records(Recording::OBJECTS);
     sample.state(State::STARTED);
     let (printed, status) = Saved::new(&[sample]).printed(&["--kind", "comm"]);
-    assert!(status == Some(2) && printed.contains("has not been through MPI_Init yet"), "{printed}");
+    assert!(status == Some(2) && printed.contains("has not completed MPI_Init yet"), "{printed}");
     assert!(!printed.contains("no comm"), "{printed}");
 }
 
@@ -412,7 +412,7 @@ fn a_handle_of_nothing_and_of_another_kind_is_status_2_with_the_reason() {
     let (printed, status) = saved.printed(&["--rank", "0", "--kind", "comm", "--handle", "77"]);
     assert!(status == Some(2) && printed.contains("no comm has the handle 0x4d"), "{printed}");
     let (printed, status) = saved.printed(&["--rank", "0", "--kind", "datatype", "--handle", "0x84000001"]);
-    assert!(status == Some(2) && printed.contains("it is the handle of a comm"), "{printed}");
+    assert!(status == Some(2) && printed.contains("is the handle of a comm"), "{printed}");
     let (printed, status) = saved.printed(&["--rank", "0", "--handle", "77"]);
     assert!(status == Some(2) && printed.contains("no object has the handle 77"), "{printed}");
     let (printed, status) = saved.printed(&["--handle", "nobody"]);

@@ -116,7 +116,7 @@ impl FromStr for RankSet {
                 }
                 _ => {
                     return Err(format!(
-                        "'{part}' is no rank or range of ranks; write for example 0,4-31 or 0-60:4"
+                        "'{part}' is not a rank or a range of ranks; for example: 0,4-31 or 0-60:4"
                     ));
                 }
             }

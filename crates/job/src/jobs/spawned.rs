@@ -37,7 +37,7 @@ pub fn unseen<'a>(spawned: &BTreeSet<Spawned>, worlds: impl Iterator<Item = &'a 
     (missing > 0).then(|| {
         format!(
             "{missing} of the {started} processes that MPI_Comm_spawn started {are} not seen: they have ended, run without \
-             libmpiscope.so, or are on a host that is not known"
+             libmpiscope.so, or are on an unknown host"
         )
     })
 }

@@ -228,7 +228,7 @@ impl FromStr for Members {
         // Commas also occur inside brackets.
         for part in text.split(", ").filter(|part| !part.is_empty()) {
             let (world, ranks) = match part.split_once('.') {
-                Some((world, ranks)) => (world.parse().map_err(|_| format!("no world: {part}"))?, ranks),
+                Some((world, ranks)) => (world.parse().map_err(|_| format!("not a world: {part}"))?, ranks),
                 None => (0, part),
             };
             let ranks = RankSet::from_str(ranks.trim_matches(['[', ']']))?;

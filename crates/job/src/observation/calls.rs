@@ -6,7 +6,7 @@ use super::arguments::Given;
 use super::communicators::Communicators;
 use super::requests::Requests;
 use super::special::Special;
-use super::{Action, Call, Collective, Context, Message, Need, Receive, history};
+use super::{Action, Call, Collective, Context, Message, NOTHING_ACTIVE, Need, Receive, history};
 use crate::model::objects::{Kind, Object};
 use crate::model::process::ThreadFacts;
 use crate::model::rank::Rank;
@@ -109,8 +109,7 @@ impl<S: Source> Reader<'_, '_, S> {
             && call.needs.is_empty()
             && self.nothing_under_way(open.thread, open.record, open.asked)
         {
-            let what = "start a request: all that it asks for are null or inactive".to_owned();
-            call.needs.push(Need::Own { what, kind: Action::Request });
+            call.needs.push(Need::Own { what: NOTHING_ACTIVE.to_owned(), kind: Action::Request });
         }
     }
 
@@ -397,7 +396,7 @@ impl<S: Source> Reader<'_, '_, S> {
             (Some(access), Some(window)) => {
                 Need::Epoch { window: window.identity.0, access, name: window.label() }
             }
-            _ => outside(&format!("one-sided synchronisation on {}", self.object(open)), Action::Rma),
+            _ => outside(&format!("one-sided synchronization on {}", self.object(open)), Action::Rma),
         }
     }
 

@@ -48,7 +48,9 @@ impl Forbidden {
     pub fn said(&self) -> String {
         let (call, level) = (&self.call, &self.level);
         match &self.with {
-            None => format!("{call} was called by another thread than the one that began MPI, with {level}"),
+            None => {
+                format!("{call} was called by a thread other than the one that initialized MPI, with {level}")
+            }
             Some(other) => format!("{call} and {other} were called by two threads at once, with {level}"),
         }
     }
@@ -262,8 +264,7 @@ mod tests {
         let funneled = Sample::with(1);
         funneled.called(0, "MPI_Send", 5);
         funneled.called(1, "MPI_Recv", 5);
-        let wanted =
-            "MPI_Recv was called by another thread than the one that began MPI, with MPI_THREAD_FUNNELED";
+        let wanted = "MPI_Recv was called by a thread other than the one that initialized MPI, with MPI_THREAD_FUNNELED";
         assert_eq!(funneled.forbidden(), [wanted]);
         let single = Sample::with(0);
         single.inside(1, "MPI_Barrier");

@@ -197,7 +197,7 @@ pub fn sites<S: Source>(
     let sites = found.places.into_iter().map(|((kind, function, address, active, over), count)| Site {
         kind,
         function: process.function((function as usize).wrapping_sub(1)),
-        place: place(&process.modules, locate, address).unwrap_or_else(|| "a place that is not known".into()),
+        place: place(&process.modules, locate, address).unwrap_or_else(|| "an unknown place".into()),
         active,
         overwritten: place(&process.modules, locate, over).filter(|_| over != 0),
         count,

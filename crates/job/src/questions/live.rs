@@ -254,7 +254,7 @@ const MOST_PLACES: u32 = 64;
 fn gone(process: &Process) -> String {
     match (process.state, process.abort_code) {
         (State::ABORTED, Some(code)) => format!("it called MPI_Abort with {code}"),
-        _ => "it is gone without MPI_Finalize".to_owned(),
+        _ => "it ended without MPI_Finalize".to_owned(),
     }
 }
 

@@ -276,7 +276,7 @@ fn a_process_of_no_job_is_told_from_one_that_is_gone() {
     let mut fake = Fake::on("a");
     fake.add("a", 5, |_| {});
     let error = acquire(&fake, Start::Pids(vec![5]), true).unwrap_err().to_string();
-    assert!(error.contains("belongs to no MPI job"), "{error}");
+    assert!(error.contains("does not belong to any MPI job"), "{error}");
     let error = acquire(&fake, Start::Pids(vec![6]), true).unwrap_err().to_string();
     assert!(error.contains("no process 6"), "{error}");
 }

@@ -33,11 +33,12 @@ const SPEAKS: Duration = Duration::from_secs(3);
 /// Factor by which such a host may exceed the normal timeout.
 const AS_LONG_AS_IT_SPEAKS: u32 = 4;
 /// The message if it exceeds that too.
-const BUSY: &str = "it was still saving what it knows; MPISCOPE_HOST_SECONDS gives it longer";
+const BUSY: &str = "it was still saving its data; set MPISCOPE_HOST_SECONDS to give it more time";
 /// How long ranks may outlive their launcher before their hosts are asked for partial results.
 const LATE: Duration = Duration::from_secs(3);
 /// The message if connections were refused for lack of resources.
-const UNHEARD: &str = "hosts could not be heard for a while: `ulimit -n` and `ulimit -u` limit files and threads of `mpiscope run`";
+const UNHEARD: &str = "hosts could not connect for a while: `ulimit -n` and `ulimit -u` limit the files and threads \
+                       of `mpiscope run`";
 /// How long no connections are accepted after `accept` failed.
 const DEAF: Duration = Duration::from_millis(100);
 /// Maximum number of unauthenticated connections.
@@ -388,7 +389,7 @@ fn listen(host: &mut Sealed, at: usize, shared: &Shared) -> io::Result<NamedTemp
 /// Receives a host's answer to a look.
 fn saw(host: &mut Sealed, len: u64, at: usize, shared: &Shared) -> io::Result<Result<Evidence, String>> {
     if len == 0 {
-        return Ok(Err("no rank of it could be looked at".to_owned()));
+        return Ok(Err("none of its ranks could be read".to_owned()));
     }
     let file = take(host, len, at, shared)?;
     Ok(evidence::open(file.path()).map_err(|why| why.to_string()))
@@ -398,7 +399,7 @@ fn reason(why: &io::Error) -> String {
     use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
     match why.kind() {
         UnexpectedEof | ConnectionReset | BrokenPipe => {
-            "its connection ended: was it lost, or all of the job killed there?".to_owned()
+            "its connection was closed: was the host lost, or the whole job killed there?".to_owned()
         }
         _ => why.to_string(),
     }

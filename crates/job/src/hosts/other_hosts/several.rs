@@ -61,7 +61,8 @@ impl Jobs {
         let mut certain: Vec<&One> = self.0.iter().filter(|one| one.certain).collect();
         certain.sort_by_key(|one| &one.names);
         let all: Vec<String> = certain.iter().map(|one| one.shown(scheduled)).collect();
-        (all.len() > 1).then(|| format!("{scheduled} is several MPI jobs; name one: {}", all.join(", ")))
+        (all.len() > 1)
+            .then(|| format!("{scheduled} contains several MPI jobs; name one: {}", all.join(", ")))
     }
 }
 
@@ -107,7 +108,7 @@ mod tests {
         jobs.join("n1", "a", worlds(&["w"]), false);
         jobs.join("n3", "b", worlds(&["v"]), false);
         jobs.add_named("n2", &["a", "b"].map(str::to_owned));
-        let said = "slurm:7 is several MPI jobs; name one: slurm:7:a on n1, n2, slurm:7:b on n3, n2";
+        let said = "slurm:7 contains several MPI jobs; name one: slurm:7:a on n1, n2, slurm:7:b on n3, n2";
         assert_eq!(jobs.several("slurm:7").as_deref(), Some(said));
         let mut jobs = Jobs::default();
         jobs.add_named("n2", &["a", "b"].map(str::to_owned));

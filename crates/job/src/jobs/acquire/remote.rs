@@ -80,8 +80,8 @@ impl Remote {
             }
         }
         let not_understood = |why: Option<String>| match why {
-            Some(why) => format!("the answer is not understood ({why})"),
-            None => "the answer is not understood".to_owned(),
+            Some(why) => format!("its answer cannot be parsed ({why})"),
+            None => "its answer cannot be parsed".to_owned(),
         };
         // Messages of the login shell on the way are not the reason.
         let answered = outcome.success() && !outcome.stdout.is_empty();
@@ -136,9 +136,7 @@ impl Remote {
         let outcome = outcome.map_err(|e| fail(format!("{}: {e}", command.get_program().display())))?;
         if outcome.too_long {
             let most = quantity::bytes(most as u64);
-            return Err(fail(format!(
-                "its answer is longer than {most}: is it mpiscope that answers there?"
-            )));
+            return Err(fail(format!("its answer is longer than {most}: was it mpiscope that answered?")));
         }
         match outcome.status {
             Some(_) => Ok(outcome),
@@ -167,17 +165,17 @@ fn last_words(output: &Outcome, explains_first: bool) -> String {
     }
     // A program that rejects its arguments prints more after that line.
     if let Some(line) = lines.clone().find(|line| line.starts_with("error: ")) {
-        return format!("{line}; is mpiscope there of another version?");
+        return format!("{line}; is another version of mpiscope installed there?");
     }
     let code = output.status.and_then(|status| status.code());
     let line = if explains_first { lines.next_back() } else { lines.next() };
     match (line, output.status) {
         (Some(line), _) if code.is_some_and(|code| NOT_FOUND.contains(&code)) => {
-            format!("{line}; MPISCOPE_REMOTE says where mpiscope is on other hosts")
+            format!("{line}; set MPISCOPE_REMOTE to the path of mpiscope on other hosts")
         }
         (Some(line), _) => line.to_owned(),
-        (None, Some(status)) => format!("mpiscope there ended without an answer ({status})"),
-        (None, None) => "mpiscope there ended without an answer".to_owned(),
+        (None, Some(status)) => format!("mpiscope on that host exited without an answer ({status})"),
+        (None, None) => "mpiscope on that host exited without an answer".to_owned(),
     }
 }
 
@@ -201,7 +199,7 @@ mod tests {
         let shell = ["sh", "-c", "kill -9 $$", "{host}"].map(str::to_owned).to_vec();
         let remote =
             Remote { way: Way::Shell(Ok(shell)), program: "0".into(), limit: Duration::from_secs(60) };
-        let killed = "n3: mpiscope there ended without an answer (signal: 9";
+        let killed = "n3: mpiscope on that host exited without an answer (signal: 9";
         let error = remote.output("n3", &[], Duration::ZERO).unwrap_err().to_string();
         assert!(error.contains(killed), "{error}");
         let error = remote.run::<Acquired>("n3", &[], Duration::ZERO).unwrap_err().to_string();
@@ -235,7 +233,7 @@ mod tests {
         let noisy = format!("echo cannot rehash >&2; echo '{{ hello'; echo '{answer}'; echo '{{ bye }}'");
         assert_eq!(run(&noisy).unwrap().problems, ["it"]);
         let none = run("echo cannot rehash >&2; echo hello").unwrap_err().to_string();
-        assert!(none.contains("the answer is not understood") && !none.contains("rehash"), "{none}");
+        assert!(none.contains("its answer cannot be parsed") && !none.contains("rehash"), "{none}");
     }
 
     #[test]
@@ -248,7 +246,10 @@ mod tests {
         };
         let usage =
             said("printf \"error: unexpected argument '--here' found\\n\\nUsage: mpiscope\\n\" >&2; exit 2");
-        assert!(usage.ends_with("'--here' found; is mpiscope there of another version?"), "{usage}");
+        assert!(
+            usage.ends_with("'--here' found; is another version of mpiscope installed there?"),
+            "{usage}"
+        );
         let missing = said("echo 'sh: /opt/mpiscope: not found' >&2; exit 127");
         assert!(missing.contains("not found; MPISCOPE_REMOTE says where"), "{missing}");
         let launched =

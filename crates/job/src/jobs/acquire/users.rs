@@ -68,7 +68,7 @@ impl FromStr for Users {
             return Ok(Self::All);
         }
         let number = |word: &str| {
-            word.parse().map_err(|_| format!("{word:?} is no number of a user (`id -u NAME`), nor `all`"))
+            word.parse().map_err(|_| format!("{word:?} is neither a user id (`id -u NAME`) nor `all`"))
         };
         text.split(',').map(number).collect::<Result<_, _>>().map(Self::Only)
     }

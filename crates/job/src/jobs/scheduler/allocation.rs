@@ -64,14 +64,14 @@ impl Allocation {
             return Err(match state.as_deref() {
                 Some("pending" | "configuring") => "Slurm has not started it yet".to_owned(),
                 Some(state) => format!("Slurm says that it has ended ({state})"),
-                None => "Slurm knows no running job of this number".to_owned(),
+                None => "Slurm has no running job with this id".to_owned(),
             });
         };
         let mut tasks: Vec<String> = running.iter().map(|row| format!("slurm:{}", row.job())).collect();
         tasks.sort_by_key(|task| (task.len(), task.clone()));
         tasks.dedup();
         if tasks.len() > 1 {
-            return Err(format!("it is an array, of which several tasks run; name one: {}", few(&tasks)));
+            return Err(format!("it is a job array with several running tasks; name one: {}", few(&tasks)));
         }
         let mut hosts = Vec::new();
         for row in &running {
@@ -131,7 +131,7 @@ fn rows_of(job: &str) -> Result<Vec<Row>, String> {
 /// Returns what Slurm knows of this job number; an error if that is nothing.
 fn rows(job: &str) -> Result<Vec<Row>, String> {
     rows_of(job).map_err(|why| match why.contains("Invalid job id") {
-        true => "Slurm knows no job of this number (any more)".to_owned(),
+        true => "Slurm has no job with this id (any more)".to_owned(),
         false => why,
     })
 }
@@ -263,6 +263,6 @@ mod tests {
     fn of_a_job_that_does_not_run_it_is_said_what_became_of_it() {
         assert!(among("5", &["5|5|PENDING|"]).unwrap_err().contains("not started it yet"));
         assert!(among("5", &["5|5|CANCELLED|n1"]).unwrap_err().contains("has ended (cancelled)"));
-        assert!(among("5", &[]).unwrap_err().contains("knows no running job"));
+        assert!(among("5", &[]).unwrap_err().contains("no running job"));
     }
 }

@@ -28,7 +28,7 @@ pub fn note(observed: &[Observed], worlds: &Worlds) -> Option<(String, Members)>
     };
     let mut later = Members::default();
     lives.into_values().filter(|(_, hosts)| after(hosts)).for_each(|(members, _)| later.join(members));
-    let text = "they began when the first program had ended: wall time and efficiencies are of all programs together";
+    let text = "they began after the first program had ended: wall time and efficiencies cover all programs together";
     (!later.is_empty()).then(|| (text.to_owned(), later))
 }
 

@@ -129,7 +129,7 @@ impl<'de> Deserialize<'de> for Kind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
         let known = Self::ALL.into_iter().find(|kind| kind.0 == name);
-        known.ok_or_else(|| serde::de::Error::custom(format!("no kind of wait: {name}")))
+        known.ok_or_else(|| serde::de::Error::custom(format!("not a kind of wait: {name}")))
     }
 }
 
@@ -253,7 +253,7 @@ impl fmt::Display for Cause {
         if !self.is_handed_on() {
             return Ok(());
         }
-        write!(f, ", {} of it through others that it made late", duration(self.handed_on_s))
+        write!(f, ", {} of it through others that it delayed", duration(self.handed_on_s))
     }
 }
 
@@ -272,7 +272,7 @@ impl fmt::Display for Lost {
             write!(f, "; {} of it began with {}, {doing}", duration(*seconds), culprit.named())?;
         }
         match self.estimated_s {
-            Some(all) => write!(f, " (as far as seen; over the whole run about {})", duration(all)),
+            Some(all) => write!(f, " (as far as seen; about {} over the whole run)", duration(all)),
             None => Ok(()),
         }
     }

@@ -275,7 +275,7 @@ fn what_was_overwritten_between_looks_is_counted_and_estimated_beside_what_was_s
     assert!((all.seconds - 3.0).abs() < 1e-6 && (all.error_s - 0.2 * 2.4).abs() < 1e-6, "{all:?}");
     assert!((found.seen_share - 0.2).abs() < 1e-6, "{found:?}");
     let wanted = "rank 0 lost 600 ms (3 %) in MPI_Barrier at heat.c:7 waiting for rank 1, which was computing after \
-                  MPI_Barrier at heat.c:7 (as far as seen; over the whole run about 3.00 s)";
+                  MPI_Barrier at heat.c:7 (as far as seen; about 3.00 s over the whole run)";
     assert_eq!(found.list.first().map(ToString::to_string).as_deref(), Some(wanted));
 }
 
@@ -499,8 +499,8 @@ fn a_delay_that_is_handed_on_is_said_of_whoever_began_it() {
     ];
     assert_eq!(lines, wanted);
     let causes: Vec<String> = found.causes.iter().map(ToString::to_string).collect();
-    let wanted = "rank 0, computing after MPI_Barrier at heat.c:10, cost ranks [1-2] 800 ms (40 %), 400 ms of it through others that \
-                  it made late";
+    let wanted = "rank 0, computing after MPI_Barrier at heat.c:10, cost ranks [1-2] 800 ms (40 %), 400 ms of it \
+                  through others that it delayed";
     assert_eq!(causes.first().map(String::as_str), Some(wanted));
     assert_eq!(found.foremost(0.05).as_deref(), Some(wanted));
     assert_eq!(found.foremost(0.3), None, "no wait is as long, though all together are");

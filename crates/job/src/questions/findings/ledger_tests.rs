@@ -136,8 +136,8 @@ fn a_receive_from_any_rank_races_for_what_was_sent_before_it_was_complete() {
     };
     let found = of_kind(&job(20, EntryFlag::ANY_SOURCE), "message-race");
     assert_eq!((found.len(), found[0].ranks.to_string().as_str()), (1, "0"));
-    let wanted = "a race, which is no mistake if the order of the messages does not matter: rank 0 received from any rank at a.c:9 \
-                  what rank 1 sent at a.c:9, and could have received what rank 2 had sent";
+    let wanted = "a race, harmless if the order of the messages does not matter: rank 0 received from any rank at a.c:9 \
+                  what rank 1 sent at a.c:9, but could have received what rank 2 had sent";
     assert!(found[0].sentence.contains(wanted), "{}", found[0].sentence);
     assert_eq!(of_kind(&job(55, EntryFlag::ANY_SOURCE), "message-race"), [], "it was sent later");
     assert_eq!(of_kind(&job(20, EntryFlag(0)), "message-race"), []);

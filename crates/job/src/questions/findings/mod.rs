@@ -244,7 +244,7 @@ fn leaked(leak: &Leak, kind: Kind) -> Finding {
         _ => "not freed",
     };
     let over = leak.overwritten.as_ref().map_or_else(String::new, |place| {
-        format!("; another request was made in the variable that held the handle at {place}")
+        format!("; the variable that held the handle was overwritten with another request at {place}")
     });
     Finding {
         kind,
@@ -472,9 +472,9 @@ mod tests {
         };
         assert_eq!(findings(&job(Mixture::one(Element::new(b'i', 4))), &[]), []);
         let wrong = job(Mixture::one(Element::new(b'f', 4)));
-        let wanted = "collective mismatch (type signature) on MPI_COMM_WORLD, collective 1: in MPI_Gatherv at a.c:7 the members \
-                      give other elements than they expect: ranks [1-2] give each 4-byte integer elements, rank 0 gives \
-                      4-byte integer elements and expects 4-byte real elements";
+        let wanted = "collective mismatch (type signature) on MPI_COMM_WORLD, collective 1: in MPI_Gatherv at a.c:7 the \
+                      members give elements other than those they expect: ranks [1-2] give each 4-byte integer elements, \
+                      rank 0 gives 4-byte integer elements and expects 4-byte real elements";
         assert_eq!(
             findings(&wrong, &[]).iter().map(|one| one.sentence.as_str()).collect::<Vec<_>>(),
             [wanted]
@@ -491,8 +491,8 @@ mod tests {
         let found = findings(&ranks, &[]);
         assert_eq!((found.len(), found[0].kind), (1, Kind::COLLECTIVE_NOT_ENTERED));
         assert_eq!(found[0].ranks.to_string(), "2");
-        let wanted = "rank 2 called MPI_Finalize without having entered MPI_Bcast (collective 2 on MPI_COMM_WORLD), as ranks \
-                      [0-1] had at a.c:7";
+        let wanted = "rank 2 called MPI_Finalize without entering MPI_Bcast (collective 2 on MPI_COMM_WORLD), which ranks \
+                      [0-1] had entered at a.c:7";
         assert_eq!(found[0].sentence, wanted);
         ranks[1].stage = Stage::Running;
         assert_eq!(findings(&ranks, &[]), []);

@@ -61,7 +61,7 @@ pub fn pending<S: Source>(rank: &Rank<'_, S>, dead: &Dead, notes: &mut Vec<Strin
     // Whatever a damaged table still yields is shown.
     notes.extend(each.err().map(|why| format!("not all of its requests can be read: {why}")));
     notes.extend(
-        (further > 0).then(|| format!("{further} more requests were under way, which are not listed")),
+        (further > 0).then(|| format!("{further} more requests were in progress and are not listed")),
     );
     let began = |request: &Request| request.start.as_ref().map_or(0.0, |start| start.seconds);
     found.sort_by(|a, b| began(a).total_cmp(&began(b)));

@@ -31,7 +31,7 @@ impl OneJob {
         }
         let (one, other) = (first.path.display(), path.display());
         Some(format!(
-            "{other} is of job {job}, {one} of job {}: what is said of both together holds for neither",
+            "{other} belongs to job {job}, {one} to job {}: what is said about both together applies to neither",
             first.job
         ))
     }

@@ -129,7 +129,7 @@ fn a_wildcard_receive_is_stuck_only_when_nobody_is_left_to_send() {
     scene.receive(2, Peer::Any, 1);
     let said = look(&scene);
     assert_eq!(said.kind, Kind::DEADLOCK);
-    assert!(said.verdict.contains("nobody who could release them is left"), "{}", said.verdict);
+    assert!(said.verdict.contains("no rank is left that could release them"), "{}", said.verdict);
     scene.0.processes[2].condition = Condition::Unseen("no layer".into());
     let said = look(&scene);
     assert!(!said.problem && said.not_seen == ["rank 2: no layer"], "{said:?}");
@@ -183,7 +183,7 @@ fn a_ring_of_messages_is_a_deadlock_though_other_messages_are_on_their_way() {
 #[test]
 fn a_fence_is_waited_for_while_a_rank_computes_and_is_a_problem_when_nobody_is_left_to_enter_it() {
     let mut scene = Scene::of(2);
-    let fence = || Need::Outside { what: "one-sided synchronisation on \"halo\"".into(), kind: Kind::RMA };
+    let fence = || Need::Outside { what: "one-sided synchronization on \"halo\"".into(), kind: Kind::RMA };
     scene.call(0, "MPI_Win_fence", Wait::All(vec![fence()]));
     let said = look(&scene);
     assert_eq!((said.kind, said.problem), (Kind::SLOW, false));
@@ -224,7 +224,7 @@ fn a_message_is_that_of_the_receive_posted_first_also_if_nobody_waits_for_it() {
     scene.sent(0, 1, 1).collective(0, "MPI_Finalize", 0);
     let said = look(&scene);
     assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
-    let wanted = "what it sent went to a receive posted before, at a.c:1, which is not waited for";
+    let wanted = "the message that it sent went to an earlier receive, at a.c:1, which nothing waits for";
     assert!(said.verdict.contains(wanted), "{}", said.verdict);
     scene.sent(0, 1, 1);
     assert!(!look(&scene).problem);

@@ -69,13 +69,13 @@ impl Signal {
 fn meaning(crash: &Crash, own: bool) -> String {
     let at = crash.fault_address.unwrap_or(0);
     match (crash.signal, crash.code) {
-        (libc::SIGSEGV, SI_KERNEL) => "an address that no program can have was used".into(),
-        (libc::SIGSEGV, 1) if at < NULL_PAGE => format!("null pointer used (address {at:#x})"),
+        (libc::SIGSEGV, SI_KERNEL) => "an address that no program can have was accessed".into(),
+        (libc::SIGSEGV, 1) if at < NULL_PAGE => format!("null pointer accessed (address {at:#x})"),
         (libc::SIGSEGV, 1) => format!("nothing is mapped at {at:#x}"),
-        (libc::SIGSEGV, 2) => format!("not allowed to use {at:#x} like this"),
+        (libc::SIGSEGV, 2) => format!("this access to {at:#x} is not allowed"),
         (libc::SIGBUS, 1) => format!("misaligned address {at:#x}"),
         (libc::SIGBUS, 2) => {
-            format!("{at:#x} lies behind the end of a mapped file; is a disk or /dev/shm full?")
+            format!("{at:#x} is past the end of a mapped file; is a disk or /dev/shm full?")
         }
         (libc::SIGFPE, 1) => "integer division by zero".into(),
         (libc::SIGFPE, 2) => "integer overflow".into(),
@@ -109,7 +109,7 @@ mod tests {
     fn a_fault_is_the_processes_own_and_says_what_was_used() {
         let signal = Signal::new(&crash(libc::SIGSEGV, 1, Some(16), None), 7);
         assert_eq!((signal.name.as_str(), signal.own), ("SIGSEGV", true));
-        assert_eq!(signal.meaning, "null pointer used (address 0x10)");
+        assert_eq!(signal.meaning, "null pointer accessed (address 0x10)");
     }
 
     #[test]

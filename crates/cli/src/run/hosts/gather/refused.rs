@@ -44,7 +44,7 @@ impl Refused {
         }
         let was = if count == 1 { "was" } else { "were" };
         Some(format!(
-            "{what} that did not prove to know the job's secret {was} refused, from {}",
+            "{what} that did not prove knowledge of the job's secret {was} refused, from {}",
             named.join(", ")
         ))
     }
@@ -64,10 +64,11 @@ mod tests {
         let mut refused = Refused::default();
         assert_eq!(refused.said(), None);
         refused.add(address(7));
-        let once = "1 connection that did not prove to know the job's secret was refused, from 10.0.0.7";
+        let once = "1 connection that did not prove knowledge of the job's secret was refused, from 10.0.0.7";
         assert_eq!(refused.said().as_deref(), Some(once));
         refused.add(Some(Ipv4Addr::new(10, 0, 0, 7).to_ipv6_mapped().into()));
-        let twice = "2 connections that did not prove to know the job's secret were refused, from 10.0.0.7";
+        let twice =
+            "2 connections that did not prove knowledge of the job's secret were refused, from 10.0.0.7";
         assert_eq!(refused.said().as_deref(), Some(twice));
     }
 

@@ -67,7 +67,8 @@ fn a_foreign_host_is_told_nothing_and_adds_nothing_to_the_report() {
     assert_eq!(heard.iter().map(|one| one.host.as_str()).collect::<Vec<_>>(), ["n7"]);
     // One with the wrong key, one without a key. The host of another job knows the key and does not
     // count.
-    let refused = "2 connections that did not prove to know the job's secret were refused, from 127.0.0.1";
+    let refused =
+        "2 connections that did not prove knowledge of the job's secret were refused, from 127.0.0.1";
     assert_eq!(gather.refused(), [refused]);
 }
 

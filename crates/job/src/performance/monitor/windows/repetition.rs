@@ -310,7 +310,7 @@ impl Iterations {
         names.extend((self.functions.len() > MOST_NAMES).then_some("..."));
         let collectives = if self.collectives == 1 { "collective" } else { "collectives" };
         format!(
-            "about {} iterations, by the repetition of {} {collectives} ({})",
+            "about {} iterations, judging by the repetition of {} {collectives} ({})",
             self.count,
             self.collectives,
             names.join(", ")

@@ -91,7 +91,7 @@ fn noise_is_no_change() {
     let found =
         run(4, 6, 50_000_000, |rank, at| 0.6 + noise(rank, at)).windows(f64::INFINITY, |_, _, _| 0).unwrap();
     assert_eq!(found.said.len(), 1, "{:?}", found.said);
-    assert!(found.said[0].starts_with("the whole run is alike and balanced"), "{:?}", found.said);
+    assert!(found.said[0].starts_with("the whole run is uniform and balanced"), "{:?}", found.said);
 }
 
 #[test]

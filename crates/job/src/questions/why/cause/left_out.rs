@@ -76,15 +76,15 @@ impl Case<'_> {
         let others = self.words.members(skipped.by.iter().copied());
         let (who, have) = (ranks(&others), verb(&others, "has", "have"));
         let compared = match skipped.count {
-            0 => format!("rank {by} has not called {function} at {place}, as {who} {have}"),
+            0 => format!("rank {by} has not called {function} at {place}, but {who} {have}"),
             count => format!(
-                "rank {by} has called {function} at {place} {} and {who} {}",
+                "rank {by} has called {function} at {place} {}, but {who} {}",
                 times(count),
                 times(skipped.others)
             ),
         };
         let verdict = format!("{what}: {compared}; rank {by} is {}", self.words.activity(one.by));
-        let next = "look for the branch of the program in which that rank leaves that call out";
+        let next = "look for the branch of the program in which that rank skips that call";
         let mut reason = Reason::new(kind, verdict, next).blaming(self.culprit(one.by));
         reason.cycle = cycle::cycle(self.snapshot, found);
         Some(reason)

@@ -54,7 +54,7 @@ impl<'c> Case<'c> {
             self.words.rank(sender),
             self.words.sent(message)
         );
-        let next = "look at the destination of that send: at the rank that waits for it, it would release all that wait";
+        let next = "check the destination of that send: sent to the rank that waits for it, it would release all waiting ranks";
         let reason = Reason::new(Kind::MESSAGE_NEVER_SENT, verdict, next);
         let mut reason = reason.blaming(self.culprit(sender)).blaming(self.culprit(receiver));
         reason.cycle = ring;

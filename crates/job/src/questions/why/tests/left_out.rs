@@ -63,7 +63,7 @@ fn who_was_never_there_has_left_it_out_if_the_others_sent_to_the_same_rank() {
     let said = look(&scene);
     assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
     let wanted =
-        "never sent: rank 2 has not called MPI_Send at a.c:5, as ranks [0-1] have; rank 2 is in MPI_Barrier";
+        "never sent: rank 2 has not called MPI_Send at a.c:5, but ranks [0-1] have; rank 2 is in MPI_Barrier";
     assert!(said.verdict.contains(wanted), "{}", said.verdict);
 }
 
@@ -95,7 +95,7 @@ fn what_several_have_sent_is_no_mistake_of_one_of_them() {
     }
     let said = look(&scene);
     assert!(
-        said.verdict.contains("rank 1 has not called MPI_Send at a.c:5, as ranks [2-3] have"),
+        said.verdict.contains("rank 1 has not called MPI_Send at a.c:5, but ranks [2-3] have"),
         "{}",
         said.verdict
     );
@@ -109,7 +109,7 @@ fn a_receive_that_another_one_made_was_left_out() {
     partners(&mut scene, 1, 0);
     let said = look(&scene);
     assert_eq!(said.kind, Kind::MESSAGE_NEVER_RECEIVED);
-    let wanted = "that is never received: rank 2 has not called MPI_Recv at a.c:5, as rank 1 has; rank 2 is in MPI_Barrier";
+    let wanted = "that is never received: rank 2 has not called MPI_Recv at a.c:5, but rank 1 has; rank 2 is in MPI_Barrier";
     assert!(said.verdict.contains(wanted), "{}", said.verdict);
     assert_eq!(said.culprits[0].ranks.to_string(), "2");
 }

@@ -1,6 +1,7 @@
 //! Polling loops: what is certain about them, and how long they may go on before they are called a problem.
 
 use super::look;
+use crate::observation::NOTHING_ACTIVE;
 use crate::questions::why::scene::{Scene, receive};
 use crate::questions::why::snapshot::{Need, Peer, ProcessIndex, Wait};
 use crate::questions::why::{Kind, Verdict};
@@ -48,7 +49,7 @@ fn loops_that_may_send_by_the_clock_are_no_problem_before_they_are_much_longer_t
     assert_eq!(kinds((30.0, 8.0)), (Kind::SLOW, Kind::SLOW));
     assert_eq!(kinds((33.0, 8.0)), (Kind::POLLING, Kind::POLLING));
     let said = one((1.0, 0.0));
-    assert!(said.verdict.contains("may wait for the clock") && said.stuck.is_empty(), "{said:?}");
+    assert!(said.verdict.contains("may be waiting for a certain time") && said.stuck.is_empty(), "{said:?}");
 }
 
 #[test]
@@ -107,4 +108,21 @@ fn a_message_that_a_loop_has_not_taken_in_all_its_rounds_is_none_that_it_asks_fo
     let said = look(&scene);
     assert_eq!(said.kind, Kind::POLLING, "{}", said.verdict);
     assert!(said.verdict.contains("rank 1 sent a message with tag 41"), "{}", said.verdict);
+}
+
+#[test]
+fn a_loop_over_null_or_inactive_requests_gets_advice_of_its_own() {
+    let mut scene = Scene::of(2);
+    scene.0.parties.push([0].into());
+    let start =
+        Need::Action { by: 0, every: true, what: NOTHING_ACTIVE.into(), kind: Kind::REQUEST_NOT_COMPLETED };
+    scene.call(0, "MPI_Testany", Wait::All(vec![start])).collective(1, "MPI_Barrier", 1);
+    let call = scene.process(0).threads[0].call.as_mut().unwrap();
+    (call.polling, call.age_s) = (true, Some(9.0));
+    let said = look(&scene);
+    assert_eq!((said.kind, said.certain), (Kind::POLLING, false));
+    assert!(said.verdict.ends_with("are null or inactive"), "{}", said.verdict);
+    assert!(said.next.contains("leave the loop") && !said.next.contains("other side"), "{}", said.next);
+    let of_messages = one((9.0, 0.0)).next;
+    assert!(of_messages.starts_with("the other side waits too"), "{of_messages}");
 }

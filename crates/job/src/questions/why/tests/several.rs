@@ -163,7 +163,7 @@ fn a_message_that_an_earlier_receive_of_any_tag_took_is_named() {
         }
     }
     let said = look(&scene).verdict;
-    assert!(said.contains("; one like it was received before, at a.c:8"), "{said}");
+    assert!(said.contains("; one like it was received earlier, at a.c:8"), "{said}");
 }
 
 #[test]
@@ -171,14 +171,14 @@ fn who_waits_for_one_that_goes_round_and_round_is_not_running() {
     let mut scene = Scene::of(2);
     scene.receive(1, Peer::One(0), 7);
     // At this moment it waits for a party outside the job.
-    let outside = Need::Outside { what: "one-sided synchronisation".into(), kind: Kind::RMA };
+    let outside = Need::Outside { what: "one-sided synchronization".into(), kind: Kind::RMA };
     scene.call(0, "MPI_Win_flush", Wait::All(vec![outside]));
     let mut later = scene.clone();
     later.process(0).threads[0].steps += 1000;
     let said = verdict(&scene.0, &later.0, 1.0);
     assert_eq!(said.kind, Kind::SLOW, "{}", said.verdict);
-    let words = "rank 1 waits for rank 0: in MPI_Win_flush at mpi_win_flush.c:1, waiting for one-sided synchronisation, and \
-                 completed calls meanwhile";
+    let words = "rank 1 waits for rank 0: in MPI_Win_flush at mpi_win_flush.c:1, waiting for one-sided \
+                 synchronisation, and completed calls in the meantime";
     assert_eq!(said.verdict, words);
 }
 

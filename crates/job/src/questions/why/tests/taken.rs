@@ -20,7 +20,7 @@ fn stolen(overwritten: Option<&str>) -> Verdict {
 fn a_ring_says_which_receive_has_got_the_message_that_one_of_its_members_waits_for() {
     let said = stolen(None);
     assert_eq!(said.kind, Kind::DEADLOCK);
-    let by = "a receive posted before, at post.c:4, which is not waited for";
+    let by = "an earlier receive, at post.c:4, which nothing waits for";
     assert!(said.verdict.contains(&format!("(one went to {by})")), "{}", said.verdict);
     let line = said.evidence.iter().find(|line| line.what.ends_with(by)).expect("a line of evidence");
     assert!(line.what.starts_with("rank 1 sent a message with tag 3 to rank 0 on WORLD"), "{}", line.what);
@@ -30,7 +30,7 @@ fn a_ring_says_which_receive_has_got_the_message_that_one_of_its_members_waits_f
 #[test]
 fn of_a_request_that_was_overwritten_it_is_said_where() {
     let said = stolen(Some("post.c:5"));
-    let over = "since another request was made in its variable at post.c:5";
+    let over = "since its request was overwritten with another one at post.c:5";
     assert!(said.verdict.contains(over), "{}", said.verdict);
     assert!(said.evidence.iter().any(|line| line.what.ends_with(over)));
 }

@@ -57,8 +57,8 @@ fn what_is_wanted_of_any_rank_was_never_sent_if_all_others_are_in_finalize() {
     scene.finalize(2);
     let said = look(&scene);
     assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
-    let wanted = "rank 0 waits for a message from any rank with tag 3 on WORLD that was never sent, and nobody is left who could: \
-                  ranks [1-2]: in MPI_Finalize";
+    let wanted = "rank 0 waits for a message from any rank with tag 3 on WORLD that was never sent, and no rank is left \
+                  that could send it: ranks [1-2]: in MPI_Finalize";
     assert!(said.verdict.starts_with(wanted), "{}", said.verdict);
     assert_eq!(said.culprits.len(), 2);
 }
@@ -102,7 +102,8 @@ fn what_another_receive_has_got_is_not_called_never_sent() {
     call.wait = Wait::All(vec![Need::Message(got)]);
     let said = look(&scene);
     assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
-    let wanted = "rank 0 waits for a message from rank 1 with tag 4 on WORLD, having received one at any.c:9 before; rank 2 sent";
+    let wanted = "rank 0 waits for a message from rank 1 with tag 4 on WORLD, having received one earlier at any.c:9; \
+                  rank 2 sent";
     assert!(said.verdict.starts_with(wanted), "{}", said.verdict);
     assert!(!said.verdict.contains("never sent"), "{}", said.verdict);
 }
