@@ -32,7 +32,7 @@ fn damaged(dir: &Path) -> PathBuf {
 }
 
 #[test]
-fn what_of_a_file_cannot_be_read_is_said_by_every_verb_and_is_never_nothing_wrong() {
+fn every_verb_reports_unreadable_parts_of_a_file_and_never_succeeds() {
     let dir = TempDir::new().unwrap();
     let file = damaged(dir.path());
     let file = file.to_str().unwrap();
@@ -56,7 +56,7 @@ fn in_folder(dir: &Path, words: &[&std::ffi::OsStr]) -> (String, String, Option<
 }
 
 #[test]
-fn a_number_is_a_process_and_one_that_is_a_file_too_is_said_to_be_both() {
+fn a_number_is_a_process_and_is_ambiguous_if_also_a_file() {
     let job = Job::start(FOUR_IN_RECV, 4);
     job.shows(|printed| printed.contains("[0-3]"));
     let (dir, id) = (TempDir::new().unwrap(), job.child.id().to_string());
@@ -85,7 +85,7 @@ fn a_number_is_a_process_and_one_that_is_a_file_too_is_said_to_be_both() {
 }
 
 #[test]
-fn what_is_saved_goes_into_pipes_and_devices_and_replaces_none() {
+fn save_writes_into_pipes_and_devices_without_replacing_them() {
     let job = Job::start(FOUR_IN_RECV, 4);
     job.shows(|printed| printed.contains("[0-3]"));
     let (dir, id) = (TempDir::new().unwrap(), job.child.id().to_string());
@@ -104,7 +104,7 @@ fn what_is_saved_goes_into_pipes_and_devices_and_replaces_none() {
 }
 
 #[test]
-fn save_replaces_evidence_files_only() {
+fn save_replaces_only_evidence_files() {
     let job = Job::start(FOUR_IN_RECV, 4);
     job.shows(|printed| printed.contains("[0-3]"));
     let (dir, id) = (TempDir::new().unwrap(), job.child.id().to_string());
@@ -120,7 +120,7 @@ fn save_replaces_evidence_files_only() {
 }
 
 #[test]
-fn several_files_of_one_job_are_one_job_and_those_of_two_are_told_apart() {
+fn several_files_of_one_job_are_one_job_and_those_of_two_are_distinguished() {
     let dir = TempDir::new().unwrap();
     let image = |name: &str, job: &str, rank: u32| {
         let sample = TestImage::new(job, rank, 2);
@@ -143,7 +143,7 @@ fn several_files_of_one_job_are_one_job_and_those_of_two_are_told_apart() {
 }
 
 #[test]
-fn evidence_of_two_jobs_is_never_taken_for_one() {
+fn evidence_of_two_jobs_is_never_merged() {
     let dir = TempDir::new().unwrap();
     for name in ["one.mpiscope", "other.mpiscope"] {
         let job = Job::start(FOUR_IN_RECV, 4);
@@ -171,7 +171,7 @@ fn evidence_of_two_jobs_is_never_taken_for_one() {
 }
 
 #[test]
-fn names_of_files_need_not_be_text() {
+fn file_names_need_not_be_valid_text() {
     use std::os::unix::ffi::OsStrExt;
     let dir = TempDir::new().unwrap();
     let sample = TestImage::new("saved", 0, 1);
@@ -185,7 +185,7 @@ fn names_of_files_need_not_be_text() {
 }
 
 #[test]
-fn seconds_that_cannot_be_are_refused_with_those_that_can() {
+fn invalid_seconds_are_rejected_with_the_valid_range() {
     for words in [
         ["why", "--for"],
         ["save", "--for"],

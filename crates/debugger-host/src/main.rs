@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_handle_is_a_number_in_either_base_and_may_have_a_sign() {
+    fn a_handle_is_a_decimal_or_hexadecimal_number_with_an_optional_sign() {
         let of = |text| number(text).ok();
         assert_eq!((of("0x84000002"), of("77")), (Some(0x8400_0002), Some(77)));
         assert_eq!(of("-2080374782"), Some(0x8400_0002));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_goes_away_is_no_failure_and_a_full_disk_is_one() {
+    fn a_closed_pipe_is_not_an_error_but_a_full_disk_is() {
         assert!(tell(&mut Failing(ErrorKind::BrokenPipe), &json!({ "name": "solver" })).is_ok());
         assert!(tell(&mut Failing(ErrorKind::StorageFull), &json!({ "name": "solver" })).is_err());
     }

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descriptions_have_words_in_the_place_of_links_to_the_code() {
+    fn descriptions_have_text_in_place_of_links_to_code() {
         let mut schema =
             json_schema!({ "description": "By [`Worlds`](crate::Worlds), as [`Kind`] [0] does." });
         without_links(&mut schema);

@@ -159,7 +159,7 @@ mod tests {
     use mpiscope_job::model::objects::typemap::Run;
 
     #[test]
-    fn elements_of_part_of_a_type_are_counted_as_far_as_they_are_whole() {
+    fn only_whole_elements_of_a_partial_type_are_counted() {
         let run = |count, size| Run { datatype: "MPI_INT".into(), displacement: 0, count, size };
         let map = TypeMap { runs: vec![run(2, 4), run(1, 8)], ..TypeMap::default() };
         let elements = |bytes| intrinsic_elements(&map, 16, bytes).unwrap();

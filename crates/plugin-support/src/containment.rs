@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_ends_at_the_border() {
+    fn a_panic_does_not_cross_the_ffi_boundary() {
         assert_eq!(caught(|| 1), Some(1));
         let nothing: Vec<u32> = Vec::new();
         assert_eq!(caught(|| nothing.first().copied().ok_or("there is one").unwrap()), None);

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn another_host_is_asked_for_one_process_and_the_debugger_that_the_user_wants() {
+    fn another_host_is_asked_for_one_process_and_the_chosen_debugger() {
         let gdb = ["gdb".to_owned(), "-tui".to_owned()];
         let words = asked(&entry(3), &Debugger::new(&gdb));
         assert_eq!(words, ["attach", "--here", "--only", "103", "--", "gdb", "-tui"]);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_held_rank_is_let_out_of_mpi_init_by_its_debugger() {
+    fn a_held_rank_is_released_from_mpi_init_by_its_debugger() {
         let plan = plan(&panes(&[entry(0)], true), None);
         assert_eq!(plan[0][0], "new-window");
         assert!(plan[0].last().unwrap().contains("MPIR_debug_gate"));

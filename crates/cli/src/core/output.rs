@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_of_the_layer_stand_in_no_stack_and_those_of_the_library_end_at_the_program() {
+    fn stacks_omit_frames_of_the_layer_and_end_at_the_program() {
         let frame = |place: &str, module: &str| FrameText {
             function: None,
             place: place.to_owned(),

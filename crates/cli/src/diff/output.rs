@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_runs_do_not_differ_and_a_difference_that_is_not_shown_is_neither_faster_nor_slower() {
+    fn equal_runs_do_not_differ_and_an_invisible_difference_is_neither_faster_nor_slower() {
         assert_eq!(answered(&[2.0], &[2.0]), ("nothing differs between A and B (2.00 s each)".into(), 0));
         let (same, tables) = answered(&[2.0, 2.1, 2.2], &[2.0, 2.1, 2.2]);
         assert_eq!((same.as_str(), tables), ("nothing differs between A and B (2.10 s each)", 0));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn who_made_others_wait_is_named_where_a_function_takes_longer() {
+    fn the_rank_that_made_others_wait_is_named_if_a_function_takes_longer() {
         let side = |waited: f64| {
             let mut side = side(&[5.0 + waited]);
             let report = &mut side.reports[0];

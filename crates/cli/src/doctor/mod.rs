@@ -180,7 +180,7 @@ mod tests {
     use super::said;
 
     #[test]
-    fn what_a_launcher_says_is_shown_without_its_rules_and_not_at_any_length() {
+    fn launcher_messages_are_shown_without_rules_and_shortened() {
         let slots =
             "-----\nThere are not enough slots for the 4\nslots that were requested:\n\n  ./app\n-----\n";
         assert_eq!(said(slots), "There are not enough slots for the 4 slots that were requested: ./app");

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_alone_is_one_of_the_loopback_interface() {
+    fn a_port_alone_means_the_loopback_interface() {
         assert_eq!(address("9400"), Ok("127.0.0.1:9400".parse().unwrap()));
         assert_eq!(address("[::1]:9400"), Ok("[::1]:9400".parse().unwrap()));
         assert!(address("anywhere").is_err() && address("99999").is_err());

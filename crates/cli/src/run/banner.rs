@@ -430,7 +430,7 @@ mod tests {
     use mpiscope_job::performance::waits::{self, Lost};
 
     #[test]
-    fn who_cost_most_by_being_late_is_named_if_that_is_worth_a_line() {
+    fn the_largest_cause_of_waiting_is_named_if_it_is_significant() {
         let lost = |share| Lost {
             kind: waits::Kind::LATE_SENDER,
             ranks: Members::from_iter([(0, Some(1))]),
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn leaks_are_at_most_three_lines_and_the_last_one_says_how_many_more_there_are_and_where_to_find_them() {
+    fn leaks_take_at_most_three_lines_and_the_last_counts_the_rest() {
         let leak = |line: u64| Leak {
             kind: mpiscope_job::model::objects::Kind::Communicator,
             function: "MPI_Comm_dup".into(),
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_wrong_comes_before_all_that_is_left_out_for_want_of_room() {
+    fn findings_come_before_everything_that_may_be_omitted() {
         let mut report = JobReport::new("./heat".into(), Vec::new());
         let finding = |n: u32| Finding {
             kind: Kind::NOT_FREED,

@@ -347,7 +347,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_cannot_be_let_in_waits_and_is_not_looked_at_all_the_time() {
+    fn a_connection_that_cannot_be_accepted_waits_without_busy_polling() {
         let dir = tempfile::tempdir().unwrap();
         let place = dir.path().join("place");
         let listener = UnixListener::bind(&place).unwrap();

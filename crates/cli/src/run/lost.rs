@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_launcher_is_told_thrice_and_then_killed_and_left_alone_while_no_host_is_lost() {
+    fn a_launcher_is_signaled_three_times_then_killed_only_if_a_host_is_lost() {
         let (mut end, now) = (End::default(), Instant::now());
         let at = |milliseconds| now + Duration::from_millis(milliseconds);
         assert_eq!(end.next(false, now), None);

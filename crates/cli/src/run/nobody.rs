@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_the_program_is_said_what_doctor_says_of_it() {
+    fn the_program_is_described_as_by_doctor() {
         let about =
             |words: &[&str]| program_of(&words.iter().map(OsString::from).collect::<Vec<_>>()).join(" ");
         assert!(about(&["mpirun", "-n", "2", "sh"]).contains("sh is not linked with MPI"));

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_layer_comes_first_and_once_and_the_users_libraries_stay() {
+    fn the_layer_comes_first_and_once_and_the_users_libraries_are_kept() {
         let list = |users: &str| list("/l/libmpiscope.so".as_ref(), users.as_ref());
         assert_eq!(list(""), "/l/libmpiscope.so");
         assert_eq!(list("/a.so /b.so"), "/l/libmpiscope.so:/a.so:/b.so");
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_with_blanks_is_named_through_a_link_that_leads_to_what_lies_beside_it_too() {
+    fn a_path_with_spaces_is_named_through_a_link_to_its_directory() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().join("my files: new");
         fs::create_dir(&home).unwrap();

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_gets_what_was_seen_and_not_from_anybody_but_the_owner_of_the_job() {
+    fn questions_are_answered_and_answers_accepted_only_from_the_jobs_owner() {
         let us = geteuid().as_raw();
         let answer = |socket: UnixStream| {
             hear(&socket);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn no_answer_and_half_an_answer_are_errors() {
+    fn missing_and_partial_answers_are_errors() {
         let us = geteuid().as_raw();
         let nothing = asked(|socket| hear(&socket), us).unwrap_err();
         assert!(nothing.to_string().contains("no answer"), "{nothing}");
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_does_not_end_is_given_up() {
+    fn an_endless_answer_times_out() {
         let (here, mut there) = UnixStream::pair().unwrap();
         there.write_all(b"{").unwrap();
         let soon = Instant::now() + Duration::from_millis(30);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn more_questions_at_once_than_are_answered_are_closed() {
+    fn excess_concurrent_questions_are_closed() {
         let answers = Answers::default();
         let _under_way: Vec<_> = (0..MOST).map(|_| Arc::clone(&answers.under_way)).collect();
         let (here, mut there) = UnixStream::pair().unwrap();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_is_what_the_rank_was_told_and_begins_at_the_root() {
+    fn the_collectors_path_is_the_one_in_the_ranks_environment_and_absolute() {
         let of = |text: &str| of_environment(&Environment::new(text.as_bytes().to_vec()));
         assert_eq!(of("A=1\0MPISCOPE_COLLECTOR=/x/y.collector\0"), Some("/x/y.collector".into()));
         assert_eq!((of("A=1\0"), of("MPISCOPE_COLLECTOR=y\0"), of("")), (None, None, None));

@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_was_cut_off_is_found_again() {
+    fn a_truncated_name_is_found() {
         let long = "MPIR_CVAR_".to_owned() + &"A".repeat(80);
         let mut list = List::default();
         list.item(Item { kind: "cvar".into(), name: long.clone(), ..Item::default() });

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_beginning_the_quickest_answer_counts() {
+    fn initially_the_fastest_answer_counts() {
         let mut clock = HostClock::new(S, Offset { later_ns: 90, error_ns: 50 });
         clock.add(S + 1, Offset { later_ns: 70, error_ns: 9 });
         clock.add(S + 2, Offset { later_ns: 20, error_ns: 60 });
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_drifts_is_followed_within_the_stated_error() {
+    fn a_drifting_clock_is_tracked_within_the_stated_error() {
         // Their clock loses fifty millionths; each answer is off by up to 100 microseconds in either
         // direction.
         let truth = |theirs: u64| 7 * S as i64 + (theirs / 20_000) as i64;

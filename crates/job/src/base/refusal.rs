@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_is_recognised_by_its_code_among_whatever_else_was_said() {
+    fn a_refusal_is_recognized_by_its_code_among_other_output() {
         let several = Refusal::several(["a", "b"].into_iter(), "mpiscope save ", " FILE");
         let words = "several jobs are running here; name one: mpiscope save a | b FILE";
         assert_eq!(several.to_string(), words);

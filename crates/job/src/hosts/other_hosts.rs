@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_evidence_file_is_an_error_that_names_the_host() {
+    fn an_answer_that_is_not_an_evidence_file_is_an_error_that_names_the_host() {
         let open = |host, bytes: &[u8]| open(host, bytes.to_vec());
         for bytes in [&b""[..], b"good morning\n", b"PK\x03\x04 and nothing else"] {
             assert!(open("node7", bytes).is_err());

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_to_jobs_that_no_host_has_found_are_said_once_each() {
+    fn each_connection_to_a_job_that_no_host_found_is_reported_once() {
         let one_side = || [one(1, "MPI_Comm_accept", 2, false), one(2, "MPI_Comm_accept", 1, false)];
         let [first, second] = one_side();
         let text = said([first, second, one(3, "MPI_Comm_connect", 4, true)]);

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_within_their_epochs_are_right() {
+    fn calls_within_their_epochs_are_valid() {
         let (fence, start, post, lock, all) =
             (Epoch::FENCE.0, Epoch::START.0, Epoch::POST.0, Epoch::LOCK.0, Epoch::LOCK_ALL.0);
         for (name, epochs, locked) in [
@@ -92,13 +92,13 @@ mod tests {
     }
 
     #[test]
-    fn what_lacks_its_epoch_or_stands_within_another_is_wrong() {
+    fn calls_outside_their_epoch_or_inside_another_one_are_reported() {
         let with = |name: &str, epochs: u32, locked: bool| said(name, epochs, locked).unwrap_or_default();
         assert_eq!(
             with("MPI_Put", Epoch::POST.0, false),
             "without an epoch in which it may access the memory of others"
         );
-        assert_eq!(with("MPI_Win_unlock", 0, false), "without a lock of the memory of rank 1");
+        assert_eq!(with("MPI_Win_unlock", 0, false), "without a lock on the memory of rank 1");
         assert_eq!(with("MPI_Win_flush_all", Epoch::FENCE.0, false), "without a lock");
         let twice = "while it already holds a lock on the memory of rank 1";
         assert_eq!(with("MPI_Win_lock", Epoch::LOCK.0, true), twice);

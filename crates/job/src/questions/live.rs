@@ -382,7 +382,7 @@ mod tests {
     use crate::test_image::TestImage;
 
     #[test]
-    fn a_rank_that_has_not_called_mpi_is_seen_though_one_of_another_host_has_its_process_id() {
+    fn a_rank_that_has_not_called_mpi_is_seen_even_if_another_host_has_the_same_pid() {
         let name = "same-numbers";
         let _rank = TestImage::new(name, 0, 2);
         let mut job = discover().into_iter().find(|job| job.name == name).unwrap();

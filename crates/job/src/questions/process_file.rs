@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pipe_that_is_named_for_a_core_file_makes_nobody_wait() {
+    fn a_pipe_given_as_a_core_file_does_not_block() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("core");
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());

@@ -275,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_are_a_set_when_they_ascend_and_runs_in_their_order_when_not() {
+    fn ascending_members_are_a_set_and_others_are_runs_in_order() {
         assert_eq!(order(&[0, 1, 2, 3, 7]), "[0-3,7]");
         assert_eq!(order(&[3, 2, 1, 0, 7]), "(3-0,7)");
         assert_eq!(order(&[1, 0]), "(1-0)");
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_shows_its_ranks_as_they_lie() {
+    fn a_grid_shows_its_ranks_in_position() {
         let listed: Vec<String> = grid(&[2, 3]).iter().map(|l| l.trim().to_owned()).collect();
         assert_eq!(listed, ["0  1  2", "3  4  5"]);
         assert!(grid(&[2, 3, 4]).is_empty() && grid(&[1000, 1000]).is_empty() && grid(&[0, -4]).is_empty());

@@ -134,7 +134,7 @@ mod tests {
     use super::known;
 
     #[test]
-    fn a_part_of_the_time_is_said_to_be_one() {
+    fn a_partial_analysis_is_reported_as_partial() {
         assert_eq!(known(0.996), "100 % of the time in calls that can wait was analyzed");
         assert!(known(0.994).starts_with("only 99 %"));
         assert!(known(0.08).starts_with("only 8 % of the time") && known(0.08).contains("of the rest"));

@@ -147,7 +147,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn a_part_is_either_taken_or_taken_back() {
+    fn a_part_is_either_taken_or_withdrawn() {
         let dir = tempfile::tempdir().unwrap();
         let shared = Shared::find(Some(dir.path()), "job").unwrap();
         let evidence = dir.path().join("evidence");
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_may_enter_is_not_used() {
+    fn a_folder_open_to_others_is_not_used() {
         let dir = tempfile::tempdir().unwrap();
         let base = dir.path().join(".mpiscope-hosts");
         fs::create_dir(&base).unwrap();

@@ -333,7 +333,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_that_has_sent_all_it_knows_says_nothing_itself_and_one_whose_connection_failed_does() {
+    fn a_host_that_has_sent_its_data_prints_nothing_unless_its_connection_failed() {
         for (ended, is_heard) in [(Ok(()), true), (Err(io::Error::from(io::ErrorKind::BrokenPipe)), false)] {
             let told = Told::default();
             told.connected(true);
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_both_kinds_are_read_and_others_passed_over() {
+    fn addresses_of_both_families_are_parsed_and_others_skipped() {
         let found = addresses("4711 10.0.0.1 x fe80::1 ::1").unwrap();
         let shown: Vec<String> = found.iter().map(ToString::to_string).collect();
         assert_eq!(shown, ["10.0.0.1:4711", "[fe80::1]:4711", "[::1]:4711"]);

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_world_is_complete_when_every_rank_has_started_and_comes_in_order() {
+    fn the_first_world_is_complete_and_sorted_once_every_rank_has_started() {
         let pids = |known: Vec<Known>| {
             first_world(&known).map(|ranks| ranks.iter().map(|r| r.place.pid).collect::<Vec<_>>())
         };

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_costs_little_is_read_often_and_no_reading_takes_more_than_a_hundredth_of_the_time() {
+    fn cheap_reads_are_frequent_and_no_read_takes_more_than_a_hundredth_of_the_time() {
         let pause = |reading, after| pause_after(Duration::from_millis(reading), Duration::from_secs(after));
         assert_eq!(pause(0, 60), OFTEN);
         assert_eq!(pause(10, 60), Duration::from_secs(2));

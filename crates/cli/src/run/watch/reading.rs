@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_just_ended_lived_and_who_ended_earlier_did_not() {
+    fn ranks_that_just_ended_count_as_alive_but_earlier_ones_do_not() {
         let first = Reading::after(None, progress(7, &[1, 2, 3]));
         let since = first.since;
         let mut second = Reading::after(Some(first), progress(7, &[1, 3]));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_that_have_just_gone_are_told_of_when_the_others_are_there_still() {
+    fn ranks_that_just_ended_are_reported_while_others_still_run() {
         let (mut gone, began) = (Gone::default(), Instant::now());
         assert!(!gone.is_new(false, began));
         assert!(gone.is_new(true, began) && gone.is_new(true, began + ENDING / 2));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_that_end_one_by_one_are_one_end_and_who_ended_long_before_is_none_of_them() {
+    fn ranks_that_end_shortly_after_each_other_are_one_end_without_much_earlier_ones() {
         let mut all = Reading::after(None, progress(7, &[]));
         let ago = |ms: u64| Instant::now() - Duration::from_millis(ms);
         all.ended = [(id(1), ago(500)), (id(2), ago(2000)), (id(3), ago(3500)), (id(4), ago(9000))].into();

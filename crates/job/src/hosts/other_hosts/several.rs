@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_of_several_hosts_are_one_by_a_common_name_or_world() {
+    fn jobs_of_several_hosts_are_one_if_they_share_a_name_or_world() {
         let mut jobs = Jobs::default();
         jobs.join("n1", "a", worlds(&["w"]), false);
         jobs.join("n2", "b", worlds(&["w", "spawned"]), false);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_neither_in_common_is_several_and_each_is_named() {
+    fn jobs_that_share_neither_are_separate_and_each_is_named() {
         let mut jobs = Jobs::default();
         jobs.join("n1", "a", worlds(&["w"]), false);
         jobs.join("n3", "b", worlds(&["v"]), false);

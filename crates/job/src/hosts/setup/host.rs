@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn yama_restricts_users_and_not_root() {
+    fn yama_restricts_users_but_not_root() {
         let result = |scope, user| scope_of(scope, user, "reading").result;
         assert_eq!(
             (result(None, 7), result(Some(0), 7), result(Some(2), 0)),

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn launchers_are_known_by_what_they_say() {
+    fn launchers_are_recognized_by_their_version_output() {
         let family = |text| read(text).unwrap().0;
         assert_eq!(
             read("HYDRA build details:\n    Version:      4.0.2\n"),
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_launcher_is_a_problem_with_a_remedy() {
+    fn something_that_is_not_a_launcher_is_a_problem_with_a_remedy() {
         let missing = launcher(Path::new("/no/such/mpirun"));
         assert_eq!(missing.check.result, Result::Problem);
         assert!(missing.check.remedy.is_some(), "{missing:?}");

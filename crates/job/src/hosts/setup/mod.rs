@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launcher_of_another_library_is_a_problem_and_one_that_is_not_known_is_not_judged() {
+    fn a_launcher_of_another_library_is_a_problem_and_an_unknown_one_is_not_judged() {
         let result = |starts, uses| fit(&launcher(starts), &program(uses)).map(|check| check.result);
         assert_eq!(result(Some(Family::Mpich), Some(Family::OpenMpi)), Some(Result::Problem));
         assert_eq!(result(Some(Family::OpenMpi), Some(Family::OpenMpi)), Some(Result::Fine));

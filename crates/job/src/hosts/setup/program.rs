@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_there_is_a_problem_and_a_script_is_none() {
+    fn a_missing_program_is_a_problem_but_a_script_is_not() {
         let missing = program(Path::new("/no/such/program"));
         assert_eq!(missing.checks.first().map(|check| check.result), Some(Result::Problem));
         for no_program in ["/dev/null", "/dev/zero", "/"] {
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loader_that_says_nothing_is_not_taken_for_one_that_finds_no_library() {
+    fn a_silent_loader_is_not_mistaken_for_one_that_finds_no_library() {
         let mut found = Program::default();
         libraries(&std::env::current_exe().unwrap(), Path::new("/bin/true"), &mut found);
         assert_eq!(found.checks.first().map(|check| check.result), Some(Result::Unknown), "{found:?}");
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn libraries_are_known_by_their_file_names() {
+    fn libraries_are_recognized_by_their_file_names() {
         let family = |name: &str| Library::new(PathBuf::from("/lib").join(name)).family;
         assert_eq!(family("libmpi.so.40.30.4"), Some(Family::OpenMpi));
         assert_eq!(family("libmpich.so.12.2.0"), Some(Family::Mpich));

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_without_ranks_of_their_own_are_no_job() {
+    fn processes_without_their_own_ranks_are_not_a_job() {
         let ranks = [Facts { rank: None, ..facts(0, "a") }, Facts { rank: None, ..facts(0, "a") }];
         assert_eq!(of(&checks(&ranks, Path::new("l")), "numbering").result, Result::Problem);
         assert_eq!(
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_are_found_in_what_a_launcher_prints_before_each_line() {
+    fn facts_are_found_after_prefixes_that_launchers_add() {
         let line = format!("[1,0]<stdout>:{MARK}{}", serde_json::to_string(&facts(0, "a")).unwrap());
         assert_eq!(Facts::read(&line), Some(facts(0, "a")));
         assert_eq!(Facts::read("hello"), None);

@@ -185,7 +185,7 @@ mod tests {
     use crate::jobs::acquire::{Acquired, SystemHosts};
 
     #[test]
-    fn what_is_no_name_of_a_host_is_neither_asked_nor_put_into_advice_to_paste() {
+    fn invalid_host_names_are_neither_contacted_nor_put_into_suggested_commands() {
         for host in ["", "-oProxyCommand=true", "a;true", "a b", "$(true)", "a\nb", "a\'b"] {
             let error = SystemHosts::new("true".into()).remote().command(host, &[]).unwrap_err();
             assert!(matches!(error, Error::HostName { .. }), "{error}");
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_whose_command_is_killed_without_a_word_is_said_to_have_given_no_answer() {
+    fn a_host_whose_command_is_killed_silently_is_reported_as_giving_no_answer() {
         let shell = ["sh", "-c", "kill -9 $$", "{host}"].map(str::to_owned).to_vec();
         let remote =
             Remote { way: Way::Shell(Ok(shell)), program: "0".into(), limit: Duration::from_secs(60) };
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn advice_on_logging_in_is_given_where_that_failed_and_only_there() {
+    fn advice_on_logging_in_is_given_only_if_that_failed() {
         let remote = |script: &str| {
             let shell = ["sh", "-c", script, "{host}"].map(str::to_owned).to_vec();
             Remote { way: Way::Shell(Ok(shell)), program: "0".into(), limit: Duration::from_secs(60) }
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shells_print_around_an_answer_is_no_part_of_it() {
+    fn output_of_shells_around_an_answer_is_ignored() {
         let shell = |script: &str| ["sh", "-c", script, "{host}"].map(str::to_owned).to_vec();
         let remote = |script: &str| Remote {
             way: Way::Shell(Ok(shell(script))),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_a_command_says_the_reason_is_shown_and_what_helps() {
+    fn the_reason_in_a_commands_output_is_shown_with_a_remedy() {
         let said = |script: &str| {
             let shell = ["sh", "-c", script, "{host}"].map(str::to_owned).to_vec();
             let remote =
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_has_nothing_is_recognised_whatever_its_words_are() {
+    fn a_host_without_the_job_is_recognized_whatever_its_message_says() {
         let script =
             "echo 'mpiscope-refusal {\"code\":\"none-here\"}' >&2; echo 'mpiscope: nobody' >&2; exit 2";
         let shell = ["sh", "-c", script, "{host}"].map(str::to_owned).to_vec();
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_hangs_is_given_up_and_named() {
+    fn a_host_that_hangs_times_out_and_is_named() {
         let (shell, program) = (["sleep", "600", "{host}"].map(str::to_owned).to_vec(), "0".into());
         let remote = Remote { way: Way::Shell(Ok(shell)), program, limit: Duration::from_millis(200) };
         let error = remote.output("1", &[], Duration::ZERO).unwrap_err().to_string();

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_means_the_ends_of_all_hosts_and_without_any_what_was_saved_while_it_hung() {
+    fn a_folder_stands_for_the_final_files_of_all_hosts_or_else_for_the_one_saved_during_a_hang() {
         let dir = tempfile::tempdir().unwrap();
         let make = |name: &str| fs::write(dir.path().join(name), b"PK\x03\x04").unwrap();
         let named = || {

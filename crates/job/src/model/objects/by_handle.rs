@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn handles_are_read_in_both_bases_and_with_a_sign() {
+    fn handles_are_parsed_in_both_bases_and_with_a_sign() {
         assert_eq!(number("0x84000001"), Some(0x8400_0001));
         assert_eq!(number("1140850688"), Some(0x4400_0000));
         assert_eq!(values(number("-2080374783").unwrap()), [0x8400_0001, 0xffff_ffff_8400_0001]);

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_of_a_script_are_told_from_worlds_that_are_spawned() {
+    fn programs_run_one_after_the_other_are_distinguished_from_spawned_worlds() {
         let pair =
             |world: &str, life: Life| (0..2).map(|rank| ran("a", world, rank, life)).collect::<Vec<_>>();
         let (first, second) = (pair("x", (10, 20)), pair("y", (25, 40)));

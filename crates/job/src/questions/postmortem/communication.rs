@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_that_cannot_be_read_are_said_and_none_are_no_loss() {
+    fn unreadable_messages_are_reported_and_no_messages_are_no_loss() {
         let sample = TestImage::new("ledger", 0, 2);
         assert!(told(&sample).is_empty(), "none were recorded");
         let (_, traffic) = sample.writer.new_record::<Traffic>(SectionKind::TRAFFIC, 1).unwrap();

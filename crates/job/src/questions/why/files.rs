@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_that_name_their_world_differently_are_one_world_unless_a_rank_is_there_twice() {
+    fn ranks_that_name_their_world_differently_are_one_world_unless_a_rank_appears_twice() {
         let mut one = [rank("a", 0, 2), rank("b", 1, 2)];
         one_world(&mut one);
         assert_eq!(one.map(|rank| rank.world), ["a", "a"]);

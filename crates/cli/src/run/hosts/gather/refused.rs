@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_counted_and_named_by_their_addresses() {
+    fn refused_connections_are_counted_and_named_by_address() {
         let mut refused = Refused::default();
         assert_eq!(refused.said(), None);
         refused.add(address(7));
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn any_number_of_strangers_takes_bounded_room_and_all_are_counted() {
+    fn any_number_of_refused_connections_takes_bounded_memory_and_is_counted() {
         let mut refused = Refused::default();
         (0..=255).for_each(|last| refused.add(address(last)));
         refused.add(None);

@@ -45,7 +45,7 @@ fn comes(
 }
 
 #[test]
-fn a_foreign_host_is_told_nothing_and_adds_nothing_to_the_report() {
+fn an_unauthenticated_host_learns_nothing_and_adds_nothing_to_the_report() {
     let gather = Gather::begin(JOB).unwrap();
     assert!(says(&gather, &Secret::new().unwrap(), JOB).is_err());
     // A host of another job that was given this key.
@@ -73,7 +73,7 @@ fn a_foreign_host_is_told_nothing_and_adds_nothing_to_the_report() {
 }
 
 #[test]
-fn strangers_that_say_nothing_or_little_keep_no_host_out() {
+fn silent_unauthenticated_connections_do_not_block_hosts() {
     let gather = Gather::begin(JOB).unwrap();
     let strangers: Vec<TcpStream> = (0..MOST_STRANGERS / 2).map(|_| socket(&gather)).collect();
     for mut stranger in &strangers {
@@ -120,7 +120,7 @@ fn missing(heard: &[FromHost]) -> Vec<(&str, &[u32])> {
 }
 
 #[test]
-fn a_host_that_came_again_is_announced_once_and_lacks_only_what_it_has_not_sent() {
+fn a_host_that_reconnects_is_announced_once_and_misses_only_unsent_data() {
     let job = "gather-again";
     let gather = Gather::begin(job).unwrap();
     let _rank = TestImage::new(job, 7, 9);
@@ -137,7 +137,7 @@ fn a_host_that_came_again_is_announced_once_and_lacks_only_what_it_has_not_sent(
 }
 
 #[test]
-fn a_host_that_speaks_is_waited_for_longer_and_one_that_does_not_is_not() {
+fn only_a_host_that_still_responds_is_given_more_time() {
     let job = "gather-busy";
     let gather = Gather::begin(job).unwrap();
     let _rank = TestImage::new(job, 7, 8);
@@ -182,7 +182,7 @@ fn is_asked(host: &mut Sealed) -> Message {
 }
 
 #[test]
-fn hosts_are_asked_to_look_and_who_does_not_is_missing_while_who_has_ended_has_said_all() {
+fn hosts_are_asked_for_snapshots_and_only_unresponsive_ones_are_missing() {
     let job = "gather-looks";
     let gather = Gather::begin(job).unwrap();
     let _rank = TestImage::new(job, 7, 9);
@@ -205,7 +205,7 @@ fn hosts_are_asked_to_look_and_who_does_not_is_missing_while_who_has_ended_has_s
 }
 
 #[test]
-fn how_far_all_hosts_are_is_what_each_has_said_last_and_nobody_lives_where_all_has_been_sent() {
+fn progress_is_each_hosts_latest_report_and_hosts_that_have_sent_all_have_no_live_ranks() {
     let job = "gather-progress";
     let gather = Gather::begin(job).unwrap();
     let _rank = TestImage::new(job, 7, 9);
@@ -227,7 +227,7 @@ fn how_far_all_hosts_are_is_what_each_has_said_last_and_nobody_lives_where_all_h
 }
 
 #[test]
-fn what_a_host_sends_later_is_not_what_an_earlier_program_on_it_did() {
+fn data_sent_later_is_not_attributed_to_an_earlier_program() {
     let job = "gather-later";
     let gather = Gather::begin(job).unwrap();
     drop(comes(&gather, &gather.secret, job, ("n7", "n7"), &[7]).unwrap());
@@ -238,7 +238,7 @@ fn what_a_host_sends_later_is_not_what_an_earlier_program_on_it_did() {
 }
 
 #[test]
-fn several_hosts_of_one_name_are_numbered_and_reached_by_their_name() {
+fn hosts_with_equal_names_are_numbered_and_reached_by_their_name() {
     let gather = Gather::begin(JOB).unwrap();
     let ids = ["a", "b", "a", "c", "b"];
     let _open: Vec<Sealed> =
@@ -250,7 +250,7 @@ fn several_hosts_of_one_name_are_numbered_and_reached_by_their_name() {
 }
 
 #[test]
-fn the_place_of_a_stranger_is_free_again_also_where_there_is_no_thread_for_it() {
+fn the_slot_of_an_unauthenticated_connection_is_freed_even_without_a_thread() {
     let shared = Arc::new(Shared::default());
     let mut all: Vec<Stranger> = (0..MOST_STRANGERS).filter_map(|_| Stranger::one_more(&shared)).collect();
     assert_eq!(all.len(), MOST_STRANGERS);

@@ -17,7 +17,7 @@ fn stolen(overwritten: Option<&str>) -> Verdict {
 }
 
 #[test]
-fn a_ring_says_which_receive_has_got_the_message_that_one_of_its_members_waits_for() {
+fn a_ring_names_the_receive_that_took_a_message_a_member_waits_for() {
     let said = stolen(None);
     assert_eq!(said.kind, Kind::DEADLOCK);
     let by = "an earlier receive, at post.c:4, which nothing waits for";
@@ -28,7 +28,7 @@ fn a_ring_says_which_receive_has_got_the_message_that_one_of_its_members_waits_f
 }
 
 #[test]
-fn of_a_request_that_was_overwritten_it_is_said_where() {
+fn the_place_where_a_request_was_overwritten_is_named() {
     let said = stolen(Some("post.c:5"));
     let over = "since its request was overwritten with another one at post.c:5";
     assert!(said.verdict.contains(over), "{}", said.verdict);
@@ -36,7 +36,7 @@ fn of_a_request_that_was_overwritten_it_is_said_where() {
 }
 
 #[test]
-fn what_is_left_out_of_the_evidence_is_counted() {
+fn omitted_evidence_is_counted() {
     let mut scene = Scene::of(3);
     scene.receive(0, Peer::One(1), 3).receive(1, Peer::One(0), 3);
     let failed = |nth: u64| Failed {
@@ -55,7 +55,7 @@ fn what_is_left_out_of_the_evidence_is_counted() {
 }
 
 #[test]
-fn ranks_that_hold_the_others_up_are_all_named_the_last_of_many_together() {
+fn ranks_that_block_the_others_are_all_named_the_last_ones_together() {
     let mut scene = Scene::of(12);
     scene.receive(0, Peer::Any, 3);
     (1..12).for_each(|rank| {
