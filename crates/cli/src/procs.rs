@@ -30,7 +30,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 /// Polling interval of `--watch`.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// List all processes of a job, and of the jobs that it spawned or is connected with
 ///
@@ -90,7 +90,7 @@ pub fn procs(options: &Options) -> Result<ExitCode> {
     }
     show(&found, options.json)?;
     while options.watch && found.processes.iter().any(|entry| !entry.gone) {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
         let Ok(now) = look(&options.targets, !options.here, &options.whose) else { break };
         if now != found {
             watched.add(&now);

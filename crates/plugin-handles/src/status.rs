@@ -126,7 +126,8 @@ fn status_of<A: Abi>(
     };
     // The private part is decoded in this host's byte order.
     let same = target.byte_order() == ByteOrder::HOST;
-    let size = A::status_bytes(&bytes).filter(|_| same).or_else(|| learnt_size(reader, A::STATUS_SIZE, word));
+    let size =
+        A::status_bytes(&bytes).filter(|_| same).or_else(|| learned_size(reader, A::STATUS_SIZE, word));
     let cancelled = A::status_cancelled(&bytes).filter(|_| same);
     let flags = [(size.is_some(), flag::BYTES_KNOWN), (cancelled == Some(true), flag::CANCELLED)];
     Ok(StatusExtra {
@@ -142,7 +143,7 @@ fn status_of<A: Abi>(
 }
 
 /// Returns the size, if the layer has found out where the library stores it.
-fn learnt_size(reader: &Reader<'_, Seen<'_>>, len: usize, word: impl Fn(usize) -> u32) -> Option<u64> {
+fn learned_size(reader: &Reader<'_, Seen<'_>>, len: usize, word: impl Fn(usize) -> u32) -> Option<u64> {
     let totals = reader.image().table::<Traffic>(SectionKind::TRAFFIC).ok()?;
     let facts = reader.image().get::<Traffic>(&totals, 0).ok()?.value;
     let at = |index: usize| index.checked_mul(4).filter(|at| at + 4 <= len);

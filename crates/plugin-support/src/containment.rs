@@ -17,7 +17,7 @@ pub fn caught<T>(act: impl FnOnce() -> T) -> Option<T> {
 }
 
 /// Suppresses panic messages from now on: standard error belongs to the debugger.
-pub(super) fn be_silent() {
+pub(super) fn suppress_panic_messages() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| set_hook(Box::new(|_| {})));
 }

@@ -22,7 +22,7 @@ static BASIC: AtomicPtr<BasicCallbacks> = AtomicPtr::new(std::ptr::null_mut());
 /// Stores the debugger's basic callbacks. From then on this copy of the standard library prints no panic
 /// messages.
 pub fn set_basic(callbacks: *const BasicCallbacks) {
-    containment::be_silent();
+    containment::suppress_panic_messages();
     BASIC.store(callbacks.cast_mut(), Ordering::Release);
 }
 

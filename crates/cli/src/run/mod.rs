@@ -179,7 +179,7 @@ fn collector_of(job: &str) -> std::io::Result<Collector> {
         let listener = folder.listen(&place, &folder.turn()?)?;
         Ok(Collector::new(listener, place))
     })?;
-    unused.iter().for_each(rendezvous::say_unused);
+    unused.iter().for_each(rendezvous::report_unused);
     Ok(collector)
 }
 
@@ -287,7 +287,7 @@ fn gathered(
 }
 
 /// Tells an enclosing `mpiscope run`, if any, that this one collects and reports what it starts.
-fn tell_the_outer() {
+fn tell_enclosing_run() {
     let Some(place) = std::env::var_os("MPISCOPE_COLLECTOR") else { return };
     let message = protocol::Message { kind: protocol::Kind::INNER, words: [protocol::VERSION, 0, 0] };
     // If the outer one is gone or has another version, it reports what it has.
@@ -324,7 +324,7 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
             return alone(options, &job, &environment);
         }
     };
-    tell_the_outer();
+    tell_enclosing_run();
     environment.collector = Some(collector.place().to_owned());
     if let Some(size) = options.trace.as_ref().filter(|_| !options.quiet) {
         complain("run", &traces_need(size));

@@ -110,7 +110,7 @@ impl Folder {
 }
 
 /// Reports that the folder named by the user is not used.
-pub fn say_unused(why: &io::Error) {
+pub fn report_unused(why: &io::Error) {
     complain("run", &format!("{}: {why}; using another folder", runtime::VARIABLE));
 }
 

@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 /// Below this distance between samples, in nanoseconds, drift is not estimated.
 const SHORT: u64 = 10_000_000_000;
 /// A new answer replaces the last one only if its error is at most this many times as large…
-const WORSE: u64 = 2;
+const MOST_WORSE: u64 = 2;
 /// …or if the last one is at least this old, in nanoseconds.
-const OLD: u64 = 60_000_000_000;
+const OLDEST_NS: u64 = 60_000_000_000;
 
 /// How far our clock is ahead of another one, from one round trip.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,8 +62,8 @@ impl HostClock {
             }
             return;
         }
-        let good = offset.error_ns <= self.last.1.error_ns.saturating_mul(WORSE);
-        if good || since(self.last) > OLD || self.last == self.first {
+        let good = offset.error_ns <= self.last.1.error_ns.saturating_mul(MOST_WORSE);
+        if good || since(self.last) > OLDEST_NS || self.last == self.first {
             self.last = (theirs, offset);
         }
     }

@@ -45,7 +45,7 @@ impl<S: Source> Reader<'_, '_, S> {
         let process = self.rank.process();
         let pausing = || process.asking_since(thread).filter(|_| self.context.pauses(thread.tid));
         let polling = process.polling_since(thread).or_else(pausing);
-        let polling = polling.filter(|_| self.is_in_vain(thread));
+        let polling = polling.filter(|_| self.polls_in_vain(thread));
         let record = match (&thread.call, polling) {
             (Some(call), _) => call,
             (None, Some(_)) => thread.last.as_ref()?,
@@ -103,11 +103,11 @@ impl<S: Source> Reader<'_, '_, S> {
     fn fill(&self, call: &mut Call, open: &Open<'_>) {
         (call.needs, call.any) = self.needs(open);
         if call.polling && open.thread.asks != Several::ONE {
-            self.asks_in_turn(call, open.asked, open.thread.asks);
+            self.polls_in_turn(call, open.asked, open.thread.asks);
         }
         if call.polling
             && call.needs.is_empty()
-            && self.nothing_under_way(open.thread, open.record, open.asked)
+            && self.has_no_active_request(open.thread, open.record, open.asked)
         {
             call.needs.push(Need::Own { what: NOTHING_ACTIVE.to_owned(), kind: Action::Request });
         }
@@ -141,7 +141,7 @@ impl<S: Source> Reader<'_, '_, S> {
 
     /// A loop that polls for several things in turn, only the latest of which is known, waits for any one of
     /// all the things it may poll for.
-    fn asks_in_turn(&self, call: &mut Call, asked: &Function, asks: Several) {
+    fn polls_in_turn(&self, call: &mut Call, asked: &Function, asks: Several) {
         let completes = asked.properties.waits == Waits::REQUESTS;
         let unlike = asks != Several::ALIKE;
         if completes || unlike {
@@ -217,15 +217,20 @@ impl<S: Source> Reader<'_, '_, S> {
     }
 
     /// Whether the loop polls in vain: a loop over a blocking call repeats only if there is nothing to wait for.
-    fn is_in_vain(&self, thread: &ThreadFacts) -> bool {
+    fn polls_in_vain(&self, thread: &ThreadFacts) -> bool {
         let Some(record) = thread.call.as_ref().or(thread.last.as_ref()) else { return true };
         let function = self.rank.process().facts(record);
         let asks = |function: &Function| function.properties.flags.has(Flags::POLLING);
-        function.is_none_or(|function| asks(function) || self.nothing_under_way(thread, record, function))
+        function.is_none_or(|function| asks(function) || self.has_no_active_request(thread, record, function))
     }
 
     /// Whether the call completes requests but was given none that is active.
-    fn nothing_under_way(&self, thread: &ThreadFacts, record: &layout::Call, function: &Function) -> bool {
+    fn has_no_active_request(
+        &self,
+        thread: &ThreadFacts,
+        record: &layout::Call,
+        function: &Function,
+    ) -> bool {
         let (handles, all) = Self::given(thread, record, function.properties.completes);
         let null = |handle| self.rank.objects().predefined().name(Kind::Request, handle).is_some();
         let is_idle = |handle: &u64| *handle == 0 || self.requests.idle.contains(handle) || null(*handle);

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const SUFFIX: &str = ".part";
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The folder of one job.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Shared {
     pub fn taken(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
         while self.file.exists() && Instant::now() < until {
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
         // Either side can win this race: the removal fails if the part was taken after all.
         fs::remove_file(&self.file).is_err()
@@ -91,7 +91,7 @@ impl Shared {
             if enough(&all) || (!came && since.elapsed() >= pause) {
                 break;
             }
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
         // This host is the last to leave.
         let _gone = fs::remove_dir(&self.folder);

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 /// A process that ended this shortly before the job's end began was ended with it.
-const TOGETHER: Duration = Duration::from_secs(2);
+const ENDED_TOGETHER: Duration = Duration::from_secs(2);
 
 /// An uncertain verdict is not reported before the job has stalled for this long, and for this many times
 /// `--hang-after`.
@@ -61,7 +61,7 @@ impl Reading {
 
     /// Returns the processes that lived until the job's end began at `end`.
     pub fn lived(&self, end: Instant) -> BTreeSet<ImageId> {
-        let together = self.ended.iter().filter(|(_, seen)| **seen + TOGETHER > end);
+        let together = self.ended.iter().filter(|(_, seen)| **seen + ENDED_TOGETHER > end);
         self.progress.living.iter().chain(together.map(|(process, _)| process)).cloned().collect()
     }
 
@@ -70,7 +70,8 @@ impl Reading {
         let mut seen: Vec<Instant> = self.ended.values().copied().collect();
         seen.sort_unstable();
         let Some(last) = seen.pop() else { return Instant::now() };
-        let together = |later: Instant, seen: &Instant| later.saturating_duration_since(*seen) < TOGETHER;
+        let together =
+            |later: Instant, seen: &Instant| later.saturating_duration_since(*seen) < ENDED_TOGETHER;
         seen.iter()
             .rev()
             .fold((last, true), |(first, goes_on), seen| match goes_on && together(first, seen) {
@@ -104,7 +105,7 @@ mod tests {
         let first = Reading::after(None, progress(7, &[1, 2, 3]));
         let since = first.since;
         let mut second = Reading::after(Some(first), progress(7, &[1, 3]));
-        second.ended.insert(id(2), Instant::now() - 2 * TOGETHER);
+        second.ended.insert(id(2), Instant::now() - 2 * ENDED_TOGETHER);
         let third = Reading::after(Some(second), progress(7, &[3]));
         assert_eq!(third.lived(Instant::now()), [id(1), id(3)].into());
         assert_eq!(third.since, since, "nobody has gone on");

@@ -39,7 +39,7 @@ const AGENT_PREFIXES: [&str; 3] = ["PRTE_MCA_", "OMPI_MCA_", "PRRTE_MCA_"];
 
 /// Kinds of Hydra that give no way to another host: ranks of Slurm are recognised differently, the others
 /// start processes locally or leave that to the user.
-const NO_WAY: [&str; 5] = ["slurm", "fork", "manual", "persist", "user"];
+const UNUSABLE_LAUNCHERS: [&str; 5] = ["slurm", "fork", "manual", "persist", "user"];
 
 /// Finds the way among processes, nearest first: any process's command line takes precedence over all
 /// environments.
@@ -100,7 +100,7 @@ fn of_agents(agents: &str) -> Option<Reach> {
 
 fn of_hydra(kind: Option<String>, exec: Option<String>, folder: Option<&Path>) -> Option<Reach> {
     match kind.as_deref() {
-        Some(kind) if NO_WAY.contains(&kind) => None,
+        Some(kind) if UNUSABLE_LAUNCHERS.contains(&kind) => None,
         None | Some("ssh" | "rsh") => {
             let usual = kind.filter(|kind| kind != "ssh");
             exec.or(usual).map(|program| Reach::Shell(vec![program]))

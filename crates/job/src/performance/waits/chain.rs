@@ -168,12 +168,12 @@ impl Chains {
                 }
             }
         }
-        without_crumbs(parts)
+        without_small_parts(parts)
     }
 }
 
 /// Drops small parts, which would make lists contain every process.
-fn without_crumbs(mut parts: Vec<(Origin, f64)>) -> Parts {
+fn without_small_parts(mut parts: Vec<(Origin, f64)>) -> Parts {
     parts.retain(|(_, part)| *part >= LEAST);
     let all: f64 = parts.iter().map(|(_, part)| part).sum();
     parts.into_iter().map(|(origin, part)| (origin, part / all)).collect()

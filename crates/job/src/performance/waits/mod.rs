@@ -267,7 +267,7 @@ impl fmt::Display for Lost {
         }
         write!(f, " waiting for {}, which was {}", self.culprit.named(), self.meanwhile)?;
         if let Some(Began { culprit, doing, seconds }) = self.began.first()
-            && *seconds >= SAID * self.seconds
+            && *seconds >= LEAST_ORIGIN_SHARE * self.seconds
         {
             write!(f, "; {} of it began with {}, {doing}", duration(*seconds), culprit.named())?;
         }
@@ -279,7 +279,7 @@ impl fmt::Display for Lost {
 }
 
 /// Minimum part of a wait for which its origin is mentioned.
-const SAID: f64 = 0.1;
+const LEAST_ORIGIN_SHARE: f64 = 0.1;
 
 /// The waits of a job.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]

@@ -149,7 +149,7 @@ impl Samples {
         if self.is_empty() {
             return None;
         }
-        merge::name_the_unnamed(&mut self.found);
+        merge::name_unnamed_calls(&mut self.found);
         if let Some(most_at) = most_at {
             self.shrink_places_to(&most_at);
         }
@@ -363,7 +363,7 @@ mod tests {
 
     fn looks(samples: &mut Samples, from_ms: u64, count: u64, seen: &dyn Fn(u64) -> Vec<Observation>) {
         let stood = |seen: &Observation| Stood {
-            steady: seen.rank != Some(RESTLESS),
+            steady: seen.rank != Some(MOVES_ON),
             waits: seen.threads.iter().any(|thread| thread.call.is_some()),
             records: false,
         };
@@ -375,13 +375,13 @@ mod tests {
     }
 
     /// A rank that moves on while being sampled.
-    const RESTLESS: u32 = 3;
+    const MOVES_ON: u32 = 3;
 
     #[test]
     fn ranks_that_stood_still_represent_those_that_did_not() {
         let mut all = Samples::default();
         let waits = Some(("MPI_Recv", Some(0), 0.001));
-        looks(&mut all, 0, 101, &|_| vec![rank(0, None), rank(1, waits), rank(RESTLESS, waits)]);
+        looks(&mut all, 0, 101, &|_| vec![rank(0, None), rank(1, waits), rank(MOVES_ON, waits)]);
         let found = all.finish(2.0, (None, None), |_| 0).unwrap();
         assert!((found.seconds - 2.0).abs() < 0.02, "{found:#?}");
         assert_eq!(found.list.len(), 1);
@@ -391,7 +391,7 @@ mod tests {
     fn waits_never_exceed_the_time_spent_waiting() {
         let mut all = Samples::default();
         let waits = Some(("MPI_Recv", Some(0), 0.001));
-        looks(&mut all, 0, 101, &|_| vec![rank(0, None), rank(1, waits), rank(RESTLESS, waits)]);
+        looks(&mut all, 0, 101, &|_| vec![rank(0, None), rank(1, waits), rank(MOVES_ON, waits)]);
         let found = all.finish(2.0, (Some(1.2), None), |_| 0).unwrap();
         assert!((found.seconds - 1.2).abs() < 1e-6, "{found:#?}");
     }
@@ -400,7 +400,7 @@ mod tests {
     fn waits_at_a_place_never_exceed_the_time_spent_there() {
         let mut all = Samples::default();
         let waits = Some(("MPI_Recv", Some(0), 0.001));
-        looks(&mut all, 0, 101, &|_| vec![rank(0, None), rank(1, waits), rank(RESTLESS, waits)]);
+        looks(&mut all, 0, 101, &|_| vec![rank(0, None), rank(1, waits), rank(MOVES_ON, waits)]);
         let spent = SpentAt::from([(("MPI_Recv".to_owned(), "heat.c:40".to_owned()), 0.7)]);
         let nothing = Amounts::new();
         let left = Left::of(&spent, &nothing);

@@ -126,7 +126,7 @@ pub(super) fn forbidden(observations: &[Observation], whose: &Whose) -> Vec<Find
 }
 
 /// Error classes that follow from what has become of another process.
-const OF_OTHERS: [&str; 3] = ["MPI_ERR_PROC_ABORTED", "MPI_ERR_PROC_FAILED", "MPI_ERR_REVOKED"];
+const CAUSED_BY_OTHERS: [&str; 3] = ["MPI_ERR_PROC_ABORTED", "MPI_ERR_PROC_FAILED", "MPI_ERR_REVOKED"];
 
 /// Calls in which the library has found an error, and that have not returned, unless it is known already what
 /// was wrong: `known` are other findings.
@@ -139,7 +139,7 @@ pub(super) fn raised(observations: &[Observation], whose: &Whose, known: &[Findi
         let explained = |raised: &Raised| {
             let follows = first_end.is_some_and(|ended| ended < raised.at_ns);
             let given = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
-            OF_OTHERS.contains(&&*raised.error)
+            CAUSED_BY_OTHERS.contains(&&*raised.error)
                 || (follows && !WRONG_USE.contains(&&*raised.error))
                 || (raised.error == "MPI_ERR_TRUNCATE" && has(Kind::TRUNCATED))
                 || given.flat_map(|call| &call.wrong).next().is_some()

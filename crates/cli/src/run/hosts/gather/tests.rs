@@ -75,7 +75,7 @@ fn an_unauthenticated_host_learns_nothing_and_adds_nothing_to_the_report() {
 #[test]
 fn silent_unauthenticated_connections_do_not_block_hosts() {
     let gather = Gather::begin(JOB).unwrap();
-    let strangers: Vec<TcpStream> = (0..MOST_STRANGERS / 2).map(|_| socket(&gather)).collect();
+    let strangers: Vec<TcpStream> = (0..MOST_UNAUTHENTICATED / 2).map(|_| socket(&gather)).collect();
     for mut stranger in &strangers {
         stranger.write_all(&[0]).unwrap();
     }
@@ -143,7 +143,7 @@ fn only_a_host_that_still_responds_is_given_more_time() {
     let _rank = TestImage::new(job, 7, 8);
     let mut busy = comes(&gather, &gather.secret, job, ("n7", "n7"), &[7]).unwrap();
     let _silent = comes(&gather, &gather.secret, job, ("n8", "n8"), &[8]).unwrap();
-    let patience = SPEAKS + Duration::from_secs(1);
+    let patience = RECENTLY_HEARD + Duration::from_secs(1);
     // On a busy machine saving may take longer than the silence allowed for a host.
     let evidence = saved(job);
     let heard = thread::scope(|scope| {
@@ -156,7 +156,7 @@ fn only_a_host_that_still_responds_is_given_more_time() {
         }
         delivers(&mut busy, &evidence, Message::Evidence);
         let heard = heard.join().unwrap();
-        assert!(began.elapsed() < patience * AS_LONG_AS_IT_SPEAKS, "the silent one is waited for as well");
+        assert!(began.elapsed() < patience * EXTENSION_WHILE_HEARD, "the silent one is waited for as well");
         heard
     });
     assert_eq!(missing(&heard), [("n8", &[8][..])]);
@@ -252,8 +252,9 @@ fn hosts_with_equal_names_are_numbered_and_reached_by_their_name() {
 #[test]
 fn the_slot_of_an_unauthenticated_connection_is_freed_even_without_a_thread() {
     let shared = Arc::new(Shared::default());
-    let mut all: Vec<Stranger> = (0..MOST_STRANGERS).filter_map(|_| Stranger::one_more(&shared)).collect();
-    assert_eq!(all.len(), MOST_STRANGERS);
+    let mut all: Vec<Stranger> =
+        (0..MOST_UNAUTHENTICATED).filter_map(|_| Stranger::one_more(&shared)).collect();
+    assert_eq!(all.len(), MOST_UNAUTHENTICATED);
     assert!(Stranger::one_more(&shared).is_none() && Stranger::one_more(&shared).is_none());
     let last = all.pop();
     let hear = move || drop(last);

@@ -14,7 +14,7 @@ const LEAST_BYTES: f64 = 1e6;
 /// Minimum part of the growth from each quarter to the next; a third would be perfectly even.
 const LEAST_STEP: f64 = 0.15;
 /// Minimum ratio of the growth to the scatter around it.
-const BEYOND: f64 = 6.0;
+const LEAST_SIGNAL_TO_NOISE: f64 = 6.0;
 
 /// Levels observed in one window: their sum in bytes, and their number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -99,7 +99,7 @@ fn trend(part: &[(f64, f64)]) -> Option<f64> {
     let quarters: Vec<f64> = part.chunks(part.len().div_ceil(4)).map(level_of).collect();
     let steady = quarters.len() == 4
         && quarters.iter().zip(quarters.iter().skip(1)).all(|(a, b)| b - a >= LEAST_STEP * grown);
-    (grown >= LEAST_BYTES && grown >= BEYOND * scatter && steady).then_some(slope)
+    (grown >= LEAST_BYTES && grown >= LEAST_SIGNAL_TO_NOISE * scatter && steady).then_some(slope)
 }
 
 fn level_of(part: &[(f64, f64)]) -> f64 {

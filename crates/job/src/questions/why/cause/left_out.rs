@@ -138,7 +138,7 @@ impl Case<'_> {
             let count = mine(calls);
             // A single other rank may play another part, unless it is just one ahead.
             let enough = by.len() * 2 > others.len() && (others.len() > 1 || often == count + 1);
-            let partner = |index: &ProcessIndex| self.had_to_do_with(*index, missing);
+            let partner = |index: &ProcessIndex| self.exchanged_messages_with(*index, missing);
             // It is the only one of many; the others may have sent to each other, but some of them to the
             // waiting rank.
             let odd = been.len() == others.len() && others.len() >= MANY && by.iter().any(partner);
@@ -151,7 +151,7 @@ impl Case<'_> {
 
     /// Whether a process has sent to the rank that waits for a message, or received from the rank that waits
     /// for a receiver.
-    fn had_to_do_with(&self, index: ProcessIndex, missing: &Missing<'_>) -> bool {
+    fn exchanged_messages_with(&self, index: ProcessIndex, missing: &Missing<'_>) -> bool {
         let messaging = self.process(index).and_then(|process| process.messaging.as_ref());
         messaging.is_some_and(|known| {
             let partners = if missing.sends { &known.sent_to } else { &known.received_from };

@@ -78,7 +78,7 @@ impl Case<'_> {
 
     /// If there are rings, restricts these to the receives that hold up the others: meeting any other would
     /// change nothing.
-    pub(super) fn telling<'r>(
+    pub(super) fn that_block_others<'r>(
         &self,
         found: &Blocked,
         receives: &[(ProcessIndex, &'r Receive)],
@@ -94,7 +94,7 @@ impl Case<'_> {
         let receives: Vec<(ProcessIndex, &Receive)> = self.receives(found).collect();
         let exactly: HashMap<Match, (ProcessIndex, &Receive)> =
             receives.iter().map(|(receiver, receive)| (receive.matches, (*receiver, *receive))).collect();
-        let receives = self.telling(found, &receives);
+        let receives = self.that_block_others(found, &receives);
         let mut best: Option<(u8, ProcessIndex, &Receive, Sent<'_>)> = None;
         for (receiver, receive) in receives.iter().copied() {
             let left =

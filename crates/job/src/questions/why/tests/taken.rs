@@ -7,7 +7,7 @@ use crate::questions::why::snapshot::{Failed, Outcome, Peer, Receive};
 use crate::questions::why::{Kind, Verdict};
 
 /// Rank 0 waits for a message taken by a receive from any source that it had posted earlier.
-fn stolen(overwritten: Option<&str>) -> Verdict {
+fn taken_by_earlier_receive(overwritten: Option<&str>) -> Verdict {
     let mut scene = Scene::of(2);
     scene.sent(1, 0, 3).collective(1, "MPI_Barrier", 1).receive(0, Peer::One(1), 3);
     let (place, overwritten) = (Some("post.c:4".into()), overwritten.map(Into::into));
@@ -18,7 +18,7 @@ fn stolen(overwritten: Option<&str>) -> Verdict {
 
 #[test]
 fn a_ring_names_the_receive_that_took_a_message_a_member_waits_for() {
-    let said = stolen(None);
+    let said = taken_by_earlier_receive(None);
     assert_eq!(said.kind, Kind::DEADLOCK);
     let by = "an earlier receive, at post.c:4, which nothing waits for";
     assert!(said.verdict.contains(&format!("(one went to {by})")), "{}", said.verdict);
@@ -29,7 +29,7 @@ fn a_ring_names_the_receive_that_took_a_message_a_member_waits_for() {
 
 #[test]
 fn the_place_where_a_request_was_overwritten_is_named() {
-    let said = stolen(Some("post.c:5"));
+    let said = taken_by_earlier_receive(Some("post.c:5"));
     let over = "since its request was overwritten with another one at post.c:5";
     assert!(said.verdict.contains(over), "{}", said.verdict);
     assert!(said.evidence.iter().any(|line| line.what.ends_with(over)));
