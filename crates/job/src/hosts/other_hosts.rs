@@ -238,6 +238,6 @@ mod tests {
         }
         assert!(open("node7", b"good morning").is_err_and(|why| why.to_string().starts_with("host node7: ")));
         let cut = open("node7", b"PK\x03\x04 and nothing else").err().unwrap();
-        assert!(cut.to_string().starts_with("host node7: its answer cannot be read: not an"), "{cut}");
+        assert!(cut.to_string().starts_with("host node7: its answer cannot be read: not a "), "{cut}");
     }
 }

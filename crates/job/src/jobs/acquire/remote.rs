@@ -251,7 +251,7 @@ mod tests {
             "{usage}"
         );
         let missing = said("echo 'sh: /opt/mpiscope: not found' >&2; exit 127");
-        assert!(missing.contains("not found; MPISCOPE_REMOTE says where"), "{missing}");
+        assert!(missing.contains("not found; set MPISCOPE_REMOTE to the path"), "{missing}");
         let launched =
             said("echo 'mpiscope: no job' >&2; echo 'srun: error: n3: task 0: Exited' >&2; exit 2");
         assert!(launched.ends_with("host n3: no job"), "{launched}");

@@ -353,7 +353,7 @@ mod tests {
         }
         assert_eq!(
             found.sentence(),
-            "about 200 iterations, by the repetition of 3 collectives (MPI_Allreduce, MPI_Barrier)"
+            "about 200 iterations, judging by the repetition of 3 collectives (MPI_Allreduce, MPI_Barrier)"
         );
     }
 

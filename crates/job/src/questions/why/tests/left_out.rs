@@ -39,8 +39,8 @@ fn a_send_that_the_others_made_once_more_was_skipped() {
     assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
     assert_eq!(
         said.verdict,
-        "rank 3 waits for a message from rank 2 with tag 7 on WORLD that was never sent: rank 2 has called MPI_Send at a.c:5 3 times \
-         and ranks [0-1] 4 times; rank 2 is in MPI_Barrier at mpi_barrier.c:1, collective 4 on WORLD, not entered by rank 3"
+        "rank 3 waits for a message from rank 2 with tag 7 on WORLD that was never sent: rank 2 has called MPI_Send at a.c:5 3 times, \
+         but ranks [0-1] 4 times; rank 2 is in MPI_Barrier at mpi_barrier.c:1, collective 4 on WORLD, not entered by rank 3"
     );
     assert_eq!(said.culprits[0].ranks.to_string(), "2");
     assert!(!said.cycle.is_empty());

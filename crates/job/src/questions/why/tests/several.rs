@@ -99,7 +99,7 @@ fn a_thread_outside_mpi_next_to_a_waiting_one_gets_its_own_line() {
         scene.process(rank).threads.push(other);
     }
     let said = look(&scene);
-    assert!(said.next.contains("hold no lock"), "{}", said.next);
+    assert!(said.next.contains("neither hold a lock"), "{}", said.next);
     let lines: Vec<String> = said.evidence.into_iter().map(|line| line.what).collect();
     let another = "another thread is waiting for another thread that is in MPI after MPI_Barrier";
     assert!(lines.iter().any(|line| line == another), "{lines:?}");
@@ -178,7 +178,7 @@ fn a_rank_that_waits_for_a_spinning_one_is_not_running() {
     let said = verdict(&scene.0, &later.0, 1.0);
     assert_eq!(said.kind, Kind::SLOW, "{}", said.verdict);
     let words = "rank 1 waits for rank 0: in MPI_Win_flush at mpi_win_flush.c:1, waiting for one-sided \
-                 synchronisation, and completed calls in the meantime";
+                 synchronization, and completed calls in the meantime";
     assert_eq!(said.verdict, words);
 }
 
