@@ -479,7 +479,7 @@ mod tests {
         );
         let last = |written| lines(5, written).pop().unwrap();
         assert_eq!(lines(5, None).len(), 3);
-        let rest = "  not freed: 12 more objects, made at 3 other places; ";
+        let rest = "  not freed: 12 more objects, created at 3 other places; ";
         assert_eq!(last(None), format!("{rest}`mpiscope run --out DIR` writes all"));
         assert_eq!(last(Some(Path::new("out/report.json"))), format!("{rest}all: out/report.json"));
     }

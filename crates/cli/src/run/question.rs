@@ -180,7 +180,7 @@ mod tests {
     fn missing_and_partial_answers_are_errors() {
         let us = geteuid().as_raw();
         let nothing = asked(|socket| hear(&socket), us).unwrap_err();
-        assert!(nothing.to_string().contains("no answer"), "{nothing}");
+        assert!(nothing.to_string().contains("did not answer"), "{nothing}");
         let half = |mut socket: UnixStream| {
             hear(&socket);
             socket.write_all(b"{\"sum\":").unwrap();
