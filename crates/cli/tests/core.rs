@@ -210,7 +210,7 @@ fn an_abort_is_the_cause_even_if_the_signal_came_from_outside() {
     cores.add("core.0", &rank(0), Some(TERM), 0);
     let printed = cores.printed();
     assert!(printed.contains("failed: rank 1 on samplehost: called MPI_Abort with code 42"), "{printed}");
-    assert!(printed.contains("not seen: ranks [2-3]: no file of it was given"), "{printed}");
+    assert!(printed.contains("not seen: ranks [2-3]: not among the given files"), "{printed}");
     assert_eq!(cores.json()["why"]["unseen"], "[2-3]");
 }
 
@@ -362,7 +362,7 @@ fn without_anything_to_read_the_status_is_2_with_the_next_thing_to_try() {
     assert!(foreign.contains("contains no mpiscope image"), "{foreign}");
     let cut = core_file(&[7; 8192], Some(SEGV));
     let cut = failed(&[&write(&cut[..cut.len() - 5000])]);
-    assert!(cut.contains("cut off: 5000 bytes are missing"), "{cut}");
+    assert!(cut.contains("truncated: 5000 bytes are missing"), "{cut}");
     let packed = failed(&[&write(b"\x28\xb5\x2f\xfdpacked")]);
     assert!(packed.contains("zstd -d"), "{packed}");
     assert!(failed(&[]).contains("FILE"));

@@ -138,7 +138,7 @@ fn several_files_of_one_job_are_one_job_and_those_of_two_are_distinguished() {
     for verb in ["ps", "vars", "why", "queues", "report"] {
         let (printed, said, status) = run(&[verb, "a0", "b1"]);
         assert_eq!(status, Some(1), "{verb}: {said}");
-        assert!((printed + &said).contains("b1 is of job b, a0 of job a"), "{verb}: {said}");
+        assert!((printed + &said).contains("b1 belongs to job b, a0 to job a"), "{verb}: {said}");
     }
 }
 

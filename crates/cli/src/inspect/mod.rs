@@ -123,7 +123,7 @@ fn nothing(found: &collect::Inspection, options: &Options) -> String {
         return found.problems.join("; ");
     }
     match &options.rank {
-        Some(ranks) => format!("none of the ranks {ranks} exists; existing ranks: {}", found.others),
+        Some(ranks) => format!("there is no rank {ranks}; existing ranks: {}", found.others),
         None if found.silent > 0 => "no process of the job has called MPI yet; try again".into(),
         None => "there is no process to inspect".into(),
     }

@@ -418,7 +418,7 @@ fn an_unknown_handle_or_one_of_another_kind_gives_status_2_with_the_reason() {
     let (printed, status) = saved.printed(&["--handle", "nobody"]);
     assert!(status == Some(2) && printed.contains("no object has the handle or name nobody"), "{printed}");
     let (printed, status) = saved.printed(&["--rank", "7"]);
-    assert!(status == Some(2) && printed.contains("ranks that are: [0-1]"), "{printed}");
+    assert!(status == Some(2) && printed.contains("existing ranks: [0-1]"), "{printed}");
     assert_eq!(saved.printed(&["--kind", "thread"]).1, Some(2));
     assert_eq!(saved.printed(&["--rank", "x"]).1, Some(2));
     assert_eq!(

@@ -43,7 +43,7 @@ impl End {
     pub fn failure(&self) -> Option<String> {
         match (self.abort_code, self.killer()) {
             (Some(code), _) => Some(format!("it called MPI_Abort with {code}")),
-            (None, Some(signal)) if self.own() => Some(format!("it was killed by {}", signal.name)),
+            (None, Some(signal)) if self.own() => Some(format!("it died of {}", signal.name)),
             (None, _) => None,
         }
     }
