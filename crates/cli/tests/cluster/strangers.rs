@@ -33,7 +33,7 @@ fn for_everybody(dir: &Path) -> String {
     copy.display().to_string()
 }
 
-pub fn another_user_of_the_hosts_sees_nothing_of_a_job_reads_no_secret_and_adds_nothing_to_the_report() {
+pub fn another_user_cannot_see_a_job_read_its_secret_or_add_to_its_report() {
     let _turn = alone();
     let (hosts, library) = (Hosts::new(false), one());
     let dir = hosts.dir.path();
