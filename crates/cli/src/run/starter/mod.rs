@@ -19,7 +19,8 @@ use std::time::Duration;
 
 pub use symbols::being_debugged;
 
-/// Polling interval for ranks that are not known yet, at first and after [`ATTEMPTS_AT_SHORT_INTERVAL`] attempts.
+/// Polling interval for ranks that are not known yet, at first and after [`ATTEMPTS_AT_SHORT_INTERVAL`]
+/// attempts.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const LATER_POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Number of attempts at the short interval.
