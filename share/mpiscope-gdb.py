@@ -188,7 +188,7 @@ def ask(*arguments):
             return answer
         why = done.stderr.decode(errors="replace").strip()
         why = why[len("mpiscope: "):] if why.startswith("mpiscope: ") else why
-    raise CannotSee(why or "mpiscope inspect gave no answer")
+    raise CannotSee(why or "mpiscope inspect did not answer")
 
 
 def process(answer):
@@ -357,7 +357,7 @@ info mpi handle N KIND   the same for a number: an INTEGER of Fortran, or a hand
             answer = ask("--leaks")
             process(answer)
             shape = "{count} of kind {kind}, {function} at {place}"
-            return [shape.format(**leak) for leak in answer["leaks"]] or ["everything that was made has been freed"]
+            return [shape.format(**leak) for leak in answer["leaks"]] or ["everything that was created has been freed"]
         if words[0] == "handle":
             return meant(words[1:], "info mpi handle VARIABLE, or info mpi handle NUMBER KIND")["text"]
         kind = KINDS.get(words[0], words[0].lower())

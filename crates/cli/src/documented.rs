@@ -72,7 +72,7 @@ fn wrong(words: &[String]) -> Option<String> {
 }
 
 #[test]
-fn every_command_in_the_documents_is_one_that_the_command_line_takes() {
+fn every_command_in_the_documents_is_valid() {
     let of_page = |page: PathBuf| {
         let lines = commands(&fs::read_to_string(&page).unwrap());
         lines.into_iter().map(move |line| (page.display().to_string(), line))
@@ -90,7 +90,7 @@ fn every_command_in_the_documents_is_one_that_the_command_line_takes() {
 }
 
 #[test]
-fn a_command_that_is_wrong_is_noticed() {
+fn an_invalid_command_is_detected() {
     let wrong = |line: &str| words(line).and_then(|words| wrong(&words)).is_some();
     assert!(wrong("mpiscope ps --no-such-option"));
     assert!(wrong("mpiscope no-such-verb"));

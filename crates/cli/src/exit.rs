@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_went_away_is_no_failure_of_json_either() {
+    fn a_closed_pipe_is_not_an_error_for_json_either() {
         let json = serde_json::to_writer(Gone, &[1]).context("the report");
         assert_eq!(failed(&json.unwrap_err()), ExitCode::from(FINE));
         let text = io::Write::write_all(&mut Gone, b"x").context("the report");

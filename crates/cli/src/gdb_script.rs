@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_path_of_the_command_is_a_string_of_python() {
+    fn the_path_of_the_command_is_a_python_string() {
         let line = loading(Path::new("/opt/a \"b\"/mpiscope")).unwrap();
         assert!(line.contains(r#"'MPISCOPE', "/opt/a \"b\"/mpiscope")"#), "{line}");
     }

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_found_before_the_question_for_help() {
+    fn color_options_are_found_before_help_is_requested() {
         assert_eq!(of("ps --color never --help"), Some(ColourChoice::Never));
         assert_eq!(of("--color=always ps -h"), Some(ColourChoice::Always));
         assert_eq!(of("ps --help --color never"), None);

@@ -47,7 +47,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn a_file_says_what_was_not_seen_when_it_was_written() {
+    fn a_file_reports_what_was_not_seen_when_it_was_written() {
         let not_seen = vec!["node7: no answer".to_owned()];
         let mut job = Job { not_seen, symbols: Some(Arc::default()), ..Job::default() };
         for here in [true, false] {

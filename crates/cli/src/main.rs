@@ -68,7 +68,7 @@ Start with:
   mpiscope report                 where the time goes, who talks to whom
   mpiscope diff DIR DIR           what became slower, in runs before and after
   mpiscope trace DIR              each call and message, for Perfetto and pandas
-  mpiscope save job.mpiscope      all of this in one file, to look at elsewhere
+  mpiscope save job.mpiscope      all of this in one file, to inspect elsewhere
   mpiscope inspect                its communicators, datatypes, requests, leaks
   mpiscope vars                   its control and performance variables
   mpiscope doctor mpirun ./app    before: can this job be seen, and if not, why

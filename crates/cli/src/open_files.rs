@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_files_may_be_open_as_the_system_allows_and_children_find_the_limit_as_it_was() {
+    fn the_open_file_limit_is_raised_but_children_inherit_the_original() {
         let told = |command: &mut Command| {
             let output = command.args(["-c", "ulimit -n"]).output().unwrap();
             String::from_utf8(output.stdout).unwrap()

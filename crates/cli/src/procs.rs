@@ -30,7 +30,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 /// Polling interval of `--watch`.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// List all processes of a job, and of the jobs that it spawned or is connected with
 ///
@@ -90,7 +90,7 @@ pub fn procs(options: &Options) -> Result<ExitCode> {
     }
     show(&found, options.json)?;
     while options.watch && found.processes.iter().any(|entry| !entry.gone) {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
         let Ok(now) = look(&options.targets, !options.here, &options.whose) else { break };
         if now != found {
             watched.add(&now);
@@ -113,15 +113,15 @@ fn of_evidence(files: &EvidenceFiles, json: bool) -> Result<ExitCode> {
     found.problems.extend(kept.manifest.not_seen);
     if found.processes.is_empty() {
         let why = match found.problems.is_empty() {
-            true => "all had finalized MPI when it was written".to_owned(),
+            true => "all had finalized MPI when the file was written".to_owned(),
             false => found.problems.join("; "),
         };
-        bail!("{}: no process in it that could be listed: {why}", kept.job.name);
+        bail!("{}: it contains no process that can be listed: {why}", kept.job.name);
     }
     show(&found, json)?;
     let worlds: BTreeSet<&str> = found.processes.iter().map(|entry| entry.world.as_str()).collect();
     if worlds.iter().filter(|world| !world.is_empty()).count() > 1 {
-        complain("procs", "who spawned which world is not in evidence files");
+        complain("procs", "evidence files do not record which process spawned which world");
     }
     let problem = !found.problems.is_empty() || found.processes.iter().any(|entry| entry.gone);
     Ok(ExitCode::from(if problem { exit::PROBLEM } else { exit::FINE }))
@@ -323,7 +323,7 @@ fn table(entries: &[Entry]) -> Table {
     for entry in entries {
         let spawned = match &entry.spawned {
             None => "-".to_owned(),
-            Some(by) if by.rank < 0 => "a parent that did not say who it is".to_owned(),
+            Some(by) if by.rank < 0 => "an unidentified parent".to_owned(),
             Some(by) => format!("rank {} of {}, spawn {}", by.rank, by.world, by.sequence),
         };
         table.push(vec![

@@ -45,7 +45,7 @@ fn file_of(form: &str) -> PathBuf {
 /// `UPDATE_EXPECT=1 cargo test -p mpiscope --bin mpiscope published` rewrites the files; do this only after
 /// adding fields. It also regenerates the Python module's knowledge of them.
 #[test]
-fn the_published_schemas_are_those_of_the_code() {
+fn the_published_schemas_match_the_code() {
     for (name, schema) in forms().unwrap() {
         expect_file![file_of(name)].assert_eq(&(schema + "\n"));
     }
@@ -78,7 +78,7 @@ fn named(dir: &Path, found: &mut BTreeSet<String>) {
 const INSIDE: [&str; 1] = ["mpiscope.evidence/1"];
 
 #[test]
-fn every_form_that_the_code_names_is_published() {
+fn every_schema_named_in_the_code_is_published() {
     let mut found = BTreeSet::new();
     for dir in ["src", "../job/src"] {
         named(&Path::new(env!("CARGO_MANIFEST_DIR")).join(dir), &mut found);

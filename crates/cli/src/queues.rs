@@ -45,7 +45,7 @@ pub fn show(options: &Options) -> Result<ExitCode> {
         screen.json(&found)?;
     } else {
         if found.communicators.is_empty() {
-            screen.line("no message is on its way and no receive is posted")?;
+            screen.line("no message is in flight and no receive is posted")?;
         }
         for queue in &found.communicators {
             let most = if options.all { usize::MAX } else { MOST_ENTRIES };

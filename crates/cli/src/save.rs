@@ -121,12 +121,12 @@ pub fn save(options: &Options) -> Result<ExitCode> {
 fn job(name: Option<&OsStr>) -> Result<Job> {
     match selection::find_one(name)? {
         Target::Job(job) if job.runs_here() => Ok(job),
-        Target::Job(_) => bail!("it is saved already: copy the file"),
+        Target::Job(_) => bail!("it is already saved: copy the file"),
         Target::Jobs(jobs) => {
             bail!(Refusal::several(names(&jobs), "mpiscope save ", " FILE"));
         }
         Target::Files(files) => {
-            bail!("{}: not a running job; core files and images are files already", selection::shown(&files))
+            bail!("{}: not a running job; core files and images are already files", selection::shown(&files))
         }
     }
 }

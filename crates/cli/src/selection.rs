@@ -60,7 +60,10 @@ pub fn is_path(name: &OsStr) -> Result<bool> {
     let jobs = discover();
     match exactly(&jobs, text)?.and_then(|at| jobs.get(at)) {
         Some(job) => {
-            bail!("{text} is a file here and means the job {} too; name ./{text} or that job", job.name)
+            bail!(
+                "{text} is a file here, but also names the job {}; use ./{text} or the full name of the job",
+                job.name
+            )
         }
         None => Ok(true),
     }
@@ -82,7 +85,7 @@ pub fn shown(files: &[PathBuf]) -> String {
 pub fn missing<P: AsRef<Path>>(paths: &[P]) -> Result<()> {
     match paths.iter().map(AsRef::as_ref).find(|path| paths.len() > 1 && !path.exists()) {
         Some(path) => bail!(
-            "{}: no such file or directory; several names are files of one job, a running job is named alone",
+            "{}: no such file or directory; several names must be files of one job; name a running job alone",
             path.display()
         ),
         None => Ok(()),
@@ -130,7 +133,7 @@ fn running(name: Option<&OsStr>) -> Result<Target> {
         return match SlurmId::number(name).filter(|_| scheduler::is_here()).map(|id| of_slurm(jobs, &id)) {
             Some(Ok(found)) => Ok(found),
             Some(Err(why)) if !Path::new("/proc").join(name).exists() => {
-                bail!("{}. As a number of Slurm's: {why}", no_job_of(pid))
+                bail!("{}. As a Slurm job id: {why}", no_job_of(pid))
             }
             _ => bail!(no_job_of(pid)),
         };
@@ -152,9 +155,9 @@ fn running(name: Option<&OsStr>) -> Result<Target> {
 fn if_ended(job: &str) -> String {
     let saved = evidence::hang_file(job);
     if saved.is_file() {
-        return format!("Of a job of this name that hung there is {}: name that file", saved.display());
+        return format!("A job of this name hung; its state was saved: name the file {}", saved.display());
     }
-    "Of one that has ended name the DIR of `mpiscope run --out DIR`, or a file that was saved".to_owned()
+    "For a job that has ended, name the DIR of `mpiscope run --out DIR` or a saved file".to_owned()
 }
 
 /// Finds the jobs that Slurm has started under this number: on this host, or else on the hosts that Slurm
@@ -176,8 +179,7 @@ fn of_slurm(jobs: Vec<Job>, id: &SlurmId) -> Result<Target> {
         }
         _ => return Ok(Target::Jobs(here.into_iter().map(|(job, _)| job).collect())),
     }
-    let found =
-        Allocation::of(id).map_err(|why| anyhow!("{id}: no rank of it is on this host, and {why}"))?;
+    let found = Allocation::of(id).map_err(|why| anyhow!("{id}: it has no rank on this host, and {why}"))?;
     let name = found.id.to_string();
     Ok(elsewhere(name.clone(), name, found))
 }
@@ -189,7 +191,7 @@ fn one_of_slurm(jobs: Vec<Job>, id: &SlurmId, name: &str) -> Result<Target> {
         return Ok(Target::Job(here));
     }
     let found =
-        Allocation::of(id).map_err(|why| anyhow!("{id}:{name}: no rank of it is on this host, and {why}"))?;
+        Allocation::of(id).map_err(|why| anyhow!("{id}:{name}: it has no rank on this host, and {why}"))?;
     let full = format!("{}:{name}", found.id);
     Ok(elsewhere(full.clone(), full, found))
 }
@@ -231,7 +233,7 @@ fn exactly(jobs: &[Job], name: &str) -> Result<Option<usize>> {
         (None, []) => {}
         (None, several) => {
             let names: Vec<String> = several.iter().filter_map(|i| jobs.get(*i)).map(full_name).collect();
-            bail!("{name}: several users have a job of this name; name one: {}", names.join(", "));
+            bail!("{name}: several users have a job with this name; name one: {}", names.join(", "));
         }
     }
     if let Ok(pid) = name.parse::<u32>() {
@@ -264,7 +266,9 @@ fn position(jobs: &[Job], name: &str) -> Result<Option<usize>> {
     match like.as_slice() {
         [] => Ok(None),
         [only] => Ok(Some(*only)),
-        _ => bail!("{name}: several jobs begin like this; name more of it (`mpiscope ps` lists the jobs)"),
+        _ => bail!(
+            "{name}: several jobs begin with this; type more of the name (`mpiscope ps` lists the jobs)"
+        ),
     }
 }
 

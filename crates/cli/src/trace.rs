@@ -87,14 +87,14 @@ pub fn trace(options: &Options) -> Result<ExitCode> {
         bail!("this format is a folder: name one with --output DIR");
     }
     if options.output.is_none() && options.format == Format::Perfetto && io::stdout().is_terminal() {
-        bail!("this format is not for a terminal: name a file with --output FILE");
+        bail!("this format is not for terminals: name a file with --output FILE");
     }
     let Looked { trace, mut errors } = while_working("reading the ranks", || read(options))?;
     if trace.ranks.iter().all(|rank| rank.threads.is_empty()) {
         if trace.ranks.is_empty() && !errors.is_empty() {
             bail!("{}", errors.join("; "));
         }
-        bail!("no rank of it keeps a trace: start the job with `mpiscope run --trace`");
+        bail!("none of its ranks keeps a trace: start the job with `mpiscope run --trace`");
     }
     say(options, &trace);
     match &options.output {
@@ -126,16 +126,16 @@ fn say(options: &Options, trace: &JobTrace) {
     );
     if trace.gone() > 0 {
         let gone = count(trace.gone(), "older call");
-        complain("trace", &format!("{gone} not in it: a larger `run --trace=SIZE` keeps more"));
+        complain("trace", &format!("{gone} missing from it: use a larger `run --trace=SIZE` to keep more"));
     }
     if let cut @ 1.. = trace.messages_cut() {
         let cut = render::count(cut, "message");
-        complain("trace", &format!("{cut} of which one end is not in it: it is older than what is left"));
+        complain("trace", &format!("{cut} with one end missing: it is older than the rest of the trace"));
     }
     if trace.ranks.iter().any(|rank| rank.messages_gone) {
         complain(
             "trace",
-            "the oldest messages have no arrows: MPISCOPE_LEDGER=N before the start keeps more",
+            "the oldest messages have no arrows: set MPISCOPE_LEDGER=N before the start to keep more",
         );
     }
     if trace.hosts > 1 {

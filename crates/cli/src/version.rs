@@ -44,5 +44,5 @@ fn row(what: &str, value: &str) -> String {
 
 fn beside(layer: &Path, file: &str) -> String {
     let path = layer.with_file_name(file);
-    if path.is_file() { path.display().to_string() } else { format!("not found beside the layer: {file}") }
+    if path.is_file() { path.display().to_string() } else { format!("not found next to the layer: {file}") }
 }

@@ -62,7 +62,7 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn what_cannot_be_written_leaves_nothing() {
+    fn a_failed_write_leaves_no_file() {
         let dir = tempfile::tempdir().unwrap();
         let there = dir.path().join("there");
         fs::create_dir(&there).unwrap();

@@ -157,13 +157,13 @@ fn four() -> Cores {
 }
 
 #[test]
-fn the_first_to_fail_is_the_one_whose_death_was_its_own_doing() {
+fn the_first_to_fail_is_the_rank_that_caused_its_own_death() {
     let cores = four();
     let printed = cores.printed();
     assert!(printed.contains("4 core files: ranks [0-3] of 4"), "{printed}");
     let failed = printed.lines().nth(2).unwrap();
     assert_eq!(
-        failed, "failed: rank 2 on samplehost: SIGSEGV, null pointer used (address 0x10)",
+        failed, "failed: rank 2 on samplehost: SIGSEGV, null pointer accessed (address 0x10)",
         "{printed}"
     );
     let first = &cores.json()["first"];
@@ -171,7 +171,7 @@ fn the_first_to_fail_is_the_one_whose_death_was_its_own_doing() {
 }
 
 #[test]
-fn equal_ranks_share_a_row_and_the_verdict_names_everybody_who_waited_and_for_whom() {
+fn equal_ranks_share_a_row_and_the_verdict_names_all_waiting_ranks_and_their_peers() {
     let printed = four().printed();
     let row: Vec<&str> =
         printed.lines().find(|line| line.starts_with("[1,3]")).unwrap().split_whitespace().collect();
@@ -189,8 +189,8 @@ fn equal_ranks_share_a_row_and_the_verdict_names_everybody_who_waited_and_for_wh
 }
 
 #[test]
-fn of_two_that_failed_the_earlier_one_is_first_and_near_times_are_said_to_be_unsure() {
-    for (after, wanted) in [(700, "; 200 ms before the next"), (501, "too near to be sure")] {
+fn the_earlier_of_two_failures_is_first_and_close_times_are_called_unsure() {
+    for (after, wanted) in [(700, "; 200 ms before the next"), (501, "too close together to be sure")] {
         let cores = four();
         cores.add("core.3", &rank(3), Some(Killer(libc::SIGABRT, -6, u64::from(std::process::id()))), after);
         let printed = cores.printed();
@@ -201,7 +201,7 @@ fn of_two_that_failed_the_earlier_one_is_first_and_near_times_are_said_to_be_uns
 }
 
 #[test]
-fn an_abort_is_the_cause_although_the_signal_came_from_outside() {
+fn an_abort_is_the_cause_even_if_the_signal_came_from_outside() {
     let cores = Cores::new();
     let aborting = rank(1);
     aborting.enters("MPI_Abort", [WORLD, 0, 0], 0, 0);
@@ -210,12 +210,12 @@ fn an_abort_is_the_cause_although_the_signal_came_from_outside() {
     cores.add("core.0", &rank(0), Some(TERM), 0);
     let printed = cores.printed();
     assert!(printed.contains("failed: rank 1 on samplehost: called MPI_Abort with code 42"), "{printed}");
-    assert!(printed.contains("not seen: ranks [2-3]: no file of it was given"), "{printed}");
+    assert!(printed.contains("not seen: ranks [2-3]: not among the given files"), "{printed}");
     assert_eq!(cores.json()["why"]["unseen"], "[2-3]");
 }
 
 #[test]
-fn ranks_that_waited_for_each_other_in_a_circle_are_a_deadlock_and_no_one_is_to_blame() {
+fn ranks_that_wait_for_each_other_in_a_cycle_are_a_deadlock_without_a_culprit() {
     let cores = ring(Some(TERM));
     let printed = cores.printed();
     assert!(
@@ -227,7 +227,7 @@ fn ranks_that_waited_for_each_other_in_a_circle_are_a_deadlock_and_no_one_is_to_
 }
 
 #[test]
-fn a_rank_that_died_outside_of_mpi_shows_its_last_call_and_where_that_was() {
+fn a_rank_that_died_outside_mpi_shows_its_last_call_and_its_place() {
     let cores = four();
     let computing = rank(2);
     computing.enters("MPI_Recv", [SOLVER, INT, 1], 0, 7);
@@ -244,7 +244,7 @@ fn a_rank_that_died_outside_of_mpi_shows_its_last_call_and_where_that_was() {
 }
 
 #[test]
-fn a_rank_that_died_in_a_call_has_no_last_one_and_a_finalized_one_does_not_show_it() {
+fn a_rank_that_died_in_a_call_or_finalized_shows_no_last_call() {
     let cores = four();
     let receiving = rank(2);
     receiving.enters("MPI_Recv", [SOLVER, INT, 1], 0, 7);
@@ -258,7 +258,7 @@ fn a_rank_that_died_in_a_call_has_no_last_one_and_a_finalized_one_does_not_show_
 }
 
 #[test]
-fn requests_of_ranks_that_look_alike_are_one_line_and_have_no_fields_of_others() {
+fn similar_requests_of_several_ranks_share_a_line_without_foreign_fields() {
     let cores = four();
     for r in [0, 1, 3] {
         let waiting = rank(r);
@@ -318,7 +318,7 @@ fn a_rank_in_waitall_waits_for_the_peers_of_its_requests() {
 }
 
 #[test]
-fn a_core_file_of_a_process_that_lived_on_is_no_problem_found() {
+fn a_core_file_of_a_surviving_process_is_not_a_problem() {
     let cores = Cores::new();
     let file = cores.add("core", &rank(0), None, 0);
     let output = core(&[file.to_str().unwrap()]);
@@ -329,7 +329,7 @@ fn a_core_file_of_a_process_that_lived_on_is_no_problem_found() {
 }
 
 #[test]
-fn what_is_no_core_file_of_a_rank_is_reported_and_the_others_are_still_read() {
+fn files_that_are_not_core_files_of_ranks_are_reported_and_the_others_are_read() {
     let cores = four();
     let other = cores.0.path().join("notes.txt");
     std::fs::write(&other, "text").unwrap();
@@ -342,7 +342,7 @@ fn what_is_no_core_file_of_a_rank_is_reported_and_the_others_are_still_read() {
 }
 
 #[test]
-fn nothing_to_look_at_is_status_2_with_the_next_thing_to_try() {
+fn without_anything_to_read_the_status_is_2_with_the_next_thing_to_try() {
     let cores = Cores::new();
     let failed = |args: &[&str]| {
         let output = core(args);
@@ -359,24 +359,24 @@ fn nothing_to_look_at_is_status_2_with_the_next_thing_to_try() {
         path.to_str().unwrap().to_owned()
     };
     let foreign = failed(&[&write(&core_file(&[7; 8192], Some(SEGV)))]);
-    assert!(foreign.contains("no image of mpiscope is in it"), "{foreign}");
+    assert!(foreign.contains("contains no mpiscope image"), "{foreign}");
     let cut = core_file(&[7; 8192], Some(SEGV));
     let cut = failed(&[&write(&cut[..cut.len() - 5000])]);
-    assert!(cut.contains("cut off: 5000 bytes are missing"), "{cut}");
+    assert!(cut.contains("truncated: 5000 bytes are missing"), "{cut}");
     let packed = failed(&[&write(b"\x28\xb5\x2f\xfdpacked")]);
     assert!(packed.contains("zstd -d"), "{packed}");
     assert!(failed(&[]).contains("FILE"));
 }
 
 #[test]
-fn why_of_several_names_says_that_a_running_job_is_named_alone() {
+fn why_with_several_names_explains_that_a_running_job_is_named_alone() {
     let cores = four();
     let file = cores.0.path().join("core.2");
     let output =
         Command::new(MPISCOPE).arg("why").args([file.as_os_str(), "1-2ab".as_ref()]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let said = text(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("1-2ab: no such file") && said.contains("a running job is named alone"), "{said}");
+    assert!(said.contains("1-2ab: no such file") && said.contains("name a running job alone"), "{said}");
 }
 
 #[test]
@@ -434,7 +434,7 @@ fn a_rank_that_has_left_a_collective_is_not_waited_for_and_makes_no_deadlock() {
 }
 
 #[test]
-fn who_has_asked_once_for_a_message_does_not_wait_for_it() {
+fn a_rank_that_polled_once_for_a_message_does_not_wait_for_it() {
     let first = |function: &str| {
         let cores = Cores::new();
         for r in 0..4 {
@@ -509,7 +509,7 @@ fn ring(killer: Option<Killer>) -> Cores {
 }
 
 #[test]
-fn a_rank_that_died_while_nobody_waited_is_what_the_verdict_says() {
+fn a_rank_that_died_while_nobody_waited_is_the_verdict() {
     let cores = Cores::new();
     cores.add("core.0", &rank(0), Some(TERM), 0);
     cores.add("core.2", &rank(2), Some(SEGV), 500);
@@ -520,7 +520,7 @@ fn a_rank_that_died_while_nobody_waited_is_what_the_verdict_says() {
 }
 
 #[test]
-fn core_files_that_a_debugger_took_of_living_ranks_are_snapshots_and_nobody_failed() {
+fn core_files_taken_of_living_ranks_are_snapshots_without_failures() {
     let cores = Cores::new();
     for r in 0..4 {
         let sample = rank(r);
@@ -571,7 +571,7 @@ fn core_files_in_a_folder_for_each_rank_are_found() {
 }
 
 #[test]
-fn ranks_of_several_worlds_are_told_apart_in_the_head_and_in_the_rows() {
+fn ranks_of_several_worlds_are_distinguished_in_the_heading_and_the_rows() {
     let cores = Cores::new();
     for (name, job) in [("core.1", "first"), ("core.2", "second")] {
         cores.add(name, &TestImage::new(job, 0, 2), Some(SEGV), 0);

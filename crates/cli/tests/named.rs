@@ -32,7 +32,7 @@ fn damaged(dir: &Path) -> PathBuf {
 }
 
 #[test]
-fn what_of_a_file_cannot_be_read_is_said_by_every_verb_and_is_never_nothing_wrong() {
+fn every_verb_reports_unreadable_parts_of_a_file_and_never_succeeds() {
     let dir = TempDir::new().unwrap();
     let file = damaged(dir.path());
     let file = file.to_str().unwrap();
@@ -56,7 +56,7 @@ fn in_folder(dir: &Path, words: &[&std::ffi::OsStr]) -> (String, String, Option<
 }
 
 #[test]
-fn a_number_is_a_process_and_one_that_is_a_file_too_is_said_to_be_both() {
+fn a_number_is_a_process_and_is_ambiguous_if_also_a_file() {
     let job = Job::start(FOUR_IN_RECV, 4);
     job.shows(|printed| printed.contains("[0-3]"));
     let (dir, id) = (TempDir::new().unwrap(), job.child.id().to_string());
@@ -85,7 +85,7 @@ fn a_number_is_a_process_and_one_that_is_a_file_too_is_said_to_be_both() {
 }
 
 #[test]
-fn what_is_saved_goes_into_pipes_and_devices_and_replaces_none() {
+fn save_writes_into_pipes_and_devices_without_replacing_them() {
     let job = Job::start(FOUR_IN_RECV, 4);
     job.shows(|printed| printed.contains("[0-3]"));
     let (dir, id) = (TempDir::new().unwrap(), job.child.id().to_string());
@@ -104,7 +104,7 @@ fn what_is_saved_goes_into_pipes_and_devices_and_replaces_none() {
 }
 
 #[test]
-fn save_replaces_evidence_files_only() {
+fn save_replaces_only_evidence_files() {
     let job = Job::start(FOUR_IN_RECV, 4);
     job.shows(|printed| printed.contains("[0-3]"));
     let (dir, id) = (TempDir::new().unwrap(), job.child.id().to_string());
@@ -120,7 +120,7 @@ fn save_replaces_evidence_files_only() {
 }
 
 #[test]
-fn several_files_of_one_job_are_one_job_and_those_of_two_are_told_apart() {
+fn several_files_of_one_job_are_one_job_and_those_of_two_are_distinguished() {
     let dir = TempDir::new().unwrap();
     let image = |name: &str, job: &str, rank: u32| {
         let sample = TestImage::new(job, rank, 2);
@@ -138,12 +138,12 @@ fn several_files_of_one_job_are_one_job_and_those_of_two_are_told_apart() {
     for verb in ["ps", "vars", "why", "queues", "report"] {
         let (printed, said, status) = run(&[verb, "a0", "b1"]);
         assert_eq!(status, Some(1), "{verb}: {said}");
-        assert!((printed + &said).contains("b1 is of job b, a0 of job a"), "{verb}: {said}");
+        assert!((printed + &said).contains("b1 belongs to job b, a0 to job a"), "{verb}: {said}");
     }
 }
 
 #[test]
-fn evidence_of_two_jobs_is_never_taken_for_one() {
+fn evidence_of_two_jobs_is_never_merged() {
     let dir = TempDir::new().unwrap();
     for name in ["one.mpiscope", "other.mpiscope"] {
         let job = Job::start(FOUR_IN_RECV, 4);
@@ -156,7 +156,10 @@ fn evidence_of_two_jobs_is_never_taken_for_one() {
     let run = |words: &[&str]| in_folder(dir.path(), &words.iter().map(AsRef::as_ref).collect::<Vec<_>>());
     for verb in ["ps", "why", "queues", "report", "vars", "procs"] {
         let (_, said, status) = run(&[verb, "one.mpiscope", "other.mpiscope"]);
-        assert!(status == Some(2) && said.contains("other.mpiscope: it is of another job"), "{verb}: {said}");
+        assert!(
+            status == Some(2) && said.contains("other.mpiscope: it belongs to a different job"),
+            "{verb}: {said}"
+        );
         let (_, said, status) = run(&[verb, "one.mpiscope", "one.mpiscope"]);
         assert_ne!(status, Some(2), "{verb}: {said}");
     }
@@ -168,7 +171,7 @@ fn evidence_of_two_jobs_is_never_taken_for_one() {
 }
 
 #[test]
-fn names_of_files_need_not_be_text() {
+fn file_names_need_not_be_valid_text() {
     use std::os::unix::ffi::OsStrExt;
     let dir = TempDir::new().unwrap();
     let sample = TestImage::new("saved", 0, 1);
@@ -182,7 +185,7 @@ fn names_of_files_need_not_be_text() {
 }
 
 #[test]
-fn seconds_that_cannot_be_are_refused_with_those_that_can() {
+fn invalid_seconds_are_rejected_with_the_valid_range() {
     for words in [
         ["why", "--for"],
         ["save", "--for"],

@@ -29,7 +29,7 @@ fn equal_ranks_share_a_row_with_names_for_everything() {
 }
 
 #[test]
-fn ranks_on_a_communicator_without_a_name_share_a_row_though_their_handles_differ() {
+fn ranks_on_an_unnamed_communicator_share_a_row_even_if_their_handles_differ() {
     let identity = 0x3f2a_91c0_u64 << 32 | 7;
     let script = format!(
         "trap 'kill $p' TERM
@@ -131,7 +131,7 @@ fn several_jobs_are_listed_when_none_was_named() {
 }
 
 #[test]
-fn a_target_that_is_nothing_is_reported_with_the_next_thing_to_try() {
+fn an_unknown_target_is_reported_with_the_next_thing_to_try() {
     let output = ps(&["nosuchjob"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("nosuchjob: no such job, process or file"));
@@ -141,7 +141,7 @@ fn a_target_that_is_nothing_is_reported_with_the_next_thing_to_try() {
 }
 
 #[test]
-fn of_a_job_that_has_ended_it_is_said_where_something_is_left() {
+fn for_an_ended_job_its_saved_files_are_named() {
     let dir = TempDir::new().unwrap();
     let ask = || {
         let output = Command::new(MPISCOPE)
@@ -156,7 +156,7 @@ fn of_a_job_that_has_ended_it_is_said_where_something_is_left() {
     assert!(status == Some(2) && said.contains("name the DIR of `mpiscope run --out DIR`"), "{said}");
     std::fs::write(dir.path().join("mpiscope-hang-1-ended.mpiscope"), "").unwrap();
     let (status, said) = ask();
-    let named = "hung there is mpiscope-hang-1-ended.mpiscope: name that file";
+    let named = "hung; its state was saved: name the file mpiscope-hang-1-ended.mpiscope";
     assert!(status == Some(2) && said.contains(named), "{said}");
 }
 
@@ -187,7 +187,7 @@ fn a_saved_image_is_shown_like_a_living_rank() {
 }
 
 #[test]
-fn records_that_found_no_room_are_shown_with_their_kind_and_the_reason() {
+fn dropped_records_are_shown_with_their_kind_and_the_reason() {
     let sample = TestImage::new("lossy", 2, 4);
     sample.enters("MPI_Recv", [WORLD, DOUBLE, 8], 1, 7);
     sample.writer.header().lost[Loss::REQUESTS.0 as usize].set(5);
@@ -233,7 +233,7 @@ fn an_image_of_the_first_version_is_read_and_has_no_last_call() {
 }
 
 #[test]
-fn a_damaged_image_is_a_clear_error_and_never_a_crash() {
+fn a_damaged_image_is_a_clear_error_and_not_a_crash() {
     let (dir, whole) = saved();
     let mut damaged: Vec<(Vec<u8>, &str)> = vec![
         (Vec::new(), "not an image"),
@@ -297,7 +297,7 @@ fn the_image_in_a_core_file_is_found_wherever_its_mapping_begins() {
 }
 
 #[test]
-fn a_core_file_of_something_else_and_a_program_are_told_apart() {
+fn a_core_file_of_another_program_and_a_program_are_distinguished() {
     let (dir, _) = saved();
     let printed = |path: &Path| {
         let output = ps(&[path.to_str().unwrap()]);
@@ -305,7 +305,7 @@ fn a_core_file_of_something_else_and_a_program_are_told_apart() {
         text(&output.stderr)
     };
     let core = printed(&write(&dir, &core_file(&[7; 8192])));
-    assert!(core.contains("no image of mpiscope is in it") && core.contains("coredump_filter"), "{core}");
+    assert!(core.contains("contains no mpiscope image") && core.contains("coredump_filter"), "{core}");
     let program = printed(Path::new(MPISCOPE));
     assert!(program.contains("core") && !program.contains("coredump_filter"), "{program}");
     let cut = printed(&write(&dir, &core_file(&[7; 8192])[..80]));
@@ -313,7 +313,7 @@ fn a_core_file_of_something_else_and_a_program_are_told_apart() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_closed_pipe_is_not_an_error() {
     let (dir, bytes) = saved();
     let path = write(&dir, &bytes);
     let mut child = Command::new(MPISCOPE)
@@ -350,7 +350,7 @@ fn a_communicator_that_is_being_freed_keeps_its_name_and_identity() {
 }
 
 #[test]
-fn a_barrier_shows_no_left_over_arguments_of_earlier_calls() {
+fn a_barrier_shows_no_leftover_arguments_of_earlier_calls() {
     let (dir, _) = saved();
     let sample = TestImage::new("w", 0, 1);
     sample.enters("MPI_Barrier", [WORLD, DOUBLE, 8], 3, 4);

@@ -140,7 +140,7 @@ fn the_report_of_a_folder_is_the_report_that_was_written_there() {
 }
 
 #[test]
-fn the_report_has_every_rank_with_its_counts_and_standard_output_is_the_programs() {
+fn the_report_has_every_ranks_counts_and_leaves_standard_output_to_the_program() {
     let mut run = Run::whole("for r in 0 1 2 3; do FAKE_RANK=$r FAKE_SIZE=4 $RANK finalize & done; wait");
     let output = run.go();
     assert_eq!(output.status.code(), Some(0));
@@ -169,7 +169,7 @@ fn the_report_has_every_rank_with_its_counts_and_standard_output_is_the_programs
 }
 
 #[test]
-fn exit_status_and_signal_are_the_programs() {
+fn exit_status_and_signal_are_those_of_the_program() {
     assert_eq!(Run::whole("$RANK finalize=7").go().status.code(), Some(7));
     assert_eq!(signal(Run::whole("kill -TERM $$").go().status), Some(libc_signal("TERM")));
     assert_eq!(signal(Run::whole("kill -KILL $$").go().status), Some(libc_signal("KILL")));
@@ -202,7 +202,7 @@ fn a_killed_rank_is_in_the_report_with_the_call_it_was_in() {
 }
 
 #[test]
-fn a_rank_that_was_killed_between_two_calls_is_in_the_report_with_the_one_before() {
+fn a_rank_killed_between_two_calls_is_reported_with_the_earlier_one() {
     let mut run = Run::whole("$RANK kill-later=9; true");
     let shown = text(&run.go().stderr);
     let end = shown.lines().find(|line| line.contains("rank 0: ended without MPI_Finalize")).unwrap();
@@ -220,7 +220,7 @@ fn an_abort_is_reported_with_its_code() {
 }
 
 #[test]
-fn nobody_called_mpi_is_one_clear_sentence_with_the_next_thing_to_try() {
+fn if_no_process_called_mpi_one_sentence_says_so_with_the_next_thing_to_try() {
     let mut run = Run::whole("$RANK silent");
     let output = run.go();
     let shown = text(&output.stderr);
@@ -229,7 +229,7 @@ fn nobody_called_mpi_is_one_clear_sentence_with_the_next_thing_to_try() {
     assert!(
         shown.contains("/sh is not linked with MPI")
             && shown.contains(
-                "`mpiscope doctor COMMAND` looks. A process whose calls could not be recorded said so above."
+                "Run `mpiscope doctor COMMAND` to find out. A process whose calls could not be recorded said so above."
             ),
         "{shown}"
     );
@@ -259,7 +259,7 @@ fn wrappers_give_one_report_for_all_ranks_of_the_host_and_know_how_each_ended() 
 }
 
 #[test]
-fn what_was_not_freed_is_told_of_a_rank_that_crashes_in_finalize_and_not_of_one_that_is_killed_there() {
+fn leaks_are_reported_for_a_rank_that_crashes_in_finalize_but_not_for_one_killed_there() {
     for (signal, count) in [("6", 1), ("9", 0)] {
         let mut run = Run::ranks(&format!(
             "PMI_RANK=0 PMI_SIZE=1 MPI_LOCALNRANKS=1 $MPISCOPE run --out $DIR $RANK kill-finalizing={signal}"
@@ -283,7 +283,7 @@ fn a_wrapper_ends_as_its_program_does() {
 }
 
 #[test]
-fn a_launcher_that_kills_its_ranks_still_gets_the_report_and_no_process_stays() {
+fn a_launcher_that_kills_its_ranks_still_gets_the_report_and_no_process_remains() {
     let mut run = Run::ranks(
         "export PMI_SIZE=2 MPI_LOCALNRANKS=2
          PMI_RANK=0 $MPISCOPE run --out $DIR $RANK recv & a=$!
@@ -335,7 +335,7 @@ fn json_replaces_the_text_and_quiet_silences_it() {
 }
 
 #[test]
-fn an_option_in_the_place_of_the_program_is_refused_with_the_right_form() {
+fn an_option_in_place_of_the_program_is_rejected_with_the_right_usage() {
     for (words, says) in [
         (["run", "--frob", "./app"].as_slice(), "has no option --frob"),
         (&["run", "-n", "2", "./app"], "mpiscope run mpirun -n 2 ./app"),
@@ -348,7 +348,7 @@ fn an_option_in_the_place_of_the_program_is_refused_with_the_right_form() {
 }
 
 #[test]
-fn a_launcher_around_says_how_each_rank_ended_and_who_was_first() {
+fn an_outer_launcher_reports_how_each_rank_ended_and_which_was_first() {
     let mut run = Run::whole(
         "$RANK recv & a=$!; FAKE_RANK=1 $RANK recv & b=$!; sleep 0.5; kill -9 $b; sleep 0.3; kill -9 $a; wait; true",
     );
@@ -366,7 +366,7 @@ fn a_launcher_around_says_how_each_rank_ended_and_who_was_first() {
 }
 
 #[test]
-fn ranks_that_can_never_go_on_are_told_of_while_others_work() {
+fn ranks_that_can_never_continue_are_reported_while_others_work() {
     let script = "trap 'kill $p' TERM
         FAKE_RANK=0 FAKE_SIZE=3 $RANK collective=MPI_Barrier & p=$!
         FAKE_RANK=1 FAKE_SIZE=3 $RANK collective=MPI_Bcast & p=\"$p $!\"
@@ -386,12 +386,12 @@ fn ranks_that_can_never_go_on_are_told_of_while_others_work() {
     child.wait().unwrap();
     let said = said().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("mpiscope: ranks [0-1] have completed no MPI call for "), "{said}");
-    assert!(said.contains("s, and can do so no more: collective mismatch (function)"), "{said}");
+    assert!(said.contains("s, and never can: collective mismatch (function)"), "{said}");
     assert!(dir.join("hang.mpiscope").exists(), "{said}");
 }
 
 #[test]
-fn the_folder_of_a_job_that_hung_until_it_was_ended_says_why_it_hung() {
+fn the_folder_of_a_job_that_hung_until_killed_explains_the_hang() {
     let script = "trap 'kill $p' TERM
         FAKE_RANK=0 FAKE_SIZE=2 $RANK collective=MPI_Barrier & p=$!
         FAKE_RANK=1 FAKE_SIZE=2 $RANK collective=MPI_Bcast & p=\"$p $!\"; wait; wait";
@@ -423,7 +423,7 @@ fn the_folder_of_a_job_that_hung_until_it_was_ended_says_why_it_hung() {
 }
 
 #[test]
-fn a_folder_of_sockets_that_is_of_no_use_ends_no_job_and_ranks_get_the_one_that_is_used() {
+fn an_unusable_socket_folder_does_not_stop_a_job_and_ranks_learn_the_folder_in_use() {
     let script = "FAKE_SIZE=1 $RANK finalize; echo in $MPISCOPE_RUNTIME_DIR";
     let mut run = Run::whole(script);
     run.command.env("MPISCOPE_RUNTIME_DIR", "/no/such/folder");
@@ -439,13 +439,13 @@ fn a_folder_of_sockets_that_is_of_no_use_ends_no_job_and_ranks_get_the_one_that_
 }
 
 #[test]
-fn programs_find_the_limit_of_open_files_as_it_was() {
+fn programs_inherit_the_original_open_file_limit() {
     let mut run = Run::of("sh").args(&["-c", "ulimit -Sn 200; $MPISCOPE run -q sh -c 'ulimit -Sn'"]);
     assert_eq!(text(&run.go().stdout).trim(), "200");
 }
 
 #[test]
-fn json_says_as_the_text_does_why_nobody_called_mpi() {
+fn json_explains_like_the_text_why_no_process_called_mpi() {
     let mut run = Run::new().args(&["run", "--json", "true"]);
     let report: Value = serde_json::from_slice(&run.go().stderr).unwrap();
     let notes = report["notes"].to_string();
@@ -456,7 +456,7 @@ fn json_says_as_the_text_does_why_nobody_called_mpi() {
 }
 
 #[test]
-fn where_no_more_files_may_be_open_the_report_has_those_that_fit_and_says_how_many_are_missing() {
+fn at_the_open_file_limit_the_report_covers_what_fits_and_counts_the_rest() {
     let script = "for r in $(seq 0 39); do FAKE_RANK=$r FAKE_SIZE=40 FAKE_WAIT=$DIR/go $RANK finalize & done
         sleep 1; touch $DIR/go; wait";
     let mut run = Run::of("sh");
@@ -473,7 +473,7 @@ fn where_no_more_files_may_be_open_the_report_has_those_that_fit_and_says_how_ma
 }
 
 #[test]
-fn a_run_below_another_one_reports_and_the_other_one_does_not_say_that_there_is_nothing() {
+fn a_nested_run_reports_and_the_outer_one_does_not_claim_that_nothing_ran() {
     let mut run = Run::new().args(&["run", "sh", "-c", "$MPISCOPE run sh -c 'FAKE_SIZE=1 $RANK finalize'"]);
     let said = text(&run.go().stderr);
     assert!(said.contains("1 rank on 1 host") && !said.contains("no process called MPI"), "{said}");

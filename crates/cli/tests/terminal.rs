@@ -37,7 +37,7 @@ fn long_output_on_a_terminal_goes_through_the_pager_and_short_output_does_not() 
 }
 
 #[test]
-fn no_pager_is_used_when_none_is_wanted_or_can_be_had() {
+fn no_pager_is_used_if_unwanted_or_unavailable() {
     for (pager, arguments) in
         [(PAGER, "--no-pager help run"), ("", "help run"), ("no-such-pager-anywhere", "help run")]
     {
@@ -48,7 +48,7 @@ fn no_pager_is_used_when_none_is_wanted_or_can_be_had() {
 }
 
 #[test]
-fn colours_are_there_when_they_are_asked_for() {
+fn colors_are_printed_on_request() {
     assert!(on_terminal(500, "", "help").contains('\x1b'));
     assert!(!on_terminal(500, "", "help --color never").contains('\x1b'));
     assert!(!on_terminal(500, "", "ps --color=never --help").contains('\x1b'));
@@ -57,7 +57,7 @@ fn colours_are_there_when_they_are_asked_for() {
 }
 
 #[test]
-fn help_on_a_verb_is_the_verbs_help_and_an_unknown_verb_is_named() {
+fn help_for_a_verb_is_the_verbs_help_and_an_unknown_verb_is_named() {
     assert_eq!(text(&["help", "ps"]), text(&["ps", "--help"]));
     assert_eq!(text(&["help"]), text(&["--help"]));
     let output = run(&["help", "nothing"]);
@@ -85,11 +85,11 @@ fn the_version_names_the_files_that_would_be_used() {
     let with = version(&command).replace(&dir.path().canonicalize().unwrap().display().to_string(), "ROOT");
     assert!(with.replace("\n    ", "").contains("ROOT/lib/libmpiscope.so"), "{with}");
     assert!(with.contains("libmpiscope_queues.so"), "{with}");
-    assert!(with.contains("not found beside the layer: libmpiscope_handles.so"), "{with}");
+    assert!(with.contains("not found next to the layer: libmpiscope_handles.so"), "{with}");
 }
 
 #[test]
-fn completions_are_what_their_shells_read() {
+fn completions_are_valid_for_their_shells() {
     for (shell, check, telling) in [
         ("bash", "-n", "complete -F"),
         ("zsh", "-n", "#compdef mpiscope"),

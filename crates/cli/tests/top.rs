@@ -154,7 +154,7 @@ fn top_shows_a_job_obeys_keys_and_gives_the_terminal_back_however_it_ends() {
     let screen = tmux.until("both ranks", |screen| screen.contains("\nrr\n"));
     assert!(screen.contains(&name) && screen.contains("2 ranks on 1 host"), "{screen}");
     tmux.types("?");
-    tmux.shows("show only ranks with a text");
+    tmux.shows("show only ranks whose");
     tmux.types("?");
     let listed = |screen: &str| screen.lines().any(|line| line.starts_with("0 ") || line.starts_with("1 "));
     tmux.until("the ranks", listed);

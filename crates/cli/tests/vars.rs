@@ -12,21 +12,21 @@ fn said(output: &Output) -> String {
 }
 
 #[test]
-fn something_that_is_neither_library_nor_launcher_is_refused_with_what_to_name() {
+fn something_that_is_neither_library_nor_launcher_is_rejected_with_advice() {
     let output = vars(&["--library", "no-such-launcher"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(said(&output).contains("name a file such as"), "{}", said(&output));
 }
 
 #[test]
-fn a_library_file_that_is_not_there_is_named() {
+fn a_missing_library_file_is_named() {
     let output = vars(&["--library", "/nowhere/libmpi.so"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(said(&output).contains("/nowhere/libmpi.so"), "{}", said(&output));
 }
 
 #[test]
-fn a_job_and_a_library_cannot_both_be_looked_at() {
+fn a_job_and_a_library_cannot_be_combined() {
     let output = vars(&["job", "--library", "libmpi.so"]);
     assert_eq!(output.status.code(), Some(2));
 }

@@ -26,15 +26,15 @@ pub enum Error {
     /// The plug-in implements another draft of the interface, whose functions have the same names but
     /// different parameters.
     #[error(
-        "this plug-in follows a later draft of the interface ({0}); only the published one is spoken here"
+        "this plug-in follows a later draft of the interface ({0}); only the published one is supported here"
     )]
     Generation(&'static str),
     /// The plug-in returned an error code.
-    #[error("{step} said {}", render::code(*code))]
+    #[error("{step} returned {}", render::code(*code))]
     #[allow(missing_docs)]
     Code { step: String, code: c_int },
     /// A word that is not a kind.
-    #[error("{0:?} is no kind of object; kinds are {words}", words = render::words())]
+    #[error("{0:?} is not a kind of object; kinds are {words}", words = render::words())]
     Kind(String),
 }
 

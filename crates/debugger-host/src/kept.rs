@@ -33,14 +33,14 @@ pub fn process(path: &Path, rank: Option<u32>) -> Result<InMemory> {
         .collect();
     let image = match known.as_slice() {
         [(_, image)] => image.open()?,
-        [] => bail!("{}: no such process in it that has called MPI", path.display()),
+        [] => bail!("{}: it contains no such process that has called MPI", path.display()),
         several => bail!(
-            "{}: {} processes in it that may be meant: name a rank with --rank, or save one process alone",
+            "{}: {} of its processes match: name a rank with --rank, or save one process alone",
             path.display(),
             several.len()
         ),
     };
-    let len = usize::try_from(image.source().len()).context("an image that is too long")?;
+    let len = usize::try_from(image.source().len()).context("the image is too long")?;
     let mut bytes = vec![0; len.next_multiple_of(PAGE)];
     let (used, _) = bytes.split_at_mut(len);
     image.source().read(0, used).map_err(anyhow::Error::msg)?;

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 /// Text for the help, which does not cover external subcommands.
 const KINDS: &str = "\
-An object is asked for by its kind and its handle, several by turns; their answers are JSON:
+Name an object by its kind and its handle, several objects one after the other; the answers are JSON:
   debugger-host --pid 1532 comm 0x84000002
   debugger-host --core core datatype 0xcc000000 request 0xac000001
 
@@ -107,7 +107,7 @@ fn answer(arguments: &Arguments) -> Result<()> {
             match words.as_slice() {
                 [kind, handle] => handles.object(kind, number(handle)?)?,
                 words if words.len() % 2 == 0 => several(&handles, words)?,
-                _ => bail!("name a kind and a handle, or several of both by turns: comm 0x44000000"),
+                _ => bail!("name a kind and a handle, or several such pairs: comm 0x44000000"),
             }
         }
     };
@@ -115,7 +115,7 @@ fn answer(arguments: &Arguments) -> Result<()> {
     let left = memory::ledger();
     if left.blocks != 0 || left.wrong_frees != 0 {
         eprintln!(
-            "the plug-in did not give back {} blocks, and gave back {} strangers",
+            "the plug-in did not free {} blocks, and freed {} unknown ones",
             left.blocks, left.wrong_frees
         );
     }
@@ -141,7 +141,7 @@ fn plugin(arguments: &Arguments, target: &dyn Target) -> Result<PathBuf> {
     let there = named.iter().find(|file| file.is_file());
     there.cloned().with_context(|| match named.first() {
         None => format!("the process names no plug-in in {variable}: name one with --plugin"),
-        Some(first) => format!("{} and others that {variable} names are not here", first.display()),
+        Some(first) => format!("{} and other plug-ins that {variable} names are not here", first.display()),
     })
 }
 
@@ -168,7 +168,7 @@ fn number(text: &str) -> Result<u64> {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => text.parse(),
     };
-    parsed.with_context(|| format!("{text:?} is no handle: give a number, as 0x44000000"))
+    parsed.with_context(|| format!("{text:?} is not a handle: give a number such as 0x44000000"))
 }
 
 #[cfg(test)]
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_handle_is_a_number_in_either_base_and_may_have_a_sign() {
+    fn a_handle_is_a_decimal_or_hexadecimal_number_with_an_optional_sign() {
         let of = |text| number(text).ok();
         assert_eq!((of("0x84000002"), of("77")), (Some(0x8400_0002), Some(77)));
         assert_eq!(of("-2080374782"), Some(0x8400_0002));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_goes_away_is_no_failure_and_a_full_disk_is_one() {
+    fn a_closed_pipe_is_not_an_error_but_a_full_disk_is() {
         assert!(tell(&mut Failing(ErrorKind::BrokenPipe), &json!({ "name": "solver" })).is_ok());
         assert!(tell(&mut Failing(ErrorKind::StorageFull), &json!({ "name": "solver" })).is_err());
     }

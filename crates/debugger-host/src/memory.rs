@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_counted_and_strangers_are_not_freed() {
+    fn blocks_are_counted_and_unknown_ones_are_not_freed() {
         let before = ledger();
         // SAFETY: see `malloc`.
         let block = unsafe { malloc(100) };

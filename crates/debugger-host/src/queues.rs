@@ -35,11 +35,7 @@ fn hint(asked: &[String]) -> String {
     let types = asked.iter().any(|what| what.starts_with("type "));
     let way_out = "\nTypes come from debug information: install the debug symbols of the MPI library, or use a plug-in \
                    that needs none";
-    format!(
-        "\nIt asked for these and did not get them: {}.{}",
-        asked.join(", "),
-        if types { way_out } else { "" }
-    )
+    format!("\nIt asked for these in vain: {}.{}", asked.join(", "), if types { way_out } else { "" })
 }
 
 /// What a plug-in reports about a process.

@@ -172,11 +172,11 @@ impl Loss {
             Self::OBJECTS | Self::STRINGS | Self::REQUESTS => {
                 "the image could not grow: a limit of memory (`ulimit`, the batch system) or a full /dev/shm"
             }
-            Self::TOMBSTONES => "MPISCOPE_TOMBSTONES=N before the start keeps more",
+            Self::TOMBSTONES => "set MPISCOPE_TOMBSTONES=N before the start to keep more",
             Self::MESSAGES => "the newest messages overwrite the oldest ones",
             Self::CALLBACKS => "more user functions than an image has room for",
             Self::EVENTS => "no callback took them in time",
-            Self::SITES => "MPISCOPE_SITES=N before the start keeps more call sites",
+            Self::SITES => "set MPISCOPE_SITES=N before the start to keep more call sites",
             Self::TRACE => "a smaller MPISCOPE_TRACE=SIZE needs less room for each thread",
             Self::NOTES => "more sentences than are kept",
             Self::CALL_PATHS => "the program calls MPI through libraries in more ways than are kept",

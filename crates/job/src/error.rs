@@ -17,8 +17,8 @@ pub enum Error {
     Image { what: String, why: mpiscope_image::Error },
     /// A core file without an image.
     #[error(
-        "{path}: a core file, but no image of mpiscope is in it. Was the program run under `mpiscope run`? \
-         Shared memory may be left out of core files: see coredump_filter in core(5)"
+        "{path}: this core file contains no mpiscope image. Was the program run under `mpiscope run`? Core files may \
+         leave out shared memory: see coredump_filter in core(5)"
     )]
     #[allow(missing_docs)]
     NoImageInCore { path: PathBuf },

@@ -48,7 +48,7 @@ macro_rules! as_text {
 
 as_text! {
     Hex json_schema!({
-        "description": "A handle or an address: 64 bits in base 16.",
+        "description": "A handle or an address: 64 bits in hexadecimal.",
         "type": "string",
         "pattern": "^0x[0-9a-f]+$",
     });
@@ -58,11 +58,11 @@ as_text! {
         "enum": Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>(),
     });
     Members json_schema!({
-        "description": "Ranks as in a RankSet, those of worlds but the first behind its number: [0-2], 1.[0-1].",
+        "description": "Ranks as in a RankSet; those of a world other than the first follow its number: [0-2], 1.[0-1].",
         "type": "string",
     });
     RankSet json_schema!({
-        "description": "Ranks, neighbouring ones together: 3 or [0-2,5].",
+        "description": "Ranks, with consecutive ones as a range: 3 or [0-2,5].",
         "type": "string",
         "pattern": "^([0-9]+|\\[([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?\\])$",
     });
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descriptions_have_words_in_the_place_of_links_to_the_code() {
+    fn descriptions_have_text_in_place_of_links_to_code() {
         let mut schema =
             json_schema!({ "description": "By [`Worlds`](crate::Worlds), as [`Kind`] [0] does." });
         without_links(&mut schema);

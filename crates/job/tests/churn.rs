@@ -164,7 +164,7 @@ fn once(library: &Library, ranks: usize, seconds: u64) -> Seen {
 }
 
 #[test]
-fn objects_that_come_and_go_never_contradict_themselves_to_an_outside_reader() {
+fn changing_objects_are_always_consistent_to_an_outside_reader() {
     let (seconds, ranks) = (setting("MPISCOPE_CHURN_SECONDS", 1), setting("MPISCOPE_CHURN_RANKS", 2));
     let only = std::env::var("MPISCOPE_TEST_ONLY").ok();
     for library in

@@ -45,7 +45,7 @@ fn saved(name: &str) -> (Job, TestImage, impl Sized, tempfile::TempDir, PathBuf)
 }
 
 #[test]
-fn the_files_of_all_hosts_in_a_folder_are_one_job_and_other_files_there_are_none() {
+fn files_of_all_hosts_in_a_folder_are_one_job_and_other_files_are_ignored() {
     let dir = tempfile::tempdir().unwrap();
     // One after the other, so that each part has only the ranks of its host.
     for (rank, name) in [(1, "evidence.nodeb.mpiscope"), (0, "evidence.mpiscope")] {
@@ -101,7 +101,7 @@ fn a_file_shows_what_the_running_job_showed() {
 }
 
 #[test]
-fn what_was_not_seen_when_a_file_was_written_is_known_of_its_job() {
+fn a_file_records_what_was_not_seen_when_it_was_written() {
     let (job, _sample, _untouched) = job("evidence-lacking");
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("job.mpiscope");
@@ -111,7 +111,7 @@ fn what_was_not_seen_when_a_file_was_written_is_known_of_its_job() {
 }
 
 #[test]
-fn who_a_rank_is_is_known_by_the_beginning_of_its_image() {
+fn a_ranks_identity_is_known_from_the_beginning_of_its_image() {
     let (job, _sample, _untouched, _dir, file) = saved("evidence-who");
     let who = |job: &Job| {
         let known = job.images.iter().filter_map(JobImage::who);
@@ -123,7 +123,7 @@ fn who_a_rank_is_is_known_by_the_beginning_of_its_image() {
 }
 
 #[test]
-fn a_call_keeps_the_age_that_it_had() {
+fn a_call_keeps_its_age_at_the_time_of_saving() {
     let (_job, _sample, _untouched, _dir, file) = saved("evidence-age");
     let age = || {
         let kept = evidence::open(&file).unwrap().job;
@@ -137,7 +137,7 @@ fn a_call_keeps_the_age_that_it_had() {
 }
 
 #[test]
-fn a_file_is_readable_by_its_owner_only_and_holds_no_environment() {
+fn a_file_is_readable_only_by_its_owner_and_contains_no_environment() {
     use std::os::unix::fs::PermissionsExt;
     let (_job, _sample, _untouched, _dir, file) = saved("evidence-private");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o077, 0);
@@ -151,7 +151,7 @@ fn a_file_is_readable_by_its_owner_only_and_holds_no_environment() {
 }
 
 #[test]
-fn a_file_that_is_cut_off_or_damaged_is_an_error_and_no_crash() {
+fn a_truncated_or_damaged_file_is_an_error_and_not_a_crash() {
     let (_job, _sample, _untouched, dir, file) = saved("evidence-damaged");
     let whole = fs::read(&file).unwrap();
     let damaged = dir.path().join("damaged.mpiscope");
@@ -178,7 +178,7 @@ fn a_file_that_is_cut_off_or_damaged_is_an_error_and_no_crash() {
 }
 
 #[test]
-fn a_form_that_is_not_known_is_named() {
+fn an_unknown_format_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("later.mpiscope");
     let mut archive = zip::ZipWriter::new(fs::File::create(&file).unwrap());

@@ -51,7 +51,7 @@ fn look<R>(sample: &TestImage, look: impl FnOnce(&Reader<'_, Bytes>) -> R) -> R 
 }
 
 #[test]
-fn a_predefined_object_is_known_by_its_record_where_no_symbol_says_so() {
+fn a_predefined_object_is_recognized_by_its_record_without_a_symbol() {
     let sample = TestImage::new("freed", 0, 4);
     let comm = solver(&sample);
     let label = |reader: &Reader<'_, Bytes>| reader.refer_to(Kind::Communicator, COMM).label();
@@ -85,7 +85,7 @@ fn a_communicator_with_a_pending_receive_is_marked_for_freeing_and_its_queue_is_
 }
 
 #[test]
-fn an_error_handler_is_held_by_what_inherited_it_from_a_freed_communicator() {
+fn an_error_handler_is_kept_by_objects_that_inherited_it_from_a_freed_communicator() {
     let sample = TestImage::new("freed", 0, 4);
     let parent = solver(&sample);
     let child = sample.has_comm(COMM + 1, "child", 4);
@@ -105,7 +105,7 @@ fn an_error_handler_is_held_by_what_inherited_it_from_a_freed_communicator() {
 }
 
 #[test]
-fn a_reduction_holds_the_operation_that_had_the_handle_when_it_was_made() {
+fn a_reduction_keeps_the_operation_that_had_the_handle_at_its_creation() {
     let sample = TestImage::new("freed", 0, 4);
     let comm = solver(&sample);
     let [before, then, later] = [1, 3, 5].map(|serial| {
@@ -125,7 +125,7 @@ fn a_reduction_holds_the_operation_that_had_the_handle_when_it_was_made() {
 }
 
 #[test]
-fn a_live_request_does_not_show_the_freeing_of_the_one_that_had_its_record() {
+fn a_live_request_does_not_show_the_free_of_the_previous_one_in_its_record() {
     let sample = TestImage::new("freed", 0, 4);
     let live = request(&sample, solver(&sample), 2, "MPI_Irecv", RequestKind::RECV);
     freed(&sample, &live.head, "MPI_Wait", 150);
@@ -135,7 +135,7 @@ fn a_live_request_does_not_show_the_freeing_of_the_one_that_had_its_record() {
 }
 
 #[test]
-fn what_goes_to_nobody_is_not_pending() {
+fn requests_with_proc_null_are_not_pending() {
     let sample = TestImage::new("freed", 0, 4);
     let comm = solver(&sample);
     let both = request(&sample, comm, 2, "MPI_Isendrecv", RequestKind::SENDRECV);

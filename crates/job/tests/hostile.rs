@@ -113,7 +113,7 @@ fn a_damaged_image_gives_answers_or_errors_in_bounded_time_and_memory() {
 }
 
 #[test]
-fn damage_that_was_found_once_is_survived() {
+fn previously_found_damage_is_handled() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("image");
     for found in fs::read_to_string(corpus::home().join("found.txt")).unwrap().lines() {
@@ -126,7 +126,7 @@ fn damage_that_was_found_once_is_survived() {
 }
 
 #[test]
-fn images_of_an_older_layout_are_read_whole_with_zeros_for_what_they_lack() {
+fn images_of_an_older_layout_are_read_with_zeros_for_missing_fields() {
     let folder = tempfile::tempdir().unwrap();
     for name in images() {
         let file = folder.path().join(&name);

@@ -41,7 +41,7 @@ impl Source for Shifting {
 }
 
 #[test]
-fn an_object_never_has_the_name_of_the_next_one_in_its_record() {
+fn an_object_never_shows_the_name_of_its_records_next_object() {
     let bytes = corpus::image("mpich.image");
     let whole = Image::open(bytes.clone()).unwrap();
     let old: Vec<Datatype> = Reader::new(&whole, &ImageOnly).unwrap().all().unwrap();

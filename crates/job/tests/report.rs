@@ -101,7 +101,7 @@ fn the_call_that_was_open_at_the_end_counts_as_time_in_mpi_but_not_as_a_call() {
 }
 
 #[test]
-fn a_rank_that_ended_outside_of_mpi_tells_its_last_call_unless_it_came_to_its_end() {
+fn a_rank_that_ended_outside_mpi_shows_its_last_call_unless_it_finalized() {
     let sample = TestImage::new("last", 0, 1);
     sample.enters("MPI_Barrier", [0x4400_0000, 0, 0], 0, 0);
     sample.leaves();
@@ -202,7 +202,7 @@ fn images_with_any_byte_wrong_make_a_report_or_an_error() {
 }
 
 #[test]
-fn what_the_system_says_of_a_thread_is_said_outside_of_mpi_only() {
+fn the_systems_view_of_a_thread_is_shown_only_outside_mpi() {
     let sample = TestImage::new("outside", 0, 2);
     let says = |said: &str, alive: bool| {
         let image = Image::open(sample.bytes()).unwrap();

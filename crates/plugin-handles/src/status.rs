@@ -126,7 +126,8 @@ fn status_of<A: Abi>(
     };
     // The private part is decoded in this host's byte order.
     let same = target.byte_order() == ByteOrder::HOST;
-    let size = A::status_bytes(&bytes).filter(|_| same).or_else(|| learnt_size(reader, A::STATUS_SIZE, word));
+    let size =
+        A::status_bytes(&bytes).filter(|_| same).or_else(|| learned_size(reader, A::STATUS_SIZE, word));
     let cancelled = A::status_cancelled(&bytes).filter(|_| same);
     let flags = [(size.is_some(), flag::BYTES_KNOWN), (cancelled == Some(true), flag::CANCELLED)];
     Ok(StatusExtra {
@@ -142,7 +143,7 @@ fn status_of<A: Abi>(
 }
 
 /// Returns the size, if the layer has found out where the library stores it.
-fn learnt_size(reader: &Reader<'_, Seen<'_>>, len: usize, word: impl Fn(usize) -> u32) -> Option<u64> {
+fn learned_size(reader: &Reader<'_, Seen<'_>>, len: usize, word: impl Fn(usize) -> u32) -> Option<u64> {
     let totals = reader.image().table::<Traffic>(SectionKind::TRAFFIC).ok()?;
     let facts = reader.image().get::<Traffic>(&totals, 0).ok()?.value;
     let at = |index: usize| index.checked_mul(4).filter(|at| at + 4 <= len);
@@ -159,7 +160,7 @@ mod tests {
     use mpiscope_job::model::objects::typemap::Run;
 
     #[test]
-    fn elements_of_part_of_a_type_are_counted_as_far_as_they_are_whole() {
+    fn only_whole_elements_of_a_partial_type_are_counted() {
         let run = |count, size| Run { datatype: "MPI_INT".into(), displacement: 0, count, size };
         let map = TypeMap { runs: vec![run(2, 4), run(1, 8)], ..TypeMap::default() };
         let elements = |bytes| intrinsic_elements(&map, 16, bytes).unwrap();

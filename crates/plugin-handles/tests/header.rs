@@ -39,7 +39,7 @@ fn the_header_compiles_alone_in_c_and_in_cxx() {
 }
 
 #[test]
-fn the_header_compiles_behind_another_one_of_the_message_queue_interface() {
+fn the_header_compiles_after_another_message_queue_header() {
     let text = std::fs::read_to_string(include().join("mpiscope/mqs.h")).unwrap();
     let other = format!("{}\n#include <mpiscope/mpihandles.h>\n", text.replace("MPISCOPE_MQS_H", "OTHER_H"));
     for compiler in [C, CXX] {
@@ -48,7 +48,7 @@ fn the_header_compiles_behind_another_one_of_the_message_queue_interface() {
 }
 
 #[test]
-fn the_layouts_are_those_of_the_plug_in() {
+fn the_layouts_match_the_plug_in() {
     use mpiscope_debug_interfaces::{extended as e, handles as h};
     let sizes = [
         ("mpidbg_comm_info_64_t", size_of::<h::CommInfo<64>>()),

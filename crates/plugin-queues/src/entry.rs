@@ -77,14 +77,14 @@ pub extern "C" fn mqs_dll_taddr_width() -> c_int {
 pub extern "C" fn mqs_dll_error_string(code: c_int) -> *mut c_char {
     let text = match code {
         mqs::OK => c"no error",
-        mqs::NO_INFORMATION => c"this cannot be seen",
+        mqs::NO_INFORMATION => c"not available",
         mqs::END_OF_LIST => c"there are no more",
-        NO_CALLBACKS => c"the debugger did not give what the interface asks for",
+        NO_CALLBACKS => c"the debugger did not provide what the interface requires",
         NO_LAYER => {
-            c"libmpiscope.so is not in this process: start it under `mpiscope run`, or with LD_PRELOAD"
+            c"libmpiscope.so is not loaded in this process: start it under `mpiscope run`, or with LD_PRELOAD"
         }
         NO_IMAGE => {
-            c"the image of this process cannot be read: is the plug-in of the same version as the layer?"
+            c"the image of this process cannot be read: do the plug-in and the layer have the same version?"
         }
         _ => c"unknown code",
     };

@@ -195,7 +195,7 @@ fn pending(queue: &Queue, of: &Pending) -> PendingOperation {
 }
 
 /// Note for when ranks of the job could not be read on this host.
-const NOT_ALL: &str = "ranks that cannot be read here may have sent more";
+const UNREADABLE_RANKS: &str = "ranks that cannot be read here may have sent more";
 
 fn lines(of: [&str; 2]) -> [[c_char; 64]; 5] {
     let mut text = [[0; 64]; 5];
@@ -209,7 +209,10 @@ fn lines(of: [&str; 2]) -> [[c_char; 64]; 5] {
 fn matched(queue: &Queue, message: &Message, complete: bool) -> PendingOperation {
     PendingOperation {
         status: ST_MATCHED,
-        extra_text: lines(["matched by a probe, not yet received", if complete { "" } else { NOT_ALL }]),
+        extra_text: lines([
+            "matched by a probe, not yet received",
+            if complete { "" } else { UNREADABLE_RANKS },
+        ]),
         ..envelope(queue, message.source, message.tag, message.bytes)
     }
 }
@@ -218,7 +221,10 @@ fn matched(queue: &Queue, message: &Message, complete: bool) -> PendingOperation
 fn unexpected(queue: &Queue, message: &Arrived, complete: bool) -> PendingOperation {
     PendingOperation {
         status: ST_PENDING,
-        extra_text: lines(["sent, as its sender's records say", if complete { "" } else { NOT_ALL }]),
+        extra_text: lines([
+            "sent, as its sender's records say",
+            if complete { "" } else { UNREADABLE_RANKS },
+        ]),
         ..envelope(queue, message.from.into(), message.tag.into(), message.bytes)
     }
 }

@@ -85,7 +85,7 @@ fn image() -> Vec<u8> {
 }
 
 #[test]
-fn a_look_at_a_thousand_requests_takes_few_questions_and_says_who_called_and_how_often() {
+fn reading_a_thousand_requests_takes_few_queries_and_reports_callers_and_counts() {
     let plugin = paths::libmpiscope().expect("build the layer and the plug-in first");
     let reads = Arc::new(AtomicUsize::new(0));
     let memory = InMemory::new(8, ByteOrder::Little)

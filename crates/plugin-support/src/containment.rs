@@ -17,7 +17,7 @@ pub fn caught<T>(act: impl FnOnce() -> T) -> Option<T> {
 }
 
 /// Suppresses panic messages from now on: standard error belongs to the debugger.
-pub(super) fn be_silent() {
+pub(super) fn suppress_panic_messages() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| set_hook(Box::new(|_| {})));
 }
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_ends_at_the_border() {
+    fn a_panic_does_not_cross_the_ffi_boundary() {
         assert_eq!(caught(|| 1), Some(1));
         let nothing: Vec<u32> = Vec::new();
         assert_eq!(caught(|| nothing.first().copied().ok_or("there is one").unwrap()), None);

@@ -22,7 +22,7 @@ static BASIC: AtomicPtr<BasicCallbacks> = AtomicPtr::new(std::ptr::null_mut());
 /// Stores the debugger's basic callbacks. From then on this copy of the standard library prints no panic
 /// messages.
 pub fn set_basic(callbacks: *const BasicCallbacks) {
-    containment::be_silent();
+    containment::suppress_panic_messages();
     BASIC.store(callbacks.cast_mut(), Ordering::Release);
 }
 
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_that_is_too_long_ends_at_a_whole_character() {
+    fn overlong_text_is_truncated_at_a_whole_character() {
         let field: [c_char; 4] = chars("aäöü");
         assert_eq!(field.map(c_char::cast_unsigned), [b'a', 0xc3, 0xa4, 0]);
         let field: [c_char; 4] = chars("aaäb");

@@ -26,13 +26,15 @@ const LONGEST_IMAGE: u64 = 64 << 30;
 #[non_exhaustive]
 pub enum Unavailable {
     /// The layer is not in the process.
-    #[error("libmpiscope.so is not in this process: start it under `mpiscope run`, or with LD_PRELOAD")]
+    #[error(
+        "libmpiscope.so is not loaded in this process: start it under `mpiscope run`, or with LD_PRELOAD"
+    )]
     NoLayer,
     /// The layer is loaded, but has no image yet.
     #[error("the process has not called MPI yet")]
     NoImage,
     /// The debugger passed no callbacks, or invalid data.
-    #[error("the debugger does not say what is needed: {0}")]
+    #[error("the debugger does not provide what is needed: {0}")]
     Debugger(String),
     /// The image cannot be read.
     #[error(transparent)]

@@ -77,7 +77,7 @@ static void receive_left_open(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* finding request_written_over 2 request-overwritten ranks 1 dies says another request was made in the variable that held the handle at */
+/* finding request_written_over 2 request-overwritten ranks 1 dies says the variable that held the handle was overwritten with another request at */
 static void request_written_over(void)
 {
     static int values[2];
@@ -254,7 +254,7 @@ static void *send_from_here(void *nothing)
     return nothing;
 }
 
-/* finding another_thread_sends 2 thread-level ranks 1 dies says was called by another thread than the one that began MPI, with MPI_THREAD_SINGLE */
+/* finding another_thread_sends 2 thread-level ranks 1 dies says was called by a thread other than the one that initialized MPI, with MPI_THREAD_SINGLE */
 static void another_thread_sends(void)
 {
     int value = 1;
@@ -410,7 +410,7 @@ static void gatherv_of_another_type(void)
     MPI_Gatherv(values, counts[rank], MPI_INT, all, counts, at, MPI_FLOAT, 0, MPI_COMM_WORLD);
 }
 
-/* finding alltoallw_of_another_type 3 collective-mismatch ranks 1 says the members give other elements than they expect */
+/* finding alltoallw_of_another_type 3 collective-mismatch ranks 1 says the members give elements other than those they expect */
 static void alltoallw_of_another_type(void)
 {
     double in[3] = {0}, out[3];
@@ -463,7 +463,7 @@ static void received_and_not_waited_for(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* finding broadcast_left_out 4 collective-not-entered ranks 3 says rank 3 called MPI_Finalize without having entered MPI_Bcast (collective 3 on MPI_COMM_WORLD), as ranks [0-2] had */
+/* finding broadcast_left_out 4 collective-not-entered ranks 3 says rank 3 called MPI_Finalize without entering MPI_Bcast (collective 3 on MPI_COMM_WORLD), which ranks [0-2] had entered */
 /* The root need not wait, and nobody gets it from the last rank. */
 static void broadcast_left_out(void)
 {

@@ -106,7 +106,7 @@ static void waitall_in_a_ring(void)
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE); /* here: waitall_in_a_ring */
 }
 
-/* scenario waitany_nobody_sends 3 deadlock says nobody who could release them is left */
+/* scenario waitany_nobody_sends 3 deadlock says no rank is left that could release them */
 static void waitany_nobody_sends(void)
 {
     int value[2], index;
@@ -116,7 +116,7 @@ static void waitany_nobody_sends(void)
     MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE); /* here: waitany_nobody_sends */
 }
 
-/* scenario wildcards_everywhere 3 deadlock says nobody who could release them is left */
+/* scenario wildcards_everywhere 3 deadlock says no rank is left that could release them */
 static void wildcards_everywhere(void)
 {
     receive(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD);
@@ -351,7 +351,7 @@ static void iprobe_for_nothing(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* scenario lock_never_given_back 2 rma culprit 0 says rank 0 to give back its exclusive lock */
+/* scenario lock_never_given_back 2 rma culprit 0 says rank 0 to release its exclusive lock */
 static void lock_never_given_back(void)
 {
     int value = 0, *memory;

@@ -47,7 +47,7 @@ static void access_to_memory_that_is_being_freed(void)
     MPI_Win_free(&win);
 }
 
-/* scenario shared_lock_of_all 3 rma culprit 1 says rank 1 to give back its shared lock */
+/* scenario shared_lock_of_all 3 rma culprit 1 says rank 1 to release its shared lock */
 static void shared_lock_of_all(void)
 {
     MPI_Win win = window();

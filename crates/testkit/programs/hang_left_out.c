@@ -90,7 +90,7 @@ static void group_with_other_members(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* scenario locks_in_a_ring 3 rma says to give back its exclusive lock of hang_left_out.c: */
+/* scenario locks_in_a_ring 3 rma says to release its exclusive lock of hang_left_out.c: */
 static void locks_in_a_ring(void)
 {
     int *memory, value = 1, first = (rank + 1) % size, second = (rank + 2) % size;

@@ -25,7 +25,7 @@ static void head_to_head_synchronous(void)
     receive(1 - rank, 0, MPI_COMM_WORLD);
 }
 
-/* scenario waitsome_nobody_sends 3 deadlock says nobody who could release them is left */
+/* scenario waitsome_nobody_sends 3 deadlock says no rank is left that could release them */
 static void waitsome_nobody_sends(void)
 {
     int done, indices[2];
@@ -51,7 +51,7 @@ static void matched_probe_for_nothing(void)
     MPI_Mprobe(1 - rank, 9, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE); /* here: matched_probe_for_nothing */
 }
 
-/* scenario wildcard_and_named 3 deadlock says nobody who could release them is left */
+/* scenario wildcard_and_named 3 deadlock says no rank is left that could release them */
 static void wildcard_and_named(void)
 {
     receive(rank ? 0 : MPI_ANY_SOURCE, 3, MPI_COMM_WORLD);
@@ -136,7 +136,7 @@ static void polling_with_pauses(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* scenario waitall_lacks_one_of_two 3 message-never-sent culprit 2 says as rank 1 has; rank 2 is in MPI_Barrier */
+/* scenario waitall_lacks_one_of_two 3 message-never-sent culprit 2 says but rank 1 has; rank 2 is in MPI_Barrier */
 static void waitall_lacks_one_of_two(void)
 {
     MPI_Request requests[2];

@@ -157,7 +157,7 @@ static void not_made_from_the_group(void)
     from_group(rank == 1 ? NULL : "hang");
 }
 
-/* scenario texts_that_differ 2 collective-not-entered says with the same text as tag */
+/* scenario texts_that_differ 2 collective-not-entered says with the same string as tag */
 static void texts_that_differ(void)
 {
     from_group(rank == 1 ? "hang" : "hung");

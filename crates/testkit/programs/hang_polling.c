@@ -33,19 +33,19 @@ static void beat(int microseconds)
     }
 }
 
-/* scenario beats_and_pauses 3 slow says may wait for the clock */
+/* scenario beats_and_pauses 3 slow says may be waiting for a certain time */
 static void beats_and_pauses(void)
 {
     beat(1000);
 }
 
-/* scenario beats_and_spins 2 slow says may wait for the clock */
+/* scenario beats_and_spins 2 slow says may be waiting for a certain time */
 static void beats_and_spins(void)
 {
     beat(0);
 }
 
-/* scenario work_by_the_clock 2 slow culprit 0 says may wait for the clock */
+/* scenario work_by_the_clock 2 slow culprit 0 says may be waiting for a certain time */
 static void work_by_the_clock(void)
 {
     int value = 0, done;
@@ -126,7 +126,7 @@ static void tests_for_one_that_finalizes(void)
         MPI_Test(&request, &done, MPI_STATUS_IGNORE); /* here: tests_for_one_that_finalizes */
 }
 
-/* scenario all_poll_for_nothing 3 polling says nobody but they can bring about */
+/* scenario all_poll_for_nothing 3 polling says nobody else can bring about */
 static void all_poll_for_nothing(void)
 {
     int there = 0;
@@ -184,7 +184,7 @@ static void testany_for_nothing(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* scenario testsome_for_nothing 3 polling says nobody but they can bring about */
+/* scenario testsome_for_nothing 3 polling says nobody else can bring about */
 static void testsome_for_nothing(void)
 {
     int values[2], which[2], done = 0;
@@ -205,7 +205,7 @@ static void none_under_way(MPI_Request *requests, int inactive)
             requests[i] = MPI_REQUEST_NULL;
 }
 
-/* scenario testany_of_nothing 2 polling culprit 0 says all that it asks for are null or inactive */
+/* scenario testany_of_nothing 2 polling culprit 0 says all requests in the call are null or inactive */
 static void testany_of_nothing(void)
 {
     MPI_Request requests[2];
@@ -218,7 +218,7 @@ static void testany_of_nothing(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* scenario testsome_of_inactive_requests 2 polling culprit 0 says all that it asks for are null or inactive */
+/* scenario testsome_of_inactive_requests 2 polling culprit 0 says all requests in the call are null or inactive */
 static void testsome_of_inactive_requests(void)
 {
     MPI_Request requests[2];
@@ -231,7 +231,7 @@ static void testsome_of_inactive_requests(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* scenario waitany_of_nothing 2 polling culprit 0 says all that it asks for are null or inactive */
+/* scenario waitany_of_nothing 2 polling culprit 0 says all requests in the call are null or inactive */
 static void waitany_of_nothing(void)
 {
     MPI_Request requests[2];

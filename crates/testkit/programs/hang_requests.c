@@ -122,7 +122,7 @@ static void waiting_for_one_that_polls(void)
     barrier();
 }
 
-/* scenario taken_by_a_receive_from_any_rank 3 message-never-sent culprit 0 says having received one at hang_requests.c: */
+/* scenario taken_by_a_receive_from_any_rank 3 message-never-sent culprit 0 says having received one earlier at hang_requests.c: */
 static void taken_by_a_receive_from_any_rank(void)
 {
     int value = 0;
@@ -138,7 +138,7 @@ static void taken_by_a_receive_from_any_rank(void)
     barrier();
 }
 
-/* scenario taken_by_a_receive_posted_before 2 deadlock culprit 0 says (one went to a receive posted before, at hang_requests.c: */
+/* scenario taken_by_a_receive_posted_before 2 deadlock culprit 0 says (one went to an earlier receive, at hang_requests.c: */
 static void taken_by_a_receive_posted_before(void)
 {
     int values[2] = {0, 0};
@@ -151,7 +151,7 @@ static void taken_by_a_receive_posted_before(void)
     barrier();
 }
 
-/* scenario taken_by_a_request_that_was_overwritten 2 deadlock culprit 0 says since another request was made in its variable at hang_requests.c: */
+/* scenario taken_by_a_request_that_was_overwritten 2 deadlock culprit 0 says since its request was overwritten with another one at hang_requests.c: */
 static void taken_by_a_request_that_was_overwritten(void)
 {
     int values[2] = {0, 0};

@@ -147,15 +147,19 @@ fn one(pid: u32, debugger: &Debugger, command: &str) -> Result<String> {
     // permitted.
     may_read(pid)?;
     if let Some(tracer) = tracer(pid) {
-        bail!("process {pid} has a debugger already (process {tracer}); leave that one first");
+        bail!("process {pid} already has a debugger (process {tracer}); detach that one first");
     }
     let said = bounded(debugger.batch(pid, command), debugger.program())?;
     match debugger.answer(&said.printed, command) {
         // Some commands print nothing.
         Some(answer) if !answer.is_empty() || said.status.success() => Ok(answer),
         _ => {
-            let line =
-                said.errors.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing").trim();
+            let line = said
+                .errors
+                .lines()
+                .rfind(|line| !line.trim().is_empty())
+                .unwrap_or("it printed nothing")
+                .trim();
             bail!("process {pid}: {} gave no answer: {line}", debugger.program())
         }
     }

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gdb_is_meant_unless_another_is_named() {
+    fn gdb_is_the_default_debugger() {
         let words = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
         let without_script = |all: Vec<String>| -> Vec<String> {
             let at = all.iter().position(|word| word.starts_with("python "));
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_is_what_follows_the_mark_without_the_good_bye() {
+    fn the_answer_is_the_text_after_the_mark_without_the_closing_lines() {
         let printed = "[New LWP 3]\n0x1 in poll ()\n--mpiscope--\n#0  poll ()\n#1  main ()\n[Inferior 1 (process 3) detached]\n";
         let gdb = Debugger::new(&[]);
         assert_eq!(gdb.answer(printed, "bt").as_deref(), Some("#0  poll ()\n#1  main ()"));

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_arguments_do_not_keep_stacks_apart_and_are_shown_where_they_are_equal() {
+    fn argument_values_do_not_separate_stacks_and_are_shown_if_equal() {
         let stack = |rank: u32| format!("#0  poll (timeout=-1)\n#1  work (rank={rank}, n=3) at a.c:3");
         let answers = [answer("w", 0, &stack(0)), answer("w", 1, &stack(1))];
         let lines = lines(&answers);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn stacks_of_lldb_are_folded_too_and_a_command_that_prints_nothing_is_no_empty_line() {
+    fn lldb_stacks_are_folded_too_and_a_silent_command_gives_no_empty_line() {
         let stack = |rank: u32| {
             format!("  * frame #0: 0x7{rank} a`work(rank={rank}, n=3) at a.c:3:5\n    frame #1: 0x8 a`_start")
         };
@@ -191,13 +191,13 @@ mod tests {
     }
 
     #[test]
-    fn equal_ranks_of_several_worlds_are_told_apart() {
+    fn equal_ranks_of_several_worlds_are_distinguished() {
         let answers = [answer("h:1:1", 0, "#0  f ()"), answer("h:2:2", 0, "#0  f ()")];
         assert_eq!(lines(&answers)[0], "rank 0 of h:1:1; rank 0 of h:2:2 (2 processes)");
     }
 
     #[test]
-    fn numbers_of_threads_do_not_keep_stacks_apart_and_functions_do() {
+    fn thread_numbers_do_not_separate_stacks_but_functions_do() {
         assert_eq!(without_addresses("Thread 0x7f12 (LWP 31)"), without_addresses("Thread 0x7f99 (LWP 47)"));
         assert_ne!(without_values("#0  f (n=3)"), without_values("#0  g (n=3)"));
     }

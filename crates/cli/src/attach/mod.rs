@@ -99,7 +99,7 @@ fn chosen(options: &Options, found: &Acquired, hosts: &SystemHosts) -> Result<Ve
     if chosen.is_empty() {
         let ranks: RankSet = found.processes.iter().filter(|e| !e.gone).filter_map(|e| e.rank).collect();
         bail!(
-            "none of the {} processes is chosen by --ranks and --world; ranks {ranks} run",
+            "--ranks and --world match none of the {} processes; ranks {ranks} are running",
             found.processes.len()
         );
     }
@@ -113,7 +113,7 @@ pub fn release(entries: &[Entry], hosts: &SystemHosts) -> Vec<String> {
     for pid in here.iter().map(|entry| entry.place.pid) {
         match acquire::release(pid) {
             Ok(true) => {}
-            Ok(false) => problems.push(format!("process {pid} has no gate")),
+            Ok(false) => problems.push(format!("process {pid} has no MPIR_debug_gate")),
             Err(error) => problems.push(error.to_string()),
         }
     }
@@ -134,7 +134,9 @@ pub fn debug(entries: &[Entry]) -> Result<()> {
         let ranks: RankSet = entries.iter().filter_map(|entry| entry.rank).collect();
         complain(
             "",
-            &format!("ranks {ranks} wait on {host}: run `mpiscope attach PID --release` or a debugger there"),
+            &format!(
+                "ranks {ranks} are held on {host}: run `mpiscope attach PID --release` or a debugger there"
+            ),
         );
     }
     tmux::open(&here, &Debugger::new(&[]), None)

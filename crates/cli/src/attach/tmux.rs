@@ -35,18 +35,18 @@ pub fn open(chosen: &[Entry], debugger: &Debugger, remote: Option<&Remote>) -> R
     for words in plan(&panes, (!inside).then_some(session.as_str())) {
         let done = open_files::as_before(Command::new("tmux").args(&words)).status();
         let done = done.context(
-            "tmux cannot be started, which shows several debuggers at once; install it, choose one rank by --ranks, or \
+            "cannot start tmux, which shows several debuggers at once; install it, choose one rank with --ranks, or \
              use --batch",
         )?;
         if !done.success() {
-            bail!("`tmux {}` failed; choose fewer ranks by --ranks, or use --batch", shell::line(&words));
+            bail!("`tmux {}` failed; choose fewer ranks with --ranks, or use --batch", shell::line(&words));
         }
     }
     if !inside && held {
         complain(
             "",
             &format!(
-                "a debugger is on every rank: `tmux attach -t {session}` in another terminal shows them"
+                "a debugger is attached to every rank: run `tmux attach -t {session}` in another terminal to see them"
             ),
         );
     } else if !inside {
@@ -80,7 +80,7 @@ fn panes(chosen: &[Entry], debugger: &Debugger, remote: Option<&Remote>) -> Resu
         }));
     }
     if panes.is_empty() {
-        bail!("none of the chosen processes can be reached from this host with a terminal");
+        bail!("no terminal can be opened from this host for any of the chosen processes");
     }
     Ok(panes)
 }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn another_host_is_asked_for_one_process_and_the_debugger_that_the_user_wants() {
+    fn another_host_is_asked_for_one_process_and_the_chosen_debugger() {
         let gdb = ["gdb".to_owned(), "-tui".to_owned()];
         let words = asked(&entry(3), &Debugger::new(&gdb));
         assert_eq!(words, ["attach", "--here", "--only", "103", "--", "gdb", "-tui"]);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_held_rank_is_let_out_of_mpi_init_by_its_debugger() {
+    fn a_held_rank_is_released_from_mpi_init_by_its_debugger() {
         let plan = plan(&panes(&[entry(0)], true), None);
         assert_eq!(plan[0][0], "new-window");
         assert!(plan[0].last().unwrap().contains("MPIR_debug_gate"));

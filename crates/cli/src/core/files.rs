@@ -29,7 +29,7 @@ pub fn no_documents(named: &[PathBuf]) -> Result<()> {
     let Some(path) = named.iter().find(is_document) else { return Ok(()) };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     bail!(
-        "{}: a text for other programs; name the directory of `mpiscope run --out`, which has all that is known: {}",
+        "{}: a file for other programs; name the directory of `mpiscope run --out` instead, which has everything: {}",
         path.display(),
         folder.display()
     )
@@ -45,18 +45,19 @@ fn in_directory(dir: &Path) -> Result<Vec<PathBuf>> {
     let mut left = MOST_ENTRIES;
     let mut files = Vec::new();
     collect(dir, DEEPEST, &mut left, &mut files)
-        .with_context(|| format!("{}: cannot be listed", dir.display()))?;
+        .with_context(|| format!("{}: cannot list the directory", dir.display()))?;
     if left == 0 {
         eprintln!(
-            "mpiscope core: {}: more than {MOST_ENTRIES} entries, the others were not looked at",
+            "mpiscope core: {}: more than {MOST_ENTRIES} entries; the rest were skipped",
             dir.display()
         );
     }
     files.sort();
     if files.is_empty() {
         bail!(
-            "{}: no evidence.mpiscope in it (`mpiscope run --out DIR` writes one), and no core file there or in the folders below it; where the system writes them is in /proc/sys/kernel/core_pattern, and \
-             `ulimit -c unlimited` before the job lets it write them (`coredumpctl` has those of systemd)",
+            "{}: no evidence.mpiscope in it (`mpiscope run --out DIR` writes one), and no core file there or in the \
+             folders below it; /proc/sys/kernel/core_pattern says where the system writes them, and `ulimit -c \
+             unlimited` before the job enables them (with systemd, see `coredumpctl`)",
             dir.display()
         );
     }

@@ -78,7 +78,7 @@ fn head(postmortem: &Postmortem) -> Vec<String> {
     ));
     if postmortem.jobs.len() > 1 {
         lines.push(
-            "  note: the files are of several jobs; times and ranks of different jobs do not belong together"
+            "  note: the files belong to several jobs; times and ranks of different jobs cannot be compared"
                 .into(),
         );
     }
@@ -93,7 +93,7 @@ fn first_lines(postmortem: &Postmortem, first: &FirstFailure) -> Vec<String> {
         _ => "first to fail",
     };
     let when = match first.before_s {
-        _ if first.unsure => "; the times of the core files are too near to be sure".to_owned(),
+        _ if first.unsure => "; the core files were written too close together to be sure".to_owned(),
         Some(seconds) => format!("; {} before the next", duration(seconds)),
         None => String::new(),
     };
@@ -230,7 +230,7 @@ fn left_out(postmortem: &Postmortem) -> Vec<String> {
         let rank = whose(death);
         if let Some(missing) = death.missing_bytes {
             lines.push(format!(
-                "note ({}): {} is cut off, {missing} bytes are missing",
+                "note ({}): {} is truncated, {missing} bytes are missing",
                 rank.named(),
                 death.file
             ));
@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_of_the_layer_stand_in_no_stack_and_those_of_the_library_end_at_the_program() {
+    fn stacks_omit_frames_of_the_layer_and_end_at_the_program() {
         let frame = |place: &str, module: &str| FrameText {
             function: None,
             place: place.to_owned(),

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_that_takes_longer_is_named_and_what_did_not_change_is_not() {
+    fn a_function_that_takes_longer_is_named_and_unchanged_ones_are_not() {
         let found = Comparison::new(&side("a", &[1.0, 1.1, 0.9]), &side("b", &[2.0, 2.1, 1.9]), 0.05);
         assert!(found.slower && found.unlike.is_empty(), "{found:?}");
         let wait = &found.functions[0];
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_hosts_with_other_numbers_of_ranks_are_not_alike() {
+    fn equally_many_hosts_with_different_rank_counts_differ() {
         let on = |ranks: &[u32]| {
             let mut side = side("a", &[1.0]);
             let host = |(number, ranks): (usize, &u32)| HostReport {

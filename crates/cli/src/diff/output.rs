@@ -13,9 +13,7 @@ pub fn page(found: &Comparison) -> Vec<Block> {
     for (name, runs) in [("A", &found.before), ("B", &found.after)] {
         page.push(Block::Line(format!("  {name}: {}", side(runs))));
     }
-    page.extend(
-        found.unlike.iter().map(|what| Block::Problem(format!("  the sides are not alike in {what}"))),
-    );
+    page.extend(found.unlike.iter().map(|what| Block::Problem(format!("  the sides differ in {what}"))));
     page.extend(single(found).map(Block::Line));
     if !found.differs() {
         return page;
@@ -43,7 +41,9 @@ pub fn page(found: &Comparison) -> Vec<Block> {
 
 fn more(all: usize, what: &str) -> Option<Block> {
     let rest = all.checked_sub(MOST).filter(|rest| *rest > 0)?;
-    Some(Block::Line(format!("  ... and {rest} more {what} that differ less; --json has all of them")))
+    Some(Block::Line(format!(
+        "  ... and {rest} more {what} with smaller differences; --json has all of them"
+    )))
 }
 
 fn side(runs: &Runs) -> String {
@@ -54,8 +54,8 @@ fn side(runs: &Runs) -> String {
 /// Returns a note that single runs prove nothing, if there are any.
 fn single(found: &Comparison) -> Option<String> {
     let few = found.before.runs.min(found.after.runs);
-    let help = "name several of each side: mpiscope diff A1,A2,A3 B1,B2,B3";
-    (few < 2).then(|| format!("  one run proves nothing, times vary from run to run; {help}"))
+    let help = "name several runs on each side: mpiscope diff A1,A2,A3 B1,B2,B3";
+    (few < 2).then(|| format!("  single runs prove nothing, since times vary from run to run; {help}"))
 }
 
 /// Returns the answer in one sentence.
@@ -75,10 +75,10 @@ fn answer(found: &Comparison) -> String {
     let Some(chance) = wall.chance else { return format!("{size}, in single runs; {}", where_to(found)) };
     if !wall.is_real(found.chance) {
         return format!(
-            "no difference beyond chance: {size}, which chance makes with probability {chance:.2}"
+            "no difference beyond chance: {size}, which happens by chance with probability {chance:.2}"
         );
     }
-    format!("{size}, chance alone makes that with probability {}; {}", probability(chance), where_to(found))
+    format!("{size}, which happens by chance with probability {}; {}", probability(chance), where_to(found))
 }
 
 /// Returns the largest difference in the direction of the whole.
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_runs_do_not_differ_and_a_difference_that_is_not_shown_is_neither_faster_nor_slower() {
+    fn equal_runs_do_not_differ_and_an_invisible_difference_is_neither_faster_nor_slower() {
         assert_eq!(answered(&[2.0], &[2.0]), ("nothing differs between A and B (2.00 s each)".into(), 0));
         let (same, tables) = answered(&[2.0, 2.1, 2.2], &[2.0, 2.1, 2.2]);
         assert_eq!((same.as_str(), tables), ("nothing differs between A and B (2.10 s each)", 0));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn who_made_others_wait_is_named_where_a_function_takes_longer() {
+    fn the_rank_that_made_others_wait_is_named_if_a_function_takes_longer() {
         let side = |waited: f64| {
             let mut side = side(&[5.0 + waited]);
             let report = &mut side.reports[0];

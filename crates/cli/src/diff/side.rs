@@ -32,13 +32,13 @@ impl Side {
         let mut side = Self { name: shown.clone().into_owned(), reports: Vec::new(), errors: Vec::new() };
         let names: Vec<OsString> = names.into_iter().filter(|name| !name.is_empty()).collect();
         if let Some(name) = named_twice(&names) {
-            bail!("{} is named twice on one side: a run counts once; name each run once", name.display());
+            bail!("{} is named twice on one side: name each run only once", name.display());
         }
         for name in names {
             let source = report::read(std::slice::from_ref(&name), host_scope)?;
             if !source.report.times {
                 bail!(
-                    "{}: times were not recorded in it: leave MPISCOPE_RECORD unset, or add `times` to it",
+                    "{}: times were not recorded: leave MPISCOPE_RECORD unset, or add `times` to it",
                     name.display()
                 );
             }

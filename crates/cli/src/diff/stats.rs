@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn welch_gives_what_textbooks_give() {
+    fn the_welch_test_agrees_with_textbooks() {
         let a = [27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4];
         let b = [27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 30.5, 24.4];
         // R: t.test(a, b)$p.value
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn one_run_proves_nothing_and_equal_runs_do_not_differ() {
+    fn single_runs_prove_nothing_and_equal_runs_do_not_differ() {
         assert_eq!((welch(&[1.0], &[2.0, 3.0]), welch(&[], &[])), (None, None));
         assert_eq!(
             (welch(&[1.0, 1.0], &[1.0, 1.0]), welch(&[1.0, 1.0], &[2.0, 2.0])),
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn chances_grow_with_the_number_of_comparisons() {
+    fn probabilities_grow_with_the_number_of_comparisons() {
         let found = corrected(&[Some(0.01), None, Some(0.04), Some(0.03)]);
         let near = |at: usize, wanted: f64| (found[at].unwrap() - wanted).abs() < 1e-12;
         assert!(near(0, 0.03) && near(2, 0.04) && near(3, 0.04) && found[1].is_none(), "{found:?}");

@@ -85,7 +85,7 @@ fn checks(options: &Options) -> Result<Vec<Check>> {
     let layer = match find_layer() {
         Ok(layer) => layer,
         Err(why) => {
-            let remedy = "install libmpiscope.so beside mpiscope, or in ../lib";
+            let remedy = "install libmpiscope.so next to mpiscope, or in ../lib";
             return Ok(vec![Check::of("layer", Outcome::Problem, why.to_string(), remedy)]);
         }
     };
@@ -130,7 +130,7 @@ fn ranks(launcher: &[OsString], layer: &Path, limit: Duration) -> Result<Vec<Che
     let facts: Vec<Facts> = text.lines().filter_map(Facts::read).collect();
     let mut checks = rank::checks(&facts, layer);
     if outcome.status.is_none() {
-        let found = format!("it did not end within {} s", limit.as_secs());
+        let found = format!("it did not finish within {} s", limit.as_secs());
         checks.push(Check::of(
             "launcher",
             Outcome::Problem,
@@ -180,7 +180,7 @@ mod tests {
     use super::said;
 
     #[test]
-    fn what_a_launcher_says_is_shown_without_its_rules_and_not_at_any_length() {
+    fn launcher_messages_are_shown_without_rules_and_shortened() {
         let slots =
             "-----\nThere are not enough slots for the 4\nslots that were requested:\n\n  ./app\n-----\n";
         assert_eq!(said(slots), "There are not enough slots for the 4 slots that were requested: ./app");

@@ -168,7 +168,7 @@ fn one(name: Option<&OsStr>, host_scope: HostScope, found: &mut Inspection) -> R
         }
         Target::Jobs(jobs) => {
             let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
-            bail!("several jobs run; name one: {} (`mpiscope ps` shows them)", names.join(", "));
+            bail!("several jobs are running; name one: {} (`mpiscope ps` shows them)", names.join(", "));
         }
         Target::Files(paths) => {
             for path in paths {

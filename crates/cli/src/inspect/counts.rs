@@ -58,7 +58,7 @@ fn forgotten(found: &Inspection) -> Option<String> {
     let most = counts.iter().map(|(_, count)| *count).max()?;
     let count = if least == most { least.to_string() } else { format!("{least} to {most}") };
     let ranks = who(counts.iter().map(|(look, _)| *look)).named();
-    let more = "MPISCOPE_TOMBSTONES=N before the start keeps more";
+    let more = "set MPISCOPE_TOMBSTONES=N before the start to keep more";
     Some(format!("  no longer known on {ranks}: {count} freed objects ({more})"))
 }
 
@@ -98,7 +98,7 @@ pub fn page(found: &Inspection, freed: bool) -> Vec<Block> {
         table.push(row);
     }
     page.push(table.into());
-    page.push("list them: --kind comm; show one: --handle 0x...; what is not freed: --leaks".into());
+    page.push("list them: --kind comm; show one: --handle 0x...; list unfreed objects: --leaks".into());
     page
 }
 
@@ -109,12 +109,12 @@ pub fn leaks(found: &Inspection, kind: Option<Kind>) -> Vec<String> {
     let running = found.looks.iter().any(|look| !look.process.finalized());
     if leaks.is_empty() {
         if found.looks.iter().any(|look| look.blind.is_none()) {
-            lines.push("  everything that was made has been freed".into());
+            lines.push("  everything that was created has been freed".into());
         }
         return lines;
     }
     if running {
-        lines.push("  made and not freed so far:".into());
+        lines.push("  created and not freed so far:".into());
     }
     lines.extend(leaks.iter().map(|leak| format!("  {leak}")));
     lines

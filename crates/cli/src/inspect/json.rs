@@ -191,7 +191,7 @@ impl Joined {
             known.ranks.add(who.0, who.1);
             known.views += 1;
             if let Err(e) = known.merged.add(who, &shown.object) {
-                self.problems.push(format!("an object cannot be joined with others: {e}"));
+                self.problems.push(format!("an object cannot be merged with others: {e}"));
             }
             return;
         }
@@ -200,7 +200,7 @@ impl Joined {
         }
         let mut merged = MergedObject::default();
         if let Err(e) = merged.add(who, &shown.object) {
-            self.problems.push(format!("an object cannot be joined with others: {e}"));
+            self.problems.push(format!("an object cannot be merged with others: {e}"));
         }
         let joint = Joint {
             kind: common.kind,

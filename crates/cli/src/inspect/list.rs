@@ -21,8 +21,8 @@ pub fn page(found: &mut Inspection, kind: Kind, freed: bool) -> Vec<Block> {
     let mut page: Vec<Block> = counts::head(found, freed).into_iter().map(Block::Line).collect();
     if rows.is_empty() {
         if found.looks.iter().any(|look| look.blind.is_none()) {
-            let freed = if freed { "" } else { " that is not freed" };
-            page.push(format!("  no {kind}{freed}, predefined ones that were not used aside").into());
+            let freed = if freed { "" } else { " that has not been freed" };
+            page.push(format!("  no {kind}{freed}, apart from unused predefined ones").into());
         }
         return page;
     }
@@ -42,7 +42,7 @@ pub fn page(found: &mut Inspection, kind: Kind, freed: bool) -> Vec<Block> {
         page.push(table.into());
     }
     if rows.iter().any(|row| row.handle.is_none() && row.identity == 0) {
-        page.push("handles differ where it says so: those of one rank with --rank N".into());
+        page.push("handles differ where it says so: --rank N shows those of one rank".into());
     }
     if hidden > 0 {
         let are = if hidden == 1 { "predefined one is" } else { "predefined ones are" };

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_all_say_stands_once_moments_become_a_span_and_the_rest_is_shown_by_rank() {
+    fn equal_facts_appear_once_moments_become_a_span_and_the_rest_is_shown_by_rank() {
         let view = |handle: u32, seconds: f64, info: bool| {
             let mut facts = vec![
                 Fact::heading(format!("MPI_Comm, handle {handle}")),

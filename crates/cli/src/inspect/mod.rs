@@ -123,9 +123,9 @@ fn nothing(found: &collect::Inspection, options: &Options) -> String {
         return found.problems.join("; ");
     }
     match &options.rank {
-        Some(ranks) => format!("no rank of {ranks} is there; ranks that are: {}", found.others),
+        Some(ranks) => format!("there is no rank {ranks}; existing ranks: {}", found.others),
         None if found.silent > 0 => "no process of the job has called MPI yet; try again".into(),
-        None => "there is no process to look at".into(),
+        None => "there is no process to inspect".into(),
     }
 }
 

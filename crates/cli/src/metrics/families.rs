@@ -48,7 +48,7 @@ impl Families {
         Self {
             info: plain(r, "job_info", "A job, its command and library"),
             ranks: plain(r, "ranks", "Ranks that have called MPI"),
-            problems: plain(r, "ranks_gone", "Ranks that are gone without MPI_Finalize or have aborted"),
+            problems: plain(r, "ranks_gone", "Ranks that ended without MPI_Finalize or aborted"),
             wall: in_unit(r, "wall", "Longest time of a rank since MPI_Init", Unit::Seconds),
             load_balance: in_unit(
                 r,
@@ -63,18 +63,18 @@ impl Families {
                 ratio(),
             ),
             parallel: in_unit(r, "parallel_efficiency", "The product of both", ratio()),
-            in_flight: plain(r, "messages_in_flight", "Messages sent and not received"),
-            pending: plain(r, "operations_pending", "Operations started and not known to be complete"),
+            in_flight: plain(r, "messages_in_flight", "Messages sent but not yet received"),
+            pending: plain(r, "operations_pending", "Operations started but not known to be complete"),
             resident: in_unit(r, "resident_memory", "Resident memory of the ranks together", Unit::Bytes),
             thread: in_unit(r, "thread", "Time of all threads that call MPI", Unit::Seconds),
-            mpi: in_unit(r, "mpi", "Time of them in MPI", Unit::Seconds),
-            polling: in_unit(r, "polling", "Time of them between polls", Unit::Seconds),
+            mpi: in_unit(r, "mpi", "Time of these threads in MPI", Unit::Seconds),
+            polling: in_unit(r, "polling", "Time of these threads between polls", Unit::Seconds),
             call: in_unit(r, "call", "Time in MPI by function", Unit::Seconds),
             calls: plain(r, "calls", "Completed calls by function"),
             sent: in_unit(r, "sent", "Bytes that calls moved out of ranks", Unit::Bytes),
             received: in_unit(r, "received", "Bytes that calls moved into ranks", Unit::Bytes),
             messages: plain(r, "messages_sent", "Messages sent between ranks"),
-            lost: plain(r, "lost_records", "Records that found no room"),
+            lost: plain(r, "lost_records", "Records lost for lack of room"),
             registry,
         }
     }

@@ -22,11 +22,11 @@ pub fn serve(address: SocketAddr, text: impl Fn() -> Result<String>) -> Result<E
         complain(
             "metrics",
             &format!(
-                "{address}: whoever can connect to this address can read command lines and numbers of jobs"
+                "{address}: anyone who can connect to this address can read the command lines and figures of jobs"
             ),
         );
     }
-    complain("metrics", &format!("answers at http://{}/metrics", server.server_addr()));
+    complain("metrics", &format!("serving http://{}/metrics", server.server_addr()));
     loop {
         let request = server.recv()?;
         let path = request.url().split('?').next().unwrap_or_default();
@@ -44,7 +44,7 @@ pub fn serve(address: SocketAddr, text: impl Fn() -> Result<String>) -> Result<E
 }
 
 fn content_type() -> Result<Header> {
-    Header::from_bytes("Content-Type", TYPE).map_err(|()| anyhow!("a header that is none"))
+    Header::from_bytes("Content-Type", TYPE).map_err(|()| anyhow!("invalid header"))
 }
 
 #[cfg(test)]
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_alone_is_one_of_the_loopback_interface() {
+    fn a_port_alone_means_the_loopback_interface() {
         assert_eq!(address("9400"), Ok("127.0.0.1:9400".parse().unwrap()));
         assert_eq!(address("[::1]:9400"), Ok("[::1]:9400".parse().unwrap()));
         assert!(address("anywhere").is_err() && address("99999").is_err());

@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_not_shown_and_small_handles_are() {
+    fn addresses_are_hidden_and_small_handles_are_shown() {
         assert_eq!(unnamed("0x5598d593d4c0"), "unnamed");
         assert_eq!(unnamed("0x5598d593d4c0 (size 4)"), "unnamed (size 4)");
         assert_eq!(unnamed("Win 0x5598d593d4c0"), "Win unnamed");
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_is_a_rank_of_the_world_with_the_rank_in_the_communicator_in_brackets() {
+    fn a_peer_is_a_world_rank_with_its_communicator_rank_in_brackets() {
         let of = |rank, world_rank, root| peer(&PeerRank { rank, name: None, world_rank, root });
         assert_eq!(of(1, None, false), "1");
         assert_eq!(of(1, Some(5), false), "5(1)");

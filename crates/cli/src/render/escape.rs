@@ -34,13 +34,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_comes_from_outside_controls_the_terminal() {
+    fn external_text_cannot_control_the_terminal() {
         assert_eq!(escape("a\x1b[2Jb\nc\td\x7f\u{9b}31m"), r"a\x1b[2Jb\nc\td\x7f\u{9b}31m");
         assert_eq!(escape("innocent\u{202e}txt.exe"), r"innocent\u{202e}txt.exe");
     }
 
     #[test]
-    fn words_of_all_languages_stay_as_they_are() {
+    fn text_in_any_language_is_unchanged() {
         for text in ["Löser", "求解器", "a b", r"C:\temp", ""] {
             assert!(matches!(escape(text), Cow::Borrowed(same) if same == text));
         }

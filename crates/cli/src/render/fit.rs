@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_break_at_blanks_and_go_on_indented() {
+    fn lines_break_at_spaces_and_continue_indented() {
         assert_eq!(wrap("  one two three four", 12, 4), ["  one two", "    three", "    four"]);
         assert_eq!(wrap("short", 12, 4), ["short"]);
     }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_breaks_at_its_joints_and_nothing_is_lost() {
+    fn a_path_breaks_at_its_separators_without_loss() {
         let path = "/home/somebody/projects/solver/source/time_step.c:1234";
         let lines = wrap(path, 20, 2);
         assert!(lines.iter().all(|line| display_width(line) <= 20), "{lines:?}");
@@ -137,14 +137,14 @@ mod tests {
     }
 
     #[test]
-    fn characters_count_as_wide_as_they_are_shown() {
+    fn characters_count_with_their_displayed_width() {
         assert_eq!(display_width("求解器"), 6);
         assert_eq!(wrap("求解器求解器", 7, 0), ["求解器", "求解器"]);
         assert_eq!((shorten("求解器求解器", 9), shorten("solver", 6)), ("求解器...".into(), "solver".into()));
     }
 
     #[test]
-    fn no_width_is_too_small_to_end() {
+    fn wrapping_terminates_at_any_width() {
         assert_eq!(wrap("求解", 1, 4), ["求", "解"]);
         assert_eq!(wrap("ab", 0, 0), ["a", "b"]);
     }

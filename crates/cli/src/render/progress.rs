@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn long_work_is_named_and_leaves_nothing_behind() {
+    fn progress_of_long_work_is_shown_and_erased() {
         let (sender, written) = channel();
         let kept = Kept(Arc::default(), sender);
         let line = Line::begin("reading 4 ranks", 60, Duration::from_millis(1), kept.clone());
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn short_work_is_not_spoken_of() {
+    fn short_work_shows_no_progress() {
         let kept = Kept(Arc::default(), channel().0);
         drop(Line::begin("reading", 60, Duration::from_secs(3600), kept.clone()));
         assert!(kept.0.lock().unwrap().is_empty());

@@ -34,19 +34,19 @@ pub fn time_of_calls(seconds: Option<f64>, estimated: u64) -> String {
 
 /// Explanation of the mark in [`time_of_calls`].
 pub const ESTIMATED: &str =
-    "~: estimated from one in sixteen of these calls, which are short (MPISCOPE_RECORD_STARTS=1 times each)";
+    "~: estimated from one in sixteen of these short calls (MPISCOPE_RECORD_STARTS=1 times each)";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn one_of_something_is_not_several() {
+    fn one_item_is_not_in_the_plural() {
         assert_eq!([0, 1, 2].map(|n| count(n, "group")), ["0 groups", "1 group", "2 groups"]);
     }
 
     #[test]
-    fn ages_are_short_and_a_range_where_ranks_differ() {
+    fn ages_are_short_and_a_range_if_ranks_differ() {
         assert_eq!(age((0.000_012, 0.000_012)), "12.0 us");
         assert_eq!(age((0.5, 42.04)), "500 ms..42.0 s");
         assert_eq!(age((125.0, 7260.0)), "2m05s..2h01m");

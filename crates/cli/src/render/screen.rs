@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_goes_on_indented_and_json_is_never_wrapped() {
+    fn a_long_line_continues_indented_and_json_is_never_wrapped() {
         let text = shown(false, |screen| screen.line("  rank 3: last seen in MPI_Recv, at solver.c:17"));
         assert_eq!(text, "  rank 3: last seen in\n      MPI_Recv, at solver.c:17\n");
         let long = "x".repeat(200);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_comes_from_us_alone() {
+    fn color_sequences_from_the_job_are_never_printed() {
         let text = shown(true, |screen| screen.page(&[Block::Problem("a\x1b[2J".into())]));
         assert_eq!(text, "\x1b[31ma\\x1b[2J\x1b[0m\n");
     }

@@ -248,13 +248,13 @@ mod tests {
     }
 
     #[test]
-    fn columns_line_up_and_names_cannot_control_the_terminal() {
+    fn columns_are_aligned_and_names_cannot_control_the_terminal() {
         let table = table(&["A", "B"], &[&["x\x1b[2J", "y"], &["求解", "z"]]);
         assert_eq!(table.lines(80), ["A         B", r"x\x1b[2J  y", "求解      z"]);
     }
 
     #[test]
-    fn what_does_not_fit_takes_several_lines_and_nothing_is_lost() {
+    fn overlong_cells_take_several_lines_without_loss() {
         let rows: &[&[&str]] = &[&["[0,2-5]", "-", "MPI_Recv", "/home/me/a/long/path/solver.c:17"]];
         let lines = table(&["RANK", "TAG", "CALL", "WHERE"], rows).lines(40);
         assert_eq!(
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn before_a_word_is_cut_the_last_column_stands_below_each_row() {
+    fn the_last_column_moves_below_each_row_before_a_word_is_broken() {
         let place = "norm+0x1c in libvectors.so.2 (from heat.c:31)";
         let rows: &[&[&str]] =
             &[&["MPI_Allreduce", "1200", "1.1s", place], &["MPI_Send", "7", "2ms", "a.c:9"]];
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_stays_beside_its_unit_as_long_as_there_is_room_otherwise() {
+    fn a_number_stays_next_to_its_unit_if_there_is_room_elsewhere() {
         let table =
             table(&["FUNCTION", "BYTES SENT"], &[&["MPI_File_write_at_all", "19.7 MB"]]).numbers(&[1]);
         let lines = [
@@ -301,13 +301,13 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_on_below_is_as_far_to_the_right_as_what_it_belongs_to() {
+    fn continuation_lines_are_indented_like_their_first_line() {
         let table = table(&["  SHARE", "A"], &[&["  communication efficiency", "1"]]);
         assert_eq!(table.lines(18), ["  SHARE          A", "  communication  1", "  efficiency"]);
     }
 
     #[test]
-    fn a_table_that_no_width_is_enough_for_is_a_list() {
+    fn a_table_that_cannot_fit_becomes_a_list() {
         let rows: &[&[&str]] = &[&["[0-3]", "in call", "MPI_Recv", "a.c:1"]];
         let lines = table(&["RANK", "STATE", "CALL", "WHERE"], rows).lines(19);
         assert_eq!(lines, ["RANK: [0-3]", "  STATE: in call", "  CALL: MPI_Recv", "  WHERE: a.c:1"]);

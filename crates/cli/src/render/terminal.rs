@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_terminal_knows_its_width_best_then_the_environment() {
+    fn the_terminals_width_takes_precedence_over_the_environment() {
         assert_eq!(terminal(true, Some(132), &[("COLUMNS", "100"), ("TERM", "xterm")]), (132, true));
         assert_eq!(terminal(false, None, &[("COLUMNS", "100"), ("TERM", "xterm")]), (100, false));
         assert_eq!(terminal(false, None, &[("COLUMNS", "wide")]), (80, false));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_on_the_command_line_comes_before_the_environment() {
+    fn the_command_line_takes_precedence_over_the_environment() {
         let get = |name: &str| (name == "NO_COLOR").then(|| "1".to_owned());
         let colour = |is_terminal, chosen| Terminal::from_facts(is_terminal, None, chosen, get).colour;
         assert!(colour(false, ColourChoice::Always));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn who_wants_no_colours_gets_none() {
+    fn colors_can_be_turned_off() {
         assert_eq!(terminal(true, None, &[("NO_COLOR", "1"), ("TERM", "xterm")]), (80, false));
         assert_eq!(terminal(true, None, &[("NO_COLOR", ""), ("TERM", "xterm")]), (80, true));
         assert_eq!(terminal(true, None, &[("TERM", "dumb")]), (80, false));

@@ -93,7 +93,7 @@ pub fn matrix(exchange: &Exchange) -> Option<Markup> {
                     }
                 }
             }
-            figcaption { "Bytes from rank (row) to rank (column) on " (exchange.communicator) "; full colour: " (bytes(most as u64)) }
+            figcaption { "Bytes from rank (row) to rank (column) on " (exchange.communicator) "; full color: " (bytes(most as u64)) }
         }
     })
 }

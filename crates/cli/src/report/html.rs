@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_stands_alone_and_nothing_of_the_job_is_markup_in_it() {
+    fn the_page_is_self_contained_and_escapes_data_of_the_job() {
         let page = page(&source(), &[]);
         for bad in ["<script", "<b ", "http://", "https://", "src=", "@import", "url("] {
             assert!(!page.contains(bad), "{bad}");
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_apart_in_a_terminal_stands_apart_in_the_page() {
+    fn blocks_separated_in_a_terminal_are_separated_in_the_page() {
         let line = "  4.80 kB in   lost records: 3  and: 4 ";
         assert_eq!(in_words(line), "4.80 kB in; lost records: 3; and: 4");
     }

@@ -87,8 +87,11 @@ fn made(job: &Job, looked: Looked, mut errors: Vec<String>) -> Result<Source> {
 fn some(source: Source) -> Result<Source> {
     let Source { job, report, errors, .. } = &source;
     if report.ranks.is_empty() {
-        let why =
-            if errors.is_empty() { "no process of it has called MPI".to_owned() } else { errors.join("; ") };
+        let why = if errors.is_empty() {
+            "none of its processes has called MPI".to_owned()
+        } else {
+            errors.join("; ")
+        };
         bail!("{}{why}", if job.is_empty() { String::new() } else { format!("{job}: ") });
     }
     Ok(source)
@@ -122,7 +125,6 @@ fn ends_in(dir: &Path) -> Result<Option<Ends>> {
     let path = dir.join("report.json");
     let Ok(text) = fs::read_to_string(&path) else { return Ok(None) };
     let read = Ends::read(&text);
-    let ends =
-        read.map_err(|why| anyhow::anyhow!("{}: not a report that can be read: {why}", path.display()))?;
+    let ends = read.map_err(|why| anyhow::anyhow!("{}: not a readable report: {why}", path.display()))?;
     Ok(Some(ends))
 }

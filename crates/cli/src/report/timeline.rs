@@ -41,7 +41,7 @@ pub fn timeline(windows: &Windows) -> Option<Markup> {
                 text x=(LEFT) y=(number(height + 14.0)) { "0 s" }
                 text x=(LEFT + WIDTH) y=(number(height + 14.0)) text-anchor="end" { (duration(whole)) }
             }
-            figcaption { "Share of each rank's time in MPI, in windows of " (duration(windows.seconds)) "; full colour: all of it" (first_of(windows.ranks.len())) }
+            figcaption { "Share of each rank's time in MPI, in windows of " (duration(windows.seconds)) "; full color: all of it" (first_of(windows.ranks.len())) }
         }
         details {
             summary { "All " (count) " windows as a table" }

@@ -61,7 +61,7 @@ pub fn deliver(options: &Options, job: &str, report: JobReport, scope: Scope, sc
             Ok(path) => written = Some(path),
             Err(e) => complain(
                 "run",
-                &format!("--out {}: {e}; may you write there, and is there room?", dir.display()),
+                &format!("--out {}: {e}; is it writable, and is there space left?", dir.display()),
             ),
         }
     }
@@ -199,7 +199,9 @@ fn overview(report: &JobReport) -> Vec<String> {
             }
             let _infallible = write!(time, " = {pe:.2}");
         }
-        _ if report.times => time.push_str("   (no time outside of MPI: no load balance, no efficiency)"),
+        _ if report.times => {
+            time.push_str("   (no time outside of MPI, so no load balance and no efficiency)")
+        }
         _ => time.push_str("   (calls were counted, not timed)"),
     }
     vec![ranks, library, time]
@@ -263,7 +265,7 @@ pub fn twice(report: &JobReport) -> Option<String> {
     let nested_s = report.nested_s();
     (report.times && nested_s >= LEAST_SHARE * report.mpi_s() && nested_s > 0.0).then(|| {
         let all = duration(nested_s);
-        format!("  {all} of these are in two rows (calls of callbacks, inside of calls) or before MPI_Init")
+        format!("  {all} of these are counted in two rows (calls that callbacks make inside other calls) or before MPI_Init")
     })
 }
 
@@ -329,7 +331,7 @@ fn bad_end(rank: &RankReport) -> Option<String> {
         }
         (None, false) if rank.alive => parts.push("still running".to_owned()),
         (None, false) if rank.ending == Some(Ending::Exit(0)) => {
-            parts.push("ended with exit status 0 and without MPI_Finalize".to_owned());
+            parts.push("ended with exit status 0 but without MPI_Finalize".to_owned());
         }
         (None, false) => parts.push("ended without MPI_Finalize".to_owned()),
         (None, true) => {}
@@ -406,7 +408,10 @@ fn leaks(report: &JobReport, written: Option<&Path>) -> Vec<String> {
             Some(path) => format!("all: {}", path.display()),
             None => "`mpiscope run --out DIR` writes all".to_owned(),
         };
-        lines.push(format!("  not freed: {count} more objects, made at {} other places; {all}", rest.len()));
+        lines.push(format!(
+            "  not freed: {count} more objects, created at {} other places; {all}",
+            rest.len()
+        ));
     }
     lines
 }
@@ -425,7 +430,7 @@ mod tests {
     use mpiscope_job::performance::waits::{self, Lost};
 
     #[test]
-    fn who_cost_most_by_being_late_is_named_if_that_is_worth_a_line() {
+    fn the_largest_cause_of_waiting_is_named_if_it_is_significant() {
         let lost = |share| Lost {
             kind: waits::Kind::LATE_SENDER,
             ranks: Members::from_iter([(0, Some(1))]),
@@ -451,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn leaks_are_at_most_three_lines_and_the_last_one_says_how_many_more_there_are_and_where_to_find_them() {
+    fn leaks_take_at_most_three_lines_and_the_last_counts_the_rest() {
         let leak = |line: u64| Leak {
             kind: mpiscope_job::model::objects::Kind::Communicator,
             function: "MPI_Comm_dup".into(),
@@ -474,13 +479,13 @@ mod tests {
         );
         let last = |written| lines(5, written).pop().unwrap();
         assert_eq!(lines(5, None).len(), 3);
-        let rest = "  not freed: 12 more objects, made at 3 other places; ";
+        let rest = "  not freed: 12 more objects, created at 3 other places; ";
         assert_eq!(last(None), format!("{rest}`mpiscope run --out DIR` writes all"));
         assert_eq!(last(Some(Path::new("out/report.json"))), format!("{rest}all: out/report.json"));
     }
 
     #[test]
-    fn what_was_found_wrong_comes_before_all_that_is_left_out_for_want_of_room() {
+    fn findings_come_before_everything_that_may_be_omitted() {
         let mut report = JobReport::new("./heat".into(), Vec::new());
         let finding = |n: u32| Finding {
             kind: Kind::NOT_FREED,

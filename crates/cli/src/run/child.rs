@@ -73,7 +73,7 @@ pub fn spawn(
 pub fn not_started(program: &[OsString], error: &io::Error) -> ExitCode {
     let name = program.first().map(|p| p.to_string_lossy()).unwrap_or_default();
     let missing = error.kind() == io::ErrorKind::NotFound;
-    let advice = if missing { "is it in PATH, or is `./` missing?" } else { "may it be executed?" };
+    let advice = if missing { "is it in PATH, or is `./` missing?" } else { "is it executable?" };
     complain("run", &format!("{name}: {error}; {advice}"));
     ExitCode::from(if missing { 127 } else { 126 })
 }
@@ -92,7 +92,7 @@ pub fn supervise(
             Some((collector, starter, lost)) => {
                 collector.wait(signals.as_fd(), lost.pause(starter.patience(collector.peers())))?;
                 starter.look(collector.peers());
-                starter.bury(collector.peers(), false);
+                starter.record_ends(collector.peers(), false);
                 if let Some(signal) = lost.look() {
                     send(&child, signal);
                 }
@@ -115,7 +115,7 @@ pub fn supervise(
             if let Some((collector, starter, _)) = &mut whole {
                 // After an abort, ranks may outlive the launcher.
                 collector.settle();
-                starter.bury(collector.peers(), true);
+                starter.record_ends(collector.peers(), true);
             }
             return Ok(match status.signal() {
                 Some(signal) => Ending::Signal(signal),

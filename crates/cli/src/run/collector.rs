@@ -25,10 +25,10 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const RESERVE: u64 = 32;
 /// How long no connections are accepted after `accept` failed. Without the pause, the pending connection
 /// would keep waking `poll`.
-const DEAF: Duration = Duration::from_millis(100);
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Minimum interval between samples of the processes' memory. Sampling also takes at most one part in `PARTS`
 /// of the time.
-const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
 const PARTS: u32 = 100;
 /// How long processes may outlive their launcher before the report is made without their exit status.
 const SETTLE: Duration = Duration::from_millis(700);
@@ -55,7 +55,7 @@ pub struct Collector {
     /// When the processes' memory is sampled next.
     look_at: Instant,
     /// Until when no connections are accepted.
-    deaf: Option<Instant>,
+    accept_again: Option<Instant>,
 }
 
 impl Collector {
@@ -73,8 +73,8 @@ impl Collector {
             left_out: 0,
             following: None,
             answers: Answers::default(),
-            look_at: Instant::now() + BETWEEN_LOOKS,
-            deaf: None,
+            look_at: Instant::now() + SAMPLE_INTERVAL,
+            accept_again: None,
         }
     }
 
@@ -91,12 +91,12 @@ impl Collector {
 
     /// Keeps the last rank of this host from exiting until its data has been sent: schedulers kill everything
     /// once the last rank is gone.
-    pub fn hold_the_last(&mut self) {
+    pub fn hold_last_wrapper(&mut self) {
         self.holds = true;
     }
 
     /// Releases all wrappers that still wait.
-    pub fn let_all_go(&mut self) {
+    pub fn release_all(&mut self) {
         self.holds = false;
         self.let_go();
     }
@@ -132,11 +132,11 @@ impl Collector {
     /// Waits until `other` is readable or the timeout expires, and handles messages of the ranks meanwhile.
     /// Returns whether `other` is readable.
     pub fn wait(&mut self, other: BorrowedFd<'_>, timeout: Option<Duration>) -> io::Result<bool> {
-        let deaf = self.deaf.map(|until| until.saturating_duration_since(Instant::now()));
-        let deaf = deaf.filter(|left| !left.is_zero());
-        let until = self.look().min(deaf.unwrap_or(Duration::MAX));
+        let accept_again = self.accept_again.map(|until| until.saturating_duration_since(Instant::now()));
+        let accept_again = accept_again.filter(|left| !left.is_zero());
+        let until = self.look().min(accept_again.unwrap_or(Duration::MAX));
         let timeout = timeout.map_or(until, |timeout| timeout.min(until));
-        let heard = if deaf.is_some() { PollFlags::empty() } else { PollFlags::IN };
+        let heard = if accept_again.is_some() { PollFlags::empty() } else { PollFlags::IN };
         let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
         let watched: Vec<usize> = (0..self.peers.len())
             .filter(|i| self.peers.get(*i).is_some_and(|p| p.watched().is_some()))
@@ -169,7 +169,7 @@ impl Collector {
         let now = Instant::now();
         if now >= self.look_at {
             self.peers.iter_mut().for_each(Peer::look);
-            self.look_at = Instant::now() + (now.elapsed() * PARTS).max(BETWEEN_LOOKS);
+            self.look_at = Instant::now() + (now.elapsed() * PARTS).max(SAMPLE_INTERVAL);
         }
         self.look_at.saturating_duration_since(now)
     }
@@ -198,11 +198,11 @@ impl Collector {
         if nobody.contains(&why.kind()) {
             return;
         }
-        if self.deaf.is_none() {
-            let limit = "`ulimit -n` before the job may raise the limit";
-            self.problems.push(format!("processes could not be let in for a while ({why}): {limit}"));
+        if self.accept_again.is_none() {
+            let limit = "raise the limit with `ulimit -n` before the job";
+            self.problems.push(format!("processes could not connect for a while ({why}): {limit}"));
         }
-        self.deaf = Some(Instant::now() + DEAF);
+        self.accept_again = Some(Instant::now() + ACCEPT_PAUSE);
     }
 
     fn greet(&mut self, socket: UnixStream, sender: Option<rustix::process::Pid>, ours: bool) {
@@ -234,7 +234,7 @@ impl Collector {
                 let who = sender.map_or_else(|| "a process".to_owned(), |pid| format!("process {pid}"));
                 return self
                     .problems
-                    .push(format!("{who} connected and handed over no image: it is missing here"));
+                    .push(format!("{who} connected but handed over no image: it is missing here"));
             }
         };
         let Some(peer) = Peer::new(message, image, socket, sender) else {
@@ -308,7 +308,7 @@ impl Collector {
                 1 => "1 process is".to_owned(),
                 some => format!("{some} processes are"),
             };
-            format!("{missing} missing here: no more files may be open (`ulimit -n`, `ulimit -Hn`)")
+            format!("{missing} missing here: too many open files (`ulimit -n`, `ulimit -Hn`)")
         }));
         let symbols = FileSymbols::default();
         for peer in &self.peers {
@@ -347,7 +347,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_cannot_be_let_in_waits_and_is_not_looked_at_all_the_time() {
+    fn a_connection_that_cannot_be_accepted_waits_without_busy_polling() {
         let dir = tempfile::tempdir().unwrap();
         let place = dir.path().join("place");
         let listener = UnixListener::bind(&place).unwrap();
@@ -361,11 +361,11 @@ mod tests {
         }
         assert!(matches!(collector.problems.as_slice(), [one] if one.contains("ulimit -n")));
         let began = Instant::now();
-        collector.wait(silent.as_fd(), Some(DEAF / 2)).unwrap();
-        assert!(began.elapsed() >= DEAF / 2, "nobody is looked at");
-        std::thread::sleep(DEAF);
+        collector.wait(silent.as_fd(), Some(ACCEPT_PAUSE / 2)).unwrap();
+        assert!(began.elapsed() >= ACCEPT_PAUSE / 2, "nobody is looked at");
+        std::thread::sleep(ACCEPT_PAUSE);
         let began = Instant::now();
-        collector.wait(silent.as_fd(), Some(10 * DEAF)).unwrap();
-        assert!(began.elapsed() < 5 * DEAF, "whoever waits is let in");
+        collector.wait(silent.as_fd(), Some(10 * ACCEPT_PAUSE)).unwrap();
+        assert!(began.elapsed() < 5 * ACCEPT_PAUSE, "whoever waits is let in");
     }
 }

@@ -128,7 +128,7 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn a_zombie_and_a_descriptor_say_how_the_process_ended() {
+    fn a_zombie_and_a_pidfd_reveal_how_the_process_ended() {
         for (script, ending) in [("exit 7", Ending::Exit(7)), ("kill -9 $$", Ending::Signal(9))] {
             let mut child = Command::new("sh").args(["-c", script]).spawn().unwrap();
             let pid = child.id();

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How long the next host may take to deliver its part when hosts share a folder but have no connection.
-const NEXT: Duration = Duration::from_secs(5);
+const NEXT_PART_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Sends the data of this host's ranks, or reports it.
 pub fn end(
@@ -36,7 +36,7 @@ fn send(collector: &Collector, job: &str, options: &Options, up: Uplink, screen:
         shared.map_err(|other| format!("{why}; {}: {other}", dir.display()))
     });
     if let Err(why) = failed {
-        complain("run", &format!("the report of this host cannot be sent ({why}): here it is"));
+        complain("run", &format!("the report of this host cannot be sent ({why}), so it is printed here"));
         report(collector, job, options, Vec::new(), screen);
     }
 }
@@ -57,7 +57,7 @@ fn alone(collector: &mut Collector, job: &str, options: &Options, screen: Option
     };
     if ranks.0.contains(&0) {
         let all = |parts: &[FromHost]| here(&ranks) + sent(parts) >= size as usize;
-        let mut others = shared.take(NEXT.min(patience()), all);
+        let mut others = shared.take(NEXT_PART_TIMEOUT.min(patience()), all);
         let note = join::through(&others, shared.folder());
         let mut report = collector.report(options.command(), &others);
         report.notes.extend(note.map(|note| (note, Default::default())));
@@ -66,7 +66,7 @@ fn alone(collector: &mut Collector, job: &str, options: &Options, screen: Option
     }
     let taken = kept(collector, job, |file| shared.put(file).map_err(|why| why.to_string()));
     // The ranks of this host may end now; whether another host took the part becomes known later.
-    collector.let_all_go();
+    collector.release_all();
     if taken.is_err() || !shared.taken(patience()) {
         deliver(collector, job, options, own, Vec::new(), screen);
     }

@@ -27,8 +27,8 @@ pub fn find_layer() -> Result<PathBuf> {
     match PLACES.iter().map(|place| home.join(place).join(LAYER)).find(|path| path.is_file()) {
         Some(path) => Ok(path.canonicalize().unwrap_or(path)),
         None => bail!(
-            "{LAYER} is neither in {} nor in {}, {} or their folders mpiscope; build it (`cargo build -p mpiscope-layer`) or \
-             name it by MPISCOPE_LAYER",
+            "{LAYER} is neither in {} nor in {}, {} or their mpiscope folders; build it (`cargo build -p \
+             mpiscope-layer`) or set MPISCOPE_LAYER to its path",
             home.display(),
             home.join("../lib").display(),
             home.join("../lib64").display()

@@ -30,7 +30,7 @@ pub fn add(seen: &Seen, file: &Path) -> bool {
     followed.put_into_words(&FileSymbols::default());
     let added = save::add(file, &followed);
     if let Err(why) = &added {
-        complain("run", &format!("what was seen of the ranks while they ran cannot be sent: {why}"));
+        complain("run", &format!("what was observed of the ranks while they ran cannot be sent: {why}"));
     }
     added.is_ok()
 }
@@ -53,7 +53,7 @@ pub fn write(found: &Job, apart: Duration, stacks: bool, elsewhere: Elsewhere, f
             true
         }
         Err(why) => {
-            complain("run", &format!("what is known of the ranks cannot be saved: {why}"));
+            complain("run", &format!("what is known about the ranks cannot be saved: {why}"));
             false
         }
     }

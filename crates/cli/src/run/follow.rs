@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_second_is_seen_in_advance_and_all_others_by_a_hundredth() {
+    fn the_first_second_is_sampled_on_credit_and_later_ones_at_one_hundredth() {
         let (all, spent) = looks(&mut Budget::begin(), 100, 10_000, 500);
         let early = all.iter().filter(|at| at.as_secs_f64() < 0.5).count();
         assert_eq!(early, 50);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cheap_looks_leave_over_is_not_saved_up() {
+    fn budget_left_by_cheap_samples_is_not_saved() {
         let mut budget = Budget::begin();
         let (_, spent) = looks(&mut budget, 100, 10, 10);
         assert!(spent <= Duration::from_millis(101), "{spent:?}");

@@ -80,7 +80,9 @@ fn sentence(host: &Silent, patience: Option<Duration>) -> String {
     let whose = if ranks.0.is_empty() { String::new() } else { format!(" with {}", ranks.named()) };
     let then = match patience {
         Some(patience) => format!("after {} s the job is ended", patience.as_secs_f64()),
-        None => "the launcher may wait for it for ever (--lost-after SECONDS ends the job then)".to_owned(),
+        None => {
+            "the launcher may wait for it forever (use --lost-after SECONDS to end the job then)".to_owned()
+        }
     };
     format!("host {}{whose} has not answered for {} s; {then}", host.host, host.since.as_secs())
 }
@@ -90,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_launcher_is_told_thrice_and_then_killed_and_left_alone_while_no_host_is_lost() {
+    fn a_launcher_is_signaled_three_times_then_killed_only_if_a_host_is_lost() {
         let (mut end, now) = (End::default(), Instant::now());
         let at = |milliseconds| now + Duration::from_millis(milliseconds);
         assert_eq!(end.next(false, now), None);

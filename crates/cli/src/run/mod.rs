@@ -143,7 +143,7 @@ fn trace_window(text: &str) -> Result<TraceWindow, String> {
 fn traces_need(size: &str) -> String {
     let bytes = crate::render::bytes(mpiscope_job::performance::trace::size(size).unwrap_or(0));
     format!(
-        "the trace needs up to {bytes} for each thread that calls MPI, and as much again for the messages of a process"
+        "the trace needs up to {bytes} for each thread that calls MPI, and as much again for the messages of each process"
     )
 }
 
@@ -164,7 +164,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     let layer = environment::find_layer()?;
     if let Some(dir) = &options.out {
         std::fs::create_dir_all(dir).with_context(|| {
-            format!("--out {}: the directory cannot be made; name one that you may write to", dir.display())
+            format!("--out {}: cannot create the directory; name one that you can write to", dir.display())
         })?;
     }
     match start_form::detect(&options.program) {
@@ -179,7 +179,7 @@ fn collector_of(job: &str) -> std::io::Result<Collector> {
         let listener = folder.listen(&place, &folder.turn()?)?;
         Ok(Collector::new(listener, place))
     })?;
-    unused.iter().for_each(rendezvous::say_unused);
+    unused.iter().for_each(rendezvous::report_unused);
     Ok(collector)
 }
 
@@ -201,8 +201,7 @@ fn refuse_option(program: &[OsString]) -> Result<()> {
         );
     }
     bail!(
-        "`mpiscope run` has no option {option}; see `mpiscope run --help`. Its form is: \
-         mpiscope run [OPTIONS] mpirun -n 4 ./app"
+        "`mpiscope run` has no option {option}; see `mpiscope run --help`. Usage: mpiscope run [OPTIONS] mpirun -n 4 ./app"
     )
 }
 
@@ -219,8 +218,8 @@ fn across(
         hosts::wrapped::Plan::Unclear => {
             complain(
                 "run",
-                "it is not clear which word of this command is the program: only ranks of this host will be in the report. For all \
-                 of them: mpirun ... mpiscope run APP",
+                "cannot tell which word of this command is the program: the report will cover only the ranks of this \
+                 host. To cover all ranks: mpirun ... mpiscope run APP",
             );
             Ok((program(), None))
         }
@@ -234,7 +233,7 @@ fn across(
                 complain(
                     "run",
                     &format!(
-                        "other hosts cannot be heard ({why}): only ranks of this host will be in the report"
+                        "other hosts cannot connect ({why}): the report will cover only the ranks of this host"
                     ),
                 );
                 Ok((program(), None))
@@ -288,7 +287,7 @@ fn gathered(
 }
 
 /// Tells an enclosing `mpiscope run`, if any, that this one collects and reports what it starts.
-fn tell_the_outer() {
+fn tell_enclosing_run() {
     let Some(place) = std::env::var_os("MPISCOPE_COLLECTOR") else { return };
     let message = protocol::Message { kind: protocol::Kind::INNER, words: [protocol::VERSION, 0, 0] };
     // If the outer one is gone or has another version, it reports what it has.
@@ -321,11 +320,11 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     let mut collector = match collector_of(&job) {
         Ok(collector) => collector,
         Err(why) => {
-            complain("run", &format!("no report: {why}; the program runs all the same"));
+            complain("run", &format!("no report: {why}; the program runs anyway"));
             return alone(options, &job, &environment);
         }
     };
-    tell_the_outer();
+    tell_enclosing_run();
     environment.collector = Some(collector.place().to_owned());
     if let Some(size) = options.trace.as_ref().filter(|_| !options.quiet) {
         complain("run", &traces_need(size));
@@ -355,7 +354,7 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     // If a nested run has reported the ranks, do not report that there were none.
     let reported = collector.inner && report.ranks.is_empty();
     if reported {
-        let note = "what was started was reported by another `mpiscope run`, below this one";
+        let note = "the program was reported by another `mpiscope run`, nested in this one";
         report.notes.push((note.to_owned(), Default::default()));
     }
     if !reported || options.json || options.out.is_some() {

@@ -16,21 +16,21 @@ pub fn lines(
 ) -> Vec<String> {
     let processes = match (whole, report.silent.len()) {
         (true, 0) => "no process".to_owned(),
-        (_, n) => format!("none of {n} processes on this host"),
+        (_, n) => format!("none of the {n} processes on this host"),
     };
     let mut lines = vec![format!("  {processes} called MPI under the layer.")];
     if let Some(end) = ending.filter(|end| *end != Ending::Exit(0)) {
-        lines.push(format!("  How the program or its launcher ended: {end}. See its own message above."));
+        lines.push(format!("  The program or its launcher ended with: {end}. See its own message above."));
     }
     lines.extend(program_of(command));
     lines.push(
-        "  Did it end before MPI_Init? Did the launcher drop LD_PRELOAD? `mpiscope doctor COMMAND` looks. A process \
-         whose calls could not be recorded said so above."
+        "  Did it end before MPI_Init? Did the launcher drop LD_PRELOAD? Run `mpiscope doctor COMMAND` to find out. A \
+         process whose calls could not be recorded said so above."
             .into(),
     );
     if whole {
         let other_form =
-            "  For ranks on other hosts, and where LD_PRELOAD is dropped: mpirun ... mpiscope run APP";
+            "  For ranks on other hosts, or where LD_PRELOAD is dropped: mpirun ... mpiscope run APP";
         lines.push(other_form.into());
     }
     lines
@@ -68,13 +68,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_the_program_is_said_what_doctor_says_of_it() {
+    fn the_program_is_described_as_by_doctor() {
         let about =
             |words: &[&str]| program_of(&words.iter().map(OsString::from).collect::<Vec<_>>()).join(" ");
         assert!(about(&["mpirun", "-n", "2", "sh"]).contains("sh is not linked with MPI"));
         let missing = about(&["./no-such-program"]);
         assert!(
-            missing.contains("./no-such-program: No such file") && missing.contains("name the file"),
+            missing.contains("./no-such-program: No such file") && missing.contains("name the program"),
             "{missing}"
         );
         assert_eq!(about(&["mpirun"]), "");

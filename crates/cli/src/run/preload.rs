@@ -31,13 +31,13 @@ pub fn nameable(layer: &Path) -> Result<PathBuf> {
     let linked = Folder::first(|folder| {
         let linked = link(layer, folder.path())?;
         let itself =
-            || io::Error::new(ErrorKind::InvalidInput, format!("{} has some itself", linked.display()));
+            || io::Error::new(ErrorKind::InvalidInput, format!("{} contains some itself", linked.display()));
         can_be_named(&linked).then_some(&linked).ok_or_else(itself).cloned()
     });
     let advice = || {
         format!(
-            "{}: LD_PRELOAD cannot name a path with blanks or colons, and no link to it can be made; copy {LAYER} to another place and \
-             name it by MPISCOPE_LAYER",
+            "{}: LD_PRELOAD cannot contain a path with spaces or colons, and no link to it can be created; copy \
+             {LAYER} to another place and set MPISCOPE_LAYER to its path",
             layer.display()
         )
     };
@@ -63,7 +63,7 @@ fn link(layer: &Path, folder: &Path) -> io::Result<PathBuf> {
     }
     // A hash collision is practically impossible, but would put two different layers into one job.
     if fs::read_link(&link)? != home {
-        return Err(io::Error::other(format!("{} leads elsewhere", link.display())));
+        return Err(io::Error::other(format!("{} points elsewhere", link.display())));
     }
     Ok(link.join(name))
 }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_layer_comes_first_and_once_and_the_users_libraries_stay() {
+    fn the_layer_comes_first_and_once_and_the_users_libraries_are_kept() {
         let list = |users: &str| list("/l/libmpiscope.so".as_ref(), users.as_ref());
         assert_eq!(list(""), "/l/libmpiscope.so");
         assert_eq!(list("/a.so /b.so"), "/l/libmpiscope.so:/a.so:/b.so");
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_with_blanks_is_named_through_a_link_that_leads_to_what_lies_beside_it_too() {
+    fn a_path_with_spaces_is_named_through_a_link_to_its_directory() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().join("my files: new");
         fs::create_dir(&home).unwrap();

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_message_is_nonsense_and_an_empty_socket_is_nothing() {
+    fn half_a_message_is_invalid_and_an_empty_socket_yields_nothing() {
         let (a, b) = UnixStream::pair().unwrap();
         b.set_nonblocking(true).unwrap();
         assert!(matches!(receive(&b), Received::Nothing));

@@ -63,7 +63,7 @@ fn write(followed: &Followed, socket: UnixStream) -> io::Result<()> {
 /// # Errors
 /// The reason why that is not known, as part of a sentence.
 pub fn ask(job: &Job) -> Result<Followed, String> {
-    let place = place(job).ok_or("no `mpiscope run` that follows it is to be found from here")?;
+    let place = place(job).ok_or("no `mpiscope run` that follows it can be found from here")?;
     read(&place, job.owner).map_err(|why| format!("`mpiscope run`, which follows it, cannot be asked: {why}"))
 }
 
@@ -92,13 +92,13 @@ fn read(place: &Path, owner: u32) -> io::Result<Followed> {
     if listener != owner {
         return Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
-            format!("user {listener} listens there"),
+            format!("the listener there belongs to user {listener}"),
         ));
     }
     protocol::send(&socket, &Message { kind: Kind::QUESTION, words: [VERSION, 0, 0] }, None)?;
     let answer = whole(socket, Instant::now() + PATIENCE)?;
     if answer.is_empty() {
-        return Err(io::Error::other("it gave no answer"));
+        return Err(io::Error::other("it did not answer"));
     }
     let part: Followed = serde_json::from_slice(&answer)?;
     // Merging into an empty value bounds what an untrusted sender claims.
@@ -123,7 +123,7 @@ fn whole(mut socket: UnixStream, end: Instant) -> io::Result<Vec<u8>> {
     loop {
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() || all.len() > MOST_BYTES {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "its answer does not end"));
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "its answer is incomplete"));
         }
         socket.set_read_timeout(Some(left))?;
         match socket.read(&mut part) {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_gets_what_was_seen_and_not_from_anybody_but_the_owner_of_the_job() {
+    fn questions_are_answered_and_answers_accepted_only_from_the_jobs_owner() {
         let us = geteuid().as_raw();
         let answer = |socket: UnixStream| {
             hear(&socket);
@@ -177,10 +177,10 @@ mod tests {
     }
 
     #[test]
-    fn no_answer_and_half_an_answer_are_errors() {
+    fn missing_and_partial_answers_are_errors() {
         let us = geteuid().as_raw();
         let nothing = asked(|socket| hear(&socket), us).unwrap_err();
-        assert!(nothing.to_string().contains("no answer"), "{nothing}");
+        assert!(nothing.to_string().contains("did not answer"), "{nothing}");
         let half = |mut socket: UnixStream| {
             hear(&socket);
             socket.write_all(b"{\"sum\":").unwrap();
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_does_not_end_is_given_up() {
+    fn an_endless_answer_times_out() {
         let (here, mut there) = UnixStream::pair().unwrap();
         there.write_all(b"{").unwrap();
         let soon = Instant::now() + Duration::from_millis(30);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn more_questions_at_once_than_are_answered_are_closed() {
+    fn excess_concurrent_questions_are_closed() {
         let answers = Answers::default();
         let _under_way: Vec<_> = (0..MOST).map(|_| Arc::clone(&answers.under_way)).collect();
         let (here, mut there) = UnixStream::pair().unwrap();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_is_what_the_rank_was_told_and_begins_at_the_root() {
+    fn the_collectors_path_is_the_one_in_the_ranks_environment_and_absolute() {
         let of = |text: &str| of_environment(&Environment::new(text.as_bytes().to_vec()));
         assert_eq!(of("A=1\0MPISCOPE_COLLECTOR=/x/y.collector\0"), Some("/x/y.collector".into()));
         assert_eq!((of("A=1\0"), of("MPISCOPE_COLLECTOR=y\0"), of("")), (None, None, None));

@@ -110,8 +110,8 @@ impl Folder {
 }
 
 /// Reports that the folder named by the user is not used.
-pub fn say_unused(why: &io::Error) {
-    complain("run", &format!("{}: {why}; another folder is used", runtime::VARIABLE));
+pub fn report_unused(why: &io::Error) {
+    complain("run", &format!("{}: {why}; using another folder", runtime::VARIABLE));
 }
 
 /// Returns the socket's file name for a job on this host.
@@ -135,7 +135,7 @@ pub fn reach(place: &Path) -> io::Result<UnixStream> {
     let socket = UnixStream::connect(place)?;
     let listener = socket_peercred(&socket)?.uid;
     if listener != geteuid() {
-        let why = format!("user {} listens at {}", listener.as_raw(), place.display());
+        let why = format!("user {} owns the listener at {}", listener.as_raw(), place.display());
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     }
     Ok(socket)
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_many_listens_and_what_a_killed_one_left_is_no_obstacle() {
+    fn one_of_many_listens_and_leftovers_of_a_killed_one_do_no_harm() {
         let (_dir, folder) = folder();
         let turn = folder.turn().unwrap();
         let (one, other) = (folder.place("a"), folder.place("b"));
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_ends_although_a_child_holds_the_lock_as_well() {
+    fn a_turn_ends_even_if_a_child_also_holds_the_lock() {
         let (_dir, folder) = folder();
         let turn = folder.turn().unwrap();
         let _child = turn.0.try_clone().unwrap();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_named_and_of_no_use_is_said_and_another_one_is_used() {
+    fn an_unusable_folder_is_reported_and_another_one_is_used() {
         let dir = tempfile::tempdir().unwrap();
         let listens = |folder: &Folder| {
             let place = folder.place(&format!("named-{}", std::process::id()));

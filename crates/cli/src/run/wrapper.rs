@@ -43,7 +43,7 @@ pub fn run(options: &Options, layer: &Path, place: &LauncherEnvironment) -> Resu
         Err(e) => {
             complain(
                 "run",
-                &format!("no report: the collector cannot be reached ({e}); the program runs all the same"),
+                &format!("no report: the collector cannot be reached ({e}); the program runs anyway"),
             );
             (None, None)
         }
@@ -163,16 +163,16 @@ fn find_or_become_collector(job: &str, options: &Options) -> io::Result<(PathBuf
         let listener = folder.listen(&place, &turn)?;
         // The others can connect from now on; the collector must not inherit the lock.
         drop(turn);
-        leave_behind(listener, (&place, job), folder, options)?;
+        fork_collector(listener, (&place, job), folder, options)?;
         let socket = rendezvous::reach(&place)?;
         Ok((place, socket, true))
     })?;
-    unused.iter().filter(|_| is_first).for_each(rendezvous::say_unused);
+    unused.iter().filter(|_| is_first).for_each(rendezvous::report_unused);
     Ok((place, socket))
 }
 
 /// Forks the collector. It gets its own session so that signals for the ranks do not hit it.
-fn leave_behind(
+fn fork_collector(
     listener: UnixListener,
     (place, job): (&Path, &str),
     folder: &Folder,
@@ -259,7 +259,7 @@ fn collect(
 ) -> io::Result<()> {
     open_files::as_many_as_allowed();
     let signals = Signals::block()?;
-    collector.hold_the_last();
+    collector.hold_last_wrapper();
     collector.follow();
     let up = Uplink::begin(job, collector.seen());
     let scope = Scope::part(up.as_ref().map(Uplink::told));

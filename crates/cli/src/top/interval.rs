@@ -306,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn looks_that_are_not_equally_far_apart_are_no_imbalance_and_a_rank_that_has_ended_is_one() {
+    fn uneven_sampling_is_no_imbalance_but_an_ended_rank_is() {
         let span = |seconds| Span { wall_s: seconds, thread_s: seconds, ..Span::default() };
         let of = |ends: bool| {
             let useful = [span(1.2).useful_s(1.3, false), span(0.65).useful_s(1.3, ends)];

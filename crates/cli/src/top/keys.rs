@@ -8,14 +8,14 @@ const PAGE: usize = 10;
 
 /// All keys, for the help page.
 pub const HELP: [(&str, &str); 9] = [
-    ("s  S  r", "sort by the next column, by rank, the other way round"),
-    ("/", "show only ranks with a text in rank, host, call, place"),
-    ("space", "freeze; again: go on"),
+    ("s  S  r", "sort by the next column, by rank, in reverse"),
+    ("/", "show only ranks whose rank, host, call or place contains a text"),
+    ("space", "freeze; again: resume"),
     ("up down j k", "choose a rank; also page up, page down, home, end"),
-    ("enter", "the chosen rank alone; again or esc: back"),
-    ("esc", "back; without anything open: no filter"),
-    ("? h", "this page"),
-    ("q", "end (the job goes on)"),
+    ("enter", "show the chosen rank alone; again or esc: back"),
+    ("esc", "back; if nothing is open: clear the filter"),
+    ("? h", "show this page"),
+    ("q", "quit (the job continues)"),
     ("ctrl-c", "the same"),
 ];
 

@@ -82,7 +82,7 @@ pub fn top(options: &Options) -> Result<ExitCode> {
     let failure = sampler.failure();
     if view.latest.is_none() {
         failure.iter().try_for_each(|why| Err(anyhow!("{why}")))?;
-        bail!("{}: the job ended before it could be looked at twice", view.job);
+        bail!("{}: the job ended before it could be sampled twice", view.job);
     }
     match &failure {
         Some(why) => complain("top", why),

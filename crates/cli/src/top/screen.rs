@@ -18,7 +18,7 @@ const STRIP: u16 = 8;
 pub fn draw(frame: &mut Frame<'_>, view: &View, colour: bool) {
     let area = frame.area();
     let Some(latest) = view.latest.as_deref() else {
-        return frame.render_widget(Paragraph::new(format!("looking at job {} ...", view.job)), area);
+        return frame.render_widget(Paragraph::new(format!("reading job {} ...", view.job)), area);
     };
     let problems = text::problems(latest);
     let shown = u16::try_from(problems.len()).unwrap_or(u16::MAX).min(3);
@@ -101,7 +101,7 @@ fn hottest(frame: &mut Frame<'_>, view: &View, latest: &Interval, area: Rect) {
     let own: Vec<String> = std::iter::once("% TIME FUNCTION".to_owned()).chain(own).collect();
     let places = view.places.hottest(MOST_HOT).into_iter();
     let places = places.map(|hot| format!("{:5.1}  {} {}", hot.share * 100.0, hot.function, hot.place));
-    let places: Vec<String> = std::iter::once("% LOOKS INSIDE AT".to_owned()).chain(places).collect();
+    let places: Vec<String> = std::iter::once("% SAMPLES IN".to_owned()).chain(places).collect();
     frame.render_widget(Paragraph::new(lines(&own, left)), left);
     frame.render_widget(Paragraph::new(lines(&places, right)), right);
 }
@@ -150,7 +150,7 @@ fn detail(view: &View, area: Rect) -> Vec<String> {
 
 fn foot_line(view: &View) -> String {
     if view.typing {
-        return format!("/{}_   (enter: keep, esc: no filter)", view.filter);
+        return format!("/{}_   (enter: keep, esc: clear)", view.filter);
     }
     let order = format!("sort {}{}", view.order.name(), if view.reversed { " reversed" } else { "" });
     let filter = if view.filter.is_empty() { String::new() } else { format!("   filter {}", view.filter) };

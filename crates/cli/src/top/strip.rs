@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thousand_ranks_fit_in_a_line_and_the_one_that_is_elsewhere_is_seen() {
+    fn a_thousand_ranks_fit_in_a_line_and_an_outlier_stays_visible() {
         let mut strip = Strip::default();
         let mut letters = vec!['c'; 1000];
         letters[700] = '.';
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_looks_are_shown() {
+    fn only_the_last_samples_are_shown() {
         let mut strip = Strip::default();
         "abc".chars().for_each(|letter| strip.push(vec![letter]));
         assert_eq!(strip.lines(10, 2), ["b", "c"]);

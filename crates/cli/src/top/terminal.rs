@@ -27,7 +27,7 @@ pub fn run(sampler: &Sampler, view: &mut View, until: Option<Instant>) -> Result
         signal_hook::flag::register_usize(number, Arc::clone(&signal), number.unsigned_abs() as usize)?;
     }
     // Also restores the terminal after a panic.
-    let mut terminal = ratatui::try_init().context("the terminal cannot be used; --once prints text")?;
+    let mut terminal = ratatui::try_init().context("cannot use the terminal; --once prints text")?;
     let shown = show(&mut terminal, sampler, view, until, colour, &signal);
     ratatui::restore();
     let number = signal.load(Ordering::Relaxed);

@@ -90,7 +90,7 @@ fn keys(view: &mut View, keys: &str) -> Then {
 }
 
 #[test]
-fn a_screen_has_the_strip_the_functions_the_ranks_and_the_keys() {
+fn the_screen_has_the_strip_the_functions_the_ranks_and_the_keys() {
     let text = drawn(&view(4), 80, 24).join("\n");
     for part in [
         "j-1  ./solver \\x1b[2J",
@@ -107,7 +107,7 @@ fn a_screen_has_the_strip_the_functions_the_ranks_and_the_keys() {
 }
 
 #[test]
-fn a_thousand_ranks_fit_on_eighty_columns_and_the_late_one_is_first_by_useful_time() {
+fn a_thousand_ranks_fit_in_eighty_columns_and_the_late_one_is_first_by_useful_time() {
     let mut view = view(1000);
     keys(&mut view, "s");
     assert_eq!(view.order, Order::Useful);
@@ -121,7 +121,7 @@ fn a_thousand_ranks_fit_on_eighty_columns_and_the_late_one_is_first_by_useful_ti
 }
 
 #[test]
-fn no_number_of_a_rank_is_cut_off() {
+fn rank_numbers_are_never_truncated() {
     let mut interval = interval(2);
     interval.ranks[0] = Rank { age_s: Some(0.0175), calls: 1_234_567_890, ..rank(0, 'c') };
     let mut view = View::new("j-1".into());
@@ -132,7 +132,7 @@ fn no_number_of_a_rank_is_cut_off() {
 }
 
 #[test]
-fn a_filter_leaves_the_ranks_that_have_the_text_and_esc_takes_it_away() {
+fn a_filter_keeps_matching_ranks_and_esc_removes_it() {
     let mut view = view(100);
     keys(&mut view, "/NODE1\n");
     assert_eq!((view.shown().len(), view.typing), (36, false));
@@ -143,7 +143,7 @@ fn a_filter_leaves_the_ranks_that_have_the_text_and_esc_takes_it_away() {
 }
 
 #[test]
-fn a_frozen_view_stays_as_it_is_until_it_is_let_go() {
+fn a_frozen_view_stays_unchanged_until_resumed() {
     let mut view = view(4);
     keys(&mut view, " ");
     view.take(interval(8));
@@ -154,13 +154,13 @@ fn a_frozen_view_stays_as_it_is_until_it_is_let_go() {
 }
 
 #[test]
-fn enter_shows_the_chosen_rank_and_a_question_mark_the_keys() {
+fn enter_shows_the_chosen_rank_and_question_mark_shows_the_keys() {
     let mut view = view(4);
     keys(&mut view, "vv\n");
     assert_eq!(view.chosen().map(|(_, rank)| rank.rank.as_str()), Some("2"));
     assert!(drawn(&view, 80, 30).join("\n").contains("rank 2 on node0, process 1000"));
     keys(&mut view, "?");
     assert_eq!(view.pane, Pane::Help);
-    assert!(drawn(&view, 80, 30).join("\n").contains("show only ranks with a text"));
+    assert!(drawn(&view, 80, 30).join("\n").contains("show only ranks whose"));
     assert_eq!(keys(&mut view, "?q"), Then::End);
 }

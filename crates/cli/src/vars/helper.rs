@@ -20,7 +20,7 @@ pub fn describe() -> Result<ExitCode> {
     };
     match outcome {
         0 => Ok(ExitCode::SUCCESS),
-        1 => bail!("this is no MPI library, or one whose binary interface is not known"),
-        _ => bail!("the description cannot be written"),
+        1 => bail!("this is not an MPI library, or its binary interface is unknown"),
+        _ => bail!("cannot write the description"),
     }
 }

@@ -91,7 +91,7 @@ fn ranks(options: &Options) -> Result<(Vec<Rank>, bool)> {
         }
         Target::Jobs(jobs) => {
             let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
-            bail!("there are several jobs; name one of them: {}", names.join(", "));
+            bail!("several jobs are running; name one: {}", names.join(", "));
         }
     }
     if ranks.is_empty() && !errors.is_empty() {
@@ -221,7 +221,7 @@ impl List {
             let values = std::mem::take(&mut new.values);
             let is_pvar = new.kind == "pvar";
             if is_pvar && new.needs.is_empty() {
-                new.needs = "a tool inside of the process".to_owned();
+                new.needs = "a tool inside the process".to_owned();
                 new.problem.clear();
             }
             let item = self.item(new);
@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_was_cut_off_is_found_again() {
+    fn a_truncated_name_is_found() {
         let long = "MPIR_CVAR_".to_owned() + &"A".repeat(80);
         let mut list = List::default();
         list.item(Item { kind: "cvar".into(), name: long.clone(), ..Item::default() });

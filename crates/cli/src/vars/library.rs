@@ -47,7 +47,7 @@ fn find(library: &str) -> Result<OsString> {
     } else if name.contains("openmpi") || name.contains("orte") || name.contains("prte") {
         Ok("libmpi.so.40".into())
     } else {
-        bail!("{library}: no MPI library beside this launcher; name the library's file instead")
+        bail!("{library}: no MPI library next to this launcher; name the library's file instead")
     }
 }
 

@@ -83,8 +83,8 @@ fn overview(page: &mut Vec<Block>, items: &[&Item], in_job: bool) {
         let telling: Vec<&&&Item> = of_kind.iter().filter(|item| tells(item, in_job)).collect();
         let rest = of_kind.len() - telling.len();
         let what = match kind {
-            "cvar" if in_job => ", those that are not the default",
-            "pvar" if in_job => ", those that are not zero",
+            "cvar" if in_job => ", non-default ones",
+            "pvar" if in_job => ", nonzero ones",
             _ => "",
         };
         page.push(format!("{title} ({}{what})", of_kind.len()).into());
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_array_the_elements_that_are_not_zero_are_named() {
+    fn the_nonzero_elements_of_a_long_array_are_named() {
         let mut item = variable("pvar", &[("0 2 0 0 5 0 0 0 0 0", "", 0)]);
         assert_eq!(value(&item), " = [1] 2, [4] 5, 0 in the rest of 10");
         item.elements = vec!["MPI_Abort".into(), "MPI_Send".into()];
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_job_only_what_is_not_zero_or_not_the_default_is_worth_a_line() {
+    fn for_a_job_only_nonzero_and_non_default_values_get_a_line() {
         let is_shown =
             |kind: &str, value: &str, from: &str| tells(&variable(kind, &[(value, from, 0)]), true);
         assert!(is_shown("pvar", "0 0 3", "") && !is_shown("pvar", "0 0.0", ""));
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_string_is_no_array() {
+    fn a_string_is_not_an_array() {
         let item = Item { datatype: "CHAR".into(), ..variable("cvar", &[("a b c d e f g h i", "", 0)]) };
         assert_eq!(value(&item), " = a b c d e f g h i");
     }

@@ -70,14 +70,14 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_the_library_did_not_take_from_the_environment_is_its_default() {
+    fn a_value_not_taken_from_the_environment_is_the_default() {
         assert_eq!(judged("tile", "tile", Some("device")), "default");
         assert_eq!(judged("", "", Some("5")), "default");
         assert_eq!(judged("8", "8", None), "default");
     }
 
     #[test]
-    fn a_value_that_differs_or_is_what_the_environment_says_is_of_the_environment() {
+    fn a_value_that_differs_or_equals_the_environment_comes_from_the_environment() {
         assert_eq!(judged("-1", "3", Some("3")), "environment");
         assert_eq!(judged("-1", "4", None), "environment");
         assert_eq!(judged("32", "32", Some(" 32 ")), "environment");
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_library_says_itself_stays() {
+    fn the_librarys_own_source_is_kept() {
         let mut items = [variable("OMPI_MCA_X", "a", "environment")];
         assert!(!is_open(&items[0]));
         settle(&mut items, &[], &Vec::new());

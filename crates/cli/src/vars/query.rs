@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_are_taken_out_of_the_environment_and_what_a_process_needs_is_left() {
+    fn settings_are_removed_from_the_environment_and_the_rest_is_kept() {
         let environment = [("PATH", "/bin"), ("MPIR_CVAR_X", "1"), ("I_MPI_DEBUG", "5"), ("HOME", "/h")];
         let environment = environment.map(|(name, value)| (name.into(), value.into())).into();
         let names: Vec<_> = without_settings(&environment).into_iter().map(|(name, _)| name).collect();

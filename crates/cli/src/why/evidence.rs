@@ -20,12 +20,18 @@ pub fn verdict(files: &EvidenceFiles) -> Result<(Job, Verdict)> {
         Some((file, hang)) if found.kind == Kind::RANK_GONE => {
             complain(
                 "why",
-                &format!("the job hung before it was ended: this is of then, from {}", file.display()),
+                &format!(
+                    "the job hung before it was ended: this is its state at that time, from {}",
+                    file.display()
+                ),
             );
             judged(hang)
         }
         Some((file, _)) => {
-            complain("why", &format!("the job stood still before its end: mpiscope why {}", file.display()));
+            complain(
+                "why",
+                &format!("the job made no progress before its end: mpiscope why {}", file.display()),
+            );
             Ok((job, found))
         }
         None => Ok((job, found)),
@@ -35,6 +41,7 @@ pub fn verdict(files: &EvidenceFiles) -> Result<(Job, Verdict)> {
 fn judged(Evidence { manifest, job, .. }: Evidence) -> Result<(Job, Verdict)> {
     let mut after = look(&job, &*job.symbols());
     after.errors.extend(manifest.not_seen);
-    let found = compared(&manifest.before, after, manifest.seconds, "nothing of it is in the evidence file")?;
+    let found =
+        compared(&manifest.before, after, manifest.seconds, "the evidence file contains nothing about it")?;
     Ok((job, found))
 }

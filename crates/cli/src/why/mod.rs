@@ -66,14 +66,14 @@ pub struct Answer {
 }
 
 /// Why a rank of a running job is not seen.
-const ELSEWHERE: &str = "no image that could be read (another host, or started without the layer)";
+const ELSEWHERE: &str = "it has no readable image (another host, or started without the layer)";
 
 /// Prints the verdict.
 pub fn why(options: &Options) -> Result<ExitCode> {
     if !(0.0..=86_400.0).contains(&options.seconds) {
         bail!("--for takes seconds between 0 and 86400");
     }
-    let Judged { found, stacks } = while_working("looking twice at the ranks", || judge(options))?;
+    let Judged { found, stacks } = while_working("observing the ranks twice", || judge(options))?;
     let stacks = stacks.map(|taken| stacks::merge(&taken));
     let status = exit::answer(found.problem, found.partial);
     let mut screen = Screen::paged();

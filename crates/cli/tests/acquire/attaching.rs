@@ -44,12 +44,12 @@ pub fn one_command_in_all_ranks_shows_equal_stacks_once() {
     assert_eq!(ranks, [1, 3]);
     let output = mpiscope(&["attach", &pid, "--ranks", "9", "--batch", "bt"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("ranks [0-3] run"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("ranks [0-3] are running"), "{}", text(&output.stderr));
     go(dir.path(), 1);
     job.ends();
 }
 
-pub fn lldb_is_asked_in_all_ranks_as_gdb_is() {
+pub fn lldb_runs_in_all_ranks_like_gdb() {
     let _turn = common::alone();
     let (layer, library) = (common::layer(), common::one());
     let dir = folder();
@@ -75,7 +75,7 @@ pub fn lldb_is_asked_in_all_ranks_as_gdb_is() {
     job.ends();
 }
 
-pub fn ranks_are_held_in_mpi_init_until_somebody_opens_the_gate() {
+pub fn ranks_are_held_in_mpi_init_until_released() {
     let _turn = common::alone();
     let layer = common::layer();
     for library in common::libraries() {
@@ -106,7 +106,7 @@ pub fn ranks_are_held_in_mpi_init_until_somebody_opens_the_gate() {
     }
 }
 
-pub fn a_process_that_is_in_a_debugger_already_is_named_with_it() {
+pub fn a_process_that_already_has_a_debugger_is_reported_with_it() {
     let _turn = common::alone();
     let (layer, library) = (common::layer(), common::one());
     let dir = folder();
@@ -128,16 +128,16 @@ pub fn a_process_that_is_in_a_debugger_already_is_named_with_it() {
     let output = mpiscope(&["attach", &pid.to_string(), "--batch", "bt"]);
     mpiscope_testkit::run::end(&mut gdb).unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("has a debugger already"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("already has a debugger"), "{}", text(&output.stderr));
     go(dir.path(), 1);
     job.ends();
 }
 
-pub fn what_is_no_process_of_a_job_is_reported_with_the_next_thing_to_try() {
+pub fn a_process_of_no_job_is_reported_with_the_next_thing_to_try() {
     let own = std::process::id().to_string();
     for (target, says) in [
         ("999999999", "no process"),
-        (own.as_str(), "belongs to no MPI job"),
+        (own.as_str(), "does not belong to any MPI job"),
         ("x", "no such job, process or file"),
     ] {
         let output = mpiscope(&["procs", target]);
@@ -146,7 +146,7 @@ pub fn what_is_no_process_of_a_job_is_reported_with_the_next_thing_to_try() {
     }
 }
 
-pub fn a_process_of_another_user_is_reported_with_both_users_and_the_way_out() {
+pub fn a_process_of_another_user_is_reported_with_both_users_and_a_remedy() {
     let (layer, library) = (common::layer(), common::one());
     let _turn = common::alone();
     let dir = folder();
@@ -176,7 +176,7 @@ pub fn a_process_of_another_user_is_reported_with_both_users_and_the_way_out() {
     job.ends();
 }
 
-pub fn a_path_with_a_newline_and_bytes_that_are_no_text_is_shown_escaped() {
+pub fn a_path_with_a_newline_and_invalid_text_is_shown_escaped() {
     use std::os::unix::{ffi::OsStrExt, fs::PermissionsExt};
     let _turn = common::alone();
     let (layer, library) = (common::layer(), common::one());

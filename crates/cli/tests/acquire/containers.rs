@@ -70,7 +70,7 @@ fn runs_by_itself(library: &Library, program: &Path) -> bool {
     mpiscope_testkit::run::bounded(&mut command, LIMIT).unwrap().success()
 }
 
-pub fn ranks_in_name_spaces_of_their_own_are_each_shown_once_with_the_numbers_of_the_host() {
+pub fn ranks_in_their_own_pid_namespaces_are_each_shown_once_with_the_hosts_pids() {
     let _turn = alone();
     for library in libraries() {
         let dir = TempDir::new().unwrap();

@@ -7,7 +7,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-pub fn a_job_that_spawns_twice_and_parts_is_found_whole_from_each_of_its_processes() {
+pub fn a_job_that_spawns_twice_and_disconnects_is_found_completely_from_each_process() {
     let _turn = common::alone();
     let layer = common::layer();
     for library in libraries().iter().filter(|library| common::can_spawn(library)) {
@@ -146,7 +146,7 @@ fn meets_strangers(library: &Library, layer: &Path, sides: [(&str, bool); 2]) {
     }
 }
 
-pub fn jobs_without_the_layer_are_sent_nothing_by_those_that_they_connect_with() {
+pub fn jobs_send_nothing_to_connected_jobs_without_the_layer() {
     let _turn = common::alone();
     let layer = common::layer();
     for library in libraries().iter().filter(|library| common::can_connect(library)) {
@@ -156,7 +156,7 @@ pub fn jobs_without_the_layer_are_sent_nothing_by_those_that_they_connect_with()
     }
 }
 
-pub fn children_without_the_layer_are_sent_nothing_by_their_parents() {
+pub fn parents_send_nothing_to_children_without_the_layer() {
     let _turn = common::alone();
     let layer = common::layer();
     // Parents wait some seconds for children that never appear, so one library per family is enough.

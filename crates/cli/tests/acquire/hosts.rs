@@ -127,7 +127,7 @@ pub fn the_ranks_of_two_hosts_are_found_and_attached_to_from_both() {
     }
 }
 
-pub fn every_verb_shows_the_ranks_of_both_hosts_from_both_and_does_not_wait_for_one_that_hangs() {
+pub fn every_verb_shows_the_ranks_of_both_hosts_and_does_not_wait_for_a_hanging_host() {
     let _turn = common::alone();
     let layer = common::layer();
     for library in hydras() {
@@ -176,7 +176,7 @@ fn check_whole(stdout: &str, all: &str) {
     assert!(took.is_some_and(|took| took < 30), "{all}");
 }
 
-pub fn the_starter_has_the_ranks_of_all_hosts() {
+pub fn the_starter_lists_the_ranks_of_all_hosts() {
     let _turn = common::alone();
     let (layer, library) = (common::layer(), hydras().next().unwrap());
     let outcome = on_two_hosts(&library, &layer, STARTER);

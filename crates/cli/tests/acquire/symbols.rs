@@ -118,7 +118,7 @@ fn states(library: &Library, layer: &Path, flags: u32) -> Vec<u32> {
     states.iter().filter_map(|line| line.split_whitespace().nth(1)?.parse().ok()).collect()
 }
 
-pub fn changes_of_the_directories_stop_a_debugger_only_if_it_asked_for_them() {
+pub fn directory_changes_stop_a_debugger_only_on_request() {
     const REQUEST_DIRECTORY_EVENTS: u32 = 4;
     let _turn = common::alone();
     let (layer, library) = (common::layer(), common::one());
@@ -155,7 +155,7 @@ pub fn gdb_stops_in_the_starter_of_every_launcher_and_reads_mpirs_table() {
     }
 }
 
-pub fn a_debugger_that_says_it_is_there_has_the_ranks_held_until_it_continues_the_starter() {
+pub fn a_debugger_that_announces_itself_has_the_ranks_held_until_it_continues_the_starter() {
     let _turn = common::alone();
     let (layer, library) = (common::layer(), common::one());
     let dir = folder();
@@ -213,7 +213,7 @@ pub fn an_abort_stops_the_starter_with_the_state_and_the_reason() {
     }
 }
 
-pub fn open_mpis_own_plug_in_stays_named_where_ours_is_not_there() {
+pub fn open_mpis_own_plug_in_stays_named_if_ours_is_missing() {
     let _turn = common::alone();
     let layer = common::layer();
     let dir = folder();

@@ -40,7 +40,7 @@ pub fn doctor_names_the_ranks_of_a_host_without_the_layer_and_of_one_that_is_dow
     let layer = layers.join("libmpiscope.so");
     std::fs::copy(paths::libmpiscope().unwrap(), &layer).unwrap();
     let everybody = "6 processes answered: n1 [0-1], n2 [2-3], n3 [4-5]".to_owned();
-    let preloaded = "the layer is in every process".to_owned();
+    let preloaded = "the layer is loaded in every process".to_owned();
 
     for library in libraries() {
         // Started as `run` would do it: not every launcher passes variables on.
@@ -52,13 +52,13 @@ pub fn doctor_names_the_ranks_of_a_host_without_the_layer_and_of_one_that_is_dow
     let mut hide = hosts.on("n3", "mount", &library);
     assert!(hosts.run(hide.arg("--bind").args([&nothing, &layers])).success());
     let (problems, fine, all) = found(&hosts, &library, &layer, "60");
-    assert_eq!(problems, [["preloading", "the layer is not in the processes of ranks [4-5] on n3"]], "{all}");
+    assert_eq!(problems, [["preloading", "the layer is not loaded in ranks [4-5] on n3"]], "{all}");
     assert!(fine.contains(&everybody), "{all}");
     assert!(hosts.run(hosts.on("n3", "umount", &library).arg(&layers)).success());
 
     hosts.cut("n3");
     let (problems, fine, all) = found(&hosts, &library, &layer, "12");
     let silent = "4 processes answered: n1 [0-1], n2 [2-3]; ranks [4-5] of 6 did not";
-    assert_eq!(problems, [["ranks", silent], ["launcher", "it did not end within 12 s"]], "{all}");
+    assert_eq!(problems, [["ranks", silent], ["launcher", "it did not finish within 12 s"]], "{all}");
     assert!(fine.contains(&preloaded), "{all}");
 }

@@ -85,7 +85,7 @@ fn is_said_once(said: &str) {
     assert!(said.contains(RING), "{said}");
 }
 
-pub fn a_job_that_hangs_on_many_hosts_is_judged_as_a_whole_by_one_of_them() {
+pub fn a_job_hanging_on_many_hosts_gets_one_verdict_from_one_host() {
     let _turn = alone();
     let hosts = Hosts::new(false);
     let judge = |library: &Library, name, before| {
@@ -100,7 +100,7 @@ pub fn a_job_that_hangs_on_many_hosts_is_judged_as_a_whole_by_one_of_them() {
     judge(&one(), "after", false);
 }
 
-pub fn a_job_of_slurm_that_hangs_is_judged_as_a_whole_in_both_forms_and_when_it_is_cancelled() {
+pub fn a_hanging_slurm_job_gets_one_verdict_in_both_forms_and_when_cancelled() {
     let _turn = alone();
     let (hosts, library) = (Hosts::new(true), one());
     for (name, before) in [("slurm-before", true), ("slurm-after", false)] {
@@ -120,7 +120,7 @@ pub fn a_job_of_slurm_that_hangs_is_judged_as_a_whole_in_both_forms_and_when_it_
     assert!(out.join("hang.mpiscope").is_file(), "{said}");
 }
 
-pub fn who_ends_a_job_that_hangs_on_many_hosts_is_told_why_it_hung() {
+pub fn ending_a_job_that_hangs_on_many_hosts_explains_the_hang() {
     let _turn = alone();
     let (hosts, library) = (Hosts::new(false), one());
     let options = ("--hang-after 60", true);
@@ -134,7 +134,7 @@ pub fn who_ends_a_job_that_hangs_on_many_hosts_is_told_why_it_hung() {
     assert!(out.join("hang.mpiscope").is_file(), "{said}");
 }
 
-pub fn a_job_on_many_hosts_that_waits_for_one_that_computes_is_not_said_to_hang() {
+pub fn a_job_on_many_hosts_that_waits_for_a_computing_rank_is_not_called_hanging() {
     let _turn = alone();
     let (hosts, library) = (Hosts::new(false), one());
     for (name, before) in [("slow-before", true), ("slow-after", false)] {

@@ -66,7 +66,7 @@ pub fn ends(mut job: Job, dir: &Path) {
     job.ends(Duration::from_secs(60));
 }
 
-pub fn a_job_of_slurm_is_seen_whole_by_its_number_from_the_login_node_and_from_each_host() {
+pub fn a_slurm_job_is_seen_completely_by_its_id_from_the_login_node_and_each_host() {
     let _turn = alone();
     let (hosts, library) = (Hosts::new(true), one());
     let srun = srun();
@@ -111,7 +111,7 @@ pub fn a_job_of_slurm_is_seen_whole_by_its_number_from_the_login_node_and_from_e
         answers["outputs"].as_array().into_iter().flatten().filter(|one| one["text"].is_string()).count();
     assert!(attach.success() && of == 6, "{}", attach.describe());
     let (none, all) = ask(&hosts, "login", &library, &["ps", "slurm:99999"]);
-    assert!(none.is_null() && all.contains("Slurm knows no job of this number"), "{all}");
+    assert!(none.is_null() && all.contains("Slurm has no job with this id"), "{all}");
     ends(job, hosts.dir.path());
 }
 
@@ -153,7 +153,7 @@ fn announce(hosts: &Hosts, library: &Library, come: &str) {
     assert!(outcome.success(), "{}", outcome.describe());
 }
 
-pub fn a_job_started_here_by_ssh_is_seen_whole_and_a_host_that_is_cut_off_costs_its_own_ranks_only() {
+pub fn a_job_started_by_ssh_is_seen_completely_and_a_disconnected_host_costs_only_its_own_ranks() {
     let _turn = alone();
     let (hosts, library) = (Hosts::new(false), one());
     let job = start(&hosts, &library, &launcher(&library));

@@ -91,7 +91,7 @@ fn panes(hosts: &Hosts, library: &Library) {
     while ["%1", "%2"].iter().any(|pane| !debugged(pane)) {
         let said = fs::read_to_string(hosts.dir.path().join("attach")).unwrap_or_default();
         // If only the launcher reaches the host, there is no terminal; this is reported.
-        if said.contains("can be reached from this host with a terminal") {
+        if said.contains("no terminal can be opened from this host") {
             break;
         }
         assert!(Instant::now() < until, "{said} {}", tmux(&["capture-pane", "-p", "-t", "%1"]).stdout);
@@ -100,12 +100,12 @@ fn panes(hosts: &Hosts, library: &Library) {
     tmux(&["kill-server"]);
 }
 
-pub fn a_job_of_slurm_that_was_started_here_is_reached_by_slurm() {
+pub fn a_slurm_job_started_here_is_reached_through_slurm() {
     let _turn = alone();
     is_seen_on(Hosts::new(true), &one(), |_, _| srun());
 }
 
-pub fn hosts_that_only_the_launcher_of_the_job_reaches_are_asked_by_its_way() {
+pub fn hosts_reachable_only_by_the_jobs_launcher_are_asked_through_it() {
     let _turn = alone();
     for library in libraries() {
         is_seen(&library, |hosts, folder| with_agent(&library, &shell(hosts, folder, "agent", &library)));

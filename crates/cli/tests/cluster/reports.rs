@@ -118,7 +118,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Tolerance in addition to 5 %: a process may be descheduled between reading the clock and the call.
 const SLACK: f64 = 0.03;
 
-pub fn waits_between_hosts_whose_clocks_differ_are_as_long_as_the_program_says() {
+pub fn waits_between_hosts_with_different_clocks_are_measured_correctly() {
     let _turn = alone();
     let (hosts, library) = (Hosts::new(false), one());
     // With two ranks per host messages stay on one host; with one rank they cross hosts.
@@ -191,7 +191,7 @@ pub fn srun_gives_one_report_in_both_forms() {
     }
 }
 
-pub fn a_rank_that_is_killed_on_another_host_is_in_the_report() {
+pub fn a_rank_killed_on_another_host_is_in_the_report() {
     let _turn = alone();
     let (hosts, library) = (Hosts::new(true), one());
     let program =
@@ -210,7 +210,7 @@ pub fn a_rank_that_is_killed_on_another_host_is_in_the_report() {
     }
 }
 
-pub fn hosts_that_are_lost_are_named_in_bounded_time() {
+pub fn lost_hosts_are_named_in_bounded_time() {
     let _turn = alone();
     let library = one();
     for (what, lost) in [("killed", "n3"), ("cut", "n2")] {
@@ -260,7 +260,7 @@ fn link(hosts: &Hosts, library: &Library, host: &str, state: &str) {
     assert!(set.success(), "{}", set.describe());
 }
 
-pub fn a_host_that_was_cut_off_for_a_while_is_in_the_report_and_not_among_the_lost() {
+pub fn a_temporarily_disconnected_host_is_in_the_report_and_not_called_lost() {
     let _turn = alone();
     let (hosts, library) = (Hosts::new(false), one());
     let dir = hosts.dir.path();
@@ -286,7 +286,7 @@ pub fn a_host_that_was_cut_off_for_a_while_is_in_the_report_and_not_among_the_lo
     assert!(!text.contains("missing") && !text.contains("cannot be sent"), "{text}");
 }
 
-pub fn a_host_whose_connection_was_given_up_sends_through_the_folder_and_is_not_called_missing() {
+pub fn a_host_with_a_failed_connection_sends_through_the_folder_and_is_not_called_missing() {
     let _turn = alone();
     let (hosts, library) = (Hosts::new(false), one());
     let dir = hosts.dir.path();

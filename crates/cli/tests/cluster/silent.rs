@@ -98,7 +98,7 @@ fn is_kept(hosts: &Hosts, library: &Library, file: &str, wanted: &[(u64, String)
     assert!(blamed(&why, wanted), "{why:#}");
 }
 
-pub fn ranks_on_another_host_that_have_not_called_mpi_are_seen_from_each_host_and_kept() {
+pub fn ranks_of_another_host_that_have_not_called_mpi_are_seen_from_each_host_and_saved() {
     let _turn = alone();
     let (hosts, library) = (Hosts::new(false), one());
     let on_n3 =

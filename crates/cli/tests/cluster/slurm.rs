@@ -66,7 +66,7 @@ fn whole(hosts: &Hosts, library: &Library, host: &str, name: &str, wanted: &[(u6
     assert!(all.contains("exit status: 0"), "{all}");
 }
 
-pub fn a_step_on_some_hosts_of_the_job_is_seen_whole_and_nothing_is_said_to_be_missing() {
+pub fn a_step_on_some_hosts_of_the_job_is_seen_completely_and_nothing_is_called_missing() {
     let _turn = alone();
     let (hosts, library) = (Hosts::new(true), one());
     let (program, here) = (compile(&library, "acquire/idle", hosts.dir.path()), at(&hosts, "here"));
@@ -80,10 +80,10 @@ pub fn a_step_on_some_hosts_of_the_job_is_seen_whole_and_nothing_is_said_to_be_m
     }
     // The host's own answer counts, not Slurm's.
     let (none, all) = ask(&hosts, "login", &library, &["ps", &format!("{named}.7")]);
-    assert!(none.is_null() && all.contains("no process of it is on its hosts (n1, n2, n3)"), "{all}");
+    assert!(none.is_null() && all.contains("none of its processes is on its hosts (n1, n2, n3)"), "{all}");
 }
 
-pub fn a_task_of_an_array_and_a_heterogeneous_job_are_seen_whole_by_what_slurm_calls_them() {
+pub fn an_array_task_and_a_heterogeneous_job_are_seen_completely_by_their_slurm_names() {
     let _turn = alone();
     let (hosts, library) = (Hosts::new(true), one());
     let program = compile(&library, "acquire/idle", hosts.dir.path());
@@ -126,7 +126,7 @@ pub fn a_task_of_an_array_and_a_heterogeneous_job_are_seen_whole_by_what_slurm_c
     assert!(none.is_null() && all.contains("Slurm has not started it yet"), "{all}");
 }
 
-pub fn two_steps_of_one_job_are_two_jobs_from_each_host_and_each_is_seen_whole_by_its_name() {
+pub fn two_steps_of_one_job_are_two_jobs_and_each_is_seen_completely_by_its_name() {
     let _turn = alone();
     let (hosts, library) = (Hosts::new(true), one());
     let program = compile(&library, "acquire/idle", hosts.dir.path());

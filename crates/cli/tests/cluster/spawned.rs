@@ -94,8 +94,7 @@ fn spawns_by_itself(hosts: &Hosts, library: &Library, program: &Path, dir: &Path
     child.exists()
 }
 
-pub fn a_world_that_is_spawned_to_a_host_without_earlier_ranks_is_in_all_views_and_in_the_report_or_missed_aloud()
- {
+pub fn a_world_spawned_on_a_new_host_is_in_all_views_and_the_report_or_reported_missing() {
     let _turn = alone();
     let hosts = Hosts::new(false);
     // MPICH 4.0 cannot spawn on a host without ranks; Open MPI 5.0's daemons crash now and then when they do.
@@ -141,7 +140,7 @@ pub fn a_world_that_is_spawned_to_a_host_without_earlier_ranks_is_in_all_views_a
     assert!(tried > 0, "no library spawns to another host here");
 }
 
-pub fn a_world_that_is_spawned_under_slurm_is_in_all_views_and_in_the_report() {
+pub fn a_world_spawned_under_slurm_is_in_all_views_and_the_report() {
     let _turn = alone();
     let (hosts, library) = (Hosts::new(true), one());
     let dir = hosts.dir.path();

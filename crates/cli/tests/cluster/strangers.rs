@@ -33,7 +33,7 @@ fn for_everybody(dir: &Path) -> String {
     copy.display().to_string()
 }
 
-pub fn another_user_of_the_hosts_sees_nothing_of_a_job_reads_no_secret_and_adds_nothing_to_the_report() {
+pub fn another_user_cannot_see_a_job_read_its_secret_or_add_to_its_report() {
     let _turn = alone();
     let (hosts, library) = (Hosts::new(false), one());
     let dir = hosts.dir.path();
@@ -68,7 +68,7 @@ pub fn another_user_of_the_hosts_sees_nothing_of_a_job_reads_no_secret_and_adds_
     fs::write(dir.join("go.1"), "").unwrap();
     job.ends(Duration::from_secs(60));
     let report = hosts.report("out").unwrap_or_else(|| panic!("{}", fs::read_to_string(&said).unwrap()));
-    let refused = "2 connections that did not prove to know the job's secret were refused";
+    let refused = "2 connections that did not prove knowledge of the job's secret were refused";
     assert!(report["notes"].to_string().contains(refused), "{report:#}");
     let place = |rank: &serde_json::Value| Some((rank["rank"].as_u64()?, rank["host"].as_str()?.to_owned()));
     let places: Option<Vec<_>> = report["ranks"].as_array().unwrap().iter().map(place).collect();

@@ -8,7 +8,7 @@ use mpiscope_job::test_image::TestImage;
 const KEY: i32 = 0x6440_0001;
 
 #[test]
-fn an_attribute_is_reported_with_its_key_and_the_place_that_made_the_key() {
+fn an_attribute_is_reported_with_its_key_and_the_place_that_created_it() {
     let sample = TestImage::new("look", 0, 4);
     sample.records(Recording::OBJECTS);
     let owner = comm(&sample, SOLVER, 1).head.uid.get();

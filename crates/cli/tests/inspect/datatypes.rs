@@ -49,7 +49,7 @@ fn the_arguments_of_a_distributed_array_are_reported_in_words() {
 }
 
 #[test]
-fn a_built_in_type_of_two_parts_has_a_type_map_and_one_of_a_single_part_none() {
+fn a_built_in_type_has_a_type_map_only_if_it_has_two_parts() {
     let saved = datatype(Combiner::CONTIGUOUS, "MPI_Type_contiguous", [3, 0, 0, 0], &[]);
     let (printed, _) = saved.printed(&["--handle", "MPI_2INT"]);
     assert!(
@@ -68,7 +68,7 @@ fn of(saved: &Saved, arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn a_list_tells_how_long_a_type_is_and_the_object_alone_or_a_whole_list_has_all_of_it() {
+fn a_list_gives_the_length_of_a_type_and_the_object_or_a_whole_list_has_all_of_it() {
     let blocks: Vec<u64> = (0..BLOCKS).map(|_| 1).chain((0..BLOCKS).map(|i| 3 * i)).collect();
     let saved = datatype(Combiner::INDEXED, "MPI_Type_indexed", [BLOCKS, 0, 0, 0], &blocks);
     let length = |value: &Value| value.as_array().unwrap().len();

@@ -115,7 +115,7 @@ fn two() -> Saved {
 }
 
 #[test]
-fn equal_counts_share_a_row_and_what_only_one_rank_has_stands_alone() {
+fn equal_counts_share_a_row_and_unique_ones_have_their_own() {
     let (printed, status) = two().printed(&[]);
     assert_eq!(status, Some(0), "{printed}");
     let row = |kind: &str| {
@@ -127,7 +127,7 @@ fn equal_counts_share_a_row_and_what_only_one_rank_has_stands_alone() {
 }
 
 #[test]
-fn an_object_of_several_ranks_is_one_line_whatever_its_handles_are() {
+fn an_object_of_several_ranks_is_one_line_whatever_its_handles() {
     let saved = two();
     let (printed, _) = saved.printed(&["--kind", "comm"]);
     let line = printed.lines().find(|line| line.contains("solver")).unwrap();
@@ -137,7 +137,7 @@ fn an_object_of_several_ranks_is_one_line_whatever_its_handles_are() {
 }
 
 #[test]
-fn a_list_ends_after_a_thousand_lines_which_still_tell_of_all_ranks() {
+fn a_list_ends_after_a_thousand_lines_that_still_cover_all_ranks() {
     let samples = [0, 1, 2].map(|rank| {
         let sample = TestImage::new("look", rank, 4);
         sample.records(Recording::OBJECTS);
@@ -183,7 +183,7 @@ fn a_handle_is_found_in_every_notation_and_by_name() {
 }
 
 #[test]
-fn objects_of_one_process_each_that_look_alike_are_reported_once() {
+fn similar_objects_of_different_processes_are_reported_once() {
     let samples = [0, 1, 2].map(|rank| {
         let sample = TestImage::new("look", rank, 4);
         sample.records(Recording::OBJECTS);
@@ -204,7 +204,7 @@ fn objects_of_one_process_each_that_look_alike_are_reported_once() {
 }
 
 #[test]
-fn text_and_json_fold_the_same_objects_that_look_alike_and_keep_several_of_one_process_apart() {
+fn text_and_json_fold_the_same_similar_objects_but_not_those_of_one_process() {
     let samples = [0, 1, 2].map(|rank| {
         let sample = TestImage::new("look", rank, 4);
         sample.records(Recording::OBJECTS);
@@ -237,19 +237,19 @@ fn text_and_json_fold_the_same_objects_that_look_alike_and_keep_several_of_one_p
 }
 
 #[test]
-fn the_colour_of_a_split_is_reported_also_if_it_is_zero() {
+fn the_color_of_a_split_is_reported_even_if_it_is_zero() {
     let sample = TestImage::new("look", 0, 4);
     sample.records(Recording::OBJECTS);
     comm(&sample, SOLVER, 1);
     comm(&sample, SOLVER + 1, 2).head.made_by.set(sample.number("MPI_Comm_split") as u16 + 1);
     let saved = Saved::new(&[sample]);
-    assert!(!saved.printed(&["--handle", "0x84000001"]).0.contains("colour"));
+    assert!(!saved.printed(&["--handle", "0x84000001"]).0.contains("color  "));
     let (printed, _) = saved.printed(&["--handle", "0x84000002"]);
-    assert!(printed.contains("  colour            0\n"), "{printed}");
+    assert!(printed.contains("  color             0\n"), "{printed}");
 }
 
 #[test]
-fn lists_call_what_has_no_name_by_what_is_alike_on_all_ranks() {
+fn lists_identify_unnamed_objects_by_what_all_ranks_share() {
     let samples = [0, 1].map(|rank| {
         let sample = TestImage::new("look", rank, 4);
         sample.records(Recording::OBJECTS);
@@ -264,13 +264,13 @@ fn lists_call_what_has_no_name_by_what_is_alike_on_all_ranks() {
         "differs  [0-1]  live   receive from 3 tag 42 on id:77aa0000 10 x MPI_INT, completion not yet seen";
     assert!(printed.lines().any(|printed| printed == line), "{printed}");
     assert!(
-        printed.contains("handles differ where it says so: those of one rank with --rank N"),
+        printed.contains("handles differ where it says so: --rank N shows those of one rank"),
         "{printed}"
     );
 }
 
 #[test]
-fn a_request_tells_what_it_waits_for() {
+fn a_request_shows_what_it_waits_for() {
     let (printed, _) = two().printed(&["--handle", "0xac000000", "--rank", "1"]);
     for wanted in ["receive (point-to-point)", "from 3 tag 42", "10 x MPI_INT", "completion not yet seen"] {
         assert!(printed.contains(wanted), "no {wanted:?}: {printed}");
@@ -278,7 +278,7 @@ fn a_request_tells_what_it_waits_for() {
 }
 
 #[test]
-fn a_collective_has_its_own_name_and_no_fields_that_another_request_left_in_its_record() {
+fn a_collective_request_has_its_own_name_and_no_leftover_fields() {
     let sample = TestImage::new("look", 0, 4);
     sample.records(Recording::OBJECTS);
     comm(&sample, SOLVER, 1);
@@ -309,7 +309,7 @@ fn a_collective_has_its_own_name_and_no_fields_that_another_request_left_in_its_
 }
 
 #[test]
-fn a_handle_that_stood_for_several_requests_tells_nothing_that_was_one_of_thems() {
+fn a_handle_shared_by_several_requests_shows_nothing_specific_to_one() {
     let sample = TestImage::new("look", 0, 4);
     sample.records(Recording::OBJECTS);
     let request = receive(&sample, RECEIVE, Life::LIVE);
@@ -341,12 +341,12 @@ fn leaks_are_a_problem_and_name_the_place_and_the_ranks() {
     assert!(printed.contains("  2 communicators, MPI_Comm_dup at 0x1234 (ranks [0-1])"), "{printed}");
     assert!(printed.contains("  1 request, MPI_Irecv at 0x1234 (rank 1)"), "{printed}");
     let (printed, status) = saved.printed(&["--leaks", "--kind", "win"]);
-    assert!(status == Some(0) && printed.contains("everything that was made has been freed"), "{printed}");
+    assert!(status == Some(0) && printed.contains("everything that was created has been freed"), "{printed}");
     assert_eq!(saved.json(&["--leaks"])["leaks"][0]["count"], 2);
 }
 
 #[test]
-fn freed_objects_are_shown_when_asked_for_and_say_so() {
+fn freed_objects_are_shown_on_request_and_marked() {
     let sample = TestImage::new("look", 0, 4);
     sample.records(Recording::OBJECTS);
     receive(&sample, RECEIVE, Life::FREED);
@@ -362,7 +362,7 @@ fn freed_objects_are_shown_when_asked_for_and_say_so() {
 }
 
 #[test]
-fn what_was_freed_long_ago_is_told_to_whom_asks_for_it_once_for_all_ranks() {
+fn forgotten_freed_objects_are_counted_on_request_once_for_all_ranks() {
     let samples = [0, 1, 2].map(|rank| {
         let sample = TestImage::new("look", rank, 4);
         sample.records(Recording::OBJECTS);
@@ -379,7 +379,7 @@ fn what_was_freed_long_ago_is_told_to_whom_asks_for_it_once_for_all_ranks() {
 }
 
 #[test]
-fn objects_that_found_no_room_are_shown_for_all_ranks_with_the_reason() {
+fn dropped_objects_are_shown_for_all_ranks_with_the_reason() {
     let samples = [0, 1].map(|rank| {
         let sample = TestImage::new("look", rank, 2);
         sample.records(Recording::OBJECTS);
@@ -391,34 +391,34 @@ fn objects_that_found_no_room_are_shown_for_all_ranks_with_the_reason() {
 }
 
 #[test]
-fn what_cannot_be_seen_is_said_and_never_shown_as_nothing() {
+fn invisible_data_is_reported_and_never_shown_as_empty() {
     let sample = TestImage::new("look", 0, 4);
     let (printed, status) = Saved::new(&[sample]).printed(&[]);
     assert!(
-        status == Some(2) && printed.contains("cannot see rank 0: objects are not recorded"),
+        status == Some(2) && printed.contains("cannot see rank 0: it does not record objects"),
         "{printed}"
     );
     let sample = TestImage::new("look", 0, 4);
     sample.records(Recording::OBJECTS);
     sample.state(State::STARTED);
     let (printed, status) = Saved::new(&[sample]).printed(&["--kind", "comm"]);
-    assert!(status == Some(2) && printed.contains("has not been through MPI_Init yet"), "{printed}");
+    assert!(status == Some(2) && printed.contains("has not completed MPI_Init yet"), "{printed}");
     assert!(!printed.contains("no comm"), "{printed}");
 }
 
 #[test]
-fn a_handle_of_nothing_and_of_another_kind_is_status_2_with_the_reason() {
+fn an_unknown_handle_or_one_of_another_kind_gives_status_2_with_the_reason() {
     let saved = two();
     let (printed, status) = saved.printed(&["--rank", "0", "--kind", "comm", "--handle", "77"]);
     assert!(status == Some(2) && printed.contains("no comm has the handle 0x4d"), "{printed}");
     let (printed, status) = saved.printed(&["--rank", "0", "--kind", "datatype", "--handle", "0x84000001"]);
-    assert!(status == Some(2) && printed.contains("it is the handle of a comm"), "{printed}");
+    assert!(status == Some(2) && printed.contains("is the handle of a comm"), "{printed}");
     let (printed, status) = saved.printed(&["--rank", "0", "--handle", "77"]);
     assert!(status == Some(2) && printed.contains("no object has the handle 77"), "{printed}");
     let (printed, status) = saved.printed(&["--handle", "nobody"]);
     assert!(status == Some(2) && printed.contains("no object has the handle or name nobody"), "{printed}");
     let (printed, status) = saved.printed(&["--rank", "7"]);
-    assert!(status == Some(2) && printed.contains("ranks that are: [0-1]"), "{printed}");
+    assert!(status == Some(2) && printed.contains("existing ranks: [0-1]"), "{printed}");
     assert_eq!(saved.printed(&["--kind", "thread"]).1, Some(2));
     assert_eq!(saved.printed(&["--rank", "x"]).1, Some(2));
     assert_eq!(
@@ -429,7 +429,7 @@ fn a_handle_of_nothing_and_of_another_kind_is_status_2_with_the_reason() {
 }
 
 #[test]
-fn images_that_lie_never_crash_the_reader_and_never_take_long() {
+fn images_with_false_contents_never_crash_or_stall_the_reader() {
     let saved = two();
     let path = &saved.files[1];
     let whole = std::fs::read(path).unwrap();
@@ -462,7 +462,7 @@ fn fields(schema: &Value, definition: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_json_has_the_published_form() {
+fn the_json_matches_the_published_schema() {
     let output = Command::new(MPISCOPE).args(["inspect", "--schema"]).output().unwrap();
     let published = concat!(env!("CARGO_MANIFEST_DIR"), "/../../share/mpiscope.inspect.3.schema.json");
     let published = std::fs::read_to_string(published).unwrap();

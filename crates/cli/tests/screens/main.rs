@@ -80,7 +80,7 @@ fn the_main_screens_of_an_image() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_said_to_be_missing() {
+fn a_missing_file_is_reported_as_missing() {
     for verb in VERBS.into_iter().filter(|verb| !BLIND.contains(verb)) {
         for name in ["./no-such.image", "no-such.core"] {
             let text = screen(80, &[verb, name]).to_lowercase();
@@ -98,7 +98,7 @@ fn json(arguments: &[&str]) -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn every_json_has_the_published_form() {
+fn every_json_matches_the_published_schema() {
     let dir = tempfile::tempdir().unwrap();
     let images = ["mpich", "openmpi", "standard"].map(|name| {
         let image = dir.path().join(format!("{name}.image"));

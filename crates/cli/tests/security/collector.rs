@@ -50,7 +50,7 @@ fn report(output: &Output) -> String {
     text(&output.stderr)
 }
 
-pub fn a_folder_that_somebody_else_made_first_is_not_used_which_is_said_and_the_report_comes() {
+pub fn a_folder_created_by_another_user_is_reported_and_not_used() {
     let dir = stranger::folder(&[]);
     let taken = dir.path().join("runtime");
     std::fs::create_dir(&taken).unwrap();
@@ -60,11 +60,11 @@ pub fn a_folder_that_somebody_else_made_first_is_not_used_which_is_said_and_the_
     assert_eq!((output.status.code(), text(&output.stdout).trim()), (Some(3), "output of the program"));
     let said = until(|| Some(report(&output)).filter(|said| said.contains("MPI_Allreduce")));
     let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("belongs to user 65534") && words.contains("another folder is used"), "{said}");
+    assert!(words.contains("belongs to user 65534") && words.contains("using another folder"), "{said}");
     assert_eq!(std::fs::read_dir(&taken).unwrap().count(), 0, "nothing of ours is in it");
 }
 
-pub fn one_who_listens_where_the_collector_is_looked_for_gets_nothing() {
+pub fn a_foreign_listener_in_place_of_the_collector_gets_nothing() {
     let dir = stranger::folder(&["squatter"]);
     let open = dir.path().join("open");
     std::fs::create_dir(&open).unwrap();
@@ -89,7 +89,7 @@ fn job_id(namespace: &str) -> String {
     format!("{:012x}", (hash ^ (hash >> 48)) & 0xffff_ffff_ffff)
 }
 
-pub fn nobody_but_the_rank_can_write_into_its_image() {
+pub fn only_the_rank_can_write_into_its_image() {
     let dir = stranger::folder(&[]);
     let job = format!("mode-{}", std::process::id());
     let mut command = inner_form(&dir, &job, "recv");
@@ -130,7 +130,7 @@ fn find(pid: u32, link: &str) -> Option<PathBuf> {
     entries.flatten().map(|entry| entry.path()).find(|path| is_it(path))
 }
 
-pub fn a_collector_that_was_killed_is_missed_aloud() {
+pub fn a_killed_collector_is_reported() {
     let dir = stranger::folder(&[]);
     let job = format!("killed-{}", std::process::id());
     let runtime = dir.path().join("runtime");

@@ -15,7 +15,7 @@ fn ps(args: &[&str]) -> (String, String) {
     (text(&output.stdout), text(&output.stderr))
 }
 
-pub fn jobs_of_two_users_with_one_name_are_two_jobs_and_the_own_one_is_meant() {
+pub fn jobs_of_two_users_with_the_same_name_are_distinct_and_ones_own_is_preferred() {
     let dir = stranger::folder(&["fake_rank"]);
     let name = format!("twin-{}", std::process::id());
     let ranks = [rank(&dir, &name, 0), rank(&dir, &name, NOBODY)];
@@ -38,7 +38,7 @@ pub fn name_spaces() -> Option<String> {
     (!may).then(|| "no namespaces for users here".to_owned())
 }
 
-pub fn a_pipe_named_like_an_image_makes_nobody_wait() {
+pub fn a_pipe_named_like_an_image_does_not_block() {
     // For a file system that is no longer mounted anywhere, the kernel shows only the path inside it.
     let script = "mount -t tmpfs none /mnt && mkfifo '/mnt/memfd:mpiscope:trap' && exec 9<>'/mnt/memfd:mpiscope:trap' && \
                   umount -l /mnt && exec sleep 100";

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn two_points_give_the_rate_of_a_foreign_image() {
+    fn two_points_determine_the_clock_rate_of_a_foreign_image() {
         let clock = clock(ClockKind::COUNTER, [1000, 500, 3000, 1500], 7);
         let clock = TickClock::new(&clock, Some(Moment { counter: 0, monotonic_ns: 0, unix_ns: 0 }));
         assert_eq!(clock.ns_at(2000), 1000);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_present_moment_is_used_on_the_same_host() {
+    fn the_current_time_is_used_on_the_same_host() {
         let clock = clock(ClockKind::COUNTER, [1000, 500, 1000, 500], 1_000_500);
         let now = Moment { counter: 9000, monotonic_ns: 2500, unix_ns: 1_002_500 };
         let clock = TickClock::new(&clock, Some(now));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_without_a_second_point_gives_zero_and_not_nonsense() {
+    fn a_clock_without_a_second_point_gives_zero() {
         let clock = clock(ClockKind::COUNTER, [1000, 500, 1000, 500], 0);
         assert_eq!(TickClock::new(&clock, None).seconds(12345), 0.0);
     }

@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 /// Below this distance between samples, in nanoseconds, drift is not estimated.
 const SHORT: u64 = 10_000_000_000;
 /// A new answer replaces the last one only if its error is at most this many times as large…
-const WORSE: u64 = 2;
+const MOST_WORSE: u64 = 2;
 /// …or if the last one is at least this old, in nanoseconds.
-const OLD: u64 = 60_000_000_000;
+const OLDEST_NS: u64 = 60_000_000_000;
 
 /// How far our clock is ahead of another one, from one round trip.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,8 +62,8 @@ impl HostClock {
             }
             return;
         }
-        let good = offset.error_ns <= self.last.1.error_ns.saturating_mul(WORSE);
-        if good || since(self.last) > OLD || self.last == self.first {
+        let good = offset.error_ns <= self.last.1.error_ns.saturating_mul(MOST_WORSE);
+        if good || since(self.last) > OLDEST_NS || self.last == self.first {
             self.last = (theirs, offset);
         }
     }
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_beginning_the_quickest_answer_counts() {
+    fn initially_the_fastest_answer_counts() {
         let mut clock = HostClock::new(S, Offset { later_ns: 90, error_ns: 50 });
         clock.add(S + 1, Offset { later_ns: 70, error_ns: 9 });
         clock.add(S + 2, Offset { later_ns: 20, error_ns: 60 });
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_drifts_is_followed_within_the_stated_error() {
+    fn a_drifting_clock_is_tracked_within_the_stated_error() {
         // Their clock loses fifty millionths; each answer is off by up to 100 microseconds in either
         // direction.
         let truth = |theirs: u64| 7 * S as i64 + (theirs / 20_000) as i64;

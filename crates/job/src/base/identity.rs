@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_identity_is_found_by_what_is_shown_of_it_and_by_all_its_digits() {
+    fn an_identity_is_found_by_its_displayed_prefix_and_by_all_digits() {
         let identity = 0x0f2a_91c0_1234_5678;
         assert_eq!(short(identity), "id:0f2a91c0");
         for text in [&short(identity), "id:0F2A91C012345678", "id:0"] {
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handle_or_a_name_is_no_identity() {
+    fn handles_and_names_are_not_identities() {
         for text in ["0x84000001", "id:", "id:xyz", "id:00112233445566778", "solver"] {
             assert_eq!(Prefix::parse(text), None, "{text}");
         }

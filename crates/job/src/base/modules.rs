@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_path_has_the_words_of_both_of_its_places_and_the_address_of_the_first() {
+    fn a_call_path_has_the_names_of_both_places_and_the_address_of_the_first() {
         let known = modules(&[(0x10, 0x20)]);
         let words = |address| known.words(address, |one| Some(format!("{one:x}")));
         assert_eq!(words(call_path::address(0)).as_deref(), Some("10 (from 20)"));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_not_known_or_leads_to_another_path_has_no_words() {
+    fn unknown_or_nested_call_paths_have_no_name() {
         let path = call_path::address;
         let broken = modules(&[(path(0), path(1)), (0x10, path(1)), (0, 0x20)]);
         let words = |address| broken.words(address, |one| (one != 0).then(|| format!("{one:x}")));

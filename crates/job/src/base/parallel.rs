@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_are_asked_side_by_side_and_answer_in_their_order() {
+    fn hosts_are_asked_in_parallel_and_answers_keep_their_order() {
         let barrier = std::sync::Barrier::new(3);
         let answers = ask(&["a", "b", "c"], |host| {
             barrier.wait();
@@ -72,14 +72,14 @@ mod tests {
     }
 
     #[test]
-    fn more_hosts_than_are_asked_at_once_are_all_asked() {
+    fn all_hosts_are_asked_even_if_there_are_more_than_workers() {
         let hosts: Vec<usize> = (0..3 * AT_ONCE).collect();
         assert_eq!(ask(&hosts, |host| *host), hosts);
         assert_eq!(work(&hosts, |host| *host), hosts);
     }
 
     #[test]
-    fn where_no_thread_can_be_had_the_caller_does_everything() {
+    fn without_threads_the_caller_does_all_the_work() {
         let none = || Builder::new().stack_size(1 << 60);
         assert!(none().spawn(|| ()).is_err());
         let hosts: Vec<usize> = (0..10).collect();

@@ -116,7 +116,7 @@ impl FromStr for RankSet {
                 }
                 _ => {
                     return Err(format!(
-                        "'{part}' is no rank or range of ranks; write for example 0,4-31 or 0-60:4"
+                        "'{part}' is not a rank or a range of ranks; for example: 0,4-31 or 0-60:4"
                     ));
                 }
             }
@@ -136,19 +136,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_are_joined_and_gaps_are_kept() {
+    fn consecutive_ranks_are_merged_and_gaps_are_kept() {
         let set: RankSet = [0].into_iter().chain(4..32).chain([40, 41]).collect();
         assert_eq!(set.to_string(), "[0,4-31,40-41]");
     }
 
     #[test]
-    fn one_rank_needs_no_brackets_and_none_shows_empty_ones() {
+    fn one_rank_has_no_brackets_and_an_empty_set_has_empty_ones() {
         assert_eq!(RankSet::from_iter([7]).to_string(), "7");
         assert_eq!(RankSet::default().to_string(), "[]");
     }
 
     #[test]
-    fn a_set_is_read_as_it_is_written_and_nonsense_is_named() {
+    fn a_set_is_parsed_back_and_invalid_parts_are_named() {
         for text in ["[0,4-31,40-41]", "7", "[]"] {
             assert_eq!(text.parse::<RankSet>().unwrap().to_string(), text);
         }
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_at_equal_distances_are_a_range_with_a_step() {
+    fn equally_spaced_ranks_are_a_range_with_a_step() {
         let text = |ranks: &[u32]| ranks.iter().copied().collect::<RankSet>().to_string();
         assert_eq!((0..=60).step_by(4).collect::<RankSet>().to_string(), "[0-60:4]");
         assert_eq!(text(&[0, 2, 5]), "[0,2,5]");
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn every_set_is_read_as_it_is_written() {
+    fn every_set_is_parsed_as_it_was_printed() {
         for bits in 0u32..4096 {
             let set: RankSet = (0..12).filter(|rank| bits >> rank & 1 == 1).collect();
             assert_eq!(set.to_string().parse::<RankSet>().unwrap(), set);

@@ -11,10 +11,10 @@ const MARK: &str = "mpiscope-refusal ";
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Refusal {
     /// No process of the job runs here: not all hosts of an allocation need to have one.
-    #[error("no process of the job is here")]
+    #[error("no process of the job runs here")]
     NoneHere,
     /// The question matches several jobs.
-    #[error("several jobs run here; name one: {before}{}{after}", .jobs.join(" | "))]
+    #[error("several jobs are running here; name one: {before}{}{after}", .jobs.join(" | "))]
     SeveralHere {
         /// Names of the jobs.
         jobs: Vec<String>,
@@ -55,16 +55,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_is_recognised_by_its_code_among_whatever_else_was_said() {
+    fn a_refusal_is_recognized_by_its_code_among_other_output() {
         let several = Refusal::several(["a", "b"].into_iter(), "mpiscope save ", " FILE");
-        let words = "several jobs run here; name one: mpiscope save a | b FILE";
+        let words = "several jobs are running here; name one: mpiscope save a | b FILE";
         assert_eq!(several.to_string(), words);
         for refusal in [Refusal::NoneHere, several] {
             let said = format!("good morning\n{}\nmpiscope: other words\n", refusal.line());
             let code = |refusal: &Refusal| refusal.line();
             assert_eq!(Refusal::said_in(said.as_bytes()).as_ref().map(code), Some(refusal.line()));
         }
-        assert_eq!(Refusal::said_in(b"mpiscope: no process of the job is here\n"), None);
+        assert_eq!(Refusal::said_in(b"mpiscope: no process of the job runs here\n"), None);
         assert_eq!(Refusal::said_in(b"mpiscope-refusal {\"code\":\"another\"}\n"), None);
     }
 }

@@ -56,7 +56,7 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn a_line_is_taken_apart_as_a_shell_does() {
+    fn a_line_is_split_as_by_a_shell() {
         for line in [
             "ssh -p 22 {host}",
             " a\t b\n",
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_reads_back_every_word_as_it_was() {
+    fn a_shell_reads_every_quoted_word_back_unchanged() {
         let words = [
             "/usr/bin/mpiscope",
             "",

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_ends_in_time_says_what_it_said() {
+    fn the_output_of_a_command_that_ends_in_time_is_returned() {
         let outcome = shell("echo out; echo err >&2; exit 3", Duration::from_secs(60));
         assert_eq!(outcome.status.and_then(|status| status.code()), Some(3));
         assert_eq!((outcome.stdout.as_slice(), outcome.stderr.as_slice()), (&b"out\n"[..], &b"err\n"[..]));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_hangs_is_ended_and_what_it_said_before_is_kept() {
+    fn a_command_that_hangs_is_killed_and_its_output_is_kept() {
         let began = Instant::now();
         let outcome = shell("echo before; exec sleep 600", Duration::from_millis(300));
         assert!(outcome.status.is_none() && outcome.stdout == b"before\n", "{outcome:?}");
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_kernel_does_not_tell_of_the_end_of_a_process_its_answer_is_the_same() {
+    fn without_pidfds_the_answer_is_the_same() {
         let mut command = Command::new("sh");
         command.args(["-c", "echo out; echo err >&2; exit 3"]).stdin(Stdio::null());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -186,13 +186,13 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_longer_than_a_pipe_holds_comes_whole() {
+    fn an_answer_longer_than_a_pipe_buffer_arrives_complete() {
         let outcome = shell("head -c 1000000 /dev/zero; echo", Duration::from_secs(60));
         assert!(outcome.success() && outcome.stdout.len() == 1_000_001, "{}", outcome.stdout.len());
     }
 
     #[test]
-    fn what_is_longer_than_an_answer_is_not_read_and_of_what_is_said_the_end_is_kept() {
+    fn excess_output_is_not_read_and_the_end_of_errors_is_kept() {
         let script = "head -c 3000000 /dev/zero >&2; echo 'the end' >&2; yes";
         let mut command = Command::new("sh");
         let outcome = run_up_to(command.args(["-c", script]), Duration::from_secs(60), 1000).unwrap();
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_who_keeps_the_output_open_keeps_nobody_waiting() {
+    fn a_process_that_keeps_the_output_open_does_not_block() {
         let began = Instant::now();
         let outcome = shell("sleep 600 & echo done $!", Duration::from_secs(60));
         assert!(outcome.success() && began.elapsed() < Duration::from_secs(30), "{outcome:?}");

@@ -9,7 +9,7 @@ pub fn total(numbers: impl IntoIterator<Item = f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_sum_of_nothing_has_no_sign() {
+    fn the_sum_of_nothing_is_positive_zero() {
         assert!(super::total([]).is_sign_positive());
         assert!((super::total([0.5, 0.25]) - 0.75).abs() < f64::EPSILON);
     }

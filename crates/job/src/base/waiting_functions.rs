@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn functions_that_ask_are_looked_at_like_those_that_wait() {
+    fn polling_functions_are_sampled_like_waiting_ones() {
         let looked_at = |name| (is_looked_at(name, false), is_looked_at(name, true));
         for pair in [["MPI_Test", "MPI_Wait"], ["MPI_Iprobe", "MPI_Probe"], ["MPI_Win_test", "MPI_Win_wait"]]
         {

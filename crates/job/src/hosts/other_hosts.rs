@@ -203,13 +203,13 @@ const LONGEST_IN_MEMORY: usize = 256 << 10;
 fn open(host: &str, mut bytes: Vec<u8>) -> Result<Evidence, Error> {
     let fail = |why: String| Error::Remote { host: host.to_owned(), why };
     let at = bytes.windows(ARCHIVE.len()).position(|window| window == ARCHIVE).ok_or_else(|| {
-        fail("what it sent is no evidence file; is mpiscope there of another version?".to_owned())
+        fail("its answer is not an evidence file; is another version of mpiscope installed there?".to_owned())
     })?;
     // Drop anything that a shell printed first.
     bytes.drain(..at);
     let kept = keep(bytes).map_err(|why| fail(why.to_string()))?;
     let opened = evidence::read(Path::new(host), kept).map_err(|why| {
-        fail(format!("what it sent cannot be read: {}", why.to_string().replace(&format!("{host}: "), "")))
+        fail(format!("its answer cannot be read: {}", why.to_string().replace(&format!("{host}: "), "")))
     })?;
     // Unpack now, while other hosts are awaited.
     opened.job.images.iter().for_each(JobImage::unpack_early);
@@ -231,13 +231,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_evidence_file_is_an_error_that_names_the_host() {
+    fn an_answer_that_is_not_an_evidence_file_is_an_error_that_names_the_host() {
         let open = |host, bytes: &[u8]| open(host, bytes.to_vec());
         for bytes in [&b""[..], b"good morning\n", b"PK\x03\x04 and nothing else"] {
             assert!(open("node7", bytes).is_err());
         }
         assert!(open("node7", b"good morning").is_err_and(|why| why.to_string().starts_with("host node7: ")));
         let cut = open("node7", b"PK\x03\x04 and nothing else").err().unwrap();
-        assert!(cut.to_string().starts_with("host node7: what it sent cannot be read: not an"), "{cut}");
+        assert!(cut.to_string().starts_with("host node7: its answer cannot be read: not a "), "{cut}");
     }
 }

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_is_known_as_long_as_the_process_that_started_it() {
+    fn a_job_is_known_while_its_starter_lives() {
         let dir = tempfile::tempdir().unwrap();
         let hosts = ["n1", "n2"].map(str::to_owned);
         let announcement = announce_in(dir.path(), "j", &hosts, Some("slurm:7.0".to_owned())).unwrap();

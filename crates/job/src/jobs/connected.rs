@@ -48,8 +48,8 @@ pub fn unseen(connected: &BTreeSet<Connected>) -> Option<String> {
     let (process, are) = if processes == 1 { ("process", "is") } else { ("processes", "are") };
     (processes > 0).then(|| {
         format!(
-            "{processes} {process} of another job, with which this one is connected ({by}), {are} not seen: that job is on another \
-             host, or runs without libmpiscope.so; `mpiscope ps` on its hosts shows it"
+            "{processes} {process} of another job, which this one is connected to ({by}), {are} not seen: that job is \
+             on another host, or runs without libmpiscope.so; run `mpiscope ps` on its hosts to see it"
         )
     })
 }
@@ -67,17 +67,17 @@ mod tests {
     }
 
     #[test]
-    fn connections_to_jobs_that_no_host_has_found_are_said_once_each() {
+    fn each_connection_to_a_job_that_no_host_found_is_reported_once() {
         let one_side = || [one(1, "MPI_Comm_accept", 2, false), one(2, "MPI_Comm_accept", 1, false)];
         let [first, second] = one_side();
         let text = said([first, second, one(3, "MPI_Comm_connect", 4, true)]);
-        assert!(text.starts_with("3 processes of another job, with which "), "{text}");
+        assert!(text.starts_with("3 processes of another job, which "), "{text}");
         assert!(text.contains("(MPI_Comm_accept), are not seen"), "{text}");
         // One host of this job has found the other job, the next has not.
         let [first, second] = one_side();
         let text = said([first, second, one(1, "MPI_Comm_accept", 2, true)]);
         assert!(
-            text.starts_with("1 process of another job, with which ") && text.contains("is not seen"),
+            text.starts_with("1 process of another job, which ") && text.contains("is not seen"),
             "{text}"
         );
         assert_eq!(said([one(1, "MPI_Comm_accept", 2, true)]), "");

@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_holder_that_has_another_file_there_by_now_is_passed_over() {
+    fn a_holder_whose_descriptor_now_refers_to_another_file_is_skipped() {
         let (_other, elsewhere, _) = image();
         let (_image, path, file) = image();
         let holders = vec![(1, elsewhere.clone()), (2, path)];
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_in_the_place_of_an_image_makes_nobody_wait() {
+    fn a_pipe_in_place_of_an_image_does_not_block() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("memfd:mpiscope:a");
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_could_shrink_under_the_reader_is_no_image() {
+    fn a_file_that_could_shrink_while_being_read_is_not_an_image() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("image");
         fs::write(&path, [0; 8192]).unwrap();

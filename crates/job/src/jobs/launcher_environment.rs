@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn hydra_gives_rank_local_size_and_a_connection() {
+    fn hydra_provides_rank_local_size_and_a_connection() {
         let place =
             place_of(&[("PMI_RANK", "2"), ("PMI_SIZE", "4"), ("PMI_FD", "9"), ("MPI_LOCALNRANKS", "4")]);
         let wanted = LauncherEnvironment { rank: Some(2), local_size: Some(4), job: None, pmi_fd: Some(9) };
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn an_environment_without_a_rank_is_that_of_no_rank() {
+    fn an_environment_without_a_rank_variable_is_not_that_of_a_rank() {
         assert_eq!(place_of(&[("HOME", "/"), ("PMI_RANK", "x")]), None);
     }
 }

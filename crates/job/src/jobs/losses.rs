@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_of_a_kind_are_one_line_with_its_ranks_and_the_reason() {
+    fn losses_of_one_kind_share_a_line_with_their_ranks_and_the_reason() {
         let (first, second) = (of(&[("events", 3), ("requests", 1)]), of(&[("events", 4)]));
         let lost = joined([((0, Some(0)), &first), ((0, Some(1)), &second)]);
         let lines: Vec<String> = lost.iter().map(Lost::to_string).collect();

@@ -218,7 +218,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_all_say_stands_once_moments_are_a_span_and_the_rest_is_by_rank() {
+    fn equal_values_appear_once_moments_become_a_span_and_the_rest_is_listed_by_rank() {
         let mut merged = MergedObject::default();
         for (rank, seconds, handle) in [(0, 0.5, "0x1"), (1, 0.25, "0x2"), (2, 0.5, "0x1")] {
             let mut view = json!({"size": 4, "handle": handle, "created": {"function": "MPI_Comm_dup", "seconds": seconds}});
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_occur_several_times_stay_in_their_order() {
+    fn repeated_keys_keep_their_order() {
         let mut fields: Fields<&str, u32> = Fields::default();
         fields.add((0, Some(0)), [("attribute", 1), ("attribute", 2), ("end", 9)]);
         fields.add((0, Some(1)), [("attribute", 1), ("attribute", 3), ("end", 9)]);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_thousand_ranks_that_all_differ_take_no_time() {
+    fn merging_a_hundred_thousand_different_ranks_is_fast() {
         let mut fields: Fields<&str, u32> = Fields::default();
         (0..100_000).for_each(|rank| fields.add((0, Some(rank)), [("handle", rank)]));
         assert_eq!(fields.iter().next().unwrap().1.values().len(), 100_000);

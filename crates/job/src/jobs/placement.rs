@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_says_where_this_process_runs_and_what_it_has() {
+    fn the_kernel_reports_where_this_process_runs_and_what_it_uses() {
         let own = Placement::of(std::process::id()).unwrap();
         assert!(own.resident > 0 && own.peak >= own.resident, "{own:?}");
         assert!(!own.allowed().0.is_empty() && own.online > 0 && own.last_cpu.is_some(), "{own:?}");

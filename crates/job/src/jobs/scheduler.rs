@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_of_an_array_is_meant_by_its_number_in_the_array_by_its_own_and_by_that_of_the_array() {
+    fn an_array_task_is_named_by_its_index_its_own_id_or_the_array_id() {
         let task = of(&[
             ("SLURM_JOB_ID", "9"),
             ("SLURM_STEP_ID", "0"),

@@ -37,7 +37,7 @@ pub fn unseen<'a>(spawned: &BTreeSet<Spawned>, worlds: impl Iterator<Item = &'a 
     (missing > 0).then(|| {
         format!(
             "{missing} of the {started} processes that MPI_Comm_spawn started {are} not seen: they have ended, run without \
-             libmpiscope.so, or are on a host that is not known"
+             libmpiscope.so, or are on an unknown host"
         )
     })
 }
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_that_were_started_and_are_not_there_are_counted() {
+    fn spawned_processes_that_are_missing_are_counted() {
         let spawned = [one("w", 1, 2), one("w", 2, 3)].into_iter().collect();
         let said = |worlds: &[&str]| unseen(&spawned, worlds.iter().copied());
         assert!(said(&["w", "w", "v", "v", "u", "u", "u"]).is_none());
@@ -73,14 +73,14 @@ mod tests {
     }
 
     #[test]
-    fn children_that_spawn_are_children_themselves() {
+    fn children_that_spawn_still_count_as_children() {
         let spawned = [one("w", 1, 2), one("v", 2, 1)].into_iter().collect();
         assert!(unseen(&spawned, ["w", "w", "v", "v", "u"].into_iter()).is_none());
         assert!(unseen(&spawned, ["w", "v", "v"].into_iter()).is_some());
     }
 
     #[test]
-    fn who_has_spawned_nothing_misses_nobody() {
+    fn a_job_that_spawned_nothing_misses_nothing() {
         assert!(unseen(&BTreeSet::new(), ["w"].into_iter()).is_none());
     }
 }

@@ -228,7 +228,7 @@ impl FromStr for Members {
         // Commas also occur inside brackets.
         for part in text.split(", ").filter(|part| !part.is_empty()) {
             let (world, ranks) = match part.split_once('.') {
-                Some((world, ranks)) => (world.parse().map_err(|_| format!("no world: {part}"))?, ranks),
+                Some((world, ranks)) => (world.parse().map_err(|_| format!("not a world: {part}"))?, ranks),
                 None => (0, part),
             };
             let ranks = RankSet::from_str(ranks.trim_matches(['[', ']']))?;
@@ -258,7 +258,7 @@ mod tests {
     use crate::questions::live;
 
     #[test]
-    fn the_first_world_goes_without_saying_and_equal_ranks_of_others_are_other_ranks() {
+    fn the_first_world_is_implied_and_equal_ranks_of_other_worlds_are_distinct() {
         let one: Members = (0..4).map(|rank| (0, Some(rank))).collect();
         assert_eq!((one.to_string().as_str(), one.len()), ("[0-3]", 4));
         let mut two: Members = [(1, Some(0)), (1, Some(1)), (2, None)].into_iter().collect();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_an_empty_text() {
+    fn an_empty_set_prints_as_an_empty_text() {
         let nobody: Members = [(0, None)].into_iter().collect();
         assert!(nobody.is_empty() && nobody.first().is_none());
         assert_eq!(nobody.to_string(), "");
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_is_read_back() {
+    fn printed_members_are_parsed_back() {
         let all: Members = [(0, 0), (0, 4), (0, 5), (0, 8), (0, 10), (0, 12), (2, 7), (3, 1), (3, 2)]
             .map(|(world, rank)| (world, Some(rank)))
             .into_iter()
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_in_init_that_have_other_parents_are_in_one_world_with_those_that_have_not_called_mpi() {
+    fn ranks_in_init_with_different_parents_share_a_world_with_those_that_have_not_called_mpi() {
         let (init, silent) = (Stage::Starting, Stage::Silent);
         let all = [rank("j/9", 1, 3, init), rank("j/7", 0, 3, init), rank("", 2, 3, silent)];
         assert_eq!(settled(all), ["j/7"; 3]);
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_in_init_join_those_that_are_through_unless_one_of_them_is_there_already() {
+    fn ranks_in_init_join_the_world_of_those_past_it_unless_already_present() {
         let (init, through) = (Stage::Starting, Stage::Running);
         assert_eq!(settled([rank("w", 0, 2, through), rank("j/9", 1, 2, init)]), ["w", "w"]);
         assert_eq!(settled([rank("w", 0, 2, through), rank("j/9", 0, 2, init)]), ["w", "j/9"]);
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_that_has_not_called_mpi_is_of_no_world_if_there_are_several() {
+    fn a_rank_that_has_not_called_mpi_belongs_to_no_world_if_there_are_several() {
         let (silent, through) = (Stage::Silent, Stage::Running);
         let all = [rank("v", 0, 2, through), rank("w", 0, 2, through), rank("j/9", 1, 2, silent)];
         assert_eq!(settled(all), ["v", "w", ""]);

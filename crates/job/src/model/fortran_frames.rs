@@ -150,14 +150,14 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_the_same_only_if_no_other_ended_meanwhile() {
+    fn a_call_is_the_same_only_if_no_other_call_ended_in_between() {
         assert!(is_same(&call(3, 0x7000), &call(3, 0x7000)));
         assert!(!is_same(&call(3, 0x7000), &call(4, 0x7000)));
         assert!(!is_same(&call(3, 0x7000), &call(3, 0x7010)));
     }
 
     #[test]
-    fn memory_that_cannot_be_read_tells_no_caller() {
+    fn unreadable_memory_yields_no_caller() {
         assert_eq!(caller(&InMemory::new(8, ByteOrder::Little), &call(3, 0x7000)), None);
         assert_eq!(caller(&InMemory::new(4, ByteOrder::Big), &call(3, 0x7000)), None);
     }

@@ -26,7 +26,7 @@ fn wrong(name: &str, on: [u64; 3], peer: i32, tag: i32) -> Vec<String> {
 }
 
 #[test]
-fn what_a_correct_program_gives_is_not_wrong() {
+fn valid_arguments_are_not_reported() {
     let (any_source, any_tag, nobody, root) = (-2, -1, -1, -3);
     for (name, peer, tag) in [
         ("MPI_Send", 1, 0),
@@ -43,7 +43,7 @@ fn what_a_correct_program_gives_is_not_wrong() {
 }
 
 #[test]
-fn what_no_call_may_be_given_is_said_with_the_class_of_the_error() {
+fn invalid_arguments_are_reported_with_their_error_class() {
     let minus_one = u64::MAX;
     assert_eq!(wrong("MPI_Send", [WORLD, INT, minus_one], 1, 0), ["MPI_ERR_COUNT: count -1"]);
     assert_eq!(wrong("MPI_Send", [WORLD, INT, 1], 1, -7), ["MPI_ERR_TAG: tag -7"]);

@@ -6,7 +6,7 @@ use super::arguments::Given;
 use super::communicators::Communicators;
 use super::requests::Requests;
 use super::special::Special;
-use super::{Action, Call, Collective, Context, Message, Need, Receive, history};
+use super::{Action, Call, Collective, Context, Message, NOTHING_ACTIVE, Need, Receive, history};
 use crate::model::objects::{Kind, Object};
 use crate::model::process::ThreadFacts;
 use crate::model::rank::Rank;
@@ -45,7 +45,7 @@ impl<S: Source> Reader<'_, '_, S> {
         let process = self.rank.process();
         let pausing = || process.asking_since(thread).filter(|_| self.context.pauses(thread.tid));
         let polling = process.polling_since(thread).or_else(pausing);
-        let polling = polling.filter(|_| self.is_in_vain(thread));
+        let polling = polling.filter(|_| self.polls_in_vain(thread));
         let record = match (&thread.call, polling) {
             (Some(call), _) => call,
             (None, Some(_)) => thread.last.as_ref()?,
@@ -103,14 +103,13 @@ impl<S: Source> Reader<'_, '_, S> {
     fn fill(&self, call: &mut Call, open: &Open<'_>) {
         (call.needs, call.any) = self.needs(open);
         if call.polling && open.thread.asks != Several::ONE {
-            self.asks_in_turn(call, open.asked, open.thread.asks);
+            self.polls_in_turn(call, open.asked, open.thread.asks);
         }
         if call.polling
             && call.needs.is_empty()
-            && self.nothing_under_way(open.thread, open.record, open.asked)
+            && self.has_no_active_request(open.thread, open.record, open.asked)
         {
-            let what = "start a request: all that it asks for are null or inactive".to_owned();
-            call.needs.push(Need::Own { what, kind: Action::Request });
+            call.needs.push(Need::Own { what: NOTHING_ACTIVE.to_owned(), kind: Action::Request });
         }
     }
 
@@ -142,7 +141,7 @@ impl<S: Source> Reader<'_, '_, S> {
 
     /// A loop that polls for several things in turn, only the latest of which is known, waits for any one of
     /// all the things it may poll for.
-    fn asks_in_turn(&self, call: &mut Call, asked: &Function, asks: Several) {
+    fn polls_in_turn(&self, call: &mut Call, asked: &Function, asks: Several) {
         let completes = asked.properties.waits == Waits::REQUESTS;
         let unlike = asks != Several::ALIKE;
         if completes || unlike {
@@ -218,15 +217,20 @@ impl<S: Source> Reader<'_, '_, S> {
     }
 
     /// Whether the loop polls in vain: a loop over a blocking call repeats only if there is nothing to wait for.
-    fn is_in_vain(&self, thread: &ThreadFacts) -> bool {
+    fn polls_in_vain(&self, thread: &ThreadFacts) -> bool {
         let Some(record) = thread.call.as_ref().or(thread.last.as_ref()) else { return true };
         let function = self.rank.process().facts(record);
         let asks = |function: &Function| function.properties.flags.has(Flags::POLLING);
-        function.is_none_or(|function| asks(function) || self.nothing_under_way(thread, record, function))
+        function.is_none_or(|function| asks(function) || self.has_no_active_request(thread, record, function))
     }
 
     /// Whether the call completes requests but was given none that is active.
-    fn nothing_under_way(&self, thread: &ThreadFacts, record: &layout::Call, function: &Function) -> bool {
+    fn has_no_active_request(
+        &self,
+        thread: &ThreadFacts,
+        record: &layout::Call,
+        function: &Function,
+    ) -> bool {
         let (handles, all) = Self::given(thread, record, function.properties.completes);
         let null = |handle| self.rank.objects().predefined().name(Kind::Request, handle).is_some();
         let is_idle = |handle: &u64| *handle == 0 || self.requests.idle.contains(handle) || null(*handle);
@@ -397,7 +401,7 @@ impl<S: Source> Reader<'_, '_, S> {
             (Some(access), Some(window)) => {
                 Need::Epoch { window: window.identity.0, access, name: window.label() }
             }
-            _ => outside(&format!("one-sided synchronisation on {}", self.object(open)), Action::Rma),
+            _ => outside(&format!("one-sided synchronization on {}", self.object(open)), Action::Rma),
         }
     }
 

@@ -27,17 +27,17 @@ pub fn wrong(function: &Function, open: &Open, target: i64) -> Option<String> {
     let lacks = |epochs: u32| open.epochs & epochs == 0;
     let without = |what: &str| Some(format!("without {what}"));
     match function.base.as_str() {
-        "MPI_Win_unlock" if !open.locked => without(&format!("a lock of the memory of rank {target}")),
+        "MPI_Win_unlock" if !open.locked => without(&format!("a lock on the memory of rank {target}")),
         "MPI_Win_lock" if open.locked => {
-            Some(format!("while it holds a lock of the memory of rank {target} already"))
+            Some(format!("while it already holds a lock on the memory of rank {target}"))
         }
-        "MPI_Win_unlock_all" if lacks(Epoch::LOCK_ALL.0) => without("MPI_Win_lock_all before"),
-        "MPI_Win_complete" if lacks(Epoch::START.0) => without("MPI_Win_start before"),
-        "MPI_Win_wait" if lacks(Epoch::POST.0) => without("MPI_Win_post before"),
+        "MPI_Win_unlock_all" if lacks(Epoch::LOCK_ALL.0) => without("an earlier MPI_Win_lock_all"),
+        "MPI_Win_complete" if lacks(Epoch::START.0) => without("an earlier MPI_Win_start"),
+        "MPI_Win_wait" if lacks(Epoch::POST.0) => without("an earlier MPI_Win_post"),
         "MPI_Win_free" | "MPI_Win_fence" => {
             let left = ENDED.iter().filter(|epoch| !lacks(epoch.0)).filter_map(|epoch| epoch.name());
             let left: Vec<_> = left.map(|name| format!("MPI_Win_{name}")).collect();
-            (!left.is_empty()).then(|| format!("while it has not ended what {} began", left.join(" and ")))
+            (!left.is_empty()).then(|| format!("before it has ended what {} began", left.join(" and ")))
         }
         name if name.starts_with("MPI_Win_flush") && lacks(LOCKS) => without("a lock"),
         name if !name.starts_with("MPI_Win_")
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_within_their_epochs_are_right() {
+    fn calls_within_their_epochs_are_valid() {
         let (fence, start, post, lock, all) =
             (Epoch::FENCE.0, Epoch::START.0, Epoch::POST.0, Epoch::LOCK.0, Epoch::LOCK_ALL.0);
         for (name, epochs, locked) in [
@@ -92,17 +92,17 @@ mod tests {
     }
 
     #[test]
-    fn what_lacks_its_epoch_or_stands_within_another_is_wrong() {
+    fn calls_outside_their_epoch_or_inside_another_one_are_reported() {
         let with = |name: &str, epochs: u32, locked: bool| said(name, epochs, locked).unwrap_or_default();
         assert_eq!(
             with("MPI_Put", Epoch::POST.0, false),
             "without an epoch in which it may access the memory of others"
         );
-        assert_eq!(with("MPI_Win_unlock", 0, false), "without a lock of the memory of rank 1");
+        assert_eq!(with("MPI_Win_unlock", 0, false), "without a lock on the memory of rank 1");
         assert_eq!(with("MPI_Win_flush_all", Epoch::FENCE.0, false), "without a lock");
-        let twice = "while it holds a lock of the memory of rank 1 already";
+        let twice = "while it already holds a lock on the memory of rank 1";
         assert_eq!(with("MPI_Win_lock", Epoch::LOCK.0, true), twice);
         let left = Epoch::FENCE.0 | Epoch::LOCK_ALL.0;
-        assert_eq!(with("MPI_Win_free", left, false), "while it has not ended what MPI_Win_lock_all began");
+        assert_eq!(with("MPI_Win_free", left, false), "before it has ended what MPI_Win_lock_all began");
     }
 }

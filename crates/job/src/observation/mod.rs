@@ -45,6 +45,9 @@ use std::collections::BTreeMap;
 /// returns.
 pub const AWAITS_THREAD: &str = "waiting for another thread that is in MPI";
 
+/// What a process must do that polls with null or inactive requests only: none of them can complete.
+pub const NOTHING_ACTIVE: &str = "start a request: all requests in the call are null or inactive";
+
 /// What a single snapshot of one process shows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observation {

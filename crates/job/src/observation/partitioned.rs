@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn partitions_that_lack_their_mark_are_named_or_counted_if_there_are_many() {
+    fn partitions_not_marked_ready_are_listed_or_counted_if_there_are_many() {
         let missing = |partitions, marked, bits| Ready { partitions, marked, bits }.missing();
         assert_eq!(missing(2, 2, 0b11), None);
         assert_eq!(missing(2, 1, 0b01).as_deref(), Some("partition 1 of 2"));

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_known_while_its_call_is_open_also_from_calls_of_its_error_handler() {
+    fn an_error_is_known_while_its_call_is_open_even_during_calls_of_its_error_handler() {
         let reduce = [("MPI_Reduce".to_owned(), "MPI_ERR_OP".to_owned())];
         assert_eq!(found(|_| ()), reduce);
         let in_handler = |sample: &TestImage| {
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_whose_handler_the_program_has_left_is_forgotten_with_the_next_call() {
+    fn an_error_is_forgotten_at_the_next_call_after_its_handler_has_returned() {
         let next = |sample: &TestImage| {
             sample.leaves();
             sample.enters("MPI_Barrier", [1, 0, 0], 0, 0);

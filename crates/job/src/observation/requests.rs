@@ -68,7 +68,7 @@ impl<S: Source> Reader<'_, '_, S> {
                 continue;
             }
             if request.is(Flag::CANCELLED) {
-                let what = "what it has cancelled to end".to_owned();
+                let what = "an operation that it cancelled to end".to_owned();
                 let need = Need::Outside { what, kind: Action::Unknown };
                 found.needs.insert(request.head.handle.get(), vec![need]);
             } else {
@@ -263,7 +263,7 @@ fn outside(kind: RequestKind) -> Need {
     let (what, kind) = match kind {
         RequestKind::RMA => ("a one-sided operation to complete", Action::Rma),
         kind if kind.is_file() => ("a file operation to complete", Action::File),
-        _ => ("a request of a kind that is not known", Action::Unknown),
+        _ => ("a request of unknown kind", Action::Unknown),
     };
     Need::Outside { what: what.to_owned(), kind }
 }

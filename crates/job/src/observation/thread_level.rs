@@ -48,7 +48,9 @@ impl Forbidden {
     pub fn said(&self) -> String {
         let (call, level) = (&self.call, &self.level);
         match &self.with {
-            None => format!("{call} was called by another thread than the one that began MPI, with {level}"),
+            None => {
+                format!("{call} was called by a thread other than the one that initialized MPI, with {level}")
+            }
             Some(other) => format!("{call} and {other} were called by two threads at once, with {level}"),
         }
     }
@@ -258,12 +260,11 @@ mod tests {
     }
 
     #[test]
-    fn a_call_of_another_thread_is_forbidden_where_only_one_may_call() {
+    fn a_call_by_another_thread_is_forbidden_if_only_one_may_call() {
         let funneled = Sample::with(1);
         funneled.called(0, "MPI_Send", 5);
         funneled.called(1, "MPI_Recv", 5);
-        let wanted =
-            "MPI_Recv was called by another thread than the one that began MPI, with MPI_THREAD_FUNNELED";
+        let wanted = "MPI_Recv was called by a thread other than the one that initialized MPI, with MPI_THREAD_FUNNELED";
         assert_eq!(funneled.forbidden(), [wanted]);
         let single = Sample::with(0);
         single.inside(1, "MPI_Barrier");
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_any_thread_may_call_or_does_no_harm_is_not_forbidden() {
+    fn calls_that_any_thread_may_make_or_that_do_no_harm_are_allowed() {
         let sample = Sample::with(1);
         let allowed =
             ["MPI_Initialized", "MPI_Is_thread_main", "MPI_Info_create", "MPI_Error_string", "MPI_Wtime"];
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn two_threads_may_take_turns_where_calls_are_serialized_and_not_be_in_mpi_at_once() {
+    fn serialized_threads_may_take_turns_but_not_be_in_mpi_at_once() {
         let serialized = Sample::with(2);
         serialized.called(0, "MPI_Send", 5);
         serialized.called(1, "MPI_Recv", 5);
@@ -304,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_were_in_mpi_for_longer_than_there_was_time_were_there_at_once() {
+    fn threads_that_spent_more_time_in_mpi_than_has_passed_were_there_at_once() {
         let spent = |each: u64| {
             let serialized = Sample::with(2);
             serialized.called(0, "MPI_Recv", each);

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_that_has_not_called_mpi_or_is_gone_is_told_from_one_that_computes() {
+    fn a_rank_that_is_gone_or_has_not_called_mpi_is_distinguished_from_one_that_computes() {
         let silent = RankStatus::silent(7, Some(0), String::new());
         assert_eq!(Letter::of(&silent), Letter('-'));
         assert_eq!(Letter::of(&RankStatus { problem: true, ..silent }), Letter('x'));

@@ -68,14 +68,13 @@ impl Inspected {
     /// Returns why there are no objects to show, if so.
     pub fn blind(&self) -> Option<String> {
         if self.process.state.0 < State::INITIALIZED.0 {
-            return Some("it has not been through MPI_Init yet: there are no objects".into());
+            return Some("it has not completed MPI_Init yet, so it has no objects".into());
         }
         let table = self.image.table::<layout::Process>(SectionKind::PROCESS).ok()?;
         let facts = self.image.get::<layout::Process>(&table, 0).ok()?.value;
         let records = facts.recording.get() & Recording::OBJECTS.0 != 0;
-        (!records).then(|| {
-            "objects are not recorded in it: leave MPISCOPE_RECORD unset, or add `objects` to it".into()
-        })
+        (!records)
+            .then(|| "it does not record objects: leave MPISCOPE_RECORD unset, or add `objects` to it".into())
     }
 
     /// Takes one snapshot of its objects.

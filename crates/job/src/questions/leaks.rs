@@ -197,7 +197,7 @@ pub fn sites<S: Source>(
     let sites = found.places.into_iter().map(|((kind, function, address, active, over), count)| Site {
         kind,
         function: process.function((function as usize).wrapping_sub(1)),
-        place: place(&process.modules, locate, address).unwrap_or_else(|| "a place that is not known".into()),
+        place: place(&process.modules, locate, address).unwrap_or_else(|| "an unknown place".into()),
         active,
         overwritten: place(&process.modules, locate, over).filter(|_| over != 0),
         count,
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_further_places_made_is_counted_and_not_left_out() {
+    fn objects_created_at_further_places_are_counted() {
         let mut places = Places::new(2);
         let key = |from| (Kind::Info, 1, from, false, 0);
         for from in [1, 2, 3, 1, 4] {
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn one_object_is_not_told_in_the_plural() {
+    fn one_object_is_not_described_in_the_plural() {
         let ranks: [(usize, Option<u32>, &[Site]); 1] = [(0, None, &[site(Kind::Window, "a.c:1", 1)])];
         assert_eq!(join(ranks.into_iter())[0].to_string(), "1 window, MPI_X at a.c:1");
     }

@@ -254,20 +254,20 @@ const MOST_PLACES: u32 = 64;
 fn gone(process: &Process) -> String {
     match (process.state, process.abort_code) {
         (State::ABORTED, Some(code)) => format!("it called MPI_Abort with {code}"),
-        _ => "it is gone without MPI_Finalize".to_owned(),
+        _ => "it ended without MPI_Finalize".to_owned(),
     }
 }
 
 /// Number of times a polling thread that may pause is sampled: at any one moment it may be in a call or
 /// waiting for a processor.
-const LOOKS: u32 = 20;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
+const SAMPLES: u32 = 20;
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(2);
 /// Maximum number of polling threads watched in vain for a pause; for further threads only the present moment
 /// counts.
 const PATIENCE: u32 = 8;
 
 /// Returns how often a thread has gone to sleep voluntarily.
-fn gave_up_the_processor(pid: u32, tid: u32) -> Option<u64> {
+fn voluntary_switches(pid: u32, tid: u32) -> Option<u64> {
     StatusLines::of_thread(pid, tid).ok()?.get("voluntary_ctxt_switches")?.parse().ok()
 }
 
@@ -291,7 +291,7 @@ impl<'a> System<'a> {
     }
 
     /// Where the threads of the process sleep, and whether signals may wake them.
-    fn asleeps(&self) -> Asleeps {
+    fn sleeping_threads(&self) -> Asleeps {
         let threads = procfs::threads(self.pid).unwrap_or_default();
         let status = procfs::status_lines(self.pid).unwrap_or_default();
         Asleeps {
@@ -304,7 +304,7 @@ impl<'a> System<'a> {
     fn sleeping(&self, task: &str) -> String {
         let serves_mpi = |_, asleep: &Asleep| asleep.serves_mpi(self.pid, &self.places.files);
         let only_mpi_could_wake =
-            |asleep: &Asleep| self.asleeps().only_mpi_could_wake(self.process, asleep, serves_mpi);
+            |asleep: &Asleep| self.sleeping_threads().only_mpi_could_wake(self.process, asleep, serves_mpi);
         let said = |asleep: Asleep| asleep.said(only_mpi_could_wake);
         Asleep::of(task).map_or_else(|| "sleeping".to_owned(), said)
     }
@@ -345,13 +345,12 @@ impl Context for System<'_> {
         let task = self.task(tid);
         let now = || Asleep::of(&task).is_some_and(|asleep| asleep.pauses());
         let patience = &self.places.patience;
-        let Some(before) = gave_up_the_processor(self.pid, tid).filter(|_| !now() && patience.get() > 0)
-        else {
+        let Some(before) = voluntary_switches(self.pid, tid).filter(|_| !now() && patience.get() > 0) else {
             return now();
         };
-        let later = (0..LOOKS).any(|_| {
-            std::thread::sleep(BETWEEN_LOOKS);
-            now() || gave_up_the_processor(self.pid, tid).is_some_and(|times| times >= before + 2)
+        let later = (0..SAMPLES).any(|_| {
+            std::thread::sleep(SAMPLE_INTERVAL);
+            now() || voluntary_switches(self.pid, tid).is_some_and(|times| times >= before + 2)
         });
         if !later {
             patience.set(patience.get() - 1);
@@ -382,7 +381,7 @@ mod tests {
     use crate::test_image::TestImage;
 
     #[test]
-    fn a_rank_that_has_not_called_mpi_is_seen_though_one_of_another_host_has_its_process_id() {
+    fn a_rank_that_has_not_called_mpi_is_seen_even_if_another_host_has_the_same_pid() {
         let name = "same-numbers";
         let _rank = TestImage::new(name, 0, 2);
         let mut job = discover().into_iter().find(|job| job.name == name).unwrap();

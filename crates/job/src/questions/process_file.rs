@@ -159,7 +159,7 @@ fn cut_off(core: &Core, error: Error) -> Error {
     match (core.missing(), error) {
         (Some(missing), error @ (Error::NoImageInCore { .. } | Error::Image { .. })) => {
             Error::NotFound(format!(
-                "{error}. The file is cut off: {missing} bytes are missing at its end; raise `ulimit -c`, free the disk"
+                "{error}. The file is truncated: {missing} bytes are missing at its end; raise `ulimit -c` or free disk space"
             ))
         }
         (_, error) => error,
@@ -172,7 +172,7 @@ fn replaced(core: &Core, program: &Module) -> Option<String> {
     let code = program.executable.start;
     let gone = core.read_bytes(code, 8, 8).is_err() && !program.executable.is_empty();
     gone.then(|| {
-        format!("{} was rebuilt or removed since; source lines are not shown", program.path.display())
+        format!("{} has been rebuilt or removed since; source lines are not shown", program.path.display())
     })
 }
 
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pipe_that_is_named_for_a_core_file_makes_nobody_wait() {
+    fn a_pipe_given_as_a_core_file_does_not_block() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("core");
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn every_message_and_every_receive_stands_once_and_what_fits_stands_together() {
+    fn every_message_and_receive_appears_once_and_matches_are_paired() {
         let mut scene = Scene::of(3);
         scene.process(0).sent = vec![message(1, 41), message(1, 7)];
         scene.process(1).posted = vec![receive(Peer::One(0), Some(42)), receive(Peer::Any, Some(7))];
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_a_probe_has_matched_is_not_there_for_a_later_receive() {
+    fn a_message_matched_by_a_probe_is_not_available_to_a_later_receive() {
         let mut scene = Scene::of(2);
         scene.process(0).sent = vec![message(1, 7)];
         let probe = Receive { matched: true, ..receive(Peer::Any, Some(7)) };
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_any_rank_may_send_with_any_tag_names_nobody() {
+    fn a_wildcard_receive_names_no_sender() {
         let mut scene = Scene::of(2);
         scene.process(0).posted = vec![receive(Peer::Any, None)];
         let found = queues(&scene.0);

@@ -255,7 +255,7 @@ mod tests {
     use crate::questions::why::{snapshot, verdict};
 
     #[test]
-    fn every_simulated_job_gets_the_verdict_that_it_was_made_for() {
+    fn every_simulated_job_gets_its_intended_verdict() {
         for shape in Shape::ALL {
             for ranks in [16, 100] {
                 let look = snapshot(&shape.look(ranks), "it is simulated");

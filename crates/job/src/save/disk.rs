@@ -92,7 +92,7 @@ mod tests {
     use zip::write::SimpleFileOptions;
 
     #[test]
-    fn what_fails_fails_once_and_is_not_forgotten() {
+    fn a_failed_step_fails_only_once_and_is_remembered() {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let mut disk = Disk::new(&full);
         assert_eq!(disk.write(&[0; 100]).unwrap(), 100);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_that_finds_no_room_anywhere_fails_and_says_so_once() {
+    fn an_archive_without_space_fails_and_reports_it_once() {
         // Incompressible data.
         let mut state = 1u64;
         let mut next = || {

@@ -285,7 +285,7 @@ fn silent(found: &JobImage) -> About {
 fn copy(source: &(dyn Source + Send)) -> Result<Vec<u8>, String> {
     let len = source.len();
     if len > LONGEST_IMAGE {
-        return Err(format!("{len} bytes are more than an evidence file takes; `ps` and `inspect` show it"));
+        return Err(format!("its {len} bytes do not fit in an evidence file; `ps` and `inspect` show it"));
     }
     let len = usize::try_from(len).map_err(|why| why.to_string())?;
     let mut bytes = vec![0; len];

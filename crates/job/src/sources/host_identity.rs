@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_the_same_under_another_name_and_another_under_the_same_name() {
+    fn hosts_are_identified_independently_of_their_names() {
         let one = host("n1", "a", "4026531836");
         assert!(one.same_host(&host("n1-ib", "a", "4026531836")));
         assert!(!one.same_host(&host("n1", "b", "4026531836")), "equal short names in two domains");

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mapping_gives_every_byte_at_every_alignment_and_what_was_added_later() {
+    fn a_mapping_yields_every_byte_at_every_alignment_and_later_additions() {
         let bytes: Vec<u8> = (0..100).collect();
         let fd = memfd(&bytes);
         // SAFETY: seals a descriptor that we own.

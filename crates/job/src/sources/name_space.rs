@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_in_no_other_name_space_has_one_number() {
+    fn a_process_outside_other_pid_namespaces_has_one_pid() {
         let own = std::process::id();
         assert_eq!(process(own, [own, 1].into_iter()), Some(own));
         assert_eq!(process(own, [1].into_iter()), None);

@@ -46,14 +46,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descendants_are_children_and_theirs_and_nobody_else() {
+    fn descendants_are_children_and_their_children_only() {
         let families = Families::of([(2, 1), (3, 2), (4, 2), (5, 3), (6, 1)]);
         assert_eq!(families.descendants(2), [3, 4, 5]);
         assert!(families.descendants(6).is_empty());
     }
 
     #[test]
-    fn processes_that_seem_to_be_each_others_parents_are_followed_to_an_end() {
+    fn cycles_of_parents_do_not_loop_forever() {
         let families = Families::of([(2, 3), (3, 2)]);
         assert!(families.descendants(2).len() < 10);
     }

@@ -115,7 +115,7 @@ fn found(kind: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_damaged_table_gives_processes_or_an_error_soon() {
+fn a_damaged_table_quickly_gives_processes_or_an_error() {
     let original = table();
     for round in 0..rounds(TABLES) {
         let damage = damage(&original, &mut Dice(round));
@@ -126,7 +126,7 @@ fn a_damaged_table_gives_processes_or_an_error_soon() {
 }
 
 #[test]
-fn a_damaged_answer_gives_processes_of_its_host_or_an_error_soon() {
+fn a_damaged_answer_quickly_gives_processes_of_its_host_or_an_error() {
     let original = answer();
     damaged_answer(&original).unwrap();
     for round in 0..rounds(ANSWERS) {
@@ -136,7 +136,7 @@ fn a_damaged_answer_gives_processes_of_its_host_or_an_error_soon() {
 }
 
 #[test]
-fn damage_to_tables_and_answers_that_was_found_once_is_survived() {
+fn previously_found_damage_to_tables_and_answers_is_handled() {
     for line in found("table") {
         let words: Vec<u64> = line.split(' ').map(|word| u64::from_str_radix(word, 16).unwrap()).collect();
         let damage: Damage = words.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();

@@ -28,13 +28,13 @@ fn read(change: impl FnOnce(&mut Memory)) -> Result<mpi2dd::Block, Error> {
 }
 
 #[test]
-fn the_unchanged_tables_are_fine() {
+fn unchanged_tables_are_accepted() {
     let block = read(|_| {}).unwrap();
     assert_eq!((block.processes.len(), block.directories.len()), (2, 2));
 }
 
 #[test]
-fn huge_and_negative_counts_are_refused_without_asking_for_memory() {
+fn huge_and_negative_counts_are_rejected_without_allocating() {
     for (index, count) in [(0, i32::MAX), (0, -1), (1, i32::MAX), (1, -7), (2, 1 << 30)] {
         let error = read(|memory| memory.int(index, count)).unwrap_err();
         assert!(matches!(error, Error::Table { .. }), "{error}");
@@ -42,7 +42,7 @@ fn huge_and_negative_counts_are_refused_without_asking_for_memory() {
 }
 
 #[test]
-fn a_count_beyond_the_table_is_an_error_and_not_garbage() {
+fn a_count_beyond_the_table_is_an_error() {
     assert!(read(|memory| memory.int(0, 1000)).is_err());
 }
 
@@ -55,7 +55,7 @@ fn bad_addresses_are_errors() {
 }
 
 #[test]
-fn another_version_and_another_magic_are_named() {
+fn other_versions_and_magic_bytes_are_reported() {
     let error = read(|memory| memory.bytes[5] = 9).unwrap_err().to_string();
     assert!(error.contains("version 9"), "{error}");
     let error = read(|memory| memory.bytes[0] = b'X').unwrap_err().to_string();
@@ -63,7 +63,7 @@ fn another_version_and_another_magic_are_named() {
 }
 
 #[test]
-fn a_process_number_that_cannot_be_is_refused() {
+fn an_impossible_process_id_is_rejected() {
     let error = read(|memory| {
         memory.processes(&[Proc { host: "h", executable: "/a", world: "w", pid: -3, rank: 0, spawned: None }])
     });
@@ -71,7 +71,7 @@ fn a_process_number_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn a_string_without_an_end_is_refused() {
+fn an_unterminated_string_is_rejected() {
     let error = read(|memory| {
         let at = memory.end();
         memory.bytes.extend(std::iter::repeat_n(b'x', 100_000));
@@ -81,7 +81,7 @@ fn a_string_without_an_end_is_refused() {
 }
 
 #[test]
-fn mpirs_size_is_bounded() {
+fn the_size_of_mpirs_table_is_bounded() {
     let mut memory = good();
     let size = memory.words(&[(0x7fff_ffff, 4)]);
     let table = memory.words(&[(BASE, 8)]);
@@ -131,7 +131,7 @@ impl Target for Changing {
 }
 
 #[test]
-fn a_table_that_is_being_changed_is_read_again_until_it_hangs_together() {
+fn a_changing_table_is_reread_until_it_is_consistent() {
     let whole = good();
     let mut broken = good();
     broken.int(0, 5000);
@@ -142,7 +142,7 @@ fn a_table_that_is_being_changed_is_read_again_until_it_hangs_together() {
 }
 
 #[test]
-fn every_single_flipped_byte_gives_a_block_or_an_error() {
+fn every_flipped_byte_gives_a_block_or_an_error() {
     let memory = good();
     for at in 0..memory.bytes.len() {
         let mut changed = good();

@@ -108,7 +108,7 @@ fn directories_in_natural_layout_are_read_like_packed_ones() {
 }
 
 #[test]
-fn mpir_reads_four_bytes_of_the_pid_whatever_is_in_the_padding() {
+fn mpir_reads_only_the_four_bytes_of_the_pid() {
     for (width, order) in MACHINES {
         let mut memory = Memory::new(width, order);
         let mut words = Vec::new();
@@ -130,7 +130,7 @@ fn mpir_reads_four_bytes_of_the_pid_whatever_is_in_the_padding() {
 }
 
 #[test]
-fn a_process_with_the_symbols_of_a_starter_and_an_empty_table_is_none() {
+fn a_process_with_a_starters_symbols_but_an_empty_table_is_not_a_starter() {
     let mut memory = Memory::new(8, ByteOrder::Little);
     let zero = memory.words(&[(0, 8), (0, 8)]);
     let target: InMemory = memory.target(1).with_symbol("MPIR_Breakpoint", 1);

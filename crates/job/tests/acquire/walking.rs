@@ -163,7 +163,7 @@ fn image(host: &str, pid: u32, rank: u32) -> ImageEntry {
 }
 
 #[test]
-fn ranks_that_no_table_names_are_found_on_the_hosts_that_their_job_is_known_to_be_on() {
+fn ranks_in_no_table_are_found_on_the_known_hosts_of_their_job() {
     let fake = |host: &str| {
         let mut fake = two_jobs(host);
         fake.images = vec![image("a", 10, 0), image("c", 40, 5)];
@@ -200,7 +200,7 @@ fn equal_numbers(host: &str) -> Fake {
 }
 
 #[test]
-fn processes_of_several_hosts_may_have_the_same_number() {
+fn processes_on_different_hosts_may_have_the_same_pid() {
     let all = ["a", "b", "c"].map(|host| (host.to_owned(), 10));
     for (host, _) in &all {
         let found = acquire(&equal_numbers(host), Start::Pids(vec![10]), true).unwrap();
@@ -222,7 +222,7 @@ fn processes_of_several_hosts_may_have_the_same_number() {
 }
 
 #[test]
-fn each_host_is_asked_once_although_tables_lead_in_circles() {
+fn each_host_is_asked_once_even_if_tables_form_cycles() {
     let fake = two_jobs("a");
     acquire(&fake, Start::Pids(vec![10]), true).unwrap();
     assert_eq!(*fake.asked.lock().unwrap(), ["b"]);
@@ -236,7 +236,7 @@ fn without_asking_the_processes_of_other_hosts_are_named() {
 }
 
 #[test]
-fn a_launcher_leads_to_the_ranks_below_it() {
+fn a_launcher_leads_to_its_descendant_ranks() {
     let mut fake = two_jobs("a");
     fake.add("a", 5, |m| m.bytes[5] = 1);
     fake.children.insert(5, vec![7, 11]);
@@ -263,7 +263,7 @@ fn a_rank_that_has_ended_stays_in_the_list_and_is_marked() {
 }
 
 #[test]
-fn a_damaged_table_costs_what_it_names_and_is_reported() {
+fn a_damaged_table_loses_only_its_own_entries_and_is_reported() {
     let mut fake = two_jobs("a");
     fake.processes.get_mut(&("a".to_owned(), 20)).unwrap().int(0, i32::MAX);
     let found = acquire(&fake, Start::Pids(vec![10]), true).unwrap();
@@ -272,17 +272,17 @@ fn a_damaged_table_costs_what_it_names_and_is_reported() {
 }
 
 #[test]
-fn a_process_of_no_job_is_told_from_one_that_is_gone() {
+fn a_process_of_no_job_is_distinguished_from_one_that_is_gone() {
     let mut fake = Fake::on("a");
     fake.add("a", 5, |_| {});
     let error = acquire(&fake, Start::Pids(vec![5]), true).unwrap_err().to_string();
-    assert!(error.contains("belongs to no MPI job"), "{error}");
+    assert!(error.contains("does not belong to any MPI job"), "{error}");
     let error = acquire(&fake, Start::Pids(vec![6]), true).unwrap_err().to_string();
     assert!(error.contains("no process 6"), "{error}");
 }
 
 #[test]
-fn a_table_of_many_thousand_ranks_that_do_not_exist_ends_soon() {
+fn a_table_of_many_thousand_missing_ranks_is_read_quickly() {
     let mut fake = Fake::on("a");
     fake.add("a", 10, |m| {
         m.meta("a", "/a", 10);
@@ -296,7 +296,7 @@ fn a_table_of_many_thousand_ranks_that_do_not_exist_ends_soon() {
 }
 
 #[test]
-fn a_table_leads_to_no_process_of_another_user_unless_that_is_asked_for() {
+fn a_table_leads_to_processes_of_other_users_only_on_request() {
     let mut fake = two_jobs("a");
     fake.owners.insert(20, 8);
     let found = acquire(&fake, Start::Pids(vec![10]), true).unwrap();
@@ -317,7 +317,7 @@ fn a_table_leads_to_no_process_of_another_user_unless_that_is_asked_for() {
 }
 
 #[test]
-fn another_host_names_no_process_here_or_on_a_third_one_that_does_not_say_so_itself() {
+fn another_host_cannot_add_processes_of_this_or_a_third_host() {
     let mut fake = Fake::on("a");
     fake.add("a", 10, |m| {
         m.meta("b", "/a", 30);
@@ -336,7 +336,7 @@ fn another_host_names_no_process_here_or_on_a_third_one_that_does_not_say_so_its
 }
 
 #[test]
-fn hosts_that_are_known_at_once_are_asked_side_by_side() {
+fn hosts_known_at_the_same_time_are_asked_in_parallel() {
     let mut fake = Fake::on("a");
     let hosts = ["b", "c", "d"];
     fake.add("a", 10, |m| {
@@ -359,7 +359,7 @@ fn hosts_that_are_known_at_once_are_asked_side_by_side() {
 }
 
 #[test]
-fn in_name_spaces_of_processes_other_hosts_are_asked_for_the_job_and_not_for_the_numbers_of_others() {
+fn inside_pid_namespaces_other_hosts_are_asked_by_job_and_not_by_pid() {
     let mut fake = Fake::on("a");
     fake.announced.insert("j".into(), vec!["a".into(), "b".into()]);
     // Each rank sees itself as process 1; process 1 of host b belongs to another job.

@@ -238,7 +238,7 @@ fn of_objects(all: &[Value]) -> Result<()> {
         let item = of_class(name, class)?;
         ensure!(item["values"][0]["value"] == value && item["values"][0]["ranks"] == "[0-3]", "{item}");
     }
-    let inside = "a tool inside of the process";
+    let inside = "a tool inside the process";
     let blind: Vec<_> =
         all.iter().filter(|item| item["needs"] == inside && is_own(item)).map(|item| &item["name"]).collect();
     ensure!(

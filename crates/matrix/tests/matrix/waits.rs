@@ -41,7 +41,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         ("waits_of_collectives_that_nobody_remembers_were_seen_while_they_ran", check_many),
         ("waits_for_messages_that_nobody_remembers_were_seen_while_they_ran", check_messages),
         ("waits_for_messages_that_nobody_records_are_found_by_looking", check_sampled),
-        ("a_delay_that_is_handed_on_is_said_of_whoever_began_it", check_chain),
+        ("a_propagated_delay_is_attributed_to_its_origin", check_chain),
     ];
     let trial = |(name, check): (&str, Check)| {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));

@@ -54,7 +54,7 @@ const PHASES: [Phase; 4] = [
         other: UNAVAILABLE,
         garbage: UNAVAILABLE,
         status: 2,
-        words: "has not been through MPI_Init yet",
+        words: "has not completed MPI_Init yet",
     },
     Phase {
         name: "between",

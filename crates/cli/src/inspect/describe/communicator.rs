@@ -99,14 +99,14 @@ impl fmt::Display for Summary {
                 match members {
                     Ranks::Known(members) => write!(f, ", rank{plural} {}", order(members))?,
                     Ranks::SeveralWorlds => f.write_str(" of several worlds")?,
-                    Ranks::Unknown => f.write_str(", members not known")?,
+                    Ranks::Unknown => f.write_str(", members unknown")?,
                 }
                 topology.as_ref().map_or(Ok(()), |topology| write!(f, ", {topology}"))
             }
             Self::Inter { sizes: (first, second), members } => {
                 write!(f, "intercommunicator {first} + {second}, ")?;
                 match members {
-                    Ranks::Unknown => f.write_str("members not known"),
+                    Ranks::Unknown => f.write_str("members unknown"),
                     Ranks::SeveralWorlds => f.write_str("of several worlds"),
                     Ranks::Known((first, second)) => {
                         write!(f, "ranks {} and {}", order(first), order(second))
@@ -123,7 +123,7 @@ impl fmt::Display for Shape {
             Self::Cartesian(dims) => write!(f, "Cartesian {}", times(dims)),
             Self::Graph(nodes) => write!(f, "graph of {nodes} nodes"),
             Self::DistGraph => f.write_str("distributed graph"),
-            Self::Unknown => f.write_str("a topology that is not known"),
+            Self::Unknown => f.write_str("unknown topology"),
         }
     }
 }
@@ -171,7 +171,7 @@ pub fn order(members: &[i64]) -> String {
 
 /// Adds all facts.
 pub fn text(context: &Context<'_>, comm: &Communicator, lines: &mut Vec<Fact>) {
-    let own = comm.rank.map_or_else(|| "none: the process is no member".into(), |rank| rank.to_string());
+    let own = comm.rank.map_or_else(|| "none: the process is not a member".into(), |rank| rank.to_string());
     lines.push(field("size", &comm.size.to_string()));
     lines.push(field("own rank", &own));
     let members = |members: &Option<Vec<i64>>| match members {
@@ -187,7 +187,7 @@ pub fn text(context: &Context<'_>, comm: &Communicator, lines: &mut Vec<Fact>) {
         self::topology(topology, comm, lines);
     }
     match comm.common.created.as_ref().and_then(|created| created.function.as_deref()) {
-        Some("MPI_Comm_split") => lines.push(field("colour", &comm.colour.to_string())),
+        Some("MPI_Comm_split") => lines.push(field("color", &comm.colour.to_string())),
         Some("MPI_Comm_split_type") => lines.push(field("split type", &comm.colour.to_string())),
         _ => {}
     }
@@ -234,7 +234,7 @@ fn topology(topology: &Topology, comm: &Communicator, lines: &mut Vec<Fact>) {
             }
         }
         Topology::DistGraph { sources, source_weights, destinations, destination_weights } => {
-            lines.push(field("topology", "distributed graph, neighbours of this process:"));
+            lines.push(field("topology", "distributed graph, neighbors of this process:"));
             lines.push(continued!("from {}", "", weighted(sources, source_weights.as_deref())));
             lines.push(continued!("to   {}", "", weighted(destinations, destination_weights.as_deref())));
         }
@@ -275,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_are_a_set_when_they_ascend_and_runs_in_their_order_when_not() {
+    fn ascending_members_are_a_set_and_others_are_runs_in_order() {
         assert_eq!(order(&[0, 1, 2, 3, 7]), "[0-3,7]");
         assert_eq!(order(&[3, 2, 1, 0, 7]), "(3-0,7)");
         assert_eq!(order(&[1, 0]), "(1-0)");
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_shows_its_ranks_as_they_lie() {
+    fn a_grid_shows_its_ranks_in_position() {
         let listed: Vec<String> = grid(&[2, 3]).iter().map(|l| l.trim().to_owned()).collect();
         assert_eq!(listed, ["0  1  2", "3  4  5"]);
         assert!(grid(&[2, 3, 4]).is_empty() && grid(&[1000, 1000]).is_empty() && grid(&[0, -4]).is_empty());

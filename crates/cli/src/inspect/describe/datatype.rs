@@ -49,7 +49,7 @@ impl Summary {
             (Some(size), Some(extent)) if i64::try_from(size) == Ok(extent) => format!("{size} bytes"),
             (Some(size), Some(extent)) => format!("{size} bytes in {extent}"),
             (Some(size), None) => format!("{size} bytes"),
-            _ => "size not known".to_owned(),
+            _ => "size unknown".to_owned(),
         }
     }
 }
@@ -77,8 +77,8 @@ pub fn text(context: &Context<'_>, datatype: &Datatype, lines: &mut Vec<Fact>) {
     if let Some(meaning) = datatype.meaning {
         lines.push(field("is", meaning));
     }
-    let number = |n: Option<i64>| n.map_or_else(|| "not known".to_owned(), |n| n.to_string());
-    let size = datatype.size.map_or_else(|| "not known".to_owned(), |n| n.to_string());
+    let number = |n: Option<i64>| n.map_or_else(|| "unknown".to_owned(), |n| n.to_string());
+    let size = datatype.size.map_or_else(|| "unknown".to_owned(), |n| n.to_string());
     lines.push(field(
         "size",
         &format!(
@@ -146,7 +146,7 @@ fn arguments(context: &Context<'_>, arguments: &Arguments) -> String {
 fn type_map(datatype: &Datatype, lines: &mut Vec<Fact>) {
     let map = &datatype.type_map;
     if map.incomplete {
-        lines.push(field("type map", "cannot be seen whole: the making of a part of it was not seen"));
+        lines.push(field("type map", "incomplete: the creation of a part of it was not seen"));
     }
     // A built-in type of one element is its own type map.
     if map.runs.is_empty() || datatype.common.predefined && matches!(&*map.runs, [one] if one.count == 1) {
@@ -155,7 +155,7 @@ fn type_map(datatype: &Datatype, lines: &mut Vec<Fact>) {
     let holes: u64 = map.holes.iter().map(|hole| hole.length).sum();
     let extent = datatype.extent.unwrap_or(0);
     let text = match (map.cut, map.holes.len()) {
-        (true, _) => format!("more than {} pieces; holes are not known", map.runs.len()),
+        (true, _) => format!("more than {} pieces; holes are unknown", map.runs.len()),
         (false, 0) => "no holes".to_owned(),
         (false, n) if extent > 0 => {
             let share = holes as f64 / extent as f64 * 100.0;

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_of_a_list_is_counted() {
+    fn omitted_list_items_are_counted() {
         assert_eq!((left_out(0, 12, "calls"), left_out(12, 12, "calls")), (None, None));
         assert!(left_out(15, 12, "calls").is_some_and(|fact| fact.text().ends_with("and 3 more calls")));
     }

@@ -22,13 +22,13 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.members {
             Some(members) => write!(f, "{} members, ranks {}", self.size, order(members)),
-            None => write!(f, "{} members, which are not known", self.size),
+            None => write!(f, "{} members, which are unknown", self.size),
         }
     }
 }
 
 pub fn text(context: &Context<'_>, group: &Group, lines: &mut Vec<Fact>) {
-    let own = group.rank.map_or_else(|| "none: the process is no member".into(), |rank| rank.to_string());
+    let own = group.rank.map_or_else(|| "none: the process is not a member".into(), |rank| rank.to_string());
     lines.push(field("size", &group.size.to_string()));
     lines.push(field("own rank", &own));
     let members = match &group.members {

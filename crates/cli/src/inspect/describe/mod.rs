@@ -124,17 +124,17 @@ impl Context<'_> {
             lines.push(when("freed", freed.seconds));
         }
         if common.is_pinned() {
-            lines.push(field("kept", "for a debugger, also when it has been freed"));
+            lines.push(field("kept", "for a debugger, even after it is freed"));
         }
         if common.torn {
-            lines.push(line!("  (it kept changing while it was read: parts may not belong together)"));
+            lines.push(line!("  (it kept changing while it was read: parts may be inconsistent)"));
         }
         lines
     }
 
     /// Formats a call site: `MPI_Comm_dup at solver.c:12`.
     fn call_site(&self, call_site: &CallSite) -> String {
-        let function = call_site.function.as_deref().unwrap_or("a call that is not known");
+        let function = call_site.function.as_deref().unwrap_or("an unknown call");
         let place = self.place(call_site.place.as_ref(), call_site.address);
         format!("{function}{place}")
     }
@@ -210,7 +210,7 @@ impl Context<'_> {
     fn given(&self, lines: &mut Vec<Fact>, info: Option<&Reference>, hints: &[(String, String)]) {
         self.one(lines, "info", info);
         for (key, value) in hints.iter().take(MOST_REFERENCES) {
-            lines.push(field("  given then", &format!("{key} = {value}")));
+            lines.push(field("  as passed", &format!("{key} = {value}")));
         }
         lines.extend(left_out(hints.len(), MOST_REFERENCES, "pairs"));
     }

@@ -92,7 +92,7 @@ impl fmt::Display for What {
 fn operation(request: &Request) -> &str {
     let made_by = request.common.created.as_ref().and_then(|created| created.function.as_deref());
     let function = made_by.filter(|_| matches!(request.class, "collective" | "one-sided" | "file"));
-    function.or(request.operation).unwrap_or("operation that is not known")
+    function.or(request.operation).unwrap_or("unknown operation")
 }
 
 impl Way {

@@ -182,13 +182,13 @@ mod tests {
     }
 
     #[test]
-    fn two_types_with_the_same_first_letter_have_different_ones() {
+    fn two_types_with_the_same_initial_get_different_letters() {
         let runs = vec![run("MPI_INT", 0, 1, 4), run("MPI_INTEGER", 4, 1, 4)];
         assert_eq!(lines(&TypeMap { runs, ..TypeMap::default() }, 0, 8)[0].trim(), "0  IiiiNnnn");
     }
 
     #[test]
-    fn long_holes_take_one_line_and_the_data_behind_them_is_drawn() {
+    fn long_holes_take_one_line_and_the_data_after_them_is_drawn() {
         let runs = vec![run("MPI_INT", 4, 1, 4), run("MPI_INT", 64, 1, 4), run("MPI_INT", 3200, 2, 4)];
         let lines = lines(&TypeMap { runs, ..TypeMap::default() }, 0, 6400);
         let drawn: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_huge_is_cut_and_what_is_not_known_is_not_drawn() {
+    fn huge_types_are_truncated_and_unknown_parts_are_not_drawn() {
         let runs = vec![run("MPI_INT", 0, u64::MAX, 4)];
         let drawn = lines(&TypeMap { runs, ..TypeMap::default() }, 0, i64::MAX);
         assert_eq!(drawn.len(), 18);

@@ -69,7 +69,7 @@ pub fn text(context: &Context<'_>, window: &Window, lines: &mut Vec<Fact>) {
         lines.push(field("posted for", &format!("ranks of the world {}", order(group))));
     }
     if let Some(last) = &window.last_synchronisation {
-        lines.push(field("last synchronised", &context.call_site(last)));
+        lines.push(field("last synchronized", &context.call_site(last)));
         lines.push(when("", last.seconds));
     }
     let done = &window.operations;
@@ -117,7 +117,7 @@ impl Mode {
 
 impl fmt::Display for FileSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, {}", self.path.as_deref().unwrap_or("a file whose name is not known"), self.mode)
+        write!(f, "{}, {}", self.path.as_deref().unwrap_or("a file whose name is unknown"), self.mode)
     }
 }
 
@@ -134,7 +134,7 @@ impl fmt::Display for Mode {
 /// Adds all facts.
 pub fn file(context: &Context<'_>, file: &File, lines: &mut Vec<Fact>) {
     if file.fortran_unasked {
-        lines.push(field("in Fortran", "none yet: nobody asked the library for one (MPI_File_c2f)"));
+        lines.push(field("in Fortran", "none yet: the library was never asked for one (MPI_File_c2f)"));
     }
     if let Some(path) = &file.path {
         lines.push(field("path", path));

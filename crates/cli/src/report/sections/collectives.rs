@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn communicators_on_which_the_same_was_done_have_one_table_and_one_that_lags_behind_has_its_own() {
+    fn communicators_with_equal_collectives_share_a_table_unless_one_lags_behind() {
         let of = |name: &str, entered: u64, ranks: [u32; 2], behind: bool| Collectives {
             communicator: name.to_owned(),
             identity: name.to_owned(),

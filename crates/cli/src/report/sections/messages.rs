@@ -15,7 +15,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     }
     let unsized_ones = match all.received_unsized {
         0 => String::new(),
-        some => format!(", {some} of them of a size that the library did not report"),
+        some => format!(", {some} of them with a size that the library did not report"),
     };
     let mut blocks =
         vec![Block::Line(format!("  {} sent, {} received{unsized_ones}", all.sent, all.received))];
@@ -23,7 +23,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
         blocks.push(sizes(&all.sizes).into());
     }
     blocks.push(Block::Line(format!(
-        "  at the moment of the report: {} operations pending, {} receives posted, {} messages probed and not received",
+        "  at the time of the report: {} operations pending, {} receives posted, {} messages probed and not received",
         all.pending, all.posted, all.matched
     )));
     let most =

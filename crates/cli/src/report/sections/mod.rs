@@ -92,7 +92,7 @@ pub fn all(report: &JobReport, wanted: &[Section]) -> Vec<(Section, Vec<Block>)>
     let shown = |section: &Section| match (section.blocks(report), wanted.is_empty()) {
         (blocks, _) if !blocks.is_empty() => Some((*section, blocks)),
         (_, true) => None,
-        (_, false) => Some((*section, vec![Block::Line("  nothing was recorded of this".to_owned())])),
+        (_, false) => Some((*section, vec![Block::Line("  nothing was recorded".to_owned())])),
     };
     chosen.iter().filter_map(shown).collect()
 }

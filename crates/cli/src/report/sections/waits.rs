@@ -25,8 +25,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     match (blocks.len() - before, found.list.len()) {
         (0, all) => {
             let least = LEAST * 100.0;
-            blocks
-                .push(Block::Line(format!("  {all} kinds of waits, none of {least} % of the time or more")));
+            blocks.push(Block::Line(format!("  {all} kinds of waits, each below {least} % of the time")));
         }
         (shown, all) => blocks.extend(more(shown, all, "waits")),
     }
@@ -34,14 +33,15 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     let collectives = match found.looks {
         0 | 1 => String::new(),
         looks => {
-            format!("; {} of {} collectives, in {looks} looks", found.collectives_seen, found.collectives)
+            format!("; {} of {} collectives, in {looks} samples", found.collectives_seen, found.collectives)
         }
     };
     let messages = match (found.messages, found.messages_received) {
         (true, 0) => String::new(),
         (true, all) => format!("; {} of {all} messages", found.messages_seen),
         (false, _) => {
-            "; messages were not recorded one by one (`mpiscope run --check` does that): these are collectives and locks".to_owned()
+            "; messages were not recorded individually (`mpiscope run --check` does that): this covers collectives \
+             and locks".to_owned()
         }
     };
     let locks = match found.locks {
@@ -51,7 +51,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     let clocks = match (found.one_clock, found.clocks_error_s) {
         (true, None) => String::new(),
         (true, Some(error)) => format!(
-            "; between hosts only the last collectives of each communicator, by clocks that may be wrong by {}",
+            "; between hosts only the last collectives of each communicator, by clocks that may be off by {}",
             duration(error)
         ),
         (false, _) => "; ranks of different hosts were not compared".to_owned(),
@@ -62,7 +62,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     )));
     if let Some(all) = found.estimated {
         blocks.push(Block::Line(format!(
-            "  over the whole run about {} (estimated from what was seen; the error is hardly above {})",
+            "  over the whole run about {} (estimated from what was seen, with an error of at most about {})",
             duration(all.seconds),
             duration(all.error_s)
         )));
@@ -75,10 +75,10 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
 fn known(share: f64) -> String {
     let percent = share * 100.0;
     if percent >= 99.5 {
-        return "100 % of the time in calls that can wait is judged".to_owned();
+        return "100 % of the time in calls that can wait was analyzed".to_owned();
     }
     format!(
-        "only {percent:.0} % of the time in calls that can wait is judged: of the rest it is not known how much was waiting"
+        "only {percent:.0} % of the time in calls that can wait was analyzed: how much of the rest was waiting is unknown"
     )
 }
 
@@ -88,7 +88,7 @@ fn sampled(found: &Sampled, messages: bool, thread_s: f64) -> Vec<Block> {
     let unsure = (found.unsure_s > LEAST * thread_s).then(|| {
         let (all, looks) = (duration(found.unsure_s), found.looks);
         Block::Line(format!(
-            "  {all} of further waits, found by {looks} looks, may be chance: only the efficiencies count them"
+            "  another {all} of waits, found in {looks} samples, may be chance: only the efficiencies count them"
         ))
     });
     if large().next().is_none() {
@@ -100,7 +100,8 @@ fn sampled(found: &Sampled, messages: bool, thread_s: f64) -> Vec<Block> {
         ("messages, probes, ", "; `mpiscope run --check` records each message")
     };
     let head = format!(
-        "  waits of {} in all, by {} looks at what ranks waited for: {of}epochs of windows, persistent collectives and those with another world (the error is hardly above {}{exact}):",
+        "  waits of {} in all, from {} samples of what ranks waited for: {of}epochs of windows, persistent \
+         collectives and those with another world (with an error of at most about {}{exact}):",
         duration(found.seconds),
         found.looks,
         duration(found.error_s)
@@ -133,8 +134,8 @@ mod tests {
     use super::known;
 
     #[test]
-    fn a_part_of_the_time_is_said_to_be_one() {
-        assert_eq!(known(0.996), "100 % of the time in calls that can wait is judged");
+    fn a_partial_analysis_is_reported_as_partial() {
+        assert_eq!(known(0.996), "100 % of the time in calls that can wait was analyzed");
         assert!(known(0.994).starts_with("only 99 %"));
         assert!(known(0.08).starts_with("only 8 % of the time") && known(0.08).contains("of the rest"));
     }

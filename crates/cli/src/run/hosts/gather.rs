@@ -29,19 +29,20 @@ use tempfile::NamedTempFile;
 /// Hosts send a message every second; a host that has been silent for this long is lost.
 pub const SILENCE: Duration = Duration::from_secs(8);
 /// A host heard from this recently is still saving or sending its data.
-const SPEAKS: Duration = Duration::from_secs(3);
+const RECENTLY_HEARD: Duration = Duration::from_secs(3);
 /// Factor by which such a host may exceed the normal timeout.
-const AS_LONG_AS_IT_SPEAKS: u32 = 4;
+const EXTENSION_WHILE_HEARD: u32 = 4;
 /// The message if it exceeds that too.
-const BUSY: &str = "it was still saving what it knows; MPISCOPE_HOST_SECONDS gives it longer";
+const STILL_SAVING: &str = "it was still saving its data; set MPISCOPE_HOST_SECONDS to give it more time";
 /// How long ranks may outlive their launcher before their hosts are asked for partial results.
-const LATE: Duration = Duration::from_secs(3);
+const RANKS_MAY_OUTLIVE_LAUNCHER: Duration = Duration::from_secs(3);
 /// The message if connections were refused for lack of resources.
-const UNHEARD: &str = "hosts could not be heard for a while: `ulimit -n` and `ulimit -u` limit files and threads of `mpiscope run`";
+const CONNECTIONS_REFUSED: &str = "hosts could not connect for a while: `ulimit -n` and `ulimit -u` limit the files and threads \
+                       of `mpiscope run`";
 /// How long no connections are accepted after `accept` failed.
-const DEAF: Duration = Duration::from_millis(100);
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Maximum number of unauthenticated connections.
-const MOST_STRANGERS: usize = 256;
+const MOST_UNAUTHENTICATED: usize = 256;
 /// Number of initial clock queries per host; the fastest answer counts.
 const ASKED: usize = 4;
 /// Interval between later clock queries, since clocks drift.
@@ -90,7 +91,7 @@ impl Shared {
     /// there will be.
     fn is_late(&self) -> bool {
         let ended = *self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        ended.is_some_and(|ended| ended.elapsed() > LATE)
+        ended.is_some_and(|ended| ended.elapsed() > RANKS_MAY_OUTLIVE_LAUNCHER)
     }
 
     /// Returns the answer to a host's sign of life.
@@ -138,7 +139,7 @@ impl Stranger {
     /// Counts one more; `None` if there are too many.
     fn one_more(shared: &Arc<Shared>) -> Option<Self> {
         let stranger = Self(Arc::clone(shared));
-        (shared.strangers.fetch_add(1, Ordering::Relaxed) < MOST_STRANGERS).then_some(stranger)
+        (shared.strangers.fetch_add(1, Ordering::Relaxed) < MOST_UNAUTHENTICATED).then_some(stranger)
     }
 }
 
@@ -209,7 +210,7 @@ impl Gather {
     /// Lists connections that were refused or not heard, as sentences.
     pub fn refused(&self) -> Vec<String> {
         let refused = self.shared.refused.lock().unwrap_or_else(PoisonError::into_inner).said();
-        let unheard = self.shared.unheard.load(Ordering::Relaxed).then(|| UNHEARD.to_owned());
+        let unheard = self.shared.unheard.load(Ordering::Relaxed).then(|| CONNECTIONS_REFUSED.to_owned());
         refused.into_iter().chain(unheard).collect()
     }
 
@@ -227,9 +228,11 @@ impl Gather {
             let passed = began.elapsed();
             let is_waited_for = |known: &Known| {
                 let silent = known.heard.elapsed();
-                known.outcome.is_none() && silent <= SILENCE && (passed < patience || silent <= SPEAKS)
+                known.outcome.is_none()
+                    && silent <= SILENCE
+                    && (passed < patience || silent <= RECENTLY_HEARD)
             };
-            if passed >= patience * AS_LONG_AS_IT_SPEAKS || !hosts.iter().any(is_waited_for) {
+            if passed >= patience * EXTENSION_WHILE_HEARD || !hosts.iter().any(is_waited_for) {
                 break;
             }
             let wait = Duration::from_millis(200);
@@ -248,7 +251,7 @@ fn given(known: Known) -> FromHost {
 
 /// Explains why nothing came from a host that gave no reason itself.
 fn busy_or_silent(known: &Known) -> String {
-    if known.heard.elapsed() <= SPEAKS { BUSY.to_owned() } else { SILENT.to_owned() }
+    if known.heard.elapsed() <= RECENTLY_HEARD { STILL_SAVING.to_owned() } else { SILENT.to_owned() }
 }
 
 fn accept(listener: &TcpListener, job: &str, secret: &Secret, shared: &Arc<Shared>) {
@@ -259,7 +262,7 @@ fn accept(listener: &TcpListener, job: &str, secret: &Secret, shared: &Arc<Share
         let Ok(socket) = socket else {
             // Out of descriptors: without a pause, the pending connection would keep waking this loop.
             shared.unheard.store(true, Ordering::Relaxed);
-            thread::sleep(DEAF);
+            thread::sleep(ACCEPT_PAUSE);
             continue;
         };
         let Some(stranger) = Stranger::one_more(shared) else {
@@ -388,7 +391,7 @@ fn listen(host: &mut Sealed, at: usize, shared: &Shared) -> io::Result<NamedTemp
 /// Receives a host's answer to a look.
 fn saw(host: &mut Sealed, len: u64, at: usize, shared: &Shared) -> io::Result<Result<Evidence, String>> {
     if len == 0 {
-        return Ok(Err("no rank of it could be looked at".to_owned()));
+        return Ok(Err("none of its ranks could be read".to_owned()));
     }
     let file = take(host, len, at, shared)?;
     Ok(evidence::open(file.path()).map_err(|why| why.to_string()))
@@ -398,7 +401,7 @@ fn reason(why: &io::Error) -> String {
     use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
     match why.kind() {
         UnexpectedEof | ConnectionReset | BrokenPipe => {
-            "its connection ended: was it lost, or all of the job killed there?".to_owned()
+            "its connection was closed: was the host lost, or the whole job killed there?".to_owned()
         }
         _ => why.to_string(),
     }

@@ -58,7 +58,7 @@ pub fn followed(here: Option<Followed>, others: &[FromHost]) -> (Option<Followed
             Err(why) => unseen.push(format!("{} ({why})", other.host)),
         }
     }
-    let why = || format!("the ranks of {} are not in the windows of the run", unseen.join(", "));
+    let why = || format!("the windows of the run do not include the ranks of {}", unseen.join(", "));
     (all, (!unseen.is_empty()).then(why))
 }
 
@@ -122,7 +122,7 @@ pub fn missing(report: &JobReport, others: &[FromHost]) -> Option<String> {
     let silent = |rank: &u32| report.silent.iter().any(|silent| silent.rank == Some(*rank));
     let unseen = |rank: &u32| !world.ranks.0.contains(rank) && !lost(rank) && !silent(rank);
     let ranks: RankSet = (0..world.size).filter(unseen).collect();
-    (!ranks.0.is_empty()).then(|| format!("ranks {ranks} missing: nobody has sent them"))
+    (!ranks.0.is_empty()).then(|| format!("ranks {ranks} missing: no host has sent them"))
 }
 
 /// Adds what hosts saw when asked to look while their ranks run.

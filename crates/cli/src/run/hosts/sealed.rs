@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_writes_the_other_reads_however_long_it_is() {
+    fn messages_of_any_length_are_read_as_written() {
         let secret = Secret::new().unwrap();
         let (host, gatherer) = both(&secret, &secret);
         let (mut host, mut gatherer) = (host.unwrap(), gatherer.unwrap());
@@ -220,14 +220,14 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_know_the_secret_is_refused_by_either_side() {
+    fn a_peer_without_the_secret_is_rejected_by_either_side() {
         let (host, gatherer) = both(&Secret::new().unwrap(), &Secret::new().unwrap());
         assert_eq!(gatherer.err().map(|why| why.kind()), Some(io::ErrorKind::PermissionDenied));
         assert!(host.is_err());
     }
 
     #[test]
-    fn a_stranger_who_goes_on_sending_is_heard_for_no_longer_than_one_who_is_silent() {
+    fn an_unauthenticated_sender_is_dropped_as_soon_as_a_silent_one() {
         let (mut there, here) = pair();
         there.write_all(&[0, 8, 1, 2, 3]).unwrap();
         let ended = take(Until(&here, Instant::now()), 256);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_be_read_on_the_way_and_what_was_changed_there_is_not_taken() {
+    fn messages_are_encrypted_and_tampering_is_detected() {
         let secret = Secret::new().unwrap();
         let ((there, middle_in), (middle_out, here)) = (pair(), pair());
         let other = secret.clone();
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_read_back_from_its_text_and_nothing_else_is_one() {
+    fn a_secret_is_parsed_from_its_text_and_anything_else_is_rejected() {
         let secret = Secret::new().unwrap();
         assert_eq!(Secret::parse(&secret.text()), Some(secret.clone()));
         assert_ne!(Secret::new().unwrap(), secret);

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const SUFFIX: &str = ".part";
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The folder of one job.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Shared {
     pub fn taken(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
         while self.file.exists() && Instant::now() < until {
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
         // Either side can win this race: the removal fails if the part was taken after all.
         fs::remove_file(&self.file).is_err()
@@ -91,7 +91,7 @@ impl Shared {
             if enough(&all) || (!came && since.elapsed() >= pause) {
                 break;
             }
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
         // This host is the last to leave.
         let _gone = fs::remove_dir(&self.folder);
@@ -147,7 +147,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn a_part_is_either_taken_or_taken_back() {
+    fn a_part_is_either_taken_or_withdrawn() {
         let dir = tempfile::tempdir().unwrap();
         let shared = Shared::find(Some(dir.path()), "job").unwrap();
         let evidence = dir.path().join("evidence");
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_may_enter_is_not_used() {
+    fn a_folder_open_to_others_is_not_used() {
         let dir = tempfile::tempdir().unwrap();
         let base = dir.path().join(".mpiscope-hosts");
         fs::create_dir(&base).unwrap();

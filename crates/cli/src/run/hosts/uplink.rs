@@ -22,10 +22,10 @@ use std::time::Duration;
 /// Connection timeout per address.
 const CONNECT: Duration = Duration::from_secs(3);
 /// Interval between signs of life.
-const BEAT: Duration = Duration::from_secs(1);
+const HEARTBEAT: Duration = Duration::from_secs(1);
 
 /// Interval between attempts to reconnect.
-const AGAIN: Duration = Duration::from_secs(5);
+const RECONNECT_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Whether a process gathers.
 pub fn wanted() -> bool {
@@ -157,7 +157,7 @@ fn keep(
         };
         told.connected(false);
         up = loop {
-            match news.recv_timeout(AGAIN) {
+            match news.recv_timeout(RECONNECT_INTERVAL) {
                 Ok(News::Ranks(now)) => line.ranks = now,
                 Ok(News::Evidence(file)) => {
                     let mut up = line.begin(place, secret).map_err(|_| why)?;
@@ -208,7 +208,7 @@ impl Line<'_> {
     /// Sends signs of life until there is evidence to send; `None` if it has already been sent.
     fn talk(&mut self, up: &mut Sealed) -> io::Result<Option<PathBuf>> {
         loop {
-            match self.news.recv_timeout(BEAT) {
+            match self.news.recv_timeout(HEARTBEAT) {
                 Ok(News::Ranks(now)) => self.ranks = now,
                 Ok(News::Evidence(file)) => return Ok(Some(file)),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -267,7 +267,7 @@ impl Line<'_> {
         thread::scope(|scope| {
             scope.spawn(move || done.send(save()));
             loop {
-                match over.recv_timeout(BEAT) {
+                match over.recv_timeout(HEARTBEAT) {
                     Ok(saved) => return Ok(saved),
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => return Ok(false),
@@ -333,7 +333,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_that_has_sent_all_it_knows_says_nothing_itself_and_one_whose_connection_failed_does() {
+    fn a_host_that_has_sent_its_data_prints_nothing_unless_its_connection_failed() {
         for (ended, is_heard) in [(Ok(()), true), (Err(io::Error::from(io::ErrorKind::BrokenPipe)), false)] {
             let told = Told::default();
             told.connected(true);
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_both_kinds_are_read_and_others_passed_over() {
+    fn addresses_of_both_families_are_parsed_and_others_skipped() {
         let found = addresses("4711 10.0.0.1 x fe80::1 ::1").unwrap();
         let shown: Vec<String> = found.iter().map(ToString::to_string).collect();
         assert_eq!(shown, ["10.0.0.1:4711", "[fe80::1]:4711", "[::1]:4711"]);

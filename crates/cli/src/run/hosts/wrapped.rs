@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_before_the_launcher_stays_there() {
+    fn words_before_the_launcher_stay_in_place() {
         let before = ["M".into(), "run".into()];
         let found = plan(&words("timeout -k 5 60 srun -n 2 sh -c x"), &before, &[]);
         assert_eq!(found, Plan::Wrapped(words("timeout -k 5 60 srun -n 2 M run sh -c x")));
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_is_not_understood_is_left_alone() {
+    fn an_unrecognized_command_is_left_unchanged() {
         for (kind, line) in [
             (Kind::Hydra, "-new-option 3 ./app"),
             (Kind::Hydra, "-configfile jobs"),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn other_hosts_are_known_by_options_by_the_environment_and_by_srun() {
+    fn other_hosts_are_recognized_by_options_the_environment_and_srun() {
         let nothing = |_: &str| None;
         let several = |line: &str| several_hosts(OsStr::new("mpirun"), &words(line), nothing);
         assert!(several("-n 2 -hosts a,b ./app") && several("--hostfile=x ./app") && several("-f x ./app"));

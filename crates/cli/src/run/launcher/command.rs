@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_option_or_a_launcher_that_is_not_known_it_is_the_first_word_that_could_be_started() {
+    fn after_unknown_options_or_launchers_the_program_is_the_first_executable_word() {
         assert_eq!(program(Some(Kind::Hydra), "mpirun -strange 3 ./app ./app"), "./app ./app");
         assert_eq!(program(Some(Kind::Hydra), "mpirun --strange=value -- ./app"), "./app");
         assert_eq!(program(None, "aprun -n 4 -N 2 ./app -x"), "./app -x");
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launcher_may_stand_behind_programs_that_start_others_and_its_name_may_be_an_argument() {
+    fn a_launcher_may_follow_wrapper_programs_and_its_name_may_be_an_argument() {
         let at = |line: &str| launcher_at(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
         assert_eq!(at("mpirun -n 2 ./app"), Some(0));
         assert_eq!(at("/usr/bin/timeout -k 5 60 /opt/bin/mpirun -n 2 ./app"), Some(4));

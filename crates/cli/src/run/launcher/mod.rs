@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_launcher_is_known_by_its_name_and_by_what_the_kernel_leaves_of_it() {
+    fn a_launcher_is_recognized_by_its_full_or_truncated_name() {
         assert!(starts_jobs(OsStr::new("mpiexec.openmpi")) && !starts_jobs(OsStr::new("prted")));
         assert!(is_between("hydra_bstrap_pr") && is_between("mpirun.openmpi") && is_between("prted"));
         assert!(!is_between("bash") && !is_between("mpi"));

@@ -233,7 +233,7 @@ mod tests {
     use super::Kind;
 
     #[test]
-    fn options_take_the_words_that_the_launchers_say() {
+    fn options_take_as_many_words_as_the_launchers_document() {
         let takes = |kind: Kind, word| kind.takes(word);
         for (word, words) in
             [("-n", 1), ("-n6", 0), ("--nodes", 1), ("--nodes=3", 0), ("-lu", 0), ("-lN", 1), ("--label", 0)]

@@ -19,11 +19,12 @@ use std::time::Duration;
 
 pub use symbols::being_debugged;
 
-/// Polling interval for ranks that are not known yet, at first and after [`SOON`] attempts.
-const LOOK: Duration = Duration::from_millis(20);
-const LOOK_LATER: Duration = Duration::from_millis(250);
+/// Polling interval for ranks that are not known yet, at first and after [`ATTEMPTS_AT_SHORT_INTERVAL`]
+/// attempts.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+const LATER_POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Number of attempts at the short interval.
-const SOON: u32 = 100;
+const ATTEMPTS_AT_SHORT_INTERVAL: u32 = 100;
 /// Every `DIRECTORY`th attempt also reads the directory, which takes longer.
 const DIRECTORY: u32 = 5;
 
@@ -59,7 +60,7 @@ impl Starter {
     /// Returns the maximum time to wait before the next [`look`](Self::look): there is no notification when a
     /// rank learns its number.
     pub fn patience(&self, peers: &[Peer]) -> Option<Duration> {
-        let pause = if self.looks < SOON { LOOK } else { LOOK_LATER };
+        let pause = if self.looks < ATTEMPTS_AT_SHORT_INTERVAL { POLL_INTERVAL } else { LATER_POLL_INTERVAL };
         (!self.published && !peers.is_empty()).then_some(pause)
     }
 
@@ -89,7 +90,7 @@ impl Starter {
 
     /// Handles the ranks that have ended since the last call, or all of them if `all` (after the launcher's
     /// end). If one called `MPI_Abort`, tells the debugger once.
-    pub fn bury(&mut self, peers: &[Peer], all: bool) {
+    pub fn record_ends(&mut self, peers: &[Peer], all: bool) {
         for (index, peer) in peers.iter().enumerate() {
             let new = peer.watched().is_none() && self.ended.insert(index);
             if self.aborting || !(new || all) {
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_world_is_complete_when_every_rank_has_started_and_comes_in_order() {
+    fn the_first_world_is_complete_and_sorted_once_every_rank_has_started() {
         let pids = |known: Vec<Known>| {
             first_world(&known).map(|ranks| ranks.iter().map(|r| r.place.pid).collect::<Vec<_>>())
         };

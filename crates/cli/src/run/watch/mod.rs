@@ -40,7 +40,7 @@ const APART: Duration = Duration::from_secs(1);
 const READINGS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
 /// Interval between readings that cost next to nothing. Short enough to know, when a user ends a job, that it
 /// had stalled for a second.
-const OFTEN: Duration = Duration::from_millis(400);
+const SHORTEST_PAUSE: Duration = Duration::from_millis(400);
 /// The pause after a reading is this many times as long as the reading.
 const SPARING: u32 = 200;
 
@@ -117,7 +117,7 @@ impl Drop for Watch {
 /// Returns the pause after a reading that took `reading`.
 fn pause_after(reading: Duration, hang_after: Duration) -> Duration {
     let longest = (hang_after / 8).clamp(READINGS.0, READINGS.1);
-    (reading * SPARING).clamp(OFTEN.min(longest), longest)
+    (reading * SPARING).clamp(SHORTEST_PAUSE.min(longest), longest)
 }
 
 /// Looks more closely whenever nothing has happened for long.
@@ -129,17 +129,17 @@ fn follow(reporter: &Reporter, after: Duration, stopped: &Receiver<()>) {
     while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
         let began = Instant::now();
         let now: Option<Progress> = reporter.progress();
-        let speaks = reporter.scope.speaks(now.as_ref());
+        let is_reporter = reporter.scope.is_reporter(now.as_ref());
         pause = pause_after(began.elapsed(), after);
         let still = reporter.note(now).map_or(Duration::ZERO, |since: Instant| since.elapsed());
         if still < looked {
             looked = Duration::ZERO;
         }
-        if speaks && still >= after && still >= looked.mul_f64(reporter.scope.sparing()) {
+        if is_reporter && still >= after && still >= looked.mul_f64(reporter.scope.sparing()) {
             looked = still;
             let when = format!("no rank has completed an MPI call for {}", duration(still.as_secs_f64()));
             reporter.look(APART, &when);
-        } else if speaks && reporter.scope.is_here() {
+        } else if is_reporter && reporter.scope.is_here() {
             partly.look(reporter);
         }
     }
@@ -150,9 +150,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_costs_little_is_read_often_and_no_reading_takes_more_than_a_hundredth_of_the_time() {
+    fn cheap_reads_are_frequent_and_no_read_takes_more_than_a_hundredth_of_the_time() {
         let pause = |reading, after| pause_after(Duration::from_millis(reading), Duration::from_secs(after));
-        assert_eq!(pause(0, 60), OFTEN);
+        assert_eq!(pause(0, 60), SHORTEST_PAUSE);
         assert_eq!(pause(10, 60), Duration::from_secs(2));
         assert_eq!(pause(400, 60), READINGS.1);
         assert_eq!(pause(0, 1), Duration::from_millis(125), "as short as asked for");

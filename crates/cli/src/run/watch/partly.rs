@@ -45,7 +45,7 @@ impl Partly {
         let now = hangs.map(|verdict| verdict.verdict.clone());
         if let Some(verdict) = hangs.filter(|_| now == self.seen) {
             let when = format!(
-                "{} have completed no MPI call for {}, and can do so no more",
+                "{} have completed no MPI call for {}, and never can",
                 verdict.stuck.named(),
                 duration(since.as_secs_f64())
             );

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 /// A process that ended this shortly before the job's end began was ended with it.
-const TOGETHER: Duration = Duration::from_secs(2);
+const ENDED_TOGETHER: Duration = Duration::from_secs(2);
 
 /// An uncertain verdict is not reported before the job has stalled for this long, and for this many times
 /// `--hang-after`.
@@ -61,7 +61,7 @@ impl Reading {
 
     /// Returns the processes that lived until the job's end began at `end`.
     pub fn lived(&self, end: Instant) -> BTreeSet<ImageId> {
-        let together = self.ended.iter().filter(|(_, seen)| **seen + TOGETHER > end);
+        let together = self.ended.iter().filter(|(_, seen)| **seen + ENDED_TOGETHER > end);
         self.progress.living.iter().chain(together.map(|(process, _)| process)).cloned().collect()
     }
 
@@ -70,7 +70,8 @@ impl Reading {
         let mut seen: Vec<Instant> = self.ended.values().copied().collect();
         seen.sort_unstable();
         let Some(last) = seen.pop() else { return Instant::now() };
-        let together = |later: Instant, seen: &Instant| later.saturating_duration_since(*seen) < TOGETHER;
+        let together =
+            |later: Instant, seen: &Instant| later.saturating_duration_since(*seen) < ENDED_TOGETHER;
         seen.iter()
             .rev()
             .fold((last, true), |(first, goes_on), seen| match goes_on && together(first, seen) {
@@ -100,11 +101,11 @@ mod tests {
     }
 
     #[test]
-    fn who_has_just_ended_lived_and_who_ended_earlier_did_not() {
+    fn ranks_that_just_ended_count_as_alive_but_earlier_ones_do_not() {
         let first = Reading::after(None, progress(7, &[1, 2, 3]));
         let since = first.since;
         let mut second = Reading::after(Some(first), progress(7, &[1, 3]));
-        second.ended.insert(id(2), Instant::now() - 2 * TOGETHER);
+        second.ended.insert(id(2), Instant::now() - 2 * ENDED_TOGETHER);
         let third = Reading::after(Some(second), progress(7, &[3]));
         assert_eq!(third.lived(Instant::now()), [id(1), id(3)].into());
         assert_eq!(third.since, since, "nobody has gone on");
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_that_have_just_gone_are_told_of_when_the_others_are_there_still() {
+    fn ranks_that_just_ended_are_reported_while_others_still_run() {
         let (mut gone, began) = (Gone::default(), Instant::now());
         assert!(!gone.is_new(false, began));
         assert!(gone.is_new(true, began) && gone.is_new(true, began + ENDING / 2));
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_that_end_one_by_one_are_one_end_and_who_ended_long_before_is_none_of_them() {
+    fn ranks_that_end_shortly_after_each_other_are_one_end_without_much_earlier_ones() {
         let mut all = Reading::after(None, progress(7, &[]));
         let ago = |ms: u64| Instant::now() - Duration::from_millis(ms);
         all.ended = [(id(1), ago(500)), (id(2), ago(2000)), (id(3), ago(3500)), (id(4), ago(9000))].into();

@@ -105,8 +105,8 @@ impl Reporter {
     /// Reports what is wrong; or what was wrong, if the signal has already reached the ranks as well.
     pub fn last_look(&self) {
         let before = self.reading();
-        let speaks = self.scope.speaks(before.as_ref().map(|reading| &reading.progress));
-        if !speaks {
+        let is_reporter = self.scope.is_reporter(before.as_ref().map(|reading| &reading.progress));
+        if !is_reporter {
             return;
         }
         let found = self.twice(APART_AT_THE_END, true);
@@ -179,7 +179,7 @@ impl Reporter {
         let over = matches!(verdict.kind, Kind::RANK_GONE | Kind::NO_PARTNER) && verdict.stuck.is_empty();
         let runs = when != BEFORE_THE_END;
         let too_late = runs && (self.is_ending() || self.may_be_ended(&found));
-        if !verdict.problem || over || too_late || !(verdict.certain || self.has_lasted()) {
+        if !verdict.problem || over || too_late || !(verdict.certain || self.is_persistent_stall()) {
             return;
         }
         if let Ok(mut said) = self.said.lock() {
@@ -242,7 +242,7 @@ impl Reporter {
     }
 
     /// Whether the stall has lasted so long that it will not resolve by itself.
-    fn has_lasted(&self) -> bool {
+    fn is_persistent_stall(&self) -> bool {
         self.reading().is_some_and(|reading| reading.since.elapsed() >= reading.patience(self.after))
     }
 

@@ -48,7 +48,7 @@ impl Scope {
     }
 
     /// Whether this process is the one to report. If another process is, passes the progress on to it.
-    pub fn speaks(&self, progress: Option<&Progress>) -> bool {
+    pub fn is_reporter(&self, progress: Option<&Progress>) -> bool {
         let Self::Part { told, ranks } = self else { return true };
         if told.as_ref().is_some_and(|told| told.progress(progress.cloned())) {
             return false;

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_that_nobody_has_seen_are_named_and_none_if_all_are_there() {
+    fn unseen_ranks_are_named_if_there_are_any() {
         let said = sentence(6, [3, 0, 1, 2].into_iter());
         assert_eq!(said.as_deref(), Some("not seen: ranks [4-5] of 6"));
         assert_eq!(sentence(2, [0].into_iter()).as_deref(), Some("not seen: rank 1 of 2"));

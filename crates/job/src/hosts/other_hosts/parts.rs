@@ -45,7 +45,7 @@ pub fn join(job: &mut Job, parts: &Parts, hosts: &SystemHosts, pause: Duration, 
     }
     let mut elsewhere = all.elsewhere;
     elsewhere.lacks(all.failures);
-    let nowhere = |missing| format!("{missing}, on no host that is known to have ranks of the job");
+    let nowhere = |missing| format!("{missing}: no host that is known to run the job has them");
     elsewhere.not_seen.extend(missing.map(nowhere));
     if job.images.is_empty() && job.silent.is_empty() && elsewhere.not_seen.is_empty() {
         elsewhere.not_seen.push(nobody(parts));
@@ -129,7 +129,7 @@ fn nobody(parts: &Parts) -> String {
     let named: Vec<&str> = parts.hosts.iter().take(MOST_NAMED).map(String::as_str).collect();
     let more = if named.len() < parts.hosts.len() { ", …" } else { "" };
     format!(
-        "{}: no process of it is on its hosts ({}{more}): it runs without the layer, or has ended",
+        "{}: none of its processes is on its hosts ({}{more}): it runs without the layer, or has ended",
         parts.name,
         named.join(", ")
     )

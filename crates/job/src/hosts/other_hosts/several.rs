@@ -61,7 +61,8 @@ impl Jobs {
         let mut certain: Vec<&One> = self.0.iter().filter(|one| one.certain).collect();
         certain.sort_by_key(|one| &one.names);
         let all: Vec<String> = certain.iter().map(|one| one.shown(scheduled)).collect();
-        (all.len() > 1).then(|| format!("{scheduled} is several MPI jobs; name one: {}", all.join(", ")))
+        (all.len() > 1)
+            .then(|| format!("{scheduled} contains several MPI jobs; name one: {}", all.join(", ")))
     }
 }
 
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_of_several_hosts_are_one_by_a_common_name_or_world() {
+    fn jobs_of_several_hosts_are_one_if_they_share_a_name_or_world() {
         let mut jobs = Jobs::default();
         jobs.join("n1", "a", worlds(&["w"]), false);
         jobs.join("n2", "b", worlds(&["w", "spawned"]), false);
@@ -102,12 +103,12 @@ mod tests {
     }
 
     #[test]
-    fn what_has_neither_in_common_is_several_and_each_is_named() {
+    fn jobs_that_share_neither_are_separate_and_each_is_named() {
         let mut jobs = Jobs::default();
         jobs.join("n1", "a", worlds(&["w"]), false);
         jobs.join("n3", "b", worlds(&["v"]), false);
         jobs.add_named("n2", &["a", "b"].map(str::to_owned));
-        let said = "slurm:7 is several MPI jobs; name one: slurm:7:a on n1, n2, slurm:7:b on n3, n2";
+        let said = "slurm:7 contains several MPI jobs; name one: slurm:7:a on n1, n2, slurm:7:b on n3, n2";
         assert_eq!(jobs.several("slurm:7").as_deref(), Some(said));
         let mut jobs = Jobs::default();
         jobs.add_named("n2", &["a", "b"].map(str::to_owned));

@@ -26,11 +26,11 @@ fn files(layer: &Path) -> Check {
         .filter(|file| !layer.with_file_name(file).is_file())
         .collect();
     if missing.is_empty() {
-        return Check::fine(NAME, "both lie beside the layer, where debuggers look for them");
+        return Check::fine(NAME, "both are installed next to the layer, where debuggers look for them");
     }
     let is = if missing.len() == 1 { "is" } else { "are" };
-    let found = format!("{} {is} missing beside {}", missing.join(" and "), layer.display());
-    Check::of(NAME, Result::Limited, found, "install them there, for debuggers that load plug-ins")
+    let found = format!("{} {is} not installed next to {}", missing.join(" and "), layer.display());
+    Check::of(NAME, Result::Limited, found, "install them there for debuggers that load plug-ins")
 }
 
 /// Reading images only requires the same user; Yama restricts reading memory and stacks.
@@ -41,18 +41,19 @@ fn reading(user: u32) -> Check {
 }
 
 fn scope_of(scope: Option<u32>, user: u32, name: &'static str) -> Check {
-    let own = "ps, why, queues, inspect and the report need no such right";
+    let own = "ps, why, queues, inspect and report do not need this permission";
     match scope {
         None | Some(0) => Check::fine(name, "processes of the same user may be read and stopped"),
         Some(1 | 2) if user == 0 => Check::fine(name, "root may read processes and stop them"),
         Some(1) => {
             let found = format!("Yama lets only ancestors attach to a process; {own}");
-            let remedy = "for attach and stacks: MPISCOPE_PTRACER=PID, or sysctl kernel.yama.ptrace_scope=0";
+            let remedy =
+                "for attach and --stacks, set MPISCOPE_PTRACER=PID or sysctl kernel.yama.ptrace_scope=0";
             Check::of(name, Result::Limited, found, remedy)
         }
         Some(scope) => {
             let found = format!("Yama's ptrace_scope is {scope}: nobody may attach to your processes; {own}");
-            Check::of(name, Result::Limited, found, "for stacks look at core files")
+            Check::of(name, Result::Limited, found, "to see stacks, use core files")
         }
     }
 }
@@ -80,7 +81,7 @@ fn core_files_by(limit: Option<u64>, pattern: &str, name: &'static str) -> Check
         (_, pattern) if pattern.starts_with('|') => {
             let program =
                 pattern.trim_start_matches('|').split_whitespace().next().unwrap_or_default().to_owned();
-            Check::fine(name, format!("they are handed to {program}, which keeps them (coredumpctl, apport)"))
+            Check::fine(name, format!("they are piped to {program} (see coredumpctl or apport)"))
         }
         (_, pattern) => Check::fine(name, format!("they are written as {pattern}")),
     }
@@ -90,9 +91,11 @@ fn folder(user: u32) -> Check {
     const NAME: &str = "runtime folder";
     let named = env::var_os(runtime::VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
     match runtime::folder(user, named.as_deref()) {
-        Ok(path) => Check::fine(NAME, format!("{}, where the ranks of a host meet", path.display())),
+        Ok(path) => {
+            Check::fine(NAME, format!("{}, where the ranks of a host find each other", path.display()))
+        }
         Err(why) => {
-            let remedy = format!("name a private folder of this host by {}", runtime::VARIABLE);
+            let remedy = format!("set {} to a private folder on this host", runtime::VARIABLE);
             Check::of(NAME, Result::Problem, why.to_string(), remedy)
         }
     }
@@ -109,7 +112,8 @@ fn debugger() -> Check {
 
 fn addresses(limits: &str) -> Option<Check> {
     let limit = limit(limits, "Max address space").filter(|limit| *limit < RESERVED)?;
-    let found = format!("addresses are limited to {} MiB: images have less room", limit >> 20);
+    let found =
+        format!("the address space is limited to {} MiB, which leaves less room for images", limit >> 20);
     Some(Check::of("address space", Result::Limited, found, "ulimit -v unlimited"))
 }
 
@@ -123,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn yama_restricts_users_and_not_root() {
+    fn yama_restricts_users_but_not_root() {
         let result = |scope, user| scope_of(scope, user, "reading").result;
         assert_eq!(
             (result(None, 7), result(Some(0), 7), result(Some(2), 0)),

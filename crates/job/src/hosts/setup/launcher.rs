@@ -34,17 +34,16 @@ pub fn launcher(command: &Path) -> Launcher {
     match time_limit::run(Command::new(command).arg("--version"), PATIENCE) {
         Err(why) => unknown(
             format!("{shown} cannot be started: {why}"),
-            "name the mpirun of the program's MPI library",
+            "use the mpirun of the program's MPI library",
         ),
         Ok(outcome) if outcome.status.is_none() => unknown(
-            format!("{shown} --version does not end"),
-            "try it by hand: is the installation complete?",
+            format!("`{shown} --version` did not finish"),
+            "run it by hand: is the installation complete?",
         ),
         Ok(outcome) => {
             let text = [outcome.stdout, outcome.stderr].concat();
             let text = String::from_utf8_lossy(&text).into_owned();
-            let (family, says) =
-                read(&text).unwrap_or((None, "a launcher that is not known here".to_owned()));
+            let (family, says) = read(&text).unwrap_or((None, "an unknown launcher".to_owned()));
             let check = Check::fine(NAME, format!("{shown}: {says}"));
             Launcher { family, says, check }
         }
@@ -75,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn launchers_are_known_by_what_they_say() {
+    fn launchers_are_recognized_by_their_version_output() {
         let family = |text| read(text).unwrap().0;
         assert_eq!(
             read("HYDRA build details:\n    Version:      4.0.2\n"),
@@ -89,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_launcher_is_a_problem_with_a_remedy() {
+    fn something_that_is_not_a_launcher_is_a_problem_with_a_remedy() {
         let missing = launcher(Path::new("/no/such/mpirun"));
         assert_eq!(missing.check.result, Result::Problem);
         assert!(missing.check.remedy.is_some(), "{missing:?}");

@@ -92,14 +92,14 @@ pub fn fit(launcher: &Launcher, program: &Program) -> Option<Check> {
     let Some(library) = &program.library else { return None };
     let (Some(starts), Some(uses)) = (launcher.family, library.family) else {
         let found =
-            format!("{} with {}: not known to belong together or not", launcher.says, library.file.display());
+            format!("cannot tell whether {} and {} belong together", launcher.says, library.file.display());
         return Some(Check { check: NAME, result: Result::Unknown, found, remedy: None });
     };
     if starts == uses {
-        return Some(Check::fine(NAME, format!("both are of {}", uses.name())));
+        return Some(Check::fine(NAME, format!("both belong to {}", uses.name())));
     }
     let found = format!(
-        "the launcher is of {} and the program uses {} of {}: every rank would be a job of its own",
+        "the launcher belongs to {}, but the program uses {} of {}: every rank would be a separate job",
         starts.name(),
         library.file.display(),
         uses.name()
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launcher_of_another_library_is_a_problem_and_one_that_is_not_known_is_not_judged() {
+    fn a_launcher_of_another_library_is_a_problem_and_an_unknown_one_is_not_judged() {
         let result = |starts, uses| fit(&launcher(starts), &program(uses)).map(|check| check.result);
         assert_eq!(result(Some(Family::Mpich), Some(Family::OpenMpi)), Some(Result::Problem));
         assert_eq!(result(Some(Family::OpenMpi), Some(Family::OpenMpi)), Some(Result::Fine));

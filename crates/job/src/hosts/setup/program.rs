@@ -66,13 +66,13 @@ pub fn program(path: &Path) -> Program {
     let data = match fs::read(path) {
         Ok(data) => data,
         Err(why) => {
-            let remedy = "name the file that is to be started";
+            let remedy = "name the program to start";
             found.checks.push(Check::of(NAME, Result::Problem, format!("{shown}: {why}"), remedy));
             return found;
         }
     };
     let Ok(elf) = ElfFile64::<Endianness>::parse(data.as_slice()) else {
-        let what = format!("{shown} is a script: what it starts is seen when it runs");
+        let what = format!("{shown} is a script: the programs it starts are seen when it runs");
         found.checks.push(Check::fine(NAME, what));
         return found;
     };
@@ -86,9 +86,10 @@ pub fn program(path: &Path) -> Program {
             found.checks.push(Check::fine(NAME, what));
         }
         _ if linked_in => {
-            let what = format!("{shown} has MPI linked in statically: nothing can be preloaded below it");
-            let remedy = "link it with the shared MPI library (without -static, -lmpi.a or --enable-static builds), or as \
-                          \"Programs with MPI linked in\" in docs/install.md says";
+            let what =
+                format!("{shown} is statically linked with MPI: preloading cannot intercept its calls");
+            let remedy = "link it with the shared MPI library (without -static, -lmpi.a or --enable-static builds), \
+                          or follow \"Programs with MPI linked in\" in docs/install.md";
             found.checks.push(Check::of(NAME, Result::Problem, what, remedy));
         }
         None => {
@@ -134,8 +135,11 @@ fn listed(path: &Path, loader: &Path, found: &mut Program) -> Option<String> {
     let text = listed.map(|outcome| String::from_utf8_lossy(&outcome.stdout).into_owned());
     // At least the C library is always listed.
     let Some(text) = text.ok().filter(|text| !text.trim().is_empty()) else {
-        let what =
-            format!("{}: its libraries are not known: {} --list said none", path.display(), loader.display());
+        let what = format!(
+            "{}: its libraries are unknown: {} --list printed none",
+            path.display(),
+            loader.display()
+        );
         found.checks.push(Check { check: NAME, result: Result::Unknown, found: what, remedy: None });
         return None;
     };
@@ -180,7 +184,7 @@ fn no_file(path: &Path) -> Option<Check> {
     let about = fs::metadata(path).ok().filter(|about| !about.is_file())?;
     let what = if about.is_dir() { "a directory" } else { "a device, a pipe or a socket" };
     let found = format!("{} is {what}", path.display());
-    Some(Check::of(NAME, Result::Problem, found, "name the file that is to be started"))
+    Some(Check::of(NAME, Result::Problem, found, "name the program to start"))
 }
 
 #[cfg(test)]
@@ -188,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_there_is_a_problem_and_a_script_is_none() {
+    fn a_missing_program_is_a_problem_but_a_script_is_not() {
         let missing = program(Path::new("/no/such/program"));
         assert_eq!(missing.checks.first().map(|check| check.result), Some(Result::Problem));
         for no_program in ["/dev/null", "/dev/zero", "/"] {
@@ -209,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loader_that_says_nothing_is_not_taken_for_one_that_finds_no_library() {
+    fn a_silent_loader_is_not_mistaken_for_one_that_finds_no_library() {
         let mut found = Program::default();
         libraries(&std::env::current_exe().unwrap(), Path::new("/bin/true"), &mut found);
         assert_eq!(found.checks.first().map(|check| check.result), Some(Result::Unknown), "{found:?}");
@@ -217,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn libraries_are_known_by_their_file_names() {
+    fn libraries_are_recognized_by_their_file_names() {
         let family = |name: &str| Library::new(PathBuf::from("/lib").join(name)).family;
         assert_eq!(family("libmpi.so.40.30.4"), Some(Family::OpenMpi));
         assert_eq!(family("libmpich.so.12.2.0"), Some(Family::Mpich));

@@ -72,7 +72,7 @@ impl Facts {
 #[must_use]
 pub fn checks(ranks: &[Facts], layer: &Path) -> Vec<Check> {
     if ranks.is_empty() {
-        let found = "the launcher started no process that answered";
+        let found = "no process that the launcher started has answered";
         return vec![Check::of(
             "ranks",
             Result::Problem,
@@ -87,20 +87,20 @@ pub fn checks(ranks: &[Facts], layer: &Path) -> Vec<Check> {
         ranks,
         "preloading",
         |facts| facts.loaded,
-        "the layer is in every process",
-        "the layer is not in the processes of",
+        "the layer is loaded in every process",
+        "the layer is not loaded in",
         |facts| match facts.named {
-            true => format!("LD_PRELOAD arrives there and {layer} does not: install it at the same place on every host"),
-            false => "the launcher drops LD_PRELOAD: put mpiscope run behind it, as in mpirun -n 4 mpiscope run ./app".to_owned(),
+            true => format!("LD_PRELOAD is set there, but {layer} does not exist: install it in the same place on every host"),
+            false => "the launcher drops LD_PRELOAD: put mpiscope run after it, as in mpirun -n 4 mpiscope run ./app".to_owned(),
         },
     ));
     checks.push(all(
         ranks,
         "memory files",
         |facts| facts.memory_file,
-        "images can be made",
-        "no memory file can be made by",
-        |_| "allow memfd_create (seccomp filters of containers may forbid it)".to_owned(),
+        "images can be created",
+        "no memory file can be created by",
+        |_| "allow memfd_create (a container's seccomp filter may forbid it)".to_owned(),
     ));
     checks
 }
@@ -137,10 +137,10 @@ fn numbered(ranks: &[Facts]) -> Check {
     const NAME: &str = "numbering";
     let different = set(ranks.iter()).0.len();
     if different == ranks.len() {
-        return Check::fine(NAME, "every process was given a rank of its own");
+        return Check::fine(NAME, "every process has its own rank");
     }
     let found = match different {
-        0 => "the launcher gives its processes no ranks: each program would be a job of its own".to_owned(),
+        0 => "the launcher assigns no ranks: each process would be a separate job".to_owned(),
         _ => format!("{} processes were given {different} different ranks", ranks.len()),
     };
     Check::of(NAME, Result::Problem, found, "use the mpirun that belongs to the program's MPI library")
@@ -207,7 +207,7 @@ mod tests {
         let ranks = [facts(0, "a"), Facts { loaded: false, ..facts(1, "b") }];
         let missing = checks(&ranks, Path::new("/l/libmpiscope.so"));
         let preloading = of(&missing, "preloading");
-        assert_eq!(preloading.found, "the layer is not in the processes of rank 1 on b");
+        assert_eq!(preloading.found, "the layer is not loaded in rank 1 on b");
         assert!(preloading.remedy.as_deref().unwrap().contains("same place on every host"));
         let ranks = [Facts { loaded: false, named: false, ..facts(0, "a") }];
         let dropped = checks(&ranks, Path::new("/l/libmpiscope.so"));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_without_ranks_of_their_own_are_no_job() {
+    fn processes_without_their_own_ranks_are_not_a_job() {
         let ranks = [Facts { rank: None, ..facts(0, "a") }, Facts { rank: None, ..facts(0, "a") }];
         assert_eq!(of(&checks(&ranks, Path::new("l")), "numbering").result, Result::Problem);
         assert_eq!(
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_are_found_in_what_a_launcher_prints_before_each_line() {
+    fn facts_are_found_after_prefixes_that_launchers_add() {
         let line = format!("[1,0]<stdout>:{MARK}{}", serde_json::to_string(&facts(0, "a")).unwrap());
         assert_eq!(Facts::read(&line), Some(facts(0, "a")));
         assert_eq!(Facts::read("hello"), None);

@@ -11,24 +11,26 @@ pub enum Error {
     #[error(transparent)]
     Target(#[from] mpiscope_target::Error),
     /// The process has the symbol, but not the block that the document specifies.
-    #[error("process {pid}: {what} at {address:#x}; is it written by another version of the interface?")]
+    #[error("process {pid}: {what} at {address:#x}; was it written by another version of the interface?")]
     #[allow(missing_docs)]
     Block { pid: u32, address: u64, what: String },
     /// An inconsistent table; reading it again did not help.
-    #[error("process {pid}: {what}; the tables are damaged, or the process is just changing them: try again")]
+    #[error(
+        "process {pid}: {what}; the tables are damaged, or the process is changing them right now: try again"
+    )]
     #[allow(missing_docs)]
     Table { pid: u32, what: String },
     /// No source knows the process.
     #[error(
-        "process {pid} ({}) belongs to no MPI job that can be found: it has neither MPI2DD_info with tables nor a \
-         filled MPIR_proctable, nor an image, and no descendant has. Start the job with `mpiscope run mpirun …`",
+        "process {pid} ({}) does not belong to any MPI job that can be found: neither it nor a descendant has an \
+         MPI2DD_info with tables, a filled MPIR_proctable or an image. Start the job with `mpiscope run mpirun …`",
         name.display()
     )]
     #[allow(missing_docs)]
     Nothing { pid: u32, name: PathBuf },
     /// Another host could not be reached.
     #[error(
-        "host {host}: {why}; can you log in there without a password (`{trial}`)? MPISCOPE_SSH names another command"
+        "host {host}: {why}; can you log in there without a password (`{trial}`)? Set MPISCOPE_SSH to use another command"
     )]
     #[allow(missing_docs)]
     Unreached { host: String, why: String, trial: String },
@@ -41,12 +43,12 @@ pub enum Error {
     #[allow(missing_docs)]
     Refused { host: String, refusal: Refusal },
     /// Another host did not answer in time.
-    #[error("host {host}: it did not answer within {seconds} s")]
+    #[error("host {host} did not answer within {seconds} s")]
     #[allow(missing_docs)]
     TimedOut { host: String, seconds: f64 },
     /// A table or an answer contains an invalid host name.
     #[error(
-        "{host:?} is no name of a host and is not asked: run `mpiscope procs --here` on the host that is meant"
+        "{host:?} is not a valid host name, so that host was not asked: run `mpiscope procs --here` there"
     )]
     #[allow(missing_docs)]
     HostName { host: String },

@@ -131,7 +131,9 @@ impl Reader<'_> {
         }
         let (version, variant) = (self.byte(head, 5), self.byte(head, 6));
         if (version, variant) != VERSION {
-            return Err(wrong(format!("version {version}, variant {variant} ({VERSION:?} is understood)")));
+            return Err(wrong(format!(
+                "version {version}, variant {variant} (only {VERSION:?} is supported)"
+            )));
         }
         let layout = self.layout();
         let word = |address: Address| self.number(head, layout.address(address), layout.width);
@@ -245,7 +247,7 @@ impl Reader<'_> {
 
     fn process(&mut self, host: u64, executable: u64, pid: i32) -> Result<Process, Error> {
         let Some(pid) = u32::try_from(pid).ok().filter(|pid| *pid > 0) else {
-            return Err(self.wrong(format!("{pid} is no process number")));
+            return Err(self.wrong(format!("{pid} is not a process id")));
         };
         let host = self.text(host)?;
         if host.is_empty() {
@@ -260,7 +262,7 @@ impl Reader<'_> {
     fn text(&mut self, address: u64) -> Result<String, Error> {
         let text = self.path(address)?;
         if text.chars().any(char::is_control) {
-            return Err(self.wrong(format!("no text at {address:#x}")));
+            return Err(self.wrong(format!("no string at {address:#x}")));
         }
         Ok(text)
     }

@@ -46,7 +46,7 @@ fn entry(target: &dyn Target, starter: u32, at: u64) -> Result<Process, Error> {
     };
     let pid = target.read_i32(at.wrapping_add(layout.pid() as u64))?;
     let Some(pid) = u32::try_from(pid).ok().filter(|pid| *pid > 0) else {
-        return Err(Error::Table { pid: starter, what: format!("MPIR_proctable has process number {pid}") });
+        return Err(Error::Table { pid: starter, what: format!("MPIR_proctable contains process id {pid}") });
     };
     let executable = text(at.wrapping_add(layout.executable_name() as u64))?.into();
     Ok(Process { place: ProcessLocation { host: text(at)?, pid }, executable })

@@ -80,8 +80,8 @@ impl Remote {
             }
         }
         let not_understood = |why: Option<String>| match why {
-            Some(why) => format!("the answer is not understood ({why})"),
-            None => "the answer is not understood".to_owned(),
+            Some(why) => format!("its answer cannot be parsed ({why})"),
+            None => "its answer cannot be parsed".to_owned(),
         };
         // Messages of the login shell on the way are not the reason.
         let answered = outcome.success() && !outcome.stdout.is_empty();
@@ -136,9 +136,7 @@ impl Remote {
         let outcome = outcome.map_err(|e| fail(format!("{}: {e}", command.get_program().display())))?;
         if outcome.too_long {
             let most = quantity::bytes(most as u64);
-            return Err(fail(format!(
-                "its answer is longer than {most}: is it mpiscope that answers there?"
-            )));
+            return Err(fail(format!("its answer is longer than {most}: was it mpiscope that answered?")));
         }
         match outcome.status {
             Some(_) => Ok(outcome),
@@ -167,17 +165,17 @@ fn last_words(output: &Outcome, explains_first: bool) -> String {
     }
     // A program that rejects its arguments prints more after that line.
     if let Some(line) = lines.clone().find(|line| line.starts_with("error: ")) {
-        return format!("{line}; is mpiscope there of another version?");
+        return format!("{line}; is another version of mpiscope installed there?");
     }
     let code = output.status.and_then(|status| status.code());
     let line = if explains_first { lines.next_back() } else { lines.next() };
     match (line, output.status) {
         (Some(line), _) if code.is_some_and(|code| NOT_FOUND.contains(&code)) => {
-            format!("{line}; MPISCOPE_REMOTE says where mpiscope is on other hosts")
+            format!("{line}; set MPISCOPE_REMOTE to the path of mpiscope on other hosts")
         }
         (Some(line), _) => line.to_owned(),
-        (None, Some(status)) => format!("mpiscope there ended without an answer ({status})"),
-        (None, None) => "mpiscope there ended without an answer".to_owned(),
+        (None, Some(status)) => format!("mpiscope on that host exited without an answer ({status})"),
+        (None, None) => "mpiscope on that host exited without an answer".to_owned(),
     }
 }
 
@@ -187,7 +185,7 @@ mod tests {
     use crate::jobs::acquire::{Acquired, SystemHosts};
 
     #[test]
-    fn what_is_no_name_of_a_host_is_neither_asked_nor_put_into_advice_to_paste() {
+    fn invalid_host_names_are_neither_contacted_nor_put_into_suggested_commands() {
         for host in ["", "-oProxyCommand=true", "a;true", "a b", "$(true)", "a\nb", "a\'b"] {
             let error = SystemHosts::new("true".into()).remote().command(host, &[]).unwrap_err();
             assert!(matches!(error, Error::HostName { .. }), "{error}");
@@ -197,11 +195,11 @@ mod tests {
     }
 
     #[test]
-    fn a_host_whose_command_is_killed_without_a_word_is_said_to_have_given_no_answer() {
+    fn a_host_whose_command_is_killed_silently_is_reported_as_giving_no_answer() {
         let shell = ["sh", "-c", "kill -9 $$", "{host}"].map(str::to_owned).to_vec();
         let remote =
             Remote { way: Way::Shell(Ok(shell)), program: "0".into(), limit: Duration::from_secs(60) };
-        let killed = "n3: mpiscope there ended without an answer (signal: 9";
+        let killed = "n3: mpiscope on that host exited without an answer (signal: 9";
         let error = remote.output("n3", &[], Duration::ZERO).unwrap_err().to_string();
         assert!(error.contains(killed), "{error}");
         let error = remote.run::<Acquired>("n3", &[], Duration::ZERO).unwrap_err().to_string();
@@ -210,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn advice_on_logging_in_is_given_where_that_failed_and_only_there() {
+    fn advice_on_logging_in_is_given_only_if_that_failed() {
         let remote = |script: &str| {
             let shell = ["sh", "-c", script, "{host}"].map(str::to_owned).to_vec();
             Remote { way: Way::Shell(Ok(shell)), program: "0".into(), limit: Duration::from_secs(60) }
@@ -223,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shells_print_around_an_answer_is_no_part_of_it() {
+    fn output_of_shells_around_an_answer_is_ignored() {
         let shell = |script: &str| ["sh", "-c", script, "{host}"].map(str::to_owned).to_vec();
         let remote = |script: &str| Remote {
             way: Way::Shell(Ok(shell(script))),
@@ -235,11 +233,11 @@ mod tests {
         let noisy = format!("echo cannot rehash >&2; echo '{{ hello'; echo '{answer}'; echo '{{ bye }}'");
         assert_eq!(run(&noisy).unwrap().problems, ["it"]);
         let none = run("echo cannot rehash >&2; echo hello").unwrap_err().to_string();
-        assert!(none.contains("the answer is not understood") && !none.contains("rehash"), "{none}");
+        assert!(none.contains("its answer cannot be parsed") && !none.contains("rehash"), "{none}");
     }
 
     #[test]
-    fn of_what_a_command_says_the_reason_is_shown_and_what_helps() {
+    fn the_reason_in_a_commands_output_is_shown_with_a_remedy() {
         let said = |script: &str| {
             let shell = ["sh", "-c", script, "{host}"].map(str::to_owned).to_vec();
             let remote =
@@ -248,16 +246,19 @@ mod tests {
         };
         let usage =
             said("printf \"error: unexpected argument '--here' found\\n\\nUsage: mpiscope\\n\" >&2; exit 2");
-        assert!(usage.ends_with("'--here' found; is mpiscope there of another version?"), "{usage}");
+        assert!(
+            usage.ends_with("'--here' found; is another version of mpiscope installed there?"),
+            "{usage}"
+        );
         let missing = said("echo 'sh: /opt/mpiscope: not found' >&2; exit 127");
-        assert!(missing.contains("not found; MPISCOPE_REMOTE says where"), "{missing}");
+        assert!(missing.contains("not found; set MPISCOPE_REMOTE to the path"), "{missing}");
         let launched =
             said("echo 'mpiscope: no job' >&2; echo 'srun: error: n3: task 0: Exited' >&2; exit 2");
         assert!(launched.ends_with("host n3: no job"), "{launched}");
     }
 
     #[test]
-    fn a_host_that_has_nothing_is_recognised_whatever_its_words_are() {
+    fn a_host_without_the_job_is_recognized_whatever_its_message_says() {
         let script =
             "echo 'mpiscope-refusal {\"code\":\"none-here\"}' >&2; echo 'mpiscope: nobody' >&2; exit 2";
         let shell = ["sh", "-c", script, "{host}"].map(str::to_owned).to_vec();
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_hangs_is_given_up_and_named() {
+    fn a_host_that_hangs_times_out_and_is_named() {
         let (shell, program) = (["sleep", "600", "{host}"].map(str::to_owned).to_vec(), "0".into());
         let remote = Remote { way: Way::Shell(Ok(shell)), program, limit: Duration::from_millis(200) };
         let error = remote.output("1", &[], Duration::ZERO).unwrap_err().to_string();

@@ -204,7 +204,7 @@ impl<'a> Walk<'a> {
     fn stranger(&self, pid: u32) -> Option<String> {
         let owner = self.hosts.owner(pid).filter(|owner| !self.users.has(*owner))?;
         Some(format!(
-            "process {pid} belongs to user {owner} and not to user {}: it is left alone; `--user all` looks at it too",
+            "process {pid} belongs to user {owner}, not to user {}, and was skipped; `--user all` includes it",
             self.users
         ))
     }
@@ -287,7 +287,7 @@ impl<'a> Walk<'a> {
     /// Queues a process that was named.
     fn name(&mut self, place: ProcessLocation, executable: PathBuf) {
         if self.named.len() >= MOST {
-            return self.complain(format!("more than {MOST} processes are named: the rest is left out"));
+            return self.complain(format!("more than {MOST} processes are named: the rest are left out"));
         }
         if self.named.contains_key(&place) {
             return;
@@ -401,7 +401,7 @@ impl<'a> Walk<'a> {
         let mut new: Vec<(String, Whom)> = reached.filter_map(open).collect();
         let room = MOST_HOSTS.saturating_sub(self.asked.len());
         if new.len() > room {
-            self.complain(format!("more than {MOST_HOSTS} hosts are named: the rest is not asked"));
+            self.complain(format!("more than {MOST_HOSTS} hosts are named: the rest were not asked"));
             new.truncate(room);
         }
         for (host, whom) in &new {
@@ -498,7 +498,7 @@ impl<'a> Walk<'a> {
                 .collect();
             if !ranks.0.is_empty() {
                 self.complain(format!(
-                    "host {host}: {} not seen, which other hosts say are there",
+                    "host {host}: {} not seen, although other hosts report them there",
                     ranks.named()
                 ));
             }

@@ -68,7 +68,7 @@ impl FromStr for Users {
             return Ok(Self::All);
         }
         let number = |word: &str| {
-            word.parse().map_err(|_| format!("{word:?} is no number of a user (`id -u NAME`), nor `all`"))
+            word.parse().map_err(|_| format!("{word:?} is neither a user id (`id -u NAME`) nor `all`"))
         };
         text.split(',').map(number).collect::<Result<_, _>>().map(Self::Only)
     }
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn users_survive_as_words_and_names_are_refused_with_what_is_meant() {
+    fn users_round_trip_as_text_and_user_names_are_rejected_with_advice() {
         for users in [Users::All, Users::only(7), Users::Only([1, 2].into())] {
             assert_eq!(users.to_string().parse(), Ok(users));
         }

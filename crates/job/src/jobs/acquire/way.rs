@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_gets_words_to_take_apart_and_a_launcher_gets_them_as_they_are() {
+    fn a_shell_gets_quoted_words_and_a_launcher_gets_them_unchanged() {
         let reach = |reach| Way::of(StartedBy { slurm: None, reach: Some(reach) });
         let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let shell = reach(Reach::Shell(words("/opt/remsh -x")));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn ssh_asks_for_nothing_whoever_has_named_it() {
+    fn ssh_never_prompts_however_it_was_configured() {
         let named =
             Way::Shell(Ok(as_usual(vec!["/usr/bin/ssh".to_owned(), "-p".to_owned(), "22".to_owned()])));
         assert!(line(&named).starts_with("/usr/bin/ssh|-o|BatchMode=yes|-o|ConnectTimeout=10|-p|22|n3|"));

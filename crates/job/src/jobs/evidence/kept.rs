@@ -120,7 +120,7 @@ fn unpacked(archive: &mut Archive, path: &Path, name: &str) -> Result<Unpacked, 
 }
 
 pub(super) fn damaged(path: &Path, why: &str) -> Error {
-    Error::File { path: PathBuf::from(path), why: format!("not an evidence file that can be read: {why}") }
+    Error::File { path: PathBuf::from(path), why: format!("not a readable evidence file: {why}") }
 }
 
 pub(super) fn too_long(longest: u64) -> String {

@@ -76,10 +76,10 @@ pub fn read(path: &Path, from: Box<dyn Seekable>) -> Result<Evidence, Error> {
     let mut archive = ZipArchive::new(BufReader::new(from)).map_err(|why| fail(why.to_string()))?;
     let manifest: Manifest = text(&mut archive, path, MANIFEST)?;
     if manifest.schema != SCHEMA {
-        return Err(fail(format!("its form is {:?}, this version reads {SCHEMA}", manifest.schema)));
+        return Err(fail(format!("its format is {:?}, but this version reads {SCHEMA}", manifest.schema)));
     }
     if manifest.processes > MOST_PROCESSES {
-        return Err(fail(format!("it says that it holds {} processes", manifest.processes)));
+        return Err(fail(format!("it claims to contain {} processes", manifest.processes)));
     }
     let symbols: Arc<Symbols> = Arc::new(text(&mut archive, path, SYMBOLS)?);
     let abouts: Vec<About> = (0..manifest.processes)

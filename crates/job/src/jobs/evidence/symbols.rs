@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_once_is_known_in_another_process_with_other_addresses() {
+    fn a_symbol_looked_up_once_is_known_in_another_process_at_other_addresses() {
         let recorder = Recorder::new(&Known);
         assert_eq!(recorder.call(&module(0x5000), 0x5010).as_deref(), Some("a.c:3"));
         assert_eq!(recorder.call(&module(0x5000), 0x5011), None);

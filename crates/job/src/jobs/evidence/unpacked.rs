@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_is_what_was_unpacked_and_zeros_take_no_room() {
+    fn unpacked_bytes_are_read_back_and_zeros_take_no_space() {
         let mut bytes = vec![0; 5 * PIECE + 7];
         (bytes[PIECE - 1], bytes[PIECE], bytes[5 * PIECE + 6]) = (1, 2, 3);
         let unpacked = Unpacked::of(bytes.as_slice(), 1 << 20).unwrap().unwrap();
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_longer_than_believed_is_refused() {
+    fn data_longer_than_its_claimed_size_is_rejected() {
         let zeros = io::repeat(0).take(3 * PIECE as u64);
         assert!(Unpacked::of(zeros, 3 * PIECE as u64 - 1).unwrap().is_none());
         let zeros = io::repeat(0).take(3 * PIECE as u64);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_given_once() {
+    fn an_early_unpacked_image_is_handed_out_once() {
         let image = Unpacked::of([7; PIECE].as_slice(), 1 << 20).unwrap().unwrap();
         assert!((PIECE..2 * PIECE).contains(&image.room()));
         let early = Early::default();

@@ -51,7 +51,7 @@ pub fn open_all(files: &[PathBuf]) -> Result<Evidence, Error> {
         let part = part?;
         if let Some((first, why)) = files.first().zip(stranger(&whole, &part)) {
             return Err(Error::NotFound(format!(
-                "{}: {why} than {}: name files of one job (`mpiscope diff` compares two)",
+                "{}: {why} than {}: name the files of one job (`mpiscope diff` compares two)",
                 file.display(),
                 first.display()
             )));
@@ -76,7 +76,7 @@ fn stranger(whole: &Evidence, part: &Evidence) -> Option<String> {
     let ends = |job: &Job| -> BTreeSet<u64> { job.connected.iter().map(|one| one.identity).collect() };
     let same = (&one.name, one.owner) == (&other.name, other.owner);
     let related = || !worlds(one).is_disjoint(&worlds(other)) || !ends(one).is_disjoint(&ends(other));
-    (!same && !related()).then(|| format!("it is of another job ({})", other.name))
+    (!same && !related()).then(|| format!("it belongs to a different job ({})", other.name))
 }
 
 /// Opens one file and reads the identities in its images, so that this happens in parallel.
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_means_the_ends_of_all_hosts_and_without_any_what_was_saved_while_it_hung() {
+    fn a_folder_stands_for_the_final_files_of_all_hosts_or_else_for_the_one_saved_during_a_hang() {
         let dir = tempfile::tempdir().unwrap();
         let make = |name: &str| fs::write(dir.path().join(name), b"PK\x03\x04").unwrap();
         let named = || {

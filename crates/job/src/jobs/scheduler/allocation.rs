@@ -64,14 +64,14 @@ impl Allocation {
             return Err(match state.as_deref() {
                 Some("pending" | "configuring") => "Slurm has not started it yet".to_owned(),
                 Some(state) => format!("Slurm says that it has ended ({state})"),
-                None => "Slurm knows no running job of this number".to_owned(),
+                None => "Slurm has no running job with this id".to_owned(),
             });
         };
         let mut tasks: Vec<String> = running.iter().map(|row| format!("slurm:{}", row.job())).collect();
         tasks.sort_by_key(|task| (task.len(), task.clone()));
         tasks.dedup();
         if tasks.len() > 1 {
-            return Err(format!("it is an array, of which several tasks run; name one: {}", few(&tasks)));
+            return Err(format!("it is a job array with several running tasks; name one: {}", few(&tasks)));
         }
         let mut hosts = Vec::new();
         for row in &running {
@@ -131,7 +131,7 @@ fn rows_of(job: &str) -> Result<Vec<Row>, String> {
 /// Returns what Slurm knows of this job number; an error if that is nothing.
 fn rows(job: &str) -> Result<Vec<Row>, String> {
     rows_of(job).map_err(|why| match why.contains("Invalid job id") {
-        true => "Slurm knows no job of this number (any more)".to_owned(),
+        true => "Slurm has no job with this id (any more)".to_owned(),
         false => why,
     })
 }
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_of_an_array_is_asked_by_its_number_and_an_array_of_several_is_no_job() {
+    fn an_array_task_is_named_by_its_number_and_an_array_of_several_is_not_one_job() {
         let one = among("7_3", &["9|7_3|RUNNING|n1,n2"]).unwrap();
         assert_eq!((one.id.to_string(), one.hosts()), ("slurm:7_3".into(), vec!["n1".into(), "n2".into()]));
         assert_eq!(step(one, "n2"), ["--jobid=9", "--nodelist=n2"]);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn each_host_of_a_heterogeneous_job_is_asked_by_the_part_that_it_belongs_to() {
+    fn each_host_of_a_heterogeneous_job_is_asked_about_its_own_part() {
         let all = among("5", &["5|5+0|RUNNING|n1", "6|5+1|RUNNING|n2,n3"]).unwrap();
         assert_eq!(all.hosts(), ["n1", "n2", "n3"]);
         assert_eq!(step(all.clone(), "n3"), ["--het-group=1", "--jobid=5", "--nodelist=n3"]);
@@ -253,16 +253,16 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_calls_itself_by_a_longer_name_is_asked_by_the_one_that_slurm_has() {
+    fn a_host_with_a_longer_name_is_addressed_by_its_slurm_name() {
         let one = among("5", &["5|5|RUNNING|n1,n10"]).unwrap();
         assert_eq!(step(one.clone(), "n1.cluster.example"), ["--jobid=5", "--nodelist=n1"]);
         assert_eq!(step(one, "elsewhere"), ["--jobid=5", "--nodelist=elsewhere"]);
     }
 
     #[test]
-    fn of_a_job_that_does_not_run_it_is_said_what_became_of_it() {
+    fn a_job_that_does_not_run_is_reported_with_its_state() {
         assert!(among("5", &["5|5|PENDING|"]).unwrap_err().contains("not started it yet"));
         assert!(among("5", &["5|5|CANCELLED|n1"]).unwrap_err().contains("has ended (cancelled)"));
-        assert!(among("5", &[]).unwrap_err().contains("knows no running job"));
+        assert!(among("5", &[]).unwrap_err().contains("no running job"));
     }
 }

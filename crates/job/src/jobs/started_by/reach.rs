@@ -39,7 +39,7 @@ const AGENT_PREFIXES: [&str; 3] = ["PRTE_MCA_", "OMPI_MCA_", "PRRTE_MCA_"];
 
 /// Kinds of Hydra that give no way to another host: ranks of Slurm are recognised differently, the others
 /// start processes locally or leave that to the user.
-const NO_WAY: [&str; 5] = ["slurm", "fork", "manual", "persist", "user"];
+const UNUSABLE_LAUNCHERS: [&str; 5] = ["slurm", "fork", "manual", "persist", "user"];
 
 /// Finds the way among processes, nearest first: any process's command line takes precedence over all
 /// environments.
@@ -100,7 +100,7 @@ fn of_agents(agents: &str) -> Option<Reach> {
 
 fn of_hydra(kind: Option<String>, exec: Option<String>, folder: Option<&Path>) -> Option<Reach> {
     match kind.as_deref() {
-        Some(kind) if NO_WAY.contains(&kind) => None,
+        Some(kind) if UNUSABLE_LAUNCHERS.contains(&kind) => None,
         None | Some("ssh" | "rsh") => {
             let usual = kind.filter(|kind| kind != "ssh");
             exec.or(usual).map(|program| Reach::Shell(vec![program]))
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn daemons_say_by_which_command_they_were_reached() {
+    fn daemons_reveal_the_command_that_reached_them() {
         let hydra =
             "/opt/bin/hydra_pmi_proxy --control-port l:1 --rmk user --launcher ssh --launcher-exec /bin/sh";
         assert_eq!(said(hydra, &[]), by_shell(&["/bin/sh"]));
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_daemon_says_is_worth_more_than_a_variable_and_the_usual_is_no_news() {
+    fn a_daemons_command_takes_precedence_over_variables_and_the_default_is_ignored() {
         let variables = ["OMPI_MCA_plm_rsh_agent=sh", "HYDRA_LAUNCHER_EXEC=/bin/rsh"];
         assert_eq!(said("hydra_pmi_proxy --launcher ssh --demux poll", &variables), None);
         assert_eq!(said("mpiexec -n 2 ./app", &variables[1..]), by_shell(&["/bin/rsh"]));
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launcher_with_a_way_of_its_own_is_used_itself() {
+    fn a_launcher_that_can_reach_hosts_itself_is_used() {
         let Some(Reach::Launcher(words)) = said("/no/bin/hydra_bstrap_proxy --launcher sge --pgid 0", &[])
         else {
             panic!("no launcher")

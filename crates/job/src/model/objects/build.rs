@@ -17,19 +17,19 @@ const TRIES: u32 = 3;
 pub enum Missing {
     /// No object of any kind has this handle.
     #[error(
-        "no {kind} has the handle {handle}: it was never made, or freed so long ago that its record was reused"
+        "no {kind} has the handle {handle}: it was never created, or was freed so long ago that its record was reused"
     )]
     #[allow(missing_docs)]
     NotFound { kind: Kind, handle: Hex },
     /// The handle belongs to another kind.
-    #[error("{handle} is no {kind}; it is the handle of a {found}")]
+    #[error("{handle} is the handle of a {found}, not of a {kind}")]
     #[allow(missing_docs)]
     OtherKind { kind: Kind, handle: Hex, found: Kind },
     /// The process has no objects yet.
-    #[error("the process has not been through MPI_Init yet: there are no objects")]
+    #[error("the process has not completed MPI_Init yet, so it has no objects")]
     BeforeInit,
     /// The process does not record objects.
-    #[error("the process does not record objects: run it with MPISCOPE_RECORD including objects")]
+    #[error("the process does not record objects: leave MPISCOPE_RECORD unset, or add `objects` to it")]
     NotRecorded,
     /// The image cannot be read.
     #[error(transparent)]

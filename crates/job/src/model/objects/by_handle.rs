@@ -115,11 +115,12 @@ pub fn find<S: Source>(
         if fortran && values.is_empty() {
             why = Some(match reader.fortran_is_known(kind) {
                 true if numbered_when_asked(reader.abi(), kind) => format!(
-                    "{number} is no Fortran handle that this library has given to an open {kind}; it gives one when it is first asked"
+                    "{number} is not a Fortran handle that this library has assigned to an open {kind}; it assigns \
+                     one when first asked"
                 ),
-                true => format!("{number} is no Fortran handle of a {kind} in this process"),
+                true => format!("{number} is not the Fortran handle of a {kind} in this process"),
                 false => format!(
-                    "this library's table of Fortran handles cannot be read here: a {kind} can be shown by its C handle"
+                    "this library's table of Fortran handles cannot be read here: name the {kind} by its C handle"
                 ),
             });
         }
@@ -135,7 +136,7 @@ pub fn find<S: Source>(
     }
     if kind.is_none() && found.is_empty() && !fortran {
         why = Some(format!(
-            "no object has the handle {text}: it was never made, or freed so long ago that its record was reused"
+            "no object has the handle {text}: it was never created, or was freed so long ago that its record was reused"
         ));
     }
     // A small number may be the null handle of many kinds.
@@ -185,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn handles_are_read_in_both_bases_and_with_a_sign() {
+    fn handles_are_parsed_in_both_bases_and_with_a_sign() {
         assert_eq!(number("0x84000001"), Some(0x8400_0001));
         assert_eq!(number("1140850688"), Some(0x4400_0000));
         assert_eq!(values(number("-2080374783").unwrap()), [0x8400_0001, 0xffff_ffff_8400_0001]);

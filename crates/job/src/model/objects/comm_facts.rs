@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_outside_of_the_world_has_no_rank_there() {
+    fn a_member_outside_the_world_has_no_rank_in_it() {
         let remote = comm(2, &[u64::MAX, 5]);
         assert_eq!((remote.world_rank(0), remote.world_rank(1), remote.world_rank(2)), (None, Some(5), None));
         assert_eq!(remote.world_ranks().collect::<Vec<_>>(), [5]);

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_arguments_are_no_topology() {
+    fn damaged_arguments_give_no_topology() {
         assert_eq!(cartesian(&[2, 0, 3, 1, 0], 4), None);
         assert_eq!(cartesian(&[i64::MAX, 1], 0), None);
         assert_eq!(dist_graph(&[-1, 2, 0]), None);

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_of_open_mpi_is_recognised_by_its_predefined_entries() {
+    fn open_mpis_table_is_recognized_by_its_predefined_entries() {
         let tables = FortranTables::new(AbiKind::OPENMPI, &Memory);
         assert_eq!(tables.to_c(Kind::Communicator, 3), [0xabc0]);
         assert_eq!(tables.index_of(Kind::Communicator, 0x20), Some(1));
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_themselves() {
+    fn integer_handles_are_their_own_fortran_handles() {
         let mpich = FortranTables::new(AbiKind::MPICH, &super::super::process_context::ImageOnly);
         assert_eq!(mpich.to_c(Kind::Communicator, 0x4400_0000), [0x4400_0000]);
         let negative = 0x8400_0000_u32.cast_signed();
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_of_a_file_is_no_number_in_fortran_however_small() {
+    fn the_address_of_a_file_is_never_a_fortran_handle() {
         for abi in [AbiKind::MPICH, AbiKind::STANDARD] {
             let tables = FortranTables::new(abi, &super::super::process_context::ImageOnly);
             assert_eq!(tables.index_of(Kind::File, 0x41_5670), None);

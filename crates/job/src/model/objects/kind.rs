@@ -99,7 +99,7 @@ impl Serialize for Kind {
 impl<'de> Deserialize<'de> for Kind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| de::Error::custom(format!("{text}: no kind of object")))
+        Self::parse(&text).ok_or_else(|| de::Error::custom(format!("{text}: not a kind of object")))
     }
 }
 
@@ -129,7 +129,7 @@ impl<'de> Deserialize<'de> for Hex {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let digits = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
-        digits.map(Self).ok_or_else(|| de::Error::custom(format!("{text}: no number in base 16")))
+        digits.map(Self).ok_or_else(|| de::Error::custom(format!("{text}: not a hexadecimal number")))
     }
 }
 

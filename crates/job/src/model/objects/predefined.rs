@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_names_by_themselves_and_addresses_through_symbols() {
+    fn numeric_handles_are_named_directly_and_addresses_through_symbols() {
         let mpich = PredefinedHandles::new(AbiKind::MPICH, &ImageOnly);
         assert_eq!(mpich.name(Kind::Communicator, 0x4400_0000), Some("MPI_COMM_WORLD"));
         assert_eq!(mpich.name(Kind::Group, 0x4400_0000), None);

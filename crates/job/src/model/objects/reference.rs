@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reference_is_reported_by_its_name_else_by_what_is_equal_on_all_ranks() {
+    fn a_reference_is_reported_by_its_name_or_else_by_what_all_ranks_share() {
         let mut reference = Reference::unknown(Kind::Communicator, 0x84, 7);
         assert_eq!(reference.label(), "0x84");
         (reference.size, reference.identity) = (Some(4), Hex(0x3f2a_91c0_0000_0000));

@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn holes_are_what_no_run_covers_in_whatever_order_the_runs_are() {
+    fn holes_are_the_bytes_that_no_run_covers_in_any_order_of_runs() {
         let run = |displacement, count, size| Run { datatype: String::new(), displacement, count, size };
         let found = holes(&[run(16, 1, 8), run(0, 2, 4), run(4, 1, 4)], -4, 32);
         let hole = |displacement, length| Hole { displacement, length };

@@ -58,7 +58,7 @@ mod tests {
     use crate::model::locate::NoSymbols;
 
     #[test]
-    fn a_noted_place_is_the_same_in_all_processes_and_becomes_the_words_that_other_views_have() {
+    fn a_recorded_place_is_the_same_in_all_processes_and_is_named_as_in_other_views() {
         let module = |bias| ModuleFacts { path: "/bin/heat".into(), bias, start: bias, end: bias + 0x1000 };
         let notes =
             [0x40_0000, 0x70_0000].map(|bias| noted(&vec![module(bias)].into(), bias + 0x123).unwrap());

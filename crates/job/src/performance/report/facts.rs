@@ -39,7 +39,7 @@ pub struct Facts {
 /// Current numbers of messages, and their maxima.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Levels {
-    /// Operations started and not known to be complete.
+    /// Operations started but not known to be complete.
     pub pending: u64,
     /// Their maximum.
     pub pending_high: u64,

@@ -50,7 +50,7 @@ impl Ends {
                 let places = ranks.filter_map(|(at, rank)| Some((key(rank)?, at))).collect();
                 Ok(Self { report, places })
             }
-            other => Err(format!("its form is {other:?}, this version reads {:?}", super::SCHEMA)),
+            other => Err(format!("its format is {other:?}, but this version reads {:?}", super::SCHEMA)),
         }
     }
 
@@ -114,7 +114,7 @@ pub fn of_job(job: &Job, ends: &Ends) -> Looked {
 pub fn of_running(job: &Job, followed: Result<&Followed, String>) -> Looked {
     let mut looked = of_followed(job, &Ends::default(), followed.as_ref().ok().copied());
     looked.report.not_followed = match followed {
-        Err(why) => Some(format!("only what the ranks still remember: {why}")),
+        Err(why) => Some(format!("only what the ranks still hold in memory: {why}")),
         Ok(_) if looked.report.hosts.len() > 1 => Some(OTHERS.to_owned()),
         Ok(_) => None,
     };
@@ -122,7 +122,8 @@ pub fn of_running(job: &Job, followed: Result<&Followed, String>) -> Looked {
 }
 
 /// Note for a running job on several hosts.
-const OTHERS: &str = "of the ranks of other hosts only what they still remember: they are followed there, and the report at the end has it";
+const OTHERS: &str = "of ranks on other hosts, only what they still hold in memory: they are followed there, and the \
+                      report at the end includes that";
 
 fn of_followed(job: &Job, ends: &Ends, followed: Option<&Followed>) -> Looked {
     let symbols = job.symbols();

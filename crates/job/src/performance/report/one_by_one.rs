@@ -28,7 +28,7 @@ pub fn note(observed: &[Observed], worlds: &Worlds) -> Option<(String, Members)>
     };
     let mut later = Members::default();
     lives.into_values().filter(|(_, hosts)| after(hosts)).for_each(|(members, _)| later.join(members));
-    let text = "they began when the first program had ended: wall time and efficiencies are of all programs together";
+    let text = "they began after the first program had ended: wall time and efficiencies cover all programs together";
     (!later.is_empty()).then(|| (text.to_owned(), later))
 }
 
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_of_a_script_are_told_from_worlds_that_are_spawned() {
+    fn programs_run_one_after_the_other_are_distinguished_from_spawned_worlds() {
         let pair =
             |world: &str, life: Life| (0..2).map(|rank| ran("a", world, rank, life)).collect::<Vec<_>>();
         let (first, second) = (pair("x", (10, 20)), pair("y", (25, 40)));

@@ -28,7 +28,7 @@ fn read(sample: &TestImage) -> RankSites {
 }
 
 #[test]
-fn the_records_of_two_threads_are_one_place_and_what_has_none_is_the_rest() {
+fn records_of_two_threads_share_a_place_and_calls_without_one_are_the_rest() {
     let sample = TestImage::new("sites", 0, 2);
     let comm = sample.has_comm(0x8400_0001, "solver", 2).head.uid.get();
     sample.called("MPI_Send", 10, 1000, 80);
@@ -49,7 +49,7 @@ fn the_records_of_two_threads_are_one_place_and_what_has_none_is_the_rest() {
 }
 
 #[test]
-fn an_image_from_before_has_no_places_and_everything_is_rest() {
+fn an_older_image_has_no_places_so_all_calls_are_the_rest() {
     let sample = TestImage::new("sites before", 0, 1);
     sample.called("MPI_Barrier", 7, 70, 0);
     let found = read(&sample);
@@ -58,7 +58,7 @@ fn an_image_from_before_has_no_places_and_everything_is_rest() {
 }
 
 #[test]
-fn ranks_are_joined_by_line_and_the_slowest_is_named() {
+fn ranks_are_merged_by_line_and_the_slowest_is_named() {
     let ranks: Vec<RankSites> = [(0x10, 100), (0x30, 900)]
         .into_iter()
         .map(|(from, ns)| {

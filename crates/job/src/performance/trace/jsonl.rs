@@ -152,7 +152,7 @@ fn is_zero(number: &u16) -> bool {
 
 /// Note on the times of several hosts.
 pub const CLOCKS: &str =
-    "each host has a clock of its own: times of different hosts are as far apart as their clocks";
+    "each host has its own clock: times of different hosts are off by as much as their clocks";
 
 /// Returns the approximate number of bytes of all lines.
 #[must_use]

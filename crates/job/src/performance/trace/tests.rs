@@ -58,7 +58,7 @@ fn seen(rank: u32, ledger: Ledger) -> Observation {
 }
 
 #[test]
-fn a_message_that_a_loop_asked_for_comes_to_the_last_of_its_calls() {
+fn a_message_that_a_loop_polled_for_belongs_to_the_last_of_its_calls() {
     let ring = |line| Ring { lines: vec![line], ..Ring::default() };
     let sender = Ledger { sent: ring(line(1, 1, [10, 10, 20])), ..Ledger::default() };
     let receiver = Ledger { received: ring(line(0, 1, [1, 5, 13])), ..Ledger::default() };
@@ -71,7 +71,7 @@ fn a_message_that_a_loop_asked_for_comes_to_the_last_of_its_calls() {
 }
 
 #[test]
-fn what_is_older_than_the_trace_has_no_time_in_it() -> Result<(), Box<dyn Error>> {
+fn messages_older_than_the_trace_have_no_time_in_it() -> Result<(), Box<dyn Error>> {
     let ring = |peer, lines: [[u64; 3]; 3]| Ring {
         lines: (1..).zip(lines).map(|(nth, times)| line(peer, nth, times)).collect(),
         ..Ring::default()
@@ -101,7 +101,7 @@ fn what_is_older_than_the_trace_has_no_time_in_it() -> Result<(), Box<dyn Error>
 }
 
 #[test]
-fn a_message_whose_end_is_gone_from_its_own_rank_is_cut_and_one_that_is_under_way_is_not() {
+fn a_message_whose_record_is_overwritten_is_cut_but_one_in_flight_is_not() {
     let ring = |peer, lines: [[u64; 3]; 3]| Ring {
         lines: (1..).zip(lines).map(|(nth, times)| line(peer, nth, times)).collect(),
         ..Ring::default()
@@ -122,7 +122,7 @@ fn a_message_whose_end_is_gone_from_its_own_rank_is_cut_and_one_that_is_under_wa
 }
 
 #[test]
-fn every_line_is_json_and_what_is_gone_is_counted() -> Result<(), Box<dyn Error>> {
+fn every_line_is_json_and_overwritten_calls_are_counted() -> Result<(), Box<dyn Error>> {
     let mut out = Vec::new();
     jsonl::write(&trace(), &mut out)?;
     let lines: Vec<serde_json::Value> =
@@ -158,7 +158,7 @@ fn has_type(value: &serde_json::Value, property: &serde_json::Value) -> bool {
 
 #[test]
 #[cfg(feature = "schema")]
-fn every_line_has_the_published_form() -> Result<(), Box<dyn Error>> {
+fn every_line_matches_the_published_schema() -> Result<(), Box<dyn Error>> {
     let schema = jsonl::schema()?;
     let published = include_str!("../../../../../share/mpiscope.trace.1.schema.json");
     let hint = "`mpiscope trace --schema` is another: write it there, if fields were only added";
@@ -234,7 +234,7 @@ fn varint(bytes: &mut &[u8]) -> Option<u64> {
 }
 
 #[test]
-fn slices_lie_in_each_other_and_an_arrow_never_goes_back() -> Result<(), Box<dyn Error>> {
+fn slices_are_nested_and_arrows_never_point_backward() -> Result<(), Box<dyn Error>> {
     let mut out = Vec::new();
     perfetto::write(&trace(), &mut out)?;
     let mut events = Vec::new();

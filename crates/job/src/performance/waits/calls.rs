@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_that_looks_found_in_a_receive_for_most_of_the_time_was_in_it_and_did_not_compute() {
+    fn a_rank_sampled_mostly_in_a_receive_was_in_it_and_did_not_compute() {
         // With ages that are not exact to the last digit.
         let looks = [
             (200, rank(&[("MPI_Recv", 0.1)])),
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_of_several_threads_waits_in_is_not_what_its_rank_did() {
+    fn a_call_that_only_one_of_several_threads_waits_in_is_not_what_its_rank_did() {
         let looks = [
             (200, rank(&[("MPI_Recv", 0.1), ("MPI_Send", 0.01)])),
             (480, rank(&[("MPI_Recv", 0.38), ("MPI_Send", 0.01)])),

@@ -168,12 +168,12 @@ impl Chains {
                 }
             }
         }
-        without_crumbs(parts)
+        without_small_parts(parts)
     }
 }
 
 /// Drops small parts, which would make lists contain every process.
-fn without_crumbs(mut parts: Vec<(Origin, f64)>) -> Parts {
+fn without_small_parts(mut parts: Vec<(Origin, f64)>) -> Parts {
     parts.retain(|(_, part)| *part >= LEAST);
     let all: f64 = parts.iter().map(|(_, part)| part).sum();
     parts.into_iter().map(|(origin, part)| (origin, part / all)).collect()
@@ -235,12 +235,12 @@ mod tests {
     }
 
     #[test]
-    fn who_works_longer_than_the_waiter_is_the_origin() {
+    fn a_rank_that_works_longer_than_the_waiter_is_the_origin() {
         assert_eq!(of_last(&[wait(1, 0, [100, 500])]), [(0, 400)]);
     }
 
     #[test]
-    fn a_delay_is_handed_on_along_a_pipeline_to_whoever_began_it() {
+    fn a_delay_is_traced_along_a_pipeline_to_its_origin() {
         // Every rank works for 100; rank 0 is late by another 300, and so are all behind it, although they
         // work no longer than the others.
         let all = [wait(1, 0, [0, 400]), wait(2, 1, [0, 500]), wait(3, 2, [0, 600])];
@@ -250,14 +250,14 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_that_waited_no_longer_than_the_waiter_hands_nothing_on() {
+    fn a_rank_that_waited_no_longer_than_the_waiter_propagates_nothing() {
         // Both waited 100 for rank 3; then rank 1 worked for 200 and rank 2 for 50.
         let all = [wait(1, 3, [0, 100]), wait(2, 3, [0, 100]), wait(2, 1, [150, 300])];
         assert_eq!(of_last(&all), [(1, 150)]);
     }
 
     #[test]
-    fn what_was_before_the_last_meeting_is_settled() {
+    fn delays_before_the_last_synchronization_do_not_count() {
         let mut chains = Chains::default();
         chains.met(0, Meeting::Collective(1), (0..3).map(who).collect());
         chains.waited(wait(1, 0, [10, 400]), 1.0);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_that_began_before_the_last_meeting_is_measured_from_the_one_before() {
+    fn a_wait_that_began_before_the_last_synchronization_is_measured_from_the_previous_one() {
         let mut chains = Chains::default();
         let all = || (0..3).map(who).collect::<Vec<_>>();
         chains.met(100, Meeting::Collective(1), all());
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_later_but_ended_earlier_is_traced_first() {
+    fn waits_found_later_but_ended_earlier_are_traced_first() {
         let mut chains = Chains::default();
         chains.met(0, Meeting::Collective(1), (0..3).map(who).collect());
         chains.waited(wait(2, 1, [0, 500]), 1.0);
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_and_shares_make_up_the_wait() {
+    fn memory_is_bounded_and_the_shares_add_up_to_the_wait() {
         let mut chains = Chains::default();
         chains.met(0, Meeting::Collective(1), (0..3).map(who).collect());
         for at in 0..2000 {

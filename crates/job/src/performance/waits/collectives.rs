@@ -158,13 +158,13 @@ fn of_collective(joined: &Joined<'_>, comm: u64, members: &[Member], waits: &mut
         (Some(Partners::ROOT), Some(root)) => {
             let Some(late) = members.iter().find(|(who, _)| *who == root) else { return };
             let others = members.iter().filter(|(who, _)| *who != root);
-            others.for_each(|member| waits.extend(for_the_last(Kind::LATE_ROOT, member, late)));
+            others.for_each(|member| waits.extend(wait_for_last(Kind::LATE_ROOT, member, late)));
         }
         (Some(Partners::LEAVES), Some(root)) => {
             let early = members.iter().find(|(who, _)| *who == root);
             let late = latest(members.iter().filter(|(who, _)| *who != root));
             if let (Some(early), Some(late)) = (early, late) {
-                waits.extend(for_the_last(Kind::EARLY_ROOT, early, late));
+                waits.extend(wait_for_last(Kind::EARLY_ROOT, early, late));
             }
         }
         (Some(Partners::ALL), _) => {
@@ -183,7 +183,7 @@ fn of_collective(joined: &Joined<'_>, comm: u64, members: &[Member], waits: &mut
         (Some(Partners::LOWER), _) => {
             let mut last: Option<&Member> = None;
             for member in by_rank(joined, comm, members) {
-                waits.extend(last.and_then(|last| for_the_last(Kind::EARLY_SCAN, member, last)));
+                waits.extend(last.and_then(|last| wait_for_last(Kind::EARLY_SCAN, member, last)));
                 last = latest([last, Some(member)].into_iter().flatten());
             }
         }
@@ -198,10 +198,10 @@ fn of_two_groups(function: &str, partners: Option<Partners>, members: &[Member],
     let others = || members.iter().filter(|(_, taken)| taken.root.is_some());
     match (partners, root) {
         (Some(Partners::ROOT), Some(root)) => {
-            others().for_each(|member| waits.extend(for_the_last(Kind::LATE_ROOT, member, root)));
+            others().for_each(|member| waits.extend(wait_for_last(Kind::LATE_ROOT, member, root)));
         }
         (Some(Partners::LEAVES), Some(root)) => {
-            waits.extend(latest(others()).and_then(|late| for_the_last(Kind::EARLY_ROOT, root, late)));
+            waits.extend(latest(others()).and_then(|late| wait_for_last(Kind::EARLY_ROOT, root, late)));
         }
         (Some(Partners::ALL), _) => {
             let mut by_entry: Vec<&Member> = members.iter().collect();
@@ -220,7 +220,7 @@ fn of_two_groups(function: &str, partners: Option<Partners>, members: &[Member],
 }
 
 /// Returns the wait of a member from the start of its waiting call until another one has entered.
-fn for_the_last(kind: Kind, (who, taken): &Member, (culprit, last): &Member) -> Option<Wait> {
+fn wait_for_last(kind: Kind, (who, taken): &Member, (culprit, last): &Member) -> Option<Wait> {
     let (own, call) = taken.waits_in()?;
     let span = Span { from: own.from, until: last.span.from };
     let (call, culprit) = (Arc::clone(call), *culprit);
@@ -248,7 +248,7 @@ fn for_all(
 ) {
     let (who, taken) = member;
     let last = last.filter(|(last, _)| last != who);
-    waits.extend(last.and_then(|last| for_the_last(kind, member, last)));
+    waits.extend(last.and_then(|last| wait_for_last(kind, member, last)));
     let Some((own, call)) = taken.completed.as_ref().filter(|_| taken.starts()) else { return };
     let there = own.from.max(last.map_or(0, |(_, last)| last.span.from));
     let before = asked.get(..asked.partition_point(|(asked, _)| *asked <= own.until)).unwrap_or_default();

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slow_part_that_was_seen_in_full_does_not_speak_for_a_fast_one() {
+    fn a_slow_part_seen_in_full_is_not_extrapolated_to_a_fast_one() {
         let mut run = Estimate::default();
         // A tenth of the first second was observed, half of it waiting; then all of ten seconds, nine of them
         // waiting.
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_in_which_nothing_was_seen_belongs_to_the_next_one() {
+    fn an_unobserved_stretch_belongs_to_the_next_one() {
         let mut run = Estimate::default();
         assert_eq!(run.stretch(2.0, 0.0, 0.0, false), 1.0);
         assert_eq!(run.stretch(4.0, 1.0, 0.5, false), 4.0);

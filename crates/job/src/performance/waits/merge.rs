@@ -55,7 +55,7 @@ pub fn add(all: &mut Amounts, key: Alike, amount: Amount) {
 
 /// Resolves waits during work whose preceding call is unknown, as for the first call still recorded: the rank
 /// is assumed to have done what it did most often at that place.
-pub fn name_the_unnamed(all: &mut Amounts) {
+pub fn name_unnamed_calls(all: &mut Amounts) {
     let unnamed: Vec<Alike> = all.keys().filter(|key| key.meanwhile == UNNAMED).cloned().collect();
     for key in unnamed {
         let same = |known: &Alike| {

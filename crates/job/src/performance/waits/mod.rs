@@ -132,7 +132,7 @@ impl<'de> Deserialize<'de> for Kind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
         let known = Self::ALL.into_iter().find(|kind| kind.0 == name);
-        known.ok_or_else(|| serde::de::Error::custom(format!("no kind of wait: {name}")))
+        known.ok_or_else(|| serde::de::Error::custom(format!("not a kind of wait: {name}")))
     }
 }
 
@@ -244,7 +244,7 @@ pub struct Cause {
 }
 
 /// `rank 0, computing after MPI_Send at heat.c:40, cost ranks [1-3] 12.4 s (31 %), 8.30 s of it through
-/// others that it made late`
+/// others that it delayed`
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (who, by) = (self.ranks.named(), self.culprit.named());
@@ -258,7 +258,7 @@ impl fmt::Display for Cause {
         if !self.is_handed_on() {
             return Ok(());
         }
-        write!(f, ", {} of it through others that it made late", duration(self.handed_on_s))
+        write!(f, ", {} of it through others that it delayed", duration(self.handed_on_s))
     }
 }
 
@@ -272,19 +272,19 @@ impl fmt::Display for Lost {
         }
         write!(f, " waiting for {}, which was {}", self.culprit.named(), self.meanwhile)?;
         if let Some(Began { culprit, doing, seconds }) = self.began.first()
-            && *seconds >= SAID * self.seconds
+            && *seconds >= LEAST_ORIGIN_SHARE * self.seconds
         {
             write!(f, "; {} of it began with {}, {doing}", duration(*seconds), culprit.named())?;
         }
         match self.estimated_s {
-            Some(all) => write!(f, " (as far as seen; over the whole run about {})", duration(all)),
+            Some(all) => write!(f, " (as far as seen; about {} over the whole run)", duration(all)),
             None => Ok(()),
         }
     }
 }
 
 /// Minimum part of a wait for which its origin is mentioned.
-const SAID: f64 = 0.1;
+const LEAST_ORIGIN_SHARE: f64 = 0.1;
 
 /// The waits of a job.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]

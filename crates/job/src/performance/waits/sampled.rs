@@ -149,7 +149,7 @@ impl Samples {
         if self.is_empty() {
             return None;
         }
-        merge::name_the_unnamed(&mut self.found);
+        merge::name_unnamed_calls(&mut self.found);
         if let Some(most_at) = most_at {
             self.shrink_places_to(&most_at);
         }
@@ -363,7 +363,7 @@ mod tests {
 
     fn looks(samples: &mut Samples, from_ms: u64, count: u64, seen: &dyn Fn(u64) -> Vec<Observation>) {
         let stood = |seen: &Observation| Stood {
-            steady: seen.rank != Some(RESTLESS),
+            steady: seen.rank != Some(MOVES_ON),
             waits: seen.threads.iter().any(|thread| thread.call.is_some()),
             records: false,
         };
@@ -375,32 +375,32 @@ mod tests {
     }
 
     /// A rank that moves on while being sampled.
-    const RESTLESS: u32 = 3;
+    const MOVES_ON: u32 = 3;
 
     #[test]
-    fn who_stood_still_stands_for_those_who_did_not() {
+    fn ranks_that_stood_still_represent_those_that_did_not() {
         let mut all = Samples::default();
         let waits = Some(("MPI_Recv", Some(0), 0.001));
-        looks(&mut all, 0, 101, &|_| vec![rank(0, None), rank(1, waits), rank(RESTLESS, waits)]);
+        looks(&mut all, 0, 101, &|_| vec![rank(0, None), rank(1, waits), rank(MOVES_ON, waits)]);
         let found = all.finish(2.0, (None, None), |_| 0).unwrap();
         assert!((found.seconds - 2.0).abs() < 0.02, "{found:#?}");
         assert_eq!(found.list.len(), 1);
     }
 
     #[test]
-    fn waits_are_no_longer_than_the_time_that_was_spent_waiting() {
+    fn waits_never_exceed_the_time_spent_waiting() {
         let mut all = Samples::default();
         let waits = Some(("MPI_Recv", Some(0), 0.001));
-        looks(&mut all, 0, 101, &|_| vec![rank(0, None), rank(1, waits), rank(RESTLESS, waits)]);
+        looks(&mut all, 0, 101, &|_| vec![rank(0, None), rank(1, waits), rank(MOVES_ON, waits)]);
         let found = all.finish(2.0, (Some(1.2), None), |_| 0).unwrap();
         assert!((found.seconds - 1.2).abs() < 1e-6, "{found:#?}");
     }
 
     #[test]
-    fn waits_at_a_place_are_no_longer_than_the_time_that_was_spent_there() {
+    fn waits_at_a_place_never_exceed_the_time_spent_there() {
         let mut all = Samples::default();
         let waits = Some(("MPI_Recv", Some(0), 0.001));
-        looks(&mut all, 0, 101, &|_| vec![rank(0, None), rank(1, waits), rank(RESTLESS, waits)]);
+        looks(&mut all, 0, 101, &|_| vec![rank(0, None), rank(1, waits), rank(MOVES_ON, waits)]);
         let spent = SpentAt::from([(("MPI_Recv".to_owned(), "heat.c:40".to_owned()), 0.7)]);
         let nothing = Amounts::new();
         let left = Left::of(&spent, &nothing);
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn with_recorded_messages_only_what_no_record_says_is_looked_for() {
+    fn with_recorded_messages_only_unrecorded_waits_are_sampled() {
         let mut all = Samples::default();
         for look in 0..50u64 {
             let age = 0.01 * look as f64;
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn persistent_collectives_are_looked_for_where_messages_are_recorded_too() {
+    fn persistent_collectives_are_sampled_even_if_messages_are_recorded() {
         let mut all = Samples::default();
         let waits = |number: u32, starts: u16, age: f64| {
             let mut seen = rank(number, Some(("MPI_Wait", None, age)));
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_is_as_long_as_the_looks_that_found_it() {
+    fn a_wait_is_as_long_as_the_samples_that_found_it() {
         let mut all = Samples::default();
         looks(&mut all, 0, 10, &|_| Vec::new());
         let waiting = |look: u64| {
@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn wildcards_and_rare_finds_say_nothing_and_collectives_are_counted_elsewhere() {
+    fn wildcards_and_rare_samples_prove_nothing_and_collectives_are_counted_elsewhere() {
         let mut all = Samples::default();
         looks(&mut all, 0, 50, &|look| {
             let rare = (look % 25 == 0).then_some(("MPI_Recv", Some(0), 0.001));

@@ -307,7 +307,7 @@ impl Sum {
             }
         }
         let number = |world: &str| worlds.iter().position(|known| *known == world).unwrap_or(worlds.len());
-        merge::name_the_unnamed(&mut all.found);
+        merge::name_unnamed_calls(&mut all.found);
         let messages_recorded = observations.iter().any(|seen| seen.ledger.is_some());
         let sampled = std::mem::take(&mut all.samples);
         let exact_s = total(all.found.values().map(|amount| amount.ns as f64 / 1e9));

@@ -106,7 +106,7 @@ fn a_sender_waits_for_a_late_receiver_no_longer_than_its_call_took() {
 }
 
 #[test]
-fn a_call_that_sends_and_receives_waits_for_its_partner_as_a_receiver() {
+fn a_send_receive_call_waits_for_its_partner_as_a_receiver() {
     for late in [0, 1] {
         let exchanges = |me: u32| {
             let from = if me == late { 300 } else { 100 };
@@ -156,14 +156,14 @@ fn members_wait_for_the_last_at_a_barrier_for_a_late_root_and_an_early_root_for_
 }
 
 #[test]
-fn nothing_is_said_where_a_member_is_not_known() {
+fn nothing_is_reported_if_a_member_is_unknown() {
     let calls = [("MPI_Barrier", None, 10, 500)];
     let alone = [with_collectives(rank(0, 2), &calls), rank(1, 2)];
     assert!(lines_of(&alone).is_empty());
 }
 
 #[test]
-fn what_a_late_rank_was_in_itself_is_named_instead_of_computing() {
+fn a_late_rank_is_described_by_the_call_it_was_in() {
     let first = with_collectives(rank(0, 2), &[("MPI_Barrier", None, 10, 401)]);
     let second = with_collectives(rank(1, 2), &[("MPI_Barrier", None, 400, 401)]);
     let receive = line(0, 1, "MPI_Recv", "a.c:3", [20, 20, 390]);
@@ -183,7 +183,7 @@ fn ranks_of_different_hosts_are_not_compared() {
 }
 
 #[test]
-fn ranks_of_two_hosts_are_compared_by_one_clock_and_only_what_is_longer_than_its_error_is_a_wait() {
+fn ranks_of_two_hosts_share_a_clock_and_only_waits_longer_than_its_error_count() {
     let late =
         with_collectives(rank(0, 2), &[("MPI_Barrier", None, 105, 106), ("MPI_Bcast", Some(0), 500, 501)]);
     let early = with_collectives(
@@ -203,7 +203,7 @@ fn ranks_of_two_hosts_are_compared_by_one_clock_and_only_what_is_longer_than_its
 }
 
 #[test]
-fn what_hosts_have_seen_of_their_own_ranks_is_added_up_as_it_is_sent() {
+fn observations_of_several_hosts_are_summed_as_received() {
     let on = |host: &str, ranks: [u32; 2]| {
         let mut sum = Sum::default();
         let [mut one, mut two] = barriers(1..=8);
@@ -274,7 +274,7 @@ fn a_collective_is_counted_once_however_often_it_was_seen() {
 }
 
 #[test]
-fn what_was_overwritten_between_looks_is_counted_and_estimated_beside_what_was_seen() {
+fn records_overwritten_between_samples_are_counted_and_estimated() {
     let mut sum = Sum::default();
     for end in [20, 40, 60] {
         sum.add(&barriers(end - 4..=end), spent(end));
@@ -286,12 +286,12 @@ fn what_was_overwritten_between_looks_is_counted_and_estimated_beside_what_was_s
     assert!((all.seconds - 3.0).abs() < 1e-6 && (all.error_s - 0.2 * 2.4).abs() < 1e-6, "{all:?}");
     assert!((found.seen_share - 0.2).abs() < 1e-6, "{found:?}");
     let wanted = "rank 0 lost 600 ms (3 %) in MPI_Barrier at heat.c:7 waiting for rank 1, which was computing after \
-                  MPI_Barrier at heat.c:7 (as far as seen; over the whole run about 3.00 s)";
+                  MPI_Barrier at heat.c:7 (as far as seen; about 3.00 s over the whole run)";
     assert_eq!(found.list.first().map(ToString::to_string).as_deref(), Some(wanted));
 }
 
 #[test]
-fn a_collective_that_somebody_is_still_in_is_counted_at_the_next_look() {
+fn an_unfinished_collective_is_counted_in_the_next_sample() {
     let mut sum = Sum::default();
     let mut first = barriers(1..=2);
     first[0].history[0].times[1].1 = 0;
@@ -308,7 +308,7 @@ fn waits_are_read_back_as_they_were_written() {
 }
 
 #[test]
-fn nobody_waits_longer_than_he_was_in_mpi_and_nobody_at_all_where_all_are_alike() {
+fn no_rank_waits_longer_than_it_was_in_mpi_and_equal_ranks_do_not_wait() {
     let even =
         |me| with_collectives(rank(me, 2), &[("MPI_Barrier", None, 10, 20), ("MPI_Allreduce", None, 30, 45)]);
     assert!(lines_of(&[even(0), even(1)]).is_empty());
@@ -356,7 +356,7 @@ fn finish(mut sum: Sum, last: &[Observation], spent: Spent) -> Waits {
 }
 
 #[test]
-fn a_message_is_counted_once_however_often_its_ends_were_seen_and_whichever_was_seen_first() {
+fn a_message_is_counted_once_however_often_and_in_whatever_order_its_ends_were_seen() {
     let mut sum = Sum::default();
     for [sent, received] in [[3, 2], [5, 5], [5, 5], [9, 8], [12, 12]] {
         sum.add(&messages(1..=sent, 1..=received), of_messages(received));
@@ -370,7 +370,7 @@ fn a_message_is_counted_once_however_often_its_ends_were_seen_and_whichever_was_
 }
 
 #[test]
-fn a_receive_waits_where_its_probe_waited_and_not_while_it_works_before_it_receives() {
+fn a_receive_waits_during_its_probe_but_not_during_work_before_the_receive() {
     let sent = || end(1, 1, "MPI_Isend", [100, 300, 301]);
     let probe = |from: u64, until: u64| {
         let call = Arc::new(Called { function: "MPI_Probe".into(), place: Some("heat.c:5".into()) });
@@ -403,7 +403,7 @@ fn a_receive_waits_where_its_probe_waited_and_not_while_it_works_before_it_recei
 }
 
 #[test]
-fn messages_that_were_overwritten_between_looks_are_estimated_and_nobody_is_paired_with_a_stranger() {
+fn messages_overwritten_between_samples_are_estimated_and_never_paired_wrongly() {
     let mut sum = Sum::default();
     for end in [20, 40, 60, 80] {
         // The rings end differently: the sender is ahead.
@@ -420,7 +420,7 @@ fn messages_that_were_overwritten_between_looks_are_estimated_and_nobody_is_pair
 }
 
 #[test]
-fn a_call_that_completes_messages_of_several_looks_waits_for_the_last_one_once() {
+fn a_call_that_completes_messages_of_several_samples_waits_once_for_the_last() {
     let receive = |place, peer, times| Line { place, ..line(peer, 1, "MPI_Waitall", "heat.c:9", times) };
     let send = |me: u32, at| {
         let mut seen = with_messages(rank(me, 3), vec![end(0, 1, "MPI_Send", [at, at, at + 1])], vec![]);
@@ -443,7 +443,7 @@ fn a_call_that_completes_messages_of_several_looks_waits_for_the_last_one_once()
 }
 
 #[test]
-fn a_send_that_ends_after_its_message_was_paired_waited_for_the_receiver_all_the_same() {
+fn a_send_that_ends_after_its_message_was_paired_still_waited_for_the_receiver() {
     let pair = |ended: bool| {
         let mut send = end(1, 1, "MPI_Wait", [10, 20, 320]);
         send.waited = send.waited.filter(|_| ended);
@@ -461,7 +461,7 @@ fn a_send_that_ends_after_its_message_was_paired_waited_for_the_receiver_all_the
 }
 
 #[test]
-fn receives_that_complete_in_another_order_than_they_were_posted_get_the_messages_of_their_own() {
+fn receives_completed_out_of_order_get_their_own_messages() {
     let sends = [10, 200].map(|at| (at, [at, at, at + 1]));
     let sends = (1u64..).zip(sends).map(|(nth, (_, times))| end(1, nth, "MPI_Send", times)).collect();
     // The receive posted second was waited for first.
@@ -483,7 +483,7 @@ fn receives_that_complete_in_another_order_than_they_were_posted_get_the_message
 }
 
 #[test]
-fn a_delay_that_is_handed_on_is_said_of_whoever_began_it() {
+fn a_propagated_delay_is_attributed_to_its_origin() {
     // All meet at a barrier; rank 0 sends late to rank 1, which sends to rank 2 after as much work as rank 2
     // has done.
     let met = |me| {
@@ -510,8 +510,8 @@ fn a_delay_that_is_handed_on_is_said_of_whoever_began_it() {
     ];
     assert_eq!(lines, wanted);
     let causes: Vec<String> = found.causes.iter().map(ToString::to_string).collect();
-    let wanted = "rank 0, computing after MPI_Barrier at heat.c:10, cost ranks [1-2] 800 ms (40 %), 400 ms of it through others that \
-                  it made late";
+    let wanted = "rank 0, computing after MPI_Barrier at heat.c:10, cost ranks [1-2] 800 ms (40 %), 400 ms of it \
+                  through others that it delayed";
     assert_eq!(causes.first().map(String::as_str), Some(wanted));
     assert_eq!(found.foremost(0.05).as_deref(), Some(wanted));
     assert_eq!(found.foremost(0.3), None, "no wait is as long, though all together are");
@@ -532,7 +532,7 @@ fn a_member_of_a_prefix_reduction_waits_for_the_last_of_lower_rank() {
 }
 
 #[test]
-fn who_waits_for_a_late_message_while_a_later_one_is_there_asked_in_the_wrong_order() {
+fn waiting_for_a_late_message_while_a_later_one_is_there_is_the_wrong_order() {
     let all = |asked: u64| {
         let receives = vec![
             Line { place: 0, ..line(1, 1, "MPI_Recv", "a.c:1", [20, 20, 320]) },
@@ -553,7 +553,7 @@ fn who_waits_for_a_late_message_while_a_later_one_is_there_asked_in_the_wrong_or
 }
 
 #[test]
-fn what_one_rank_sent_before_is_in_the_wrong_order_whatever_its_tag() {
+fn an_earlier_message_of_the_same_rank_is_in_the_wrong_order_whatever_its_tag() {
     for tags in [[1, 2], [2, 1]] {
         let tagged = |at: usize, line: Line| Line { tag: tags[at], place: at as u64, ..line };
         let sent = vec![
@@ -571,7 +571,7 @@ fn what_one_rank_sent_before_is_in_the_wrong_order_whatever_its_tag() {
 }
 
 #[test]
-fn messages_of_a_rank_that_is_found_later_than_others_are_not_lost() {
+fn messages_of_a_rank_found_late_are_not_lost() {
     for late in [0, 1] {
         let mut sum = Sum::default();
         for look in 1..=3 {
@@ -599,7 +599,7 @@ fn started(me: u32, size: u32, function: &str, at: u64, completed: Option<[u64; 
 }
 
 #[test]
-fn who_completes_a_collective_that_was_started_waits_for_the_last_to_start_it_and_to_ask_for_it() {
+fn completing_a_nonblocking_collective_waits_for_the_last_member_to_start_or_poll() {
     let all = [
         started(0, 2, "MPI_Iallreduce", 100, Some([110, 510])),
         started(1, 2, "MPI_Iallreduce", 300, Some([500, 511])),
@@ -615,7 +615,7 @@ fn who_completes_a_collective_that_was_started_waits_for_the_last_to_start_it_an
 }
 
 #[test]
-fn a_collective_that_was_started_is_counted_once_it_is_complete_and_others_go_on_meanwhile() {
+fn a_nonblocking_collective_is_counted_once_complete_while_others_continue() {
     let look = |done: Option<[u64; 2]>| {
         let of = |me| {
             let mut seen = started(me, 2, "MPI_Ibarrier", 100 + 50 * u64::from(me), done);
@@ -642,7 +642,7 @@ fn a_collective_that_was_started_is_counted_once_it_is_complete_and_others_go_on
 }
 
 #[test]
-fn members_of_a_neighbourhood_wait_for_the_last_of_those_whose_data_they_get() {
+fn members_of_a_neighborhood_wait_for_the_last_neighbor_whose_data_they_receive() {
     let member = |me: u32, sources: &[u32], from| {
         let mut seen = with_collectives(rank(me, 4), &[("MPI_Neighbor_alltoall", None, from, 600)]);
         seen.communicators[0].sources = Some(sources.to_vec());
@@ -660,7 +660,7 @@ fn members_of_a_neighbourhood_wait_for_the_last_of_those_whose_data_they_get() {
 }
 
 #[test]
-fn a_sender_waits_for_a_receiver_that_asks_late_unless_its_call_returned_before() {
+fn a_sender_waits_for_a_receiver_that_polls_late_unless_its_call_returned_before() {
     let pair = |until| {
         let sender = line(1, 1, "MPI_Send", "a.c:1", [100, 100, until]);
         let receiver = line(0, 1, "MPI_Wait", "a.c:2", [50, 300, 310]);
@@ -692,7 +692,7 @@ fn with_locks(mut seen: Observation, exclusive: bool, calls: &[[u64; 4]]) -> Obs
 }
 
 #[test]
-fn who_asks_for_a_lock_waits_for_those_who_hold_it_in_turn_and_readers_not_for_each_other() {
+fn a_lock_waits_for_its_holders_in_turn_but_readers_do_not_wait_for_each_other() {
     let holders = |exclusive| {
         [
             with_locks(rank(0, 3), exclusive, &[[100, 101, 200, 201]]),
@@ -736,7 +736,7 @@ fn who_asks_for_a_lock_waits_for_those_who_hold_it_in_turn_and_readers_not_for_e
 }
 
 #[test]
-fn the_first_message_of_a_rank_is_paired_though_it_had_no_ledger_while_that_was_under_way() {
+fn the_first_message_of_a_rank_is_paired_even_if_it_had_no_ledger_yet() {
     let open = Line { waited: None, ..line(1, 1, "MPI_Ssend", "a.c:1", [100, 100, 0]) };
     let nothing = Observation { ledger: None, ..rank(1, 2) };
     let mut sum = Sum::default();

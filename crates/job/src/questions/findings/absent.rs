@@ -38,7 +38,7 @@ fn absent(snapshot: &Snapshot, words: &Words<'_>, comm: CommIndex) -> Option<Fin
         kind: Kind::COLLECTIVE_NOT_ENTERED,
         line: collective.place.as_deref().map(str::to_owned),
         sentence: format!(
-            "{} called MPI_Finalize without having entered {}, as {} had{at}",
+            "{} called MPI_Finalize without entering {}, which {} had entered{at}",
             ranks(&who),
             words.collective(collective),
             ranks(&others),

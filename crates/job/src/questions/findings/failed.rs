@@ -126,7 +126,7 @@ pub(super) fn forbidden(observations: &[Observation], whose: &Whose) -> Vec<Find
 }
 
 /// Error classes that follow from what has become of another process.
-const OF_OTHERS: [&str; 3] = ["MPI_ERR_PROC_ABORTED", "MPI_ERR_PROC_FAILED", "MPI_ERR_REVOKED"];
+const CAUSED_BY_OTHERS: [&str; 3] = ["MPI_ERR_PROC_ABORTED", "MPI_ERR_PROC_FAILED", "MPI_ERR_REVOKED"];
 
 /// Calls in which the library has found an error, and that have not returned, unless it is known already what
 /// was wrong: `known` are other findings.
@@ -139,7 +139,7 @@ pub(super) fn raised(observations: &[Observation], whose: &Whose, known: &[Findi
         let explained = |raised: &Raised| {
             let follows = first_end.is_some_and(|ended| ended < raised.at_ns);
             let given = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
-            OF_OTHERS.contains(&&*raised.error)
+            CAUSED_BY_OTHERS.contains(&&*raised.error)
                 || (follows && !WRONG_USE.contains(&&*raised.error))
                 || (raised.error == "MPI_ERR_TRUNCATE" && has(Kind::TRUNCATED))
                 || given.flat_map(|call| &call.wrong).next().is_some()
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_whose_call_failed_alike_are_one_finding() {
+    fn ranks_whose_calls_failed_alike_share_a_finding() {
         let found =
             calls(&[rank(0, "MPI_ERR_TAG", 3), rank(1, "MPI_ERR_TAG", 1), rank(2, "MPI_ERR_RANK", 1)]);
         let said: Vec<_> = found.iter().map(|one| one.sentence.as_str()).collect();
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_were_given_something_wrong_and_did_not_return_are_one_finding_for_each_place() {
+    fn calls_with_invalid_arguments_that_did_not_return_are_one_finding_per_place() {
         let inside = |number: u32, what: &str| {
             let wrong = Wrong { what: what.into(), error: "MPI_ERR_COUNT".into() };
             let (function, place) = ("MPI_Send".into(), Some("a.c:7".into()));
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_that_follows_from_the_end_of_another_rank_or_is_told_of_otherwise_is_no_finding() {
+    fn errors_caused_by_another_ranks_end_or_reported_elsewhere_are_not_findings() {
         let found = |job: &[Observation], known: &[Finding]| raised(job, &Whose::of(job), known).len();
         let job = [failing(0, "MPI_ERR_OTHER", 10), failing(1, "MPI_ERR_PROC_FAILED", 4), rank(2, "", 1)];
         assert_eq!(found(&job, &[]), 0, "another one had ended, or it says so itself");
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_correct_program_may_meet_is_no_finding() {
+    fn errors_that_correct_programs_may_get_are_not_findings() {
         assert_eq!(calls(&[rank(0, "MPI_ERR_NO_SUCH_FILE", 3), rank(1, "MPI_ERR_TRUNCATE", 1)]), []);
     }
 }

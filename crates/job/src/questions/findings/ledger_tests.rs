@@ -64,7 +64,7 @@ fn ranks_that_send_before_they_receive_rely_on_buffers() {
 }
 
 #[test]
-fn what_may_end_otherwise_relies_on_nothing() {
+fn communication_with_other_possible_outcomes_relies_on_nothing() {
     let none = |job: &[Observation]| of_kind(job, "relies-on-buffering").is_empty();
     assert!(none(&exchange("MPI_Send", [5, 20, 21])), "the receives were posted before");
     assert!(none(&exchange("MPI_Sendrecv", [10, 10, 11])), "both ends are in one call");
@@ -108,7 +108,7 @@ fn in_a_collective(mut seen: Observation, function: &str, from: u64) -> Observat
 }
 
 #[test]
-fn a_message_sent_before_a_collective_and_received_behind_it_relies_on_buffers() {
+fn a_message_sent_before_a_collective_and_received_after_it_relies_on_buffers() {
     let job = |sent: u64| {
         let to_first = vec![line(0, "MPI_Send", [sent, sent, sent + 1])];
         [
@@ -136,15 +136,15 @@ fn a_receive_from_any_rank_races_for_what_was_sent_before_it_was_complete() {
     };
     let found = of_kind(&job(20, EntryFlag::ANY_SOURCE), "message-race");
     assert_eq!((found.len(), found[0].ranks.to_string().as_str()), (1, "0"));
-    let wanted = "a race, which is no mistake if the order of the messages does not matter: rank 0 received from any rank at a.c:9 \
-                  what rank 1 sent at a.c:9, and could have received what rank 2 had sent";
+    let wanted = "a race, harmless if the order of the messages does not matter: rank 0 received from any rank at a.c:9 \
+                  what rank 1 sent at a.c:9, but could have received what rank 2 had sent";
     assert!(found[0].sentence.contains(wanted), "{}", found[0].sentence);
     assert_eq!(of_kind(&job(55, EntryFlag::ANY_SOURCE), "message-race"), [], "it was sent later");
     assert_eq!(of_kind(&job(20, EntryFlag(0)), "message-race"), []);
 }
 
 #[test]
-fn what_a_receive_from_any_rank_left_for_nobody_raced_with_what_it_took() {
+fn an_unreceived_message_raced_with_the_one_that_a_wildcard_receive_took() {
     let job = |posted_ns: u64| {
         let received = Line { flags: EntryFlag::ANY_SOURCE.0, ..line(1, "MPI_Recv", [50, 50, 51]) };
         let sends = |at| vec![line(0, "MPI_Send", [at, at, at + 1])];

@@ -244,7 +244,7 @@ fn leaked(leak: &Leak, kind: Kind) -> Finding {
         _ => "not freed",
     };
     let over = leak.overwritten.as_ref().map_or_else(String::new, |place| {
-        format!("; another request was made in the variable that held the handle at {place}")
+        format!("; the variable that held the handle was overwritten with another request at {place}")
     });
     Finding {
         kind,
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_listed_is_counted_with_its_ranks() {
+    fn unlisted_findings_are_counted_with_their_ranks() {
         let one = |rank, kind| Finding {
             kind,
             ranks: Members::from_iter([(0, Some(rank))]),
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sent_a_message_that_was_too_long_is_named_by_the_rank_in_its_world() {
+    fn the_sender_of_a_message_that_is_too_long_is_named_by_its_world_rank() {
         use crate::observation::faults::{Fault, Kind as Fails};
         let pairs = |me: u32| {
             let mut seen = rank(me, &[]);
@@ -358,8 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_of_one_launcher_that_are_each_alone_are_not_one_job_and_programs_without_a_launcher_are_nothing_wrong()
-     {
+    fn singletons_of_one_launcher_are_not_one_job_but_programs_without_a_launcher_are_fine() {
         let alone = |launcher_rank| {
             let world = format!("world of {launcher_rank:?}");
             Observation { world, size: Some(1), launcher_rank, ..rank(0, &[]) }
@@ -375,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_collective_in_which_members_differ_is_found_after_all_have_ended() {
+    fn the_first_mismatched_collective_is_found_after_all_ranks_have_ended() {
         let mut ranks: Vec<_> =
             (0..2).map(|number| rank(number, &["MPI_Barrier", "MPI_Allreduce"])).collect();
         ranks.push(rank(2, &["MPI_Barrier", "MPI_Barrier"]));
@@ -397,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_at_fault_only_for_what_they_differ_in() {
+    fn members_are_blamed_only_for_their_differences() {
         let found = findings(&[rooted(0, 0, None), rooted(1, 0, Some(4)), rooted(2, 1, Some(4))], &[]);
         let said: Vec<_> = found.iter().map(|one| (one.ranks.to_string(), one.sentence.as_str())).collect();
         let wanted = "collective mismatch (root) on MPI_COMM_WORLD, collective 1: ranks [0-1] were in MPI_Gather with root 0 \
@@ -431,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn members_that_together_give_other_than_they_expect_are_found_by_the_sums() {
+    fn members_that_send_more_or_less_than_expected_are_found_by_the_sums() {
         let job = |expects: u64| {
             let gather = |me: u32| {
                 let mut seen = rank(me, &["MPI_Gatherv"]);
@@ -454,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn members_that_give_as_many_bytes_of_other_elements_are_found_by_the_sums() {
+    fn members_that_send_equally_many_bytes_of_other_elements_are_found_by_the_sums() {
         let job = |expects: Mixture| {
             let gather = |me: u32| {
                 let (int, mut seen) = (Mixture::one(Element::new(b'i', 4)), rank(me, &["MPI_Gatherv"]));
@@ -472,9 +471,9 @@ mod tests {
         };
         assert_eq!(findings(&job(Mixture::one(Element::new(b'i', 4))), &[]), []);
         let wrong = job(Mixture::one(Element::new(b'f', 4)));
-        let wanted = "collective mismatch (type signature) on MPI_COMM_WORLD, collective 1: in MPI_Gatherv at a.c:7 the members \
-                      give other elements than they expect: ranks [1-2] give each 4-byte integer elements, rank 0 gives \
-                      4-byte integer elements and expects 4-byte real elements";
+        let wanted = "collective mismatch (type signature) on MPI_COMM_WORLD, collective 1: in MPI_Gatherv at a.c:7 the \
+                      members give elements other than those they expect: ranks [1-2] give each 4-byte integer elements, \
+                      rank 0 gives 4-byte integer elements and expects 4-byte real elements";
         assert_eq!(
             findings(&wrong, &[]).iter().map(|one| one.sentence.as_str()).collect::<Vec<_>>(),
             [wanted]
@@ -485,14 +484,14 @@ mod tests {
     }
 
     #[test]
-    fn who_finalizes_without_a_collective_that_others_were_in_is_found_when_all_have() {
+    fn a_rank_that_finalizes_without_a_collective_of_the_others_is_found_at_the_end() {
         let mut ranks: Vec<_> = (0..2).map(|number| rank(number, &["MPI_Barrier", "MPI_Bcast"])).collect();
         ranks.push(rank(2, &["MPI_Barrier"]));
         let found = findings(&ranks, &[]);
         assert_eq!((found.len(), found[0].kind), (1, Kind::COLLECTIVE_NOT_ENTERED));
         assert_eq!(found[0].ranks.to_string(), "2");
-        let wanted = "rank 2 called MPI_Finalize without having entered MPI_Bcast (collective 2 on MPI_COMM_WORLD), as ranks \
-                      [0-1] had at a.c:7";
+        let wanted = "rank 2 called MPI_Finalize without entering MPI_Bcast (collective 2 on MPI_COMM_WORLD), which ranks \
+                      [0-1] had entered at a.c:7";
         assert_eq!(found[0].sentence, wanted);
         ranks[1].stage = Stage::Running;
         assert_eq!(findings(&ranks, &[]), []);
@@ -520,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_member_has_forgotten_is_no_mismatch() {
+    fn records_that_a_member_has_lost_are_not_a_mismatch() {
         let mut ranks: Vec<_> =
             (0..3).map(|number| rank(number, &["MPI_Barrier", "MPI_Allreduce"])).collect();
         ranks[2] = rank(2, &["MPI_Bcast", "MPI_Allreduce"]);
@@ -529,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_without_a_receive_is_found_only_when_everybody_has_finalized() {
+    fn an_unreceived_message_is_found_only_when_all_ranks_have_finalized() {
         let mut ranks: Vec<_> = (0..3).map(|number| rank(number, &[])).collect();
         let peer = Peer { rank: 1, sent: 1, sent_tags: 7, sent_bytes: 4, ..Default::default() };
         ranks[0].communicators[0].peers.push(peer);

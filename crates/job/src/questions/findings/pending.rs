@@ -67,13 +67,13 @@ fn pending(seen: &Observation, inside: bool) -> Option<(String, Option<String>)>
         let at = window
             .place
             .as_ref()
-            .map_or_else(String::new, |place| format!(" (last synchronised at {place})"));
+            .map_or_else(String::new, |place| format!(" (last synchronized at {place})"));
         return Some((format!("a lock held on {}{at}", window.name), window.place.clone()));
     }
     if let Some(message) = seen.matched.first() {
         let at = message.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
         return Some((
-            format!("a message that a probe{at} has matched and nobody received"),
+            format!("a message that a probe{at} matched and nobody received"),
             message.place.clone(),
         ));
     }

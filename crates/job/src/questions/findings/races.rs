@@ -117,8 +117,8 @@ fn finding(times: u64, taken: &Ends<'_>, other: From<'_>, words: &Words<'_>) -> 
         ranks: words.members([taken.receiver]),
         line: taken.received.named.place.clone(),
         sentence: format!(
-            "a race, which is no mistake if the order of the messages does not matter: rank {} received from any rank{} what rank {} sent{}, and could have \
-             received what rank {} had sent{}{times}",
+            "a race, harmless if the order of the messages does not matter: rank {} received from any rank{} what \
+             rank {} sent{}, but could have received what rank {} had sent{}{times}",
             words.rank(taken.receiver),
             at(taken.received),
             words.rank(taken.sender),

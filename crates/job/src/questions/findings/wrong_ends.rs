@@ -152,7 +152,8 @@ pub fn types(observations: &[Observation], words: &Words<'_>) -> Vec<Finding> {
             ranks: words.members([ends.sender, ends.receiver]),
             line: ends.received.named.place.clone(),
             sentence: format!(
-                "the ends of a message differ in their type signature: rank {} sent {}, rank {} received {} (tag {} on {}{times})",
+                "the send and the receive of a message differ in type signature: rank {} sent {}, rank {} received {} \
+                 (tag {} on {}{times})",
                 words.rank(ends.sender),
                 named(&ends.sent.named),
                 words.rank(ends.receiver),

@@ -61,7 +61,7 @@ pub fn pending<S: Source>(rank: &Rank<'_, S>, dead: &Dead, notes: &mut Vec<Strin
     // Whatever a damaged table still yields is shown.
     notes.extend(each.err().map(|why| format!("not all of its requests can be read: {why}")));
     notes.extend(
-        (further > 0).then(|| format!("{further} more requests were under way, which are not listed")),
+        (further > 0).then(|| format!("{further} more requests were in progress and are not listed")),
     );
     let began = |request: &Request| request.start.as_ref().map_or(0.0, |start| start.seconds);
     found.sort_by(|a, b| began(a).total_cmp(&began(b)));
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_that_cannot_be_read_are_said_and_none_are_no_loss() {
+    fn unreadable_messages_are_reported_and_no_messages_are_no_loss() {
         let sample = TestImage::new("ledger", 0, 2);
         assert!(told(&sample).is_empty(), "none were recorded");
         let (_, traffic) = sample.writer.new_record::<Traffic>(SectionKind::TRAFFIC, 1).unwrap();

@@ -84,7 +84,7 @@ impl Death {
         if is_evidence(path) {
             let file = path.display();
             return Err(Error::NotFound(format!(
-                "{file}: an evidence file, not a core file; name it alone for the verdict on it"
+                "{file}: an evidence file, not a core file; name it alone to get its verdict"
             )));
         }
         let kept = ProcessFile::open_core(path)?;

@@ -31,7 +31,7 @@ impl OneJob {
         }
         let (one, other) = (first.path.display(), path.display());
         Some(format!(
-            "{other} is of job {job}, {one} of job {}: what is said of both together holds for neither",
+            "{other} belongs to job {job}, {one} to job {}: what is said about both together applies to neither",
             first.job
         ))
     }
@@ -54,7 +54,7 @@ mod tests {
         assert_eq!(other("b", &process("1-a", "")), None);
         assert_eq!(other("c", &process("on-the-other-host", "h:1")), None);
         let said = other("d", &process("2-b", "h:2")).unwrap();
-        assert!(said.starts_with("d is of job 2-b, a of job 1-a"), "{said}");
+        assert!(said.starts_with("d belongs to job 2-b, a to job 1-a"), "{said}");
         assert_eq!(other("e", &process("3-c", "")), None);
     }
 }

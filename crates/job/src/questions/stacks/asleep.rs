@@ -280,14 +280,14 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_processes_share_may_be_changed_by_any_of_them() {
+    fn a_shared_futex_may_be_changed_by_any_process() {
         let line =
             |value: u64| format!("{FUTEX} 0x7f10 0x109 {value:#x} 0x0 0x0 0xffffffff 0x7ffc10 0x7f20\n");
         assert!(waits(&line(42)) && !waits(&line(0)), "a semaphore in shared memory");
     }
 
     #[test]
-    fn a_handler_may_give_a_semaphore_but_no_lock() {
+    fn a_signal_handler_may_post_a_semaphore_but_not_unlock_a_mutex() {
         let operation = |operation: u64| Asleep::parse(&format!("{FUTEX} 0 {operation:#x} 0 0 0 0 1 1\n"));
         let woken = |of: u64| operation(of).is_some_and(|asleep| asleep.may_be_woken_by_signals());
         assert!(woken(0x189), "sem_wait");
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handler_of_the_programs_own_may_wake_a_thread() {
+    fn the_programs_own_signal_handler_may_wake_a_thread() {
         let handles = |mask: &str| awaits_signals(&StatusLines::new(format!("SigCgt:\t{mask}\n").as_bytes()));
         // Masks of MPICH with UCX, Open MPI, Python, and no handlers.
         for mask in ["00000001000006c9", "00000001000004e0", "0000000000000002", "0000000000000000"] {
@@ -309,7 +309,7 @@ mod tests {
 
     #[cfg(target_arch = "x86_64")]
     #[test]
-    fn a_thread_of_a_core_file_sleeps_if_a_signal_broke_off_its_system_call() {
+    fn a_thread_in_a_core_file_sleeps_if_a_signal_interrupted_its_system_call() {
         let thread = |call: i64, result: i64| {
             let mut registers = vec![0; COUNT];
             (registers[CALL], registers[RESULT]) = (call.cast_unsigned(), result.cast_unsigned());
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_events_in_code_of_the_program_does_not_serve_mpi() {
+    fn an_event_loop_in_program_code_does_not_serve_mpi() {
         let module = |path: &str, start: u64| {
             let end = start + 0x1000;
             Module { path: path.into(), bias: start, start, end, executable: start..end }
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_sleep_in_a_system_call_is_none() {
+    fn other_text_is_not_a_sleep_in_a_system_call() {
         for line in ["running\n", "-1 0x7ffc10 0x7f20\n", "", "202 0x1 0x2\n", "99999 0 0 0 0 0 0 0 0"] {
             assert_eq!(Asleep::parse(line), None, "{line}");
         }

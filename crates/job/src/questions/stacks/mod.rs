@@ -144,7 +144,7 @@ pub fn of_file(file: &ProcessFile, words: &Symbolizer, symbols: &dyn Locate) -> 
         let core =
             dead.and_then(|dead| Some((dead, dead.core.threads().iter().find(|t| t.tid == thread.tid)?)));
         let Some((dead, seen)) = core else {
-            return known(process, thread, symbols, doing, "there is no core file of it with its stack");
+            return known(process, thread, symbols, doing, "no core file with its stack was given");
         };
         let stack = crate::sources::core::walk(&dead.core, &dead.modules, seen);
         let show = Show { modules: &dead.modules, words, process };
@@ -191,7 +191,7 @@ fn known(
 fn refusal(pid: u32, why: &std::io::Error) -> String {
     let tracer = procfs::status_lines(pid).ok().and_then(|status| status.tracer());
     match (why.kind(), tracer) {
-        (_, Some(tracer)) => format!("process {tracer} traces it already, as a debugger does"),
+        (_, Some(tracer)) => format!("process {tracer} is already tracing it, as a debugger does"),
         (std::io::ErrorKind::PermissionDenied, _) => match live_process::may_read(pid) {
             Err(why) => why.to_string(),
             Ok(()) => "the system does not allow it to be traced".to_owned(),

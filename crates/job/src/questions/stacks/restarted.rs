@@ -76,7 +76,7 @@ mod tests {
 
     #[cfg(target_arch = "x86_64")]
     #[test]
-    fn the_number_stands_before_the_instruction_that_enters_the_kernel() {
+    fn the_system_call_number_is_set_before_the_kernel_is_entered() {
         let sleep = [0xb8, 0xe6, 0, 0, 0, 0x0f, 0x05];
         let with_a_move_between = [0xb8, 0xe6, 0, 0, 0, 0x4d, 0x89, 0xc2, 0x0f, 0x05];
         let no_number = [0x89, 0xd8, 0x0f, 0x05];
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_stopped_in_its_sleep_still_sleeps_in_the_same_call() {
+    fn a_thread_stopped_while_sleeping_still_sleeps_in_the_same_call() {
         let mut sleeper = Command::new("sleep").arg("60").spawn().unwrap();
         let pid = Pid::from_child(&sleeper);
         let task = format!("/proc/{0}/task/{0}", sleeper.id());

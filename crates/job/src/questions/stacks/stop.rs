@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_shows_registers_and_stack_and_goes_on() {
+    fn a_thread_shows_registers_and_stack_and_continues() {
         let mut child = sleeper();
         let pid = child.id();
         until(pid, "S");
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_a_signal_has_stopped_stays_stopped() {
+    fn a_process_stopped_by_a_signal_stays_stopped() {
         let mut child = sleeper();
         let pid = child.id();
         signal(pid, libc::SIGSTOP);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_is_not_there_is_an_error() {
+    fn a_missing_thread_is_an_error() {
         let live = Live::open(std::process::id()).unwrap();
         assert!(threads(&live, &[u32::MAX >> 2]).remove(0).is_err());
     }

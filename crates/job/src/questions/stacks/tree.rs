@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_that_ranks_have_in_common_stand_once_with_their_ranks() {
+    fn common_frames_appear_once_with_their_ranks() {
         let taken = [
             process(0, &["main at a.c:9", "solve at a.c:3"], "in MPI_Recv"),
             process(1, &["main at a.c:9", "solve at a.c:3"], "in MPI_Recv"),
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_come_in_order_and_worlds_as_they_began_wherever_they_were_found() {
+    fn ranks_are_sorted_and_worlds_are_ordered_by_their_start() {
         let spawned = Taken { world: "a".into(), begin_ns: 9, ..process(0, &["child at b.c:1"], "") };
         let taken =
             [spawned, process(1, &["main at a.c:9"], "in MPI_Recv"), process(0, &["main at a.c:8"], "")];
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn why_a_stack_is_not_whole_is_said_once_for_all_ranks_of_which_it_is_true() {
+    fn the_reason_for_incomplete_stacks_is_given_once_for_all_affected_ranks() {
         let mut taken = [process(0, &["a.c:3"], "in MPI_Recv"), process(1, &["a.c:3"], "in MPI_Recv")];
         taken.iter_mut().for_each(|one| one.threads[0].part = Some("not allowed".into()));
         assert_eq!(merge(&taken).notes, ["ranks [0-1]: not allowed"]);

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receive_awaits_its_sender_until_the_message_is_on_its_way_and_a_wildcard_nobody() {
+    fn a_receive_awaits_its_sender_until_the_message_is_in_flight_and_a_wildcard_awaits_nobody() {
         let mut scene = Scene::of(3);
         scene.receive(1, Peer::One(0), 7).receive(2, Peer::Any, 7);
         assert_eq!(all(&scene), [(1, vec![(0, Part::Sender)])]);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_that_asks_awaits_whom_the_function_would_that_waits() {
+    fn a_polling_loop_awaits_the_same_rank_as_the_blocking_function() {
         let mut scene = Scene::of(2);
         scene.receive(1, Peer::One(0), 7);
         scene.process(1).threads.iter_mut().filter_map(|thread| thread.call.as_mut()).for_each(|call| {
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_only_one_who_can_act_is_awaited_and_of_several_nobody() {
+    fn the_only_rank_that_can_act_is_awaited_but_none_of_several() {
         let mut scene = Scene::of(3);
         scene.0.parties = vec![[2].into(), [1, 2].into()];
         let post = |by| Need::Action { by, every: false, what: "post".into(), kind: super::super::Kind::RMA };

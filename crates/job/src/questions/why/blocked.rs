@@ -123,7 +123,7 @@ pub fn blocked_in(snapshot: &Snapshot, acts: &[bool], polls_wait: bool, endless:
 }
 
 /// Whether a thread may act by itself.
-fn acts_alone(thread: &Thread, polls_wait: bool) -> bool {
+fn may_act_by_itself(thread: &Thread, polls_wait: bool) -> bool {
     if thread.ended {
         return false;
     }
@@ -151,7 +151,7 @@ impl Solver<'_> {
             Condition::Finalized | Condition::Ended(_) => return,
             Condition::Starting | Condition::Running => acts || threads().all(|thread| thread.call.is_none()),
         };
-        if free || threads().any(|thread| acts_alone(thread, polls_wait)) {
+        if free || threads().any(|thread| may_act_by_itself(thread, polls_wait)) {
             self.revive(index);
             return;
         }

@@ -5,7 +5,7 @@ use crate::observation::Observation;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why a rank of the files' jobs is not observed.
-const NOT_GIVEN: &str = "no file of it was given, or it could not be read";
+const NOT_GIVEN: &str = "not among the given files, or unreadable";
 
 /// Returns the verdict on what was read from files; `errors` lists what could not be read.
 #[must_use]
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_that_name_their_world_differently_are_one_world_unless_a_rank_is_there_twice() {
+    fn ranks_that_name_their_world_differently_are_one_world_unless_a_rank_appears_twice() {
         let mut one = [rank("a", 0, 2), rank("b", 1, 2)];
         one_world(&mut one);
         assert_eq!(one.map(|rank| rank.world), ["a", "a"]);

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn who_only_waits_for_a_ring_is_in_no_group() {
+    fn a_rank_that_only_waits_for_a_ring_is_in_no_group() {
         let mut scene = Scene::of(7);
         for (rank, from) in [(0, 1), (1, 0), (2, 1), (3, 4), (4, 5), (5, 3), (6, 6)] {
             scene.receive(rank, Peer::One(from), 7);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_in_a_collective_for_a_ring_and_holds_others_up_is_another_group() {
+    fn a_rank_that_waits_in_a_collective_for_a_ring_and_blocks_others_is_another_group() {
         let mut scene = Scene::of(6);
         // Ranks 0 and 1 wait in a collective for the others, of which 2 and 3 wait for each other, 4 for 0,
         // and 5 for 4; none waits for 1.

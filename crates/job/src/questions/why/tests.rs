@@ -20,7 +20,7 @@ fn look(scene: &Scene) -> Verdict {
 }
 
 #[test]
-fn a_ring_of_receives_is_a_deadlock_and_its_ring_is_named() {
+fn a_ring_of_receives_is_a_deadlock_and_is_named() {
     let mut scene = Scene::of(4);
     scene.receive(0, Peer::One(3), 7).receive(3, Peer::One(1), 7).receive(1, Peer::One(0), 7);
     scene.receive(2, Peer::One(0), 7);
@@ -32,7 +32,7 @@ fn a_ring_of_receives_is_a_deadlock_and_its_ring_is_named() {
 }
 
 #[test]
-fn of_two_rings_through_the_same_ranks_the_shorter_is_named_and_the_advice_is_for_its_links() {
+fn the_shorter_of_two_rings_is_named_and_the_advice_fits_its_links() {
     let mut scene = Scene::of(4);
     scene.collective(0, "MPI_Barrier", 1).collective(1, "MPI_Barrier", 1);
     scene.receive(2, Peer::One(3), 129).send(3, 0, 128);
@@ -59,7 +59,7 @@ fn of_two_rings_through_the_same_ranks_the_shorter_is_named_and_the_advice_is_fo
 }
 
 #[test]
-fn a_ring_stays_one_if_no_message_is_more_at_fault_than_another_or_releases_all_of_it() {
+fn a_ring_stays_a_deadlock_if_no_single_message_is_at_fault_or_would_release_it() {
     // Each has sent to the right, and then waits for a message from the right.
     let mut scene = Scene::of(3);
     for rank in 0..3 {
@@ -74,7 +74,7 @@ fn a_ring_stays_one_if_no_message_is_more_at_fault_than_another_or_releases_all_
 }
 
 #[test]
-fn a_ring_of_collectives_on_several_communicators_says_who_is_in_which() {
+fn a_ring_of_collectives_on_several_communicators_lists_who_is_in_which() {
     let mut scene = Scene::of(2);
     scene.0.communicators.push(super::Communicator { name: "\"other\"".into(), members: [0, 1].into() });
     scene.collective(0, "MPI_Barrier", 1).collective(1, "MPI_Allreduce", 1);
@@ -111,7 +111,7 @@ fn a_member_that_finalizes_never_enters_the_barrier() {
 }
 
 #[test]
-fn one_that_computes_while_the_others_wait_is_slow_and_not_hung() {
+fn a_rank_that_computes_while_others_wait_is_slow_and_not_hung() {
     let mut scene = Scene::of(4);
     for rank in [0, 1, 3] {
         scene.collective(rank, "MPI_Allreduce", 3);
@@ -122,21 +122,21 @@ fn one_that_computes_while_the_others_wait_is_slow_and_not_hung() {
 }
 
 #[test]
-fn a_wildcard_receive_is_stuck_only_when_nobody_is_left_to_send() {
+fn a_wildcard_receive_is_stuck_only_if_no_possible_sender_is_left() {
     let mut scene = Scene::of(3);
     scene.receive(0, Peer::Any, 1).receive(1, Peer::Any, 1);
     assert!(!look(&scene).problem);
     scene.receive(2, Peer::Any, 1);
     let said = look(&scene);
     assert_eq!(said.kind, Kind::DEADLOCK);
-    assert!(said.verdict.contains("nobody who could release them is left"), "{}", said.verdict);
+    assert!(said.verdict.contains("no rank is left that could release them"), "{}", said.verdict);
     scene.0.processes[2].condition = Condition::Unseen("no layer".into());
     let said = look(&scene);
     assert!(!said.problem && said.not_seen == ["rank 2: no layer"], "{said:?}");
 }
 
 #[test]
-fn lost_records_are_never_proof_and_are_part_of_the_answer() {
+fn lost_records_are_reported_and_never_prove_anything() {
     let mut scene = Scene::of(2);
     scene.receive(0, Peer::One(1), 1).receive(1, Peer::One(0), 1);
     assert!(look(&scene).problem);
@@ -152,7 +152,7 @@ fn lost_records_are_never_proof_and_are_part_of_the_answer() {
 }
 
 #[test]
-fn records_that_found_no_room_are_part_of_the_answer_with_their_kind_and_the_reason() {
+fn dropped_records_are_reported_with_their_kind_and_the_reason() {
     let mut scene = Scene::of(2);
     scene.receive(0, Peer::One(1), 1).receive(1, Peer::One(0), 1);
     let losses = std::collections::BTreeMap::from([("requests".to_owned(), 3)]);
@@ -163,7 +163,7 @@ fn records_that_found_no_room_are_part_of_the_answer_with_their_kind_and_the_rea
 }
 
 #[test]
-fn a_rank_that_completes_calls_between_the_looks_is_not_stuck() {
+fn a_rank_that_completes_calls_between_snapshots_is_not_stuck() {
     let mut scene = Scene::of(2);
     scene.receive(0, Peer::One(1), 1).receive(1, Peer::One(0), 1);
     let mut later = scene.clone();
@@ -172,7 +172,7 @@ fn a_rank_that_completes_calls_between_the_looks_is_not_stuck() {
 }
 
 #[test]
-fn a_ring_of_messages_is_a_deadlock_though_other_messages_are_on_their_way() {
+fn a_ring_of_messages_is_a_deadlock_even_with_other_messages_in_flight() {
     let mut scene = Scene::of(3);
     for rank in 0..3 {
         scene.sent(rank, (rank + 1) % 3, 0).receive(rank, Peer::One((rank + 1) % 3), 0);
@@ -181,9 +181,9 @@ fn a_ring_of_messages_is_a_deadlock_though_other_messages_are_on_their_way() {
 }
 
 #[test]
-fn a_fence_is_waited_for_while_a_rank_computes_and_is_a_problem_when_nobody_is_left_to_enter_it() {
+fn a_fence_waits_for_a_computing_rank_and_is_a_problem_if_nobody_can_enter_it() {
     let mut scene = Scene::of(2);
-    let fence = || Need::Outside { what: "one-sided synchronisation on \"halo\"".into(), kind: Kind::RMA };
+    let fence = || Need::Outside { what: "one-sided synchronization on \"halo\"".into(), kind: Kind::RMA };
     scene.call(0, "MPI_Win_fence", Wait::All(vec![fence()]));
     let said = look(&scene);
     assert_eq!((said.kind, said.problem), (Kind::SLOW, false));
@@ -204,7 +204,7 @@ fn a_stencil_of_many_ranks_is_few_lines_of_evidence() {
 }
 
 #[test]
-fn each_message_on_its_way_meets_one_receive() {
+fn each_message_in_flight_matches_one_receive() {
     let mut scene = Scene::of(2);
     let two = vec![Need::Message(receive(Peer::One(0), 1)), Need::Message(receive(Peer::One(0), 1))];
     scene.process(1).posted = vec![receive(Peer::One(0), 1), receive(Peer::One(0), 1)];
@@ -215,7 +215,7 @@ fn each_message_on_its_way_meets_one_receive() {
 }
 
 #[test]
-fn a_message_is_that_of_the_receive_posted_first_also_if_nobody_waits_for_it() {
+fn a_message_matches_the_first_posted_receive_even_if_nothing_waits_for_it() {
     let mut scene = Scene::of(2);
     let posted =
         |order, place: &str| super::Receive { order, place: Some(place.into()), ..receive(Peer::One(0), 1) };
@@ -224,14 +224,14 @@ fn a_message_is_that_of_the_receive_posted_first_also_if_nobody_waits_for_it() {
     scene.sent(0, 1, 1).collective(0, "MPI_Finalize", 0);
     let said = look(&scene);
     assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
-    let wanted = "what it sent went to a receive posted before, at a.c:1, which is not waited for";
+    let wanted = "the message that it sent went to an earlier receive, at a.c:1, which nothing waits for";
     assert!(said.verdict.contains(wanted), "{}", said.verdict);
     scene.sent(0, 1, 1);
     assert!(!look(&scene).problem);
 }
 
 #[test]
-fn who_waits_for_some_of_one_request_waits_for_it() {
+fn waiting_for_some_of_one_request_means_waiting_for_it() {
     let mut scene = Scene::of(2);
     scene.call(1, "MPI_Waitsome", Wait::Any(vec![Need::Message(receive(Peer::One(0), 1))]));
     scene.collective(0, "MPI_Finalize", 0);
@@ -240,7 +240,7 @@ fn who_waits_for_some_of_one_request_waits_for_it() {
 }
 
 #[test]
-fn who_only_polls_polls_still_when_he_seems_to_compute_for_a_moment() {
+fn a_rank_that_only_polls_still_polls_when_seen_computing_for_a_moment() {
     let mut first = Scene::of(2);
     first.receive(0, Peer::One(1), 3).collective(1, "MPI_Barrier", 1);
     let thread = |scene: &mut Scene, polls| {
@@ -260,7 +260,7 @@ fn who_only_polls_polls_still_when_he_seems_to_compute_for_a_moment() {
 }
 
 #[test]
-fn whose_message_is_there_is_not_accused_by_a_wait_for_several() {
+fn a_rank_whose_message_has_arrived_is_not_blamed_for_a_wait_for_several() {
     let mut scene = Scene::of(3);
     let receives = [receive(Peer::One(0), 1), receive(Peer::One(2), 2)];
     scene.process(1).posted = receives.to_vec();
@@ -281,7 +281,7 @@ fn whose_message_is_there_is_not_accused_by_a_wait_for_several() {
 }
 
 #[test]
-fn a_wildcard_receive_takes_the_message_that_fits_and_leaves_the_other() {
+fn a_wildcard_receive_takes_the_matching_message_and_leaves_the_other() {
     let mut scene = Scene::of(2);
     scene.sent(0, 1, 41).sent(0, 1, 42);
     let any = Match { from: Peer::Any, comm: WORLD, tag: Some(42) };
@@ -295,7 +295,7 @@ fn a_wildcard_receive_takes_the_message_that_fits_and_leaves_the_other() {
 }
 
 #[test]
-fn thousands_of_ranks_behind_one_that_computes_or_in_one_ring_are_answered() {
+fn thousands_of_ranks_are_handled_quickly() {
     let size = 30_000;
     let mut behind = Scene::of(size);
     for rank in 1..size {
@@ -326,7 +326,7 @@ fn action(scene: &mut Scene, rank: u32, by: &[u32], every: bool) {
 }
 
 #[test]
-fn one_of_several_who_may_act_is_enough_and_each_that_must_act_is_needed() {
+fn any_of_the_ranks_that_may_act_suffices_and_all_that_must_act_are_needed() {
     let mut scene = Scene::of(3);
     action(&mut scene, 0, &[1, 2], false);
     scene.receive(1, Peer::One(0), 1);
@@ -349,7 +349,7 @@ fn one_of_several_who_may_act_is_enough_and_each_that_must_act_is_needed() {
 }
 
 #[test]
-fn ranks_in_mpi_init_wait_for_one_that_has_not_called_it_and_in_vain_if_it_has_ended() {
+fn ranks_in_mpi_init_wait_for_one_that_has_not_called_it_and_forever_if_it_has_ended() {
     let mut scene = Scene::of(3);
     for rank in [0, 2] {
         action(&mut scene, rank, &[1], true);
@@ -368,7 +368,7 @@ fn ranks_in_mpi_init_wait_for_one_that_has_not_called_it_and_in_vain_if_it_has_e
 }
 
 #[test]
-fn a_process_that_does_not_know_its_rank_yet_is_called_no_number() {
+fn a_process_without_a_rank_is_not_given_a_number() {
     let mut scene = Scene::of(3);
     action(&mut scene, 0, &[1, 2], true);
     for rank in 0..3 {
@@ -389,7 +389,7 @@ fn a_process_that_does_not_know_its_rank_yet_is_called_no_number() {
 }
 
 #[test]
-fn rings_that_have_nothing_in_common_are_all_named() {
+fn all_disjoint_rings_are_named() {
     let mut scene = Scene::of(5);
     scene.receive(0, Peer::One(1), 1).receive(1, Peer::One(0), 1);
     scene.receive(2, Peer::One(3), 1).receive(3, Peer::One(2), 1).receive(4, Peer::One(0), 1);
@@ -403,7 +403,7 @@ fn rings_that_have_nothing_in_common_are_all_named() {
 }
 
 #[test]
-fn ranks_that_stand_still_in_calls_for_a_reason_that_is_not_known_are_not_said_to_run() {
+fn ranks_that_stand_still_for_an_unknown_reason_are_not_called_running() {
     let mut scene = Scene::of(2);
     for rank in 0..2 {
         scene.call(rank, "MPI_Comm_spawn", Wait::Nothing);

@@ -155,7 +155,7 @@ impl<'a> Words<'a> {
         let place = place.unwrap_or_default();
         let what = match sums {
             Sums::Bytes(gives, expects) => format!("{gives} bytes in all, and expect {expects}"),
-            Sums::Elements => "other elements than they expect".to_owned(),
+            Sums::Elements => "elements other than those they expect".to_owned(),
         };
         format!("in {function}{place} the members give {what}: {}", parts.join(", "))
     }

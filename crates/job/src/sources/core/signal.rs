@@ -69,13 +69,13 @@ impl Signal {
 fn meaning(crash: &Crash, own: bool) -> String {
     let at = crash.fault_address.unwrap_or(0);
     match (crash.signal, crash.code) {
-        (libc::SIGSEGV, SI_KERNEL) => "an address that no program can have was used".into(),
-        (libc::SIGSEGV, 1) if at < NULL_PAGE => format!("null pointer used (address {at:#x})"),
+        (libc::SIGSEGV, SI_KERNEL) => "an address that no program can have was accessed".into(),
+        (libc::SIGSEGV, 1) if at < NULL_PAGE => format!("null pointer accessed (address {at:#x})"),
         (libc::SIGSEGV, 1) => format!("nothing is mapped at {at:#x}"),
-        (libc::SIGSEGV, 2) => format!("not allowed to use {at:#x} like this"),
+        (libc::SIGSEGV, 2) => format!("this access to {at:#x} is not allowed"),
         (libc::SIGBUS, 1) => format!("misaligned address {at:#x}"),
         (libc::SIGBUS, 2) => {
-            format!("{at:#x} lies behind the end of a mapped file; is a disk or /dev/shm full?")
+            format!("{at:#x} is past the end of a mapped file; is a disk or /dev/shm full?")
         }
         (libc::SIGFPE, 1) => "integer division by zero".into(),
         (libc::SIGFPE, 2) => "integer overflow".into(),
@@ -106,14 +106,14 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_is_the_processes_own_and_says_what_was_used() {
+    fn a_fault_is_caused_by_the_process_and_names_the_address() {
         let signal = Signal::new(&crash(libc::SIGSEGV, 1, Some(16), None), 7);
         assert_eq!((signal.name.as_str(), signal.own), ("SIGSEGV", true));
-        assert_eq!(signal.meaning, "null pointer used (address 0x10)");
+        assert_eq!(signal.meaning, "null pointer accessed (address 0x10)");
     }
 
     #[test]
-    fn abort_is_own_and_a_signal_of_another_process_is_not() {
+    fn an_abort_is_caused_by_the_process_but_a_signal_from_another_one_is_not() {
         assert!(Signal::new(&crash(libc::SIGABRT, -6, None, Some(7)), 7).own);
         let killed = Signal::new(&crash(libc::SIGTERM, 0, None, Some(3)), 7);
         assert_eq!((killed.own, killed.sender), (false, Some(3)));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_signal_has_its_number_for_a_name() {
+    fn an_unknown_signal_is_named_by_its_number() {
         assert_eq!(Signal::new(&crash(40, -1, None, None), 7).name, "signal 40");
     }
 }

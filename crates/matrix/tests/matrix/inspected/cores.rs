@@ -61,7 +61,7 @@ fn postmortem(files: &[String]) -> Result<()> {
     for wanted in [
         "4 core files: ranks [0-3] of 4",
         "failed: rank 2 on ",
-        "SIGSEGV, null pointer used (address 0x10)",
+        "SIGSEGV, null pointer accessed (address 0x10)",
         "at crash at inspected.c:",
         "  last call: MPI_Allgather at inspected.c:",
         " before it died\n",

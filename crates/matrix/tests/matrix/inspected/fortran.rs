@@ -134,7 +134,7 @@ impl Asked {
         ]);
         let outcome = mpiscope(&arguments)?;
         // Past the end of Open MPI's table there may be anything, but no handle.
-        let words = if self.family == Family::OpenMpi { ": " } else { "4711 is no Fortran handle" };
+        let words = if self.family == Family::OpenMpi { ": " } else { "4711 is not a Fortran handle" };
         ensure!(outcome.code() == 2 && outcome.stdout.contains(words), "{}", outcome.describe());
         Ok(())
     }

@@ -52,7 +52,7 @@ const SHOWN: [(&str, &[&str]); 6] = [
             "80 bytes at 0x",
             "epochs            lock",
             "exclusive, on rank 1 of the communicator",
-            "last synchronised MPI_Win_lock at inspected.c:",
+            "last synchronized MPI_Win_lock at inspected.c:",
         ],
     ),
     ("MPI_DOUBLE_INT", &["predefined", "struct { double; int }", "12 bytes; extent 16"]),
@@ -120,7 +120,10 @@ fn file(target: &str, job: &Job, library: &Library) -> Result<()> {
     ensure!(file["fortran_unasked"] == !numbered && file["fortran"].is_null() != numbered, "{file}");
     let handle = file["handle"].as_str().unwrap_or_default();
     let output = text(&["inspect", target, "--rank", "2", "--kind", "file", "--handle", handle])?;
-    ensure!(output.contains("in Fortran        none yet: nobody asked") != numbered, "{output}");
+    ensure!(
+        output.contains("in Fortran        none yet: the library was never asked") != numbered,
+        "{output}"
+    );
     ensure!(output.contains("data access       0 reads of 0 bytes, 0 writes of 0 bytes"), "{output}");
     Ok(())
 }
@@ -157,7 +160,7 @@ fn handles(target: &str) -> Result<()> {
     let output = text(&["inspect", target, "--rank", "0", "--kind", "comm", "--handle", handle])?;
     ensure!(output.starts_with("MPI_Comm \"solver\""), "{output}");
     let wrong = mpiscope(&words(&["inspect", target, "--kind", "datatype", "--handle", handle]))?;
-    let said = wrong.stdout.contains("is no datatype; it is the handle of a comm");
+    let said = wrong.stdout.contains("is the handle of a comm, not of a datatype");
     ensure!(wrong.code() == 2 && said, "{}", wrong.describe());
     let garbage = mpiscope(&words(&["inspect", target, "--kind", "comm", "--handle", "0x123456789"]))?;
     ensure!(

@@ -44,7 +44,7 @@ impl Refused {
         }
         let was = if count == 1 { "was" } else { "were" };
         Some(format!(
-            "{what} that did not prove to know the job's secret {was} refused, from {}",
+            "{what} that did not prove knowledge of the job's secret {was} refused, from {}",
             named.join(", ")
         ))
     }
@@ -60,19 +60,20 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_counted_and_named_by_their_addresses() {
+    fn refused_connections_are_counted_and_named_by_address() {
         let mut refused = Refused::default();
         assert_eq!(refused.said(), None);
         refused.add(address(7));
-        let once = "1 connection that did not prove to know the job's secret was refused, from 10.0.0.7";
+        let once = "1 connection that did not prove knowledge of the job's secret was refused, from 10.0.0.7";
         assert_eq!(refused.said().as_deref(), Some(once));
         refused.add(Some(Ipv4Addr::new(10, 0, 0, 7).to_ipv6_mapped().into()));
-        let twice = "2 connections that did not prove to know the job's secret were refused, from 10.0.0.7";
+        let twice =
+            "2 connections that did not prove knowledge of the job's secret were refused, from 10.0.0.7";
         assert_eq!(refused.said().as_deref(), Some(twice));
     }
 
     #[test]
-    fn any_number_of_strangers_takes_bounded_room_and_all_are_counted() {
+    fn any_number_of_refused_connections_takes_bounded_memory_and_is_counted() {
         let mut refused = Refused::default();
         (0..=255).for_each(|last| refused.add(address(last)));
         refused.add(None);

@@ -45,7 +45,7 @@ fn comes(
 }
 
 #[test]
-fn a_foreign_host_is_told_nothing_and_adds_nothing_to_the_report() {
+fn an_unauthenticated_host_learns_nothing_and_adds_nothing_to_the_report() {
     let gather = Gather::begin(JOB).unwrap();
     assert!(says(&gather, &Secret::new().unwrap(), JOB).is_err());
     // A host of another job that was given this key.
@@ -67,14 +67,15 @@ fn a_foreign_host_is_told_nothing_and_adds_nothing_to_the_report() {
     assert_eq!(heard.iter().map(|one| one.host.as_str()).collect::<Vec<_>>(), ["n7"]);
     // One with the wrong key, one without a key. The host of another job knows the key and does not
     // count.
-    let refused = "2 connections that did not prove to know the job's secret were refused, from 127.0.0.1";
+    let refused =
+        "2 connections that did not prove knowledge of the job's secret were refused, from 127.0.0.1";
     assert_eq!(gather.refused(), [refused]);
 }
 
 #[test]
-fn strangers_that_say_nothing_or_little_keep_no_host_out() {
+fn silent_unauthenticated_connections_do_not_block_hosts() {
     let gather = Gather::begin(JOB).unwrap();
-    let strangers: Vec<TcpStream> = (0..MOST_STRANGERS / 2).map(|_| socket(&gather)).collect();
+    let strangers: Vec<TcpStream> = (0..MOST_UNAUTHENTICATED / 2).map(|_| socket(&gather)).collect();
     for mut stranger in &strangers {
         stranger.write_all(&[0]).unwrap();
     }
@@ -119,7 +120,7 @@ fn missing(heard: &[FromHost]) -> Vec<(&str, &[u32])> {
 }
 
 #[test]
-fn a_host_that_came_again_is_announced_once_and_lacks_only_what_it_has_not_sent() {
+fn a_host_that_reconnects_is_announced_once_and_misses_only_unsent_data() {
     let job = "gather-again";
     let gather = Gather::begin(job).unwrap();
     let _rank = TestImage::new(job, 7, 9);
@@ -136,13 +137,13 @@ fn a_host_that_came_again_is_announced_once_and_lacks_only_what_it_has_not_sent(
 }
 
 #[test]
-fn a_host_that_speaks_is_waited_for_longer_and_one_that_does_not_is_not() {
+fn only_a_host_that_still_responds_is_given_more_time() {
     let job = "gather-busy";
     let gather = Gather::begin(job).unwrap();
     let _rank = TestImage::new(job, 7, 8);
     let mut busy = comes(&gather, &gather.secret, job, ("n7", "n7"), &[7]).unwrap();
     let _silent = comes(&gather, &gather.secret, job, ("n8", "n8"), &[8]).unwrap();
-    let patience = SPEAKS + Duration::from_secs(1);
+    let patience = RECENTLY_HEARD + Duration::from_secs(1);
     // On a busy machine saving may take longer than the silence allowed for a host.
     let evidence = saved(job);
     let heard = thread::scope(|scope| {
@@ -155,7 +156,7 @@ fn a_host_that_speaks_is_waited_for_longer_and_one_that_does_not_is_not() {
         }
         delivers(&mut busy, &evidence, Message::Evidence);
         let heard = heard.join().unwrap();
-        assert!(began.elapsed() < patience * AS_LONG_AS_IT_SPEAKS, "the silent one is waited for as well");
+        assert!(began.elapsed() < patience * EXTENSION_WHILE_HEARD, "the silent one is waited for as well");
         heard
     });
     assert_eq!(missing(&heard), [("n8", &[8][..])]);
@@ -181,7 +182,7 @@ fn is_asked(host: &mut Sealed) -> Message {
 }
 
 #[test]
-fn hosts_are_asked_to_look_and_who_does_not_is_missing_while_who_has_ended_has_said_all() {
+fn hosts_are_asked_for_snapshots_and_only_unresponsive_ones_are_missing() {
     let job = "gather-looks";
     let gather = Gather::begin(job).unwrap();
     let _rank = TestImage::new(job, 7, 9);
@@ -204,7 +205,7 @@ fn hosts_are_asked_to_look_and_who_does_not_is_missing_while_who_has_ended_has_s
 }
 
 #[test]
-fn how_far_all_hosts_are_is_what_each_has_said_last_and_nobody_lives_where_all_has_been_sent() {
+fn progress_is_each_hosts_latest_report_and_hosts_that_have_sent_all_have_no_live_ranks() {
     let job = "gather-progress";
     let gather = Gather::begin(job).unwrap();
     let _rank = TestImage::new(job, 7, 9);
@@ -226,7 +227,7 @@ fn how_far_all_hosts_are_is_what_each_has_said_last_and_nobody_lives_where_all_h
 }
 
 #[test]
-fn what_a_host_sends_later_is_not_what_an_earlier_program_on_it_did() {
+fn data_sent_later_is_not_attributed_to_an_earlier_program() {
     let job = "gather-later";
     let gather = Gather::begin(job).unwrap();
     drop(comes(&gather, &gather.secret, job, ("n7", "n7"), &[7]).unwrap());
@@ -237,7 +238,7 @@ fn what_a_host_sends_later_is_not_what_an_earlier_program_on_it_did() {
 }
 
 #[test]
-fn several_hosts_of_one_name_are_numbered_and_reached_by_their_name() {
+fn hosts_with_equal_names_are_numbered_and_reached_by_their_name() {
     let gather = Gather::begin(JOB).unwrap();
     let ids = ["a", "b", "a", "c", "b"];
     let _open: Vec<Sealed> =
@@ -249,10 +250,11 @@ fn several_hosts_of_one_name_are_numbered_and_reached_by_their_name() {
 }
 
 #[test]
-fn the_place_of_a_stranger_is_free_again_also_where_there_is_no_thread_for_it() {
+fn the_slot_of_an_unauthenticated_connection_is_freed_even_without_a_thread() {
     let shared = Arc::new(Shared::default());
-    let mut all: Vec<Stranger> = (0..MOST_STRANGERS).filter_map(|_| Stranger::one_more(&shared)).collect();
-    assert_eq!(all.len(), MOST_STRANGERS);
+    let mut all: Vec<Stranger> =
+        (0..MOST_UNAUTHENTICATED).filter_map(|_| Stranger::one_more(&shared)).collect();
+    assert_eq!(all.len(), MOST_UNAUTHENTICATED);
     assert!(Stranger::one_more(&shared).is_none() && Stranger::one_more(&shared).is_none());
     let last = all.pop();
     let hear = move || drop(last);

@@ -14,7 +14,7 @@ const LEAST_BYTES: f64 = 1e6;
 /// Minimum part of the growth from each quarter to the next; a third would be perfectly even.
 const LEAST_STEP: f64 = 0.15;
 /// Minimum ratio of the growth to the scatter around it.
-const BEYOND: f64 = 6.0;
+const LEAST_SIGNAL_TO_NOISE: f64 = 6.0;
 
 /// Levels observed in one window: their sum in bytes, and their number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -99,7 +99,7 @@ fn trend(part: &[(f64, f64)]) -> Option<f64> {
     let quarters: Vec<f64> = part.chunks(part.len().div_ceil(4)).map(level_of).collect();
     let steady = quarters.len() == 4
         && quarters.iter().zip(quarters.iter().skip(1)).all(|(a, b)| b - a >= LEAST_STEP * grown);
-    (grown >= LEAST_BYTES && grown >= BEYOND * scatter && steady).then_some(slope)
+    (grown >= LEAST_BYTES && grown >= LEAST_SIGNAL_TO_NOISE * scatter && steady).then_some(slope)
 }
 
 fn level_of(part: &[(f64, f64)]) -> f64 {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_that_grows_is_named_with_how_quickly() {
+    fn a_rank_whose_memory_grows_is_named_with_its_rate() {
         let leaks = of(40, |at| 100.0 * MB + 0.2 * MB * at + 0.1 * MB * noise(at));
         let even = of(40, |at| 100.0 * MB + 0.1 * MB * noise(at));
         let found = growing(&[even, leaks], 1.0);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_once_or_comes_and_goes_or_scatters_is_no_growth() {
+    fn single_steps_and_fluctuations_are_not_growth() {
         for step in 0..40 {
             let once = of(40, |at| if at < f64::from(step) { 100.0 * MB } else { 500.0 * MB });
             assert_eq!(growing(&[once], 1.0), [], "at {step}");
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_after_a_beginning_that_differs_is_found_in_the_rest() {
+    fn growth_is_found_after_a_different_beginning() {
         let late = of(64, |at| if at < 30.0 { 300.0 * MB } else { 300.0 * MB + MB * (at - 30.0) });
         let found = growing(&[late], 0.5);
         assert_eq!(found.len(), 1, "{found:?}");

@@ -310,7 +310,7 @@ impl Iterations {
         names.extend((self.functions.len() > MOST_NAMES).then_some("..."));
         let collectives = if self.collectives == 1 { "collective" } else { "collectives" };
         format!(
-            "about {} iterations, by the repetition of {} {collectives} ({})",
+            "about {} iterations, judging by the repetition of {} {collectives} ({})",
             self.count,
             self.collectives,
             names.join(", ")
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_counted_by_the_numbers_of_their_collectives_after_what_came_before() {
+    fn iterations_are_counted_by_the_numbers_of_their_collectives_after_the_prologue() {
         let mut found = Repetitions::default();
         // Five broadcasts, then two Allreduces and a Barrier in each step; a step takes one millisecond,
         // later two.
@@ -353,12 +353,12 @@ mod tests {
         }
         assert_eq!(
             found.sentence(),
-            "about 200 iterations, by the repetition of 3 collectives (MPI_Allreduce, MPI_Barrier)"
+            "about 200 iterations, judging by the repetition of 3 collectives (MPI_Allreduce, MPI_Barrier)"
         );
     }
 
     #[test]
-    fn what_does_not_repeat_has_no_iterations() {
+    fn without_repetition_there_are_no_iterations() {
         let mut found = Repetitions::default();
         for steps in 1..50u64 {
             // Bits of multiples of the golden ratio do not repeat.
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_period_that_is_longer_than_a_look_is_found_by_looks_that_follow_each_other() {
+    fn a_period_longer_than_one_sample_is_found_in_consecutive_samples() {
         let kind = |number: u64| u32::from(number.is_multiple_of(30)) + u32::from(number % 30 > 20);
         let looks = |step: u64| {
             let mut found = Repetitions::default();
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn inner_repetition_is_no_period() {
+    fn inner_repetition_is_not_a_period() {
         let run: Vec<(u64, u32)> = (1..=32).map(|number| (number, u32::from(number % 8 == 0))).collect();
         assert_eq!(period(&run), Some((8, 0)));
         assert_eq!(super::run(&[(1, 0), (2, 0), (5, 0), (6, 1)]), [(5, 0), (6, 1)]);

@@ -30,7 +30,7 @@ fn run(ranks: u32, seconds: u64, step: u64, useful: impl Fn(u32, f64) -> f64) ->
 }
 
 #[test]
-fn windows_say_from_when_on_which_rank_falls_behind() {
+fn windows_show_when_a_rank_starts_to_fall_behind() {
     let late = |rank: u32, at: f64| if rank == 3 || at < 2.0 { 0.8 } else { 0.4 };
     let found = run(4, 6, 20_000_000, late).windows(f64::INFINITY, |_, _, _| 0).unwrap();
     assert_eq!(found.said.len(), 2, "{:?}", found.said);
@@ -49,7 +49,7 @@ fn windows_say_from_when_on_which_rank_falls_behind() {
 }
 
 #[test]
-fn the_number_of_windows_is_bounded_and_no_time_is_lost_by_that() {
+fn the_number_of_windows_is_bounded_without_losing_time() {
     for (seconds, step) in [(1000, 300_000_000), (100, 10_000_000), (3, 2_000_000_000)] {
         let found = run(2, seconds, step, |rank, _| if rank == 0 { 0.5 } else { 0.25 });
         let windows = found.windows(f64::INFINITY, |_, _, _| 0).unwrap();
@@ -64,7 +64,7 @@ fn the_number_of_windows_is_bounded_and_no_time_is_lost_by_that() {
 }
 
 #[test]
-fn what_a_row_of_several_windows_says_agrees_with_itself() {
+fn a_row_that_merges_several_windows_is_consistent() {
     // The ranks take turns working, so that every window is unbalanced and all together are not.
     let turns = |rank: u32, at: f64| if (at / 0.05) as u32 % 4 == rank { 0.9 } else { 0.1 };
     let found = run(4, 6, 10_000_000, turns).windows(f64::INFINITY, |_, _, _| 0).unwrap();
@@ -79,7 +79,7 @@ fn what_a_row_of_several_windows_says_agrees_with_itself() {
 }
 
 #[test]
-fn noise_is_no_change() {
+fn noise_is_not_a_change() {
     // Pseudorandom numbers between zero and a tenth.
     let noise = |rank: u32, at: f64| {
         let mut bits = (at * 1000.0).round() as u64 ^ (u64::from(rank) << 40);
@@ -91,11 +91,11 @@ fn noise_is_no_change() {
     let found =
         run(4, 6, 50_000_000, |rank, at| 0.6 + noise(rank, at)).windows(f64::INFINITY, |_, _, _| 0).unwrap();
     assert_eq!(found.said.len(), 1, "{:?}", found.said);
-    assert!(found.said[0].starts_with("the whole run is alike and balanced"), "{:?}", found.said);
+    assert!(found.said[0].starts_with("the whole run is uniform and balanced"), "{:?}", found.said);
 }
 
 #[test]
-fn a_rank_that_comes_later_and_one_that_ends_are_only_there_meanwhile() {
+fn ranks_that_start_late_or_end_early_count_only_while_present() {
     let mut course = Timeline::default();
     course.add(&Reading { until_ns: 50_000_000, wall_s: 0.05, ..Reading::default() });
     let mut see = |rank, until: f64, wall: f64| {
@@ -125,7 +125,7 @@ fn of_host(mut course: Timeline, host: &str, first: u32) -> Timeline {
 }
 
 #[test]
-fn ranks_of_another_host_stand_in_the_same_windows_by_the_clock_of_the_one_who_reports() {
+fn ranks_of_other_hosts_appear_in_the_same_windows_by_the_reporting_hosts_clock() {
     let late = |rank: u32, at: f64| if rank == 1 && at > 3.0 { 0.9 } else { 0.5 };
     let mut here = of_host(run(2, 6, 20_000_000, |_, _| 0.5), "n1", 0);
     // Their clock is an hour behind, and they were observed rarely.
@@ -161,7 +161,7 @@ fn ranks_of_another_host_stand_in_the_same_windows_by_the_clock_of_the_one_who_r
 }
 
 #[test]
-fn runs_of_different_length_get_windows_of_one_width_and_what_is_sent_is_bounded() {
+fn runs_of_different_length_get_windows_of_equal_width_and_bounded_size() {
     let mut long = of_host(run(1, 100, 50_000_000, |_, _| 0.5), "n1", 0);
     let short = of_host(run(1, 3, 20_000_000, |_, _| 0.5), "n2", 1);
     let mut other = short.clone();
@@ -181,7 +181,7 @@ fn runs_of_different_length_get_windows_of_one_width_and_what_is_sent_is_bounded
 }
 
 #[test]
-fn a_window_after_the_last_iteration_is_in_the_last_one() {
+fn a_window_after_the_last_iteration_belongs_to_it() {
     let mut iterations = Iterations::default();
     iterations.count = 202;
     let windows = Windows { iterations: Some(iterations), ..Windows::default() };
@@ -194,7 +194,7 @@ fn a_window_after_the_last_iteration_is_in_the_last_one() {
 }
 
 #[test]
-fn the_last_stretch_has_the_last_iteration_too() {
+fn the_last_stretch_includes_the_last_iteration() {
     let mut course = run(2, 6, 50_000_000, |rank, at| if rank == 1 && at > 2.0 { 0.9 } else { 0.5 });
     let begin = course.begin_ns.unwrap();
     // An iteration every tenth of a second: when the last one is marked, 59 are over.
@@ -208,7 +208,7 @@ fn the_last_stretch_has_the_last_iteration_too() {
 }
 
 #[test]
-fn programs_one_after_the_other_are_judged_each_by_its_own_ranks_and_iterations() {
+fn consecutive_programs_are_judged_by_their_own_ranks_and_iterations() {
     let mut course = Timeline::default();
     let program = |course: &mut Timeline, world: &str, begin: f64, useful: [f64; 2]| {
         for look in 1..=60 {
@@ -249,7 +249,7 @@ fn programs_one_after_the_other_are_judged_each_by_its_own_ranks_and_iterations(
 }
 
 #[test]
-fn windows_have_no_more_waits_than_are_said_of_the_whole_run() {
+fn windows_contain_no_more_waits_than_the_whole_run() {
     let mut course = run(2, 4, 50_000_000, |rank, _| if rank == 0 { 0.9 } else { 0.4 });
     let begin = course.begin_ns.unwrap();
     let who = ("w".into(), Some(1));

@@ -112,7 +112,7 @@ fn sentence(
     let (from, until) = (duration(from), duration(until));
     let count = range.len();
     let when = match (range.start, one) {
-        (_, true) => "the whole run is alike".to_owned(),
+        (_, true) => "the whole run is uniform".to_owned(),
         (0, _) => format!("the first {count} windows (until {until}{more})"),
         (_, _) => format!("then, for {count} windows (from {from} to {until}{more})"),
     };

@@ -56,7 +56,7 @@ mod tests {
     use crate::performance::report::facts::Facts;
 
     #[test]
-    fn ranks_that_share_a_core_are_named_and_those_with_room_are_not() {
+    fn ranks_that_share_a_core_are_named_but_others_are_not() {
         let facts = |cpus: &str| {
             let placement = Placement { cpus: cpus.to_owned(), ..Placement::default() };
             Facts { placement: Some(placement), ..Facts::default() }

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_sender_and_the_receiver_say_stands_in_one_pair_of_ranks_of_the_world() {
+    fn records_of_sender_and_receiver_are_joined_in_one_pair_of_world_ranks() {
         // The communicator consists of ranks 4 and 2 of the world, in this order.
         let members = Some(vec![4, 2]);
         let sends = Peer { rank: 1, sent: 3, sent_bytes: 300, ..Peer::default() };

@@ -118,12 +118,12 @@ fn open() -> Result<NonNull<c_void>, Error> {
         }
     }
     Err(Error::new(format!(
-        "this needs the library of OTF2, which is not here (libotf2.so.10); Debian's package is {PACKAGE}"
+        "this needs the OTF2 library (libotf2.so.10), which was not found; on Debian, install {PACKAGE}"
     )))
 }
 
 fn symbol(object: NonNull<c_void>, name: &str) -> Result<NonNull<c_void>, Error> {
-    let missing = || Error::new(format!("the library of OTF2 has no {name}: version 3 is needed"));
+    let missing = || Error::new(format!("the OTF2 library has no {name}: version 3 is needed"));
     let text = CString::new(name).map_err(|_| missing())?;
     // SAFETY: the object is a loaded library, and the name a null-terminated string.
     NonNull::new(unsafe { libc::dlsym(object.as_ptr(), text.as_ptr()) }).ok_or_else(missing)

@@ -71,7 +71,7 @@ fn calls_messages_and_collectives_become_events_with_ranks_of_the_communicator()
 }
 
 #[test]
-fn what_has_no_call_any_more_stands_between_calls_and_who_used_a_communicator_is_a_member() {
+fn messages_without_a_call_lie_between_calls_and_users_of_a_communicator_are_members() {
     let mut trace = trace();
     trace.comms.clear();
     let message = &mut trace.messages[0];
@@ -86,7 +86,7 @@ fn what_has_no_call_any_more_stands_between_calls_and_who_used_a_communicator_is
 }
 
 #[test]
-fn of_a_message_that_was_sent_before_the_trace_begins_there_is_the_receive_only() {
+fn a_message_sent_before_the_trace_has_only_its_receive() {
     let mut trace = trace();
     let message = &mut trace.messages[0];
     (message.sent.call, message.sent_ns, message.done) = (None, None, None);
@@ -101,7 +101,7 @@ fn of_a_message_that_was_sent_before_the_trace_begins_there_is_the_receive_only(
 }
 
 #[test]
-fn a_call_of_a_callback_ends_with_the_one_around_it_and_a_rank_without_calls_has_a_location() {
+fn a_call_in_a_callback_ends_with_its_outer_call_and_a_rank_without_calls_has_a_location() {
     let inner = Call { nested: 1, ..call("MPI_Test", 6, 90) };
     let ranks = vec![
         rank(0, "n", vec![call("MPI_Reduce", 5, 30), inner]),
@@ -119,7 +119,7 @@ fn a_call_of_a_callback_ends_with_the_one_around_it_and_a_rank_without_calls_has
 }
 
 #[test]
-fn what_does_not_block_is_no_collective_and_large_counts_change_nothing() {
+fn nonblocking_calls_are_not_collectives_and_large_counts_change_nothing() {
     let operation = |name| functions::operation(name).map(|operation| operation.0);
     assert_eq!((operation("MPI_Allreduce_c"), operation("MPI_Iallreduce")), (Some(11), None));
     assert_eq!((operation("MPI_Comm_dup"), operation("MPI_Barrier")), (None, Some(0)));

@@ -39,15 +39,15 @@ pub fn write(trace: &JobTrace, folder: &Path) -> Result<(), Error> {
     let library = Library::load()?;
     empty(folder)?;
     let mut plan = Plan::of(trace);
-    let path =
-        CString::new(folder.as_os_str().as_bytes()).map_err(|_| Error::new("a name with a zero in it"))?;
+    let path = CString::new(folder.as_os_str().as_bytes())
+        .map_err(|_| Error::new("a name with a NUL byte in it"))?;
     // SAFETY: both names are null-terminated strings.
     let archive = unsafe {
         let (events, definitions) = (EVENTS_AT_ONCE, DEFINITIONS_AT_ONCE);
         (library.archive)(path.as_ptr(), c"traces".as_ptr(), WRITE, events, definitions, POSIX, UNCOMPRESSED)
     };
     if archive.is_null() {
-        return Err(Error::new(format!("{}: the library of OTF2 cannot write there", folder.display())));
+        return Err(Error::new(format!("{}: the OTF2 library cannot write there", folder.display())));
     }
     let archive = Archive { library: &library, handle: archive };
     archive.all(&mut plan, trace.start_unix_ns)
@@ -58,7 +58,7 @@ fn empty(folder: &Path) -> Result<(), Error> {
     let fail = |why: std::io::Error| Error::new(format!("{}: {why}", folder.display()));
     fs::create_dir_all(folder).map_err(fail)?;
     if fs::read_dir(folder).map_err(fail)?.next().is_some() {
-        return Err(Error::new(format!("{}: it is not empty; name a new folder", folder.display())));
+        return Err(Error::new(format!("{}: not empty; name a new folder", folder.display())));
     }
     Ok(())
 }
@@ -211,6 +211,6 @@ impl Archive<'_> {
         let text = unsafe { (self.library.describe)(code) };
         // SAFETY: the pointer is null or a null-terminated string.
         let words = (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
-        Err(Error::new(format!("the library of OTF2 says: {}", words.unwrap_or_else(|| code.to_string()))))
+        Err(Error::new(format!("the OTF2 library says: {}", words.unwrap_or_else(|| code.to_string()))))
     }
 }

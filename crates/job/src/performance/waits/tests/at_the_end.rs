@@ -16,7 +16,7 @@ fn open_at_the_end(mut seen: Observation, inside: Option<(&str, &str, u64)>) -> 
 }
 
 #[test]
-fn who_was_inside_of_a_collective_when_all_ended_waited_for_whoever_had_not_entered_it() {
+fn ranks_in_a_collective_at_the_end_waited_for_those_that_had_not_entered_it() {
     let barrier = ("MPI_Barrier", None, 10, 11);
     let inside = |me| {
         let seen = with_collectives(rank(me, 3), &[barrier, ("MPI_Bcast", Some(0), 100, 0)]);
@@ -39,7 +39,7 @@ fn who_was_inside_of_a_collective_when_all_ended_waited_for_whoever_had_not_ente
 }
 
 #[test]
-fn who_has_entered_it_and_forgotten_that_since_is_not_waited_for() {
+fn a_rank_that_entered_it_and_lost_the_record_is_not_waited_for() {
     let inside = with_collectives(rank(1, 2), &[("MPI_Bcast", Some(0), 100, 0)]);
     let mut ahead = with_collectives(rank(0, 2), &[]);
     ahead.history.iter_mut().for_each(|history| history.newest = 60);
@@ -48,7 +48,7 @@ fn who_has_entered_it_and_forgotten_that_since_is_not_waited_for() {
 }
 
 #[test]
-fn what_ranks_did_meanwhile_has_words_for_places_that_looks_have_only_noted() {
+fn activities_are_described_with_names_for_places_that_samples_only_recorded() {
     let barrier = ("MPI_Barrier", None, 10, 11);
     let inside = with_collectives(rank(0, 2), &[barrier, ("MPI_Bcast", Some(1), 100, 0)]);
     let inside = open_at_the_end(inside, Some(("MPI_Bcast", "heat.c:20", 100)));

@@ -20,7 +20,7 @@ fn of_two_groups(function: &str, calls: [(Option<i64>, Option<RootBetween>, u64,
 }
 
 #[test]
-fn members_of_two_groups_wait_for_whom_they_need() {
+fn members_of_two_groups_wait_only_for_those_they_need() {
     let waits = |found: &Waits| {
         found.list.iter().map(|lost| (lost.ranks.to_string(), lost.culprit.to_string())).collect::<Vec<_>>()
     };

@@ -23,7 +23,7 @@ impl Case<'_> {
             self.words.rank(message.to),
             self.words.activity(message.to)
         );
-        let next = "what was sent with MPI_Bsend must be received before the buffer can be given back";
+        let next = "messages sent with MPI_Bsend must be received before their buffer can be detached";
         let reason = Reason::new(Kind::MESSAGE_NEVER_RECEIVED, verdict, next);
         Some(reason.blaming(self.culprit(sender)).blaming(self.culprit(message.to)))
     }

@@ -76,15 +76,15 @@ impl Case<'_> {
         let others = self.words.members(skipped.by.iter().copied());
         let (who, have) = (ranks(&others), verb(&others, "has", "have"));
         let compared = match skipped.count {
-            0 => format!("rank {by} has not called {function} at {place}, as {who} {have}"),
+            0 => format!("rank {by} has not called {function} at {place}, but {who} {have}"),
             count => format!(
-                "rank {by} has called {function} at {place} {} and {who} {}",
+                "rank {by} has called {function} at {place} {}, but {who} {}",
                 times(count),
                 times(skipped.others)
             ),
         };
         let verdict = format!("{what}: {compared}; rank {by} is {}", self.words.activity(one.by));
-        let next = "look for the branch of the program in which that rank leaves that call out";
+        let next = "look for the branch of the program in which that rank skips that call";
         let mut reason = Reason::new(kind, verdict, next).blaming(self.culprit(one.by));
         reason.cycle = cycle::cycle(self.snapshot, found);
         Some(reason)
@@ -138,7 +138,7 @@ impl Case<'_> {
             let count = mine(calls);
             // A single other rank may play another part, unless it is just one ahead.
             let enough = by.len() * 2 > others.len() && (others.len() > 1 || often == count + 1);
-            let partner = |index: &ProcessIndex| self.had_to_do_with(*index, missing);
+            let partner = |index: &ProcessIndex| self.exchanged_messages_with(*index, missing);
             // It is the only one of many; the others may have sent to each other, but some of them to the
             // waiting rank.
             let odd = been.len() == others.len() && others.len() >= MANY && by.iter().any(partner);
@@ -151,7 +151,7 @@ impl Case<'_> {
 
     /// Whether a process has sent to the rank that waits for a message, or received from the rank that waits
     /// for a receiver.
-    fn had_to_do_with(&self, index: ProcessIndex, missing: &Missing<'_>) -> bool {
+    fn exchanged_messages_with(&self, index: ProcessIndex, missing: &Missing<'_>) -> bool {
         let messaging = self.process(index).and_then(|process| process.messaging.as_ref());
         messaging.is_some_and(|known| {
             let partners = if missing.sends { &known.sent_to } else { &known.received_from };

@@ -33,7 +33,7 @@ impl<'c> Case<'c> {
     /// Stuck ranks that one message would release if it had gone to the rank that waits for it.
     pub(super) fn misdirected(&self, found: &Blocked) -> Option<Reason> {
         let receives: Vec<_> = self.receives(found).collect();
-        let receives = self.telling(found, &receives);
+        let receives = self.that_block_others(found, &receives);
         let mut all = receives.iter().take(MOST_COMPARED).flat_map(|(receiver, receive)| {
             self.astray(found, *receiver, receive).map(|sent| Astray { receiver: *receiver, receive, sent })
         });
@@ -54,7 +54,7 @@ impl<'c> Case<'c> {
             self.words.rank(sender),
             self.words.sent(message)
         );
-        let next = "look at the destination of that send: at the rank that waits for it, it would release all that wait";
+        let next = "check the destination of that send: sent to the rank that waits for it, it would release all waiting ranks";
         let reason = Reason::new(Kind::MESSAGE_NEVER_SENT, verdict, next);
         let mut reason = reason.blaming(self.culprit(sender)).blaming(self.culprit(receiver));
         reason.cycle = ring;

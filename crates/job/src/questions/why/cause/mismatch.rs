@@ -21,7 +21,8 @@ impl Case<'_> {
         let first = mismatch.groups.first().and_then(|(collective, _)| collective.signature.between);
         let next = match first.filter(|_| mismatch.difference == "root") {
             Some(_) => {
-                "of two groups one member gives MPI_ROOT, the others of its group MPI_PROC_NULL, and all of the other group its rank"
+                "in one of the two groups, one member must pass MPI_ROOT and the others MPI_PROC_NULL; all members of \
+                 the other group must pass its rank"
             }
             None => {
                 "every member of a communicator must make the same collective calls in the same order: compare the lines above"

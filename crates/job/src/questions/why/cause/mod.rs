@@ -31,7 +31,8 @@ use std::cell::OnceCell;
 /// Maximum number of links of a ring shown in a sentence; further ones are only counted.
 const MOST_LINKS: usize = 8;
 /// Advice if a rank has ended.
-const WHY_GONE: &str = "find out why it ended: its output, its exit status, its core file (mpiscope core)";
+const WHY_GONE: &str =
+    "find out why it ended: check its output, its exit status and its core file (mpiscope core)";
 
 /// A reason: the parts of a [`Verdict`] other than the evidence.
 struct Reason {

@@ -15,12 +15,13 @@ impl Case<'_> {
             false => ("destination", "source"),
         };
         let verdict = format!(
-            "collective mismatch (neighbours) on {}: rank {knows} is {}, and has rank {of} as a {its}; rank {of} does not have rank \
-             {knows} as a {others}",
+            "collective mismatch (neighbors) on {}: rank {knows} is {}, and has rank {of} as a {its}; rank {of} does not \
+             have rank {knows} as a {others}",
             self.words.comm(first.comm),
             self.words.activity(first.knows),
         );
-        let next = "compare what both gave when the topology was made: each source of a rank must have it as a destination";
+        let next = "compare what both passed when the topology was created: each source of a rank must list it as a \
+                    destination";
         let about = vec![first.knows, first.of];
         let reason = Reason { about, ..Reason::new(Kind::COLLECTIVE_MISMATCH, verdict, next) };
         Some(reason.blaming(self.culprit(first.knows)).blaming(self.culprit(first.of)))

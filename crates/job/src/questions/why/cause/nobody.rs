@@ -22,7 +22,7 @@ impl Case<'_> {
         let activity = |one| format!("rank {}: {}", self.words.rank(one), self.words.activity(one));
         let said: Vec<String> = [one].into_iter().chain(others).map(activity).collect();
         let verdict = format!(
-            "deadlock: {} {}, and nobody who could release {} is left ({})",
+            "deadlock: {} {}, and no rank is left that could release {} ({})",
             ranks(&stuck),
             verb(&stuck, "waits", "wait"),
             verb(&stuck, "it", "them"),
@@ -34,7 +34,7 @@ impl Case<'_> {
         let next = match found.stuck().all(|one| self.process(one).is_some_and(receives)) {
             true => "each of them waits for a message from any of the others: one must send first",
             false => {
-                "a message is missing, or one receive is too many: compare what these ranks do before they wait"
+                "a message is missing, or there is one receive too many: compare what these ranks do before they wait"
             }
         };
         Some(Reason::new(Kind::DEADLOCK, verdict, next).blaming(self.culprit(one)))

@@ -50,7 +50,7 @@ impl Case<'_> {
             "{what}: rank {by} has not started its persistent {verb}{made}, and is {}",
             self.words.activity(one.by)
         );
-        let next = "start that request (MPI_Start, MPI_Startall) before that rank goes on";
+        let next = "start that request (MPI_Start, MPI_Startall) before that rank continues";
         let mut reason = Reason::new(kind, verdict, next).blaming(self.culprit(one.by));
         reason.cycle = cycle::cycle(self.snapshot, found);
         Some(reason)

@@ -67,11 +67,11 @@ impl Case<'_> {
                 self.words.rank(one),
                 self.words.activity(one)
             );
-            let next = format!("look at what its threads do: {}", self.attach(one));
+            let next = format!("see what its threads are doing: {}", self.attach(one));
             return Some(Reason::new(Kind::SLOW, verdict, &next).blaming(self.culprit(one)));
         }
         let verdict = format!(
-            "{} completed no MPI call in {}, and what they wait for is not known; rank {} is {}",
+            "{} completed no MPI call in {}, and what they wait for is unknown; rank {} is {}",
             ranks(&self.all(|process| !process.is_gone())),
             duration(self.seconds),
             self.words.rank(one),
@@ -90,7 +90,7 @@ impl Case<'_> {
             // There was only one look: nothing is known about progress.
             format!("{who} {} for no other rank", verb(&members, "waits", "wait"))
         };
-        Reason::new(Kind::RUNNING, verdict, "mpiscope ps shows what each rank does")
+        Reason::new(Kind::RUNNING, verdict, "mpiscope ps shows what each rank is doing")
     }
 
     /// Processes that completed no call and wait for one that is free to act.
@@ -124,7 +124,7 @@ impl Case<'_> {
             true => {
                 let mut all = cycle::could_help(self.snapshot, waiting.iter().copied());
                 all.retain(acts);
-                (all, ", and completed calls meanwhile")
+                (all, ", and completed calls in the meantime")
             }
             false => (culprits, ""),
         };
@@ -143,12 +143,10 @@ impl Case<'_> {
         );
         let unseen = self.process(first).is_some_and(|p| matches!(p.condition, Condition::Unseen(_)));
         let next = match kind {
-            Kind::RANK_STOPPED => {
-                "let it continue (kill -CONT, or in the debugger that stopped it)".to_owned()
-            }
-            _ if unseen => "find out what that rank does: it could not be seen".to_owned(),
+            Kind::RANK_STOPPED => "resume it (kill -CONT, or in the debugger that stopped it)".to_owned(),
+            _ if unseen => "find out what that rank is doing: it could not be seen".to_owned(),
             _ if self.seconds > 0.0 => {
-                format!("look at what that rank does: {}, a profiler", self.attach(first))
+                format!("see what that rank is doing: {}, or use a profiler", self.attach(first))
             }
             _ => "look at the stack of that rank: mpiscope why --stacks, with the same files".to_owned(),
         };
@@ -191,7 +189,7 @@ impl Case<'_> {
             return Some(Reason::new(kind, verdict, "see the line of the call").blaming(self.culprit(index)));
         };
         let verdict = format!("{verdict}; {}", self.words.doing(&free));
-        let next = format!("look at what those ranks do: {}", self.attach(first));
+        let next = format!("see what those ranks are doing: {}", self.attach(first));
         let mut reason = Reason::new(Kind::SLOW, verdict, &next);
         reason.culprits.extend(self.culprits(free.into_iter().flatten()));
         Some(reason)

@@ -6,6 +6,7 @@
 //! earlier polling loops of these ranks did.
 
 use super::{Case, Reason};
+use crate::observation::NOTHING_ACTIVE;
 use crate::questions::why::blocked::Blocked;
 use crate::questions::why::collectives;
 use crate::questions::why::snapshot::{Call, Need, Peer, Process, ProcessIndex, Wait};
@@ -40,14 +41,16 @@ impl Case<'_> {
                     self.words.activity(poller),
                     self.other_side(poller)
                 ),
-                "the other side waits too, or has ended: see the lines above",
+                match self.polls_only_inactive_requests(poller) {
+                    true => {
+                        "that loop passes only null or inactive requests, so none of them can ever complete: start \
+                         them (MPI_Start, MPI_Irecv, ...) or leave the loop"
+                    }
+                    false => "the other side waits too, or has ended: see the lines above",
+                },
             ),
         };
-        let nobody = match (never, who.len()) {
-            (Some(_), _) => "nobody",
-            (None, 1) => "nobody else",
-            (None, _) => "nobody but they",
-        };
+        let nobody = if never.is_some() { "nobody" } else { "nobody else" };
         let verdict = format!(
             "{} {} for something that {nobody} can bring about: {activity}",
             ranks(&who),
@@ -71,6 +74,12 @@ impl Case<'_> {
     /// The calls a process polls with.
     fn polls(&self, index: ProcessIndex) -> impl Iterator<Item = &Call> {
         self.process(index).into_iter().flat_map(Process::calls).filter(|call| call.polling)
+    }
+
+    /// Whether a process polls with null or inactive requests only.
+    fn polls_only_inactive_requests(&self, poller: ProcessIndex) -> bool {
+        let nothing = |need: &Need| matches!(need, Need::Action { what, .. } if **what == *NOTHING_ACTIVE);
+        self.polls(poller).flat_map(|call| call.wait.needs()).any(nothing)
     }
 
     /// Whether it has lasted so long that it will not resolve itself.
@@ -138,11 +147,13 @@ impl Case<'_> {
 
     fn may_go_on(&self, poller: ProcessIndex, who: &str, poll: &str) -> Reason {
         let verdict = format!(
-            "{who} {poll} for what has not come yet, and may wait for the clock or for something outside of MPI: rank {} is {}",
+            "{who} {poll} for something that has not arrived yet, and may be waiting for a certain time or for \
+             something outside of MPI: rank {} is {}",
             self.words.rank(poller),
             self.words.activity(poller)
         );
-        let next = "look again later: what lasts much longer than any loop before is called polling";
+        let next =
+            "look again later: a loop that lasts much longer than any earlier one is reported as polling";
         Reason::new(Kind::SLOW, verdict, next).blaming(self.culprit(poller))
     }
 }

@@ -11,7 +11,7 @@ impl Case<'_> {
     /// A stuck receive wants such a message, or its sender waits for it to be received.
     pub(super) fn taken_by_probe(&self, found: &Blocked) -> Option<Reason> {
         let (receiver, verdict) = self.wanted_by_another(found).or_else(|| self.kept(found))?;
-        let next = "receive what MPI_Mprobe or MPI_Improbe has found with MPI_Mrecv or MPI_Imrecv";
+        let next = "receive the message that MPI_Mprobe or MPI_Improbe matched with MPI_Mrecv or MPI_Imrecv";
         let mut reason =
             Reason::new(Kind::MESSAGE_NEVER_RECEIVED, verdict, next).blaming(self.culprit(receiver));
         reason.cycle = cycle::cycle(self.snapshot, found);
@@ -25,7 +25,8 @@ impl Case<'_> {
             Some((receiver, receive.matches, self.taken(receiver).find(fits)?))
         })?;
         let verdict = format!(
-            "rank {} waits for {}; what rank {} sent it was taken by MPI_Mprobe{}, and can be received only with MPI_Mrecv",
+            "rank {} waits for {}; the message that rank {} sent it was taken by MPI_Mprobe{}, and can be received \
+             only with MPI_Mrecv",
             self.words.rank(receiver),
             self.words.message(&wanted),
             self.words.rank(sent.0),

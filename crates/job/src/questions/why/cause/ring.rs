@@ -45,7 +45,8 @@ impl Links {
                 "compare the order of sends and receives on these ranks, or use non-blocking calls"
             }
             (false, false, true, false) => {
-                "enter the collectives of different communicators, and start persistent ones, in the same order on all ranks, and leave none out"
+                "enter the collectives of different communicators, and start persistent ones, in the same order on \
+                 all ranks, and skip none"
             }
             (_, _, true, false) => {
                 "compare what these ranks do before the collective: a message is missing there, or one of them enters it too early"
@@ -186,8 +187,8 @@ impl Case<'_> {
             threads.into_iter().any(|thread| !thread.ended && *thread.idle.doing == *AWAITS_THREAD)
         };
         if ring.iter().all(awaits) {
-            return "another thread of these ranks waits for the one that is in MPI, and cannot do what is waited for: hold no lock, and \
-                    end no thread, across a call that waits";
+            return "another thread of these ranks waits for the one that is in MPI, and so cannot do what that one \
+                    waits for: neither hold a lock nor join a thread across a call that waits";
         }
         let mut links = Links::default();
         for (from, to) in ring.iter().zip(ring.iter().cycle().skip(1)) {

@@ -78,7 +78,7 @@ impl Case<'_> {
 
     /// If there are rings, restricts these to the receives that hold up the others: meeting any other would
     /// change nothing.
-    pub(super) fn telling<'r>(
+    pub(super) fn that_block_others<'r>(
         &self,
         found: &Blocked,
         receives: &[(ProcessIndex, &'r Receive)],
@@ -94,7 +94,7 @@ impl Case<'_> {
         let receives: Vec<(ProcessIndex, &Receive)> = self.receives(found).collect();
         let exactly: HashMap<Match, (ProcessIndex, &Receive)> =
             receives.iter().map(|(receiver, receive)| (receive.matches, (*receiver, *receive))).collect();
-        let receives = self.telling(found, &receives);
+        let receives = self.that_block_others(found, &receives);
         let mut best: Option<(u8, ProcessIndex, &Receive, Sent<'_>)> = None;
         for (receiver, receive) in receives.iter().copied() {
             let left =
@@ -120,15 +120,15 @@ impl Case<'_> {
             // The message may have been sent and taken by a receive it was not meant for.
             Some(at) if receive.matches.from != Peer::One(sender) => (
                 format!(
-                    "rank {waits} waits for {wanted}, having received one at {at} before; rank {other} sent {left}, which nobody \
-                     receives"
+                    "rank {waits} waits for {wanted}, having received one earlier at {at}; rank {other} sent {left}, which \
+                     nobody receives"
                 ),
-                "if the earlier receive is one from any rank, name the rank there; mpiscope run --check tells of each that could \
-                 have taken another message",
+                "if the earlier receive accepts any rank, name the rank there; mpiscope run --check reports each \
+                 receive that could have taken another message",
             ),
             got => {
                 let before = got.as_ref().map_or_else(String::new, |at| {
-                    format!("; one like it was received before, at {at}, which may have been meant for this receive")
+                    format!("; one like it was received earlier, at {at}, and may have been meant for this receive")
                 });
                 (
                     format!(
@@ -136,7 +136,9 @@ impl Case<'_> {
                          receives{before}"
                     ),
                     match message.partitioned {
-                        true => "only a partitioned receive (MPI_Precv_init) gets a partitioned message",
+                        true => {
+                            "only a partitioned receive (MPI_Precv_init) can receive a partitioned message"
+                        }
                         false => "compare source, tag and communicator of the receive with those of the send",
                     },
                 )
@@ -196,8 +198,8 @@ impl Case<'_> {
                 }
                 let (from_said, wanted) = (self.words.rank(from), self.words.message(&receive.matches));
                 let taken = match (self.taken_before(stuck, receive), &receive.got) {
-                    (Some(taken), _) => format!("; what it sent went to {}", taken.by()),
-                    (None, Some(at)) => format!("; one that it sent was received before, at {at}"),
+                    (Some(taken), _) => format!("; the message that it sent went to {}", taken.by()),
+                    (None, Some(at)) => format!("; one that it sent was received earlier, at {at}"),
                     (None, None) => String::new(),
                 };
                 let verdict = format!(
@@ -250,7 +252,7 @@ impl Case<'_> {
             return None;
         }
         let verdict = format!(
-            "rank {} waits for {} that was never sent, and nobody is left who could: {}",
+            "rank {} waits for {} that was never sent, and no rank is left that could send it: {}",
             self.words.rank(stuck),
             self.words.message(&receive.matches),
             self.words.each_doing(&self.words.doings(&others)),
@@ -286,7 +288,7 @@ impl Case<'_> {
                     let inside = call.map_or_else(String::new, |call| format!(", {}", place(call)));
                     let verdict =
                         format!("rank {} waits for itself to {what}{inside}", self.words.rank(stuck));
-                    let next = "it must do that before it waits, or another thread of it meanwhile";
+                    let next = "it must do that before it waits, or in another thread";
                     return Some(Reason::new(*kind, verdict, next).blaming(self.culprit(stuck)));
                 }
                 let (which, next) = match by {

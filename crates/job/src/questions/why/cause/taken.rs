@@ -23,14 +23,15 @@ struct Line {
 }
 
 impl Taken<'_> {
-    /// Formats `a receive posted before, at a.c:7, which is not waited for`.
+    /// Formats `an earlier receive, at a.c:7, which nothing waits for`.
     pub(super) fn by(&self) -> String {
         let at = self.by.place.as_ref().map_or_else(String::new, |place| format!(", at {place}"));
         match &self.by.overwritten {
             Some(over) => format!(
-                "a receive posted before{at}, which nothing can wait for since another request was made in its variable at {over}"
+                "an earlier receive{at}, which nothing can wait for since its request was overwritten with another \
+                 one at {over}"
             ),
-            None => format!("a receive posted before{at}, which is not waited for"),
+            None => format!("an earlier receive{at}, which nothing waits for"),
         }
     }
 }

@@ -27,7 +27,7 @@ impl Joiner<'_> {
         if !needs.is_empty() {
             return needs;
         }
-        let what = format!("one-sided synchronisation on {name}").into();
+        let what = format!("one-sided synchronization on {name}").into();
         vec![Need::Outside { what, kind: Kind::RMA }]
     }
 

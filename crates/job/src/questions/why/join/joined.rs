@@ -55,7 +55,7 @@ mod tests {
     use crate::questions::why::snapshot;
 
     #[test]
-    fn worlds_are_numbered_as_they_began_wherever_their_processes_were_found() {
+    fn worlds_are_numbered_by_their_start_wherever_their_processes_were_found() {
         let one = |world: &str, begin_ns| Observation {
             world: world.to_owned(),
             rank: Some(0),

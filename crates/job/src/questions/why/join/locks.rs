@@ -37,19 +37,19 @@ impl<'a> Joiner<'a> {
                 let at = known.place.as_ref().map_or_else(String::new, |place| format!(" of {place}"));
                 let of = of.and_then(|index| self.slots.get(index as usize));
                 let of = of.map_or(target, |(_, rank, _)| *rank);
-                let what = format!("give back its {how} lock{at} on the memory of rank {of} in {name}");
+                let what = format!("release its {how} lock{at} on the memory of rank {of} in {name}");
                 self.action(if sure.is_some() { vec![by] } else { all }, &what, Kind::RMA)
             }
             (holder, Some(absent)) => {
                 let by: Vec<ProcessIndex> = [absent].into_iter().chain(holder.map(|(by, ..)| by)).collect();
                 let what = match by.len() {
-                    1 => format!("call MPI, where the library serves others that use {name}"),
-                    _ => format!("call MPI or to give back a lock of {name}"),
+                    1 => format!("call MPI, so that the library can serve others that use {name}"),
+                    _ => format!("call MPI or to release a lock on {name}"),
                 };
                 self.action(by, &what, Kind::RMA)
             }
             _ => {
-                let what = format!("one-sided synchronisation on {name}").into();
+                let what = format!("one-sided synchronization on {name}").into();
                 Need::Outside { what, kind: Kind::RMA }
             }
         }

@@ -16,7 +16,7 @@ impl Joiner<'_> {
         let comm = self.communicators.index(at.0).and_then(|comm| self.communicators.list.get(comm as usize));
         let on = comm.map_or_else(String::new, |comm| format!(" on {}", comm.name));
         let tag = match at {
-            (0, _) => "the same text as tag".to_owned(),
+            (0, _) => "the same string as tag".to_owned(),
             (_, tag) => format!("tag {tag}{on}"),
         };
         if with.len() > MOST_MET {

@@ -343,10 +343,9 @@ impl<'a> Joiner<'a> {
             }
         };
         // A process outside what was observed may always act.
-        vec![found.unwrap_or_else(|| Need::Outside {
-            what: "a process that is not known here".into(),
-            kind: Kind::RUNNING,
-        })]
+        vec![
+            found.unwrap_or_else(|| Need::Outside { what: "an unknown process".into(), kind: Kind::RUNNING }),
+        ]
     }
 
     /// One of these processes must act.
@@ -369,7 +368,7 @@ impl<'a> Joiner<'a> {
         let index = self.communicators.index(comm).and_then(|at| self.communicators.list.get(at as usize));
         let on = index.map_or("a communicator", |comm| &comm.name);
         if absent.is_empty() {
-            return Need::Outside { what: format!("its neighbours on {on}").into(), kind: Kind::RUNNING };
+            return Need::Outside { what: format!("its neighbors on {on}").into(), kind: Kind::RUNNING };
         }
         let what = format!("enter {} (collective {number} on {on})", collective.function).into();
         Need::Action { by: self.parties.index(absent), every: true, what, kind: Kind::COLLECTIVE_NOT_ENTERED }

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn collectives_before_the_one_awaited_are_needed_where_the_members_went_apart() {
+    fn earlier_collectives_are_needed_if_the_members_diverged() {
         let one = member(&["MPI_Bcast", "MPI_Reduce", "MPI_Barrier"], true);
         let alike = member(&["MPI_Bcast", "MPI_Reduce"], false);
         let other = member(&["MPI_Bcast", "MPI_Barrier"], false);

@@ -275,14 +275,14 @@ mod tests {
     }
 
     #[test]
-    fn messages_whose_receiver_was_not_told_the_sender_are_not_outstanding() {
+    fn messages_whose_receiver_did_not_learn_the_sender_are_not_outstanding() {
         assert_eq!(seen(3, 1, None), (2, false));
         assert_eq!(seen(3, 1, Some(2)), (0, false), "all that are missing were received");
         assert_eq!(seen(3, 1, Some(1)), (0, true), "which one is outstanding is not known");
     }
 
     #[test]
-    fn a_partitioned_send_under_way_is_a_message_for_plain_receives_only_where_no_partitioned_one_was_made() {
+    fn a_partitioned_send_is_shown_to_plain_receives_only_without_a_partitioned_receive() {
         let partitioned = |sends: bool| observation::Partitioned {
             comm: 7,
             peer: u32::from(sends),
@@ -340,14 +340,14 @@ mod tests {
     }
 
     #[test]
-    fn the_messages_that_the_receiver_does_not_have_are_named_by_their_tags() {
+    fn missing_messages_are_named_by_their_tags() {
         assert_eq!(tags(&[7, 7, 7], &[7], 2, 14), [7, 7]);
         assert_eq!(tags(&[1, 2, 3, 1], &[1, 3], 2, 3), [2, 1]);
         assert_eq!(tags(&[41, 43], &[], 2, 84), [41, 43], "and not two of 42, which add up to the same");
     }
 
     #[test]
-    fn what_nobody_remembers_is_known_by_the_sum_or_not_at_all() {
+    fn overwritten_messages_are_known_only_by_their_sum() {
         assert_eq!(tags(&[], &[], 1, 41), [41]);
         assert_eq!(tags(&[], &[], 2, 41), [0; 0]);
     }

@@ -27,14 +27,14 @@ fn broadcast(roots: [RootBetween; 4]) -> Verdict {
 }
 
 #[test]
-fn one_member_gives_root_its_group_nobody_and_the_other_group_its_rank() {
+fn valid_roots_between_two_groups_are_no_mismatch() {
     let fits = |roots| !broadcast(roots).problem;
     assert!(fits([AnotherOfMine, Myself, OfOthers(1), OfOthers(1)]));
     assert!(fits([OfOthers(0), OfOthers(0), Myself, AnotherOfMine]));
 }
 
 #[test]
-fn groups_that_do_not_agree_on_one_root_differ_and_what_each_gave_is_said() {
+fn groups_that_disagree_on_the_root_are_a_mismatch_that_lists_each_root() {
     let said = |roots| {
         let said = broadcast(roots);
         assert_eq!(said.kind, Kind::COLLECTIVE_MISMATCH, "{roots:?}");

@@ -114,7 +114,7 @@ fn random_jobs_have_the_stuck_ranks_that_trying_all_sets_finds() {
 }
 
 #[test]
-fn what_is_set_apart_changes_nobodys_fate() {
+fn ranks_set_aside_do_not_change_the_outcome_of_others() {
     let mut dice = Dice(0x2545_f491_4f6c_dd1d);
     let mut apart = 0;
     for round in 0..3000 {

@@ -34,27 +34,27 @@ fn halo(counts: [u64; 3]) -> Scene {
 }
 
 #[test]
-fn a_send_that_the_others_have_made_once_more_was_left_out() {
+fn a_send_that_the_others_made_once_more_was_skipped() {
     let said = look(&halo([4, 4, 3]));
     assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
     assert_eq!(
         said.verdict,
-        "rank 3 waits for a message from rank 2 with tag 7 on WORLD that was never sent: rank 2 has called MPI_Send at a.c:5 3 times \
-         and ranks [0-1] 4 times; rank 2 is in MPI_Barrier at mpi_barrier.c:1, collective 4 on WORLD, not entered by rank 3"
+        "rank 3 waits for a message from rank 2 with tag 7 on WORLD that was never sent: rank 2 has called MPI_Send at a.c:5 3 times, \
+         but ranks [0-1] 4 times; rank 2 is in MPI_Barrier at mpi_barrier.c:1, collective 4 on WORLD, not entered by rank 3"
     );
     assert_eq!(said.culprits[0].ranks.to_string(), "2");
     assert!(!said.cycle.is_empty());
 }
 
 #[test]
-fn a_ring_stays_a_deadlock_if_nobody_has_sent_more_often() {
+fn a_ring_stays_a_deadlock_if_no_rank_has_sent_more_often() {
     for counts in [[4, 4, 4], [3, 3, 4], [0, 0, 0], [1, 5, 3]] {
         assert_eq!(look(&halo(counts)).kind, Kind::DEADLOCK, "{counts:?}");
     }
 }
 
 #[test]
-fn who_was_never_there_has_left_it_out_if_the_others_sent_to_the_same_rank() {
+fn a_rank_never_at_a_line_skipped_it_if_the_others_sent_to_the_same_rank() {
     let mut scene = halo([1, 1, 0]);
     assert_eq!(look(&scene).kind, Kind::DEADLOCK, "it may have another part to play");
     for rank in 0..2 {
@@ -63,12 +63,12 @@ fn who_was_never_there_has_left_it_out_if_the_others_sent_to_the_same_rank() {
     let said = look(&scene);
     assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
     let wanted =
-        "never sent: rank 2 has not called MPI_Send at a.c:5, as ranks [0-1] have; rank 2 is in MPI_Barrier";
+        "never sent: rank 2 has not called MPI_Send at a.c:5, but ranks [0-1] have; rank 2 is in MPI_Barrier";
     assert!(said.verdict.contains(wanted), "{}", said.verdict);
 }
 
 #[test]
-fn what_came_from_another_rank_is_nearer_than_what_was_left_out() {
+fn a_message_from_another_rank_is_a_better_reason_than_a_skipped_call() {
     let mut scene = Scene::of(3);
     scene.receive(1, Peer::One(0), 7).sent(2, 1, 7).collective(0, "MPI_Barrier", 1).collective(
         2,
@@ -82,7 +82,7 @@ fn what_came_from_another_rank_is_nearer_than_what_was_left_out() {
 }
 
 #[test]
-fn what_several_have_sent_is_no_mistake_of_one_of_them() {
+fn a_message_that_several_ranks_sent_is_not_the_mistake_of_one() {
     let mut scene = Scene::of(4);
     scene.receive(0, Peer::One(1), 7);
     for rank in 1..4 {
@@ -95,21 +95,21 @@ fn what_several_have_sent_is_no_mistake_of_one_of_them() {
     }
     let said = look(&scene);
     assert!(
-        said.verdict.contains("rank 1 has not called MPI_Send at a.c:5, as ranks [2-3] have"),
+        said.verdict.contains("rank 1 has not called MPI_Send at a.c:5, but ranks [2-3] have"),
         "{}",
         said.verdict
     );
 }
 
 #[test]
-fn a_receive_that_another_one_made_was_left_out() {
+fn a_receive_that_another_rank_made_was_skipped() {
     let mut scene = Scene::of(3);
     scene.send(0, 2, 7).collective(1, "MPI_Barrier", 1).collective(2, "MPI_Barrier", 1);
     calls(&mut scene, 1, false, 1);
     partners(&mut scene, 1, 0);
     let said = look(&scene);
     assert_eq!(said.kind, Kind::MESSAGE_NEVER_RECEIVED);
-    let wanted = "that is never received: rank 2 has not called MPI_Recv at a.c:5, as rank 1 has; rank 2 is in MPI_Barrier";
+    let wanted = "that is never received: rank 2 has not called MPI_Recv at a.c:5, but rank 1 has; rank 2 is in MPI_Barrier";
     assert!(said.verdict.contains(wanted), "{}", said.verdict);
     assert_eq!(said.culprits[0].ranks.to_string(), "2");
 }

@@ -22,7 +22,7 @@ fn a_message_that_went_to_another_rank_is_what_was_sent_instead_unless_that_rank
 }
 
 #[test]
-fn a_message_to_the_wrong_rank_inside_a_ring_is_the_reason_if_it_would_release_all_who_wait() {
+fn a_misdirected_message_in_a_ring_is_the_reason_if_it_would_release_all_ranks() {
     // Each sends to its successor and receives from its predecessor, over and over; rank 1 sends to rank 3
     // instead of rank 2.
     let mut scene = Scene::of(4);
@@ -46,7 +46,7 @@ fn a_message_to_the_wrong_rank_inside_a_ring_is_the_reason_if_it_would_release_a
 }
 
 #[test]
-fn what_was_sent_after_the_message_that_went_astray_is_not_taken_for_it() {
+fn messages_sent_after_the_misdirected_one_are_not_mistaken_for_it() {
     // Rank 1 sent tag 3 to rank 3 instead of rank 2, and then tag 4 to rank 2.
     let scene = |first: u32, second: u32| {
         let mut scene = Scene::of(4);
@@ -62,7 +62,7 @@ fn what_was_sent_after_the_message_that_went_astray_is_not_taken_for_it() {
 }
 
 #[test]
-fn a_message_that_was_received_is_waited_for_no_more_by_the_one_who_sends() {
+fn a_sender_does_not_wait_for_a_message_that_was_received() {
     // Both halves of MPI_Sendrecv: rank 0's message to rank 1 has been received, and it waits for one from
     // rank 1.
     let mut scene = Scene::of(2);
@@ -77,7 +77,7 @@ fn a_message_that_was_received_is_waited_for_no_more_by_the_one_who_sends() {
 }
 
 #[test]
-fn a_near_miss_of_a_rank_that_nobody_waits_for_is_not_the_reason_of_a_deadlock() {
+fn a_near_miss_of_a_rank_that_nobody_waits_for_does_not_explain_a_deadlock() {
     let mut scene = Scene::of(4);
     scene.send(0, 1, 7).send(1, 0, 8);
     scene.sent(0, 2, 41).receive(2, Peer::One(0), 42).receive(3, Peer::One(2), 1);
@@ -90,7 +90,7 @@ fn a_near_miss_of_a_rank_that_nobody_waits_for_is_not_the_reason_of_a_deadlock()
 }
 
 #[test]
-fn a_message_that_another_rank_wants_exactly_went_to_the_wrong_one() {
+fn a_message_that_another_rank_waits_for_went_to_the_wrong_rank() {
     let mut scene = Scene::of(3);
     scene.send(0, 2, 115).receive(1, Peer::One(0), 115).receive(2, Peer::One(0), 116);
     let said = look(&scene);
@@ -113,7 +113,7 @@ fn a_message_with_another_tag_is_named_as_what_was_sent_instead() {
 }
 
 #[test]
-fn a_partitioned_message_is_none_that_a_receive_takes_and_is_named_as_what_was_sent_instead() {
+fn a_partitioned_message_does_not_match_a_receive_and_is_named_as_sent_instead() {
     let mut scene = Scene::of(2);
     scene.sent(0, 1, 42).collective(0, "MPI_Barrier", 1).receive(1, Peer::One(0), 42);
     scene.process(0).sent[0].partitioned = true;
@@ -125,14 +125,14 @@ fn a_partitioned_message_is_none_that_a_receive_takes_and_is_named_as_what_was_s
 }
 
 #[test]
-fn a_message_on_its_way_is_no_problem() {
+fn a_message_in_flight_is_not_a_problem() {
     let mut scene = Scene::of(2);
     scene.sent(0, 1, 42).collective(0, "MPI_Barrier", 1).receive(1, Peer::One(0), 42);
     assert!(!look(&scene).problem);
 }
 
 #[test]
-fn a_receive_from_a_rank_that_finalizes_was_never_sent_and_from_one_that_has_ended_it_is_gone() {
+fn a_message_from_a_finalizing_rank_was_never_sent_and_an_ended_sender_is_gone() {
     let mut scene = Scene::of(2);
     scene.finalize(0).receive(1, Peer::One(0), 42);
     assert_eq!(look(&scene).kind, Kind::MESSAGE_NEVER_SENT);

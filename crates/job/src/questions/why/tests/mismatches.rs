@@ -20,7 +20,7 @@ fn two_functions_under_one_number_are_a_mismatch_and_the_odd_rank_is_blamed() {
 }
 
 #[test]
-fn where_as_many_are_in_one_function_as_in_another_each_may_be_wrong() {
+fn if_equally_many_are_in_two_functions_either_may_be_wrong() {
     let mut scene = Scene::of(2);
     scene.collective(0, "MPI_Bcast", 3).collective(1, "MPI_Allreduce", 3);
     let said = look(&scene);
@@ -29,7 +29,7 @@ fn where_as_many_are_in_one_function_as_in_another_each_may_be_wrong() {
 }
 
 #[test]
-fn a_rank_that_has_left_another_collective_under_the_number_is_blamed_from_its_history() {
+fn a_rank_that_left_a_different_collective_with_this_number_is_blamed_by_its_history() {
     let mut scene = Scene::of(4);
     for rank in [0, 2, 3] {
         scene.collective(rank, "MPI_Allreduce", 3);
@@ -43,7 +43,7 @@ fn a_rank_that_has_left_another_collective_under_the_number_is_blamed_from_its_h
 }
 
 #[test]
-fn members_that_left_different_collectives_went_apart_there_and_not_where_one_is_missed() {
+fn members_diverged_where_they_left_different_collectives_and_not_where_one_is_missing() {
     let after = |odd: Signature| {
         let mut scene = Scene::of(3);
         let common = Signature { function: "MPI_Bcast".into(), root: Some(0), ..Signature::default() };
@@ -62,7 +62,7 @@ fn members_that_left_different_collectives_went_apart_there_and_not_where_one_is
 }
 
 #[test]
-fn who_has_freed_what_the_others_are_in_a_collective_on_is_blamed() {
+fn the_rank_that_freed_the_communicator_of_a_collective_is_blamed() {
     let mut scene = Scene::of(3);
     scene.collective(0, "MPI_File_close", 2).collective(2, "MPI_File_close", 2);
     scene.process(1).entered = vec![(WORLD, 2)];
@@ -77,7 +77,7 @@ fn who_has_freed_what_the_others_are_in_a_collective_on_is_blamed() {
 }
 
 #[test]
-fn who_has_freed_it_under_the_number_of_another_collective_is_blamed() {
+fn the_rank_that_freed_it_under_another_collectives_number_is_blamed() {
     let mut scene = Scene::of(3);
     scene.collective(0, "MPI_Allreduce", 2).collective(2, "MPI_Allreduce", 2);
     scene.process(1).entered = vec![(WORLD, 2)];
@@ -88,7 +88,7 @@ fn who_has_freed_it_under_the_number_of_another_collective_is_blamed() {
 }
 
 #[test]
-fn where_the_members_went_apart_says_more_than_that_one_has_freed_it_afterwards() {
+fn where_the_members_diverged_explains_more_than_a_later_free() {
     let mut scene = Scene::of(2);
     let called = |function: &str| Signature { function: function.into(), ..Signature::default() };
     scene.left(0, 2, called("MPI_Win_fence")).left(1, 2, called("MPI_Win_free"));
@@ -100,7 +100,7 @@ fn where_the_members_went_apart_says_more_than_that_one_has_freed_it_afterwards(
 }
 
 #[test]
-fn persistent_collectives_are_compared_by_what_they_were_made_as() {
+fn persistent_collectives_are_compared_as_they_were_created() {
     let mut scene = Scene::of(3);
     let made = |function: &str| Signature { function: function.into(), ..Signature::default() };
     for rank in [0, 2] {
@@ -116,7 +116,7 @@ fn persistent_collectives_are_compared_by_what_they_were_made_as() {
 }
 
 #[test]
-fn roots_operations_sizes_and_types_are_compared_where_they_are_known() {
+fn roots_operations_sizes_and_types_are_compared_if_known() {
     let bcast = || Signature { function: "MPI_Bcast".into(), root: Some(0), ..Signature::default() };
     let with = |odd: Signature| {
         let mut scene = Scene::of(3);
@@ -136,7 +136,7 @@ fn roots_operations_sizes_and_types_are_compared_where_they_are_known() {
 }
 
 #[test]
-fn who_has_left_a_collective_is_not_missing_in_it() {
+fn a_rank_that_has_left_a_collective_is_not_missing_in_it() {
     let mut scene = Scene::of(2);
     scene.collective(0, "MPI_Reduce", 1);
     scene.process(1).entered = vec![(WORLD, 2)];

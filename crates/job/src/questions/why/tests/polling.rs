@@ -1,6 +1,7 @@
 //! Polling loops: what is certain about them, and how long they may go on before they are called a problem.
 
 use super::look;
+use crate::observation::NOTHING_ACTIVE;
 use crate::questions::why::scene::{Scene, receive};
 use crate::questions::why::snapshot::{Need, Peer, ProcessIndex, Wait};
 use crate::questions::why::{Kind, Verdict};
@@ -36,7 +37,7 @@ fn polling_for_a_rank_that_waits_is_called_polling_and_not_deadlock() {
 }
 
 #[test]
-fn loops_that_may_send_by_the_clock_are_no_problem_before_they_are_much_longer_than_all_before() {
+fn timed_loops_are_no_problem_until_they_last_much_longer_than_earlier_ones() {
     let kinds = |times| (one(times).kind, all(times).kind);
     assert_eq!(kinds((1.9, 0.0)), (Kind::SLOW, Kind::SLOW));
     assert_eq!(
@@ -48,11 +49,11 @@ fn loops_that_may_send_by_the_clock_are_no_problem_before_they_are_much_longer_t
     assert_eq!(kinds((30.0, 8.0)), (Kind::SLOW, Kind::SLOW));
     assert_eq!(kinds((33.0, 8.0)), (Kind::POLLING, Kind::POLLING));
     let said = one((1.0, 0.0));
-    assert!(said.verdict.contains("may wait for the clock") && said.stuck.is_empty(), "{said:?}");
+    assert!(said.verdict.contains("may be waiting for a certain time") && said.stuck.is_empty(), "{said:?}");
 }
 
 #[test]
-fn who_is_asked_for_by_all_who_are_in_mpi_is_named() {
+fn the_rank_that_all_others_poll_for_is_named() {
     let mut scene = Scene::of(3);
     (1..3).for_each(|rank| asks(&mut scene, rank, Peer::One(0), (9.0, 0.0)));
     let said = look(&scene);
@@ -64,7 +65,7 @@ fn who_is_asked_for_by_all_who_are_in_mpi_is_named() {
 }
 
 #[test]
-fn who_can_no_longer_enter_a_collective_is_blamed_and_not_who_polls_for_it() {
+fn a_rank_that_can_no_longer_enter_a_collective_is_blamed_and_not_the_one_polling_for_it() {
     let mut scene = Scene::of(3);
     for rank in 0..2 {
         scene.collective(rank, "MPI_Ibarrier", 1);
@@ -79,7 +80,7 @@ fn who_can_no_longer_enter_a_collective_is_blamed_and_not_who_polls_for_it() {
 }
 
 #[test]
-fn polling_for_a_rank_that_can_send_nothing_more_is_certain_at_once() {
+fn polling_for_a_rank_that_can_no_longer_send_is_certain_immediately() {
     let mut scene = Scene::of(2);
     asks(&mut scene, 0, Peer::One(1), (0.1, 0.0));
     scene.collective(1, "MPI_Finalize", 0);
@@ -93,7 +94,7 @@ fn polling_for_a_rank_that_can_send_nothing_more_is_certain_at_once() {
 }
 
 #[test]
-fn a_message_that_a_loop_has_not_taken_in_all_its_rounds_is_none_that_it_asks_for() {
+fn a_message_that_a_loop_never_takes_is_not_one_it_polls_for() {
     let mut scene = Scene::of(2);
     // Rank 1 has sent what no rank asks for. A loop that polls for several things is known only in part.
     scene.sent(1, 0, 41);
@@ -107,4 +108,21 @@ fn a_message_that_a_loop_has_not_taken_in_all_its_rounds_is_none_that_it_asks_fo
     let said = look(&scene);
     assert_eq!(said.kind, Kind::POLLING, "{}", said.verdict);
     assert!(said.verdict.contains("rank 1 sent a message with tag 41"), "{}", said.verdict);
+}
+
+#[test]
+fn a_loop_over_null_or_inactive_requests_gets_its_own_advice() {
+    let mut scene = Scene::of(2);
+    scene.0.parties.push([0].into());
+    let start =
+        Need::Action { by: 0, every: true, what: NOTHING_ACTIVE.into(), kind: Kind::REQUEST_NOT_COMPLETED };
+    scene.call(0, "MPI_Testany", Wait::All(vec![start])).collective(1, "MPI_Barrier", 1);
+    let call = scene.process(0).threads[0].call.as_mut().unwrap();
+    (call.polling, call.age_s) = (true, Some(9.0));
+    let said = look(&scene);
+    assert_eq!((said.kind, said.certain), (Kind::POLLING, false));
+    assert!(said.verdict.ends_with("are null or inactive"), "{}", said.verdict);
+    assert!(said.next.contains("leave the loop") && !said.next.contains("other side"), "{}", said.next);
+    let of_messages = one((9.0, 0.0)).next;
+    assert!(of_messages.starts_with("the other side waits too"), "{of_messages}");
 }

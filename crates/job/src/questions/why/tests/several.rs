@@ -25,7 +25,7 @@ fn of_two_problems_each_has_its_own_sentence_and_ring() {
 }
 
 #[test]
-fn a_ring_beside_a_mismatch_is_another_problem_and_members_of_a_mismatch_are_stuck() {
+fn a_ring_next_to_a_mismatch_is_a_separate_problem_and_members_of_a_mismatch_are_stuck() {
     let mut scene = two_problems();
     scene
         .0
@@ -52,7 +52,7 @@ fn a_ring_beside_a_mismatch_is_another_problem_and_members_of_a_mismatch_are_stu
 }
 
 #[test]
-fn what_only_waits_for_a_problem_is_none_of_its_own() {
+fn a_wait_for_a_problem_is_not_a_problem_of_its_own() {
     let mut scene = Scene::of(5);
     scene.process(4).condition = Condition::Ended("killed".into());
     // All lack the one that is gone; two of them lack each other too.
@@ -63,7 +63,7 @@ fn what_only_waits_for_a_problem_is_none_of_its_own() {
 }
 
 #[test]
-fn of_ranks_that_do_different_things_each_is_named_and_who_is_stopped_first() {
+fn ranks_that_do_different_things_are_each_described_with_stopped_ones_first() {
     let mut scene = Scene::of(5);
     scene.collective(0, "MPI_Barrier", 1);
     let mut does = |rank, doing: &str| {
@@ -80,7 +80,7 @@ fn of_ranks_that_do_different_things_each_is_named_and_who_is_stopped_first() {
 }
 
 #[test]
-fn ranks_that_ended_in_several_ways_are_waited_for_each_by_its_own() {
+fn ranks_that_ended_in_different_ways_are_described_separately() {
     let mut scene = Scene::of(3);
     scene.collective(0, "MPI_Barrier", 1);
     scene.process(1).condition = Condition::Ended("killed".into());
@@ -90,7 +90,7 @@ fn ranks_that_ended_in_several_ways_are_waited_for_each_by_its_own() {
 }
 
 #[test]
-fn a_thread_outside_of_mpi_beside_one_that_waits_is_a_line_of_its_own() {
+fn a_thread_outside_mpi_next_to_a_waiting_one_gets_its_own_line() {
     let mut scene = Scene::of(2);
     scene.receive(0, Peer::One(1), 7).receive(1, Peer::One(0), 7);
     for rank in 0..2 {
@@ -99,14 +99,14 @@ fn a_thread_outside_of_mpi_beside_one_that_waits_is_a_line_of_its_own() {
         scene.process(rank).threads.push(other);
     }
     let said = look(&scene);
-    assert!(said.next.contains("hold no lock"), "{}", said.next);
+    assert!(said.next.contains("neither hold a lock"), "{}", said.next);
     let lines: Vec<String> = said.evidence.into_iter().map(|line| line.what).collect();
     let another = "another thread is waiting for another thread that is in MPI after MPI_Barrier";
     assert!(lines.iter().any(|line| line == another), "{lines:?}");
 }
 
 #[test]
-fn who_is_in_a_call_beside_a_thread_that_sleeps_is_not_running() {
+fn a_rank_in_a_call_next_to_a_sleeping_thread_is_not_running() {
     let mut scene = Scene::of(3);
     scene.receive(0, Peer::One(1), 7).receive(1, Peer::One(0), 7);
     for rank in 0..2 {
@@ -136,7 +136,7 @@ fn a_request_that_only_the_waiting_thread_could_complete_is_a_problem() {
 }
 
 #[test]
-fn what_stuck_ranks_have_not_received_is_shown_unless_the_verdict_speaks_of_it() {
+fn unreceived_messages_of_stuck_ranks_are_shown_unless_the_verdict_mentions_them() {
     let mut scene = Scene::of(4);
     // The verdict is another tag from the awaited rank; messages from the others are evidence, with those
     // from one place combined.
@@ -163,27 +163,27 @@ fn a_message_that_an_earlier_receive_of_any_tag_took_is_named() {
         }
     }
     let said = look(&scene).verdict;
-    assert!(said.contains("; one like it was received before, at a.c:8"), "{said}");
+    assert!(said.contains("; one like it was received earlier, at a.c:8"), "{said}");
 }
 
 #[test]
-fn who_waits_for_one_that_goes_round_and_round_is_not_running() {
+fn a_rank_that_waits_for_a_spinning_one_is_not_running() {
     let mut scene = Scene::of(2);
     scene.receive(1, Peer::One(0), 7);
     // At this moment it waits for a party outside the job.
-    let outside = Need::Outside { what: "one-sided synchronisation".into(), kind: Kind::RMA };
+    let outside = Need::Outside { what: "one-sided synchronization".into(), kind: Kind::RMA };
     scene.call(0, "MPI_Win_flush", Wait::All(vec![outside]));
     let mut later = scene.clone();
     later.process(0).threads[0].steps += 1000;
     let said = verdict(&scene.0, &later.0, 1.0);
     assert_eq!(said.kind, Kind::SLOW, "{}", said.verdict);
-    let words = "rank 1 waits for rank 0: in MPI_Win_flush at mpi_win_flush.c:1, waiting for one-sided synchronisation, and \
-                 completed calls meanwhile";
+    let words = "rank 1 waits for rank 0: in MPI_Win_flush at mpi_win_flush.c:1, waiting for one-sided \
+                 synchronization, and completed calls in the meantime";
     assert_eq!(said.verdict, words);
 }
 
 #[test]
-fn of_what_a_call_waits_for_only_what_is_missing_is_counted() {
+fn only_missing_needs_of_a_call_are_counted() {
     let mut scene = Scene::of(2);
     let all = |scene: &mut Scene, missing: usize| {
         scene.collective(1, "MPI_Ibcast", 1).collective(0, "MPI_Ibcast", 1);
@@ -200,7 +200,7 @@ fn of_what_a_call_waits_for_only_what_is_missing_is_counted() {
 }
 
 #[test]
-fn persistent_collectives_of_one_communicator_that_are_started_in_another_order_are_crossed() {
+fn persistent_collectives_started_in_different_orders_are_crossed() {
     let mut scene = Scene::of(2);
     let made = |function: &str| Signature { function: function.into(), ..Signature::default() };
     let (reduce, bcast) = ("MPI_Allreduce_init", "MPI_Bcast_init");

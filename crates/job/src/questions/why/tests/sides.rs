@@ -18,7 +18,7 @@ fn detaches(messages: &[(u32, i32)]) -> Scene {
 }
 
 #[test]
-fn who_gives_a_buffer_back_waits_for_one_of_the_messages_that_nobody_has_received() {
+fn detaching_a_buffer_waits_for_an_unreceived_message() {
     let mut scene = detaches(&[(1, 5), (2, 6)]);
     scene.collective(1, "MPI_Barrier", 1);
     assert!(!look(&scene).problem, "rank 2 computes, and the other message may be no buffered one");
@@ -33,7 +33,7 @@ fn who_gives_a_buffer_back_waits_for_one_of_the_messages_that_nobody_has_receive
 }
 
 #[test]
-fn a_neighbour_that_only_one_side_knows_is_a_mismatch_and_both_are_named() {
+fn a_neighbor_known_to_only_one_side_is_a_mismatch_and_both_are_named() {
     let mut scene = Scene::of(2);
     let outside = Need::Outside { what: "its neighbours".into(), kind: Kind::RUNNING };
     scene.call(0, "MPI_Neighbor_allgather", Wait::All(vec![outside]));

@@ -7,7 +7,7 @@ use crate::questions::why::snapshot::{Failed, Outcome, Peer, Receive};
 use crate::questions::why::{Kind, Verdict};
 
 /// Rank 0 waits for a message taken by a receive from any source that it had posted earlier.
-fn stolen(overwritten: Option<&str>) -> Verdict {
+fn taken_by_earlier_receive(overwritten: Option<&str>) -> Verdict {
     let mut scene = Scene::of(2);
     scene.sent(1, 0, 3).collective(1, "MPI_Barrier", 1).receive(0, Peer::One(1), 3);
     let (place, overwritten) = (Some("post.c:4".into()), overwritten.map(Into::into));
@@ -17,10 +17,10 @@ fn stolen(overwritten: Option<&str>) -> Verdict {
 }
 
 #[test]
-fn a_ring_says_which_receive_has_got_the_message_that_one_of_its_members_waits_for() {
-    let said = stolen(None);
+fn a_ring_names_the_receive_that_took_a_message_a_member_waits_for() {
+    let said = taken_by_earlier_receive(None);
     assert_eq!(said.kind, Kind::DEADLOCK);
-    let by = "a receive posted before, at post.c:4, which is not waited for";
+    let by = "an earlier receive, at post.c:4, which nothing waits for";
     assert!(said.verdict.contains(&format!("(one went to {by})")), "{}", said.verdict);
     let line = said.evidence.iter().find(|line| line.what.ends_with(by)).expect("a line of evidence");
     assert!(line.what.starts_with("rank 1 sent a message with tag 3 to rank 0 on WORLD"), "{}", line.what);
@@ -28,15 +28,15 @@ fn a_ring_says_which_receive_has_got_the_message_that_one_of_its_members_waits_f
 }
 
 #[test]
-fn of_a_request_that_was_overwritten_it_is_said_where() {
-    let said = stolen(Some("post.c:5"));
-    let over = "since another request was made in its variable at post.c:5";
+fn the_place_where_a_request_was_overwritten_is_named() {
+    let said = taken_by_earlier_receive(Some("post.c:5"));
+    let over = "since its request was overwritten with another one at post.c:5";
     assert!(said.verdict.contains(over), "{}", said.verdict);
     assert!(said.evidence.iter().any(|line| line.what.ends_with(over)));
 }
 
 #[test]
-fn what_is_left_out_of_the_evidence_is_counted() {
+fn omitted_evidence_is_counted() {
     let mut scene = Scene::of(3);
     scene.receive(0, Peer::One(1), 3).receive(1, Peer::One(0), 3);
     let failed = |nth: u64| Failed {
@@ -55,7 +55,7 @@ fn what_is_left_out_of_the_evidence_is_counted() {
 }
 
 #[test]
-fn ranks_that_hold_the_others_up_are_all_named_the_last_of_many_together() {
+fn ranks_that_block_the_others_are_all_named_the_last_ones_together() {
     let mut scene = Scene::of(12);
     scene.receive(0, Peer::Any, 3);
     (1..12).for_each(|rank| {

@@ -8,7 +8,7 @@ use crate::questions::why::snapshot::{Failed, Idle, Match, Outcome, Peer, Receiv
 use crate::questions::why::{Need, Wait};
 
 #[test]
-fn a_short_ring_says_what_each_of_its_members_waits_for() {
+fn a_short_ring_lists_what_each_member_waits_for() {
     let mut scene = Scene::of(3);
     scene.receive(1, Peer::One(2), 7);
     scene.collective(0, "MPI_Barrier", 1).collective(2, "MPI_Barrier", 1);
@@ -21,7 +21,7 @@ fn a_short_ring_says_what_each_of_its_members_waits_for() {
 }
 
 #[test]
-fn a_message_that_a_probe_has_taken_meets_no_other_receive() {
+fn a_message_taken_by_a_probe_matches_no_other_receive() {
     let mut scene = Scene::of(2);
     scene.send(1, 0, 3).receive(0, Peer::One(1), 3);
     let place = Some("probe.c:4".into());
@@ -33,7 +33,7 @@ fn a_message_that_a_probe_has_taken_meets_no_other_receive() {
 }
 
 #[test]
-fn a_message_that_a_probe_keeps_while_its_sender_waits_is_never_received() {
+fn a_message_held_by_a_probe_while_its_sender_waits_is_never_received() {
     let mut scene = Scene::of(3);
     scene.send(1, 0, 3).collective(0, "MPI_Barrier", 1).collective(2, "MPI_Barrier", 1);
     assert_eq!(look(&scene).kind, Kind::DEADLOCK);
@@ -50,21 +50,21 @@ fn a_message_that_a_probe_keeps_while_its_sender_waits_is_never_received() {
 }
 
 #[test]
-fn what_is_wanted_of_any_rank_was_never_sent_if_all_others_are_in_finalize() {
+fn a_message_from_any_rank_was_never_sent_if_all_others_are_in_finalize() {
     let mut scene = Scene::of(3);
     scene.receive(0, Peer::Any, 3).finalize(1).collective(2, "MPI_Barrier", 1);
     assert_eq!(look(&scene).kind, Kind::COLLECTIVE_NOT_ENTERED);
     scene.finalize(2);
     let said = look(&scene);
     assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
-    let wanted = "rank 0 waits for a message from any rank with tag 3 on WORLD that was never sent, and nobody is left who could: \
-                  ranks [1-2]: in MPI_Finalize";
+    let wanted = "rank 0 waits for a message from any rank with tag 3 on WORLD that was never sent, and no rank is left \
+                  that could send it: ranks [1-2]: in MPI_Finalize";
     assert!(said.verdict.starts_with(wanted), "{}", said.verdict);
     assert_eq!(said.culprits.len(), 2);
 }
 
 #[test]
-fn a_call_that_failed_before_its_rank_got_stuck_is_a_line_of_the_evidence() {
+fn a_call_that_failed_before_its_rank_got_stuck_is_part_of_the_evidence() {
     let mut scene = Scene::of(3);
     let failed = |place: &str| Failed {
         function: "MPI_Bsend".into(),
@@ -92,7 +92,7 @@ fn a_call_that_failed_before_its_rank_got_stuck_is_a_line_of_the_evidence() {
 }
 
 #[test]
-fn what_another_receive_has_got_is_not_called_never_sent() {
+fn a_message_taken_by_another_receive_is_not_called_never_sent() {
     let mut scene = Scene::of(3);
     scene.sent(2, 0, 4).collective(1, "MPI_Barrier", 1).collective(2, "MPI_Barrier", 1);
     scene.receive(0, Peer::One(1), 4);
@@ -102,13 +102,14 @@ fn what_another_receive_has_got_is_not_called_never_sent() {
     call.wait = Wait::All(vec![Need::Message(got)]);
     let said = look(&scene);
     assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
-    let wanted = "rank 0 waits for a message from rank 1 with tag 4 on WORLD, having received one at any.c:9 before; rank 2 sent";
+    let wanted = "rank 0 waits for a message from rank 1 with tag 4 on WORLD, having received one earlier at any.c:9; \
+                  rank 2 sent";
     assert!(said.verdict.starts_with(wanted), "{}", said.verdict);
     assert!(!said.verdict.contains("never sent"), "{}", said.verdict);
 }
 
 #[test]
-fn a_thread_that_is_free_to_act_is_named_where_all_others_are_in_calls() {
+fn a_thread_that_is_free_to_act_is_named_if_all_others_are_in_calls() {
     let mut scene = Scene::of(2);
     scene.receive(0, Peer::One(1), 7).receive(1, Peer::One(0), 7);
     assert_eq!(look(&scene).kind, Kind::DEADLOCK);
@@ -123,7 +124,7 @@ fn a_thread_that_is_free_to_act_is_named_where_all_others_are_in_calls() {
 }
 
 #[test]
-fn one_that_polls_for_another_tag_is_shown_what_was_sent_instead() {
+fn a_rank_that_polls_for_another_tag_is_shown_what_was_sent_instead() {
     let mut scene = Scene::of(2);
     scene.sent(1, 0, 9).collective(1, "MPI_Barrier", 1).receive(0, Peer::One(1), 8);
     let call = scene.process(0).threads[0].call.as_mut().expect("it is in a call");
@@ -136,7 +137,7 @@ fn one_that_polls_for_another_tag_is_shown_what_was_sent_instead() {
 }
 
 #[test]
-fn who_waits_for_one_that_polls_waits_for_whom_that_one_polls_for() {
+fn a_rank_that_waits_for_a_polling_one_waits_for_that_ones_peer() {
     let mut scene = Scene::of(3);
     scene.receive(0, Peer::One(1), 8).collective(2, "MPI_Barrier", 1);
     scene.process(0).threads[0].call.as_mut().expect("it is in a call").polling = true;
@@ -146,7 +147,7 @@ fn who_waits_for_one_that_polls_waits_for_whom_that_one_polls_for() {
 }
 
 #[test]
-fn of_ranks_that_nobody_can_release_the_one_with_the_wildcard_is_named_and_what_the_others_are_in() {
+fn of_stuck_ranks_the_one_with_a_wildcard_is_named_and_the_others_are_described() {
     let mut scene = Scene::of(3);
     scene.receive(2, Peer::Any, 9).collective(0, "MPI_Barrier", 1).collective(1, "MPI_Barrier", 1);
     let said = look(&scene);
@@ -158,7 +159,7 @@ fn of_ranks_that_nobody_can_release_the_one_with_the_wildcard_is_named_and_what_
 }
 
 #[test]
-fn a_receive_from_the_wrong_rank_accuses_the_one_who_receives_and_not_the_one_it_names() {
+fn a_receive_from_the_wrong_rank_blames_the_receiver_and_not_the_rank_it_names() {
     let mut scene = Scene::of(4);
     scene.sent(1, 2, 0).receive(2, Peer::One(3), 0);
     for rank in [0, 1, 3] {
