@@ -89,7 +89,7 @@ fn folder() -> Option<PathBuf> {
         Ok(folder) => return Some(folder),
         Err(why) => why,
     };
-    complain(&format!("jobs that are spawned or connect do not find each other: {why}"));
+    complain(&format!("spawned and connected jobs cannot find each other: {why}"));
     None
 }
 
@@ -115,7 +115,7 @@ impl Offer {
         if !listens {
             let _gone = fs::remove_file(&made);
             complain(
-                "no socket can be made in the folder where jobs that are spawned or connect find each other",
+                "cannot create a socket in the directory where spawned and connected jobs find each other",
             );
         }
         listens.then_some(Self { meeting, place, key })

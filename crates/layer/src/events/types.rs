@@ -82,7 +82,7 @@ impl EventDescription {
         let elements: Vec<String> = elements.collect();
         let bound = match self.bind {
             Bind::NO_OBJECT => String::new(),
-            _ => format!(" A registration hears one {}.", self.bound_to()),
+            _ => format!(" A registration is for one {}.", self.bound_to()),
         };
         format!("{}.{bound} Elements: {}", self.desc, elements.join("; "))
     }
@@ -138,7 +138,7 @@ const ELEMENTS: &[(&str, &str)] = &[
     ("handle", "its handle"),
     ("object", "its number, which no other object of the process ever has"),
     ("parent", "number of the object that it was made from, 0 for none"),
-    ("epoch", "how it is synchronised: 1 fence, 2 start and complete, 4 post and wait, 8 lock, 16 lock_all"),
+    ("epoch", "how it is synchronized: 1 fence, 2 start and complete, 4 post and wait, 8 lock, 16 lock_all"),
     ("target", "rank of the target in the window's group"),
     ("comm", "handle of the intercommunicator"),
     ("cvar", "index of the control variable"),
@@ -222,7 +222,7 @@ event_types! {
         peer: i32, tag: i32, bytes: u64, comm_id: u64, id: u64, world_peer: i32,
         partitions: i32,
     }
-        "The program learnt that a send is complete";
+        "The program learned that a send is complete";
     SendCancelled = "send_cancelled", Messages, MPI_COMM, OBJECTS {
         peer: i32, tag: i32, comm_id: u64, id: u64, world_peer: i32,
         partitions: i32,
@@ -269,7 +269,7 @@ event_types! {
     RequestCompleted = "request_completed", Requests, NO_OBJECT, OBJECTS {
         operation: i32, peer: i32, tag: i32, request: u64, started: u64, bytes: u64, comm_id: u64, id: u64,
     }
-        "The program learnt that an operation with a request is complete";
+        "The program learned that an operation with a request is complete";
     RequestFreed = "request_freed", Requests, NO_OBJECT, OBJECTS {
         operation: i32, request: u64, id: u64,
     }
@@ -277,7 +277,7 @@ event_types! {
     CollectiveEntered = "collective_entered", Collectives, MPI_COMM, OBJECTS {
         function: i32, root: i32, comm_id: u64, number: u64, id: u64,
     }
-        "A collective operation was entered; a persistent one when it is started, with the function that initialised it";
+        "A collective operation was entered; a persistent one when it is started, with the function that initialized it";
     CollectiveLeft = "collective_left", Collectives, MPI_COMM, OBJECTS {
         function: i32, root: i32, comm_id: u64, number: u64, bytes: u64, duration: u64, id: u64,
     }

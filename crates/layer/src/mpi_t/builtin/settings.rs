@@ -79,21 +79,21 @@ fn switch(
 
 /// Everything that can be recorded: name, bit, description.
 const RECORDINGS: [(&str, Recording, &str); 6] = [
-    ("calls", Recording::CALLS, "Count MPI calls, about 5 ns each; 0 switches all recording off"),
-    ("times", Recording::TIMES, "Take the time of MPI calls, about 15 ns each"),
+    ("calls", Recording::CALLS, "Count MPI calls, about 5 ns each; 0 turns all recording off"),
+    ("times", Recording::TIMES, "Time MPI calls, about 15 ns each"),
     (
         "lookups",
         Recording::LOOKUPS,
-        "Take also the time of calls that only look something up (MPI_Comm_rank, MPI_Type_size, ...), which are counted only \
+        "Also time calls that only look something up (MPI_Comm_rank, MPI_Type_size, ...), which are counted only \
          otherwise, about 20 ns each",
     ),
     (
         "starts",
         Recording::STARTS,
-        "Take the time of each call that starts a message and does not block (MPI_Isend, MPI_Irecv, MPI_Start, ...); otherwise, where \
+        "Time each call that starts a message and does not block (MPI_Isend, MPI_Irecv, MPI_Start, ...); otherwise, where \
          such calls are short, that of one in sixteen, and the others' is estimated. About 10 ns each",
     ),
-    ("messages", Recording::MESSAGES, "Write down every message, about 10 ns each"),
+    ("messages", Recording::MESSAGES, "Record every message, about 10 ns each"),
     (
         "objects",
         Recording::OBJECTS,

@@ -72,7 +72,7 @@ pub struct Index {
 unsafe impl Sync for Index {}
 
 impl Index {
-    /// Initialises the index in place. A temporary value would be built on the stack first, and is as large
+    /// Initializes the index in place. A temporary value would be built on the stack first, and is as large
     /// as the whole stack of some threads.
     #[allow(unsafe_code)]
     pub fn new() -> Box<Self> {

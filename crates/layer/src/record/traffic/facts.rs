@@ -546,7 +546,7 @@ pub fn collective_numbered(comm: Option<&Comm>, function: FunctionId) -> u64 {
     number
 }
 
-/// A persistent collective was initialised: it has a number, but was not performed.
+/// A persistent collective was initialized: it has a number, but was not performed.
 pub fn collective_initialised(comm: Option<&Comm>) {
     if let Some(comm) = comm {
         comm.restarts.set(comm.restarts.get().wrapping_sub(1));
