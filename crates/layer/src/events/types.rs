@@ -63,7 +63,7 @@ impl EventDescription {
         let name = self.name.strip_prefix(PREFIX).unwrap_or(self.name);
         // Leaked once per type.
         let name = format!("{PREFIX}any.{name}").leak();
-        let desc = format!("As {}, of every {}: {}", self.name, self.bound_to(), self.desc).leak();
+        let desc = format!("Like {}, for every {}: {}", self.name, self.bound_to(), self.desc).leak();
         Self { name, desc, bind: Bind::NO_OBJECT, ..*self }
     }
 
@@ -206,7 +206,7 @@ macro_rules! event_types {
 
 event_types! {
     CallStarted = "call_started", Calls, NO_OBJECT, CALLS { function: i32, thread: i32, caller: u64 }
-        "The program entered an MPI function; reported before the library gets the call";
+        "The program entered an MPI function; reported before the library is called";
     CallEnded = "call_ended", Calls, NO_OBJECT, CALLS {
         function: i32, thread: i32, caller: u64, bytes: u64, duration: u64,
     }
@@ -299,7 +299,7 @@ event_types! {
     ObjectFreed = "object_freed", Objects, NO_OBJECT, OBJECTS { kind: i32, handle: u64, object: u64 }
         "An MPI object was freed, a matched message received";
     ObjectNamed = "object_named", Objects, NO_OBJECT, OBJECTS { kind: i32, handle: u64, object: u64 }
-        "A communicator, datatype or window got a name";
+        "A communicator, datatype or window was named";
     ObjectAttached = "object_attached", Objects, NO_OBJECT, OBJECTS { kind: i32, handle: u64, object: u64 }
         "Something was attached to this object, or changed: an attribute, an error handler, an info object, memory, a view";
     DatatypeCommitted = "datatype_committed", Objects, NO_OBJECT, OBJECTS { handle: u64 }
@@ -307,7 +307,7 @@ event_types! {
     CommFreed = "comm_freed", Objects, MPI_COMM, OBJECTS { handle: u64, object: u64, comm_id: u64 }
         "The communicator was freed";
     CommNamed = "comm_named", Objects, MPI_COMM, OBJECTS { handle: u64, object: u64, comm_id: u64 }
-        "The communicator got a name";
+        "The communicator was named";
     WinFreed = "win_freed", OneSided, MPI_WIN, OBJECTS { handle: u64, object: u64 }
         "The window was freed";
     RmaEpochOpened = "rma_epoch_opened", OneSided, MPI_WIN, OBJECTS { epoch: i32, object: u64 }
@@ -331,19 +331,19 @@ event_types! {
     FileClosed = "file_closed", Files, MPI_FILE, OBJECTS { handle: u64, object: u64 }
         "The file was closed";
     ProcessesSpawned = "processes_spawned", Process, NO_OBJECT, OBJECTS { comm: u64 }
-        "MPI_Comm_spawn or MPI_Comm_spawn_multiple gave an intercommunicator";
+        "MPI_Comm_spawn or MPI_Comm_spawn_multiple returned an intercommunicator";
     ProcessesConnected = "processes_connected", Process, NO_OBJECT, OBJECTS { comm: u64 }
-        "MPI_Comm_connect gave an intercommunicator";
+        "MPI_Comm_connect returned an intercommunicator";
     ProcessesAccepted = "processes_accepted", Process, NO_OBJECT, OBJECTS { comm: u64 }
-        "MPI_Comm_accept gave an intercommunicator";
+        "MPI_Comm_accept returned an intercommunicator";
     ProcessesJoined = "processes_joined", Process, NO_OBJECT, OBJECTS { comm: u64 }
-        "MPI_Comm_join gave an intercommunicator";
+        "MPI_Comm_join returned an intercommunicator";
     ProcessesDisconnected = "processes_disconnected", Process, NO_OBJECT, OBJECTS { comm: u64 }
         "MPI_Comm_disconnect returned: the handle is no longer valid";
     ThreadSeen = "thread_seen", Process, NO_OBJECT, CALLS { thread: i32 }
         "A thread called MPI for the first time";
     RecordsLost = "records_lost", Recording, NO_OBJECT, CALLS { count: u64 }
-        "Records found no room since the last such event";
+        "Records were dropped for lack of space since the last such event";
     CvarWritten = "cvar_written", Recording, NO_OBJECT, CALLS { cvar: i32 }
         "A control variable was written through this interface";
     WatermarkPassed = "watermark_passed", Recording, NO_OBJECT, OBJECTS { pvar: i32, value: u64 }

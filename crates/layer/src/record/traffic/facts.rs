@@ -501,7 +501,7 @@ pub fn request_complete_at_start<A: Abi, const QUIET: bool>(
     held.totals.complete_at_start.add_mine(1);
 }
 
-/// The program learnt that an operation is complete, or it ended otherwise. `marked`: the program has already
+/// The program learned that an operation is complete, or it ended otherwise. `marked`: the program has already
 /// freed the request, see [`request_marked`].
 #[inline(always)]
 pub fn request_completed<A: Abi, const QUIET: bool>(
