@@ -283,7 +283,7 @@ macro_rules! errors {
             fn text(self) -> &'static str {
                 match self {
                     $(Self::$item => $text,)*
-                    _ => "the MPI library below returned an error of its own",
+                    _ => "the underlying MPI library returned its own error",
                 }
             }
         }
@@ -294,11 +294,11 @@ errors! {
     /// The interface could not be initialized.
     CANNOT_INIT = 1, "the tool interface could not be initialized";
     /// The call is not possible at this time.
-    NOT_ACCESSIBLE = 2, "this cannot be done from here now; try again outside the callback";
+    NOT_ACCESSIBLE = 2, "not possible at this point; try again outside the callback";
     /// `MPI_T_init_thread` has not been called, or every call has been matched by `MPI_T_finalize`.
     NOT_INITIALIZED = 3, "the tool interface is not initialized; call MPI_T_init_thread first";
     /// The requested operation is not supported.
-    NOT_SUPPORTED = 4, "this is not supported by the item asked for";
+    NOT_SUPPORTED = 4, "not supported by this item";
     /// Out of memory.
     MEMORY = 5, "out of memory";
     /// An invalid argument, or an invalid value written to a variable.
@@ -310,7 +310,7 @@ errors! {
     /// Not a valid performance experiment session.
     INVALID_SESSION = 9, "not a valid performance experiment session; it may have been freed";
     /// Not a valid handle, or not one of this session.
-    INVALID_HANDLE = 10, "not a valid handle here; it may have been freed or belong to another session";
+    INVALID_HANDLE = 10, "not a valid handle; it may have been freed or belong to another session";
     /// There is no item of this name.
     INVALID_NAME = 11, "no item of this name; more may appear after MPI_Init";
     /// No more handles are available.

@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_refused_at_once_and_any_number_may_offer_under_one_key() {
+    fn taking_without_an_offer_fails_immediately_and_any_number_may_offer_under_one_key() {
         let key = key("several");
         let begin = Instant::now();
         assert!(!take(key));
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_of_a_process_that_was_killed_is_removed_and_holds_up_nobody() {
+    fn the_marker_of_a_killed_process_is_removed_and_blocks_nobody() {
         let (key, begin) = (key("killed on the way"), Instant::now());
         let mark = folder().unwrap().join(format!("{}1-1{MARK}", prefix(key)));
         File::create(&mark).unwrap();

@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_lies_in_the_payload_where_its_description_says() {
+    fn elements_are_at_their_described_offsets_in_the_payload() {
         let payload = CallEnded { function: 7, thread: -1, caller: 9, bytes: 10, duration: 11 }.payload();
         let described = EVENT_TYPES.get(CallEnded::KIND.0).unwrap();
         let at = |name: &str| described.elements.iter().find(|e| e.name == name).unwrap().offset;
