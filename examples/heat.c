@@ -1,6 +1,6 @@
 /* Heat in a square plate: explicit time steps on a grid that is divided into strips, one per rank.
  *
- * Each step exchanges one row with both neighbours (MPI_Irecv, MPI_Isend, MPI_Waitall), and every tenth step sums the
+ * Each step exchanges one row with both neighbors (MPI_Irecv, MPI_Isend, MPI_Waitall), and every tenth step sums the
  * change over all ranks (MPI_Allreduce). The last rank has the most work, so the others wait for it.
  *
  *     mpicc -O2 -g heat.c -o heat -lm

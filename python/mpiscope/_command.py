@@ -32,7 +32,7 @@ def command() -> str:
             return str(path)
     found = shutil.which("mpiscope")
     if found is None:
-        raise Error("there is no command mpiscope in PATH; set MPISCOPE to its path", COULD_NOT_READ)
+        raise Error("mpiscope not found in PATH; set MPISCOPE to its path", COULD_NOT_READ)
     return found
 
 

@@ -106,7 +106,7 @@ def job(name: Union[PathLike, int, None] = None) -> Job:
     found = jobs()
     if len(found) != 1:
         names = ", ".join(one.name for one in found) or "none"
-        raise Error(f"not exactly one job runs here: {names}", COULD_NOT_READ)
+        raise Error(f"expected exactly one running job, found: {names}", COULD_NOT_READ)
     return found[0]
 
 

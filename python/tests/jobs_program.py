@@ -20,7 +20,7 @@ def until(what, condition):
         if found:
             return found
         time.sleep(0.05)
-    raise AssertionError(f"not within a minute: {what}")
+    raise AssertionError(f"timed out after a minute: {what}")
 
 
 def hangs(process):
@@ -61,7 +61,7 @@ def frames(job):
             job.ps().to_pandas()
         except ImportError as missing:
             assert "pip install" in str(missing), missing
-        print("data frames were not looked at: pandas is not here")
+        print("data frames not tested: pandas is not installed")
         return
     frame = job.ps().to_pandas()
     assert list(frame["rank"]) == [0, 1, 2, 3] and set(frame["call.function"]) == {"MPI_Recv"}

@@ -60,7 +60,8 @@ impl Failures {
             let ended = run(&mut tests(), &mut std::io::stdout());
             (ended, beside.join())
         });
-        let (others_ended, written) = beside.map_err(|_| anyhow!("the tests beside the others panicked"))?;
+        let (others_ended, written) =
+            beside.map_err(|_| anyhow!("the tests that ran alongside the others panicked"))?;
         shown.write_all(&written)?;
         let first = ended.and_then(|ended| self.again(tests, ended, shown));
         let second = others_ended.and_then(|ended| self.again(others, ended, shown));
@@ -101,7 +102,7 @@ impl Failures {
             }
         }
         for name in &self.unstable {
-            println!("\nunstable: {name} failed above and passed when it was run once more, alone");
+            println!("\nunstable: {name} failed above but passed when rerun alone");
         }
     }
 }

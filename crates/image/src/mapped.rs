@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_bytes_are_nothing_beyond_the_end_is_looked_at() {
+    fn nothing_beyond_the_end_is_read_whatever_the_bytes_are() {
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;
         let mut page = Page([0; 2 * HEADER_SIZE]);
         for round in 0..2000 {

@@ -94,9 +94,9 @@ impl std::fmt::Display for Error {
                 "the image has layout version {found}, this program reads versions {OLDEST_VERSION} to {VERSION}: \
                  use the mpiscope that belongs to the libmpiscope.so of that process"
             ),
-            Self::Foreign(what) => write!(f, "the image was written on another kind of machine ({what})"),
+            Self::Foreign(what) => write!(f, "the image was written on a different kind of machine ({what})"),
             Self::Corrupt(what) => write!(f, "the image is damaged: {what}"),
-            Self::Unreadable(why) => write!(f, "the image cannot be read: {why}"),
+            Self::Unreadable(why) => write!(f, "cannot read the image: {why}"),
         }
     }
 }
@@ -208,7 +208,7 @@ impl<S: Source> Image<S> {
         }
         if image.source.len() < HEADER_SIZE as u64 {
             return Err(Error::Corrupt(format!(
-                "it ends after {} bytes, inside the header",
+                "it is only {} bytes long, shorter than the header",
                 image.source.len()
             )));
         }
@@ -220,7 +220,7 @@ impl<S: Source> Image<S> {
             return Err(Error::Version(header.version.get()));
         }
         if header.byte_order.get() != BYTE_ORDER || header.header_size.get() as usize != HEADER_SIZE {
-            return Err(Error::Corrupt("the header contradicts itself".into()));
+            return Err(Error::Corrupt("the header is inconsistent".into()));
         }
         if header.pointer_size.get() != 8 {
             return Err(Error::Foreign("pointers are not 64 bits wide"));
@@ -245,10 +245,12 @@ impl<S: Source> Image<S> {
 
     fn runs(&self, kind: SectionKind, size: u64) -> Result<Table, Error> {
         let header = self.header()?;
-        let sections = header
-            .directory
-            .get(..header.sections.get() as usize)
-            .ok_or_else(|| Error::Corrupt(format!("it claims {} sections", header.sections.get())))?;
+        let sections = header.directory.get(..header.sections.get() as usize).ok_or_else(|| {
+            Error::Corrupt(format!(
+                "the header gives an impossible number of sections: {}",
+                header.sections.get()
+            ))
+        })?;
         let mut table = Table::default();
         let mut total = 0u64;
         for section in sections.iter().filter(|s| s.kind.get() == kind.0) {
@@ -262,7 +264,7 @@ impl<S: Source> Image<S> {
             let end = run.capacity.checked_mul(run.record_size).and_then(|l| l.checked_add(run.offset));
             let fits = end.is_some_and(|end| end <= self.source.len()) && run.offset >= HEADER_SIZE as u64;
             if !fits || total > MOST_RECORDS || run.record_size == 0 {
-                return Err(Error::Corrupt(format!("the section of {kind:?} lies outside of the image")));
+                return Err(Error::Corrupt(format!("the section of {kind:?} extends beyond the image")));
             }
             if run.record_size < size {
                 return Err(Error::Corrupt(format!(

@@ -54,7 +54,7 @@ fn first_of<'a>(parents: impl Iterator<Item = &'a Path>, user: u32) -> io::Resul
             Err(why) => last = Some(why),
         }
     }
-    Err(last.unwrap_or_else(|| io::Error::other(format!("no folder for sockets; name one by {VARIABLE}"))))
+    Err(last.unwrap_or_else(|| io::Error::other(format!("no directory for sockets; set {VARIABLE} to one"))))
 }
 
 /// Whether entries of a folder are safe from other users: if it is writable for all, it must be sticky.
@@ -75,13 +75,13 @@ fn private(folder: PathBuf, user: u32) -> io::Result<PathBuf> {
     }
     let about = fs::symlink_metadata(&folder)?;
     let refuse = |why: String| {
-        let advice = format!("name a folder of your own by {VARIABLE}");
+        let advice = format!("set {VARIABLE} to a directory of your own");
         Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("{}: {why}; {advice}", folder.display())))
     };
     match (about.is_dir(), about.uid() == user, about.mode() & 0o077) {
-        (false, ..) => refuse("not a folder".into()),
+        (false, ..) => refuse("not a directory".into()),
         (_, false, _) => refuse(format!("it belongs to user {}", about.uid())),
-        (.., 1..) => refuse(format!("others may enter it (mode {:o})", about.mode() & 0o777)),
+        (.., 1..) => refuse(format!("other users have access to it (mode {:o})", about.mode() & 0o777)),
         _ => writable(folder, &about),
     }
 }
@@ -118,7 +118,7 @@ mod tests {
         fs::create_dir(&open).unwrap();
         fs::set_permissions(&open, fs::Permissions::from_mode(0o755)).unwrap();
         symlink(&dir, &link).unwrap();
-        for (path, what) in [(open, "mode 755"), (link, "not a folder")] {
+        for (path, what) in [(open, "mode 755"), (link, "not a directory")] {
             let why = private(path, user).unwrap_err().to_string();
             assert!(why.contains(what) && why.contains(VARIABLE), "{why}");
         }

@@ -139,7 +139,7 @@ pub fn read<S: Source>(image: &Image<S>) -> Result<Vec<Kept>, Error> {
         let (first, capacity, written) = (ring.first.get(), ring.capacity.get(), ring.written.get());
         let fits = first.checked_add(capacity).is_some_and(|end| end <= calls.len()) && capacity <= left;
         if !fits || !capacity.is_power_of_two() || capacity > MOST_CALLS {
-            return Err(Error::Corrupt(format!("the trace of thread {thread} lies outside of the image")));
+            return Err(Error::Corrupt(format!("the trace of thread {thread} extends beyond the image")));
         }
         left -= capacity;
         let kept = written.min(capacity);

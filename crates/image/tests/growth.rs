@@ -43,7 +43,7 @@ fn an_index_counts_through_all_sections_of_its_kind() {
 }
 
 #[test]
-fn a_table_that_was_opened_before_it_grew_still_shows_what_it_showed() {
+fn a_table_opened_before_it_grew_still_shows_its_old_records() {
     let memory = Memory::new(1 << 20, 1 << 20);
     let writer = memory.writer();
     let (_, first) = writer.new_record::<Comm>(SectionKind::COMMS, 1).unwrap();
@@ -91,7 +91,7 @@ fn what_was_added_to_a_record_since_reads_as_zero_and_what_is_too_short_is_refus
 }
 
 #[test]
-fn a_full_image_gives_no_record_and_keeps_what_it_has() {
+fn a_full_image_rejects_new_records_and_keeps_the_old_ones() {
     let memory = Memory::new(1 << 20, HEADER_SIZE + 65536);
     let writer = memory.writer();
     let mut made = 0;

@@ -45,7 +45,7 @@ const _: () = assert!(size_of::<Status>() == 20);
 
 static ENGINE: Mutex<Option<Engine>> = Mutex::new(None);
 static OPERATORS: Mutex<[Option<UserFunction>; MAX_OPERATORS]> = Mutex::new([None; MAX_OPERATORS]);
-/// 0 before `MPI_Init`, 1 while initialised, 2 after `MPI_Finalize`.
+/// 0 before `MPI_Init`, 1 while initialized, 2 after `MPI_Finalize`.
 static STATE: AtomicI32 = AtomicI32::new(0);
 
 fn engine() -> MutexGuard<'static, Option<Engine>> {

@@ -110,7 +110,7 @@ impl fmt::Debug for Kind {
 }
 
 impl FunctionId {
-    /// Returns the function with this name; `PMPI_` names are not recognised.
+    /// Returns the function with this name; `PMPI_` names are not recognized.
     pub fn from_name(name: &str) -> Option<FunctionId> {
         let index = FUNCTIONS.binary_search_by(|f| f.name.cmp(name)).ok()?;
         u16::try_from(index).ok().map(FunctionId)

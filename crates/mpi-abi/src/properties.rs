@@ -37,13 +37,13 @@ codes! {
     Class {
         /// Unknown: the version that wrote the image did not record it.
         UNKNOWN = 0 "?",
-        /// Initialisation and termination, errors, memory, the process's environment.
+        /// Initialization and termination, errors, memory, the process's environment.
         ENVIRONMENT = 1 "environment",
         /// Messages, probes, partitioned messages, buffers for them.
         POINT_TO_POINT = 2 "point-to-point",
         /// Completion of requests, statuses, starting of persistent requests.
         REQUESTS = 3 "requests",
-        /// Collective communication, including that among neighbours.
+        /// Collective communication, including that among neighbors.
         COLLECTIVE = 4 "collective",
         /// Communicators, topologies, groups, datatypes, operations, attributes, error handlers, infos.
         OBJECTS = 5 "objects",
@@ -95,7 +95,7 @@ codes! {
         REQUESTS = 3 "requests",
         /// Other members of a communicator, window or file, which must make the same call.
         COLLECTIVE = 4 "collective",
-        /// One-sided synchronisation.
+        /// One-sided synchronization.
         SYNCHRONIZATION = 5 "synchronization",
         /// Processes of another job, or a server that connects them.
         CONNECTION = 6 "connection",
@@ -119,7 +119,7 @@ codes! {
         LOWER = 4 "lower",
         /// All members of the communicator, window or file.
         ALL = 5 "all",
-        /// The neighbours in the communicator's topology.
+        /// The neighbors in the communicator's topology.
         NEIGHBORS = 6 "neighbors",
         /// The members of a group among the arguments.
         GROUP = 7 "group",
@@ -186,8 +186,8 @@ codes! {
 
 impl Partners {
     /// Whether all members of the communicator, window or file must make the call. Members that have not made
-    /// it may be waited for, since the standard allows every collective to synchronise. `false` for calls
-    /// that only some members make, and for those among neighbours.
+    /// it may be waited for, since the standard allows every collective to synchronize. `false` for calls
+    /// that only some members make, and for those among neighbors.
     pub const fn are_all_members(self) -> bool {
         matches!(self, Self::ROOT | Self::LEAVES | Self::LOWER | Self::ALL)
     }

@@ -29,7 +29,7 @@ fn of(name: &str) -> Properties {
 fn is_collective(function: &Function) -> bool {
     let name = plain(function);
     // Chapter 6: the operations with their non-blocking and persistent forms; chapter 8: those among
-    // neighbours.
+    // neighbors.
     const DATA: [&str; 12] = [
         "barrier",
         "bcast",

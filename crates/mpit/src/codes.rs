@@ -123,19 +123,19 @@ impl Scope {
 
 open_codes! {
     /// The class of a performance variable (`MPI_T_PVAR_CLASS_*`), which determines its meaning, starting
-    /// value and overflow behaviour.
+    /// value and overflow behavior.
     PvarClass {
         /// One of a set of states. The starting value is the current state.
         STATE = 0;
-        /// The current utilisation level of a resource.
+        /// The current utilization level of a resource.
         LEVEL = 1;
         /// The size of a resource.
         SIZE = 2;
-        /// The utilisation of a resource, from 0.0 to 1.0.
+        /// The utilization of a resource, from 0.0 to 1.0.
         PERCENTAGE = 3;
-        /// The highest utilisation since the start. The starting value is the current utilisation.
+        /// The highest utilization since the start. The starting value is the current utilization.
         HIGHWATERMARK = 4;
-        /// The lowest utilisation since the start. The starting value is the current utilisation.
+        /// The lowest utilization since the start. The starting value is the current utilization.
         LOWWATERMARK = 5;
         /// Number of occurrences of an event since the variable was started, from 0.
         COUNTER = 6;
@@ -283,7 +283,7 @@ macro_rules! errors {
             fn text(self) -> &'static str {
                 match self {
                     $(Self::$item => $text,)*
-                    _ => "the MPI library below returned an error of its own",
+                    _ => "the underlying MPI library returned its own error",
                 }
             }
         }
@@ -291,26 +291,26 @@ macro_rules! errors {
 }
 
 errors! {
-    /// The interface could not be initialised.
-    CANNOT_INIT = 1, "the tool interface could not be initialised";
+    /// The interface could not be initialized.
+    CANNOT_INIT = 1, "the tool interface could not be initialized";
     /// The call is not possible at this time.
-    NOT_ACCESSIBLE = 2, "this cannot be done from here now; try again outside the callback";
+    NOT_ACCESSIBLE = 2, "not possible at this point; try again outside the callback";
     /// `MPI_T_init_thread` has not been called, or every call has been matched by `MPI_T_finalize`.
-    NOT_INITIALIZED = 3, "the tool interface is not initialised; call MPI_T_init_thread first";
+    NOT_INITIALIZED = 3, "the tool interface is not initialized; call MPI_T_init_thread first";
     /// The requested operation is not supported.
-    NOT_SUPPORTED = 4, "this is not supported by the item asked for";
+    NOT_SUPPORTED = 4, "not supported by this item";
     /// Out of memory.
     MEMORY = 5, "out of memory";
     /// An invalid argument, or an invalid value written to a variable.
     INVALID = 6, "invalid argument or value";
     /// The index is out of range.
     INVALID_INDEX = 7, "index out of range; ask for the number first";
-    /// The item index is out of range (deprecated since MPI 4.0 in favour of [`Error::INVALID_INDEX`]).
+    /// The item index is out of range (deprecated since MPI 4.0 in favor of [`Error::INVALID_INDEX`]).
     INVALID_ITEM = 8, "item index out of range";
     /// Not a valid performance experiment session.
     INVALID_SESSION = 9, "not a valid performance experiment session; it may have been freed";
     /// Not a valid handle, or not one of this session.
-    INVALID_HANDLE = 10, "not a valid handle here; it may have been freed or belong to another session";
+    INVALID_HANDLE = 10, "not a valid handle; it may have been freed or belong to another session";
     /// There is no item of this name.
     INVALID_NAME = 11, "no item of this name; more may appear after MPI_Init";
     /// No more handles are available.

@@ -60,12 +60,12 @@ mod tests {
 
     #[test]
     fn items_keep_their_order_and_values() {
-        let colours = Enumeration::new("colour").item(7, "red").items(["green", "blue"]);
-        assert_eq!(colours.len(), 3);
-        assert_eq!(colours.get(0), Some((7, "red")));
-        assert_eq!(colours.get(2), Some((2, "blue")));
-        assert_eq!(colours.get(3), None);
-        assert_eq!(colours.name_of(1), Some("green"));
-        assert_eq!(colours.name_of(3), None);
+        let colors = Enumeration::new("color").item(7, "red").items(["green", "blue"]);
+        assert_eq!(colors.len(), 3);
+        assert_eq!(colors.get(0), Some((7, "red")));
+        assert_eq!(colors.get(2), Some((2, "blue")));
+        assert_eq!(colors.get(3), None);
+        assert_eq!(colors.name_of(1), Some("green"));
+        assert_eq!(colors.name_of(3), None);
     }
 }

@@ -1,14 +1,14 @@
-//! Counted initialisation: `MPI_T_init_thread` and `MPI_T_finalize` (MPI 5.0, "Initialization and Finalization").
+//! Counted initialization: `MPI_T_init_thread` and `MPI_T_finalize` (MPI 5.0, "Initialization and Finalization").
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::codes::{Error, Result};
 
-/// Number of initialisations of the interface that have not been finalized.
+/// Number of initializations of the interface that have not been finalized.
 ///
-/// Any number of components of a program may initialise and finalize the interface in any order. It is usable
-/// while the count is not zero, and again after the next initialisation.
+/// Any number of components of a program may initialize and finalize the interface in any order. It is usable
+/// while the count is not zero, and again after the next initialization.
 #[derive(Default, Debug)]
 pub struct Lifecycle {
     count: AtomicU64,
@@ -18,7 +18,7 @@ pub struct Lifecycle {
 }
 
 impl Lifecycle {
-    /// Creates an uninitialised lifecycle.
+    /// Creates an uninitialized lifecycle.
     pub const fn new() -> Self {
         Self { count: AtomicU64::new(0), turning: Mutex::new(()) }
     }

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_removed_value_is_dropped_at_once_if_nobody_looks() {
+    fn a_removed_value_is_dropped_immediately_if_it_is_not_in_use() {
         let log = Arc::new(Log::default());
         let slab = Slab::new();
         let (index, generation) = slab.insert(Item(log.clone()), |_, ()| Ok(())).unwrap();

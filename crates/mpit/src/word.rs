@@ -1,4 +1,4 @@
-//! Handles as opaque 64-bit words that are recognised without being dereferenced.
+//! Handles as opaque 64-bit words that are recognized without being dereferenced.
 //!
 //! ```text
 //!   63     56 55          24 23        0

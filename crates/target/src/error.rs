@@ -20,7 +20,7 @@ pub enum Error {
         pid: u32,
     },
     /// The kernel does not permit reading the memory of the process.
-    #[error("process {pid} may not be read: {advice}")]
+    #[error("no permission to read process {pid}: {advice}")]
     Permission {
         /// The requested process.
         pid: u32,
@@ -38,7 +38,9 @@ pub enum Error {
         why: &'static str,
     },
     /// A string is not terminated within the limit.
-    #[error("no end of the string at {address:#x} within {limit} bytes: is this the address of a string?")]
+    #[error(
+        "string at {address:#x} is not terminated within {limit} bytes: is this the address of a string?"
+    )]
     Unterminated {
         /// Where the string starts, in the target.
         address: u64,
@@ -91,7 +93,7 @@ pub enum Error {
         len: usize,
     },
     /// The debugger reported a pointer size that no machine has.
-    #[error("the debugger says that a pointer has {0} bytes; only 4 and 8 are understood")]
+    #[error("the debugger reports a pointer size of {0} bytes; only 4 and 8 are supported")]
     Width(usize),
 }
 

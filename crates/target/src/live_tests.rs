@@ -66,7 +66,7 @@ fn a_program_that_was_deleted_while_it_runs_still_has_its_symbols() {
 }
 
 #[test]
-fn a_child_that_was_killed_is_said_to_be_gone() {
+fn a_killed_child_is_reported_as_gone() {
     let mut sleeper = Sleeper::start();
     let live = Live::open(sleeper.0.id()).unwrap();
     assert!(live.is_alive());

@@ -36,22 +36,22 @@ fn advice(pid: u32, facts: Facts) -> String {
     let root = "or run this command as root (`sudo`), or take a core file with `gcore` as that user";
     match facts {
         Facts { users: Some((0, _)), scope: Some(3), .. } | Facts { scope: Some(3), .. } => {
-            "Yama's ptrace_scope is 3, which forbids it to everybody until the machine is restarted; \
-             ask the administrator, or analyse a core file"
+            "Yama's ptrace_scope is 3, which forbids it to everyone until the machine is restarted; \
+             ask the administrator, or analyze a core file"
                 .to_owned()
         }
         Facts { users: Some((0, _)), .. } => format!(
             "even root lacks CAP_SYS_PTRACE here, as in most containers; start the container with \
-             `--cap-add=SYS_PTRACE`, or look from the host, where process {pid} has another number"
+             `--cap-add=SYS_PTRACE`, or look from the host, where process {pid} has a different PID"
         ),
         Facts { users: Some((reader, owner)), .. } if reader != owner => {
-            format!("it belongs to user {owner} and you are user {reader}; look as its owner, {root}")
+            format!("it belongs to user {owner} and you are user {reader}; access it as its owner, {root}")
         }
         Facts { scope: Some(scope @ 1..), .. } => format!(
             "Yama's ptrace_scope is {scope}, which allows {} only; \
              ask the administrator for `sysctl kernel.yama.ptrace_scope=0`, {root}",
             if scope == 1 {
-                "a process's ancestors and those it names by PR_SET_PTRACER"
+                "a process's ancestors and processes it names with PR_SET_PTRACER"
             } else {
                 "administrators"
             }

@@ -126,7 +126,7 @@ fn a_core_by_the_kernel_tells_who_died_of_what_and_shows_memory_and_symbols() {
     std::fs::copy("/bin/true", folder.path().join("other")).unwrap();
     std::fs::rename(folder.path().join("other"), &app).unwrap();
     let core = Core::open(&path).unwrap();
-    assert!(core.read_u64(main).unwrap_err().to_string().contains("gone or another"));
+    assert!(core.read_u64(main).unwrap_err().to_string().contains("missing or has changed"));
     assert_eq!(core.symbol("main").unwrap_or_default(), None);
 }
 

@@ -5,7 +5,7 @@
  * Each rank writes DIRECTORY/bytes.RANK: one line per function with its name and the bytes.
  *
  * The share of a rank is its own block of what is gathered or scattered, its data for each rank of an all-to-all or a
- * reduce-scatter, including itself, its data for each neighbour, and the buffer for all others. MPI_IN_PLACE makes no difference.
+ * reduce-scatter, including itself, its data for each neighbor, and the buffer for all others. MPI_IN_PLACE makes no difference.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -146,7 +146,7 @@ static void between_groups(void)
     MPI_Comm_free(&mine);
 }
 
-/* `there` has a place for each neighbour. */
+/* `there` has a place for each neighbor. */
 static void neighbors(MPI_Comm comm, int n, const int *there)
 {
     int sum = 0, some = 0;
@@ -172,7 +172,7 @@ static void topologies(void)
     int sides[2] = {size, 1}, periods[2] = {0, 1}, next = (rank + 1) % size, before = (rank + size - 1) % size;
     MPI_Cart_create(MPI_COMM_WORLD, 2, sides, periods, 0, &comm);
     neighbors(comm, 4, (int[]){rank > 0, rank < size - 1, 1, 1});
-    /* Rank 0 has all others as neighbours, and each of them rank 0. */
+    /* Rank 0 has all others as neighbors, and each of them rank 0. */
     int ends[MOST], edges[MOST];
     for (int i = 0; i < size; i++)
         ends[i] = size - 1 + i;

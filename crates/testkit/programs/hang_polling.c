@@ -164,7 +164,7 @@ static void tests_what_is_complete_too(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Receives of one message of each neighbour, which none of them sends. */
+/* Receives of one message of each neighbor, which none of them sends. */
 static void from_both_sides(int *values, MPI_Request *requests)
 {
     for (int i = 0; i < 2; i++)

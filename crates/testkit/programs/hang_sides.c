@@ -1,4 +1,4 @@
-/* Programs that hang since two sides do not agree: groups of an intercommunicator, neighbours, buffered messages.
+/* Programs that hang since two sides do not agree: groups of an intercommunicator, neighbors, buffered messages.
  * The comments are as in hang.c. */
 #include "hang.h"
 #include <stdlib.h>

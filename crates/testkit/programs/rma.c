@@ -1,4 +1,4 @@
-/* One-sided communication: all kinds of windows, all ways to synchronise, all ways to move data. */
+/* One-sided communication: all kinds of windows, all ways to synchronize, all ways to move data. */
 #include "expect.h"
 
 enum { N = 16 };

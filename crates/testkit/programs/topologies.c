@@ -1,4 +1,4 @@
-/* Cartesian, graph and distributed graph topologies, and neighbourhood collectives. */
+/* Cartesian, graph and distributed graph topologies, and neighborhood collectives. */
 #include "expect.h"
 
 static long sum;

@@ -1,5 +1,5 @@
 /*
- * More known wait states, as in waits.c: neighbourhood collectives, collectives that are only started, late tests
+ * More known wait states, as in waits.c: neighborhood collectives, collectives that are only started, late tests
  * for completion, and locks of windows. In each part one rank is late by the seconds in the first argument.
  *
  * The first rank prints for each part: kind, line of the waiting ranks, the late rank,

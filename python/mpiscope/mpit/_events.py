@@ -131,7 +131,7 @@ class Registration:
         self, kind: EventType, callback: Optional[Callable[[Event], None]], object: Any, safety: str, keep: int
     ):
         if kind.bind != "NO_OBJECT" and object is None:
-            raise ValueError(f"{kind.name} is bound to an {kind.bind}: name one")
+            raise ValueError(f"{kind.name} is bound to an {kind.bind}; pass one")
         self.type = kind
         #: What it is bound to; kept alive.
         self.object = object

@@ -56,7 +56,7 @@ class Library:
         try:
             entry = getattr(self._tool, function)
         except AttributeError:
-            raise MpitError(function, -1, "this library has no such function; `mpiscope run` brings it") from None
+            raise MpitError(function, -1, "this library does not have this function; run under `mpiscope run` to get it") from None
         code = entry(*arguments)
         if code != 0:
             raise MpitError(function, code, self._errors.get(code, "error"))

@@ -83,9 +83,9 @@ class Variable:
 
     def _check(self, object: Any) -> None:
         if self.bind != "NO_OBJECT" and object is None:
-            raise ValueError(f"{self.name} is bound to an {self.bind}: name one")
+            raise ValueError(f"{self.name} is bound to an {self.bind}; pass one")
         if self._ctype is None:
-            raise TypeError(f"{self.name} has a datatype that is not known here")
+            raise TypeError(f"{self.name} has an unknown datatype")
 
     def _value(self, buffer: Any) -> Value:
         if self._ctype is ctypes.c_char:

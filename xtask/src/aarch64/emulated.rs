@@ -139,7 +139,7 @@ impl<'a> Subject<'a> {
         let (bare, _) = set(self.bare(ranks, &binary), "bare")?;
         if !bare.success() {
             let why = bare.describe().lines().next().unwrap_or_default().to_owned();
-            return Ok(Outcome::NotFor(format!("bare it fails under the emulator: {why}")));
+            return Ok(Outcome::NotFor(format!("it fails under the emulator even without the layer: {why}")));
         }
         let out = work.path().join("out");
         let (seen, expected) = set(self.under(ranks, &binary, &out), "seen")?;

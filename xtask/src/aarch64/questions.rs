@@ -80,7 +80,7 @@ fn waiting(subject: &Subject<'_>, job: &mut Child) -> Result<String> {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    bail!("the ranks do not come to their receives within {} s", LIMIT.as_secs())
+    bail!("the ranks did not reach their receives within {} s", LIMIT.as_secs())
 }
 
 fn json(mut command: Command, words: &[&str]) -> Result<Value> {

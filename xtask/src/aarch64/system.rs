@@ -49,7 +49,7 @@ pub const FAMILIES: [Family; 2] = [
 pub fn fetch() -> Result<PathBuf> {
     for tool in [CC, EMULATOR, "apt-get", "dpkg-deb"] {
         paths::in_path(tool).with_context(|| {
-            format!("there is no {tool} (Debian: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)")
+            format!("{tool} not found (Debian: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)")
         })?;
     }
     let home = paths::target_dir().join("aarch64-system");

@@ -25,5 +25,5 @@ pub fn run(out: &Path, how: How) -> Result<()> {
             println!("differs: {}", name.display());
         }
     }
-    bail!("two builds of the same sources are not equal")
+    bail!("two builds of the same sources differ")
 }

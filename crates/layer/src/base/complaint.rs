@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sentence_is_said_once_wherever_it_lies_and_whatever_was_said_between() {
+    fn a_note_is_reported_once_wherever_it_is_stored_and_whatever_came_between() {
         let said = Said::nothing();
         let sentence = |number: usize| format!("sentence {number}");
         assert!(said.first(&sentence(1)));

@@ -83,8 +83,8 @@ impl Mapping {
 pub fn tell_if_full() {
     if MAPPING.refused.swap(false, Ordering::Relaxed) {
         complain(
-            "the image could not become longer (has the program closed all descriptors, or is memory limited?); \
-             what came after is missing",
+            "the image could not grow (did the program close all file descriptors, or is memory limited?); \
+             later records are missing",
         );
     }
 }
@@ -101,18 +101,18 @@ fn inode(file: i32) -> Option<u64> {
 /// Creates the image. Returns false on failure; the process then runs as if this library were not loaded.
 pub fn start() -> bool {
     let Some(file) = inherited().or_else(create) else {
-        complain("no memory file can be made for the image; nothing will be recorded");
+        complain("cannot create a memory file for the image; nothing will be recorded");
         return false;
     };
     let Some(reserved) = reserve() else {
-        complain("no range of addresses can be had for the image; nothing will be recorded");
+        complain("cannot reserve address space for the image; nothing will be recorded");
         return false;
     };
     let file = out_of_the_way(file);
     MAPPING.file.store(file, Ordering::Relaxed);
     MAPPING.inode.store(inode(file).unwrap_or(0), Ordering::Relaxed);
     if !MAPPING.grow(1 << 16) {
-        complain("the image cannot be mapped; nothing will be recorded");
+        complain("cannot map the image; nothing will be recorded");
         return false;
     }
     let base = MAPPING.base.load(Ordering::Relaxed) as *mut u8;
@@ -229,11 +229,11 @@ fn send_to_collector(file: i32) {
     match collector::hand_over(&name, file, own_pid()) {
         Ok(()) => {}
         Err(Refused::Nobody) => complain(
-            "the image cannot be handed to 'mpiscope run' (does it run on this host, with the same /dev/shm or /tmp?); \
-             the report will lack this process",
+            "cannot pass the image to 'mpiscope run' (is it running on this host, with the same /dev/shm or /tmp?); \
+             this process will be missing from the report",
         ),
         Err(Refused::Stranger) => complain(
-            "the image is not handed over: another user listens where 'mpiscope run' should; the report will lack this process",
+            "not passing on the image: another user is listening in place of 'mpiscope run'; this process will be missing from the report",
         ),
     }
 }

@@ -48,7 +48,7 @@ pub fn start() {
     let recording = variable(c"MPISCOPE_RECORD")
         .map_or(Ok(DEFAULT_RECORDING), |value| parse_recording(&value.to_string_lossy()));
     let recording = recording.unwrap_or_else(|word| {
-        complain(&format!("MPISCOPE_RECORD: '{word}' is not known; recording what is recorded by default"));
+        complain(&format!("MPISCOPE_RECORD: unknown word '{word}'; using the default"));
         DEFAULT_RECORDING
     });
     // A trace consists of times, and its messages are paired through the ledger.

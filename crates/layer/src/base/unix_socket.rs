@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_who_listens_is_found_by_its_name_alone_and_only_as_long_as_it_is_there() {
+    fn a_listener_is_found_by_name_only_while_it_exists() {
         let name = format!("mpiscope/test/{}", std::process::id());
         let (one, other) = (Socket::new(0).unwrap(), Socket::new(0).unwrap());
         assert!(one.listen(name.as_bytes(), 1));

@@ -48,15 +48,15 @@ pub fn hold(speaker: bool) {
         // SAFETY: no arguments, always succeeds.
         let pid = unsafe { libc::getpid() };
         complain(&format!(
-            "the ranks are held in MPI_Init for a debugger, at most {} s. Attach (`mpiscope attach {pid}`), then \
-             let them go: `mpiscope attach {pid} --release`, or set MPIR_debug_gate to 1 in each rank",
+            "the ranks are waiting in MPI_Init for a debugger, for up to {} s. Attach (`mpiscope attach {pid}`), then \
+             release them: `mpiscope attach {pid} --release`, or set MPIR_debug_gate to 1 in each rank",
             limit.as_secs()
         ));
     }
     let begin = Instant::now();
     while !open() {
         if begin.elapsed() >= limit {
-            complain("no debugger opened the gate in time (MPISCOPE_HOLD_SECONDS); the program goes on");
+            complain("no debugger released the ranks in time (MPISCOPE_HOLD_SECONDS); the program continues");
             return;
         }
         std::thread::sleep(LOOK);
@@ -76,7 +76,7 @@ pub fn allow_tracer() {
             Ok(pid) => pid,
             Err(_) => {
                 return complain(
-                    "MPISCOPE_PTRACER is neither a process id nor 'any'; nobody more may attach to this process",
+                    "MPISCOPE_PTRACER is neither a process ID nor 'any'; no additional process may attach",
                 );
             }
         },

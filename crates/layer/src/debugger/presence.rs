@@ -89,7 +89,7 @@ fn folder() -> Option<PathBuf> {
         Ok(folder) => return Some(folder),
         Err(why) => why,
     };
-    complain(&format!("jobs that are spawned or connect do not find each other: {why}"));
+    complain(&format!("spawned and connected jobs cannot find each other: {why}"));
     None
 }
 
@@ -115,7 +115,7 @@ impl Offer {
         if !listens {
             let _gone = fs::remove_file(&made);
             complain(
-                "no socket can be made in the folder where jobs that are spawned or connect find each other",
+                "cannot create a socket in the directory where spawned and connected jobs find each other",
             );
         }
         listens.then_some(Self { meeting, place, key })
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_refused_at_once_and_any_number_may_offer_under_one_key() {
+    fn taking_without_an_offer_fails_immediately_and_any_number_may_offer_under_one_key() {
         let key = key("several");
         let begin = Instant::now();
         assert!(!take(key));
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_of_a_process_that_was_killed_is_removed_and_holds_up_nobody() {
+    fn the_marker_of_a_killed_process_is_removed_and_blocks_nobody() {
         let (key, begin) = (key("killed on the way"), Instant::now());
         let mark = folder().unwrap().join(format!("{}1-1{MARK}", prefix(key)));
         File::create(&mark).unwrap();

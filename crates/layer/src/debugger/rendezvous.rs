@@ -44,7 +44,7 @@ impl Meeting {
         match meeting_place::folder().and_then(|folder| Self::enter_in(&folder, &worlds, rank)) {
             Ok(meeting) => (!meeting.places.is_empty()).then_some(meeting),
             Err(why) => {
-                complain(&format!("the ranks of this host do not find each other before MPI_Init: {why}"));
+                complain(&format!("the ranks on this host cannot find each other before MPI_Init: {why}"));
                 None
             }
         }

@@ -63,7 +63,7 @@ impl EventDescription {
         let name = self.name.strip_prefix(PREFIX).unwrap_or(self.name);
         // Leaked once per type.
         let name = format!("{PREFIX}any.{name}").leak();
-        let desc = format!("As {}, of every {}: {}", self.name, self.bound_to(), self.desc).leak();
+        let desc = format!("Like {}, for every {}: {}", self.name, self.bound_to(), self.desc).leak();
         Self { name, desc, bind: Bind::NO_OBJECT, ..*self }
     }
 
@@ -82,7 +82,7 @@ impl EventDescription {
         let elements: Vec<String> = elements.collect();
         let bound = match self.bind {
             Bind::NO_OBJECT => String::new(),
-            _ => format!(" A registration hears one {}.", self.bound_to()),
+            _ => format!(" A registration is for one {}.", self.bound_to()),
         };
         format!("{}.{bound} Elements: {}", self.desc, elements.join("; "))
     }
@@ -138,7 +138,7 @@ const ELEMENTS: &[(&str, &str)] = &[
     ("handle", "its handle"),
     ("object", "its number, which no other object of the process ever has"),
     ("parent", "number of the object that it was made from, 0 for none"),
-    ("epoch", "how it is synchronised: 1 fence, 2 start and complete, 4 post and wait, 8 lock, 16 lock_all"),
+    ("epoch", "how it is synchronized: 1 fence, 2 start and complete, 4 post and wait, 8 lock, 16 lock_all"),
     ("target", "rank of the target in the window's group"),
     ("comm", "handle of the intercommunicator"),
     ("cvar", "index of the control variable"),
@@ -206,7 +206,7 @@ macro_rules! event_types {
 
 event_types! {
     CallStarted = "call_started", Calls, NO_OBJECT, CALLS { function: i32, thread: i32, caller: u64 }
-        "The program entered an MPI function; reported before the library gets the call";
+        "The program entered an MPI function; reported before the library is called";
     CallEnded = "call_ended", Calls, NO_OBJECT, CALLS {
         function: i32, thread: i32, caller: u64, bytes: u64, duration: u64,
     }
@@ -222,7 +222,7 @@ event_types! {
         peer: i32, tag: i32, bytes: u64, comm_id: u64, id: u64, world_peer: i32,
         partitions: i32,
     }
-        "The program learnt that a send is complete";
+        "The program learned that a send is complete";
     SendCancelled = "send_cancelled", Messages, MPI_COMM, OBJECTS {
         peer: i32, tag: i32, comm_id: u64, id: u64, world_peer: i32,
         partitions: i32,
@@ -269,7 +269,7 @@ event_types! {
     RequestCompleted = "request_completed", Requests, NO_OBJECT, OBJECTS {
         operation: i32, peer: i32, tag: i32, request: u64, started: u64, bytes: u64, comm_id: u64, id: u64,
     }
-        "The program learnt that an operation with a request is complete";
+        "The program learned that an operation with a request is complete";
     RequestFreed = "request_freed", Requests, NO_OBJECT, OBJECTS {
         operation: i32, request: u64, id: u64,
     }
@@ -277,7 +277,7 @@ event_types! {
     CollectiveEntered = "collective_entered", Collectives, MPI_COMM, OBJECTS {
         function: i32, root: i32, comm_id: u64, number: u64, id: u64,
     }
-        "A collective operation was entered; a persistent one when it is started, with the function that initialised it";
+        "A collective operation was entered; a persistent one when it is started, with the function that initialized it";
     CollectiveLeft = "collective_left", Collectives, MPI_COMM, OBJECTS {
         function: i32, root: i32, comm_id: u64, number: u64, bytes: u64, duration: u64, id: u64,
     }
@@ -299,7 +299,7 @@ event_types! {
     ObjectFreed = "object_freed", Objects, NO_OBJECT, OBJECTS { kind: i32, handle: u64, object: u64 }
         "An MPI object was freed, a matched message received";
     ObjectNamed = "object_named", Objects, NO_OBJECT, OBJECTS { kind: i32, handle: u64, object: u64 }
-        "A communicator, datatype or window got a name";
+        "A communicator, datatype or window was named";
     ObjectAttached = "object_attached", Objects, NO_OBJECT, OBJECTS { kind: i32, handle: u64, object: u64 }
         "Something was attached to this object, or changed: an attribute, an error handler, an info object, memory, a view";
     DatatypeCommitted = "datatype_committed", Objects, NO_OBJECT, OBJECTS { handle: u64 }
@@ -307,7 +307,7 @@ event_types! {
     CommFreed = "comm_freed", Objects, MPI_COMM, OBJECTS { handle: u64, object: u64, comm_id: u64 }
         "The communicator was freed";
     CommNamed = "comm_named", Objects, MPI_COMM, OBJECTS { handle: u64, object: u64, comm_id: u64 }
-        "The communicator got a name";
+        "The communicator was named";
     WinFreed = "win_freed", OneSided, MPI_WIN, OBJECTS { handle: u64, object: u64 }
         "The window was freed";
     RmaEpochOpened = "rma_epoch_opened", OneSided, MPI_WIN, OBJECTS { epoch: i32, object: u64 }
@@ -331,19 +331,19 @@ event_types! {
     FileClosed = "file_closed", Files, MPI_FILE, OBJECTS { handle: u64, object: u64 }
         "The file was closed";
     ProcessesSpawned = "processes_spawned", Process, NO_OBJECT, OBJECTS { comm: u64 }
-        "MPI_Comm_spawn or MPI_Comm_spawn_multiple gave an intercommunicator";
+        "MPI_Comm_spawn or MPI_Comm_spawn_multiple returned an intercommunicator";
     ProcessesConnected = "processes_connected", Process, NO_OBJECT, OBJECTS { comm: u64 }
-        "MPI_Comm_connect gave an intercommunicator";
+        "MPI_Comm_connect returned an intercommunicator";
     ProcessesAccepted = "processes_accepted", Process, NO_OBJECT, OBJECTS { comm: u64 }
-        "MPI_Comm_accept gave an intercommunicator";
+        "MPI_Comm_accept returned an intercommunicator";
     ProcessesJoined = "processes_joined", Process, NO_OBJECT, OBJECTS { comm: u64 }
-        "MPI_Comm_join gave an intercommunicator";
+        "MPI_Comm_join returned an intercommunicator";
     ProcessesDisconnected = "processes_disconnected", Process, NO_OBJECT, OBJECTS { comm: u64 }
         "MPI_Comm_disconnect returned: the handle is no longer valid";
     ThreadSeen = "thread_seen", Process, NO_OBJECT, CALLS { thread: i32 }
         "A thread called MPI for the first time";
     RecordsLost = "records_lost", Recording, NO_OBJECT, CALLS { count: u64 }
-        "Records found no room since the last such event";
+        "Records were dropped for lack of space since the last such event";
     CvarWritten = "cvar_written", Recording, NO_OBJECT, CALLS { cvar: i32 }
         "A control variable was written through this interface";
     WatermarkPassed = "watermark_passed", Recording, NO_OBJECT, OBJECTS { pvar: i32, value: u64 }
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_lies_in_the_payload_where_its_description_says() {
+    fn elements_are_at_their_described_offsets_in_the_payload() {
         let payload = CallEnded { function: 7, thread: -1, caller: 9, bytes: 10, duration: 11 }.payload();
         let described = EVENT_TYPES.get(CallEnded::KIND.0).unwrap();
         let at = |name: &str| described.elements.iter().find(|e| e.name == name).unwrap().offset;

@@ -297,7 +297,7 @@ pub fn abi() -> Option<AbiKind> {
 
 /// Stands in for a function that the library lacks.
 unsafe extern "C" fn missing() -> c_int {
-    complain("a function was called that this MPI library does not have; the call returned an error");
+    complain("the program called a function that this MPI library does not have; the call returned an error");
     match abi() {
         Some(AbiKind::MPICH) => Mpich::ERR_UNSUPPORTED_OPERATION,
         Some(AbiKind::OPENMPI) => OpenMpi::ERR_UNSUPPORTED_OPERATION,

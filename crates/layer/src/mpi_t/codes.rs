@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_nobody_knows_is_kept_and_is_none_of_the_named() {
+    fn an_unknown_number_is_kept_and_matches_no_named_value() {
         let bind = MPICH.bind_of(3);
         assert_eq!(bind.name(), None);
         assert_eq!(MPICH.bind(bind), 3);

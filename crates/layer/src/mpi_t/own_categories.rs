@@ -37,7 +37,7 @@ pub fn publish_one<T>(what: &str, added: mpit::Result<T>) -> Option<T> {
     match added {
         Ok(index) => Some(index),
         Err(error) => {
-            complain(&format!("the tool interface lacks {what}: {error}"));
+            complain(&format!("could not add {what} to the tool interface: {error}"));
             None
         }
     }

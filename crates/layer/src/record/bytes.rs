@@ -109,7 +109,7 @@ pub fn members<A: Abi>(comm: A::Handle) -> u64 {
     u64::try_from(size).unwrap_or(0)
 }
 
-/// Returns the number of neighbours that a rank of a topology sends to. There are none beyond the border of a
+/// Returns the number of neighbors that a rank of a topology sends to. There are none beyond the border of a
 /// grid that is not periodic.
 pub fn neighbors<A: Abi>(comm: A::Handle) -> u64 {
     to_whom::<A>(comm).map_or(0, |out| out.there().count() as u64)
@@ -139,11 +139,11 @@ pub unsafe fn vector<A: Abi>(counts: Counts, datatype: A::Handle, n: u64) -> u64
     unsafe { sum(counts, 0..n as usize) }.wrapping_mul(size_of::<A>(datatype))
 }
 
-/// Like [`vector`], over the neighbours that exist.
+/// Like [`vector`], over the neighbors that exist.
 ///
 /// # Safety
 ///
-/// `counts` is null or points to a count for each neighbour of the communicator's topology.
+/// `counts` is null or points to a count for each neighbor of the communicator's topology.
 pub unsafe fn to_neighbors<A: Abi>(counts: Counts, datatype: A::Handle, comm: A::Handle) -> u64 {
     let Some(out) = to_whom::<A>(comm) else { return 0 };
     // SAFETY: the caller's promise.
@@ -193,11 +193,11 @@ pub unsafe fn vector_w<A: Abi>(counts: Counts, datatypes: *const A::Handle, n: u
     unsafe { sum_w::<A>(counts, datatypes, 0..n as usize) }
 }
 
-/// Like [`vector_w`], over the neighbours that exist.
+/// Like [`vector_w`], over the neighbors that exist.
 ///
 /// # Safety
 ///
-/// Both are null or point to an element for each neighbour of the communicator's topology.
+/// Both are null or point to an element for each neighbor of the communicator's topology.
 pub unsafe fn to_neighbors_w<A: Abi>(counts: Counts, datatypes: *const A::Handle, comm: A::Handle) -> u64 {
     let Some(out) = to_whom::<A>(comm) else { return 0 };
     // SAFETY: the caller's promise.

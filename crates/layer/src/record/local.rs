@@ -47,7 +47,7 @@ pub struct Local {
 }
 
 impl Local {
-    /// Initialises the fields in place. A temporary value would be built on the stack first, and is larger
+    /// Initializes the fields in place. A temporary value would be built on the stack first, and is larger
     /// than the stacks of some threads.
     pub(super) fn new() -> Box<Self> {
         let mut place = Box::<Self>::new_uninit();

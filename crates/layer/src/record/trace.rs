@@ -40,7 +40,7 @@ pub fn start() {
             let calls = (bytes / size_of::<Called>() as u64).clamp(LEAST, MOST_CALLS) as usize;
             CAPACITY.store(1 << calls.ilog2(), Ordering::Relaxed);
         }
-        None => complain("MPISCOPE_TRACE: write a size, such as 16M; there is no trace"),
+        None => complain("MPISCOPE_TRACE: expected a size such as 16M; tracing is off"),
     }
     let Some(text) = settings::variable(c"MPISCOPE_TRACE_WINDOW") else { return };
     match trace::window(&text.to_string_lossy()) {
@@ -50,7 +50,7 @@ pub fn start() {
             LIMITED.store(true, Ordering::Relaxed);
         }
         None => complain(
-            "MPISCOPE_TRACE_WINDOW: write two numbers of milliseconds, such as 2000,5000; all is traced",
+            "MPISCOPE_TRACE_WINDOW: expected two times in milliseconds, such as 2000,5000; tracing the whole run",
         ),
     }
 }

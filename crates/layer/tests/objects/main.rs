@@ -31,7 +31,7 @@ fn identities(runs: &[(Said, Images)]) {
 }
 
 #[test]
-fn every_object_is_known_with_all_that_the_program_knows_of_it() {
+fn every_object_is_recorded_with_all_its_properties() {
     run_on_all("objects.c", 3, &[], |run: &Run| {
         let mut runs = Vec::new();
         for rank in 0..3 {
@@ -58,7 +58,7 @@ fn churn_steps() -> String {
 }
 
 #[test]
-fn objects_that_come_and_go_in_four_threads_agree_with_the_programs_model() {
+fn objects_created_and_freed_in_four_threads_agree_with_the_programs_model() {
     run_on_all("churn.c", 2, &[("CHURN_STEPS", &churn_steps())], |run: &Run| {
         print!("{}", run.output);
         for rank in 0..2 {
@@ -88,7 +88,7 @@ fn steady_steps() -> String {
 }
 
 #[test]
-fn making_and_freeing_objects_for_ever_does_not_let_the_image_grow() {
+fn creating_and_freeing_objects_forever_does_not_grow_the_image() {
     let variables = [("STEADY_STEPS", &*steady_steps()), ("MPISCOPE_TOMBSTONES", "4")];
     run_on_all("steady.c", 2, &variables, |run: &Run| {
         for rank in 0..2 {

@@ -20,9 +20,9 @@ const PROGRAM: Program = Program { name: "ending", ranks: RANKS, needs: Needs::N
 /// The expected result.
 #[derive(Clone, Copy)]
 enum After {
-    /// Equal output, all calls of all ranks, all finalised.
+    /// Equal output, all calls of all ranks, all finalized.
     Whole,
-    /// All calls of all ranks, none finalised. The launcher may write to standard output.
+    /// All calls of all ranks, none finalized. The launcher may write to standard output.
     Unfinished,
     /// Like `Unfinished`, but the call that ended the job may or may not be counted.
     Aborted,

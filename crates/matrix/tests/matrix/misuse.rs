@@ -17,7 +17,7 @@ const WRONG_HANDLES: Program = Program { name: "wrong_handles", ranks: 1, needs:
 const HANDLERS: Program = Program { name: "handlers", ranks: 1, needs: Needs::Nothing };
 const PLAIN: Program = Program { name: "ending", ranks: 1, needs: Needs::Nothing };
 
-/// The contents of uninitialised memory, which may determine how a library treats a wrong handle.
+/// The contents of uninitialized memory, which may determine how a library treats a wrong handle.
 const FILLINGS: [&str; 2] = ["0", "85"];
 
 /// Limits under which a program is started, in shell syntax.

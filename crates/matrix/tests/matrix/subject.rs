@@ -30,7 +30,7 @@ pub enum Form {
 /// The command and the library under test, and the programs compiled for this run.
 pub struct Subject {
     binaries: TempDir,
-    /// Serialises compilations, so that two trials of one program do not write the same file at
+    /// Serializes compilations, so that two trials of one program do not write the same file at
     /// once.
     compiling: Mutex<()>,
 }

@@ -343,7 +343,7 @@ fn of_object(report: &Value, variable: &str, object: &str, rank: usize) -> Resul
     Ok(held["value"].as_str().unwrap_or_default().to_owned())
 }
 
-/// Checks that shares are parts of a whole, and that polling loops are recognised.
+/// Checks that shares are parts of a whole, and that polling loops are recognized.
 fn shares(report: &Value) -> Result<()> {
     shares_are_parts(report)?;
     for rank in report["ranks"].as_array().context("no ranks")? {

@@ -365,7 +365,7 @@ fn check_messages(subject: &Subject, library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// Factor by which the program computes longer if its messages are not recorded: with an unoptimised command,
+/// Factor by which the program computes longer if its messages are not recorded: with an unoptimized command,
 /// each sampling of all ranks is followed by a second without one.
 const TIMES: &str = "2500";
 /// A wait of this many seconds was sampled more than once.
@@ -401,7 +401,7 @@ fn check_sampled(subject: &Subject, library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// A wait of this many seconds was sampled more than once, even by an unoptimised command.
+/// A wait of this many seconds was sampled more than once, even by an unoptimized command.
 const LOOKED_AT: &str = "2.5";
 
 fn check_epochs(subject: &Subject, library: &Library) -> Result<()> {

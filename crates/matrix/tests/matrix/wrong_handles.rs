@@ -2,7 +2,7 @@
 //! layer.
 //!
 //! The calls are generated from the table of functions, as described in `programs/misuse/every_function.c`. A
-//! result that a library repeats in three runs with different contents of uninitialised memory is considered
+//! result that a library repeats in three runs with different contents of uninitialized memory is considered
 //! reliable and must be the same under the layer. Crashes and random results are the library's own.
 
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ use mpiscope_testkit::{paths, run};
 
 const NAME: &str = "every_function_does_with_a_wrong_handle_what_it_does_without_the_layer";
 
-/// The contents of uninitialised memory: bytes, or words that are valid addresses.
+/// The contents of uninitialized memory: bytes, or words that are valid addresses.
 const FILLINGS: [&str; 3] = ["0", "85", "address"];
 /// The program takes some ten seconds, mostly waiting for calls that hang; ten times as long on a busy
 /// machine.

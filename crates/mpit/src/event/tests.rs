@@ -125,7 +125,7 @@ fn an_instance_gives_elements_payload_timestamp_and_source_and_nothing_after_its
 }
 
 #[test]
-fn only_registrations_for_the_object_hear_it() {
+fn only_registrations_for_the_object_receive_the_event() {
     let registry = fixture();
     let (three, on_three) = counter();
     let (four, on_four) = counter();
@@ -142,7 +142,7 @@ fn only_registrations_for_the_object_hear_it() {
 }
 
 #[test]
-fn a_payload_is_not_made_while_nobody_is_registered() {
+fn no_payload_is_built_without_a_registration() {
     let registry = fixture();
     let raiser = registry.raiser(1, 0).unwrap();
     raiser.raise(0, CbSafety::NONE, || -> [u8; 0] { panic!("made for nobody") });
@@ -396,7 +396,7 @@ fn losses_are_counted_only_while_there_is_a_handler() {
 }
 
 #[test]
-fn a_registration_is_not_told_what_the_one_before_it_in_its_slot_has_lost() {
+fn a_registration_does_not_inherit_the_losses_of_its_slots_predecessor() {
     let registry = fixture();
     let log: Log<String> = Log::default();
     let raise = |context| registry.raiser(1, 0).unwrap().raise(0, context, || []);
@@ -460,7 +460,7 @@ fn a_count_of_losses_saturates() {
 
 /// The callback of each registration raises both types again.
 #[test]
-fn no_registration_hears_what_its_own_callback_causes_and_the_others_hear_it_once() {
+fn events_caused_by_a_callback_reach_other_registrations_once_but_not_its_own() {
     let registry = fixture();
     registry.add_event(EventSpec::new("tock")).unwrap();
     let raise = |event| registry.raiser(event, 0).unwrap().raise(0, CbSafety::NONE, || []);
@@ -487,7 +487,7 @@ fn no_registration_hears_what_its_own_callback_causes_and_the_others_hear_it_onc
 }
 
 #[test]
-fn what_a_dropped_handler_causes_is_not_heard_by_its_registration() {
+fn events_caused_by_a_dropped_handler_do_not_reach_its_registration() {
     let registry = fixture();
     let (count, callback) = counter();
     let handle = register(registry, 1, 0, CbSafety::NONE, callback);
@@ -569,7 +569,7 @@ fn a_payload_too_short_for_its_type_is_a_loss_not_a_read_beyond_it() {
 /// Four threads raise at full speed, in contexts for which a callback is sometimes missing, while a fifth
 /// frees and allocates registrations and replaces callbacks.
 #[test]
-fn delivered_and_lost_add_up_while_handles_come_and_go() {
+fn delivered_and_lost_add_up_while_handles_are_created_and_freed() {
     const RAISES: u64 = 20_000;
     let registry = fixture();
     let (delivered, lost) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));

@@ -302,7 +302,7 @@ impl PvarHandleData {
         self.count() * self.pvar().encoding().width()
     }
 
-    /// Initialises a new handle's values, and starts it if it is `continuous`.
+    /// Initializes a new handle's values, and starts it if it is `continuous`.
     pub(super) fn begin(&self, inline: &PvarInline, continuous: bool) -> Result<()> {
         let Body::Measured(measured) = &self.body else { return Ok(()) };
         let pvar = self.pvar();

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_listens_when_all_watchers_are_gone() {
+    fn nothing_is_watched_when_all_watchers_are_gone() {
         let list = WatchList::new();
         let at = list.add(0, 0).unwrap();
         list.listen(at, false);

@@ -52,7 +52,7 @@ pub(crate) fn index(from: impl TryInto<usize>) -> Result<usize> {
 }
 
 impl Registry {
-    /// Creates an empty registry; can initialise a `static`.
+    /// Creates an empty registry; can initialize a `static`.
     pub const fn new() -> Self {
         Self {
             lifecycle: Lifecycle::new(),
@@ -90,7 +90,7 @@ impl Registry {
         })
     }
 
-    /// The initialisation count, with the check at the start of every entry point.
+    /// The initialization count, with the check at the start of every entry point.
     pub fn lifecycle(&self) -> &Lifecycle {
         &self.lifecycle
     }

@@ -171,14 +171,15 @@ impl Core {
     /// Reads from the program or library that was mapped, up to `end`.
     fn read_file(&self, address: u64, end: u64, buf: &mut [u8]) -> Result<usize, &'static str> {
         let mapping = self.mapping_at(address).ok_or("they are not in the core file")?;
-        let file =
-            self.file_of(mapping).ok_or("the program or library that holds them is gone or another")?;
+        let file = self
+            .file_of(mapping)
+            .ok_or("the program or library that holds them is missing or has changed")?;
         let offset = mapping.offset.checked_add(address - mapping.start);
         let bytes = offset.and_then(|offset| file.get(usize::try_from(offset).ok()?..)).unwrap_or_default();
         let inside = usize::try_from(mapping.end.min(end) - address).unwrap_or(usize::MAX);
         let bytes = &bytes[..bytes.len().min(inside).min(buf.len())];
         buf[..bytes.len()].copy_from_slice(bytes);
-        if bytes.is_empty() { Err("they lie behind the end of the mapped file") } else { Ok(bytes.len()) }
+        if bytes.is_empty() { Err("they are beyond the end of the mapped file") } else { Ok(bytes.len()) }
     }
 
     fn mapping_at(&self, address: u64) -> Option<&Mapping> {
@@ -203,7 +204,10 @@ impl Core {
         let relative = mapping.path.strip_prefix("/").unwrap_or(&mapping.path);
         let file = Mapped::open(&self.sysroot.join(relative))?;
         if elf::identity(&file) != Some((self.width, self.order)) {
-            return Err(Error::elf(&mapping.path, "not a program or library of the kind that was mapped"));
+            return Err(Error::elf(
+                &mapping.path,
+                "not a program or library for the same architecture as the one that was mapped",
+            ));
         }
         let same = match (self.build_id(mapping), elf::build_id_of_head(&file)) {
             (Some(then), Some(now)) => then == now,

@@ -76,7 +76,7 @@ fn tables<Elf: FileHeader<Endian = Endianness>>(file: &File) -> Result<Tables, S
         }
     }
     if segments.is_empty() {
-        return Err("a core file without any memory in it; was it cut off? raise `ulimit -c`".to_owned());
+        return Err("the core file contains no memory; was it cut off? raise `ulimit -c`".to_owned());
     }
     Ok((header.e_machine(endian), segments, areas))
 }

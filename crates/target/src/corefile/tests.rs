@@ -104,12 +104,12 @@ fn a_core_of_any_width_and_order_is_understood() {
 }
 
 #[test]
-fn what_is_not_in_the_core_is_an_error_that_says_so() {
+fn reading_memory_missing_from_the_core_is_an_error_with_the_reason() {
     let core = open(&synthetic(8, ByteOrder::Little)).unwrap();
     let why = |address| core.read_u64(address).unwrap_err().to_string();
     assert!(why(0x20100).contains("coredump_filter"), "{}", why(0x20100));
     assert!(why(0x200fc).contains("coredump_filter"), "half of it is there: {}", why(0x200fc));
-    assert!(why(0x10000).contains("gone or another"), "{}", why(0x10000));
+    assert!(why(0x10000).contains("missing or has changed"), "{}", why(0x10000));
     assert!(why(0x50000).contains("not in the core file"), "{}", why(0x50000));
     assert!(core.read_u64(u64::MAX - 3).unwrap_err().is_bad_address());
 }

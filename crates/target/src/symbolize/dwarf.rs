@@ -87,12 +87,12 @@ fn bytes<'data>(file: &Arc<Mapped>, section: &impl ObjectSection<'data>) -> Resu
     if packed.format == CompressionFormat::None {
         let (offset, size) = section.file_range().unwrap_or_default();
         let range = usize::try_from(offset).ok().zip(usize::try_from(offset.saturating_add(size)).ok());
-        let (start, end) = range.ok_or_else(|| error(&"a section beyond all memory"))?;
+        let (start, end) = range.ok_or_else(|| error(&"a section outside the address space"))?;
         return Ok(Section::Mapped(file.clone(), start..end));
     }
     let limit = MAX_UNPACKED.min((packed.data.len() as u64).saturating_mul(MAX_RATIO));
     if packed.uncompressed_size > limit {
-        return Err(error(&"a packed section that claims an impossible size"));
+        return Err(error(&"a compressed section with an impossible size"));
     }
     let unpacked = packed.decompress().map_err(|reason| error(&reason))?;
     Ok(Section::Unpacked(Arc::from(unpacked)))

@@ -197,7 +197,7 @@ fn a_debug_file_is_found_by_build_id_below_the_root() {
 }
 
 #[test]
-fn what_is_no_program_is_said_and_shown_as_module_and_offset() {
+fn a_file_that_is_not_a_program_is_reported_and_shown_as_module_and_offset() {
     let symbolizer = Symbolizer::new();
     for (path, reason) in
         [("/no/such/file", "No such file"), ("/dev/null", "regular"), ("/etc/passwd", "not an ELF")]

@@ -1,5 +1,5 @@
 /* Variables are bound to objects of a session, in a program that never calls MPI_Init: there is no MPI_COMM_WORLD then, and handles on it
- * are refused (Intel MPI says all the same that it is initialised). How many messages wait is known as in any other program.
+ * are refused (Intel MPI says all the same that it is initialized). How many messages wait is known as in any other program.
  * Prints FAIL and ends with 1 if that does not hold. */
 #include <mpi.h>
 #include <mpiscope/mpi_t.h>

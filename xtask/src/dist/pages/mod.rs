@@ -26,7 +26,7 @@ pub fn run(wheel: &Path, archive: &Path, libraries: &[Library], work: &Path) -> 
     // The pages use `mpicc` and were written with the distribution's MPICH.
     let is_it = |library: &&Library| library.family == Family::Mpich && library.bin.is_none();
     let Some(library) = libraries.iter().find(is_it) else {
-        println!("pages: skipped: the distribution's MPICH, with which they were printed, is not installed");
+        println!("pages: skipped: the distribution's MPICH, which produced their output, is not installed");
         return Ok(());
     };
     if let Err(why) = session::possible() {
@@ -59,7 +59,7 @@ fn of_page(page: &Page, session: &Session) -> Result<Vec<String>> {
             wrong.push(format!("{}: {}\n{what}", example.line, example.command));
         }
     }
-    println!("{}: {} of {} commands run as they stand there", page.file, kept.len(), examples.len());
+    println!("{}: {} of {} commands run as written", page.file, kept.len(), examples.len());
     Ok(wrong)
 }
 

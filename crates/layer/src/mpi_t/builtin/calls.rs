@@ -178,7 +178,7 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
     ];
     for (name, way, total) in directions {
         let desc = format!(
-            "Of mpiscope_bytes those that went {way}; not those of collectives. About 10 ns per message"
+            "The part of mpiscope_bytes that went {way}, without collectives. About 10 ns per message"
         );
         let spec = PvarSpec::new(name, PvarClass::AGGREGATE, Datatype::UNSIGNED_LONG_LONG).desc(desc);
         add(registry.add_pvar(spec, Scalar(total, Interest::new(CALLS | Recording::OBJECTS.0))));
@@ -215,7 +215,7 @@ pub fn publish_arrays(registry: &Registry, categories: &mut Categories) {
     ];
     for (name, total, of) in directions {
         let desc = format!(
-            "What {total} is the sum of: element i is item i of the enumeration 'mpiscope_function'. About 10 ns per message"
+            "The parts that {total} is the sum of: element i is item i of the enumeration 'mpiscope_function'. About 10 ns per message"
         );
         add(registry.add_pvar(
             counter(name, &desc).verbosity(Verbosity::USER_ALL),

@@ -25,9 +25,9 @@ impl Subject for File {
 
 /// Descriptions of the variables in [`bound::FILES`].
 const WHAT: [&str; 5] = [
-    "Calls that read (split ones at their begin, nonblocking at their start)",
-    "Calls that write (split ones at their begin, nonblocking at their start)",
-    "Bytes asked for by calls that read: counts times sizes of datatypes, also of what lay behind the end of the file",
+    "Calls that read (split ones counted at their begin, nonblocking ones at their start)",
+    "Calls that write (split ones counted at their begin, nonblocking ones at their start)",
+    "Bytes asked for by calls that read: counts times sizes of datatypes, including what lay beyond the end of the file",
     "Bytes asked to be written: counts times sizes of datatypes",
     "Seconds spent in calls that read or write, in the ends of split ones and in MPI_File_sync, not in waiting for \
      requests",

@@ -51,14 +51,14 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
     let levels: [(&str, &str, Topic, Value, &'static Level); 2] = [
         (
             "mpiscope_pending_requests",
-            "Requests that were started and that the program does not know to be complete",
+            "Requests that were started and that the program has not yet seen complete",
             Topic::Requests,
             pending,
             &levels::PENDING,
         ),
         (
             "mpiscope_posted_receives",
-            "Receives that were posted and have not been seen complete, blocking ones too",
+            "Receives that were posted and have not been seen complete, including blocking ones",
             Topic::Messages,
             posted,
             &levels::POSTED,

@@ -79,21 +79,21 @@ fn switch(
 
 /// Everything that can be recorded: name, bit, description.
 const RECORDINGS: [(&str, Recording, &str); 6] = [
-    ("calls", Recording::CALLS, "Count MPI calls, about 5 ns each; 0 switches all recording off"),
-    ("times", Recording::TIMES, "Take the time of MPI calls, about 15 ns each"),
+    ("calls", Recording::CALLS, "Count MPI calls, about 5 ns each; 0 turns all recording off"),
+    ("times", Recording::TIMES, "Time MPI calls, about 15 ns each"),
     (
         "lookups",
         Recording::LOOKUPS,
-        "Take also the time of calls that only look something up (MPI_Comm_rank, MPI_Type_size, ...), which are counted only \
+        "Also time calls that only look something up (MPI_Comm_rank, MPI_Type_size, ...), which are counted only \
          otherwise, about 20 ns each",
     ),
     (
         "starts",
         Recording::STARTS,
-        "Take the time of each call that starts a message and does not block (MPI_Isend, MPI_Irecv, MPI_Start, ...); otherwise, where \
+        "Time each call that starts a message and does not block (MPI_Isend, MPI_Irecv, MPI_Start, ...); otherwise, where \
          such calls are short, that of one in sixteen, and the others' is estimated. About 10 ns each",
     ),
-    ("messages", Recording::MESSAGES, "Write down every message, about 10 ns each"),
+    ("messages", Recording::MESSAGES, "Record every message, about 10 ns each"),
     (
         "objects",
         Recording::OBJECTS,
@@ -120,8 +120,8 @@ pub fn publish(registry: &Registry, categories: &Categories) {
     let new = NewCvar::new("mpiscope_record_events", "MPISCOPE_RECORD_EVENTS", desc, categories);
     let effective = settings::switch("EVENTS");
     switch(registry, NewCvar { enumeration: names, ..new }, true, effective, events::allow);
-    let desc = "Messages that are kept in each of the two rings of the ledger, 0 or a power of two up to 67108864. Can be set \
-        until the first message is written down";
+    let desc = "Number of messages kept in each of the two rings of the ledger, 0 or a power of two up to 67108864. Can be set \
+        until the first message is recorded";
     let capacity = Setting::new(Datatype::INT, SettingValue::Int(ledger::DEFAULT_CAPACITY as i64))
         .check(is_capacity)
         .when(|| if ledger::is_made() { When::NotNow } else { When::Now })
@@ -141,8 +141,8 @@ pub fn publish(registry: &Registry, categories: &Categories) {
 
 /// Registers the number of freed objects that are kept.
 fn tombstones(registry: &Registry, categories: &Categories) {
-    let desc = "Freed objects of each kind that are kept, so that it can be shown who freed them; 100 to 400 bytes each. 0 or \
-        more; fewer than there are holds when the next object of the kind is freed";
+    let desc = "Number of freed objects of each kind that are kept, so that it can be shown who freed them; 100 to 400 bytes each. 0 or \
+        more; if fewer than currently kept, it takes effect when the next object of the kind is freed";
     let most = table::MOST_TOMBSTONES as i64;
     let kept = Setting::new(Datatype::INT, SettingValue::Int(table::DEFAULT_TOMBSTONES as i64))
         .check(move |value| matches!(value, SettingValue::Int(n) if (0..=most).contains(n)))
@@ -164,7 +164,7 @@ fn tombstones(registry: &Registry, categories: &Categories) {
 
 /// Registers the number of events that may wait for delivery.
 fn event_queue(registry: &Registry, categories: &Categories) {
-    let desc = "Events that a thread keeps until they can be delivered: at the most as many as one MPI call causes. What does \
+    let desc = "Number of events that a thread keeps until they can be delivered: at most as many as one MPI call causes. What does \
         not fit is dropped and counted for its registrations";
     let queue = Setting::new(Datatype::INT, SettingValue::Int(events::queue::DEFAULT_LIMIT as i64))
         .check(|value| matches!(value, SettingValue::Int(n) if (1..=events::queue::LARGEST_LIMIT as i64).contains(n)))
@@ -186,7 +186,7 @@ fn is_capacity(value: &SettingValue) -> bool {
 
 /// Registers the read-only variables.
 fn constants(registry: &Registry, categories: &Categories) {
-    let desc = "Different user functions (operators, attribute functions, error handlers) inside which MPI calls are seen";
+    let desc = "Number of different user functions (operators, attribute functions, error handlers) in which MPI calls are recorded";
     let slots = Setting::new(Datatype::INT, SettingValue::Int(arch::TRAMPOLINES as i64));
     NewCvar {
         scope: Scope::CONSTANT,

@@ -25,9 +25,9 @@ impl Subject for Window {
 
 /// Descriptions of the variables in [`bound::WINDOWS`].
 const WHAT: [&str; 5] = [
-    "MPI_Put and MPI_Rput that this process started",
-    "MPI_Get and MPI_Rget that this process started",
-    "MPI_Accumulate and its like, MPI_Fetch_and_op and MPI_Compare_and_swap that this process started",
+    "MPI_Put and MPI_Rput operations that this process started",
+    "MPI_Get and MPI_Rget operations that this process started",
+    "Accumulate operations (MPI_Accumulate and its variants, MPI_Fetch_and_op, MPI_Compare_and_swap) that this process started",
     "Operations that this process has started since the last call that completed all of them",
     "Bytes of this process's memory; 0 for a dynamic window",
 ];

@@ -10,7 +10,7 @@
 //! For calls from Python the user's line is the Python line; for calls from a Python binding of MPI that line
 //! alone is the call site. Frames of Fortran bindings belong to the MPI library and are skipped.
 //!
-//! A walk that was made before is recognised by comparing the words that it depends on ([`memo`]).
+//! A walk that was made before is recognized by comparing the words that it depends on ([`memo`]).
 //!
 //! The gate calls this only in processes with such a library ([`exist`]); others pay nothing. A library that
 //! is loaded after the first MPI call, into a process that had none, is not followed.

@@ -55,7 +55,9 @@ impl Behind {
             self.address.store(address, Ordering::Relaxed);
         }
         if address == 0 {
-            complain("a function was called that this MPI library does not have; it did nothing");
+            complain(
+                "the program called a function that this MPI library does not have; the call did nothing",
+            );
             return None;
         }
         // SAFETY: a function of the library, whose type the caller vouches for.

@@ -1,7 +1,7 @@
 //! The language that a call was made from.
 //!
 //! The libraries' Fortran bindings call the C functions, so a call from Fortran comes from the library that
-//! contains the binding, which is recognised by its name.
+//! contains the binding, which is recognized by its name.
 
 use crate::interpose::resolver::object_of;
 use mpi_abi::binding;

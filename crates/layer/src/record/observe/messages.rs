@@ -162,7 +162,7 @@ pub fn partition_arrived(request: &Request, partition: i32) {
 /// A collective operation, as events report it.
 #[derive(Clone, Copy)]
 pub struct Collective {
-    /// Identifies the operation; for a persistent one, the function that initialised it.
+    /// Identifies the operation; for a persistent one, the function that initialized it.
     pub function: FunctionId,
     /// For operations that have one.
     pub root: i32,

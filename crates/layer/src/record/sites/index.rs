@@ -72,7 +72,7 @@ pub struct Index {
 unsafe impl Sync for Index {}
 
 impl Index {
-    /// Initialises the index in place. A temporary value would be built on the stack first, and is as large
+    /// Initializes the index in place. A temporary value would be built on the stack first, and is as large
     /// as the whole stack of some threads.
     #[allow(unsafe_code)]
     pub fn new() -> Box<Self> {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_that_makes_an_object_each_time_does_not_make_places_for_ever() {
+    fn a_loop_that_creates_an_object_each_time_does_not_add_places_forever() {
         let (index, place) = (Index::new(), place(1, 7));
         for uid in 1..1000 {
             let object = index.told_apart(&place, uid);

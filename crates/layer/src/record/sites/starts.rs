@@ -108,7 +108,7 @@ pub fn settle(thread: &Thread, function: FunctionId, site: &Site, since: u64, un
 }
 
 /// Returns the number of calls that are not timed before the next one is. It varies, so that periodic
-/// behaviour of the program is not missed.
+/// behavior of the program is not missed.
 fn until_next(site: &Site, now: u64) -> u32 {
     let (count, ticks) = (site.count.get(), site.ticks.get());
     let long = ticks >> SHORT_MEAN >= count;

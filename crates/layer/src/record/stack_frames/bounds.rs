@@ -26,7 +26,7 @@ pub fn end(tls: &Tls, stack: u64) -> Option<u64> {
 fn ask() -> Range<u64> {
     let mut attributes = MaybeUninit::uninit();
     let (mut start, mut size) = (null_mut(), 0);
-    // SAFETY: the thread is this one; the attributes are initialised by the first call, read by the second,
+    // SAFETY: the thread is this one; the attributes are initialized by the first call, read by the second,
     // and destroyed by the third. errno belongs to the program.
     let known = unsafe {
         let errno = *libc::__errno_location();

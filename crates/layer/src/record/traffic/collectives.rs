@@ -53,7 +53,7 @@ pub fn enter<A: Abi>(call: &Call<A>, comm: A::Handle) {
     entered::<A, false>(call.thread(), call.function(), call.since, comm);
 }
 
-/// A thread initialises a persistent collective: it gets a number, but nothing is performed until it is
+/// A thread initializes a persistent collective: it gets a number, but nothing is performed until it is
 /// started.
 #[inline(always)]
 pub fn enter_initialisation<A: Abi>(call: &Call<A>, comm: A::Handle) {
@@ -150,7 +150,7 @@ fn left<A: Abi>(thread: &'static Thread, function: FunctionId, (since, until): (
     }
 }
 
-/// A collective with a request was started or, if `persistent`, initialised.
+/// A collective with a request was started or, if `persistent`, initialized.
 #[inline(always)]
 pub fn start<A: Abi>(
     call: &Call<A>,

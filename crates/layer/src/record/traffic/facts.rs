@@ -501,7 +501,7 @@ pub fn request_complete_at_start<A: Abi, const QUIET: bool>(
     held.totals.complete_at_start.add_mine(1);
 }
 
-/// The program learnt that an operation is complete, or it ended otherwise. `marked`: the program has already
+/// The program learned that an operation is complete, or it ended otherwise. `marked`: the program has already
 /// freed the request, see [`request_marked`].
 #[inline(always)]
 pub fn request_completed<A: Abi, const QUIET: bool>(
@@ -546,7 +546,7 @@ pub fn collective_numbered(comm: Option<&Comm>, function: FunctionId) -> u64 {
     number
 }
 
-/// A persistent collective was initialised: it has a number, but was not performed.
+/// A persistent collective was initialized: it has a number, but was not performed.
 pub fn collective_initialised(comm: Option<&Comm>) {
     if let Some(comm) = comm {
         comm.restarts.set(comm.restarts.get().wrapping_sub(1));

@@ -62,7 +62,7 @@ pub struct Line {
     pub flags: u32,
     #[allow(missing_docs)]
     pub data: Data,
-    /// The call by which the program learnt that the message is complete, if it did: beginning of the wait,
+    /// The call by which the program learned that the message is complete, if it did: beginning of the wait,
     /// call site, and function number plus one.
     pub waited: Option<(u64, u64, u64)>,
     /// The probe that waited for it.

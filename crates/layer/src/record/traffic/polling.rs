@@ -33,7 +33,7 @@ pub fn asked<A: Abi>(call: &Call<A>, result: c_int, found: c_int) {
     let thread = call.thread();
     let nothing = found != 0 && tests_nothing(call);
     if result != A::SUCCESS || found != 0 && !nothing || call.since == 0 {
-        // A run that is ended by other calls is recognised by their number.
+        // A run that is ended by other calls is recognized by their number.
         if thread.polls.get() >= polling::LEAST_SLOW {
             ended(thread);
         }

@@ -1,6 +1,6 @@
 //! A thread's state between a function's `before` and `after` hooks.
 //!
-//! Calls nest only through user callbacks (generalised requests, error handlers), so there is one scratch per
+//! Calls nest only through user callbacks (generalized requests, error handlers), so there is one scratch per
 //! level of nesting.
 #![allow(unsafe_code)]
 

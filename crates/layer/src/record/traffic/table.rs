@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn random_requests_that_come_and_go_agree_with_a_map() {
+    fn randomly_added_and_removed_requests_agree_with_a_map() {
         let writer = image();
         let table = table(writer);
         let mut model: BTreeMap<u64, &'static Request> = BTreeMap::new();

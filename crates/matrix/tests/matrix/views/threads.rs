@@ -31,7 +31,7 @@ pub fn eight(subject: &Subject, library: &Library) -> Result<()> {
     check(subject, library, 8, "exit")
 }
 
-/// `threads` threads of each rank wait in a receive, while the thread that initialised MPI is outside.
+/// `threads` threads of each rank wait in a receive, while the thread that initialized MPI is outside.
 fn check(subject: &Subject, library: &Library, threads: usize, end: &str) -> Result<()> {
     let mut job = Job::start_of(&PROGRAM, subject, library, &[&threads.to_string(), end], &[])?;
     let target = job.target();

@@ -74,7 +74,7 @@ pub fn dup_with_info<A: Abi>(
     }
 }
 
-/// `MPI_Comm_idup`, `MPI_Comm_idup_with_info`: initialises the handle, since the library may not write it
+/// `MPI_Comm_idup`, `MPI_Comm_idup_with_info`: initializes the handle, since the library may not write it
 /// before the operation completes.
 fn before_idup_at<A: Abi>(new: *mut A::Handle) {
     if let (Some(null), false) = (real::predefined::<A>("MPI_COMM_NULL"), new.is_null()) {

@@ -95,7 +95,7 @@ pub fn distinction<A: Abi>(
     colour: c_int,
 ) -> u64 {
     if members.inter {
-        // Members of different worlds have only the colour in common.
+        // Members of different worlds have only the color in common.
         return members.both_names().unwrap_or(i64::from(colour).cast_unsigned());
     }
     match parent {

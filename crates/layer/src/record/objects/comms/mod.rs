@@ -194,7 +194,7 @@ fn predefined(
 struct Origin {
     parent: Option<&'static Comm>,
     other: Option<&'static Comm>,
-    /// The argument that distinguishes siblings (colour, split type or tag); 0 if there is none.
+    /// The argument that distinguishes siblings (color, split type or tag); 0 if there is none.
     colour: i32,
 }
 

@@ -106,7 +106,7 @@ fn ask_size<A: Abi>(datatype: A::Handle, record: &Datatype) -> Option<u64> {
     Some(size)
 }
 
-/// Initialises the fields common to all new datatypes.
+/// Initializes the fields common to all new datatypes.
 #[inline(always)]
 fn fill(record: &Datatype, combiner: Combiner, args: [u64; 4]) {
     record.combiner.set(combiner.0);

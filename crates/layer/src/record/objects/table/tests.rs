@@ -52,7 +52,7 @@ fn a_million_random_inserts_and_frees_agree_with_a_map() {
     let mut model: HashMap<u64, &'static Session> = HashMap::new();
     let mut uids = std::collections::HashSet::new();
     for step in 0..1_000_000u32 {
-        // Handles of a library that hands out neighbouring addresses and reuses them.
+        // Handles of a library that hands out neighboring addresses and reuses them.
         let handle = 0x7f00_0000_0000 + 16 * random.below(5000);
         match model.remove(&handle) {
             Some(record) => {

@@ -1,4 +1,4 @@
-//! Synchronisation: which epochs are open.
+//! Synchronization: which epochs are open.
 #![allow(unsafe_code)]
 
 use super::locks;
@@ -19,7 +19,7 @@ pub fn start<A: Abi>() {
     NOSUCCEED.store(A::MODE_NOSUCCEED, Ordering::Relaxed);
 }
 
-/// Records a synchronising call: the epochs that it opened and closed, and the `change` to the record.
+/// Records a synchronizing call: the epochs that it opened and closed, and the `change` to the record.
 fn synchronised<A: Abi>(
     call: &Call<A>,
     result: c_int,

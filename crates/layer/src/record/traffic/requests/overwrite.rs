@@ -20,7 +20,7 @@ pub fn watch<A: Abi>(call: &Call<A>, request: *const A::Handle) {
     }
 }
 
-/// The variable may hold anything: it need not be initialised.
+/// The variable may hold anything: it need not be initialized.
 #[cold]
 #[inline(never)]
 fn look(old: u64, from: u64, stack: u64) {
