@@ -226,6 +226,35 @@ fn ranks_that_wait_for_each_other_in_a_cycle_are_a_deadlock_without_a_culprit() 
     assert_eq!(cores.json()["why"]["cycle"], serde_json::json!(["0", "1", "2", "3"]));
 }
 
+/// Makes a core file of a thread that a signal took out of a system call.
+#[cfg(target_arch = "x86_64")]
+fn sleeps_in(path: &std::path::Path, call: u64) {
+    const REGISTERS: usize = 64 + 2 * 56 + 20 + 112;
+    const ERESTART_RESTARTBLOCK: i64 = 516;
+    let mut file = std::fs::read(path).unwrap();
+    put(&mut file, REGISTERS + 15 * 8, &call.to_le_bytes());
+    put(&mut file, REGISTERS + 10 * 8, &(-ERESTART_RESTARTBLOCK).to_le_bytes());
+    std::fs::write(path, file).unwrap();
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_signal_from_outside_finds_a_rank_in_its_system_call_and_a_fault_of_its_own_does_not() {
+    const CLOCK_NANOSLEEP: u64 = 230;
+    let cores = four();
+    let sleeping = rank(2);
+    sleeping.enters("MPI_Recv", [SOLVER, INT, 1], 0, 7);
+    sleeping.leaves();
+    let doing = |killer| {
+        sleeps_in(&cores.add("core.2", &sleeping, Some(killer), 500), CLOCK_NANOSLEEP);
+        cores.json()["why"]["verdict"].as_str().unwrap_or_default().to_owned()
+    };
+    let sleeps = "ranks [0-1,3] wait for rank 2: sleeping in the system call clock_nanosleep";
+    let (outside, own) = (doing(TERM), doing(SEGV));
+    assert!(outside.starts_with(sleeps), "{outside}");
+    assert_eq!(own, "ranks [0-1,3] wait for rank 2, which has ended: it died of SIGSEGV");
+}
+
 #[test]
 fn a_rank_that_died_outside_mpi_shows_its_last_call_and_its_place() {
     let cores = four();

@@ -139,6 +139,20 @@ static void partitioned_send_to_a_plain_receive(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* scenario plain_send_to_a_partitioned_receive 2 message-never-sent culprit 0 says rank 0 sent a message with tag 7 to rank 1 */
+static void plain_send_to_a_partitioned_receive(void)
+{
+    MPI_Request request;
+    if (rank == 0)
+        MPI_Send(values, 16, MPI_INT, 1, 7, MPI_COMM_WORLD);
+    else {
+        MPI_Precv_init(values, 2, 8, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /* here: plain_send_to_a_partitioned_receive */
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void from_group(const char *tag)
 {
     MPI_Session session;
@@ -167,4 +181,5 @@ SCENARIOS(
     S(partition_never_ready), S(persistent_barrier_missing), S(started_in_another_order), S(session_receives),
     S(both_halves_of_isendrecv), S(own_partitions_not_ready), S(partitioned_send_not_started),
     S(polling_for_a_partition), S(made_in_another_order), S(partitioned_send_to_a_plain_receive),
+    S(plain_send_to_a_partitioned_receive),
     S(not_made_from_the_group), S(texts_that_differ))

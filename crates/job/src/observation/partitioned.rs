@@ -27,6 +27,9 @@ pub struct Partitioned {
     pub active: bool,
     /// The partitions marked ready, for an active send.
     pub ready: Option<Ready>,
+    /// Size of the whole message in bytes, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
     /// Source line of the start or, failing that, of the call that created the request.
     pub place: Option<String>,
 }
@@ -61,10 +64,12 @@ impl Ready {
     }
 }
 
-/// Decodes a request; `None` if it is not a partitioned message or its peer is `MPI_PROC_NULL`.
+/// Decodes a request; `None` if it is not a partitioned message or its peer is `MPI_PROC_NULL`. `bytes`
+/// returns the size of a number of its elements.
 pub fn of(
     request: &Request,
     special: Special,
+    bytes: impl FnOnce(u64) -> Option<u64>,
     place: impl FnOnce() -> Option<String>,
 ) -> Option<Partitioned> {
     let kind = RequestKind(request.kind.get());
@@ -83,6 +88,7 @@ pub fn of(
         starts: request.starts.get(),
         active,
         ready: marked.map(|marked| Ready { partitions, marked, bits }),
+        bytes: request.count.get().checked_mul(u64::from(partitions)).and_then(bytes),
         place: place(),
     })
 }

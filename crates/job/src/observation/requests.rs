@@ -57,7 +57,11 @@ impl<S: Source> Reader<'_, '_, S> {
             let life = Life(request.head.life.get());
             let known = live::is_held(&request.head);
             if known && !request.is(Flag::SHARED_HANDLE) {
-                found.partitioned.extend(partitioned::of(&request, self.special, || self.place(&request)));
+                let bytes = |count| {
+                    self.rank.objects().bytes_of(count, request.datatype.get(), request.datatype_uid.get())
+                };
+                let place = || self.place(&request);
+                found.partitioned.extend(partitioned::of(&request, self.special, bytes, place));
             }
             if life == Life::LIVE && request.is(Flag::PERSISTENT) && !request.is(Flag::ACTIVE) {
                 found.idle.insert(request.head.handle.get());

@@ -143,7 +143,7 @@ mod tests {
 
     fn receive(from: Peer, tag: Option<i32>) -> Receive {
         Receive {
-            matches: Match { from, comm: WORLD, tag },
+            matches: Match { from, comm: WORLD, tag, partitioned: false },
             room: Some(64),
             place: Some("recv.c:2".into()),
             got: None,

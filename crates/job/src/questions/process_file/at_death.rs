@@ -22,9 +22,10 @@ pub struct AtDeath<'a> {
 impl AtDeath<'_> {
     fn thread(&self, tid: u32) -> Option<(&Dead, &Thread)> {
         let dead = self.file.dead.as_ref()?;
-        let thread = dead.core.threads().iter().find(|thread| thread.tid == tid)?;
-        // The place where a signal struck says nothing about what the thread was waiting for.
-        (thread.signal == 0 || dead.end.signal.is_none()).then_some((dead, thread))
+        let (at, thread) = dead.core.threads().iter().enumerate().find(|(_, thread)| thread.tid == tid)?;
+        // The first thread is the one that died. Where its own fault struck says nothing about what it was
+        // waiting for; a signal from outside finds every thread where it was.
+        (at > 0 || !dead.end.own()).then_some((dead, thread))
     }
 
     /// Nothing can arrive any more, not even signals.

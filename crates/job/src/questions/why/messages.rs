@@ -55,6 +55,7 @@ impl<'a> Pairs<'a> {
         let mut waited: HashMap<(ProcessIndex, CommIndex, i32), u32> = HashMap::new();
         for need in process.calls().flat_map(|call| call.wait.needs().iter().chain(&call.met)) {
             if let Need::Receiver(message) = need
+                && !message.partitioned
                 && snapshot.processes.get(message.to as usize).is_some_and(|to| !to.is_unseen())
             {
                 *waited.entry((message.to, message.comm, message.tag)).or_default() += 1;
@@ -125,8 +126,12 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// Returns whether a message has a waiting receive. Each `true` consumes it.
+    /// Returns whether a message has a waiting receive. Each `true` consumes it. A partitioned one that a call
+    /// waits for has none; see `join::partitions`.
     pub fn is_received(&mut self, sender: ProcessIndex, message: &Message) -> bool {
+        if message.partitioned {
+            return false;
+        }
         match self.received.get_mut(&(sender, message.to, message.comm, message.tag)) {
             Some(count) if *count > 0 => {
                 *count -= 1;

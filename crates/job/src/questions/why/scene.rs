@@ -144,7 +144,7 @@ pub fn message(to: ProcessIndex, tag: i32) -> Message {
 #[must_use]
 pub fn receive(from: Peer, tag: i32) -> Receive {
     Receive {
-        matches: Match { from, comm: WORLD, tag: Some(tag) },
+        matches: Match { from, comm: WORLD, tag: Some(tag), partitioned: false },
         room: Some(8),
         place: None,
         got: None,

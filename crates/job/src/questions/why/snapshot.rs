@@ -295,6 +295,8 @@ pub struct Match {
     pub comm: CommIndex,
     /// The tag; `None` for any.
     pub tag: Option<i32>,
+    /// Whether it is partitioned, and so matches only a partitioned send.
+    pub partitioned: bool,
 }
 
 /// A posted receive, or a probe.
@@ -450,7 +452,7 @@ impl Match {
     /// Returns whether a message from `sender` matches.
     #[must_use]
     pub fn fits(&self, sender: ProcessIndex, message: &Message) -> bool {
-        !message.partitioned
+        self.partitioned == message.partitioned
             && (self.from == Peer::Any || self.from == Peer::One(sender))
             && self.comm == message.comm
             && self.tag.is_none_or(|tag| tag == message.tag)

@@ -284,7 +284,7 @@ fn a_rank_whose_message_has_arrived_is_not_blamed_for_a_wait_for_several() {
 fn a_wildcard_receive_takes_the_matching_message_and_leaves_the_other() {
     let mut scene = Scene::of(2);
     scene.sent(0, 1, 41).sent(0, 1, 42);
-    let any = Match { from: Peer::Any, comm: WORLD, tag: Some(42) };
+    let any = Match { from: Peer::Any, comm: WORLD, tag: Some(42), partitioned: false };
     let pairs = super::messages::Pairs::of(&scene.0);
     assert_eq!(pairs.left(1).len(), 2);
     let posted = super::Receive { matches: any, ..receive(Peer::Any, 42) };

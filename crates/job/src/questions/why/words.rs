@@ -83,22 +83,21 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Formats `a message from rank 3 with tag 42 on WORLD`.
+    /// Formats `a message from rank 3 with tag 42 on WORLD`, or `a partitioned message …`.
     pub fn message(&self, wanted: &Match) -> String {
         let from = match wanted.from {
             Peer::One(from) => format!("rank {}", self.rank(from)),
             Peer::Any => "any rank".to_owned(),
         };
         let tag = wanted.tag.map_or_else(|| "any tag".to_owned(), |tag| format!("tag {tag}"));
-        format!("a message from {from} with {tag} on {}", self.comm(wanted.comm))
+        format!("a {} from {from} with {tag} on {}", sort(wanted.partitioned), self.comm(wanted.comm))
     }
 
     /// Formats `a message with tag 41 to rank 1 on WORLD (8 bytes, ring.c:12)`.
     pub fn sent(&self, message: &Message) -> String {
         let (to, comm) = (self.rank(message.to), self.comm(message.comm));
         let place = message.place.as_ref().map_or_else(String::new, |place| format!(", {place}"));
-        let bytes = message.bytes;
-        let what = if message.partitioned { "partitioned message" } else { "message" };
+        let (bytes, what) = (message.bytes, sort(message.partitioned));
         format!("a {what} with tag {} to rank {to} on {comm} ({bytes} bytes{place})", message.tag)
     }
 
@@ -242,12 +241,11 @@ impl<'a> Words<'a> {
     pub fn need(&self, need: &Need) -> String {
         match need {
             Need::Message(receive) => self.message(&receive.matches),
-            Need::Receiver(message) => format!(
-                "rank {} to receive tag {} on {}",
-                self.rank(message.to),
-                message.tag,
-                self.comm(message.comm)
-            ),
+            Need::Receiver(message) => {
+                let (to, comm) = (self.rank(message.to), self.comm(message.comm));
+                let what = if message.partitioned { "the partitioned message with tag" } else { "tag" };
+                format!("rank {to} to receive {what} {} on {comm}", message.tag)
+            }
             Need::Collective(collective) => match self.missing(collective) {
                 Some(missing) => format!("{missing} to enter {}", self.collective(collective)),
                 None => format!("{} to end", self.collective(collective)),
@@ -447,6 +445,10 @@ pub fn place(call: &Call) -> String {
         Some(place) => format!("{how} {} at {place}", call.function),
         None => format!("{how} {}", call.function),
     }
+}
+
+fn sort(partitioned: bool) -> &'static str {
+    if partitioned { "partitioned message" } else { "message" }
 }
 
 /// Formats `rank 3` or `ranks [0,2-3]`.

@@ -69,7 +69,9 @@ impl<'c> Case<'c> {
         receive: &Receive,
     ) -> impl Iterator<Item = Sent<'s>> + use<'s, 'c> {
         let envelope = match receive.matches {
-            Match { from: Peer::One(from), comm, tag: Some(tag) } => Some((from, comm, tag)),
+            Match { from: Peer::One(from), comm, tag: Some(tag), partitioned: false } => {
+                Some((from, comm, tag))
+            }
             _ => None,
         };
         envelope.into_iter().flat_map(move |(from, comm, tag)| {

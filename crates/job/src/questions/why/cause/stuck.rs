@@ -106,8 +106,13 @@ impl Case<'_> {
                 if best.as_ref().is_none_or(|(least, ..)| distance < *least) {
                     // If another receive wants exactly this message, it went to the wrong rank, and the one
                     // awaited here comes later.
-                    let (sender, Message { comm, tag, .. }) = *sent;
-                    let envelope = Match { from: Peer::One(sender), comm: *comm, tag: Some(*tag) };
+                    let (sender, Message { comm, tag, partitioned, .. }) = *sent;
+                    let envelope = Match {
+                        from: Peer::One(sender),
+                        comm: *comm,
+                        tag: Some(*tag),
+                        partitioned: *partitioned,
+                    };
                     let (receiver, receive) = exactly.get(&envelope).copied().unwrap_or((receiver, receive));
                     best = Some((distance, receiver, receive, *sent));
                 }
@@ -135,11 +140,14 @@ impl Case<'_> {
                         "rank {waits} waits for {wanted} that was never sent; rank {other} sent {left} instead, which nobody \
                          receives{before}"
                     ),
-                    match message.partitioned {
-                        true => {
+                    match (message.partitioned, receive.matches.partitioned) {
+                        (true, false) => {
                             "only a partitioned receive (MPI_Precv_init) can receive a partitioned message"
                         }
-                        false => "compare source, tag and communicator of the receive with those of the send",
+                        (false, true) => {
+                            "a partitioned receive can only receive a message of a partitioned send (MPI_Psend_init)"
+                        }
+                        _ => "compare source, tag and communicator of the receive with those of the send",
                     },
                 )
             }
@@ -326,9 +334,10 @@ fn distance(receive: &Receive, (sender, message): Sent<'_>) -> Option<u8> {
     let from = wanted.from == Peer::Any || wanted.from == Peer::One(sender);
     let comm = wanted.comm == message.comm;
     let tag = wanted.tag.is_none_or(|tag| tag == message.tag);
+    let same_sort = wanted.partitioned == message.partitioned;
     match (from, comm, tag) {
         // Otherwise it would match, and the receive would have it.
-        (true, true, true) if message.partitioned => Some(1),
+        (true, true, true) if !same_sort => Some(1),
         (true, true, false) => Some(1),
         (true, false, true) => Some(2),
         (false, true, true) => Some(3),

@@ -386,7 +386,7 @@ impl<'a> Joiner<'a> {
         let comm = self.communicators.index(receive.comm)?;
         let place = receive.place.as_deref().map(Arc::from);
         Some(Receive {
-            matches: Match { from, comm, tag: receive.tag },
+            matches: Match { from, comm, tag: receive.tag, partitioned: false },
             room: receive.room,
             place,
             got: None,

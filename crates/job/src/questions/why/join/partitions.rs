@@ -7,7 +7,8 @@
 use super::{Joiner, Observation};
 use crate::observation::Partitioned;
 use crate::questions::why::Kind;
-use crate::questions::why::snapshot::{Need, ProcessIndex};
+use crate::questions::why::snapshot::{Match, Message, Need, Peer, ProcessIndex, Receive};
+use std::sync::Arc;
 
 /// A waiting side.
 pub struct Side {
@@ -91,8 +92,33 @@ impl Joiner<'_> {
                 None => Some(arriving()),
             },
             Some(_) => Some(arriving()),
-            None => wait(by, &not_started(side, &theirs)),
+            None => match theirs.as_slice() {
+                [] => self.without_other_side(by, side, own),
+                [one, ..] => wait(by, &not_started(side, one)),
+            },
         }
+    }
+
+    /// The other process has made no request for its side, so this message is like any other that was not
+    /// sent or not received: what was sent or is awaited there instead may tell why.
+    fn without_other_side(&self, by: ProcessIndex, side: &Side, own: Option<&Partitioned>) -> Option<Need> {
+        let comm = self.communicators.index(side.comm)?;
+        let place = own.and_then(|own| own.place.as_deref()).map(Arc::from);
+        if side.sends {
+            let bytes = own.and_then(|own| own.bytes).unwrap_or(0);
+            let message = Message { to: by, comm, tag: side.tag, bytes, place, partitioned: true };
+            return Some(Need::Receiver(message));
+        }
+        let matches = Match { from: Peer::One(by), comm, tag: Some(side.tag), partitioned: true };
+        Some(Need::Message(Receive {
+            matches,
+            room: own.and_then(|own| own.bytes),
+            place,
+            got: None,
+            overwritten: None,
+            matched: false,
+            order: u64::MAX,
+        }))
     }
 
     /// Returns this side's request.
@@ -110,14 +136,77 @@ fn arriving() -> Need {
     Need::Outside { what: "the partitioned message to arrive".into(), kind: Kind::RUNNING }
 }
 
-fn not_started(side: &Side, theirs: &[&Partitioned]) -> String {
-    let (what, made_by) = if side.sends { ("receive", "MPI_Precv_init") } else { ("send", "MPI_Psend_init") };
-    match theirs {
-        [] => format!("make a partitioned {what} with tag {} ({made_by})", side.tag),
-        [one, ..] => {
-            let verb = if one.starts == 0 { "made" } else { "started last" };
-            let at = one.place.as_ref().map_or_else(String::new, |place| format!(", {verb} at {place}"));
-            format!("start its partitioned {what} with tag {} (MPI_Start){at}", side.tag)
+fn not_started(side: &Side, theirs: &Partitioned) -> String {
+    let what = if side.sends { "receive" } else { "send" };
+    let verb = if theirs.starts == 0 { "made" } else { "started last" };
+    let at = theirs.place.as_ref().map_or_else(String::new, |place| format!(", {verb} at {place}"));
+    format!("start its partitioned {what} with tag {} (MPI_Start){at}", side.tag)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::observation::{self, Call, Observation, Partitioned, Thread};
+    use crate::questions::why::snapshot::{Need, Peer};
+
+    const COMM: u64 = 7;
+
+    /// Two ranks of one world; rank 1 waits for its side of a partitioned message with tag 4, which rank 0 has
+    /// not made.
+    fn job(sends: bool) -> Vec<Observation> {
+        let world = |rank: u32| observation::Communicator {
+            identity: COMM,
+            rank,
+            size: 2,
+            peers: vec![observation::Peer { rank: 1 - rank, ..Default::default() }],
+            ..Default::default()
+        };
+        let seen = |rank: u32| Observation {
+            rank: Some(rank),
+            size: Some(2),
+            communicators: vec![world(rank)],
+            ..Default::default()
+        };
+        let mut job = vec![seen(0), seen(1)];
+        let (comm, peer, tag, starts) = (COMM, 0, 4, 1);
+        let need = observation::Need::Partitioned { comm, peer, tag, sends, starts };
+        let call = Call { function: "MPI_Wait".into(), needs: vec![need], ..Call::default() };
+        job[1].threads = vec![Thread { call: Some(call), ..Thread::default() }];
+        let (active, ready, bytes) = (true, None, Some(160));
+        job[1].partitioned =
+            vec![Partitioned { comm, peer, tag, sends, starts, active, ready, bytes, place: None }];
+        job
+    }
+
+    fn need(job: &[Observation]) -> Need {
+        let mut snapshot = super::super::snapshot(job, "");
+        let call = snapshot.processes[1].threads[0].call.take().expect("rank 1 waits");
+        call.wait.needs().first().cloned().expect("for something")
+    }
+
+    #[test]
+    fn a_side_whose_other_side_was_not_made_waits_for_a_partitioned_message_or_its_receiver() {
+        match need(&job(false)) {
+            Need::Message(receive) => {
+                let matches = receive.matches;
+                assert_eq!((matches.from, matches.tag, matches.partitioned), (Peer::One(0), Some(4), true));
+            }
+            other => panic!("{other:?}"),
         }
+        match need(&job(true)) {
+            Need::Receiver(message) => {
+                assert_eq!((message.to, message.tag, message.partitioned), (0, 4, true));
+                assert_eq!(message.bytes, 160);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_side_whose_other_side_was_made_waits_for_its_start() {
+        let mut job = job(false);
+        let made =
+            Partitioned { peer: 1, sends: true, starts: 0, active: false, ..job[1].partitioned[0].clone() };
+        job[0].partitioned = vec![made];
+        assert!(matches!(need(&job), Need::Action { what, .. } if what.contains("(MPI_Start)")));
     }
 }

@@ -291,6 +291,7 @@ mod tests {
             starts: 1,
             active: true,
             ready: None,
+            bytes: None,
             place: None,
         };
         let sent = |receive: bool| {

@@ -125,6 +125,41 @@ fn a_partitioned_message_does_not_match_a_receive_and_is_named_as_sent_instead()
 }
 
 #[test]
+fn an_ordinary_message_does_not_match_a_partitioned_receive_and_is_named_as_sent_instead() {
+    let mut wanted = receive(Peer::One(0), 42);
+    wanted.matches.partitioned = true;
+    let mut scene = Scene::of(2);
+    scene.sent(0, 1, 42).collective(0, "MPI_Barrier", 1);
+    scene.call(1, "MPI_Wait", Wait::All(vec![Need::Message(wanted.clone())]));
+    let verdict = look(&scene);
+    assert_eq!(verdict.kind, Kind::MESSAGE_NEVER_SENT);
+    assert!(
+        verdict.verdict.starts_with("rank 1 waits for a partitioned message from rank 0"),
+        "{}",
+        verdict.verdict
+    );
+    let instead = "rank 0 sent a message with tag 42 to rank 1";
+    assert!(verdict.verdict.contains(instead), "{}", verdict.verdict);
+    assert!(verdict.next.contains("MPI_Psend_init"), "{}", verdict.next);
+    // The same if the sender has finalized.
+    scene.process(0).condition = Condition::Finalized;
+    assert!(look(&scene).verdict.contains(instead), "{}", look(&scene).verdict);
+}
+
+#[test]
+fn a_partitioned_message_without_a_partitioned_receive_is_never_received() {
+    let mut scene = Scene::of(2);
+    let mut sent = message(1, 42);
+    sent.partitioned = true;
+    scene.process(0).sent.push(sent.clone());
+    scene.call(0, "MPI_Wait", Wait::All(vec![Need::Receiver(sent)])).finalize(1);
+    let verdict = look(&scene);
+    assert_eq!(verdict.kind, Kind::MESSAGE_NEVER_RECEIVED);
+    let says = "rank 0 sent a partitioned message with tag 42 to rank 1";
+    assert!(verdict.verdict.contains(says), "{}", verdict.verdict);
+}
+
+#[test]
 fn a_message_in_flight_is_not_a_problem() {
     let mut scene = Scene::of(2);
     scene.sent(0, 1, 42).collective(0, "MPI_Barrier", 1).receive(1, Peer::One(0), 42);

@@ -198,7 +198,7 @@ fn a_persistent_send_that_was_not_started_is_what_was_never_sent() {
 fn a_persistent_receive_that_was_not_started_is_what_never_receives() {
     let mut scene = Scene::of(3);
     scene.send(2, 1, 3).collective(0, "MPI_Barrier", 1).collective(1, "MPI_Barrier", 1);
-    let matches = Match { from: Peer::Any, comm: WORLD, tag: Some(3) };
+    let matches = Match { from: Peer::Any, comm: WORLD, tag: Some(3), partitioned: false };
     scene.process(1).not_started.receives.push(Receive { matches, ..receive(Peer::One(2), 3) });
     let said = look(&scene);
     assert_eq!(said.kind, Kind::MESSAGE_NEVER_RECEIVED);
