@@ -2443,6 +2443,17 @@ class ReportMost(Record):
     value: int
 
 
+class ReportOfCollectives(Record):
+    """Waits in the collectives of one function on one communicator."""
+
+    #: The function entered, also if its waits were in the calls that completed what it started.
+    function: str
+    #: The communicator's identity; for collectives on a window or file that object's.
+    identity: str
+    #: Total seconds of all members, including an estimate for what was not observed.
+    seconds: float
+
+
 class ReportOfFunction(Record):
     """Collectives of one function on one communicator, over all members."""
 
@@ -2454,6 +2465,24 @@ class ReportOfFunction(Record):
     function: str
     #: Seconds in them; none if times were not recorded.
     time_s: Optional[float]
+    #: Seconds for which members waited for others, as in ``waits.of_collectives``: in these calls or, if they only
+    #: start the operation, in the calls that complete it. None if unknown.
+    wait_s: Optional[float]
+
+
+class ReportOfMessages(Record):
+    """Waits for messages from one rank to another on one communicator."""
+
+    #: The sender: its rank in ``MPI_COMM_WORLD``, written ``world.rank`` for other worlds than the first.
+    from_: str
+    #: The communicator's identity.
+    identity: str
+    #: Total seconds for which the receiver waited, including an estimate for what was not observed.
+    receiver_s: float
+    #: Total seconds for which the sender waited, including an estimate for what was not observed.
+    sender_s: float
+    #: The receiver.
+    to: str
 
 
 class ReportPair(Record):
@@ -2469,6 +2498,10 @@ class ReportPair(Record):
     received: int
     #: Bytes received, as recorded by the receiver.
     received_bytes: int
+    #: Seconds for which the receiver waited for the sender.
+    receiver_wait_s: Optional[float]
+    #: Seconds for which the sender waited for the receiver, as in ``waits.of_messages``; none if unknown.
+    sender_wait_s: Optional[float]
     #: The receiver. An unobserved process of another world is written as its rank in the communicator, ``?.3``.
     to: str
 
@@ -2670,6 +2703,10 @@ class ReportWaits(Record):
     messages_received: int
     #: Number of these of which both ends were observed.
     messages_seen: int
+    #: The same waits by communicator and function, for those in collectives; in descending order of time.
+    of_collectives: Rows[ReportOfCollectives]
+    #: The same waits by communicator and pair of ranks, for those for messages; in descending order of time.
+    of_messages: Rows[ReportOfMessages]
     #: Whether the ranks could be compared: they were on one host, or the clocks of their hosts are known.
     one_clock: bool
     #: Waits that no record shows, found by sampling the ranks while they ran: window epochs between some of the
@@ -3080,7 +3117,7 @@ ReportRankReport._maps = frozenset(["calls", "losses"])
 ReportSampled._classes = {"list": ReportLost}
 ReportSections._classes = {"collectives": ReportCollectives, "crowded": ReportCrowd, "files": ReportFileUse, "memory": ReportMemory, "messages": ReportMessages, "peers": ReportExchange}
 ReportSilent._classes = {"ending": ReportEnding}
-ReportWaits._classes = {"causes": ReportCause, "estimated": ReportEstimated, "list": ReportLost, "sampled": ReportSampled}
+ReportWaits._classes = {"causes": ReportCause, "estimated": ReportEstimated, "list": ReportLost, "of_collectives": ReportOfCollectives, "of_messages": ReportOfMessages, "sampled": ReportSampled}
 ReportWindows._classes = {"growing": ReportGrowth, "iterations": ReportIterations, "list": ReportWindow, "rows": ReportWindow}
 Vars._classes = {"items": VarsItem}
 VarsHeld._classes = {"object": VarsObject}
