@@ -7,6 +7,10 @@ use std::process::Command;
 /// one.
 pub const LINK: &str = "eth0";
 
+/// The hardware address of the head. A bridge without one takes it from a port, and another one when that port's
+/// host is gone; the other hosts would then talk to an address that no longer exists.
+const HEAD: &str = "02:4d:50:49:00:01";
+
 /// The address of the host with this number.
 pub fn address(number: usize) -> String {
     format!("10.77.0.{}", number + 1)
@@ -21,7 +25,7 @@ pub fn names(names: &[&str]) -> String {
 /// Connects the hosts.
 pub fn connect(hosts: &[Host]) -> anyhow::Result<()> {
     let Some((head, others)) = hosts.split_first() else { return Ok(()) };
-    run(head.command("ip").args(["link", "add", LINK, "type", "bridge"]))?;
+    run(head.command("ip").args(["link", "add", LINK, "address", HEAD, "type", "bridge"]))?;
     for (number, host) in others.iter().enumerate() {
         let port = format!("port{number}");
         let (here, there) = (host.first.to_string(), head.first.to_string());
