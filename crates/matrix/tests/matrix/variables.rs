@@ -69,7 +69,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
 pub fn refusals() -> Vec<Trial> {
     let refuse = || -> Result<()> {
         for (library, complaint) in [
-            ("libm.so.6", "no MPI library"),
+            ("libm.so.6", "not an MPI library"),
             ("/nowhere/libmpi.so", "No such file"),
             ("no-such-launcher", "name a file such as"),
         ] {
