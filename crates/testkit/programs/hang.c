@@ -76,6 +76,23 @@ static void inner_ring(void)
     MPI_Barrier(MPI_COMM_WORLD); /* here: inner_ring */
 }
 
+/* scenario a_pair_hangs_while_others_exchange 6 deadlock says 1 -> 3 -> 1 */
+static void a_pair_hangs_while_others_exchange(void)
+{
+    double until = MPI_Wtime() + 60;
+    MPI_Comm comm;
+    int in, pair = rank == 1 || rank == 3;
+    MPI_Comm_split(MPI_COMM_WORLD, pair, rank, &comm);
+    if (pair)
+        receive(4 - rank, 0, MPI_COMM_WORLD); /* here: a_pair_hangs_while_others_exchange */
+    for (int go = 1; go;) {
+        MPI_Allreduce(&rank, &in, 1, MPI_INT, MPI_SUM, comm);
+        usleep(1000);
+        go = MPI_Wtime() < until;
+        MPI_Bcast(&go, 1, MPI_INT, 0, comm);
+    }
+}
+
 /* scenario receive_against_barrier 3 deadlock says 0 -> 1 -> 0 */
 static void receive_against_barrier(void)
 {
@@ -451,7 +468,7 @@ static void many_messages_in_flight(void)
 }
 
 SCENARIOS(
-    S(ring_of_receives), S(two_receives), S(head_to_head_sends), S(synchronous_sends), S(inner_ring),
+    S(ring_of_receives), S(two_receives), S(head_to_head_sends), S(synchronous_sends), S(inner_ring), S(a_pair_hangs_while_others_exchange),
     S(receive_against_barrier), S(wait_for_receives), S(waitall_in_a_ring), S(waitany_nobody_sends),
     S(wildcards_everywhere), S(probe_for_nothing), S(sendrecv_crossed), S(self_receive),
     S(subcommunicator_ranks), S(reordered_communicator), S(other_tag), S(other_tag_then_finalize),

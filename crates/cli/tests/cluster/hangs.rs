@@ -100,6 +100,23 @@ pub fn a_job_hanging_on_many_hosts_gets_one_verdict_from_one_host() {
     judge(&one(), "after", false);
 }
 
+pub fn ranks_of_several_hosts_that_can_never_continue_are_reported_while_others_work() {
+    let _turn = alone();
+    let hosts = Hosts::new(false);
+    for library in libraries() {
+        let options = ("--hang-after 2", true);
+        let scenario = "a_pair_hangs_while_others_exchange";
+        let hanging = Hanging::start((&hosts, &library), "pair", options, &launcher(&library), scenario);
+        hanging.is_judged();
+        let (saved, all) = hanging.saved();
+        assert_eq!((&saved["kind"], &saved["partial"]), (&"deadlock".into(), &false.into()), "{all}");
+        let said = hanging.end();
+        let first = "mpiscope: ranks 1 and 3 have completed no MPI call for ";
+        assert_eq!(said.matches("deadlock: 1 -> 3 -> 1").count(), 1, "{said}");
+        assert!(said.contains(first) && said.contains("and never can"), "{said}");
+    }
+}
+
 pub fn a_hanging_slurm_job_gets_one_verdict_in_both_forms_and_when_cancelled() {
     let _turn = alone();
     let (hosts, library) = (Hosts::new(true), one());

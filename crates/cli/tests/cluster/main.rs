@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         trial!(spawned::a_world_spawned_under_slurm_is_in_all_views_and_the_report, needs asked_for, cluster::no_slurm, trials::the_layer),
         trial!(strangers::another_user_cannot_see_a_job_read_its_secret_or_add_to_its_report, needs asked_for, cluster::no_ssh, trials::the_layer),
         trial!(hangs::a_job_hanging_on_many_hosts_gets_one_verdict_from_one_host, needs asked_for, cluster::no_ssh, trials::the_layer),
+        trial!(hangs::ranks_of_several_hosts_that_can_never_continue_are_reported_while_others_work, needs asked_for, cluster::no_ssh, trials::the_layer),
         trial!(hangs::a_hanging_slurm_job_gets_one_verdict_in_both_forms_and_when_cancelled, needs asked_for, cluster::no_slurm, trials::the_layer),
         trial!(hangs::ending_a_job_that_hangs_on_many_hosts_explains_the_hang, needs asked_for, cluster::no_ssh, trials::the_layer),
         trial!(hangs::a_job_on_many_hosts_that_waits_for_a_computing_rank_is_not_called_hanging, needs asked_for, cluster::no_ssh, trials::the_layer),

@@ -42,6 +42,9 @@ pub struct Progress {
     pub calls: u64,
     /// The processes that have not ended.
     pub living: BTreeSet<ImageId>,
+    /// The longest time for which one of the living processes has neither begun nor completed a call, as in
+    /// [`stood`].
+    pub stalled: Duration,
 }
 
 impl Progress {
@@ -49,17 +52,24 @@ impl Progress {
     #[must_use]
     pub fn and(mut self, mut other: Self) -> Self {
         self.living.append(&mut other.living);
-        Self { calls: self.calls.wrapping_add(other.calls), ..self }
+        let stalled = self.stalled.max(other.stalled);
+        Self { calls: self.calls.wrapping_add(other.calls), stalled, ..self }
     }
 }
 
 /// Returns the current progress; `None` if no image can be read.
 pub fn progress(job: &Job) -> Option<Progress> {
     let of_one = |found: &JobImage| {
-        let process = Process::read(&found.open().ok()?, None).ok()?;
+        let moment = found.moment();
+        let process = Process::read(&found.open().ok()?, Some(moment)).ok()?;
         let calls = process.threads.iter().map(|thread| u64::from(process.steps(thread)));
         let living = found.alive(found.host_pid(process.pid)).then(|| found.id(&process.host)).flatten();
-        Some(Progress { calls: calls.fold(0, u64::wrapping_add), living: living.into_iter().collect() })
+        let stalled = living.as_ref().and_then(|_| stalled(&process, moment.monotonic_ns));
+        Some(Progress {
+            calls: calls.fold(0, u64::wrapping_add),
+            living: living.into_iter().collect(),
+            stalled: stalled.unwrap_or_default(),
+        })
     };
     job.images.iter().filter_map(of_one).reduce(Progress::and)
 }
@@ -70,12 +80,18 @@ pub fn stood(job: &Job) -> Option<Duration> {
     let of_one = |found: &JobImage| {
         let moment = found.moment();
         let process = Process::read(&found.open().ok()?, Some(moment)).ok()?;
-        let last = process.threads.iter().map(|thread| process.asking_since(thread).unwrap_or(thread.since));
-        let last_ns = last.filter(|ticks| *ticks != 0).map(|ticks| process.clock.ns_at(ticks)).max()?;
-        let ended_ns = found.end.as_ref().and_then(|end| end.ended_ns).unwrap_or(moment.monotonic_ns);
-        Some(Duration::from_nanos(ended_ns.saturating_sub(last_ns)))
+        let ended_ns = found.end.as_ref().and_then(|end| end.ended_ns);
+        stalled(&process, ended_ns.unwrap_or(moment.monotonic_ns))
     };
     job.images.iter().filter(|image| image.lived).filter_map(of_one).min()
+}
+
+/// Returns for how long, up to `now_ns`, no thread of a process has begun or completed a call, excluding those
+/// of polling loops.
+fn stalled(process: &Process, now_ns: u64) -> Option<Duration> {
+    let last = process.threads.iter().map(|thread| process.asking_since(thread).unwrap_or(thread.since));
+    let last_ns = last.filter(|ticks| *ticks != 0).map(|ticks| process.clock.ns_at(ticks)).max()?;
+    Some(Duration::from_nanos(now_ns.saturating_sub(last_ns)))
 }
 
 /// Observes all processes of a job on this host.

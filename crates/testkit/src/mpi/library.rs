@@ -173,6 +173,11 @@ impl Library {
             // With it, in one of a hundred runs one rank opens a file and the others hang (seen in 5.0.11).
             vars.push(("OMPI_MCA_sharedfp", "^sm".into()));
         }
+        if self.family == Family::Intel {
+            // Core files contain its whole shared memory, two gigabytes by default.
+            vars.push(("I_MPI_SHM_HEAP_VSIZE", "16".into()));
+            vars.push(("I_MPI_SHM_CELL_EXT_NUM_TOTAL", "128".into()));
+        }
         vars
     }
 

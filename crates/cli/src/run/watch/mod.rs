@@ -130,6 +130,7 @@ fn follow(reporter: &Reporter, after: Duration, stopped: &Receiver<()>) {
         let began = Instant::now();
         let now: Option<Progress> = reporter.progress();
         let is_reporter = reporter.scope.is_reporter(now.as_ref());
+        let stalled = now.as_ref().map_or(Duration::ZERO, |now| now.stalled);
         pause = pause_after(began.elapsed(), after);
         let still = reporter.note(now).map_or(Duration::ZERO, |since: Instant| since.elapsed());
         if still < looked {
@@ -139,8 +140,8 @@ fn follow(reporter: &Reporter, after: Duration, stopped: &Receiver<()>) {
             looked = still;
             let when = format!("no rank has completed an MPI call for {}", duration(still.as_secs_f64()));
             reporter.look(APART, &when);
-        } else if is_reporter && reporter.scope.is_here() {
-            partly.look(reporter);
+        } else if is_reporter && reporter.scope.has_all() {
+            partly.look(reporter, stalled);
         }
     }
 }

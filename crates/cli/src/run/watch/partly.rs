@@ -2,8 +2,8 @@
 //! ensemble.
 //!
 //! Such a job never stalls as a whole. A partial hang is reported only if it is certain and was already found
-//! `--hang-after` seconds earlier. It is checked only if all ranks are on this host, to avoid querying other
-//! hosts all the time.
+//! `--hang-after` seconds earlier. It is looked for only while some rank has made no progress for that long,
+//! and the looks take a bounded share of the time.
 
 use super::APART;
 use super::reporter::Reporter;
@@ -11,8 +11,10 @@ use crate::render::duration;
 use mpiscope_job::questions::why::Verdict;
 use std::time::{Duration, Instant};
 
-/// The pause after a look is this many times as long as the look.
+/// The pause after a look is this many times as long as the look, on one host and on several: a look at
+/// several takes time on each.
 const SPARING: u32 = 10;
+const SPARING_HOSTS: u32 = 100;
 
 /// What was seen of a job that makes progress.
 pub struct Partly {
@@ -30,11 +32,12 @@ impl Partly {
         Self { after, looked: Instant::now(), cost: Duration::ZERO, seen: None }
     }
 
-    /// Looks at the job if the last look was long enough ago, and reports a verdict that has not changed
-    /// since.
-    pub fn look(&mut self, reporter: &Reporter) {
+    /// Looks at the job if a rank has `stalled` for long and the last look was long enough ago, and reports a
+    /// verdict that has not changed since.
+    pub fn look(&mut self, reporter: &Reporter, stalled: Duration) {
         let since = self.looked.elapsed();
-        if since < self.after.max(self.cost * SPARING) {
+        let sparing = if reporter.scope.is_here() { SPARING } else { SPARING_HOSTS };
+        if stalled < self.after || since < self.after.max(self.cost * sparing) {
             return;
         }
         let began = Instant::now();

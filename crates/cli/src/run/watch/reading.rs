@@ -97,7 +97,7 @@ mod tests {
     }
 
     fn progress(calls: u64, living: &[u64]) -> Progress {
-        Progress { calls, living: living.iter().copied().map(id).collect() }
+        Progress { calls, living: living.iter().copied().map(id).collect(), ..Progress::default() }
     }
 
     #[test]

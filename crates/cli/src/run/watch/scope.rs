@@ -73,6 +73,11 @@ impl Scope {
         }
     }
 
+    /// Whether the progress of all ranks is known without asking for it.
+    pub fn has_all(&self) -> bool {
+        matches!(self, Self::Here | Self::Heard(_))
+    }
+
     /// Returns the factor by which a stall must have grown since the last look before the next one, to avoid
     /// querying other hosts all the time.
     pub fn sparing(&self) -> f64 {

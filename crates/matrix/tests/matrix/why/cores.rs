@@ -12,8 +12,9 @@ use crate::views::cores::without_ages;
 /// Number of scenarios per kind of verdict that are also tested with core files, each on one
 /// library.
 const DUMPED: usize = 2;
-/// The core files of other libraries are more than a gigabyte each.
-const DUMPING: [&str; 5] = ["mpich-4.0", "mpich-5.0", "openmpi-4.1", "openmpi-5.0", "mpich-5.0-abi"];
+/// The libraries that take turns.
+const DUMPING: [&str; 7] =
+    ["mpich-4.0", "mpich-5.0", "openmpi-4.1", "openmpi-5.0", "intel", "mpich-5.0-abi", "intel-abi"];
 /// Kinds that not every library supports are tested on the first of these that does.
 const NEWEST: [&str; 2] = ["mpich-5.0", "openmpi-5.0"];
 /// Core files do not show what requires comparing two samples, or what only the kernel knows.

@@ -213,7 +213,7 @@ fn progress_is_each_hosts_latest_report_and_hosts_that_have_sent_all_have_no_liv
     assert_eq!(gather.hosts().progress(), None);
     let mut says = |at: usize, calls: u64, living: &[u64]| {
         let id = |inode: &u64| ImageId { host: format!("n{}", 7 + at), inode: *inode };
-        let progress = Progress { calls, living: living.iter().map(id).collect() };
+        let progress = Progress { calls, living: living.iter().map(id).collect(), ..Progress::default() };
         message::send(&mut hosts[at], &Message::Progress(progress)).unwrap();
         message::send(&mut hosts[at], &Message::Alive(vec![7])).unwrap();
         while message::receive(&mut hosts[at]).unwrap() != Message::Go {}
