@@ -111,7 +111,7 @@ pub fn ranks_of_several_hosts_that_can_never_continue_are_reported_while_others_
         let (saved, all) = hanging.saved();
         assert_eq!((&saved["kind"], &saved["partial"]), (&"deadlock".into(), &false.into()), "{all}");
         let said = hanging.end();
-        let first = "mpiscope: ranks 1 and 3 have completed no MPI call for ";
+        let first = "mpiscope: ranks [1,3] have completed no MPI call for ";
         assert_eq!(said.matches("deadlock: 1 -> 3 -> 1").count(), 1, "{said}");
         assert!(said.contains(first) && said.contains("and never can"), "{said}");
     }

@@ -11,10 +11,8 @@ use crate::render::duration;
 use mpiscope_job::questions::why::Verdict;
 use std::time::{Duration, Instant};
 
-/// The pause after a look is this many times as long as the look, on one host and on several: a look at
-/// several takes time on each.
+/// The pause after a look is this many times as long as the look.
 const SPARING: u32 = 10;
-const SPARING_HOSTS: u32 = 100;
 
 /// What was seen of a job that makes progress.
 pub struct Partly {
@@ -36,8 +34,7 @@ impl Partly {
     /// verdict that has not changed since.
     pub fn look(&mut self, reporter: &Reporter, stalled: Duration) {
         let since = self.looked.elapsed();
-        let sparing = if reporter.scope.is_here() { SPARING } else { SPARING_HOSTS };
-        if stalled < self.after || since < self.after.max(self.cost * sparing) {
+        if stalled < self.after || since < self.after.max(self.cost * SPARING) {
             return;
         }
         let began = Instant::now();

@@ -64,15 +64,6 @@ impl Scope {
         }
     }
 
-    /// Whether all ranks are on this host.
-    pub fn is_here(&self) -> bool {
-        match self {
-            Self::Here => true,
-            Self::Heard(hosts) => hosts.progress().is_none(),
-            Self::Part { .. } => false,
-        }
-    }
-
     /// Whether the progress of all ranks is known without asking for it.
     pub fn has_all(&self) -> bool {
         matches!(self, Self::Here | Self::Heard(_))
