@@ -77,7 +77,7 @@ def example(job):
 
 
 def end_of(ranks):
-    """Ends the launcher and its ranks, since not every launcher ends them."""
+    """Ends the ranks, since not every launcher does."""
     for pid in ranks:
         try:
             os.kill(pid, signal.SIGKILL)
