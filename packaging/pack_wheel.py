@@ -1,4 +1,4 @@
-"""Packs a folder as a wheel: `pack_wheel.py FOLDER OUT VERSION PLATFORM EPOCH`. The same files give the same bytes."""
+"""Packs a directory as a wheel: `pack_wheel.py DIRECTORY OUT VERSION PLATFORM EPOCH`. The result is reproducible."""
 
 import base64
 import hashlib
@@ -39,11 +39,11 @@ def main():
     files[f"{info}/METADATA"] = METADATA.format(version=version, readme=(root / "README.md").read_text()).encode()
     files[f"{info}/WHEEL"] = WHEEL.format(tags=tags).encode()
     for name in ("LICENSE-MIT", "LICENSE-APACHE", "LICENSES.txt"):
-        # Where pip and others look for them; once is enough.
+        # The place where pip and other tools expect them; they are moved, not copied.
         files[f"{info}/licenses/{name}"] = files.pop((root / name).relative_to(folder).as_posix())
     record = [f"{name},sha256={digest(text)},{len(text)}" for name, text in sorted(files.items())]
     files[f"{info}/RECORD"] = ("\n".join([*record, f"{info}/RECORD,,"]) + "\n").encode()
-    # A zip archive knows no time before 1980.
+    # Zip archives cannot represent times before 1980.
     when = time.gmtime(max(int(epoch), 315532800))[:6]
     # RECORD comes last, as the specification of wheels recommends.
     order = sorted(files, key=lambda name: (name.startswith(info), name.endswith("RECORD"), name))

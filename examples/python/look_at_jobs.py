@@ -1,4 +1,4 @@
-"""Looks at all jobs of this user on this host: `python look_at_jobs.py`, or at those named, which may be files as well."""
+"""Shows all jobs of this user on this host, or the given jobs and files: `python look_at_jobs.py [JOB|FILE]...`"""
 
 from __future__ import annotations
 

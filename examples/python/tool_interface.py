@@ -1,4 +1,5 @@
-"""The MPI tool information interface of an mpi4py program: `mpiscope run mpirun -n 4 python tool_interface.py`, or without mpiscope."""
+"""Uses the MPI tool information interface in an mpi4py program, with or without mpiscope:
+`mpiscope run mpirun -n 4 python tool_interface.py`."""
 
 from __future__ import annotations
 
@@ -8,9 +9,9 @@ from mpiscope import mpit
 
 
 def control_variables(tool: mpit.Tool) -> None:
-    mine = [one for one in tool.cvars if one.name.startswith("mpiscope_")]
-    print(f"{len(tool.cvars)} control variables, {len(mine)} of them the layer's")
-    for variable in mine[:2]:
+    ours = [one for one in tool.cvars if one.name.startswith("mpiscope_")]
+    print(f"{len(tool.cvars)} control variables, {len(ours)} of them the layer's")
+    for variable in ours[:2]:
         print(f"  {variable.name} = {variable.read()} ({variable.scope}): {variable.desc}")
 
 
@@ -24,12 +25,12 @@ def performance_variables(tool: mpit.Tool, world: MPI.Intracomm) -> None:
         before = waiting.read()
         world.recv(source=world.rank, tag=1)
         request.wait()
-        print(f"  messages that nobody had asked for: {before}, then {waiting.read()}")
+        print(f"  unexpected messages: {before}, then {waiting.read()}")
 
 
 def events(tool: mpit.Tool, world: MPI.Intracomm) -> None:
     if world.rank == 0:
-        print(f"{len(tool.events)} types of events, {len(tool.sources)} sources")
+        print(f"{len(tool.events)} event types, {len(tool.sources)} sources")
     if "mpiscope.send_posted" not in tool.events:
         return
 

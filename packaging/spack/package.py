@@ -11,7 +11,7 @@ class Mpiscope(Package):
     """See inside any MPI job, without rebuilding it: why it hangs, what each rank is doing, where the time went, what is
     behind a handle. For MPICH and its family, Open MPI, and libraries of the MPI standard ABI."""
 
-    git = "file:///path/to/mpiscope"  # where the repository lies
+    git = "file:///path/to/mpiscope"  # path of the repository
 
     license("MIT OR Apache-2.0")
 

@@ -9,7 +9,7 @@ What the command ``mpiscope`` shows, as objects::
 
     job = mpiscope.job()              # the only job of this user on this host
     job.ps().to_pandas()              # what every rank is doing, if pandas is installed
-    saved = job.save("job.mpiscope")  # the same questions may be asked of a file
+    saved = job.save("job.mpiscope")  # a file answers the same questions
     mpiscope.job("job.mpiscope").inspect(kind="comm")
 
 `mpiscope.mpit` is the MPI tool information interface (MPI_T) of the process itself.

@@ -1,4 +1,4 @@
-"""pandas, which is only needed for data frames."""
+"""Imports pandas, which is needed only for data frames."""
 
 import importlib
 from typing import Any
@@ -7,7 +7,7 @@ from typing import Any
 def pandas() -> Any:
     """The module pandas.
 
-    Raises ImportError with the way to get it if it is not there.
+    Raises ImportError, which says how to install it, if it is missing.
     """
     try:
         return importlib.import_module("pandas")

@@ -1,4 +1,4 @@
-"""What every answer is made of: objects whose fields are attributes, and lists of them."""
+"""The objects in every answer, whose fields are attributes, and lists of such objects."""
 
 import keyword
 from typing import TYPE_CHECKING, Any, Dict, FrozenSet, Iterable, List, Type, TypeVar
@@ -14,24 +14,24 @@ class Record:
     >>> Record({"rank": 3, "call": {"function": "MPI_Recv"}}).call.function
     'MPI_Recv'
 
-    Names may also be given as indices, and one that is a word of Python's own takes an underscore behind it:
+    Fields can also be accessed by index. A name that is a Python keyword gets an underscore at the end:
 
     >>> message = Record({"from": "0", "to": "1"})
     >>> message["from"], message.from_
     ('0', '0')
 
-    A field that is declared is None where the answer leaves it out; ``"name" in record`` says which of both it is.
+    A declared field that the answer does not contain is None; ``"name" in record`` tells whether it does.
     """
 
     #: Classes of fields that are objects, or lists or dictionaries of objects.
     _classes: Dict[str, Type["Record"]] = {}
-    #: Fields that are dictionaries: their names are data.
+    #: Fields that are dictionaries with arbitrary keys.
     _maps: FrozenSet[str] = frozenset()
 
     def __init__(self, fields: Dict[str, Any]):
         self._fields = fields
 
-    # A type checker knows the fields that are declared, and takes another for a mistake; `record["name"]` gets any.
+    # Type checkers know the declared fields and reject all others; `record["name"]` accesses any field.
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
@@ -49,7 +49,7 @@ class Record:
     def __getitem__(self, name: str) -> Any:
         return self._field(name)
 
-    #: A record is no list; without this, Python would ask it for its element 0.
+    #: A record is not iterable; without this, Python would access its element 0.
     __iter__: Any = None
 
     def _field(self, name: str) -> Any:
@@ -98,9 +98,9 @@ class Rows(List[T]):
     """
 
     def to_dicts(self) -> List[Dict[str, Any]]:
-        """All of them as the command printed them."""
+        """All records as the command printed them."""
         return [one.to_dict() for one in self]  # type: ignore[attr-defined]
 
     def to_pandas(self) -> Any:
-        """A data frame, a row for each; fields within fields are columns ``outer.inner``. Needs pandas."""
+        """A data frame with one row per record; nested fields are columns ``outer.inner``. Needs pandas."""
         return pandas().json_normalize(self.to_dicts())

@@ -1,4 +1,4 @@
-"""`jobs_program.py RING LAUNCHER…`: asks everything about a job of four ranks that hangs, running and saved."""
+"""`jobs_program.py RING LAUNCHER…`: tests all views of a hanging job with four ranks, running and saved."""
 
 import os
 import signal
@@ -24,9 +24,9 @@ def until(what, condition):
 
 
 def hangs(process):
-    """The job, when all four ranks wait in a receive."""
+    """Returns the job once all four ranks wait in a receive."""
     assert process.poll() is None, "the job has ended"
-    # A job is called after the process that started it; others may run here as well.
+    # The name begins with the id of the starting process; other jobs may run here too.
     for job in mpiscope.jobs():
         if not job.name.split(":")[-1].startswith(f"{process.pid}-"):
             continue
@@ -69,7 +69,7 @@ def frames(job):
 
 
 def example(job):
-    """The program that shows how all this is used says of the job what is true."""
+    """Tests the output of the example program."""
     words = [sys.executable, str(EXAMPLE), str(job.name)]
     text = subprocess.run(words, stdout=subprocess.PIPE, universal_newlines=True, check=True).stdout
     assert "4 ranks" in text and "MPI_Recv (rank 3) at ring.c" in text and "deadlock: " in text, text
@@ -77,7 +77,7 @@ def example(job):
 
 
 def end_of(ranks):
-    """Not every launcher ends its ranks."""
+    """Ends the ranks, since not every launcher does."""
     for pid in ranks:
         try:
             os.kill(pid, signal.SIGKILL)

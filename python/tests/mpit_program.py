@@ -1,4 +1,4 @@
-"""What every rank of a test of `mpiscope.mpit` does; the last line of each is `rank N: passed`."""
+"""Tests `mpiscope.mpit` on every rank of an MPI job; each ends with the line `rank N: passed`."""
 
 import sys
 
@@ -46,7 +46,7 @@ def the_layers_variables(tool):
             after = calls.read()
         changed = [b - a for a, b in zip(before, after)] if isinstance(before, list) else [after - before]
         assert sum(changed) == 1, changed
-        # A queue of messages that nobody has asked for yet: of this rank to itself.
+        # An unexpected message, from this rank to itself.
         queue = session.handle("MPI_T_UMQ_LENGTH", MPI.COMM_SELF)
         request = MPI.COMM_SELF.isend("x", dest=0, tag=5)
         MPI.COMM_SELF.probe(source=0, tag=5)
@@ -73,7 +73,7 @@ def events(tool):
     assert len(heard) == 1, heard
     assert heard[0].elements["tag"] == 11 and heard[0].type == name, heard
     assert heard[0].timestamp <= tool.sources[heard[0].source].timestamp()
-    # No callback: they are kept. And one that fails does no harm.
+    # Without a callback, events are kept. A callback that fails does no harm.
     with tool.listen(name, object=other) as kept, tool.listen(name, lambda event: 1 / 0, object=other) as failing:
         other.sendrecv(b"x", dest=other.rank, sendtag=12, source=other.rank, recvtag=12)
     assert [one.elements["tag"] for one in kept.events] == [12], kept.events
@@ -93,7 +93,7 @@ def main():
         else:
             with tool.session() as session:
                 for variable in list(tool.pvars)[:50]:
-                    # Open MPI 4.1 crashes by itself on those of a network that the machine does not have.
+                    # Open MPI 4.1 itself crashes on variables of a network that the machine does not have.
                     if variable.bind == "NO_OBJECT" and variable.type and not variable.name.startswith("mtl_"):
                         with session.handle(variable) as handle:
                             handle.read()

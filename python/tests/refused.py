@@ -1,4 +1,4 @@
-"""What cannot be answered is an error that says so, and texts are kept as they are. Needs no job and no MPI library."""
+"""Tests that impossible requests raise errors, and that strings are preserved. Needs no job and no MPI library."""
 
 import ctypes
 import tempfile
@@ -34,7 +34,7 @@ def programs_that_are_none():
     refused(lambda: mpiscope.run([]), "a list of words", TypeError)
     refused(lambda: mpiscope.run(["--help"]), "status 2")
     with tempfile.TemporaryDirectory() as folder:
-        # A directory may have the report of a run before.
+        # The directory may contain the report of an earlier run.
         old = Path(folder) / "report.json"
         old.write_text('{"command": "old"}')
         refused(lambda: mpiscope.run(["/no/such/program"], out=folder), "status 127")
@@ -46,13 +46,13 @@ def names_of_several_variables():
     table = mpit.Table(
         lambda: len(known), lambda at: SimpleNamespace(name=known[at][0], var_class=known[at][1], index=at)
     )
-    for _ in range(2):  # what was found is remembered
+    for _ in range(2):  # the second time, from the cache
         assert table["time"].index == 0 and table["queue", "HIGHWATERMARK"].index == 2
-        refused(lambda: table["queue"], "there are several (LEVEL, HIGHWATERMARK)", KeyError)
+        refused(lambda: table["queue"], "is ambiguous (LEVEL, HIGHWATERMARK)", KeyError)
         refused(lambda: table["queue", "TIMER"], "queue", KeyError)
     assert "queue" in table and ("queue", "LEVEL") in table and ("queue", "SIZE") not in table
     known.append(("time", "COUNTER"))
-    refused(lambda: table["time"], "there are several (TIMER, COUNTER)", KeyError)
+    refused(lambda: table["time"], "is ambiguous (TIMER, COUNTER)", KeyError)
 
 
 def texts_that_are_not_utf_8():

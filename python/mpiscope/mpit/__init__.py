@@ -1,7 +1,7 @@
 """The MPI tool information interface (MPI_T) for Python, which mpi4py does not have.
 
-It works on every MPI library, with the layer of mpiscope (``mpiscope run``) or without; with the layer there are its variables
-and events as well, the same on every library::
+It works on every MPI library, with or without the layer of mpiscope (``mpiscope run``). The layer adds its own variables and
+events, which are the same on every library::
 
     from mpi4py import MPI
     from mpiscope import mpit
@@ -12,8 +12,7 @@ and events as well, the same on every library::
             ...
             print(waiting.read())
 
-It is made with `ctypes`, so one wheel is for every version of Python and finds the MPI library that the process has, which is
-not known when the wheel is built.
+It uses `ctypes`: one wheel works with every version of Python, and the MPI library is only known at run time.
 """
 
 import operator
@@ -73,17 +72,17 @@ Name = Union[str, Tuple[str, str]]
 
 
 class Table(Generic[T]):
-    """What has a number and a name, by either. It may grow while the process runs, and is asked each time.
+    """Items indexed by number or by name. The library is asked at each access, since items may be added at any time.
 
-    Where several have one name, which performance variables of different classes may, the class has to be named too:
+    Performance variables of different classes may share a name, and are then indexed by name and class:
     ``table["name", "COUNTER"]``.
     """
 
     def __init__(self, number: Callable[[], int], make: Callable[[int], T]):
         self._number = number
         self._make = make
-        #: Where a name was found last, and among how many: nothing else is kept, since libraries add to what they have and
-        #: take it back.
+        #: Where each name was found last, and the number of items then. Nothing else is kept, since libraries add and remove
+        #: items.
         self._found: Dict[Name, Tuple[int, int]] = {}
 
     def __len__(self) -> int:
@@ -93,7 +92,7 @@ class Table(Generic[T]):
         return iter(self.present(range(len(self))))
 
     def present(self, indices: Iterable[int]) -> List[T]:
-        """Those with these numbers, without any that was taken back: libraries may unload what has variables."""
+        """The items with these numbers that still exist: libraries may unload components with their variables."""
         found = []
         for index in indices:
             try:
@@ -110,7 +109,8 @@ class Table(Generic[T]):
     def __getitem__(self, key: slice) -> List[T]: ...
 
     def __getitem__(self, key: Union[SupportsIndex, Name, slice]) -> Union[T, List[T]]:
-        """One by its name, by name and class, or number, a negative one counts from the end; of a slice those that are there."""
+        """The item with a name, a name and class, or a number (a negative one counts from the end); for a slice, a list of
+        those that exist."""
         if isinstance(key, (str, tuple)):
             return self._named(key)
         total = len(self)
@@ -119,7 +119,7 @@ class Table(Generic[T]):
         index = operator.index(key)
         at = index + total if index < 0 else index
         if not 0 <= at < total:
-            raise IndexError(f"{index}: there are {total}")
+            raise IndexError(f"{index} is out of range: there are {total}")
         return self._make(at)
 
     def _named(self, key: Name) -> T:
@@ -133,7 +133,7 @@ class Table(Generic[T]):
             raise KeyError(key)
         if len(found) > 1:
             classes = ", ".join(getattr(one, "var_class", "of no class") for one in found)
-            raise KeyError(f"{key}: there are several ({classes}); name the class too: [{key!r}, CLASS]")
+            raise KeyError(f"{key} is ambiguous ({classes}); add the class: [{key!r}, CLASS]")
         self._found[key] = (found[0].index, total)  # type: ignore[attr-defined]
         return found[0]
 
@@ -145,19 +145,19 @@ class Table(Generic[T]):
         return [one.name for one in self]  # type: ignore[attr-defined]
 
     def to_pandas(self) -> Any:
-        """A data frame with what is known of each. Needs pandas."""
+        """A data frame with one row per item. Needs pandas."""
         return pandas().DataFrame([one.to_dict() for one in self])  # type: ignore[attr-defined]
 
 
 def _is_called(one: Any, key: object) -> bool:
-    """Whether this is its name, or its name and class."""
+    """Whether the key is the item's name, or its name and class."""
     return key == one.name or key == (one.name, getattr(one, "var_class", None))
 
 
 class Tool:
-    """The interface, initialised: from here on, or as a context manager, until it is closed.
+    """The initialized interface, until it is closed; also a context manager.
 
-    It may be made before ``MPI_Init`` and after ``MPI_Finalize``, and more than once.
+    It may be created before ``MPI_Init`` and after ``MPI_Finalize``, and more than once.
     """
 
     def __init__(self, library: Optional[str] = None):
@@ -176,9 +176,9 @@ class Tool:
             "MPI_T_pvar_get_num", lambda at: PerformanceVariable(has, at)
         )
         self.categories: "Table[Category]" = self._table("MPI_T_category_get_num", lambda at: Category(self, at))
-        #: Types of events; none in a library that is older than MPI 4, unless the layer is there.
+        #: Event types; without the layer, a library older than MPI 4 has none.
         self.events: "Table[EventType]" = self._table("MPI_T_event_get_num", lambda at: EventType(has, at))
-        #: Sources of events.
+        #: Event sources.
         self.sources: "Table[Source]" = self._table("MPI_T_source_get_num", lambda at: Source(has, at))
 
     def _table(self, function: str, make: Callable[[int], Any]) -> "Table[Any]":
@@ -192,7 +192,7 @@ class Tool:
         return Table(number, make)
 
     def session(self) -> PvarSession:
-        """A session for performance variables."""
+        """Creates a session for performance variables."""
         session = PvarSession(self)
         self._sessions.append(session)
         return session
@@ -200,13 +200,13 @@ class Tool:
     def listen(
         self, event: str, callback: Optional[Callable[[Event], None]] = None, object: Any = None, **options: Any
     ) -> Registration:
-        """Registers a callback for a type of events: see `EventType.register`."""
+        """Registers a callback for an event type: see `EventType.register`."""
         registration = self.events[event].register(callback, object, **options)
         self._registrations.append(registration)
         return registration
 
     def close(self) -> None:
-        """Frees what is left and finalises the interface."""
+        """Frees all sessions and registrations, and finalizes the interface."""
         if self._open:
             self._open = False
             for registration in self._registrations:
@@ -224,7 +224,7 @@ class Tool:
 
 
 def _loaded(path: Optional[str]) -> Library:
-    """The library that is loaded; that of mpi4py if none is."""
+    """The loaded library; if there is none, the one that mpi4py loads."""
     if path is not None:
         return Library(path)
     try:

@@ -22,17 +22,17 @@ class MpitError(Exception):
         self.function = function
         #: The error code of this library.
         self.code = code
-        #: Its name, such as ``MPI_T_ERR_INVALID_INDEX``.
+        #: The name of the error code, such as ``MPI_T_ERR_INVALID_INDEX``.
         self.name = name
 
 
 class Library:
-    """An MPI library that is loaded."""
+    """A loaded MPI library."""
 
     def __init__(self, path: Optional[str] = None):
-        #: The file of the MPI library.
+        #: The path of the MPI library.
         self.path, self._mpi, layer = _find(path)
-        #: Whether the layer of mpiscope is in front of it.
+        #: Whether the layer of mpiscope is loaded.
         self.has_layer = layer is not None
         self._tool = layer or self._mpi
         #: ``standard``, ``mpich`` or ``openmpi``.
@@ -40,17 +40,17 @@ class Library:
         self._column = _ABIS.index(self.abi)
         self._errors = {values[self._column]: name for name, values in CONSTANTS["error"].items()}
         self.types = self._datatypes()
-        #: The tool is closed.
+        #: Whether the tool is closed.
         self.closed = False
 
     def has(self, function: str) -> bool:
-        """Whether the library has the function: an old one has no events without the layer."""
+        """Whether the library has the function: without the layer, old libraries lack those for events."""
         return hasattr(self._tool, function)
 
     def call(self, function: str, *arguments: Any) -> None:
         """Calls a function; raises `MpitError` if it fails."""
         if self.closed:
-            # Not every library says so by itself.
+            # Not every library reports this itself.
             code = self.value("error", "MPI_T_ERR_NOT_INITIALIZED")
             raise MpitError(function, code, "MPI_T_ERR_NOT_INITIALIZED")
         try:
@@ -62,19 +62,19 @@ class Library:
             raise MpitError(function, code, self._errors.get(code, "error"))
 
     def values(self, category: str) -> Dict[int, str]:
-        """The names of the constants of a category by their value here."""
+        """The names of the constants of a category, by their values in this ABI."""
         return {values[self._column]: name for name, values in CONSTANTS[category].items()}
 
     def value(self, category: str, name: str) -> int:
-        """A constant by its name."""
+        """The value of a constant in this ABI."""
         return CONSTANTS[category][name][self._column]
 
     def datatype(self) -> Any:
-        """Room for a datatype's handle."""
+        """A variable for a datatype handle."""
         return ctypes.c_int() if self.abi == "mpich" else ctypes.c_void_p()
 
     def info_null(self) -> Any:
-        """The handle of no info object, to be passed."""
+        """The handle MPI_INFO_NULL, as an argument."""
         return self._handle(INFO_NULL)
 
     def _handle(self, row: Sequence[Any]) -> Any:
@@ -94,7 +94,7 @@ class Library:
         return found
 
     def sized(self, ask: Any) -> Tuple[str, str]:
-        """Name and description from a function that takes both as buffers with their lengths."""
+        """The name and description returned by a function that takes buffers and their lengths for both."""
         name_length, text_length = c_int(0), c_int(0)
         ask(None, byref(name_length), None, byref(text_length))
         name = ctypes.create_string_buffer(max(name_length.value, 1))
@@ -105,7 +105,7 @@ class Library:
 
 
 def _text(buffer: Any) -> str:
-    """A text of the library; what in it is not UTF-8 is kept as Python keeps it in names of files."""
+    """A string of the library; bytes that are not UTF-8 are kept as in Python's file names."""
     return str(buffer.value, "utf-8", "surrogateescape")
 
 
@@ -120,7 +120,7 @@ def _mapped() -> List[str]:
 
 
 def _find(path: Optional[str]) -> Tuple[str, ctypes.CDLL, Optional[ctypes.CDLL]]:
-    """The MPI library with its path, and the layer."""
+    """The path of the MPI library, the library, and the layer."""
     if path is not None:
         mpi = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
         return path, mpi, _layer(_mapped())
@@ -131,7 +131,7 @@ def _find(path: Optional[str]) -> Tuple[str, ctypes.CDLL, Optional[ctypes.CDLL]]
             if hasattr(library, "MPI_T_init_thread"):
                 return file, library, _layer(mapped)
     raise ImportError(
-        "no MPI library is loaded: import mpi4py.MPI first, or name the library by its path"
+        "no MPI library is loaded: import mpi4py.MPI first, or pass the path of the library"
     )
 
 

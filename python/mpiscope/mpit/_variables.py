@@ -10,7 +10,7 @@ Value = Union[int, float, str, List[Union[int, float]]]
 
 
 def address(object: Any) -> Any:
-    """What a handle is bound to: an object of mpi4py, an instance of `ctypes`, or nothing."""
+    """The address of an object to bind to: an mpi4py object, a `ctypes` instance, or None."""
     if object is None:
         return None
     if isinstance(object, ctypes._SimpleCData):
@@ -47,21 +47,21 @@ class Enumeration:
 
 
 class Variable:
-    """What control and performance variables have in common."""
+    """Common part of control and performance variables."""
 
     def __init__(self, library: Library, index: int):
         self._library = library
-        #: Its number in this process.
+        #: The index in this process.
         self.index = index
         self.name = ""
         self.desc = ""
-        #: What it is bound to, such as ``MPI_COMM``; ``NO_OBJECT``.
+        #: The kind of object it is bound to, such as ``MPI_COMM``, or ``NO_OBJECT``.
         self.bind = ""
-        #: For whom it is, such as ``USER_BASIC``.
+        #: The verbosity level, such as ``USER_BASIC``.
         self.verbosity = ""
         #: The datatype, such as ``MPI_INT``.
         self.type = ""
-        #: Names of its values, if they have any.
+        #: The names of its values, if it has an enumeration.
         self.enum: Optional[Enumeration] = None
         self._ctype: Any = None
 
@@ -69,7 +69,7 @@ class Variable:
         return f"{type(self).__name__}({self.name!r})"
 
     def to_dict(self) -> Dict[str, Any]:
-        """What is known of it."""
+        """Its properties."""
         return {key: value for key, value in vars(self).items() if not key.startswith("_") and key != "enum"}
 
     def _named(self, category: str, value: int, prefix: str) -> str:
@@ -83,7 +83,7 @@ class Variable:
 
     def _check(self, object: Any) -> None:
         if self.bind != "NO_OBJECT" and object is None:
-            raise ValueError(f"{self.name} is bound to an {self.bind}; pass one")
+            raise ValueError(f"{self.name} is bound to an {self.bind}: pass one")
         if self._ctype is None:
             raise TypeError(f"{self.name} has an unknown datatype")
 
@@ -96,7 +96,7 @@ class Variable:
         buffer = (self._ctype * count)()
         if isinstance(value, str):
             if self._ctype is not ctypes.c_char:
-                raise TypeError(f"{self.name} is a number")
+                raise TypeError(f"{self.name} is not a string")
             text = value.encode("utf-8", "surrogateescape")
             if len(text) >= count:
                 raise ValueError(f"{self.name} takes at most {count - 1} bytes")
@@ -125,18 +125,18 @@ class ControlVariable(Variable):
 
         self.name, self.desc = library.sized(info)
         self._described(verbosity, datatype, enum, bind)
-        #: Who has to set it, such as ``LOCAL`` or ``CONSTANT``.
+        #: The scope, such as ``LOCAL`` or ``CONSTANT``.
         self.scope = self._named("scope", scope.value, "MPI_T_SCOPE_")
 
     def read(self, object: Any = None) -> Value:
-        """Its value; of a variable that is bound, its value for this object."""
+        """The value; for a bound variable, its value for this object."""
         with _ControlHandle(self, object) as (handle, count):
             buffer = (self._ctype * count)()
             self._library.call("MPI_T_cvar_read", handle, buffer)
             return self._value(buffer)
 
     def write(self, value: Value, object: Any = None) -> None:
-        """Sets it."""
+        """Sets the value; for a bound variable, its value for this object."""
         with _ControlHandle(self, object) as (handle, count):
             self._library.call("MPI_T_cvar_write", handle, self._filled(count, value))
 
@@ -175,13 +175,13 @@ class PerformanceVariable(Variable):
 
         self.name, self.desc = library.sized(info)
         self._described(verbosity, datatype, enum, bind)
-        #: Its class, such as ``COUNTER``, ``LEVEL``, ``TIMER``.
+        #: The class, such as ``COUNTER``, ``LEVEL`` or ``TIMER``.
         self.var_class = self._named("class", kind.value, "MPI_T_PVAR_CLASS_")
-        #: It cannot be written or reset.
+        #: Whether it cannot be written or reset.
         self.readonly = bool(readonly.value)
-        #: It is always started.
+        #: Whether it is always active and cannot be started or stopped.
         self.continuous = bool(continuous.value)
-        #: It can be read and reset in one step.
+        #: Whether it can be read and reset atomically.
         self.atomic = bool(atomic.value)
 
 
@@ -190,12 +190,12 @@ Named = Union[str, Tuple[str, str], PerformanceVariable]
 
 
 class PvarHandle:
-    """A performance variable in a session. A context manager, which starts it; leaving frees it."""
+    """A performance variable in a session; also a context manager, which starts it and frees it at the end."""
 
     def __init__(self, session: "PvarSession", variable: PerformanceVariable, object: Any = None):
         variable._check(object)
         self.variable = variable
-        #: What it is bound to; kept alive.
+        #: The object it is bound to, which is kept alive.
         self.object = object
         self._session = session
         self._library = variable._library
@@ -209,24 +209,24 @@ class PvarHandle:
         self._library.call(function, self._session._session, *arguments)
 
     def start(self) -> "PvarHandle":
-        """Starts counting; one that is continuous is always started."""
+        """Starts the variable, unless it is continuous."""
         if not self.variable.continuous:
             self._call("MPI_T_pvar_start", self._handle)
         return self
 
     def stop(self) -> None:
-        """Stops counting."""
+        """Stops the variable, unless it is continuous."""
         if not self.variable.continuous:
             self._call("MPI_T_pvar_stop", self._handle)
 
     def read(self) -> Value:
-        """The value."""
+        """Reads the value."""
         buffer = (self.variable._ctype * self.count)()
         self._call("MPI_T_pvar_read", self._handle, buffer)
         return self.variable._value(buffer)
 
     def readreset(self) -> Value:
-        """The value, set to its start in the same step."""
+        """Reads the value and resets it atomically."""
         buffer = (self.variable._ctype * self.count)()
         self._call("MPI_T_pvar_readreset", self._handle, buffer)
         return self.variable._value(buffer)
@@ -236,7 +236,7 @@ class PvarHandle:
         self._call("MPI_T_pvar_write", self._handle, self.variable._filled(self.count, value))
 
     def reset(self) -> None:
-        """Sets the value to its start."""
+        """Resets the value to its starting value."""
         self._call("MPI_T_pvar_reset", self._handle)
 
     def free(self) -> None:
@@ -254,7 +254,7 @@ class PvarHandle:
 
 
 class PvarSession:
-    """A session: its handles do not disturb those of other sessions. A context manager."""
+    """A session, whose handles are independent of those of other sessions; also a context manager."""
 
     def __init__(self, tool: Any):
         self._tool = tool
@@ -263,14 +263,14 @@ class PvarSession:
         tool.library.call("MPI_T_pvar_session_create", byref(self._session))
 
     def handle(self, variable: Named, object: Any = None) -> PvarHandle:
-        """A handle of a variable, named (where several have the name, with the class) or given, bound to an object of
-        mpi4py if it has to be."""
+        """Allocates a handle for a variable, given as such or by name (with the class if the name is ambiguous), bound to an
+        mpi4py object if the variable requires one."""
         if isinstance(variable, PerformanceVariable):
             return PvarHandle(self, variable, object)
         return PvarHandle(self, self._tool.pvars[variable], object)
 
     def read(self, variable: Named, object: Any = None) -> Value:
-        """The value at this moment, of a variable that counts all the time."""
+        """Reads the current value of a continuous variable."""
         with self.handle(variable, object) as handle:
             return handle.read()
 
@@ -290,7 +290,7 @@ class PvarSession:
 
 
 class Category:
-    """A category: what belongs together."""
+    """A category of variables, event types and other categories."""
 
     def __init__(self, tool: Any, index: int):
         self._tool = tool
@@ -298,7 +298,7 @@ class Category:
         self.name, self.desc, _ = self._asked()
 
     def _asked(self) -> Tuple[str, str, List[int]]:
-        """Its name, its description, and how many variables, and categories, it has now."""
+        """The name, the description, and the current numbers of variables and categories."""
         counts = [c_int(), c_int(), c_int()]
 
         def info(name: Any, name_length: Any, text: Any, text_length: Any) -> None:

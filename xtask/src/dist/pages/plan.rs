@@ -42,7 +42,6 @@ pub const PLAN: [Page; 12] = [
             mpicc -O2 -g heat.c -o heat -lm; cp heat app",
         not_run: &[
             ("cargo xtask", "builds everything from the sources; continuous integration does"),
-            ("--section sites,peers", "is of another run than the one above it"),
             ("mpiscope core", CORE_FILES),
         ],
         of_times: &["./heat "],
@@ -88,6 +87,7 @@ pub const PLAN: [Page; 12] = [
         prepare: "mpicc -O2 -g heat.c -o heat -lm; cp heat app",
         not_run: &[
             ("mpiscope top", "draws on a terminal until a key is pressed; the tests of `top` type into one"),
+            ("--section sites,peers", "is of another run than the one above it"),
             ("--section time,waits", NO_PROGRAM),
             ("mpiscope diff", "wants six runs of two programs"),
             ("--format otf2", "wants the OTF2 library"),

@@ -54,7 +54,7 @@ pub struct Communicator {
     /// The second communicator that it was created from: the peer communicator of `MPI_Intercomm_create`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_parent: Option<Reference>,
-    /// What distinguishes it from its siblings: colour, split type or tag (sign-extended).
+    /// What distinguishes it from its siblings: color, split type or tag (sign-extended).
     pub colour: i64,
     /// Its attributes.
     pub attributes: Vec<Attribute>,
@@ -86,7 +86,7 @@ pub enum Topology {
     /// `MPI_Graph_create`.
     #[allow(missing_docs)]
     Graph { index: Vec<i64>, edges: Vec<i64> },
-    /// `MPI_Dist_graph_create`, `MPI_Dist_graph_create_adjacent`: the neighbours of this process.
+    /// `MPI_Dist_graph_create`, `MPI_Dist_graph_create_adjacent`: the neighbors of this process.
     #[allow(missing_docs)]
     DistGraph {
         sources: Vec<i64>,

@@ -38,7 +38,7 @@ pub struct JobSite {
     pub max: Extreme,
 }
 
-/// Calls of a function from places that no record was left for, on all ranks.
+/// Calls of a function from call sites for which there was no record left, on all ranks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobRest {
