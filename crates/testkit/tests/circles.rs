@@ -11,10 +11,8 @@ use std::path::Path;
 use mpiscope_testkit::paths;
 
 /// Circles that are known; none may come, and none may grow. In the layer, the state that all hooks of messages share has the types
-/// of what each of them keeps in it; in `mpit`, the registry has those of what each part of the interface registers; of `why`,
-/// messages are joined and compared by one another's types.
-const KNOWN: [(&str, &[&str]); 3] = [
-    ("job", &["questions::why::join::compared", "questions::why::join::joined"]),
+/// of what each of them keeps in it; in `mpit`, the registry has those of what each part of the interface registers.
+const KNOWN: [(&str, &[&str]); 2] = [
     (
         "layer",
         &[
