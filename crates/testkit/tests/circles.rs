@@ -11,49 +11,31 @@ use std::path::Path;
 use mpiscope_testkit::paths;
 
 /// Circles that are known; none may come, and none may grow. In the layer, the state that all hooks of messages share has the types
-/// of what each of them keeps in it; in `mpit`, the registry has those of what each part of the interface registers.
-const KNOWN: [(&str, &[&str]); 2] = [
-    (
-        "layer",
-        &[
-            "record::bytes",
-            "record::objects::comms",
-            "record::observe::messages",
-            "record::traffic::collectives",
-            "record::traffic::facts",
-            "record::traffic::faults",
-            "record::traffic::history",
-            "record::traffic::ledger",
-            "record::traffic::levels",
-            "record::traffic::lines",
-            "record::traffic::orphans",
-            "record::traffic::peers",
-            "record::traffic::polling",
-            "record::traffic::probed",
-            "record::traffic::requests",
-            "record::traffic::requests::create",
-            "record::traffic::scratch",
-            "record::traffic::state",
-            "record::traffic::status",
-        ],
-    ),
-    (
-        "mpit",
-        &[
-            "cvar",
-            "cvar::handle",
-            "event::instance",
-            "event::registration",
-            "event::source",
-            "event::types",
-            "pvar",
-            "pvar::handle",
-            "pvar::measured",
-            "pvar::session",
-            "registry",
-        ],
-    ),
-];
+/// of what each of them keeps in it.
+const KNOWN: [(&str, &[&str]); 1] = [(
+    "layer",
+    &[
+        "record::bytes",
+        "record::objects::comms",
+        "record::observe::messages",
+        "record::traffic::collectives",
+        "record::traffic::facts",
+        "record::traffic::faults",
+        "record::traffic::history",
+        "record::traffic::ledger",
+        "record::traffic::levels",
+        "record::traffic::lines",
+        "record::traffic::orphans",
+        "record::traffic::peers",
+        "record::traffic::polling",
+        "record::traffic::probed",
+        "record::traffic::requests",
+        "record::traffic::requests::create",
+        "record::traffic::scratch",
+        "record::traffic::state",
+        "record::traffic::status",
+    ],
+)];
 
 /// A file's module: `["record", "threads"]`; nothing for the root of the crate.
 type Module = Vec<String>;
