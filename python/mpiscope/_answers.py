@@ -922,7 +922,7 @@ class InspectInfo(Record):
     identity: str
     #: Its kind.
     kind: str
-    #: Number of pairs for which the image had no room.
+    #: Number of pairs dropped for lack of space.
     lost: int
     #: The names of these flags.
     marks: List[str]
@@ -1185,7 +1185,7 @@ class InspectOne(Record):
     last_synchronisation: Optional[InspectCallSite]
     #: Locks held: target, and whether exclusive.
     locks: Optional[Rows[InspectLock]]
-    #: Number of pairs for which the image had no room.
+    #: Number of pairs dropped for lack of space.
     lost: Optional[int]
     #: Lower bound in bytes.
     lower_bound: Optional[int]

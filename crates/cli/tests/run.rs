@@ -439,6 +439,19 @@ fn an_unusable_socket_folder_does_not_stop_a_job_and_ranks_learn_the_folder_in_u
 }
 
 #[test]
+fn an_unusable_socket_folder_is_reported_once_for_all_ranks_of_a_host() {
+    let script = "for r in 0 1 2 3; do
+           PMI_RANK=$r PMI_SIZE=4 MPI_LOCALNRANKS=4 $MPISCOPE run --out $DIR $RANK finalize &
+         done; wait";
+    let mut run = Run::ranks(script);
+    run.command.env("MPISCOPE_RUNTIME_DIR", "/no/such/folder");
+    let output = run.go();
+    let said = text(&output.stderr);
+    assert_eq!(said.matches("MPISCOPE_RUNTIME_DIR: /no/such/folder").count(), 1, "{said}");
+    assert_eq!(run.report()["ranks"].as_array().map(Vec::len), Some(4));
+}
+
+#[test]
 fn programs_inherit_the_original_open_file_limit() {
     let mut run = Run::of("sh").args(&["-c", "ulimit -Sn 200; $MPISCOPE run -q sh -c 'ulimit -Sn'"]);
     assert_eq!(text(&run.go().stdout).trim(), "200");

@@ -15,6 +15,7 @@ fn main() -> ExitCode {
         trial!(top_shows_a_job_obeys_keys_and_gives_the_terminal_back_however_it_ends, needs trials::tmux),
         trial!(top_ends_with_its_terminal, needs trials::tmux),
         trial!(once_and_json_need_no_terminal),
+        trial!(the_exit_status_says_whether_all_is_well_also_after_the_job_has_ended),
     ])
 }
 
@@ -91,6 +92,17 @@ impl Job {
 
     /// Starts a job from the arguments of rank 0 and rank 1.
     fn of(one: &str, other: &str) -> Self {
+        Self::with(one, other, |_, _| {})
+    }
+
+    /// Like [`Self::of`]; the ranks begin once there is a file `go` in the job's folder.
+    fn waiting(one: &str, other: &str) -> Self {
+        Self::with(one, other, |command, dir| {
+            command.env("FAKE_WAIT", dir.join("go"));
+        })
+    }
+
+    fn with(one: &str, other: &str, change: impl Fn(&mut Command, &Path)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let source = dir.path().join("empty.c");
         std::fs::write(&source, "int nothing;\n").unwrap();
@@ -102,13 +114,14 @@ impl Job {
             "FAKE_RANK=0 FAKE_SIZE=2 $RANK {one} & a=$!; FAKE_RANK=1 FAKE_SIZE=2 $RANK {other} & b=$!; \
              trap \"kill $a $b\" TERM; wait"
         );
-        let child = Command::new(MPISCOPE)
+        let mut command = Command::new(MPISCOPE);
+        command
             .args(["run", "-q", "--hang-after", "0", "sh", "-c", &script])
             .env("MPISCOPE_LAYER", &layer)
             .env("RANK", Path::new(MPISCOPE).with_file_name("examples").join("fake_rank"))
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
+            .stdout(Stdio::null());
+        change(&mut command, dir.path());
+        let child = command.spawn().unwrap();
         Self { child, dir }
     }
 
@@ -251,4 +264,44 @@ fn once_and_json_need_no_terminal() {
     streaming.kill().unwrap();
     streaming.wait().unwrap();
     assert_eq!(stream.len(), 2, "{stream:?}");
+}
+
+fn the_exit_status_says_whether_all_is_well_also_after_the_job_has_ended() {
+    let top = |more: &[&str], name: &str| {
+        let mut command = Command::new(MPISCOPE);
+        command.args(["top", "--here", "--interval", "0.2"]).args(more).arg(name);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let job = Job::of("works", "works");
+    let output = top(&["--once"], &job.name()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+
+    // A job that ends as it should while it is watched; the ranks wait until `top` has shown something.
+    let job = Job::waiting("finalize", "finalize");
+    let mut watching = top(&["--for", "60"], &job.name()).spawn().unwrap();
+    let mut shown = BufReader::new(watching.stdout.take().unwrap());
+    shown.read_line(&mut String::new()).unwrap();
+    std::fs::write(job.dir.path().join("go"), "").unwrap();
+    std::io::copy(&mut shown, &mut std::io::sink()).unwrap();
+    let output = watching.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("has ended"), "{said}");
+    assert_eq!(output.status.code(), Some(0), "{said}");
+
+    // One rank is gone, the other one works on.
+    let job = Job::of("works", "kill=9");
+    let name = job.name();
+    let begun = Instant::now();
+    loop {
+        let output = top(&["--once"], &name).output().unwrap();
+        if output.status.code() == Some(1) {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "{output:?}");
+    }
+
+    let output = top(&["--once"], "no-such-job").output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(output.stdout.is_empty(), "{output:?}");
 }

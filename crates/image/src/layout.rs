@@ -138,7 +138,7 @@ codes! {
     Loss {
         /// Calls of threads for which there was no thread record left.
         CALLS = 0 => "calls of threads beyond the limit",
-        /// Objects for which there was no room.
+        /// Objects dropped for lack of space.
         OBJECTS = 1 => "objects",
         /// Freed objects whose tombstone was reused.
         TOMBSTONES = 2 => "tombstones of freed objects",
@@ -146,7 +146,7 @@ codes! {
         MESSAGES = 3 => "messages",
         /// User callbacks called without a fresh depth, so that MPI calls inside them were not seen.
         CALLBACKS = 4 => "user callbacks",
-        /// Names and arrays for which there was no room.
+        /// Names and arrays dropped for lack of space.
         STRINGS = 5 => "names and arrays",
         /// Events that no callback received.
         EVENTS = 6 => "events",

@@ -87,6 +87,7 @@ engine! {
     mod slab;
     pub mod strings;
     mod table;
+    mod users;
     mod word;
 
     pub use category::{Category, Member};

@@ -3,8 +3,15 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::codes::Error;
+
 const FIRST: usize = 32;
 const CHUNKS: usize = 22;
+
+/// Converts an index from a caller, which may be negative or too large.
+pub(crate) fn index(from: impl TryInto<usize>) -> Result<usize, Error> {
+    from.try_into().map_err(|_| Error::INVALID_INDEX)
+}
 
 /// Returns the chunk of an index and the position in it. Chunk `k` holds `FIRST << k` entries.
 #[inline(always)]

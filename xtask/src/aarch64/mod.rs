@@ -9,8 +9,9 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
+use mpiscope_testkit::mpi::{self, Library};
+use mpiscope_testkit::paths;
 use mpiscope_testkit::program::{Needs, PROGRAMS, Program};
-use mpiscope_testkit::{mpi, paths};
 
 use crate::build;
 use emulated::Tested;
@@ -46,8 +47,7 @@ pub fn run(args: &Args) -> Result<()> {
     let mpiscope =
         paths::mpiscope().ok_or_else(|| anyhow::anyhow!("build mpiscope first: cargo build -p mpiscope"))?;
     let (libraries, _) = mpi::survey();
-    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
-    let wanted = |name: &str| args.filter.as_ref().is_none_or(|filter| name.contains(filter.as_str()));
+    let mut tally = Tally::default();
     for family in system::FAMILIES {
         let Some(native) = libraries.iter().find(|library| library.name == family.native) else {
             println!(
@@ -57,46 +57,67 @@ pub fn run(args: &Args) -> Result<()> {
             continue;
         };
         let subject = emulated::Subject::new(&root, &tested, family, native, &mpiscope)?;
+        let wanted = |name: &str| args.filter.as_ref().is_none_or(|filter| name.contains(filter.as_str()));
         for program in PROGRAMS.iter().filter(|program| wanted(program.name)) {
             let name = format!("aarch64::{}::{}", family.name, program.name);
-            let lacks = program.needs.missing_in(native).or_else(|| program.known_fault(native));
-            if let Some(why) = lacks.or_else(|| not_emulated(program)) {
-                println!("{name}: skipped: {why}");
-                skipped += 1;
-                continue;
-            }
-            match subject.counts(program) {
-                Ok(emulated::Outcome::Same(calls)) => {
-                    println!("{name}: passed ({} ranks, {calls} calls)", program.ranks);
-                    passed += 1;
-                }
-                Ok(emulated::Outcome::NotFor(why)) => {
-                    println!("{name}: skipped: {why}");
-                    skipped += 1;
-                }
-                Err(error) => {
-                    println!("{name}: failed: {error:#}");
-                    failed += 1;
-                }
-            }
+            tally.add(&name, run_program(&subject, program, native));
         }
         for (name, question) in questions::ALL.iter().filter(|(name, _)| wanted(name)) {
             let name = format!("aarch64::{}::{name}", family.name);
-            match question(&subject) {
-                Ok(()) => {
-                    println!("{name}: passed");
-                    passed += 1;
-                }
-                Err(error) => {
-                    println!("{name}: failed: {error:#}");
-                    failed += 1;
-                }
-            }
+            tally.add(&name, question(&subject).map(|()| Trial::Passed(String::new())));
         }
     }
+    let Tally { passed, failed, skipped } = tally;
     println!("{passed} passed, {failed} failed, {skipped} skipped ({:.0} s)", began.elapsed().as_secs_f64());
     ensure!(failed == 0 && passed > 0, "{failed} failed");
     Ok(())
+}
+
+/// The result of a trial that did not fail.
+enum Trial {
+    /// With what was seen, in brackets, if anything.
+    Passed(String),
+    /// With the reason.
+    Skipped(String),
+}
+
+/// Numbers of trials.
+#[derive(Default)]
+struct Tally {
+    passed: u32,
+    failed: u32,
+    skipped: u32,
+}
+
+impl Tally {
+    /// Counts a trial and prints its result.
+    fn add(&mut self, name: &str, trial: Result<Trial>) {
+        match trial {
+            Ok(Trial::Passed(seen)) => {
+                println!("{name}: passed{seen}");
+                self.passed += 1;
+            }
+            Ok(Trial::Skipped(why)) => {
+                println!("{name}: skipped: {why}");
+                self.skipped += 1;
+            }
+            Err(error) => {
+                println!("{name}: failed: {error:#}");
+                self.failed += 1;
+            }
+        }
+    }
+}
+
+fn run_program(subject: &emulated::Subject<'_>, program: &Program, native: &Library) -> Result<Trial> {
+    let lacks = program.needs.missing_in(native).or_else(|| program.known_fault(native));
+    if let Some(why) = lacks.or_else(|| not_emulated(program)) {
+        return Ok(Trial::Skipped(why.to_string()));
+    }
+    Ok(match subject.counts(program)? {
+        emulated::Outcome::Same(calls) => Trial::Passed(format!(" ({} ranks, {calls} calls)", program.ranks)),
+        emulated::Outcome::NotFor(why) => Trial::Skipped(why.to_string()),
+    })
 }
 
 /// The reason why a program is not run under the emulator.

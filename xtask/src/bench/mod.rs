@@ -17,7 +17,7 @@ mod tools;
 mod waits;
 mod why;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ const ALONE: [(&str, Alone); 1] = [(discover::GROUP, discover::run)];
 type Alone = fn(usize) -> Result<()>;
 
 /// Creates the cases of a group for one library, compiling programs into the directory.
-type Group = fn(&Library, &std::path::Path) -> Result<Vec<Case>>;
+type Group = fn(&Library, &Path) -> Result<Vec<Case>>;
 
 /// The measurements to make.
 #[derive(clap::Args)]
@@ -61,6 +61,11 @@ pub struct Args {
 }
 
 impl Args {
+    /// Whether this is one of the libraries to measure on.
+    fn chose(&self, library: &Library) -> bool {
+        self.libraries.contains(&library.name)
+    }
+
     fn wants(&self, group: &str) -> bool {
         self.groups.is_empty() || self.groups.iter().any(|wanted| wanted == group)
     }
@@ -91,48 +96,23 @@ pub struct Case {
 }
 
 pub fn run(args: &Args) -> Result<()> {
-    let known: Vec<&str> =
-        GROUPS.iter().map(|group| group.0).chain([instructions::GROUP, calls::GROUP, waits::GROUP]).collect();
-    for name in &args.groups {
-        let alone = [why::GROUP, hosts::GROUP, tools::GROUP].contains(&name.as_str())
-            || ALONE.iter().any(|(known, _)| known == name);
-        let all = || {
-            known
-                .iter()
-                .copied()
-                .chain(ALONE.iter().map(|group| group.0))
-                .chain([why::GROUP, hosts::GROUP, tools::GROUP])
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
-        anyhow::ensure!(
-            alone || known.contains(&name.as_str()),
-            "no group is called {name}; known are {}",
-            all()
-        );
-    }
-    if args.groups == [why::GROUP] {
-        return why::run();
-    }
-    if args.groups == [hosts::GROUP] {
-        return hosts::run();
-    }
-    if args.groups == [tools::GROUP] {
-        return tools::run(args.rounds);
+    check_names(&args.groups)?;
+    match &*args.groups {
+        [one] if one == why::GROUP => return why::run(),
+        [one] if one == hosts::GROUP => return hosts::run(),
+        [one] if one == tools::GROUP => return tools::run(args.rounds),
+        _ => {}
     }
     build::release()?;
-    for (name, group) in ALONE {
-        if args.wants(name) {
-            group(args.rounds)?;
-        }
+    for (_, group) in ALONE.iter().filter(|(name, _)| args.wants(name)) {
+        group(args.rounds)?;
     }
-    if !known.iter().any(|name| args.wants(name)) {
+    if !of_libraries().any(|name| args.wants(name)) {
         return Ok(());
     }
     libraries::fetch_all(&args.libraries);
     let (found, skipped) = mpi::survey();
-    let is_chosen = |library: &Library| args.libraries.contains(&library.name);
-    if !found.iter().any(is_chosen) {
+    if !found.iter().any(|library| args.chose(library)) {
         libraries::print_skipped(&skipped);
         bail!("none of {} is there", args.libraries.join(", "));
     }
@@ -140,31 +120,46 @@ pub fn run(args: &Args) -> Result<()> {
         events::engine()?;
     }
     let dir = tempfile::tempdir()?;
-    // The cost of single calls differs most between libraries.
-    let all = args.wants(calls::GROUP);
-    for library in found.iter().filter(|library| all || is_chosen(library)) {
-        println!("\n{}: {}", library.name, library.version);
-        let home = dir.path().join(&library.name);
-        std::fs::create_dir_all(&home)?;
-        if args.wants(calls::GROUP) {
-            calls::run(library, &home, args.rounds)?;
+    found.iter().try_for_each(|library| measure_library(library, &dir.path().join(&library.name), args))
+}
+
+/// Returns the groups that are measured on each library.
+fn of_libraries() -> impl Iterator<Item = &'static str> {
+    GROUPS.iter().map(|group| group.0).chain([instructions::GROUP, calls::GROUP, waits::GROUP])
+}
+
+fn check_names(groups: &[String]) -> Result<()> {
+    let alone = ALONE.iter().map(|group| group.0).chain([why::GROUP, hosts::GROUP, tools::GROUP]);
+    let known: Vec<&str> = of_libraries().chain(alone).collect();
+    let unknown = groups.iter().find(|name| !known.contains(&name.as_str()));
+    unknown.map_or(Ok(()), |name| bail!("no group is called {name}; known are {}", known.join(", ")))
+}
+
+/// Measures the requested groups on one library; `home` is a folder for its programs.
+fn measure_library(library: &Library, home: &Path, args: &Args) -> Result<()> {
+    // The cost of single calls differs most between libraries, so it is measured on all of them.
+    let (calls, others) = (args.wants(calls::GROUP), args.chose(library));
+    if !calls && !others {
+        return Ok(());
+    }
+    println!("\n{}: {}", library.name, library.version);
+    std::fs::create_dir_all(home)?;
+    if calls {
+        calls::run(library, home, args.rounds)?;
+    }
+    if !others {
+        return Ok(());
+    }
+    for (_, group) in GROUPS.iter().filter(|(name, _)| args.wants(name)) {
+        for case in group(library, home)? {
+            show(&case, &measure(library, &case, args.rounds)?);
         }
-        if !is_chosen(library) {
-            continue;
-        }
-        for (name, group) in GROUPS {
-            if args.wants(name) {
-                for case in group(library, &home)? {
-                    show(&case, &measure(library, &case, args.rounds)?);
-                }
-            }
-        }
-        if args.wants(waits::GROUP) {
-            waits::run(library, &home)?;
-        }
-        if args.wants(instructions::GROUP) {
-            instructions::run(library, &home, args.against.as_deref())?;
-        }
+    }
+    if args.wants(waits::GROUP) {
+        waits::run(library, home)?;
+    }
+    if args.wants(instructions::GROUP) {
+        instructions::run(library, home, args.against.as_deref())?;
     }
     Ok(())
 }

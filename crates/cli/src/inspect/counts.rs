@@ -123,5 +123,5 @@ pub fn leaks(found: &Inspection, kind: Option<Kind>) -> Vec<String> {
 /// Lists objects not freed, over all processes.
 pub fn joined(found: &Inspection, kind: Option<Kind>) -> Vec<Leak> {
     let sites: Vec<(&Look, Vec<Site>)> = found.looks.iter().map(|look| (look, look.leaks(kind))).collect();
-    leaks::join(sites.iter().map(|(look, sites)| (look.world, look.process.rank, sites.as_slice())))
+    leaks::join(sites.iter().map(|(look, sites)| ((look.world, look.process.rank), sites.as_slice())))
 }

@@ -74,7 +74,7 @@ impl Families {
             sent: in_unit(r, "sent", "Bytes that calls moved out of ranks", Unit::Bytes),
             received: in_unit(r, "received", "Bytes that calls moved into ranks", Unit::Bytes),
             messages: plain(r, "messages_sent", "Messages sent between ranks"),
-            lost: plain(r, "lost_records", "Records lost for lack of room"),
+            lost: plain(r, "lost_records", "Records dropped for lack of space"),
             registry,
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::common::{Hosts, Job, MPISCOPE, alone, compile, launcher, one, reaches, srun};
 use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::run::Outcome;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -192,6 +193,45 @@ pub fn a_job_started_by_ssh_is_seen_completely_and_a_disconnected_host_costs_onl
     let mut command = hosts.on("login", MPISCOPE, &library);
     let outcome = hosts.run(command.arg("procs").env("MPISCOPE_HOST_SECONDS", "3"));
     assert!(outcome.stderr.contains("host n3: ranks [4-5] not seen"), "{}", outcome.describe());
+    job.terminate();
+    drop(job);
+}
+
+pub fn top_shows_the_ranks_of_all_hosts_and_says_which_host_does_not_answer() {
+    let _turn = alone();
+    let (hosts, library) = (Hosts::new(false), one());
+    let job = start(&hosts, &library, &launcher(&library));
+    until_all_have_come(&hosts, &library);
+    let top = |host: &str, more: &[&str]| {
+        let mut command = hosts.on(host, MPISCOPE, &library);
+        command.args(["top", "--once", "--interval", "0.5"]).args(more).env("MPISCOPE_HOST_SECONDS", "3");
+        hosts.run(&mut command)
+    };
+    let ranks = |outcome: &Outcome| {
+        let line: Value = serde_json::from_str(outcome.stdout.trim()).unwrap_or_default();
+        let place = |rank: &Value| {
+            let number = rank["rank"].as_str().and_then(|number| number.parse::<u64>().ok());
+            (number.unwrap(), rank["host"].as_str().unwrap().to_owned())
+        };
+        line["ranks"].as_array().map_or_else(Vec::new, |all| all.iter().map(place).collect())
+    };
+    for host in ["login", "n2"] {
+        let outcome = top(host, &["--json"]);
+        assert_eq!(ranks(&outcome), wanted(), "{}", outcome.describe());
+        assert_eq!(outcome.status.code(), Some(0), "{}", outcome.describe());
+        let text = top(host, &[]);
+        assert!(text.stdout.contains("6 ranks on 3 hosts"), "{}", text.describe());
+        let rows = text.stdout.lines().skip_while(|line| !line.starts_with("RANK")).skip(1);
+        assert_eq!(rows.count(), 6, "{}", text.describe());
+    }
+    let here = top("n2", &["--here", "--json"]);
+    assert_eq!(ranks(&here), wanted()[2..4], "{}", here.describe());
+    hosts.cut("n3");
+    let outcome = top("login", &["--json"]);
+    assert_eq!(ranks(&outcome), wanted()[..4], "{}", outcome.describe());
+    assert_eq!(outcome.status.code(), Some(1), "{}", outcome.describe());
+    let text = top("login", &[]);
+    assert!(text.stdout.contains("not seen") && text.stdout.contains("n3"), "{}", text.describe());
     job.terminate();
     drop(job);
 }

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         trial!(reports::a_host_with_a_failed_connection_sends_through_the_folder_and_is_not_called_missing, needs asked_for, cluster::no_ssh, trials::the_layer),
         trial!(live::a_slurm_job_is_seen_completely_by_its_id_from_the_login_node_and_each_host, needs asked_for, cluster::no_slurm, trials::the_layer),
         trial!(live::a_job_started_by_ssh_is_seen_completely_and_a_disconnected_host_costs_only_its_own_ranks, needs asked_for, cluster::no_ssh, trials::the_layer),
+        trial!(live::top_shows_the_ranks_of_all_hosts_and_says_which_host_does_not_answer, needs asked_for, cluster::no_ssh, trials::the_layer),
         trial!(reach::hosts_reachable_only_by_the_jobs_launcher_are_asked_through_it, needs asked_for, cluster::no_ssh, trials::the_layer),
         trial!(reach::a_slurm_job_started_here_is_reached_through_slurm, needs asked_for, cluster::no_slurm, trials::the_layer),
         trial!(slurm::a_step_on_some_hosts_of_the_job_is_seen_completely_and_nothing_is_called_missing, needs asked_for, cluster::no_slurm, trials::the_layer),

@@ -1,4 +1,4 @@
-//! Number of records that found no room.
+//! Number of records dropped for lack of space.
 
 use crate::cell::W64;
 use crate::layout::{LOSSES, Loss};

@@ -19,7 +19,7 @@
 //! * [`polling`]: loops over functions that test without waiting;
 //! * [`shares`]: how the time of threads and ranks is divided;
 //! * [`sites`]: the activity of each call site, and of calls without a record;
-//! * [`losses`]: how many records found no room;
+//! * [`losses`]: how many records were dropped for lack of space;
 //! * [`timed`]: which functions' calls were timed;
 //! * [`totals`]: totals stored as words of the records, each a performance variable;
 //! * [`bound`]: variables of individual objects, stored as words of their records;

@@ -65,7 +65,7 @@ pub struct Total {
 pub const TOTALS: &[Total] = &[
     Total {
         name: "mpiscope_lost_records",
-        desc: "Records lost for lack of room: calls, objects, messages, names. Costs nothing",
+        desc: "Records dropped for lack of space: calls, objects, messages, names. Costs nothing",
         subject: Subject::Recording,
         elements: Elements::Single,
         needs: Recording(0),
@@ -73,7 +73,7 @@ pub const TOTALS: &[Total] = &[
     },
     Total {
         name: "mpiscope_lost_by_kind",
-        desc: "Records lost for lack of room, by kind: element i is item i of the enumeration 'mpiscope_loss'. Forgotten \
+        desc: "Records dropped for lack of space, by kind: element i is item i of the enumeration 'mpiscope_loss'. Forgotten \
                tombstones are no loss, and counted here only. Costs nothing",
         subject: Subject::Recording,
         elements: Elements::Named(Loss::ALL.len(), "mpiscope_loss", |kind| Loss(kind).name()),

@@ -15,7 +15,7 @@ pub struct Info {
     pub pairs: Text,
     /// Number of pairs.
     pub count: W64,
-    /// Number of changes that found no room, so that `pairs` is incomplete.
+    /// Number of changes dropped for lack of space, so that `pairs` is incomplete.
     pub lost: W64,
     /// The name, if it is predefined.
     pub name: Text,

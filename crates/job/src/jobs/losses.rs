@@ -1,4 +1,4 @@
-//! Records lost for lack of room: how they are described, in the same words everywhere.
+//! Records dropped for lack of space: how they are described, in the same words everywhere.
 
 use crate::jobs::merge::Who;
 use crate::jobs::worlds::Members;

@@ -102,7 +102,7 @@ pub struct Observation {
     /// The most recent collectives on each communicator.
     #[serde(default)]
     pub history: Vec<History>,
-    /// Number of records dropped for lack of room, by kind.
+    /// Number of records dropped for lack of space, by kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub losses: BTreeMap<String, u64>,
     /// Recently sent messages, oldest first.

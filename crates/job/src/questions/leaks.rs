@@ -208,10 +208,10 @@ pub fn sites<S: Source>(
 }
 
 /// Joins the places of several ranks (world number, rank), most objects first.
-pub fn join<'a>(ranks: impl Iterator<Item = (usize, Option<u32>, &'a [Site])>) -> Vec<Leak> {
+pub fn join<'a>(ranks: impl Iterator<Item = ((usize, Option<u32>), &'a [Site])>) -> Vec<Leak> {
     type Place<'a> = (Kind, &'a str, &'a str, bool, Option<&'a str>);
     let mut found: BTreeMap<Place<'a>, (u64, Members)> = BTreeMap::new();
-    for (world, rank, sites) in ranks {
+    for ((world, rank), sites) in ranks {
         for site in sites {
             let over = site.overwritten.as_deref();
             let entry = found.entry((site.kind, &site.function, &site.place, site.active, over)).or_default();
@@ -244,8 +244,8 @@ mod tests {
     #[test]
     fn the_same_place_on_several_ranks_is_one_leak_and_the_largest_comes_first() {
         let (a, b) = (site(Kind::Communicator, "a.c:1", 2), site(Kind::Info, "a.c:9", 7));
-        let ranks: [(usize, Option<u32>, &[Site]); 3] =
-            [(0, Some(0), &[a.clone(), b]), (0, Some(1), &[]), (0, Some(2), &[a])];
+        let ranks: [((usize, Option<u32>), &[Site]); 3] =
+            [((0, Some(0)), &[a.clone(), b]), ((0, Some(1)), &[]), ((0, Some(2)), &[a])];
         let leaks = join(ranks.into_iter());
         let lines: Vec<String> = leaks.iter().map(Leak::to_string).collect();
         let wanted =
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn one_object_is_not_described_in_the_plural() {
-        let ranks: [(usize, Option<u32>, &[Site]); 1] = [(0, None, &[site(Kind::Window, "a.c:1", 1)])];
+        let ranks: [((usize, Option<u32>), &[Site]); 1] = [((0, None), &[site(Kind::Window, "a.c:1", 1)])];
         assert_eq!(join(ranks.into_iter())[0].to_string(), "1 window, MPI_X at a.c:1");
     }
 }

@@ -15,6 +15,7 @@ use mpiscope_testkit::run::Outcome;
 use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, report, run};
 
+use crate::comments::Words;
 use crate::subject::{Form, Subject, word};
 
 const SOURCE: &str = "broken.c";
@@ -87,27 +88,17 @@ fn expected() -> Result<Vec<Expected>> {
 
 fn parse(text: &str, here: &dyn Fn(&str) -> Option<usize>) -> Result<Expected> {
     let (head, says) = text.split_once(" says ").with_context(|| format!("nothing is said: {text}"))?;
-    let mut words = head.split(' ');
-    let mut next = || words.next().with_context(|| format!("too few words: {text}"));
-    let (name, ranks, kind) = (next()?.to_owned(), next()?.parse()?, next()?.to_owned());
-    let rest: Vec<&str> = words.collect();
-    let after = |word: &str| {
-        let at = rest.iter().position(|w| *w == word)?;
-        rest.get(at + 1).map(|value| (*value).to_owned())
-    };
-    let without = after("without").map_or_else(Vec::new, |list| list.split(',').map(str::to_owned).collect());
-    let (check, dies) = (rest.contains(&"check"), rest.contains(&"dies"));
-    let line = here(&name);
+    let words = Words::of(head)?;
     Ok(Expected {
-        line,
-        whose: after("ranks"),
+        line: here(&words.name),
+        whose: words.after("ranks"),
         says: says.to_owned(),
-        check,
-        dies,
-        without,
-        name,
-        ranks,
-        kind,
+        check: words.has("check"),
+        dies: words.has("dies"),
+        without: words.without(),
+        name: words.name,
+        ranks: words.ranks,
+        kind: words.kind,
     })
 }
 

@@ -13,6 +13,7 @@ use mpiscope_testkit::{mpi, order, paths, trials};
 mod balanced;
 mod call_paths;
 mod collective_bytes;
+mod comments;
 mod doctor;
 mod endings;
 mod events;

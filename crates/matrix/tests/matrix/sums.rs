@@ -49,7 +49,8 @@ pub fn add_up(report: &Value) -> Result<()> {
     }
     of_functions(report, ranks)?;
     of_messages(report)?;
-    of_waits(report, ranks)
+    of_waits(report, ranks)?;
+    in_sections(report)
 }
 
 fn of_a_rank(rank: &Value) -> Result<()> {
@@ -153,6 +154,25 @@ fn of_parts(waits: &Value) -> Result<()> {
     let parts: f64 = parts.into_iter().flatten().sum();
     // An estimate near what was observed is not listed.
     ensure!(near(Some(whole), Some(parts), 0.02), "waits of {whole} s, by communicator {parts} s");
+    Ok(())
+}
+
+/// The sections contain all waits in collectives and for messages, each where it belongs.
+fn in_sections(report: &Value) -> Result<()> {
+    let (waits, sections) = (&report["waits"], &report["sections"]);
+    let inside = |section: &str, parts: &str| -> Result<Vec<Value>> {
+        let all = list(sections, section)?.iter().filter_map(|one| one[parts].as_array());
+        Ok(all.flatten().cloned().collect())
+    };
+    let (collectives, messages) = (list(waits, "of_collectives")?, list(waits, "of_messages")?);
+    let (functions, pairs) = (inside("collectives", "functions")?, inside("peers", "pairs")?);
+    for (list, of_list, section, of_section) in [
+        (collectives, "seconds", &functions, "wait_s"),
+        (messages, "sender_s", &pairs, "sender_wait_s"),
+        (messages, "receiver_s", &pairs, "receiver_wait_s"),
+    ] {
+        alike(sum(list, |part| &part[of_list]), sum(section, |part| &part[of_section]), of_section)?;
+    }
     Ok(())
 }
 

@@ -85,18 +85,8 @@ fn check(subject: &Subject, library: &Library) -> Result<()> {
     let (known, waits) = recorded(subject, library, ("waits", RANKS))?;
     ensure!(waits.messages && waits.seen_share > 0.99, "not all was seen: {waits:#?}");
     for part in &known {
-        let here: Vec<_> = waits.list.iter().filter(|wait| is_at(wait, &part.line)).collect();
-        let right = |wait: &&&report::Wait| (&wait.kind, &wait.culprit) == (&part.kind, &part.culprit);
-        let seconds: f64 = here.iter().filter(right).map(|wait| wait.seconds).sum();
-        let near = (seconds - part.seconds).abs() <= 0.05 * part.seconds + SLACK;
-        ensure!(near, "{} at {}: {} s, not {seconds} s: {here:#?}", part.kind, part.line, part.seconds);
-        let others: f64 =
-            here.iter().filter(|wait| !right(wait) && !left_late(wait)).map(|wait| wait.seconds).sum();
-        ensure!(others <= SLACK, "others are named for {}: {here:#?}", part.line);
-        let working = here
-            .iter()
-            .filter(right)
-            .any(|wait| wait.meanwhile.starts_with("computing after MPI_Barrier at "));
+        let here = found(part, &waits, |wait| is_at(wait, &part.line))?;
+        let working = here.iter().any(|wait| wait.meanwhile.starts_with("computing after MPI_Barrier at "));
         ensure!(working, "not said what the late rank did: {here:#?}");
     }
     for kind in ["late-sender", "late-receiver", "late-root", "early-root"] {
@@ -125,14 +115,7 @@ fn check_more(subject: &Subject, library: &Library) -> Result<()> {
         let lock = part.kind == "lock-contention";
         // A library may acquire a lock lazily; then the wait is in the call that releases it.
         let at = |wait: &report::Wait| if lock { wait.kind == part.kind } else { is_at(wait, &part.line) };
-        let here: Vec<_> = waits.list.iter().filter(|wait| at(wait)).collect();
-        let right = |wait: &&&report::Wait| (&wait.kind, &wait.culprit) == (&part.kind, &part.culprit);
-        let seconds: f64 = here.iter().filter(right).map(|wait| wait.seconds).sum();
-        let near = (seconds - part.seconds).abs() <= 0.05 * part.seconds + SLACK;
-        ensure!(near, "{} at {}: {} s, not {seconds} s: {waits:#?}", part.kind, part.line, part.seconds);
-        let others: f64 =
-            here.iter().filter(|wait| !right(wait) && !left_late(wait)).map(|wait| wait.seconds).sum();
-        ensure!(others <= SLACK, "others are named for {}: {here:#?}", part.line);
+        found(part, &waits, at)?;
     }
     for kind in ["late-completion", "lock-contention", "late-root"] {
         let all: f64 = waits.list.iter().filter(|wait| wait.kind == kind).map(|wait| wait.seconds).sum();
@@ -164,17 +147,23 @@ fn check_loops(subject: &Subject, library: &Library) -> Result<()> {
 
 /// Checks that each part of a program is found with its seconds and attributed only to the right rank.
 fn all_found(known: &[Known], waits: &report::Waits) -> Result<()> {
-    for part in known {
-        let here: Vec<_> = waits.list.iter().filter(|wait| is_at(wait, &part.line)).collect();
-        let right = |wait: &&&report::Wait| (&wait.kind, &wait.culprit) == (&part.kind, &part.culprit);
-        let seconds: f64 = here.iter().filter(right).map(|wait| wait.seconds).sum();
-        let near = (seconds - part.seconds).abs() <= 0.05 * part.seconds + SLACK;
-        ensure!(near, "{} at {}: {} s, not {seconds} s: {waits:#?}", part.kind, part.line, part.seconds);
-        let others: f64 =
-            here.iter().filter(|wait| !right(wait) && !left_late(wait)).map(|wait| wait.seconds).sum();
-        ensure!(others <= SLACK, "others are named for {}: {here:#?}", part.line);
-    }
-    Ok(())
+    known.iter().try_for_each(|part| found(part, waits, |wait| is_at(wait, &part.line)).map(drop))
+}
+
+/// Checks one part, whose waits are those `at` its place. Returns the ones attributed to the right rank.
+fn found<'a>(
+    part: &Known,
+    waits: &'a report::Waits,
+    at: impl Fn(&report::Wait) -> bool,
+) -> Result<Vec<&'a report::Wait>> {
+    let right = |wait: &&report::Wait| (&wait.kind, &wait.culprit) == (&part.kind, &part.culprit);
+    let (here, others): (Vec<_>, Vec<_>) = waits.list.iter().filter(|wait| at(wait)).partition(right);
+    let seconds: f64 = here.iter().map(|wait| wait.seconds).sum();
+    let near = (seconds - part.seconds).abs() <= 0.05 * part.seconds + SLACK;
+    ensure!(near, "{} at {}: {} s, not {seconds} s: {waits:#?}", part.kind, part.line, part.seconds);
+    let wrong: f64 = others.iter().filter(|wait| !left_late(wait)).map(|wait| wait.seconds).sum();
+    ensure!(wrong <= SLACK, "others are named for {}: {others:#?}", part.line);
+    Ok(here)
 }
 
 fn check_objects(subject: &Subject, library: &Library) -> Result<()> {

@@ -25,6 +25,7 @@ use mpiscope_testkit::trials::{checked, sharing};
 use mpiscope_testkit::{paths, run};
 use serde_json::Value;
 
+use crate::comments::Words;
 use crate::inspected::job::{Job, json};
 use crate::queue_plugin;
 use crate::subject::{Subject, word};
@@ -403,17 +404,18 @@ fn scenario(source: &'static Source, text: &str, here: &dyn Fn(&str) -> Option<u
         Some((head, says)) => (head, Some(says.to_owned())),
         None => (text, None),
     };
-    let mut words = head.split(' ');
-    let mut next = || words.next().with_context(|| format!("too few words: {text}"));
-    let (name, ranks, kind) = (next()?.to_owned(), next()?.parse()?, next()?.to_owned());
-    let rest: Vec<&str> = words.collect();
-    let after = |word: &str| {
-        let at = rest.iter().position(|w| *w == word)?;
-        rest.get(at + 1).map(|value| (*value).to_owned())
-    };
-    let without = after("without").map_or_else(Vec::new, |list| list.split(',').map(str::to_owned).collect());
-    let (line, culprit) = (here(&name), after("culprit"));
-    Ok(Scenario { source, line, culprit, says, also, without, name, ranks, kind })
+    let words = Words::of(head)?;
+    Ok(Scenario {
+        source,
+        line: here(&words.name),
+        culprit: words.after("culprit"),
+        says,
+        also,
+        without: words.without(),
+        name: words.name,
+        ranks: words.ranks,
+        kind: words.kind,
+    })
 }
 
 fn one(subject: &Subject, library: &Library, scenario: &Scenario, dumped: bool) -> Result<()> {

@@ -1,6 +1,7 @@
 //! Control variables: MPI 5.0, section "Control Variables".
 
 mod handle;
+mod published;
 mod setting;
 
 #[cfg(test)]
@@ -9,8 +10,7 @@ mod tests;
 pub(crate) use handle::{CvarHandleData, CvarInline};
 pub use setting::{Setting, SettingValue, When};
 
-use crate::codes::{Bind, Datatype, Error, Result, Scope, Verbosity};
-use crate::registry::{Registry, index};
+use crate::codes::{Bind, Datatype, Result, Scope, Verbosity};
 
 /// The origin of a control variable's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,7 +67,7 @@ pub trait CvarProvider: Send + Sync + 'static {
     /// Creates a handle bound to `object` (0 if unbound).
     ///
     /// # Errors
-    /// [`Error::INVALID_HANDLE`] for an unsuitable object, or the library's own error.
+    /// [`Error::INVALID_HANDLE`](crate::Error::INVALID_HANDLE) for an unsuitable object, or the library's own error.
     fn open(&self, object: u64) -> Result<Box<dyn CvarHandle>>;
 
     /// The current origin of the unbound value.
@@ -95,7 +95,7 @@ pub trait CvarHandle: Send + Sync {
     /// Sets the value from `count` elements; a string ends at its NUL.
     ///
     /// # Errors
-    /// [`Error::CVAR_SET_NEVER`], [`Error::CVAR_SET_NOT_NOW`], or [`Error::INVALID`] for a value that is
+    /// [`Error::CVAR_SET_NEVER`](crate::Error::CVAR_SET_NEVER), [`Error::CVAR_SET_NOT_NOW`](crate::Error::CVAR_SET_NOT_NOW), or [`Error::INVALID`](crate::Error::INVALID) for a value that is
     /// not allowed.
     fn write(&self, from: &[u8]) -> Result<()>;
 }
@@ -125,47 +125,5 @@ impl Cvar {
     /// The default as bytes of the datatype, if known.
     pub fn default_value(&self) -> Option<Vec<u8>> {
         self.provider.default_value()
-    }
-}
-
-impl Registry {
-    /// Publishes a control variable and returns its index.
-    ///
-    /// # Errors
-    /// [`Error::INVALID_NAME`] if the name is empty or taken; [`Error::INVALID`] for an unknown datatype, or
-    /// an enumeration with a datatype other than `INT`; [`Error::INVALID_INDEX`] for an unknown enumeration.
-    pub fn add_cvar(&self, info: CvarInfo, provider: impl CvarProvider) -> Result<usize> {
-        if let Some(enumeration) = info.enumeration {
-            self.enumeration(enumeration)?;
-        }
-        if info.datatype.size() == 0 || (info.enumeration.is_some() && info.datatype != Datatype::INT) {
-            return Err(Error::INVALID);
-        }
-        let name = info.name.clone();
-        let _adding = self.adding();
-        let index = self.cvars.add(&name, 0, Cvar { info, provider: Box::new(provider) })?;
-        self.changed();
-        Ok(index)
-    }
-
-    /// Number of control variables.
-    pub fn cvar_count(&self) -> usize {
-        self.cvars.len()
-    }
-
-    /// The control variable at an index.
-    ///
-    /// # Errors
-    /// [`Error::INVALID_INDEX`].
-    pub fn cvar(&self, at: impl TryInto<usize>) -> Result<&Cvar> {
-        self.cvars.get(index(at)?).ok_or(Error::INVALID_INDEX)
-    }
-
-    /// The index of the control variable with this name.
-    ///
-    /// # Errors
-    /// [`Error::INVALID_NAME`].
-    pub fn cvar_index(&self, name: &str) -> Result<usize> {
-        self.cvars.find(name, 0)
     }
 }

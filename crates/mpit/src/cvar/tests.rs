@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::*;
+use crate::codes::Error;
+use crate::registry::Registry;
 use crate::word::CvarWord;
 
 fn publish(info: CvarInfo, setting: Setting) -> (Registry, Arc<Setting>, CvarWord) {

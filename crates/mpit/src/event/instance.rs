@@ -218,7 +218,7 @@ impl Frames {
         element: impl TryInto<usize>,
         out: *mut u8,
     ) -> Result<()> {
-        let from = self.find(instance)?.element(crate::registry::index(element)?)?;
+        let from = self.find(instance)?.element(crate::table::index(element)?)?;
         // SAFETY: guaranteed by the caller; the payload is borrowed for the delivery in progress.
         unsafe {
             match from.len() {
@@ -289,7 +289,7 @@ impl Instance<'_> {
 /// [`Error::INVALID_INDEX`]; [`Error::INVALID`] if `out` is too short.
 #[inline]
 pub fn read(instance: InstanceWord, element: impl TryInto<usize>, out: &mut [u8]) -> Result<()> {
-    let at = crate::registry::index(element)?;
+    let at = crate::table::index(element)?;
     with_instance(instance, |instance| copy_into(instance.element(at)?, out))
 }
 

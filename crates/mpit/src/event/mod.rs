@@ -8,10 +8,13 @@
 //! themselves, see [`Origin`].
 
 mod dropped;
+mod handles;
 mod hints;
 mod instance;
+mod published;
 mod raise;
 mod registration;
+mod registrations;
 mod source;
 mod types;
 
@@ -24,7 +27,7 @@ pub use instance::{
     with_frames,
 };
 pub use raise::{Observed, Raiser};
-pub(crate) use registration::Registrations;
+pub(crate) use registrations::Registrations;
 pub use registration::{Delivery, DroppedHandler, Drops, EventCallback, FreeCallback, Freed};
 pub use source::{Source, SourceSpec};
 pub use types::{Element, EventInfo, EventSpec, EventType, MAX_EXTENT};

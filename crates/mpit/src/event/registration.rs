@@ -1,4 +1,4 @@
-//! Registration handles: slots that are never unmapped, in one list per event type.
+//! Registrations: slots that are never unmapped, in one list per event type.
 //!
 //! Raisers walk an event type's list without a lock. A slot, once used for an event type, stays in its list
 //! and is reused only for it. A thread that runs callbacks of a registration pins its slot; values that the
@@ -12,15 +12,11 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Hints;
-use super::instance::{current_lane, current_safety};
-use super::types::{EventType, Interested, object_bit};
-use crate::codes::{Bind, CbSafety, Error, Result};
+use crate::codes::CbSafety;
 use crate::free_list::FreeLink;
-use crate::registry::Registry;
 use crate::spread::SpreadState;
-use crate::state::Pin;
 use crate::table::SlotTable;
-use crate::word::{InstanceWord, MAX_SLOTS, RegistrationWord};
+use crate::word::{InstanceWord, RegistrationWord};
 
 /// The arguments of an event callback; see [`super::read`] and its siblings for reading the event itself.
 #[derive(Clone, Copy, Debug)]
@@ -73,13 +69,13 @@ pub(super) struct Callback {
     pub(super) user_data: usize,
 }
 
-struct FreeRequest {
-    function: Option<FreeCallback>,
-    user_data: usize,
+pub(super) struct FreeRequest {
+    pub(super) function: Option<FreeCallback>,
+    pub(super) user_data: usize,
 }
 
 /// A pointer that readers follow while they hold a pin on its slot.
-struct Replaceable<T>(AtomicPtr<T>);
+pub(super) struct Replaceable<T>(AtomicPtr<T>);
 
 impl<T> Default for Replaceable<T> {
     fn default() -> Self {
@@ -89,12 +85,12 @@ impl<T> Default for Replaceable<T> {
 
 impl<T> Replaceable<T> {
     #[inline]
-    fn is_set(&self) -> bool {
+    pub(super) fn is_set(&self) -> bool {
         !self.0.load(Ordering::Relaxed).is_null()
     }
 
     /// Stores another value and returns the old one, which pinned readers may still be using.
-    fn replace(&self, value: Option<T>) -> Option<Box<T>> {
+    pub(super) fn replace(&self, value: Option<T>) -> Option<Box<T>> {
         let new = value.map_or(ptr::null_mut(), |value| Box::into_raw(Box::new(value)));
         let old = self.0.swap(new, Ordering::SeqCst);
         // SAFETY: a non-null pointer came from `Box::into_raw` above, and the swap has made us its only
@@ -109,17 +105,38 @@ impl<T> Drop for Replaceable<T> {
     }
 }
 
-const LEVELS: usize = 4;
+pub(super) const LEVELS: usize = 4;
 
 /// The parts that only the owner of a registration touches, under its lock.
 #[derive(Default)]
 #[expect(clippy::vec_box, reason = "pinned readers use the values where they are")]
-struct Details {
-    hints: Hints,
-    callback_hints: [Hints; LEVELS],
+pub(super) struct Details {
+    pub(super) hints: Hints,
+    pub(super) callback_hints: [Hints; LEVELS],
     /// Callbacks that were replaced while another thread held a pin.
-    old_callbacks: Vec<Box<Callback>>,
-    old_handlers: Vec<Box<DroppedHandler>>,
+    pub(super) old_callbacks: Vec<Box<Callback>>,
+    pub(super) old_handlers: Vec<Box<DroppedHandler>>,
+}
+
+/// A registration's contribution to the interest in its event type.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Interested {
+    /// None: it has no callback, or no longer exists.
+    #[default]
+    Nothing,
+    /// It has callbacks for some objects.
+    Of {
+        /// The objects' bits.
+        bits: u64,
+        /// Whether a callback need not be thread-safe.
+        in_turn: bool,
+    },
+}
+
+/// The bit of an object in an event type's set of wanted objects.
+#[inline]
+pub(super) fn object_bit(object: u64) -> u64 {
+    1 << (object.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58)
 }
 
 /// A slot. The fields that raisers read come first, in one cache line.
@@ -128,20 +145,20 @@ struct Details {
 pub(crate) struct Registration {
     pub(super) state: SpreadState,
     /// The next slot in the event type's list; null at the end. Never changes once set.
-    next: AtomicPtr<Registration>,
-    object: AtomicU64,
-    callbacks: [Replaceable<Callback>; LEVELS],
-    number: AtomicU32,
-    every_object: AtomicBool,
-    event: AtomicU32,
-    dropped_handler: Replaceable<DroppedHandler>,
-    free_request: Replaceable<FreeRequest>,
+    pub(super) next: AtomicPtr<Registration>,
+    pub(super) object: AtomicU64,
+    pub(super) callbacks: [Replaceable<Callback>; LEVELS],
+    pub(super) number: AtomicU32,
+    pub(super) every_object: AtomicBool,
+    pub(super) event: AtomicU32,
+    pub(super) dropped_handler: Replaceable<DroppedHandler>,
+    pub(super) free_request: Replaceable<FreeRequest>,
     /// Lost events, by source.
     pub(super) lost: SlotTable<AtomicU64>,
-    details: Mutex<Details>,
-    free: FreeLink,
+    pub(super) details: Mutex<Details>,
+    pub(super) free: FreeLink,
     /// This registration's share of the event type's interests; touched only under their lock.
-    counted: Mutex<Interested>,
+    pub(super) counted: Mutex<Interested>,
 }
 
 impl Registration {
@@ -198,7 +215,7 @@ impl Registration {
         (std::mem::replace(&mut *counted, now), now)
     }
 
-    fn details(&self) -> MutexGuard<'_, Details> {
+    pub(super) fn details(&self) -> MutexGuard<'_, Details> {
         self.details.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -215,371 +232,11 @@ impl Registration {
     }
 
     /// Drops everything left from the former life; the slot is free and belongs to the allocator.
-    fn clear(&self) {
+    pub(super) fn clear(&self) {
         self.callbacks.iter().for_each(|callback| drop(callback.replace(None)));
         drop(self.dropped_handler.replace(None));
         drop(self.free_request.replace(None));
         let old = std::mem::take(&mut *self.details());
         drop(old);
-    }
-}
-
-/// All registrations of a registry.
-pub(crate) struct Registrations {
-    pub(super) slots: SlotTable<Registration>,
-    /// Number of sources for which every slot has counters. Also the allocation lock.
-    sources: Mutex<usize>,
-}
-
-impl Registrations {
-    pub(crate) const fn new() -> Self {
-        Self { slots: SlotTable::new(), sources: Mutex::new(0) }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, usize> {
-        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Ensures that every slot has counters for this many sources.
-    pub(crate) fn cover_sources(&self, count: usize) {
-        let mut sources = self.lock();
-        *sources = count;
-        self.slots.iter().for_each(|slot| cover(slot, count));
-    }
-
-    /// The slots of an event type.
-    #[inline]
-    pub(super) fn of<'a>(&'a self, event: &EventType) -> impl Iterator<Item = &'a Registration> {
-        let mut next = event.first.load(Ordering::Acquire);
-        std::iter::from_fn(move || {
-            // SAFETY: null, or a slot of this registry's table, which never moves and is never unmapped.
-            let slot: &'a Registration = unsafe { next.as_ref() }?;
-            #[cfg(test)]
-            crate::table::look();
-            next = slot.next.load(Ordering::Acquire);
-            Some(slot)
-        })
-    }
-
-    /// Finds or adds a free slot in the event type's list. Under the lock.
-    fn slot(&self, event: &EventType, sources: usize) -> Option<&Registration> {
-        if let Some(number) = event.free.pop(|at| self.slots.get(at).map(|slot| &slot.free)) {
-            let slot = self.slots.get(number)?;
-            debug_assert!(slot.state.is_free(), "a slot is given back after its last life has ended");
-            return Some(slot);
-        }
-        if self.slots.len() >= MAX_SLOTS - 1 {
-            return None;
-        }
-        let number = self.slots.grow()?;
-        let slot = self.slots.get(number)?;
-        cover(slot, sources);
-        slot.number.store(number as u32, Ordering::Relaxed);
-        slot.event.store(event.index as u32, Ordering::Relaxed);
-        slot.next.store(event.first.load(Ordering::Relaxed), Ordering::Relaxed);
-        event.first.store(ptr::from_ref(slot).cast_mut(), Ordering::Release);
-        Some(slot)
-    }
-}
-
-fn cover(slot: &Registration, sources: usize) {
-    while slot.lost.len() < sources && slot.lost.grow().is_some() {}
-}
-
-/// A pinned registration.
-struct Held<'a> {
-    registry: &'a Registry,
-    slot: &'a Registration,
-    generation: u32,
-    /// The lane of the pin.
-    lane: usize,
-}
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        if self.slot.state.unpin(self.lane) {
-            self.registry.finish_registration(self.slot, self.generation, CbSafety::NONE);
-        }
-    }
-}
-
-impl Held<'_> {
-    fn event(&self) -> Result<&EventType> {
-        self.registry.event(self.slot.event.load(Ordering::Relaxed) as usize)
-    }
-}
-
-/// Whether this thread may lock and allocate here: not in a callback that must be async-signal-safe.
-fn accessible() -> Result<()> {
-    if current_safety() >= Some(CbSafety::ASYNC_SIGNAL_SAFE) { Err(Error::NOT_ACCESSIBLE) } else { Ok(()) }
-}
-
-fn level(safety: CbSafety) -> Result<usize> {
-    let level = safety.0 as usize;
-    if level < LEVELS { Ok(level) } else { Err(Error::INVALID) }
-}
-
-impl Registry {
-    fn registration(&self, word: RegistrationWord) -> Result<Held<'_>> {
-        let (index, generation) = word.parts().ok_or(Error::INVALID_HANDLE)?;
-        let slot = self.registrations.slots.get(index).ok_or(Error::INVALID_HANDLE)?;
-        let lane = current_lane();
-        match slot.state.pin(lane, generation) {
-            Pin::Held(_) => Ok(Held { registry: self, slot, generation, lane }),
-            Pin::Refused => Err(Error::INVALID_HANDLE),
-            Pin::MustFinish => {
-                self.finish_dying(slot, CbSafety::NONE);
-                Err(Error::INVALID_HANDLE)
-            }
-        }
-    }
-
-    /// Finishes a freed registration; called by the thread that released the last pin.
-    pub(super) fn finish_registration(&self, slot: &Registration, generation: u32, context: CbSafety) {
-        self.forget_lost(slot);
-        slot.call_free_callback(generation, context);
-        self.give_back(slot);
-    }
-
-    /// The last step: makes the slot available to the allocator.
-    fn give_back(&self, slot: &Registration) {
-        slot.state.finish();
-        if let Ok(event) = self.event(slot.event.load(Ordering::Relaxed) as usize) {
-            event.free.push(slot.number.load(Ordering::Relaxed) as usize, &slot.free);
-        }
-    }
-
-    /// Allocates a registration for an event type and `object`, which is ignored if the type is not bound to
-    /// an object.
-    ///
-    /// No event is delivered before a callback is registered. Hints that the type does not support are
-    /// ignored.
-    ///
-    /// # Errors
-    /// [`Error::INVALID_INDEX`], [`Error::OUT_OF_HANDLES`], the event type's error for an unsuitable object,
-    /// and [`Error::NOT_ACCESSIBLE`] inside a callback that must be async-signal-safe (as in all functions
-    /// here that list it).
-    pub fn event_handle_alloc(
-        &self,
-        event: impl TryInto<usize>,
-        object: u64,
-        hints: &Hints,
-    ) -> Result<RegistrationWord> {
-        accessible()?;
-        let event = self.event(event)?;
-        let bound = event.info().bind != Bind::NO_OBJECT;
-        let object = if bound { object } else { 0 };
-        if bound {
-            event.check_object(object)?;
-        }
-        let sources = self.registrations.lock();
-        let slot = self.registrations.slot(event, *sources).ok_or(Error::OUT_OF_HANDLES)?;
-        slot.clear();
-        slot.object.store(object, Ordering::Relaxed);
-        slot.every_object.store(!bound, Ordering::Relaxed);
-        let mut details = slot.details();
-        details.hints = event.info().hints.clone();
-        details.hints.update(hints);
-        drop(details);
-        let word = slot.word(slot.state.publish());
-        drop(sources);
-        event.tell_interest(object, true);
-        Ok(word)
-    }
-
-    /// The event type's index and the object of a registration.
-    ///
-    /// # Errors
-    /// [`Error::INVALID_HANDLE`].
-    pub fn event_registration(&self, registration: RegistrationWord) -> Result<(usize, u64)> {
-        let held = self.registration(registration)?;
-        Ok((held.slot.event.load(Ordering::Relaxed) as usize, held.slot.object.load(Ordering::Relaxed)))
-    }
-
-    /// Updates the hints of a registration; unsupported ones are ignored.
-    ///
-    /// # Errors
-    /// [`Error::INVALID_HANDLE`], [`Error::NOT_ACCESSIBLE`].
-    pub fn event_handle_set_info(&self, registration: RegistrationWord, hints: &Hints) -> Result<()> {
-        accessible()?;
-        self.registration(registration)?.slot.details().hints.update(hints);
-        Ok(())
-    }
-
-    /// Returns a copy of the hints of a registration.
-    ///
-    /// # Errors
-    /// [`Error::INVALID_HANDLE`], [`Error::NOT_ACCESSIBLE`].
-    pub fn event_handle_get_info(&self, registration: RegistrationWord) -> Result<Hints> {
-        accessible()?;
-        let held = self.registration(registration)?;
-        let hints = held.slot.details().hints.clone();
-        Ok(hints)
-    }
-
-    /// Sets the callback for a safety level, replacing any previous one; `None` removes it.
-    ///
-    /// An event calls the callback of the lowest level that meets the requirement of its context.
-    ///
-    /// # Errors
-    /// [`Error::INVALID_HANDLE`], [`Error::INVALID`] for an unknown level, [`Error::NOT_ACCESSIBLE`].
-    pub fn event_register_callback(
-        &self,
-        registration: RegistrationWord,
-        safety: CbSafety,
-        hints: &Hints,
-        user_data: usize,
-        function: Option<EventCallback>,
-    ) -> Result<()> {
-        accessible()?;
-        let held = self.registration(registration)?;
-        let level = level(safety)?;
-        let mut details = held.slot.details();
-        if let Some(kept) = details.callback_hints.get_mut(level) {
-            *kept = held.event()?.info().callback_hints.clone();
-            kept.update(hints);
-        }
-        let new = function.map(|function| Callback { function, user_data });
-        let old = held.slot.callbacks.get(level).and_then(|callback| callback.replace(new));
-        details.old_callbacks.extend(old);
-        let unused = if held.slot.state.others_hold(1) {
-            Vec::new()
-        } else {
-            std::mem::take(&mut details.old_callbacks)
-        };
-        drop(details);
-        held.event()?.refresh(held.slot);
-        // Dropped last, without the lock, because dropping a closure may call back into this module.
-        drop(unused);
-        Ok(())
-    }
-
-    /// Updates the hints of the callback at a safety level; unsupported ones are ignored.
-    ///
-    /// # Errors
-    /// [`Error::INVALID_HANDLE`], [`Error::INVALID`] if there is no callback at this level,
-    /// [`Error::NOT_ACCESSIBLE`].
-    pub fn event_callback_set_info(
-        &self,
-        registration: RegistrationWord,
-        safety: CbSafety,
-        hints: &Hints,
-    ) -> Result<()> {
-        self.with_callback_hints(registration, safety, |kept| kept.update(hints))
-    }
-
-    /// Returns a copy of the hints of the callback at a safety level.
-    ///
-    /// # Errors
-    /// As [`Registry::event_callback_set_info`].
-    pub fn event_callback_get_info(
-        &self,
-        registration: RegistrationWord,
-        safety: CbSafety,
-    ) -> Result<Hints> {
-        self.with_callback_hints(registration, safety, |kept| kept.clone())
-    }
-
-    fn with_callback_hints<R>(
-        &self,
-        registration: RegistrationWord,
-        safety: CbSafety,
-        f: impl FnOnce(&mut Hints) -> R,
-    ) -> Result<R> {
-        accessible()?;
-        let held = self.registration(registration)?;
-        let level = level(safety)?;
-        if !held.slot.callbacks.get(level).is_some_and(Replaceable::is_set) {
-            return Err(Error::INVALID);
-        }
-        let mut details = held.slot.details();
-        details.callback_hints.get_mut(level).map(f).ok_or(Error::INVALID)
-    }
-
-    /// Sets the handler that is called for lost events. Without one (`None`), losses are not counted.
-    ///
-    /// A handler that replaces another inherits the losses that the other has not been called for.
-    ///
-    /// # Errors
-    /// [`Error::INVALID_HANDLE`], [`Error::NOT_ACCESSIBLE`].
-    pub fn event_set_dropped_handler(
-        &self,
-        registration: RegistrationWord,
-        handler: Option<DroppedHandler>,
-    ) -> Result<()> {
-        accessible()?;
-        let held = self.registration(registration)?;
-        let removed = handler.is_none();
-        let mut details = held.slot.details();
-        details.old_handlers.extend(held.slot.dropped_handler.replace(handler));
-        let unused = if held.slot.state.others_hold(1) {
-            Vec::new()
-        } else {
-            std::mem::take(&mut details.old_handlers)
-        };
-        drop(details);
-        if removed {
-            self.forget_lost(held.slot);
-        }
-        drop(unused);
-        Ok(())
-    }
-
-    /// Frees a registration. `function` is called exactly once, after the last callback of the registration:
-    /// immediately, or, if a callback is running (possibly the caller of this function), when it returns.
-    ///
-    /// # Errors
-    /// [`Error::INVALID_HANDLE`], [`Error::NOT_ACCESSIBLE`].
-    pub fn event_handle_free(
-        &self,
-        registration: RegistrationWord,
-        user_data: usize,
-        function: Option<FreeCallback>,
-    ) -> Result<()> {
-        accessible()?;
-        let held = self.registration(registration)?;
-        let event = held.event()?;
-        let object = held.slot.object.load(Ordering::Relaxed);
-        let details = held.slot.details();
-        if !held.slot.state.is_live(held.generation) {
-            return Err(Error::INVALID_HANDLE);
-        }
-        // Before the kill, because the finisher may be another thread; this lock excludes concurrent frees.
-        drop(held.slot.free_request.replace(Some(FreeRequest { function, user_data })));
-        let killed = held.slot.state.kill(held.generation);
-        drop(details);
-        if !killed {
-            return Err(Error::INVALID_HANDLE);
-        }
-        event.refresh(held.slot);
-        event.tell_interest(object, false);
-        let (slot, generation, lane) = (held.slot, held.generation, held.lane);
-        std::mem::forget(held);
-        if slot.state.unpin(lane) {
-            let context = current_safety().unwrap_or(CbSafety::NONE);
-            self.forget_lost(slot);
-            slot.call_free_callback(generation, context);
-            // Dropping is allowed here; a raiser that finishes leaves it to the next allocation.
-            slot.clear();
-            self.give_back(slot);
-        }
-        Ok(())
-    }
-
-    pub(crate) fn free_all_registrations(&self) {
-        for (index, slot) in self.registrations.slots.iter().enumerate() {
-            let lane = current_lane();
-            if let Pin::Held(generation) = slot.state.pin_any(lane) {
-                let held = Held { registry: self, slot, generation, lane };
-                // If another thread frees it at the same time, that is just as good.
-                let _ = self.event_handle_free(RegistrationWord::new(index, generation), 0, None);
-                drop(held);
-            }
-        }
-    }
-
-    /// Number of registrations in use.
-    pub fn event_usage(&self) -> usize {
-        self.registrations.slots.iter().filter(|slot| slot.state.seems_live()).count()
     }
 }

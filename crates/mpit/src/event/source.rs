@@ -4,14 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Hints;
 use crate::codes::{Error, Result, SourceOrder};
-use crate::registry::{Registry, index};
 
 type Clock = Box<dyn Fn() -> u64 + Send + Sync>;
 
 /// The description of a source to be registered.
 #[must_use]
 pub struct SourceSpec {
-    name: String,
+    pub(super) name: String,
     desc: String,
     order: SourceOrder,
     ticks_per_second: u64,
@@ -83,6 +82,10 @@ pub struct Source {
 }
 
 impl Source {
+    pub(super) fn new(spec: SourceSpec, index: usize) -> Self {
+        Self { spec, index, undelivered: AtomicU64::new(0) }
+    }
+
     /// The name.
     pub fn name(&self) -> &str {
         &self.spec.name
@@ -135,39 +138,5 @@ impl Source {
     #[inline]
     pub fn timestamp(&self) -> Result<u64> {
         if self.spec.on_demand { Ok(self.now()) } else { Err(Error::NOT_SUPPORTED) }
-    }
-}
-
-impl Registry {
-    /// Publishes a source and returns its index.
-    ///
-    /// # Errors
-    /// [`Error::INVALID_NAME`] for an empty name; [`Error::MEMORY`] if the table is full.
-    pub fn add_source(&self, spec: SourceSpec) -> Result<usize> {
-        if spec.name.is_empty() {
-            return Err(Error::INVALID_NAME);
-        }
-        let _adding = self.adding();
-        let index = self.sources.len();
-        // Add the counters first, so that losses can be counted as soon as the source is visible.
-        self.registrations.cover_sources(index + 1);
-        let source = Source { spec, index, undelivered: AtomicU64::new(0) };
-        self.sources.push(source).map_err(|_| Error::MEMORY)?;
-        self.changed();
-        Ok(index)
-    }
-
-    /// Number of sources.
-    pub fn source_count(&self) -> usize {
-        self.sources.len()
-    }
-
-    /// The source at an index.
-    ///
-    /// # Errors
-    /// [`Error::INVALID_INDEX`].
-    #[inline]
-    pub fn source(&self, at: impl TryInto<usize>) -> Result<&Source> {
-        self.sources.get(index(at)?).ok_or(Error::INVALID_INDEX)
     }
 }

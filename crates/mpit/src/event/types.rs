@@ -4,11 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::Hints;
-use super::registration::Registration;
-use crate::codes::{Bind, Datatype, Error, Result, Verbosity};
-use crate::enumeration::Enumeration;
+use super::registration::{Interested, Registration, object_bit};
+use crate::codes::{Bind, Datatype, Result, Verbosity};
 use crate::free_list::FreeList;
-use crate::registry::{Registry, index};
 
 /// Maximum size of an event's payload in bytes.
 pub const MAX_EXTENT: usize = 256;
@@ -45,16 +43,16 @@ pub struct EventInfo {
     pub extent: usize,
 }
 
-type Check = Box<dyn Fn(u64) -> Result<()> + Send + Sync>;
-type Interest = Box<dyn Fn(u64, bool) + Send + Sync>;
+pub(super) type Check = Box<dyn Fn(u64) -> Result<()> + Send + Sync>;
+pub(super) type Interest = Box<dyn Fn(u64, bool) + Send + Sync>;
 
 /// The description of an event type to be registered.
 #[must_use]
 pub struct EventSpec {
-    info: EventInfo,
-    element_names: Vec<String>,
-    check: Check,
-    interest: Interest,
+    pub(super) info: EventInfo,
+    pub(super) element_names: Vec<String>,
+    pub(super) check: Check,
+    pub(super) interest: Interest,
 }
 
 impl EventSpec {
@@ -147,21 +145,6 @@ pub struct EventType {
     interests: Mutex<Interests>,
 }
 
-/// A registration's contribution to the interest in its event type.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Interested {
-    /// None: it has no callback, or no longer exists.
-    #[default]
-    Nothing,
-    /// It has callbacks for some objects.
-    Of {
-        /// The objects' bits.
-        bits: u64,
-        /// Whether a callback need not be thread-safe.
-        in_turn: bool,
-    },
-}
-
 /// Number of registrations by interest.
 struct Interests {
     every_object: usize,
@@ -188,13 +171,21 @@ impl Interests {
     }
 }
 
-/// The bit of an object in [`EventType::wanted`].
-#[inline]
-pub(super) fn object_bit(object: u64) -> u64 {
-    1 << (object.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58)
-}
-
 impl EventType {
+    pub(super) fn new(info: EventInfo, check: Check, interest: Interest, index: usize) -> Self {
+        Self {
+            info,
+            check,
+            interest,
+            index,
+            wanted: AtomicU64::new(0),
+            in_turn: AtomicBool::new(false),
+            first: AtomicPtr::default(),
+            free: FreeList::new(),
+            interests: Mutex::new(Interests::NONE),
+        }
+    }
+
     /// The description of the event type.
     pub fn info(&self) -> &EventInfo {
         &self.info
@@ -241,66 +232,5 @@ impl EventType {
     #[inline]
     pub(super) fn element(&self, at: usize) -> Option<Element> {
         self.info.elements.get(at).copied()
-    }
-}
-
-impl Registry {
-    /// Publishes an event type, with an enumeration of its elements' names, and returns its index.
-    ///
-    /// # Errors
-    /// [`Error::INVALID_NAME`] if the name is empty or taken; [`Error::INVALID`] for an element of unknown
-    /// datatype or a payload larger than [`MAX_EXTENT`].
-    pub fn add_event(&self, spec: EventSpec) -> Result<usize> {
-        let EventSpec { mut info, element_names, check, interest } = spec;
-        let unknown = info.elements.iter().any(|element| element.datatype.size() == 0);
-        if unknown || info.extent > MAX_EXTENT {
-            return Err(Error::INVALID);
-        }
-        if self.event_index(&info.name).is_ok() {
-            return Err(Error::INVALID_NAME);
-        }
-        if !element_names.is_empty() {
-            let names = Enumeration::new(format!("{} elements", info.name)).items(element_names);
-            info.enumeration = Some(self.add_enumeration(names)?);
-        }
-        let name = info.name.clone();
-        let _adding = self.adding();
-        let index = self.events.len();
-        let event = EventType {
-            info,
-            check,
-            interest,
-            index,
-            wanted: AtomicU64::new(0),
-            in_turn: AtomicBool::new(false),
-            first: AtomicPtr::default(),
-            free: FreeList::new(),
-            interests: Mutex::new(Interests::NONE),
-        };
-        self.events.add(&name, 0, event)?;
-        self.changed();
-        Ok(index)
-    }
-
-    /// Number of event types.
-    pub fn event_count(&self) -> usize {
-        self.events.len()
-    }
-
-    /// The event type at an index.
-    ///
-    /// # Errors
-    /// [`Error::INVALID_INDEX`].
-    #[inline]
-    pub fn event(&self, at: impl TryInto<usize>) -> Result<&EventType> {
-        self.events.get(index(at)?).ok_or(Error::INVALID_INDEX)
-    }
-
-    /// The index of the event type with this name.
-    ///
-    /// # Errors
-    /// [`Error::INVALID_NAME`].
-    pub fn event_index(&self, name: &str) -> Result<usize> {
-        self.events.find(name, 0)
     }
 }

@@ -4,7 +4,7 @@
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::handle::{Direct, Kind, PvarInline};
+use super::inline::{Direct, Kind, PvarInline};
 use super::watch::{WatchList, Watcher};
 use super::{Binding, Pvar, Shards};
 use crate::codes::{Error, PvarClass, Result};

@@ -1,7 +1,8 @@
 //! Start, stop, read, write, reset, readreset. None of them locks or allocates; all are async-signal-safe.
 #![allow(unsafe_code)]
 
-use super::handle::{Bits, Body, PvarHandleData, PvarInline, fast_read, leaf_read};
+use super::handle::{Body, PvarHandleData, fast_read, leaf_read};
+use super::inline::{Bits, PvarInline};
 use crate::codes::{Error, Result};
 use crate::registry::Registry;
 use crate::slab::Pinned;

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread;
 
 use super::*;
+use crate::codes::{Error, Result};
+use crate::registry::Registry;
 use crate::word::{PvarWord, SessionWord};
 
 const ALL: PvarWord = PvarWord::ALL_HANDLES;

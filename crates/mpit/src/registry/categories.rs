@@ -1,8 +1,9 @@
 //! The registry's categories: an acyclic graph that only grows.
 
-use super::{Registry, index};
+use super::Registry;
 use crate::category::{Category, Member};
 use crate::codes::{Error, Result};
+use crate::table::index;
 
 impl Registry {
     /// Adds an empty category and returns its index.

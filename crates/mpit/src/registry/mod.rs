@@ -19,7 +19,7 @@ use crate::event::{EventType, Registrations, Source};
 use crate::lifecycle::Lifecycle;
 use crate::pvar::{Pvar, PvarHandleData, PvarInline, Session};
 use crate::slab::Slab;
-use crate::table::AppendVec;
+use crate::table::{AppendVec, index};
 use named::Named;
 
 /// All published entries, and the sessions, handles and registrations of their users.
@@ -46,11 +46,6 @@ impl Default for Registry {
     }
 }
 
-/// Converts an index from a caller, which may be negative or too large.
-pub(crate) fn index(from: impl TryInto<usize>) -> Result<usize> {
-    from.try_into().map_err(|_| Error::INVALID_INDEX)
-}
-
 impl Registry {
     /// Creates an empty registry; can initialize a `static`.
     pub const fn new() -> Self {
@@ -69,25 +64,6 @@ impl Registry {
             cvar_handles: Slab::new(),
             registrations: Registrations::new(),
         }
-    }
-
-    /// Adds a user of the interface. Returns `true` for the first.
-    pub fn init(&self) -> bool {
-        self.lifecycle.init()
-    }
-
-    /// Removes a user. When the last one leaves, all sessions, handles and registrations become invalid.
-    ///
-    /// Returns `true` for the last.
-    ///
-    /// # Errors
-    /// [`Error::NOT_INITIALIZED`] if there is no user.
-    pub fn finalize(&self) -> Result<bool> {
-        self.lifecycle.finalize(|| {
-            self.free_all_sessions();
-            self.free_all_cvar_handles();
-            self.free_all_registrations();
-        })
     }
 
     /// The initialization count, with the check at the start of every entry point.

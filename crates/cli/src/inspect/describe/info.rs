@@ -33,7 +33,7 @@ pub fn text(context: &Context<'_>, info: &Info, lines: &mut Vec<Fact>) {
     let width = info.pairs.iter().map(|(key, _)| key.chars().count()).max().unwrap_or(0).min(40);
     lines.extend(info.pairs.iter().map(|(key, value)| line!("    {key:<width$} = {value}")));
     if info.lost > 0 {
-        lines.push(field("not seen", &format!("{} more keys: the image had no room", info.lost)));
+        lines.push(field("not seen", &format!("{} more keys: dropped for lack of space", info.lost)));
     }
     context.many(lines, "used by", &info.used_by);
 }

@@ -1,10 +1,11 @@
 //! Collectives by communicator, and the arguments of the last ones.
 
-use super::more;
+use super::{more, waited, waits_are_estimated};
 use crate::render::{Block, Table, bytes, count, time_of_calls};
 use mpiscope_job::Members;
 use mpiscope_job::performance::report::JobReport;
 use mpiscope_job::performance::report::{Collectives, OfFunction, Recent};
+use mpiscope_job::performance::waits::Waits;
 
 /// Number of communicators shown.
 const MOST_COMMS: usize = 6;
@@ -20,7 +21,9 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
         blocks.push(Block::Line(title(first, comms)));
         let functions = OfFunction::together(comms.iter().flat_map(|comm| &comm.functions).cloned());
         if !functions.is_empty() {
-            blocks.push(table(&functions, u64::from(report.waits.estimated.is_some())).into());
+            blocks.push(table(&functions, &report.waits).into());
+            let waits = functions.iter().take(MOST_KINDS).map(|one| one.wait_s);
+            blocks.extend(waits_are_estimated(waits, &report.waits));
             blocks.extend(more(MOST_KINDS, functions.len(), "functions"));
         }
         if !first.last.is_empty() {
@@ -80,14 +83,14 @@ fn title(first: &Collectives, comms: &[&Collectives]) -> String {
     }
 }
 
-fn table(functions: &[OfFunction], estimated: u64) -> Table {
+fn table(functions: &[OfFunction], waits: &Waits) -> Table {
     let mut table = Table::new(&["  FUNCTION", "CALLS", "TIME", "WAITING", "BYTES"]).numbers(&[1, 2, 3, 4]);
     for one in functions.iter().take(MOST_KINDS) {
         table.push(vec![
             format!("  {}", one.function),
             one.calls.to_string(),
             time_of_calls(one.time_s, 0),
-            time_of_calls(one.wait_s, estimated),
+            waited(one.wait_s, waits),
             bytes(one.bytes),
         ]);
     }
@@ -155,5 +158,12 @@ mod tests {
         assert!(shown[2].contains("MPI_Bcast     14  1.00 s   500 ms   28 B"), "{shown:#?}");
         assert!(shown[4].contains("[0-3]"), "{shown:#?}");
         assert_eq!(shown[5], "  on c (2 ranks): 9 entered; rank 5 only 8", "{shown:#?}");
+        report.waits.estimated = Some(mpiscope_job::performance::waits::Estimated::default());
+        let shown: Vec<String> = blocks(&report).iter().flat_map(|block| block.lines(terminal)).collect();
+        assert!(shown[2].contains("~500 ms"), "{shown:#?}");
+        assert_eq!(shown[3], "  ~: includes an estimate for waits that were not seen", "{shown:#?}");
+        report.sections.collectives.iter_mut().for_each(|comm| comm.functions[0].wait_s = None);
+        let shown: Vec<String> = blocks(&report).iter().flat_map(|block| block.lines(terminal)).collect();
+        assert!(!shown.iter().any(|line| line.contains('~')), "{shown:#?}");
     }
 }

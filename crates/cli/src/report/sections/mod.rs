@@ -10,9 +10,10 @@ mod time;
 mod waits;
 pub mod windows;
 
-use crate::render::Block;
+use crate::render::{Block, time_of_calls};
 use crate::run::banner;
 use mpiscope_job::performance::report::JobReport;
+use mpiscope_job::performance::waits::Waits;
 
 pub use time::name_of;
 
@@ -100,6 +101,17 @@ pub fn all(report: &JobReport, wanted: &[Section]) -> Vec<(Section, Vec<Block>)>
 /// Explains why a running job has no windows and lacks some waits.
 fn not_followed(report: &JobReport) -> Option<Block> {
     report.not_followed.as_ref().map(|why| Block::Line(format!("  {why}")))
+}
+
+/// Formats seconds of waits by communicator: marked if they include an estimate for waits that were not seen.
+fn waited(seconds: Option<f64>, waits: &Waits) -> String {
+    time_of_calls(seconds, u64::from(waits.estimated.is_some()))
+}
+
+/// Explains the mark of [`waited`] if one of these has it.
+fn waits_are_estimated(shown: impl IntoIterator<Item = Option<f64>>, waits: &Waits) -> Option<Block> {
+    let marked = waits.estimated.is_some() && shown.into_iter().any(|seconds| seconds.is_some());
+    marked.then(|| Block::Line("  ~: includes an estimate for waits that were not seen".to_owned()))
 }
 
 /// Makes a note on the rows omitted from a table, if any.

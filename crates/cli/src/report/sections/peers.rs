@@ -1,9 +1,10 @@
 //! How much each rank sent to each other rank.
 
-use super::more;
-use crate::render::{Block, Table, bytes, count, time_of_calls};
+use super::{more, waited, waits_are_estimated};
+use crate::render::{Block, Table, bytes, count};
 use mpiscope_job::performance::report::JobReport;
 use mpiscope_job::performance::report::{Exchange, Pair};
+use mpiscope_job::performance::waits::Waits;
 use std::collections::BTreeMap;
 
 /// Number of communicators shown.
@@ -32,7 +33,10 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
         }
         let waiting = waiting(exchange);
         if !waiting.is_empty() {
-            blocks.push(waits(&waiting, u64::from(report.waits.estimated.is_some())).into());
+            blocks.push(waits(&waiting, &report.waits).into());
+            let shown = waiting.iter().take(MOST_WAITING);
+            let shown = shown.flat_map(|pair| [pair.sender_wait_s, pair.receiver_wait_s]);
+            blocks.extend(waits_are_estimated(shown, &report.waits));
             blocks.extend(more(MOST_WAITING, waiting.len(), "pairs that waited"));
         }
     }
@@ -117,7 +121,7 @@ fn waited_s(pair: &Pair) -> f64 {
     pair.sender_wait_s.unwrap_or(0.0) + pair.receiver_wait_s.unwrap_or(0.0)
 }
 
-fn waits(pairs: &[&Pair], estimated: u64) -> Table {
+fn waits(pairs: &[&Pair], all: &Waits) -> Table {
     let head = ["  FROM", "TO", "MESSAGES", "RECEIVER WAITED", "SENDER WAITED"];
     let mut table = Table::new(&head).numbers(&[2, 3, 4]);
     for pair in pairs.iter().take(MOST_WAITING) {
@@ -125,8 +129,8 @@ fn waits(pairs: &[&Pair], estimated: u64) -> Table {
             format!("  {}", pair.from),
             pair.to.clone(),
             volume(pair).0.to_string(),
-            time_of_calls(pair.receiver_wait_s, estimated),
-            time_of_calls(pair.sender_wait_s, estimated),
+            waited(pair.receiver_wait_s, all),
+            waited(pair.sender_wait_s, all),
         ]);
     }
     table
@@ -165,5 +169,9 @@ mod tests {
         assert_eq!(words(&shown[at + 1]), "1 2 2 1.50 s 0 s", "{shown:#?}");
         assert_eq!(words(&shown[at + 2]), "0 1 2 500 ms 0 s", "{shown:#?}");
         assert_eq!(shown.len(), at + 3, "{shown:#?}");
+        report.waits.estimated = Some(mpiscope_job::performance::waits::Estimated::default());
+        let shown: Vec<String> = blocks(&report).iter().flat_map(|block| block.lines(terminal)).collect();
+        assert_eq!(words(&shown[at + 1]), "1 2 2 ~1.50 s ~0 s", "{shown:#?}");
+        assert_eq!(shown[at + 3], "  ~: includes an estimate for waits that were not seen", "{shown:#?}");
     }
 }

@@ -231,25 +231,8 @@ impl<'r, 'a, S: Source> Tree<'r, 'a, S> {
             return self.structure(&words, n, depth);
         }
         let old = self.child(record.old.get(), record.head.parent.get(), depth + 1);
-        let extent = self.bounds(&old).extent();
-        let listed = |lengths: Vec<i64>, places: Vec<i64>, unit: i64| {
-            let blocks = places.iter().zip(lengths).map(|(place, len)| Some((place.checked_mul(unit)?, len)));
-            Some(Blocks::Listed(blocks.collect::<Option<_>>()?))
-        };
-        let blocks = match combiner {
-            Combiner::DUP => Blocks::Regular { count: 1, length: 1, stride: 0 },
-            Combiner::CONTIGUOUS => Blocks::Regular { count: 1, length: first, stride: 0 },
-            Combiner::VECTOR => {
-                Blocks::Regular { count: first, length: second, stride: third.checked_mul(extent?)? }
-            }
-            Combiner::HVECTOR => Blocks::Regular { count: first, length: second, stride: third },
-            Combiner::INDEXED => listed(part(&words, 0, n)?, part(&words, 1, n)?, extent?)?,
-            Combiner::HINDEXED => listed(part(&words, 0, n)?, part(&words, 1, n)?, 1)?,
-            Combiner::INDEXED_BLOCK => {
-                listed(vec![second; words.len().min(n)], part(&words, 0, n)?, extent?)?
-            }
-            Combiner::HINDEXED_BLOCK => listed(vec![second; words.len().min(n)], part(&words, 0, n)?, 1)?,
-            Combiner::RESIZED => return Some(Shape::Resized { old, lb: first, extent: second }),
+        match combiner {
+            Combiner::RESIZED => Some(Shape::Resized { old, lb: first, extent: second }),
             Combiner::SUBARRAY | Combiner::DARRAY => {
                 let mut dimensions = if combiner == Combiner::SUBARRAY {
                     subarray(&words, n)?
@@ -259,11 +242,13 @@ impl<'r, 'a, S: Source> Tree<'r, 'a, S> {
                 if Some(second) == constant::value_of(self.reader.abi(), "MPI_ORDER_FORTRAN") {
                     dimensions.reverse();
                 }
-                return Some(Shape::Array { old, dimensions });
+                Some(Shape::Array { old, dimensions })
             }
-            _ => return None,
-        };
-        Some(Shape::Blocks { old, blocks })
+            _ => {
+                let blocks = blocks(combiner, args, &words, self.bounds(&old).extent())?;
+                Some(Shape::Blocks { old, blocks })
+            }
+        }
     }
 
     fn named(&self, record: &objects::Datatype, size: Option<u64>) -> Shape {
@@ -403,6 +388,29 @@ fn regular(old: &Bounds, count: i64, length: i64, stride: i64) -> Option<Bounds>
     let last = old.block(stride.checked_mul(count - 1)?, length)?;
     let size = first.size.and_then(|size| size.checked_mul(u64::try_from(count).ok()?));
     Some(Bounds { size, ..first.join(last) })
+}
+
+/// The blocks of a constructor that repeats one datatype at places of its own; `words` are its arrays.
+fn blocks(combiner: Combiner, args: [i64; 4], words: &[i64], extent: Option<i64>) -> Option<Blocks> {
+    let [first, second, third, _] = args;
+    let n = usize::try_from(first).unwrap_or(0);
+    let listed = |lengths: Vec<i64>, places: Vec<i64>, unit: i64| {
+        let blocks = places.iter().zip(lengths).map(|(place, len)| Some((place.checked_mul(unit)?, len)));
+        Some(Blocks::Listed(blocks.collect::<Option<_>>()?))
+    };
+    Some(match combiner {
+        Combiner::DUP => Blocks::Regular { count: 1, length: 1, stride: 0 },
+        Combiner::CONTIGUOUS => Blocks::Regular { count: 1, length: first, stride: 0 },
+        Combiner::VECTOR => {
+            Blocks::Regular { count: first, length: second, stride: third.checked_mul(extent?)? }
+        }
+        Combiner::HVECTOR => Blocks::Regular { count: first, length: second, stride: third },
+        Combiner::INDEXED => listed(part(words, 0, n)?, part(words, 1, n)?, extent?)?,
+        Combiner::HINDEXED => listed(part(words, 0, n)?, part(words, 1, n)?, 1)?,
+        Combiner::INDEXED_BLOCK => listed(vec![second; words.len().min(n)], part(words, 0, n)?, extent?)?,
+        Combiner::HINDEXED_BLOCK => listed(vec![second; words.len().min(n)], part(words, 0, n)?, 1)?,
+        _ => return None,
+    })
 }
 
 fn part(words: &[i64], place: usize, n: usize) -> Option<Vec<i64>> {

@@ -20,7 +20,7 @@ pub struct Info {
     pub common: Common,
     /// Keys and values, in order.
     pub pairs: Vec<(String, String)>,
-    /// Number of pairs for which the image had no room.
+    /// Number of pairs dropped for lack of space.
     pub lost: u64,
     /// The objects that it was passed to and that still use it.
     pub used_by: Vec<Reference>,

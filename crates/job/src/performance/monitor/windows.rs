@@ -146,7 +146,7 @@ pub struct Timeline {
     begin_ns: Option<u64>,
     width_ns: u64,
     tracks: Vec<Track>,
-    /// Number of ranks dropped for lack of room.
+    /// Number of ranks dropped for lack of space.
     left_out: u64,
     #[serde(default)]
     repetitions: Repetitions,

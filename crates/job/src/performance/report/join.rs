@@ -44,8 +44,8 @@ impl JobReport {
         });
         let observations: Vec<Observation> = observed.iter_mut().filter_map(Observed::last).collect();
         let who = |o: &Observed| (worlds.number(&o.process.world), o.process.rank);
-        let leaks = leaks::join(observed.iter().map(|o| (who(o).0, who(o).1, o.leaks.as_slice())));
-        let call_sites = sites::join(observed.iter().map(|o| (who(o).0, who(o).1, &o.facts.call_sites)));
+        let leaks = leaks::join(observed.iter().map(|o| (who(o), o.leaks.as_slice())));
+        let call_sites = sites::join(observed.iter().map(|o| (who(o), &o.facts.call_sites)));
         let ranks: Vec<RankReport> = observed.iter().map(|o| rank_report(o, &worlds)).collect();
         let times = observed.iter().any(|o| o.process.times);
         let spent = spent_at(&call_sites, &ranks);

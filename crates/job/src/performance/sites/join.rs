@@ -64,10 +64,10 @@ pub struct JobSites {
 
 /// Joins the sites of several ranks (world number, rank).
 #[must_use]
-pub fn join<'a>(ranks: impl Iterator<Item = (usize, Option<u32>, &'a RankSites)>) -> JobSites {
+pub fn join<'a>(ranks: impl Iterator<Item = ((usize, Option<u32>), &'a RankSites)>) -> JobSites {
     let mut sites: BTreeMap<(&str, String, String), JobSite> = BTreeMap::new();
     let mut rest: BTreeMap<&str, JobRest> = BTreeMap::new();
-    for (world, rank, of) in ranks {
+    for ((world, rank), of) in ranks {
         let mut own: BTreeMap<(&str, String, String), JobSite> = BTreeMap::new();
         for site in &of.sites {
             let place = site.place.clone().unwrap_or_default();

@@ -69,7 +69,7 @@ fn ranks_are_merged_by_line_and_the_slowest_is_named() {
             found
         })
         .collect();
-    let job = join([(0, Some(0), &ranks[0]), (0, Some(1), &ranks[1])].into_iter());
+    let job = join([((0, Some(0)), &ranks[0]), ((0, Some(1)), &ranks[1])].into_iter());
     let site = &job.sites[0];
     assert_eq!((job.sites.len(), site.totals.calls, site.ranks.to_string().as_str()), (1, 2, "[0-1]"));
     assert_eq!((site.min.rank, site.max.rank), (Some(0), Some(1)));

@@ -7,7 +7,7 @@
 
 use super::calls::Calls;
 use super::hosts::Hosts;
-use super::{Kind, Span, Wait};
+use super::{Kind, Span, Wait, as_list};
 use crate::observation::Observation;
 use crate::observation::ledger::Waited;
 use crate::observation::locks::{Epoch, Locks};
@@ -23,27 +23,16 @@ const KEPT: u64 = 64;
 
 /// What all passes observed of the locks of each process on each window.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(from = "Sent", into = "Sent")]
-pub struct Watch(HashMap<Of, Seen>);
+pub struct Watch(
+    #[serde(
+        serialize_with = "as_list::serialize",
+        deserialize_with = "as_list::at_most::<MOST, _, _, _, _>"
+    )]
+    HashMap<Of, Seen>,
+);
 
 /// World and rank of a process, and a window.
 type Of = (String, Option<u32>, u64);
-
-/// A map whose keys are not strings, serialized as a list.
-#[derive(Serialize, Deserialize)]
-struct Sent(Vec<(Of, Seen)>);
-
-impl From<Watch> for Sent {
-    fn from(Watch(all): Watch) -> Self {
-        Self(all.into_iter().collect())
-    }
-}
-
-impl From<Sent> for Watch {
-    fn from(Sent(all): Sent) -> Self {
-        Self(all.into_iter().take(MOST).collect())
-    }
-}
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Seen {

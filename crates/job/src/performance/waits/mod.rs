@@ -44,6 +44,7 @@
 //! wait.
 
 mod alike;
+mod as_list;
 mod calls;
 mod chain;
 mod collectives;

@@ -2,7 +2,7 @@
 //! one communicator.
 
 use super::alike::Who;
-use super::{OfCollectives, OfMessages};
+use super::{OfCollectives, OfMessages, as_list};
 use crate::jobs::worlds::Members;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -30,24 +30,13 @@ pub enum Part {
 
 /// Seconds of waiting by part, including estimates for what was not observed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(from = "Sent", into = "Sent")]
-pub struct Parts(BTreeMap<Part, f64>);
-
-/// A map whose keys are not strings, serialized as a list.
-#[derive(Serialize, Deserialize)]
-struct Sent(Vec<(Part, f64)>);
-
-impl From<Parts> for Sent {
-    fn from(Parts(all): Parts) -> Self {
-        Self(all.into_iter().collect())
-    }
-}
-
-impl From<Sent> for Parts {
-    fn from(Sent(all): Sent) -> Self {
-        Self(all.into_iter().take(MOST).collect())
-    }
-}
+pub struct Parts(
+    #[serde(
+        serialize_with = "as_list::serialize",
+        deserialize_with = "as_list::at_most::<MOST, _, _, _, _>"
+    )]
+    BTreeMap<Part, f64>,
+);
 
 impl Parts {
     /// Adds waits.

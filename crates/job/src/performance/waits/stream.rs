@@ -41,6 +41,9 @@ const MOST_ALONE: usize = 1 << 14;
 /// A process, across all passes.
 type Id = usize;
 
+/// A message: sender, receiver, and their records of it.
+type Matched = (Id, Id, Line, Line);
+
 /// Sender, receiver, communicator.
 type Pair = (Id, Id, u64);
 
@@ -159,14 +162,39 @@ impl Open {
         last: bool,
     ) -> (Settled, u64) {
         self.looks += 1;
-        let mut ids: HashMap<ProcessIndex, Id> = HashMap::new();
-        // Includes processes without a ledger: it is created with the first message, which may be on its way.
-        for (me, _, _, seen) in joined.processes() {
-            let next = self.ids.len();
-            ids.insert(me, *self.ids.entry((seen.host.clone(), seen.pid)).or_insert(next));
-        }
+        let ids = self.identified(joined);
+        let mut found = self.lines(joined, hosts, &ids);
+        let ended = found.len();
+        found.extend(self.pair(last));
         let indexes: HashMap<Id, ProcessIndex> = ids.iter().map(|(me, id)| (*id, *me)).collect();
-        let mut found: Vec<(Id, Id, Line, Line)> = Vec::new();
+        self.waited(&found, &indexes, names);
+        let met = found.iter().filter_map(|(sender, receiver, sent, received)| {
+            let [from, to] = [indexes.get(sender)?, indexes.get(receiver)?].map(|who| names.name(*who));
+            Some((sent.posted_ns.max(received.posted_ns), from, to))
+        });
+        let met = met.collect();
+        (Settled { met, ..self.settle(last) }, (found.len() - ended) as u64)
+    }
+
+    /// Returns the processes' numbers in all passes; new ones get the next.
+    fn identified(&mut self, joined: &Joined<'_>) -> HashMap<ProcessIndex, Id> {
+        // Includes processes without a ledger: it is created with the first message, which may be on its way.
+        let number = |(me, _, _, seen): (ProcessIndex, _, _, &Observation)| {
+            let next = self.ids.len();
+            (me, *self.ids.entry((seen.host.clone(), seen.pid)).or_insert(next))
+        };
+        joined.processes().map(number).collect()
+    }
+
+    /// Adds the lines of all ledgers, and those of earlier passes whose partner was unknown; returns the
+    /// messages already paired that they complete.
+    fn lines(
+        &mut self,
+        joined: &Joined<'_>,
+        hosts: &Hosts<'_>,
+        ids: &HashMap<ProcessIndex, Id>,
+    ) -> Vec<Matched> {
+        let mut found = Vec::new();
         let mut before: HashMap<Id, Vec<(Line, bool, u64)>> = HashMap::new();
         for (id, line, sent, look) in std::mem::take(&mut self.alone) {
             before.entry(id).or_default().push((line, sent, look));
@@ -194,16 +222,19 @@ impl Open {
         let rest =
             before.into_iter().flat_map(|(id, lines)| lines.into_iter().map(move |(a, b, c)| (id, a, b, c)));
         self.alone.extend(rest);
-        let ended = found.len();
-        found.extend(self.pair(last));
+        found
+    }
+
+    /// Adds the waits for messages of which both ends are known.
+    fn waited(&mut self, found: &[Matched], indexes: &HashMap<Id, ProcessIndex>, names: &Names<'_>) {
         // All calls first: a message may overtake others from any sender and with any tag.
-        for (sender, receiver, sent, received) in &found {
+        for (sender, receiver, sent, received) in found {
             if indexes.contains_key(sender) && indexes.contains_key(receiver) {
                 self.completed(*sender, sent);
                 self.completed(*receiver, received);
             }
         }
-        for (sender, receiver, sent, received) in &found {
+        for (sender, receiver, sent, received) in found {
             let (Some(from), Some(to)) = (indexes.get(sender), indexes.get(receiver)) else { continue };
             let ends = Ends { sender: *from, receiver: *to, comm: 0, sent, received };
             self.overtaken(&ends, *receiver);
@@ -212,21 +243,10 @@ impl Open {
             self.record(*receiver, &of_receiver, names);
             self.record(*sender, &of_sender, names);
         }
-        let met = found.iter().filter_map(|(sender, receiver, sent, received)| {
-            let [from, to] = [indexes.get(sender)?, indexes.get(receiver)?].map(|who| names.name(*who));
-            Some((sent.posted_ns.max(received.posted_ns), from, to))
-        });
-        let met = met.collect();
-        (Settled { met, ..self.settle(last) }, (found.len() - ended) as u64)
     }
 
     /// Adds a line of a sent message; returns the message if this completes one already paired.
-    fn sent(
-        &mut self,
-        me: Id,
-        line: &Line,
-        partner: &mut dyn FnMut(&Line) -> Option<Id>,
-    ) -> Option<(Id, Id, Line, Line)> {
+    fn sent(&mut self, me: Id, line: &Line, partner: &mut dyn FnMut(&Line) -> Option<Id>) -> Option<Matched> {
         let taken = self.taken.entry(me).or_default();
         if line.place >= taken.0 {
             taken.0 = line.place + 1;
@@ -325,7 +345,7 @@ impl Open {
     }
 
     /// Returns messages of which both ends are there.
-    fn pair(&mut self, last: bool) -> Vec<(Id, Id, Line, Line)> {
+    fn pair(&mut self, last: bool) -> Vec<Matched> {
         let Self { ways, pairs, looks, unfinished, .. } = self;
         let mut found = Vec::new();
         let mut waiting = 0;

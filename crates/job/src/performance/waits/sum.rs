@@ -291,21 +291,16 @@ impl Sum {
         let (collectives, seen) = all.comms.values().fold((0, 0), |(all, seen), known| {
             (u64::saturating_add(all, known.entered), u64::saturating_add(seen, known.seen))
         });
-        let near = self.looks > 0 && hosts.have_one_clock();
-        let of_collectives = near && seen > 0 && seen < collectives && !all.partly && !all.apart;
-        let of_messages = near && messages.seen > 0 && messages.seen < messages.received;
         let (locks, locks_seen) = all.watch.counts();
-        let of_locks = near && locks_seen > 0 && locks_seen < locks;
-        let whole = || all.estimate.whole().and(all.of_messages.whole()).and(all.of_others);
-        let estimated = (of_collectives || of_messages || of_locks).then(whole);
+        let near = self.looks > 0 && hosts.have_one_clock();
+        let estimated = near
+            .then(|| {
+                all.estimated((seen, collectives), (messages.seen, messages.received), (locks_seen, locks))
+            })
+            .flatten();
         let part = |of: f64, all: f64| if all > 0.0 { (of / all).min(1.0) } else { 0.0 };
         let seen_s = all.seen_ns.saturating_add(messages.inside_ns) as f64 / 1e9;
-        let mut worlds: Vec<&str> = Vec::new();
-        for (_, _, _, seen) in joined.processes() {
-            if !worlds.contains(&seen.world.as_str()) {
-                worlds.push(&seen.world);
-            }
-        }
+        let worlds = worlds(&joined);
         let number = |world: &str| worlds.iter().position(|known| *known == world).unwrap_or(worlds.len());
         merge::name_unnamed_calls(&mut all.found);
         let messages_recorded = observations.iter().any(|seen| seen.ledger.is_some());
@@ -338,6 +333,20 @@ impl Sum {
             locks_seen,
             estimated,
         }
+    }
+
+    /// Returns the estimate for the whole run, if only some of the collectives, messages or locks were observed;
+    /// of each how many were, and how many there are.
+    fn estimated(
+        &self,
+        collectives: (u64, u64),
+        messages: (u64, u64),
+        locks: (u64, u64),
+    ) -> Option<Estimated> {
+        let some = |(seen, all): (u64, u64)| seen > 0 && seen < all;
+        let of_collectives = some(collectives) && !self.partly && !self.apart;
+        (of_collectives || some(messages) || some(locks))
+            .then(|| self.estimate.whole().and(self.of_messages.whole()).and(self.of_others))
     }
 
     /// Adds messages that were not followed: those still in the rings of both ends.
@@ -411,4 +420,15 @@ struct Messages {
     seen: u64,
     /// Nanoseconds in calls that were not followed.
     inside_ns: u64,
+}
+
+/// Returns the names of the worlds, in the order of their processes.
+fn worlds<'a>(joined: &Joined<'a>) -> Vec<&'a str> {
+    let mut worlds: Vec<&str> = Vec::new();
+    for (_, _, _, seen) in joined.processes() {
+        if !worlds.contains(&seen.world.as_str()) {
+            worlds.push(&seen.world);
+        }
+    }
+    worlds
 }

@@ -25,7 +25,7 @@ pub struct Snapshot {
     /// Whether the launcher started the processes as one job but each is alone in its world: the launcher
     /// belongs to another library.
     pub singletons: bool,
-    /// Records that the processes dropped for lack of room.
+    /// Records that the processes dropped for lack of space.
     pub losses: Vec<Lost>,
 }
 

@@ -5,7 +5,8 @@ use crate::base::topic::Topic;
 use crate::mpi_t::own_categories::{Categories, publish_one};
 use crate::mpi_t::recording::Interest;
 use crate::record::traffic;
-use crate::record::traffic::levels::{self, Level};
+use crate::record::traffic::levels::Level;
+use crate::record::traffic::state::{PENDING, POSTED};
 use mpiscope_image::layout::Recording;
 use mpiscope_image::traffic::Traffic;
 use mpit::{Binding, Datatype, Instrument, Member, PvarClass, PvarSpec, Registry, Result, WatchList};
@@ -54,14 +55,14 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
             "Requests that were started and that the program has not yet seen complete",
             Topic::Requests,
             pending,
-            &levels::PENDING,
+            &PENDING,
         ),
         (
             "mpiscope_posted_receives",
             "Receives that were posted and have not been seen complete, including blocking ones",
             Topic::Messages,
             posted,
-            &levels::POSTED,
+            &POSTED,
         ),
     ];
     for (name, what, topic, value, level) in levels {

@@ -5,7 +5,7 @@ use super::{Site, arena, comms, facts, free, infos, new_handle, output, recorder
 use crate::base::c_string;
 use crate::interpose::frame::Call;
 use crate::record::objects::tables::{self, FILES};
-use crate::record::traffic::history;
+use crate::record::traffic::rings;
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::Writer;
 use mpiscope_image::layout::SectionKind;
@@ -23,7 +23,7 @@ impl Object for File {
         arena::release_text(writer, &self.name);
         arena::release_text(writer, &self.datarep);
         arena::release_text(writer, &self.hints);
-        history::give_back(&self.history);
+        rings::give_back(&self.history);
     }
 }
 

@@ -11,7 +11,7 @@ use crate::events::{self, Received, Sides};
 use crate::interpose::resolver;
 use crate::record::objects::arena;
 use crate::record::objects::tables::COMMS;
-use crate::record::traffic::facts::{Envelope, Operation};
+use crate::record::traffic::envelope::{Envelope, Operation};
 use mpi_abi::{AbiKind, FunctionId, Role};
 use mpiscope_image::derive::members;
 use mpiscope_image::traffic::Request;

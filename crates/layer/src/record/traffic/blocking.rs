@@ -1,10 +1,11 @@
 //! Hooks of blocking sends and receives. These make no request: they are counted before and after the call.
 
-use super::facts::{self, Envelope, Posted};
+use super::envelope::{Data, Envelope, Posted};
+use super::facts;
 use super::faults;
-use super::ledger::{self, Data};
+use super::ledger;
 use super::lines::channel;
-use super::requests::mode_of;
+use super::requests::{self, mode_of};
 use super::scratch::{self, Scratch, given, lend};
 use super::state::{self, Held, Step, hold, recorded};
 use super::status;
@@ -51,7 +52,7 @@ impl<A: Abi> Step<A> for Send<A> {
         let Some(scratch) = scratch::of(call) else { return };
         let channel = channel::<A>(&held, self.comm);
         // Only events carry the number.
-        let operation = if QUIET { 0 } else { scratch.begin(&held, call) };
+        let operation = if QUIET { 0 } else { scratch.begin(&held.operations, call) };
         let to = Envelope::new::<QUIET>(&channel, self.dest, self.tag, operation);
         let synchronous = [f::MPI_Ssend, f::MPI_Ssend_c].contains(&call.function());
         let flags = EntryFlag::BLOCKING.0 | if synchronous { EntryFlag::SYNCHRONOUS.0 } else { 0 };
@@ -99,7 +100,7 @@ fn sent_rarely<A: Abi, const QUIET: bool>(
     scratch: &mut Scratch,
     how: &Sent<A>,
 ) {
-    let operation = scratch.begin(&held, call);
+    let operation = scratch.begin(&held.operations, call);
     let to = Envelope::new::<false>(&channel::<A>(&held, how.comm), how.dest, how.tag, operation);
     // In a call that sends and receives, the receive may have failed.
     if how.result == A::SUCCESS || status::class(how.result) == A::ERR_TRUNCATE {
@@ -157,7 +158,7 @@ impl<A: Abi> Step<A> for Receive<'_, A> {
             return;
         }
         scratch.channel = channel::<A>(&held, self.comm);
-        let operation = if QUIET { 0 } else { scratch.begin(&held, call) };
+        let operation = if QUIET { 0 } else { scratch.begin(&held.operations, call) };
         let from = Envelope::new::<QUIET>(&scratch.channel, self.source, self.tag, operation);
         scratch.order = facts::receive_posted(held, from, call.since);
         lend::<A>(scratch, self.status);
@@ -191,7 +192,7 @@ impl<A: Abi> Step<A> for Received {
         if order == 0 {
             return;
         }
-        let operation = if QUIET { 0 } else { scratch.begin(&held, call) };
+        let operation = if QUIET { 0 } else { scratch.begin(&held.operations, call) };
         let named = Envelope::new::<QUIET>(&scratch.channel, self.source, self.tag, operation);
         let peer = facts::receive_ended(held, named);
         let posted =
@@ -255,7 +256,7 @@ pub fn arrived<A: Abi, const QUIET: bool>(
     if status.is_null() {
         return;
     }
-    let got = status::read::<A>(&held, status);
+    let got = status::read::<A>(held.sizes, status);
     let from = Envelope { rank: got.source, tag: got.tag, ..named };
     call.add_received(got.bytes);
     if error != 0 {
@@ -263,7 +264,7 @@ pub fn arrived<A: Abi, const QUIET: bool>(
     }
     let known = if from.rank == named.rank { peer } else { None };
     let place = fortran_call_site::here(call);
-    facts::receive_completed(held, from, (got.bytes, place), known, call, move || {
+    requests::received(held, from, (got.bytes, place), known, call, move || {
         (posted, mode_of::<A>(kind, named) | EntryFlag::BLOCKING.0 | error)
     });
 }

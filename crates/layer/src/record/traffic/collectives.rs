@@ -5,7 +5,6 @@
 //! A persistent one is performed, and counted, each time it is started, with the same number. Constructors of
 //! communicators, windows and files count too. While a thread is in the call, the number is in `extra[3]` of
 //! the call's record.
-#![allow(unsafe_code)]
 
 use super::facts;
 use super::history;
@@ -13,6 +12,7 @@ use super::lines::communicator;
 use super::requests::{self, New};
 use super::scratch::{self, Scratch};
 use super::state::{self, Held, State, Step, hold};
+use super::wait_listener::{self, WaitListener};
 use crate::interpose::frame::Call;
 use crate::record::objects::tables::COMMS;
 use crate::record::observe::{self, Collective};
@@ -21,30 +21,11 @@ use mpiscope_image::layout::Thread;
 use mpiscope_image::objects::Datatype;
 use mpiscope_image::traffic::{Request, RequestKind};
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicPtr, Ordering};
-
-/// Called with the handle of a communicator and the ticks that a blocking collective on it took.
-pub type WaitListener = fn(u64, u64);
-
-/// The listener; null if none.
-static LISTENER: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Sets the listener for the time that blocking collectives take; there is at most one.
 pub fn listen_to_waits(listener: Option<WaitListener>) {
-    LISTENER.store(listener.map_or(std::ptr::null_mut(), |listener| listener as *mut ()), Ordering::Release);
+    wait_listener::set(listener);
     state::reconsider();
-}
-
-/// Whether there is a listener.
-pub fn is_listened_to() -> bool {
-    listener().is_some()
-}
-
-#[inline(always)]
-fn listener() -> Option<WaitListener> {
-    let listener = LISTENER.load(Ordering::Acquire);
-    // SAFETY: not null, so it is a function of this type, stored by `listen_to_waits`.
-    (!listener.is_null()).then(|| unsafe { std::mem::transmute::<*mut (), WaitListener>(listener) })
 }
 
 /// A thread enters a collective.
@@ -92,7 +73,7 @@ impl<A: Abi, const INITIALISES: bool> Step<A> for Enter<A, INITIALISES> {
             return;
         }
         let Some(scratch) = scratch::of(call) else { return };
-        scratch.begin(&held, call);
+        scratch.begin(&held.operations, call);
         scratch.channel = channel;
         if !INITIALISES {
             observe::collective_entered(&under_way(call, scratch), call.since);
@@ -139,7 +120,7 @@ pub fn leave<A: Abi>(call: &Call<A>, _: c_int) {
 fn left<A: Abi>(thread: &'static Thread, function: FunctionId, (since, until): (u64, u64), bytes: u64) {
     let call = &Call::<A>::again(thread, function, since, until);
     if call.since != 0
-        && let Some(waited) = listener()
+        && let Some(waited) = wait_listener::get()
     {
         waited(call.thread().call.object.get(), call.returned().saturating_sub(call.since));
     }
@@ -197,7 +178,7 @@ impl<A: Abi> Step<A> for Started<A> {
             let Some(scratch) = scratch::of(call) else { return };
             if !scratch.is_of(call) {
                 // The state was quiet when the call was entered.
-                scratch.begin(&held, call);
+                scratch.begin(&held.operations, call);
                 scratch.channel = communicator::<A>(&held, self.comm);
             } else if !self.persistent {
                 facts::collective_left(call, &under_way(call, scratch), self.bytes);

@@ -3,14 +3,13 @@
 //! All hooks of this module end up here, with the state held: counters, histograms and the ledger are written
 //! here, and events are raised from here.
 
-use super::channel::Channel;
-use super::ledger::{self, Data, Line};
-use super::levels::{self, Level};
-use super::orphans;
+use super::envelope::{Data, Envelope, Operation, Posted};
+use super::ledger::{self, Line};
+use super::levels::Level;
 use super::peers::peer;
 use super::polling;
 use super::probed::Found;
-use super::state::{Held, State};
+use super::state::{Held, PENDING, POSTED, State};
 use crate::events;
 use crate::events::types::WatermarkPassed;
 use crate::interpose::frame::Call;
@@ -19,117 +18,9 @@ use crate::record::objects::tables::COMMS;
 use crate::record::observe::{self, Collective};
 use mpi_abi::{Abi, FunctionId};
 use mpiscope_image::W64;
-use mpiscope_image::objects::{Comm, Flag};
-use mpiscope_image::traffic::{
-    EntryFlag, Message, Peer, Request, RequestKind, Traffic, UNKNOWN_SIZE, size_class,
-};
+use mpiscope_image::objects::Comm;
+use mpiscope_image::traffic::{EntryFlag, Message, Peer, Request, Traffic, UNKNOWN_SIZE, size_class};
 use std::sync::atomic::Ordering;
-
-/// The envelope of a message or receive, with what is known of it.
-#[derive(Clone, Copy)]
-pub struct Envelope {
-    /// See [`Channel::uid`].
-    pub comm: u64,
-    /// See [`Channel::identity`].
-    pub identity: u64,
-    /// See [`Channel::peers`].
-    pub peers: u64,
-    /// The peer's rank.
-    pub rank: i32,
-    #[allow(missing_docs)]
-    pub tag: i32,
-    /// Number of the operation: see `Request::operation`. Only events carry it.
-    pub id: u64,
-    /// Handle of the communicator, for events.
-    pub object: u64,
-    /// Number of partitions of a partitioned operation, for events.
-    pub partitions: i32,
-}
-
-impl Envelope {
-    /// Returns an envelope on a communicator.
-    #[inline(always)]
-    pub fn new<const QUIET: bool>(channel: &Channel, rank: i32, tag: i32, id: u64) -> Self {
-        let object = if QUIET { 0 } else { channel.comm.map_or(0, |comm| comm.head.handle.get()) };
-        Self {
-            comm: channel.uid,
-            identity: channel.identity,
-            peers: channel.peers,
-            rank,
-            tag,
-            id,
-            object,
-            partitions: 0,
-        }
-    }
-
-    /// Returns the envelope that a request was posted with.
-    #[inline(always)]
-    pub fn of<const QUIET: bool>(request: &Request) -> Self {
-        Self {
-            comm: request.head.parent.get(),
-            identity: request.comm_identity.get(),
-            peers: request.peers.get(),
-            rank: request.peer.get().cast_signed(),
-            tag: request.tag.get().cast_signed(),
-            id: if QUIET { 0 } else { request.operation() },
-            object: if QUIET { 0 } else { request.object.get() },
-            partitions: if QUIET { 0 } else { partitions_of(request) },
-        }
-    }
-
-    /// Returns the key of a message with this source and tag that no probe has removed from the queue.
-    pub fn found(&self) -> Found {
-        Found { comm: self.comm, source: self.rank, tag: self.tag, order: 0 }
-    }
-}
-
-fn partitions_of(request: &Request) -> i32 {
-    let partitioned = RequestKind(request.kind.get()).is_partitioned();
-    if partitioned { request.partitions.get().cast_signed() } else { 0 }
-}
-
-/// An operation with a request, as events report it.
-#[derive(Clone, Copy)]
-pub struct Operation {
-    #[allow(missing_docs)]
-    pub kind: RequestKind,
-    /// Handle of the request.
-    pub handle: u64,
-    /// The peer; of a send and receive, that of the receive half.
-    pub with: Envelope,
-    /// Bytes sent, or received so far.
-    pub bytes: u64,
-}
-
-impl Operation {
-    /// Returns the operation of a persistent request that is being started: nothing has been received yet.
-    pub fn begun(request: &Request) -> Self {
-        let operation = Self::of(request);
-        Self { bytes: if operation.kind.receives() { 0 } else { operation.bytes }, ..operation }
-    }
-
-    /// Returns the operation of a request.
-    #[inline(always)]
-    pub fn of(request: &Request) -> Self {
-        let kind = RequestKind(request.kind.get());
-        // The size of a plain receive is known only at its end.
-        let known = !matches!(kind, RequestKind::RECV | RequestKind::MRECV) || request.is(Flag::COMPLETE);
-        let bytes = if known { request.bytes.get() } else { 0 };
-        Self { kind, handle: request.head.handle.get(), with: Envelope::of::<false>(request), bytes }
-    }
-}
-
-/// When and how an operation was posted.
-#[derive(Clone, Copy)]
-pub struct Posted {
-    /// Time in ticks.
-    pub at: u64,
-    /// Position among all of its direction; see `Entry::order`.
-    pub order: u64,
-    /// What it specified.
-    pub data: Data,
-}
 
 #[inline(always)]
 fn add_size(sizes: &[W64], bytes: u64) {
@@ -224,7 +115,7 @@ pub fn send_posted<const QUIET: bool>(
         waited: None,
         probed: None,
     };
-    held.sent.write(&held, &totals.ledger_sent, &line)
+    held.ledger.sent(held.writer, totals, &line)
 }
 
 /// The program knows that its send is complete. The time is taken only if it is needed.
@@ -240,7 +131,7 @@ pub fn send_completed<A: Abi, const QUIET: bool>(
         observe::send_completed(&to, bytes, call.returned());
     }
     if entry != 0
-        && let Some(entry) = held.sent.entry(&held.totals.ledger_sent, entry)
+        && let Some(entry) = held.ledger.sent.entry(&held.totals.ledger_sent, entry)
     {
         let _open = entry.seq.open();
         entry.completed.set(call.returned());
@@ -272,7 +163,7 @@ fn never_arrives(held: &State, to: Envelope, entry: u64, at: u64, why: EntryFlag
         peer.cancelled.add_mine(1);
         take_tag(&peer.sent_tags, to.tag);
     }
-    if let Some(entry) = held.sent.entry(&held.totals.ledger_sent, entry) {
+    if let Some(entry) = held.ledger.sent.entry(&held.totals.ledger_sent, entry) {
         entry.seq.write(|| {
             entry.completed.set(at);
             entry.flags.set(entry.flags.get() | why.0);
@@ -307,7 +198,7 @@ pub fn receive_posted<const QUIET: bool>(held: Held<QUIET>, from: Envelope, at: 
         observe::receive_posted(&from, at);
     }
     let totals = held.totals;
-    rise::<QUIET>(&levels::POSTED, &totals.posted, &totals.posted_high, at);
+    rise::<QUIET>(&POSTED, &totals.posted, &totals.posted_high, at);
     if let Some(peer) = peer(&held, from.peers, from.rank) {
         peer.posted.add_mine(1);
     }
@@ -325,7 +216,7 @@ fn next_order(totals: &Traffic) -> u64 {
 /// specified.
 #[inline(always)]
 pub fn receive_ended<const QUIET: bool>(held: Held<QUIET>, named: Envelope) -> Option<&'static Peer> {
-    fall::<QUIET>(&levels::POSTED, &held.totals.posted);
+    fall::<QUIET>(&POSTED, &held.totals.posted);
     let peer = peer(&held, named.peers, named.rank)?;
     less(&peer.posted, 1);
     Some(peer)
@@ -341,16 +232,15 @@ pub fn receive_cancelled<const QUIET: bool>(held: Held<QUIET>, named: Envelope, 
 
 /// A message was received: `from` has its actual source and tag. (For a posted receive [`receive_ended`]
 /// comes first, and `known` is its result if the receive specified this rank.) `place` is the return address
-/// of the call that made the receive. `how` is called, and the time taken, only if needed.
+/// of the call that made the receive. Returns its number among the messages from this peer, for
+/// [`receive_told`].
 #[inline(always)]
-pub fn receive_completed<A: Abi, const QUIET: bool>(
+pub fn receive_counted<const QUIET: bool>(
     held: Held<QUIET>,
     from: Envelope,
     (bytes, place): (u64, u64),
     known: Option<&'static Peer>,
-    call: &Call<A>,
-    how: impl Fn() -> (Posted, u32),
-) {
+) -> u64 {
     let totals = held.totals;
     totals.received.add_mine(1);
     totals.received_bytes.add_mine(bytes);
@@ -364,14 +254,13 @@ pub fn receive_completed<A: Abi, const QUIET: bool>(
     }
     let data = (bytes, place);
     held.recently_received.write(&totals.envelopes_received, from.identity, from.rank, from.tag, data);
-    if !QUIET {
-        receive_told(held, from, (bytes, nth), call, how);
-    }
+    nth
 }
 
-/// Reports a received message to those that are interested: orphans, events and the ledger.
+/// Reports a received message to those that are interested: events and the ledger. `how` is called, and the
+/// time taken, only if needed.
 #[inline(always)]
-fn receive_told<A: Abi, const QUIET: bool>(
+pub fn receive_told<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
     from: Envelope,
     (bytes, nth): (u64, u64),
@@ -379,12 +268,6 @@ fn receive_told<A: Abi, const QUIET: bool>(
     how: impl Fn() -> (Posted, u32),
 ) {
     let totals = held.totals;
-    if held.orphans.any() {
-        let (posted, flags) = how();
-        if flags & (EntryFlag::PARTITIONED.0 | EntryFlag::UNTOLD.0) == 0 {
-            orphans::passed_by(held, call, &from, (posted.at, posted.order));
-        }
-    }
     if events::anybody() {
         let (posted, flags) = how();
         observe::received(&from, nth, bytes, posted.at, call.returned(), flags & EntryFlag::PROBED.0 != 0);
@@ -409,7 +292,7 @@ fn receive_told<A: Abi, const QUIET: bool>(
             )),
             probed: held.probed.take(Found { order: posted.order, ..from.found() }, posted.at),
         };
-        held.received.write(&held, &totals.ledger_received, &line);
+        held.ledger.received(held.writer, totals, &line);
     }
 }
 
@@ -446,7 +329,9 @@ pub fn receive_untold<A: Abi, const QUIET: bool>(
     let bytes = bytes.unwrap_or(UNKNOWN_SIZE);
     let data = (bytes, how().0.data.from);
     held.recently_received.write(&totals.envelopes_received, from.identity, from.rank, from.tag, data);
-    receive_told(held, from, (bytes, nth), call, how);
+    if !QUIET {
+        receive_told(held, from, (bytes, nth), call, how);
+    }
 }
 
 /// A probe found a message, which stays in the queue.
@@ -484,7 +369,7 @@ pub fn request_told<const QUIET: bool>(_held: Held<QUIET>, operation: impl FnOnc
 pub fn request_started<const QUIET: bool>(held: Held<QUIET>, request: &Request) {
     let totals = held.totals;
     totals.started.add_mine(1);
-    rise::<QUIET>(&levels::PENDING, &totals.pending, &totals.pending_high, request.started());
+    rise::<QUIET>(&PENDING, &totals.pending, &totals.pending_high, request.started());
 }
 
 /// An operation was complete when its request was created; its handle is shared by many requests.
@@ -514,7 +399,7 @@ pub fn request_completed<A: Abi, const QUIET: bool>(
         observe::request_completed(&Operation::of(request), request.started(), call.returned());
     }
     if !marked {
-        fall::<QUIET>(&levels::PENDING, &held.totals.pending);
+        fall::<QUIET>(&PENDING, &held.totals.pending);
     }
 }
 
@@ -530,7 +415,7 @@ pub fn request_freed<const QUIET: bool>(_held: Held<QUIET>, request: &Request) {
 /// pending.
 #[cold]
 pub fn request_marked<const QUIET: bool>(held: Held<QUIET>) {
-    fall::<QUIET>(&levels::PENDING, &held.totals.pending);
+    fall::<QUIET>(&PENDING, &held.totals.pending);
 }
 
 /// Numbers the next collective on a communicator. Returns its number, from 1; zero if the communicator is

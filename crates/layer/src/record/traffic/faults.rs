@@ -1,32 +1,21 @@
 //! Errors seen in calls: see `mpiscope_image::faults`. None of this is on the path of calls that succeed.
 
-use super::facts::Envelope;
-use super::ledger::Data;
+use super::envelope::{Data, Envelope};
 use super::state::{self, Held, State, Step};
 use crate::interpose::frame::Call;
 use crate::interpose::real;
 use crate::record::bytes;
 use mpi_abi::Abi;
-use mpiscope_image::faults::{Fault, FaultKind, RING};
-use mpiscope_image::layout::SectionKind;
+use mpiscope_image::faults::{Fault, FaultKind};
 use mpiscope_image::traffic::Request;
-use std::cell::Cell;
 use std::ffi::c_int;
-
-/// The ring; created with the first fault.
-#[derive(Default)]
-pub struct Faults {
-    records: Cell<&'static [Fault]>,
-    made: Cell<bool>,
-    written: Cell<u64>,
-}
 
 /// A receive was too short for its message.
 #[cold]
 pub fn truncated<A: Abi>(held: &State, call: &Call<A>, from: Envelope, bytes: u64, into: &Data) {
     let room = if into.datatype == 0 { 0 } else { bytes::noted_elements::<A>(into.count, into.datatype) };
     // The line of the receive: its request may be completed elsewhere.
-    note(held, call, FaultKind::TRUNCATED, into.from, |fault| {
+    held.faults.note(held.writer, call, FaultKind::TRUNCATED, into.from, |fault| {
         place(fault, from.identity, from.rank, from.tag);
         fault.bytes.set(bytes);
         fault.room.set(room);
@@ -36,7 +25,7 @@ pub fn truncated<A: Abi>(held: &State, call: &Call<A>, from: Envelope, bytes: u6
 /// A request was freed whose operation was not complete.
 #[cold]
 pub fn freed_active<A: Abi>(held: &State, call: &Call<A>, request: &Request) {
-    note(held, call, FaultKind::FREED_ACTIVE, call.return_address(), |fault| {
+    held.faults.note(held.writer, call, FaultKind::FREED_ACTIVE, call.return_address(), |fault| {
         let (peer, tag) = (request.peer.get().cast_signed(), request.tag.get().cast_signed());
         place(fault, request.comm_identity.get(), peer, tag);
     });
@@ -57,7 +46,7 @@ impl<A: Abi> Step<A> for Failed {
         // If the library does not answer, the code serves as its class.
         let mut class = self.code;
         real::error_class::<A>(self.code, &mut class);
-        note(&held, call, FaultKind::FAILED, call.return_address(), |fault| {
+        held.faults.note(held.writer, call, FaultKind::FAILED, call.return_address(), |fault| {
             fault.bytes.set(u64::from(class.cast_unsigned()));
         });
     }
@@ -67,26 +56,4 @@ fn place(fault: &Fault, comm: u64, peer: i32, tag: i32) {
     fault.comm.set(comm);
     fault.peer.set(peer.cast_unsigned());
     fault.tag.set(tag.cast_unsigned());
-}
-
-fn note<A: Abi>(held: &State, call: &Call<A>, kind: FaultKind, from: u64, fill: impl FnOnce(&Fault)) {
-    let faults = &held.faults;
-    if !faults.made.replace(true) {
-        let made = held.writer.new_records::<Fault>(SectionKind::FAULTS, RING, RING);
-        faults.records.set(made.unwrap_or_default());
-    }
-    let number = faults.written.get().wrapping_add(1);
-    faults.written.set(number);
-    let records = faults.records.get();
-    let same = |fault: &&Fault| fault.kind.get() == kind.0 && fault.from.get() == from;
-    let known = records.iter().find(same);
-    let times = known.map_or(0, |fault| fault.times.get());
-    let Some(fault) = known.or_else(|| records.get(number as usize % RING)) else { return };
-    fault.write(number, |fault| {
-        fault.kind.set(kind.0);
-        fault.function.set(u32::from(call.function().0) + 1);
-        fault.from.set(from);
-        fault.times.set(times.wrapping_add(1));
-        fill(fault);
-    });
 }

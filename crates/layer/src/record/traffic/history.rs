@@ -2,17 +2,15 @@
 //!
 //! A communicator gets its ring with the first collective on it that does not free it, so that one that is
 //! only made and freed has none. When the communicator's record is reused, the ring is kept for another one.
-//! Windows and files get theirs with the first collective call on them. There are at most [`MOST`] rings;
-//! objects beyond that have no history.
+//! Windows and files get theirs with the first collective call on them. See [`rings`].
 
 use super::channel::Channel;
-use super::lines;
 use super::polling;
+use super::rings;
 use super::state::State;
 use crate::interpose::frame::Call;
 use crate::record::fortran_call_site;
 use crate::record::objects::datatypes;
-use crate::record::objects::lock::Guarded;
 use crate::record::objects::tables::COMMS;
 use mpi_abi::{Abi, FunctionId, Handle, Moves, f};
 use mpiscope_image::history::{Entered, RING, SIZE_UNKNOWN};
@@ -22,18 +20,6 @@ use mpiscope_image::objects::{Comm, Datatype, Flag};
 use mpiscope_image::signature::Signature;
 use mpiscope_image::traffic::Request;
 use mpiscope_image::{W64, Writer};
-
-/// Maximum number of rings of a process: up to four megabytes.
-const MOST: usize = 1024;
-
-/// Number of rings made, and those not in use, by the numbers of their first records.
-#[derive(Default)]
-struct Rings {
-    made: usize,
-    returned: Vec<u64>,
-}
-
-static RINGS: Guarded<Rings> = Guarded::new(Rings { made: 0, returned: Vec::new() });
 
 /// Stands for the ring of a communicator that gets none. No image is this large.
 const NONE: u64 = 1 << 62;
@@ -57,7 +43,7 @@ pub fn write<A: Abi>(
     number: u64,
     signed: Option<&'static Datatype>,
 ) {
-    let ring = match lines::history(held, comm.raw()) {
+    let ring = match held.lines.history(comm.raw()) {
         0 => make(held, channel.comm, comm.raw(), call.function()),
         known => known,
     };
@@ -73,18 +59,7 @@ pub fn write_on_object<A: Abi>(
     history: &W64,
     number: u64,
 ) -> Option<&'static Entered> {
-    if history.get() == 0 {
-        // Several threads may use it at once.
-        RINGS.with(|rings| {
-            if history.get() == 0 {
-                let index = match rings.returned.pop() {
-                    Some(index) => clear(writer, index),
-                    None => rings.more(writer),
-                };
-                history.set(index.map_or(0, |index| index + 1));
-            }
-        });
-    }
+    rings::provide(writer, history);
     let at = history.get().checked_sub(1)?.checked_add(number % RING as u64)?;
     let entry = writer.record::<Entered>(SectionKind::COLLECTIVES, at)?;
     fill(entry, call, number, None);
@@ -138,7 +113,7 @@ pub struct Share {
 #[inline(always)]
 pub fn totals<A: Abi>(held: &State, call: &Call<A>, gives: Share, expects: Share) {
     let (comm, number) = (call.thread().call.object.get(), call.sequence());
-    let entry = lines::known_history(held, comm).and_then(|ring| entry(held, ring, number));
+    let entry = held.lines.known_history(comm).and_then(|ring| entry(held, ring, number));
     if let Some(entry) = entry.filter(|entry| entry.number.get() == number) {
         entry.gives.set(gives.bytes.wrapping_add(1));
         entry.expects.set(expects.bytes.wrapping_add(1));
@@ -150,7 +125,7 @@ pub fn totals<A: Abi>(held: &State, call: &Call<A>, gives: Share, expects: Share
 #[inline(always)]
 pub fn left<A: Abi>(held: &State, call: &Call<A>) {
     let (comm, number) = (call.thread().call.object.get(), call.sequence());
-    let entry = lines::known_history(held, comm).and_then(|ring| entry(held, ring, number));
+    let entry = held.lines.known_history(comm).and_then(|ring| entry(held, ring, number));
     if let Some(entry) = entry.filter(|entry| entry.number.get() == number) {
         entry.left.set(call.returned());
     }
@@ -203,48 +178,12 @@ pub fn place(held: &State, comm: &Comm) -> u64 {
 #[cold]
 fn make(held: &State, comm: Option<&'static Comm>, raw: u64, function: FunctionId) -> u64 {
     let Some(comm) = comm.filter(|_| !frees(function)) else { return 0 };
-    if comm.history.get() == 0 {
-        let returned = RINGS.with(|rings| rings.returned.pop());
-        let index = match returned {
-            Some(index) => clear(held.writer, index),
-            None => RINGS.with(|rings| rings.more(held.writer)),
-        };
-        comm.history.set(index.map_or(0, |index| index + 1));
-    }
+    rings::provide(held.writer, &comm.history);
     let place = if comm.history.get() == 0 { NONE } else { place(held, comm) };
-    lines::has_history(held, raw, place);
+    held.lines.has_history(raw, place);
     place
 }
 
 fn frees(function: FunctionId) -> bool {
     function == f::MPI_Comm_free || function == f::MPI_Comm_disconnect
-}
-
-impl Rings {
-    fn more(&mut self, writer: &'static Writer) -> Option<u64> {
-        self.made = self.made.saturating_add(1);
-        if self.made > MOST {
-            return None;
-        }
-        let (index, _) = writer.new_array::<Entered>(SectionKind::COLLECTIVES, 4 * RING, RING)?;
-        Some(index)
-    }
-}
-
-/// Clears a ring of its previous communicator.
-fn clear(writer: &'static Writer, index: u64) -> Option<u64> {
-    let first = writer.record::<Entered>(SectionKind::COLLECTIVES, index)?;
-    let first = writer.offset_of(first);
-    for number in 0..RING as u32 {
-        writer.nth_after::<Entered>(first, number)?.number.set(0);
-    }
-    Some(index)
-}
-
-/// Releases the ring of a communicator, window or file whose record is reused. May run under the lock of its
-/// table.
-pub fn give_back(history: &W64) {
-    let Some(index) = history.get().checked_sub(1) else { return };
-    history.set(0);
-    RINGS.with(|rings| rings.returned.push(index));
 }

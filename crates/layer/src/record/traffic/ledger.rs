@@ -1,16 +1,16 @@
 //! The rings of messages sent and received.
 #![allow(unsafe_code)]
 
+use super::envelope::Data;
 use super::probed::Probe;
-use super::state::State;
 use crate::base::settings;
 use crate::record::objects::datatypes;
 use crate::record::objects::tables;
 use crate::record::trace;
 use mpi_abi::Abi;
-use mpiscope_image::W64;
 use mpiscope_image::layout::{Loss, Recording, SectionKind};
-use mpiscope_image::traffic::{Entry, EntryFlag, Request, RequestKind, Traffic};
+use mpiscope_image::traffic::{Entry, EntryFlag, Traffic};
+use mpiscope_image::{W64, Writer};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -27,11 +27,20 @@ const UNSET: usize = usize::MAX;
 static CAPACITY: AtomicUsize = AtomicUsize::new(UNSET);
 static MADE: AtomicBool = AtomicBool::new(false);
 
-/// One ring; empty until the first message.
+/// Both rings; empty until the first message.
+#[derive(Default)]
+pub struct Ledger {
+    /// Messages sent.
+    pub sent: Ring,
+    /// Messages received.
+    pub received: Ring,
+    made: Cell<bool>,
+}
+
+/// One ring.
 #[derive(Default)]
 pub struct Ring {
     entries: Cell<&'static [Entry]>,
-    made: Cell<bool>,
 }
 
 /// Whether messages are recorded one by one.
@@ -69,32 +78,6 @@ pub struct Line {
     pub probed: Option<Probe>,
 }
 
-/// What one side of a message specified.
-#[derive(Clone, Copy, Default)]
-pub struct Data {
-    /// The return address of the call.
-    pub from: u64,
-    /// Number of elements.
-    pub count: u64,
-    /// Handle of the datatype.
-    pub datatype: u64,
-}
-
-impl Data {
-    /// Returns what a request was made with.
-    #[inline(always)]
-    pub fn of(request: &Request) -> Self {
-        // For a partitioned operation the recorded count is that of one partition.
-        let partitions =
-            if RequestKind(request.kind.get()).is_partitioned() { request.partitions.get() } else { 1 };
-        Self {
-            from: request.called_from(),
-            count: request.count.get().wrapping_mul(u64::from(partitions)),
-            datatype: request.datatype.get(),
-        }
-    }
-}
-
 /// Computes the signature of a datatype before a message with it is recorded. The state must not be held,
 /// since the library may be queried.
 #[inline(always)]
@@ -110,19 +93,39 @@ fn sign_now<A: Abi>(datatype: u64) {
     let _kept = datatypes::signed::<A>(datatype);
 }
 
+impl Ledger {
+    /// Adds a message sent. Returns its position, counted without wrapping, plus one.
+    #[inline(always)]
+    pub fn sent(&self, writer: &'static Writer, totals: &Traffic, line: &Line) -> u64 {
+        self.make(writer, totals);
+        self.sent.write(writer, &totals.ledger_sent, line)
+    }
+
+    /// Adds a message received.
+    #[inline(always)]
+    pub fn received(&self, writer: &'static Writer, totals: &Traffic, line: &Line) {
+        self.make(writer, totals);
+        self.received.write(writer, &totals.ledger_received, line);
+    }
+
+    #[inline(always)]
+    fn make(&self, writer: &'static Writer, totals: &Traffic) {
+        if !self.made.replace(true) {
+            make(self, writer, totals);
+        }
+    }
+}
+
 impl Ring {
     /// Overwrites the oldest entry with a message. Returns its position, counted without wrapping, plus one.
     #[inline(always)]
-    pub fn write(&self, held: &State, written: &W64, line: &Line) -> u64 {
-        if !self.made.get() {
-            make(held);
-        }
+    fn write(&self, writer: &'static Writer, written: &W64, line: &Line) -> u64 {
         let place = written.get();
         let entries = self.entries.get();
         // The capacity is a power of two.
         let Some(entry) = entries.get(place as usize & entries.len().wrapping_sub(1)) else { return 0 };
         if place >= entries.len() as u64
-            && let Some(lost) = held.writer.header().lost.get(Loss::MESSAGES.0 as usize)
+            && let Some(lost) = writer.header().lost.get(Loss::MESSAGES.0 as usize)
         {
             lost.add_mine(1);
         }
@@ -197,26 +200,23 @@ pub fn is_made() -> bool {
 
 /// Makes both rings. Without room in the image they stay empty; every message is then lost.
 #[cold]
-fn make(held: &State) {
-    held.sent.made.set(true);
-    held.received.made.set(true);
+fn make(ledger: &Ledger, writer: &'static Writer, totals: &Traffic) {
     let capacity = capacity();
     MADE.store(true, Ordering::Release);
     if capacity == 0 {
         return;
     }
-    let Some((first, entry)) =
-        held.writer.new_array::<Entry>(SectionKind::LEDGER, 2 * capacity, 2 * capacity)
+    let Some((first, entry)) = writer.new_array::<Entry>(SectionKind::LEDGER, 2 * capacity, 2 * capacity)
     else {
-        held.writer.lose(Loss::MESSAGES, 1);
+        writer.lose(Loss::MESSAGES, 1);
         return;
     };
     // SAFETY: the writer allocated this many contiguous records, all zero, for the lifetime of the process.
     let entries = unsafe { std::slice::from_raw_parts(entry, 2 * capacity) };
     let (sent, received) = entries.split_at(capacity);
-    held.sent.entries.set(sent);
-    held.received.entries.set(received);
-    publish(held.totals, first, capacity);
+    ledger.sent.entries.set(sent);
+    ledger.received.entries.set(received);
+    publish(totals, first, capacity);
 }
 
 fn publish(totals: &Traffic, first: u64, capacity: usize) {

@@ -1,6 +1,5 @@
-//! The levels of pending operations, whose changes can be watched.
+//! Levels of pending operations, whose changes can be watched.
 
-use super::state::reconsider;
 use mpit::WatchList;
 use std::sync::atomic::AtomicI32;
 
@@ -13,17 +12,8 @@ pub struct Level {
 }
 
 impl Level {
-    const fn new() -> Self {
-        Self { watch: WatchList::telling(reconsider), high: AtomicI32::new(-1) }
+    /// Returns a level; `tell` is called after any change that affects whether it is watched.
+    pub const fn new(tell: fn()) -> Self {
+        Self { watch: WatchList::telling(tell), high: AtomicI32::new(-1) }
     }
-}
-
-/// Requests that were started and are not known to be complete.
-pub static PENDING: Level = Level::new();
-/// Receives that are posted.
-pub static POSTED: Level = Level::new();
-
-/// Whether either level is watched.
-pub fn are_watched() -> bool {
-    PENDING.watch.is_watched() || POSTED.watch.is_watched()
 }

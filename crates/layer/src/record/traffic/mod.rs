@@ -6,15 +6,16 @@
 //! | [`requests`], [`table`] | life of request records; mapping of handles to records |
 //! | [`nonblocking`], [`completion`] | hooks of the functions that make, start, free and complete requests |
 //! | [`blocking`], [`probes`], [`collectives`] | hooks of the others |
-//! | [`lines`], [`peers`] | cache of communicators; messages exchanged with each rank |
+//! | [`envelope`], [`channel`], [`operations`] | what the hooks know of a message, a communicator, an operation |
+//! | [`lines`], [`comm_cache`], [`peers`], [`spare_peers`] | looking up communicators; messages exchanged with each rank |
 //! | [`ledger`], [`recent`] | rings of messages, if they are recorded one by one; rings of the last envelopes, always |
-//! | [`history`], [`totals`] | the last collectives of each communicator; their total contributions and expectations |
-//! | [`faults`] | errors seen in calls |
+//! | [`history`], [`rings`], [`totals`] | the last collectives of each communicator; their total contributions and expectations |
+//! | [`faults`], [`fault_ring`] | errors seen in calls |
 //! | [`orphans`] | receives that the program freed while they were active: when they end |
 //! | [`probed`] | probe calls whose message has not been received yet |
 //! | [`polling`], [`preempted`], [`ran`] | loops over calls that query without waiting; when they were not running |
 //! | [`status`], [`scratch`] | reading statuses; a thread's state between the hooks before and after a call |
-//! | [`state`] | the shared state and its lock |
+//! | [`state`], [`levels`], [`wait_listener`] | the shared state and its lock; what listeners listen to |
 //!
 //! `hooks/traffic.tsv` lists the hooks of each function. With times on, a hooked call costs two readings of
 //! the clock; these hooks do their work after the second.
@@ -33,14 +34,18 @@
 pub mod blocking;
 pub mod channel;
 pub mod collectives;
+pub mod comm_cache;
 pub mod completion;
+pub mod envelope;
 pub mod facts;
+pub mod fault_ring;
 pub mod faults;
 pub mod history;
 pub mod ledger;
 pub mod levels;
 pub mod lines;
 pub mod nonblocking;
+pub mod operations;
 pub mod orphans;
 pub mod peers;
 pub mod polling;
@@ -50,12 +55,15 @@ pub mod probes;
 pub mod ran;
 pub mod recent;
 pub mod requests;
+pub mod rings;
 pub mod scratch;
 pub mod scratch_memory;
+pub mod spare_peers;
 pub mod state;
 pub mod status;
 pub mod table;
 pub mod totals;
+pub mod wait_listener;
 
 mod start;
 

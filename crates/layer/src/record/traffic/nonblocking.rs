@@ -1,8 +1,9 @@
 //! Hooks of the functions that make requests.
 
 use super::collectives;
-use super::facts::{self, Envelope};
-use super::ledger::{self, Data};
+use super::envelope::{Data, Envelope, Operation};
+use super::facts;
+use super::ledger;
 use super::lines::channel;
 use super::requests::{self, New};
 use super::scratch::{self, Item};
@@ -355,7 +356,7 @@ pub fn start_all<A: Abi>(call: &Call<A>, result: c_int, count: c_int, array: *co
 fn begin<A: Abi>(held: Held<false>, call: &Call<A>, request: &'static Request) {
     let kind = RequestKind(request.kind.get());
     request.set_operation(held.next_operation());
-    facts::request_told(held, || facts::Operation::begun(request), call.since);
+    facts::request_told(held, || Operation::begun(request), call.since);
     let envelope = Envelope::of::<false>(request);
     let (mut entry, mut order) = (0, request.order.get());
     if kind.sends() && envelope.rank >= 0 {

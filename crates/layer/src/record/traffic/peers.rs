@@ -9,8 +9,8 @@
 //!
 //! Memory: 64 bytes per rank, for each communicator on which messages were sent or received.
 
+use super::spare_peers;
 use super::state::State;
-use crate::record::objects::lock::Guarded;
 use mpiscope_image::W64;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::Comm;
@@ -18,17 +18,6 @@ use mpiscope_image::traffic::Peer;
 
 /// Number of records in the first section.
 const FIRST: usize = 256;
-/// Number of size classes; the largest array has 2^31 records, since a rank is an `int`.
-const CLASSES: usize = 32;
-
-/// Unused arrays by the logarithm of their length, as numbers of their first records.
-static RETURNED: Guarded<[Vec<u64>; CLASSES]> = Guarded::new([const { Vec::new() }; CLASSES]);
-
-fn class_of(comm: &Comm) -> usize {
-    let size = comm.remote_size.get().max(comm.size.get());
-    size.max(1).next_power_of_two().trailing_zeros() as usize
-}
-
 /// Returns the offset of a communicator's records in the image; `None` if it has none yet.
 pub fn known(held: &State, comm: &Comm) -> Option<u64> {
     place(held, comm.peers.get().checked_sub(1)?)
@@ -39,9 +28,8 @@ pub fn of(held: &State, comm: &Comm) -> Option<u64> {
     if comm.peers.get() != 0 {
         return known(held, comm);
     }
-    let class = class_of(comm);
-    let returned = RETURNED.with(|returned| returned.get_mut(class).and_then(Vec::pop));
-    let index = match returned {
+    let class = spare_peers::class_of(comm);
+    let index = match spare_peers::take(class) {
         Some(index) => {
             clear(held, index, 1 << class)?;
             index
@@ -50,19 +38,6 @@ pub fn of(held: &State, comm: &Comm) -> Option<u64> {
     };
     comm.peers.set(index + 1);
     place(held, index)
-}
-
-/// Releases the array of a communicator whose record is reused. May run under the lock of the communicators'
-/// table.
-pub fn give_back(comm: &Comm) {
-    let Some(index) = comm.peers.get().checked_sub(1) else { return };
-    comm.peers.set(0);
-    let class = class_of(comm);
-    RETURNED.with(|returned| {
-        if let Some(returned) = returned.get_mut(class) {
-            returned.push(index);
-        }
-    });
 }
 
 /// Prepares a used array for another communicator.

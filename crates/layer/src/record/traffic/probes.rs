@@ -1,10 +1,10 @@
 //! Hooks of probes and of receives of messages that a probe has matched.
 
 use super::blocking::{arrived, named_by};
-use super::facts::{self, Envelope, Posted};
+use super::envelope::{Envelope, Posted};
+use super::facts;
 use super::ledger;
 use super::lines::channel;
-use super::orphans;
 use super::probed::{Found, Probe};
 use super::requests::{self, New};
 use super::scratch::{self, given, lend};
@@ -63,12 +63,12 @@ fn found<A: Abi>(
     let (source, tag) = if status.is_null() {
         (source, tag)
     } else {
-        let got = status::read::<A>(&held, status);
+        let got = status::read::<A>(held.sizes, status);
         (got.source, got.tag)
     };
     let message = Envelope::new::<false>(&channel::<A>(&held, comm), source, tag, 0);
     if held.orphans.any() {
-        orphans::passed_by(held, call, &message, (call.since, u64::MAX));
+        requests::passed_by(held, call, &message, (call.since, u64::MAX));
     }
     waited(&held, call, &message, 0);
 }
@@ -127,7 +127,7 @@ pub fn matched<A: Abi>(
         return;
     }
     let channel = channel::<A>(&held, comm);
-    let got = status::read::<A>(&held, status);
+    let got = status::read::<A>(held.sizes, status);
     if let Some(old) = held.messages.find(handle) {
         held.messages.remove(old);
         held.messages.give(old);
@@ -140,7 +140,7 @@ pub fn matched<A: Abi>(
     let from = Envelope::new::<false>(&channel, got.source, got.tag, serial);
     let order = facts::message_matched(&held, &from, got.bytes, call.returned());
     if held.orphans.any() {
-        orphans::passed_by(*held, &call.aside(), &from, (call.since, order));
+        requests::passed_by(*held, &call.aside(), &from, (call.since, order));
     }
     waited(&held, call, &from, order);
     {

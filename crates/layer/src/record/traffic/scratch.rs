@@ -4,8 +4,8 @@
 //! level of nesting.
 #![allow(unsafe_code)]
 
+use super::operations::Operations;
 pub use super::scratch_memory::{Item, Scratch};
-use super::state::State;
 use crate::interpose::frame::Call;
 use crate::interpose::tls::Tls;
 use crate::record::local;
@@ -15,10 +15,10 @@ use std::ffi::c_void;
 impl Scratch {
     /// Returns the number of the operation that this call performs, which is assigned on the first request.
     #[inline(always)]
-    pub fn begin<A: Abi>(&mut self, held: &State, call: &Call<A>) -> u64 {
+    pub fn begin<A: Abi>(&mut self, operations: &Operations, call: &Call<A>) -> u64 {
         if !self.is_of(call) {
             self.begun = Self::number(call);
-            self.operation = held.next_operation();
+            self.operation = operations.next();
         }
         self.operation
     }

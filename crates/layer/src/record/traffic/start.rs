@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::state::{self, State, hold};
-use super::{orphans, requests, status};
+use super::{requests, status};
 use crate::interpose::frame::Call;
 use crate::interpose::real;
 use mpi_abi::{Abi, AbiKind, Handle, f};
@@ -119,7 +119,7 @@ pub fn finalizing<A: Abi>(call: &Call<A>, result: c_int) {
         }
     });
     for request in marked {
-        orphans::remove(&held, request);
+        requests::untrack(&held, request);
         requests::settle(*held, call, request);
         requests::release(*held, call, request);
     }

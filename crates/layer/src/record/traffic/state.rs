@@ -1,15 +1,17 @@
 //! The state that the hooks of this module share within the process, and its lock.
 #![allow(unsafe_code)]
 
-use super::collectives;
-use super::faults::Faults;
-use super::ledger::Ring;
-use super::levels;
-use super::lines::Lines;
+use super::comm_cache::Lines;
+use super::fault_ring::Faults;
+use super::ledger::Ledger;
+use super::levels::Level;
+use super::operations::Operations;
 use super::orphans::Orphans;
 use super::probed::Probed;
 use super::recent;
+use super::status::Sizes;
 use super::table::Table;
+use super::wait_listener;
 use crate::base::{image, settings};
 use crate::events;
 use crate::interpose::frame::Call;
@@ -20,6 +22,11 @@ use mpiscope_image::traffic::{Message, Request, Traffic};
 use std::cell::Cell;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+
+/// Requests that were started and are not known to be complete.
+pub static PENDING: Level = Level::new(reconsider);
+/// Receives that are posted.
+pub static POSTED: Level = Level::new(reconsider);
 
 /// Null until the process can communicate.
 static STATE: AtomicPtr<State> = AtomicPtr::new(std::ptr::null_mut());
@@ -40,10 +47,8 @@ pub struct State {
     pub messages: Table<Message>,
     /// The communicators used last.
     pub lines: Lines,
-    /// Messages sent.
-    pub sent: Ring,
-    /// Messages received.
-    pub received: Ring,
+    /// Messages sent and received, if they are recorded one by one.
+    pub ledger: Ledger,
     /// Errors seen in calls.
     pub faults: Faults,
     /// Receives that the program freed while they were active.
@@ -64,11 +69,10 @@ pub struct State {
     /// Handles that the library returns for requests that are complete at start, as far as known; zero if
     /// unused.
     pub shared: [Cell<u64>; 4],
-    /// Number of operations posted and messages matched by probes so far; part of the uids of requests and
-    /// messages.
-    pub operations: Cell<u64>,
+    /// Numbers of the operations posted and messages matched by probes.
+    pub operations: Operations,
     /// How to read the size of a message in a status.
-    pub sizes: super::status::Sizes,
+    pub sizes: Sizes,
 }
 
 // SAFETY: the cells are only used by the one thread that holds the lock (`Guard`), or, while the process may
@@ -105,7 +109,7 @@ impl State {
         totals: &'static Traffic,
         null_request: u64,
         null_message: u64,
-        sizes: super::status::Sizes,
+        sizes: Sizes,
     ) -> Self {
         let base = std::ptr::from_ref(writer.header()) as usize;
         let [recently_sent, recently_received] = recent::make(writer, totals);
@@ -117,8 +121,7 @@ impl State {
             requests: Table::new(base),
             messages: Table::new(base),
             lines: Lines::default(),
-            sent: Ring::default(),
-            received: Ring::default(),
+            ledger: Ledger::default(),
             faults: Faults::default(),
             orphans: Orphans::default(),
             probed: Probed::default(),
@@ -128,7 +131,7 @@ impl State {
             null_message,
             looks_at_variables: !settings::memory_is_checked(),
             shared: Default::default(),
-            operations: Cell::new(0),
+            operations: Operations::default(),
             sizes,
         }
     }
@@ -136,9 +139,7 @@ impl State {
     /// Returns the number for an operation that is posted, or a message that a probe matches.
     #[inline(always)]
     pub fn next_operation(&self) -> u64 {
-        let number = self.operations.get() + 1;
-        self.operations.set(number);
-        number
+        self.operations.next()
     }
 
     /// Whether several threads may call MPI at once.
@@ -175,9 +176,9 @@ pub fn reconsider() {
                 && !settings::records(Recording::MESSAGES)
                 && !state.is_multiple()
                 && !events::anybody()
-                && !levels::are_watched()
+                && ![&PENDING, &POSTED].iter().any(|level| level.watch.is_watched())
                 && !state.orphans.any()
-                && !collectives::is_listened_to()
+                && wait_listener::get().is_none()
         });
         QUIET.store(
             quiet.map_or(std::ptr::null_mut(), |state| std::ptr::from_ref(state).cast_mut()),

@@ -5,7 +5,6 @@
 //! `MPI_Status_set_elements_x`, and used only if every test status is read correctly.
 #![allow(unsafe_code)]
 
-use super::state::State;
 use crate::interpose::real;
 use mpi_abi::{Abi, f};
 use mpiscope_image::traffic::Traffic;
@@ -67,11 +66,11 @@ fn int(status: *const c_void, offset: usize) -> i32 {
 
 /// Reads a status that the library has filled.
 #[inline(always)]
-pub fn read<A: Abi>(held: &State, status: *const c_void) -> Received {
+pub fn read<A: Abi>(sizes: Sizes, status: *const c_void) -> Received {
     Received {
         source: int(status, A::STATUS_SOURCE),
         tag: int(status, A::STATUS_TAG),
-        bytes: bytes::<A>(held.sizes, status),
+        bytes: bytes::<A>(sizes, status),
     }
 }
 

@@ -112,17 +112,8 @@ fn ended(mut exchange: Exchange, pairs: Pairs) -> Exchange {
     for ((from, to), Counted { sent: [messages, bytes], received: [received, received_bytes] }) in pairs {
         if messages != 0 || received != 0 {
             let (from, to) = (from.to_string(), to.to_string());
-            let (sender_wait_s, receiver_wait_s) = (None, None);
-            exchange.pairs.push(Pair {
-                from,
-                to,
-                messages,
-                bytes,
-                received,
-                received_bytes,
-                sender_wait_s,
-                receiver_wait_s,
-            });
+            let counts = Pair { messages, bytes, received, received_bytes, ..Pair::default() };
+            exchange.pairs.push(Pair { from, to, ..counts });
         }
         exchange.messages = exchange.messages.saturating_add(messages);
         exchange.bytes = exchange.bytes.saturating_add(bytes);

@@ -1,6 +1,6 @@
 //! Messages sent to a process that it has no receive for.
 
-use super::{joined, made};
+use super::{all_ranks, made};
 use crate::observation::Observation;
 use crate::questions::why::messages::Pairs;
 use crate::questions::why::snapshot::Condition;
@@ -31,7 +31,7 @@ pub struct Arrived {
 
 /// Returns the messages to the process that `is_receiver` recognizes; `None` if it was not observed.
 pub fn arrived(observations: &[Observation], is_receiver: impl Fn(&Observation) -> bool) -> Option<Arrivals> {
-    let (slots, communicators) = joined(observations);
+    let (slots, communicators) = all_ranks(observations);
     let receiver = slots.iter().position(|(_, _, seen)| seen.is_some_and(&is_receiver))?;
     let snapshot = made(observations, "it was not seen", &HashMap::new());
     let pairs = Pairs::of(&snapshot);

@@ -5,7 +5,7 @@
 //! starts at the newest, which is right if everything was received, and goes back as long as both ends agree
 //! on the number of bytes.
 
-use super::{Slot, communicators::Communicators, joined, unreceived};
+use super::{Slot, all_ranks, communicators::Communicators, unreceived};
 use crate::observation::Observation;
 use crate::observation::ledger::{Line, Ring};
 use crate::questions::why::snapshot::{CommIndex, ProcessIndex};
@@ -54,7 +54,7 @@ type Ways<'a> = BTreeMap<Way, (End<'a>, End<'a>)>;
 /// Returns all messages whose type signatures differ.
 #[must_use]
 pub fn differing(observations: &[Observation]) -> Vec<Ends<'_>> {
-    let (slots, communicators) = joined(observations);
+    let (slots, communicators) = all_ranks(observations);
     let mut ends = paired(&slots, &communicators);
     ends.retain(|ends| differ(ends.sent, ends.received));
     ends

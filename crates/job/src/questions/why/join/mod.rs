@@ -92,7 +92,7 @@ pub fn whole(observations: &[Observation], unseen_because: &str) -> Snapshot {
 }
 
 fn made(observations: &[Observation], unseen_because: &str, awaited: &Awaited) -> Snapshot {
-    let (slots, communicators) = joined(observations);
+    let (slots, communicators) = all_ranks(observations);
     let parties = Parties::of(&slots);
     let joiner = |(me, slot)| Joiner {
         communicators: &communicators,
@@ -132,12 +132,12 @@ fn singletons(observations: &[Observation]) -> bool {
 /// inside the process.
 #[must_use]
 pub fn unexpected(observations: &[Observation]) -> Vec<Unexpected> {
-    let (slots, communicators) = joined(observations);
+    let (slots, communicators) = all_ranks(observations);
     unreceived::unexpected(&slots, &communicators)
 }
 
 /// Returns the processes in order, including unobserved ones, and the communicators they share.
-fn joined(observations: &[Observation]) -> (Vec<Slot<'_>>, Communicators) {
+fn all_ranks(observations: &[Observation]) -> (Vec<Slot<'_>>, Communicators) {
     side_by_side(observations, MOST_UNSEEN)
 }
 

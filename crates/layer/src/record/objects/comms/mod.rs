@@ -42,7 +42,7 @@ use crate::interpose::frame::Call;
 use crate::interpose::real;
 use crate::record::objects::tables::{self, COMMS};
 use crate::record::process;
-use crate::record::traffic::{history, peers};
+use crate::record::traffic::{rings, spare_peers};
 use members::Members;
 use mpi_abi::{Abi, Handle};
 use mpiscope_image::Writer;
@@ -69,8 +69,8 @@ impl Object for Comm {
         arena::release_words(writer, &self.remote);
         arena::release_words(writer, &self.topology_args);
         arena::release_text(writer, &self.hints);
-        peers::give_back(self);
-        history::give_back(&self.history);
+        spare_peers::give_back(self);
+        rings::give_back(&self.history);
     }
 }
 

@@ -17,7 +17,7 @@ use super::{Site, arena, attributes, facts, free, infos, output, succeeded};
 use crate::base::c_string;
 use crate::interpose::frame::Call;
 use crate::record::objects::tables::{self, WINDOWS};
-use crate::record::traffic::history;
+use crate::record::traffic::rings;
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::Writer;
 use mpiscope_image::layout::SectionKind;
@@ -35,7 +35,7 @@ impl Object for Window {
         arena::release_text(writer, &self.name);
         arena::release_text(writer, &self.hints);
         let own = [&self.start_members, &self.post_members, &self.locks, &self.attached, &self.targets];
-        history::give_back(&self.history);
+        rings::give_back(&self.history);
         for words in own.into_iter().chain([&self.lock_epochs]) {
             arena::release_words(writer, words);
         }

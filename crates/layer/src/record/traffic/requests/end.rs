@@ -1,18 +1,18 @@
 //! End of a request's operation.
 
-use super::{bury, give_back, is_shared, release};
+use super::{bury, give_back, is_shared, release, untrack};
 use crate::interpose::frame::Call;
 use crate::record::bytes;
 use crate::record::sites;
-use crate::record::traffic::facts::{self, Envelope, Posted};
+use crate::record::traffic::envelope::{Data, Envelope, Posted};
+use crate::record::traffic::facts;
 use crate::record::traffic::faults;
 use crate::record::traffic::history;
-use crate::record::traffic::ledger::Data;
 use crate::record::traffic::state::Held;
 use crate::record::traffic::status;
 use mpi_abi::{Abi, AbiKind, FunctionId, f};
 use mpiscope_image::objects::{Flag, Life};
-use mpiscope_image::traffic::{EntryFlag, Request, RequestKind, UNKNOWN_SIZE};
+use mpiscope_image::traffic::{EntryFlag, Peer, Request, RequestKind, UNKNOWN_SIZE};
 use std::ffi::c_void;
 
 /// The operation of a request is complete, with this `status` (null if there is none) and `error` code.
@@ -161,7 +161,7 @@ fn receive_ended<A: Abi, const QUIET: bool>(
         // what was specified.
         (named, request.bytes.get())
     } else {
-        let got = status::read::<A>(&held, status);
+        let got = status::read::<A>(held.sizes, status);
         (Envelope { rank: got.source, tag: got.tag, ..named }, got.bytes)
     };
     call.add_received_of(mover(request), bytes);
@@ -171,8 +171,60 @@ fn receive_ended<A: Abi, const QUIET: bool>(
     }
     let known = if from.rank == named.rank { peer } else { None };
     let told = move || (posted(request), mode_of::<A>(kind, named) | failed::<A>(error));
-    facts::receive_completed(held, from, (bytes, request.called_from()), known, call, told);
+    received(held, from, (bytes, request.called_from()), known, call, told);
     (from.rank, from.tag, bytes)
+}
+
+/// A message was received: counts and reports it, see [`facts::receive_counted`] and [`facts::receive_told`].
+/// Orphans that it passed by have got theirs.
+#[inline(always)]
+pub fn received<A: Abi, const QUIET: bool>(
+    held: Held<QUIET>,
+    from: Envelope,
+    (bytes, place): (u64, u64),
+    known: Option<&'static Peer>,
+    call: &Call<A>,
+    how: impl Fn() -> (Posted, u32),
+) {
+    let nth = facts::receive_counted(held, from, (bytes, place), known);
+    if QUIET {
+        return;
+    }
+    if held.orphans.any() {
+        let (posted, flags) = how();
+        if flags & EntryFlag::PARTITIONED.0 == 0 {
+            passed_by(held, call, &from, (posted.at, posted.order));
+        }
+    }
+    facts::receive_told(held, from, (bytes, nth), call, how);
+}
+
+/// A message with this envelope went to the receive that was posted `at` that time as number `order` of the
+/// process, or was found waiting for a receive: earlier receives that would have taken it have got another
+/// message.
+#[inline(never)]
+pub fn passed_by<A: Abi, const QUIET: bool>(
+    held: Held<QUIET>,
+    call: &Call<A>,
+    message: &Envelope,
+    (at, order): (u64, u64),
+) {
+    let names = |named: u32, any: i32, value: i32| {
+        named.cast_signed() == value && value >= 0 || named.cast_signed() == any
+    };
+    let passed = |request: &&'static Request| {
+        request.head.parent.get() == message.comm
+            && request.order.get() < order
+            // With threads both may have been posted at once, unless this one was freed before the other
+            // began.
+            && (!held.is_multiple() || request.head.freed_at.get() <= at)
+            && names(request.peer.get(), A::ANY_SOURCE, message.rank)
+            && names(request.tag.get(), A::ANY_TAG, message.tag)
+    };
+    while let Some(request) = held.orphans.iter().find(passed) {
+        untrack(&held, request);
+        got_its_message(held, call, request);
+    }
 }
 
 /// [`receive_ended`] of a receive whose message the library does not describe. Its size is known only if

@@ -24,12 +24,14 @@ mod end;
 pub mod overwrite;
 
 pub use create::{New, create};
-pub use end::{complete, finish, got_its_message, mode_of};
+use end::got_its_message;
+pub use end::{complete, finish, mode_of, passed_by, received};
 
-use super::facts::{self, Envelope};
+use super::envelope::Envelope;
+use super::facts;
 use super::faults;
 use super::orphans;
-use super::state::{Held, State};
+use super::state::{Held, State, reconsider};
 use crate::interpose::frame::Call;
 use mpi_abi::{Abi, AbiKind};
 use mpiscope_image::objects::{Flag, Life};
@@ -77,14 +79,24 @@ pub fn mark<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, reques
     if kind.receives() || kind == RequestKind::COLLECTIVE {
         faults::freed_active(&held, call, request);
     }
-    orphans::add::<A>(&held, request);
+    if held.orphans.add::<A>(request) {
+        reconsider();
+    }
+}
+
+/// The end of a request that the program freed while active is known.
+#[cold]
+pub fn untrack(held: &State, request: &Request) {
+    if held.orphans.remove(request) {
+        reconsider();
+    }
 }
 
 /// A handle whose request the program freed while active now stands for another request: the old operation
 /// has ended.
 #[cold]
 fn ended_unseen<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
-    orphans::remove(&held, request);
+    untrack(&held, request);
     if orphans::may_be::<A>(request) {
         return got_its_message(held, call, request);
     }
