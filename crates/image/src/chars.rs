@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_takes_the_place_of_a_longer_one_through_a_shared_reference() {
+    fn a_text_replaces_a_longer_one_through_a_shared_reference() {
         let (chars, other) = (Chars::<8>::new(b"longer than that"), Chars::<8>::default());
         let seen = &chars;
         assert_eq!((seen.text(), seen == &other), ("longer ".into(), false));

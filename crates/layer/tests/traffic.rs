@@ -327,16 +327,16 @@ fn everywhere(ranks: usize, seed: u64, rounds: usize, threads: bool) {
 }
 
 #[test]
-fn what_two_ranks_exchanged_is_what_the_image_says() {
+fn the_image_shows_the_traffic_of_two_ranks() {
     everywhere(2, 1, 12, false);
 }
 
 #[test]
-fn what_five_ranks_exchanged_is_what_the_image_says() {
+fn the_image_shows_the_traffic_of_five_ranks() {
     everywhere(5, 7, 4, false);
 }
 
 #[test]
-fn with_threads_allowed_the_image_says_the_same() {
+fn the_image_shows_the_same_traffic_with_threads_allowed() {
     everywhere(3, 3, 4, true);
 }

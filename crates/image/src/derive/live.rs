@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_predefined_freed_or_the_librarys_is_not_live() {
+    fn predefined_freed_and_library_objects_are_not_live() {
         let head = Head::default();
         head.life.set(Life::LIVE.0);
         assert!(!is_live(&head), "no call of the program made it");

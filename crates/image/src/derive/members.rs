@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_is_a_rank_of_the_world_or_of_none() {
+    fn a_member_has_a_rank_in_the_world_or_none() {
         let words = Words::default();
         let group = Group { size: 3, members: &words };
         let array = |_: &Words, rank: u32| [4, u64::MAX, 9].get(rank as usize).copied();

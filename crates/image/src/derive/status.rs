@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_is_what_its_main_thread_is() {
+    fn the_state_of_a_rank_is_that_of_its_main_thread() {
         let call = Call::default();
         let of = |state| activity(state, Some(view(&call, Polling::default())), (9, 9), class);
         assert_eq!(of(State::STARTED), Activity::NOT_INITIALIZED);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_over_a_function_that_asks_is_polling_inside_of_it_and_between() {
+    fn a_loop_over_a_polling_function_is_polling_inside_and_between_calls() {
         let call = Call::default();
         call.completed.set(100);
         let polling =

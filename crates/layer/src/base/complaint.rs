@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_is_reported_once_wherever_it_is_stored_and_whatever_came_between() {
+    fn a_note_is_reported_once_wherever_it_is_stored_and_whatever_came_in_between() {
         let said = Said::nothing();
         let sentence = |number: usize| format!("sentence {number}");
         assert!(said.first(&sentence(1)));

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_is_read_and_what_is_not_there_is_nothing() {
+    fn mapped_memory_is_read_and_unmapped_memory_yields_nothing() {
         let there = 0x0102_0304_0506_0708_u64;
         let place = (&raw const there).addr();
         assert_eq!((word(place), int(place)), (Some(there), Some(0x0506_0708)));

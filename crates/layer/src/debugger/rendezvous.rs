@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn only_old_files_of_this_kind_are_swept() -> io::Result<()> {
+    fn only_old_files_of_this_kind_are_removed() -> io::Result<()> {
         let dir = scratch("sweep")?;
         for name in ["old.world", "new.world", "other"] {
             let file = File::create(dir.join(name))?;
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_that_know_only_one_of_the_names_of_their_world_see_the_others() -> io::Result<()> {
+    fn ranks_that_know_only_one_name_of_their_world_see_the_others() -> io::Result<()> {
         let dir = scratch("names")?;
         let one = Meeting::enter_in(&dir, &["a".into(), "b".into()], 0)?;
         let other = Meeting::enter_in(&dir, &["b".into()], 1)?;

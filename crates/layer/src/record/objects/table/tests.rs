@@ -122,7 +122,7 @@ fn the_oldest_tombstones_go_first_and_pinned_ones_stay() {
 }
 
 #[test]
-fn what_a_debugger_writes_into_a_stopped_process_pins_a_record_until_another_object_has_it() {
+fn a_pin_written_by_a_debugger_holds_until_another_object_has_the_record() {
     let (writer, table) = (image(), table());
     let record = table.insert(writer, 1, Site::NONE, |_| {}).unwrap();
     record.head.pinned.set(1);
@@ -143,7 +143,7 @@ fn what_a_debugger_writes_into_a_stopped_process_pins_a_record_until_another_obj
 }
 
 #[test]
-fn a_handle_that_comes_back_before_its_free_has_returned_is_a_new_object() {
+fn a_handle_reused_before_its_free_has_returned_is_a_new_object() {
     let (writer, table) = (image(), table());
     let old = table.insert(writer, 5, Site::NONE, |_| {}).unwrap();
     // One thread is inside the call that frees it while another gets the handle again.
@@ -171,7 +171,7 @@ fn a_free_that_failed_leaves_the_object_alive() {
 }
 
 #[test]
-fn a_tombstone_that_lives_again_is_found_and_not_reused() {
+fn a_tombstone_that_becomes_live_again_is_found_and_not_reused() {
     let (writer, table) = (image(), table());
     let records: Vec<_> = (0..3).map(|n| table.insert(writer, 1 + n, Site::NONE, |_| {}).unwrap()).collect();
     for record in &records {
