@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn checks_are_chosen_by_the_beginning_of_their_names() {
+    fn checks_are_selected_by_the_beginning_of_their_names() {
         let chosen = |only: &[&str], without: &[&str]| {
             let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
             let args = Args { only: words(only), without: words(without) };

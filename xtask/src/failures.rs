@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_failed_is_kept_and_all_is_shown() {
+    fn failures_are_kept_and_all_output_is_shown() {
         let output = "test a ... ok\ntest b ... FAILED\n\nfailures:\n\n---- b stdout ----\nwrong\n\nfailures:\n    b\n\n\
                       test result: FAILED. 1 passed; 1 failed\ntest c ... ok\ntest result: ok. 1 passed\n";
         let (mut said, mut shown) = (Said::default(), Vec::new());
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_are_kept_however_much_was_written() {
+    fn names_of_failures_are_kept_after_any_amount_of_output() {
         let output =
             format!("failures:\n{}failures:\n    b\ntest result: FAILED.\n", "wrong\n".repeat(5 * KEPT));
         let mut said = Said::default();
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_once_is_unstable_and_what_fails_twice_has_failed() {
+    fn a_test_that_fails_once_is_unstable_and_one_that_fails_twice_has_failed() {
         let again = |afterwards: &str| {
             let folder = tempfile::tempdir().unwrap();
             let mut failures = Failures::default();
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_that_run_beside_each_other_each_may_fail() {
+    fn a_failure_of_either_of_two_concurrent_runs_is_detected() {
         let beside = |one: &str, other: &str| {
             let shell = |script: &str| {
                 let mut command = Command::new("sh");

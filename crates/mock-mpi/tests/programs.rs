@@ -31,7 +31,7 @@ fn compile(out: &Path) -> Result<()> {
 }
 
 #[test]
-fn a_program_of_three_ranks_gets_its_rank_and_its_own_messages() -> Result<()> {
+fn each_of_three_ranks_gets_its_rank_and_its_own_messages() -> Result<()> {
     let dir = tempfile::tempdir()?;
     let program = dir.path().join("mock");
     compile(&program)?;

@@ -12,9 +12,9 @@ use mpiscope_testkit::trials::{self, trial};
 
 fn main() -> ExitCode {
     let mut all = vec![
-        trial!(every_constant_that_a_header_knows_has_the_value_of_the_table, needs common::a_header),
-        trial!(every_predefined_handle_that_a_header_knows_has_the_value_of_the_table, needs common::a_header),
-        trial!(every_predefined_handle_of_open_mpi_expands_to_the_symbol_of_the_table, needs common::a_header_of_open_mpi),
+        trial!(every_constant_in_a_header_has_the_value_in_the_table, needs common::a_header),
+        trial!(every_predefined_handle_in_a_header_has_the_value_in_the_table, needs common::a_header),
+        trial!(every_predefined_handle_of_open_mpi_expands_to_the_symbol_in_the_table, needs common::a_header_of_open_mpi),
     ];
     all.extend(common::missing_headers());
     trials::run(all)
@@ -47,7 +47,7 @@ fn values(header: &Header, what: &str, expressions: &[(&str, String)]) -> BTreeM
     text.lines().filter_map(|l| l.split_once(' ')).map(|(n, v)| (n.to_owned(), v.parse().unwrap())).collect()
 }
 
-fn every_constant_that_a_header_knows_has_the_value_of_the_table() {
+fn every_constant_in_a_header_has_the_value_in_the_table() {
     for header in common::headers() {
         let words = header.words();
         let known: Vec<(&str, String)> = CONSTANTS
@@ -68,7 +68,7 @@ fn every_constant_that_a_header_knows_has_the_value_of_the_table() {
     }
 }
 
-fn every_predefined_handle_that_a_header_knows_has_the_value_of_the_table() {
+fn every_predefined_handle_in_a_header_has_the_value_in_the_table() {
     for header in common::headers().iter().filter(|h| h.abi != AbiKind::OPENMPI) {
         let words = header.words();
         let known: Vec<(&str, String)> = PREDEFINED
@@ -95,7 +95,7 @@ fn every_predefined_handle_that_a_header_knows_has_the_value_of_the_table() {
     }
 }
 
-fn every_predefined_handle_of_open_mpi_expands_to_the_symbol_of_the_table() {
+fn every_predefined_handle_of_open_mpi_expands_to_the_symbol_in_the_table() {
     for header in common::headers().iter().filter(|h| h.abi == AbiKind::OPENMPI) {
         let words = header.words();
         let mut program = format!("#include <{}>\n", header.file);

@@ -13,7 +13,7 @@ fn main() -> ExitCode {
     let mut all = vec![
         trial!(every_function_that_a_library_exports_is_in_the_table, needs common::a_library),
         trial!(every_function_of_the_standard_is_exported_by_some_library, needs a_library_of_mpi_5),
-        trial!(every_prototype_that_a_header_has_is_that_of_the_table, needs common::a_header),
+        trial!(every_prototype_in_a_header_equals_that_in_the_table, needs common::a_header),
         trial!(every_traced_function_returns_an_error_code),
     ];
     all.extend(common::missing_headers());
@@ -88,7 +88,7 @@ fn c_type(function: &Function, param: &Param) -> String {
     }
 }
 
-fn every_prototype_that_a_header_has_is_that_of_the_table() {
+fn every_prototype_in_a_header_equals_that_in_the_table() {
     for header in common::headers() {
         let words = header.declared();
         let mut program = format!("#include <{}>\n", header.file);

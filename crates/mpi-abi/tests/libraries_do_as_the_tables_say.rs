@@ -15,7 +15,7 @@ use mpiscope_testkit::trials::{self, trial};
 
 fn main() -> ExitCode {
     let mut all = vec![
-        trial!(datatypes_have_the_sizes_and_a_status_the_byte_count_that_libraries_give, needs common::a_header),
+        trial!(sizes_of_datatypes_and_byte_counts_of_statuses_equal_those_of_the_libraries, needs common::a_header),
     ];
     all.extend(common::missing_headers());
     all.extend(common::headers().iter().filter(|header| library(header).is_none()).map(lonely));
@@ -123,7 +123,7 @@ fn check_status<A: Abi>(status: &[u8]) {
     }
 }
 
-fn datatypes_have_the_sizes_and_a_status_the_byte_count_that_libraries_give() {
+fn sizes_of_datatypes_and_byte_counts_of_statuses_equal_those_of_the_libraries() {
     for header in common::headers() {
         // A missing library is reported as a separate, ignored test.
         let Some(library) = library(&header) else { continue };

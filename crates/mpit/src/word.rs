@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_gives_back_its_parts_and_is_of_one_kind_only() {
+    fn a_word_yields_its_parts_and_has_only_one_kind() {
         let word = PvarWord::new(MAX_SLOTS - 1, u32::MAX - 1);
         assert_eq!(word.parts(), Some((MAX_SLOTS - 1, u32::MAX - 1)));
         assert_eq!(SessionWord(word.0).parts(), None);

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_in_a_page_that_is_not_all_there_are_still_read() {
+    fn readable_bytes_of_a_partly_missing_page_are_read() {
         let cached = Cached::new(crate::InMemory::new(8, ByteOrder::Little).segment(0x1010, vec![7; 4]), 4);
         assert_eq!(cached.read_u32(0x1010).unwrap(), 0x0707_0707);
         assert!(cached.read_u32(0x1012).is_err());

@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_of_another_user_that_is_too_long_is_refused_instead_of_read_in_part() {
+    fn an_overlong_file_of_another_user_is_rejected_and_not_read_in_part() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(LONGEST_COPY + 1).unwrap();
         let refused = copy(file).unwrap_err();

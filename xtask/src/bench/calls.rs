@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_stands_in_nanoseconds_in_readings_and_in_percent() {
+    fn the_added_cost_is_shown_in_nanoseconds_in_clock_readings_and_in_percent() {
         let row = row(100.0, &[120.0, 150.0, 160.0, 101.0], 10.0);
         let cells: Vec<&str> = row.split_whitespace().collect();
         assert_eq!(cells[..8], ["100.0", "120.0", "+20.0", "2.0", "+20.0", "150.0", "+50.0", "+50.0"]);

@@ -242,7 +242,7 @@ mod tests {
         assert!(summary(&[]).0.is_nan());
     }
     #[test]
-    fn nothing_is_compared_with_a_library_that_has_none() {
+    fn a_library_without_the_feature_is_not_compared() {
         let none = (f64::NAN, f64::NAN);
         assert_eq!(row(none, none), "has none");
         assert_eq!(row((5.0, 6.0), none).split_whitespace().count(), 2);

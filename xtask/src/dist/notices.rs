@@ -210,14 +210,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_a_date() {
+    fn a_time_is_formatted_as_a_date() {
         assert_eq!(timestamp(0), "1970-01-01T00:00:00Z");
         assert_eq!(timestamp(951_782_400), "2000-02-29T00:00:00Z");
         assert_eq!(timestamp(1_795_359_600 - 3600), "2026-11-22T14:00:00Z");
     }
 
     #[test]
-    fn whoever_follows_the_bill_from_the_whole_comes_to_every_component() {
+    fn every_component_of_the_bill_is_reachable_from_the_whole() {
         let metadata = metadata().unwrap();
         let bill = bill(&metadata, &linked(&metadata), 0);
         let words = |value: &Value| value.as_str().unwrap().to_owned();
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_tests_need_is_not_in_the_notices() {
+    fn dependencies_only_of_tests_are_not_in_the_notices() {
         let metadata = metadata().unwrap();
         let linked = linked(&metadata);
         let has = |name: &str| linked.iter().any(|package| package.name == name);

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn hooks_run_in_the_order_that_the_files_state_not_in_that_of_their_names() {
+    fn hooks_run_in_the_order_stated_in_the_files_and_not_by_file_name() {
         let rows = [row("MPI_Bcast", "-", "")];
         let files = overlay(&["order\t2\nMPI_Bcast\tbefore=late\n", "order\t1\nMPI_Bcast\tbefore=early\n"]);
         files.check(&rows).unwrap();
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_contradict_each_other_are_refused() {
+    fn contradictory_rows_are_rejected() {
         let rows = [row("MPI_Bcast", "has_c", ""), row("MPI_Bcast_c", "c", "")];
         for files in [
             // The same function twice in a file: directly, through its variant, and through a column.
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_field_is_refused() {
+    fn a_misspelled_field_is_rejected() {
         assert!(parse("MPI_Send\tbefor=x").is_err());
         assert!(parse("MPI_Send\tbefore=x\tskip").is_ok());
     }

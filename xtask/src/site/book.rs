@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_page_is_in_the_table_of_contents_and_no_link_leads_nowhere() {
+    fn every_page_is_in_the_table_of_contents_and_every_link_has_a_target() {
         let folder = tempfile::tempdir().unwrap();
         let verbs = verbs::pages(&[("why".into(), "Say why\n".into())]);
         let reference =

@@ -128,7 +128,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn every_published_form_has_a_page_with_each_of_its_fields() {
+    fn every_published_schema_has_a_page_with_each_of_its_fields() {
         let all = pages().unwrap();
         assert!(all.len() > 10, "only {} forms", all.len());
         for page in all {

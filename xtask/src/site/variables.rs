@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_variable_event_and_category_has_its_place_and_those_of_the_library_have_none() {
+    fn all_our_variables_events_and_categories_are_listed_and_those_of_the_library_are_not() {
         let listing = r#"{"items": [
             {"kind": "cvar", "index": 0, "name": "mpiscope_a", "desc": "a | b", "type": "INT", "values": [{"value": "1"}]},
             {"kind": "pvar", "index": 0, "name": "mpiscope_b", "class": "LEVEL", "bind": "MPI_COMM"},

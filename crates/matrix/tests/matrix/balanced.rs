@@ -21,8 +21,8 @@ type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let checks: [(&str, Check); 2] = [
-        ("of_ranks_that_work_alike_no_wait_is_reported_that_they_did_not_see", check_balanced),
-        ("a_rank_whose_memory_grows_is_named_with_its_rate_and_no_other", check_growing),
+        ("equally_loaded_ranks_have_no_waits_beyond_those_they_measured", check_balanced),
+        ("only_a_rank_whose_memory_grows_is_named_with_its_rate", check_growing),
     ];
     let trial = |(name, check): (&str, Check)| {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));

@@ -23,7 +23,7 @@ pub type Parts = BTreeMap<String, u64>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let (subject, own) = (Arc::clone(subject), Arc::clone(library));
-    let name = format!("{}::bytes_of_collectives_are_the_part_of_each_rank", library.name);
+    let name = format!("{}::bytes_of_collectives_are_those_of_each_rank", library.name);
     vec![checked(name, move || check(&subject, &own))]
 }
 

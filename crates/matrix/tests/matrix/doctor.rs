@@ -25,7 +25,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>, all: &[Library]) -
         let (checks, own, its) = (Arc::clone(subject), Arc::clone(library), other.clone());
         let wrong = move || another_launcher(&checks, &own, &its);
         trials.push(checked(name("doctor_names_a_launcher_of_another_library"), wrong));
-        let alone = name("a_run_whose_launcher_is_of_another_library_says_that_it_is_not_one_job");
+        let alone = name("a_run_with_the_launcher_of_another_library_reports_that_it_is_not_one_job");
         trials.push(match library.name.starts_with("mpich-5") {
             true => crate::skipped(alone, "its MPI_Init fails under the other launcher"),
             false => {

@@ -33,13 +33,13 @@ pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
             Box::new(move |library| conforms(library, name, ranks, threads)),
         );
     }
-    add("message_logger_logs_what_was_sent_and_received".to_owned(), Box::new(message_logger));
-    add("every_message_is_rebuilt_with_both_ends_from_events_alone".to_owned(), Box::new(message_pairs));
-    add("live_histogram_counts_what_was_received_by_size".to_owned(), Box::new(live_histogram));
-    add("late_sender_finds_who_was_late_and_for_how_long".to_owned(), Box::new(late_sender));
+    add("message_logger_logs_sent_and_received_messages".to_owned(), Box::new(message_logger));
+    add("every_message_is_reconstructed_with_both_ends_from_events".to_owned(), Box::new(message_pairs));
+    add("live_histogram_counts_received_messages_by_size".to_owned(), Box::new(live_histogram));
+    add("late_sender_names_the_late_rank_and_its_delay".to_owned(), Box::new(late_sender));
     if library.fortran.is_some() {
         add(
-            "calls_of_a_fortran_program_are_made_by_it_and_not_by_a_binding".to_owned(),
+            "calls_of_a_fortran_program_are_attributed_to_it_and_not_to_a_binding".to_owned(),
             Box::new(fortran_callers),
         );
     }

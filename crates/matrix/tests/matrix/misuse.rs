@@ -35,7 +35,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         checked(format!("{}::{name}", library.name), check)
     };
     let (s, l) = (Arc::clone(subject), Arc::clone(library));
-    let name = "a_wrong_handle_does_what_it_does_without_the_layer";
+    let name = "a_wrong_handle_has_the_same_effect_as_without_the_layer";
     let mut trials = match library.family {
         Family::Intel => {
             vec![crate::skipped(

@@ -17,9 +17,9 @@ use crate::subject::{LIMIT, Subject};
 pub fn trials(_subject: &Arc<Subject>) -> Vec<Trial> {
     vec![
         checked("mock::every_function_is_counted_once", check),
-        checked("mock::a_call_that_the_program_leaves_is_over_when_it_makes_the_next", left),
-        checked("mock::a_program_that_changes_stacks_in_a_user_function_leaves_no_call", switched),
-        checked("mock::a_signal_handler_on_a_stack_of_its_own_asks_nothing_of_the_c_library", handled),
+        checked("mock::a_call_that_the_program_jumps_out_of_ends_at_its_next_call", left),
+        checked("mock::a_stack_switch_in_a_user_function_is_not_mistaken_for_leaving_a_call", switched),
+        checked("mock::a_signal_handler_on_its_own_stack_does_not_use_the_c_library", handled),
         checked("mock::a_library_of_an_unknown_abi_runs_as_without_the_layer", another_abi),
     ]
 }

@@ -31,31 +31,31 @@ struct Case {
 
 const CASES: [Case; 6] = [
     Case {
-        name: "a_program_finds_the_librarys_functions_only",
+        name: "a_program_finds_only_the_librarys_functions",
         linked: Some(&["-pie", "-fPIE"]),
         module: None,
     },
     Case {
-        name: "a_program_at_a_fixed_address_finds_the_librarys_functions_only",
+        name: "a_program_at_a_fixed_address_finds_only_the_librarys_functions",
         linked: Some(&["-no-pie", "-fno-pie"]),
         module: None,
     },
     Case {
-        name: "a_program_that_is_bound_at_once_finds_the_librarys_functions_only",
+        name: "a_program_with_immediate_binding_finds_only_the_librarys_functions",
         linked: Some(&["-pie", "-fPIE", "-Wl,-z,now,-z,relro"]),
         module: None,
     },
     Case {
-        name: "a_module_that_brings_the_library_privately_finds_its_functions_only",
+        name: "a_module_that_loads_the_library_privately_finds_only_its_functions",
         linked: None,
         module: Some("local"),
     },
     Case {
-        name: "a_module_that_brings_the_library_for_all_finds_its_functions_only",
+        name: "a_module_that_loads_the_library_globally_finds_only_its_functions",
         linked: None,
         module: Some("global"),
     },
-    Case { name: "without_a_library_there_is_no_function", linked: None, module: None },
+    Case { name: "without_a_library_no_function_is_found", linked: None, module: None },
 ];
 
 pub fn trials(library: &Arc<Library>) -> Vec<Trial> {

@@ -20,7 +20,7 @@ const RANKS: usize = 2;
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let checks: [(&str, Check); 2] = [
         ("mpi4py_runs_unchanged_and_is_counted", check),
-        ("the_lines_of_a_python_program_are_those_that_call", lines),
+        ("calls_of_a_python_program_have_its_own_lines", lines),
     ];
     let trial = |(name, check): (&str, Check)| {
         let name = format!("{}::{name}", library.name);

@@ -21,7 +21,7 @@ use crate::tool::build;
 pub const RANKS: usize = 4;
 
 pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
-    let name = format!("{}::report_has_the_matrix_and_the_sizes_of_a_random_traffic", library.name);
+    let name = format!("{}::report_shows_the_matrix_and_the_message_sizes_of_random_traffic", library.name);
     let library = Arc::clone(library);
     vec![checked(name, move || random_traffic(&library))]
 }

@@ -22,7 +22,7 @@ type Known = (String, u64, u64);
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let (subject, own) = (Arc::clone(subject), Arc::clone(library));
-    let name = format!("{}::bytes_of_requests_are_alike_in_the_report_and_in_a_trace", library.name);
+    let name = format!("{}::bytes_of_requests_are_equal_in_the_report_and_in_a_trace", library.name);
     vec![checked(name, move || check(&subject, &own))]
 }
 

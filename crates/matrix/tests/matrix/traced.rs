@@ -18,9 +18,9 @@ use crate::subject::LIMIT;
 use crate::tool::build;
 
 pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
-    let name = format!("{}::a_trace_has_every_call_and_message_of_a_random_traffic", library.name);
+    let name = format!("{}::a_trace_has_every_call_and_message_of_random_traffic", library.name);
     let (one, other) = (Arc::clone(library), Arc::clone(library));
-    let window = format!("{}::a_trace_has_calls_of_its_window_and_none_while_it_is_paused", library.name);
+    let window = format!("{}::a_trace_has_the_calls_in_its_window_and_none_while_it_is_paused", library.name);
     vec![checked(name, move || random_traffic(&one)), checked(window, move || windows(&other))]
 }
 

@@ -52,8 +52,8 @@ type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let mut checks: Vec<(&str, Check)> = vec![
-        ("lists_what_the_library_and_the_environment_make_of_it", of_library),
-        ("tells_on_which_ranks_of_a_running_job_they_differ", of_job),
+        ("lists_variables_with_values_from_the_library_and_the_environment", of_library),
+        ("shows_on_which_ranks_of_a_running_job_they_differ", of_job),
     ];
     if library.family == Family::Intel {
         checks.push(("know_the_other_names_of_environment_variables", of_aliases));
@@ -81,7 +81,7 @@ pub fn refusals() -> Vec<Trial> {
         }
         Ok(())
     };
-    vec![checked("vars_refuses_what_is_no_mpi_library", refuse)]
+    vec![checked("vars_rejects_files_that_are_not_mpi_libraries", refuse)]
 }
 
 fn items(report: &Value) -> Result<&Vec<Value>> {

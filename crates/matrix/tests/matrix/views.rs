@@ -22,7 +22,7 @@ const ROLES: Program = Program { name: "thread_roles", ranks: 2, needs: Needs::N
 
 const LATE: Program = Program { name: "late_start", ranks: 2, needs: Needs::Nothing };
 
-const CORES: &str = "core_files_of_a_hung_job_are_the_same_to_core_why_ps_and_inspect";
+const CORES: &str = "core_files_of_a_hung_job_give_the_same_in_core_why_ps_and_inspect";
 const BOUND: Program = Program { name: "bound_values", ranks: 2, needs: Needs::Nothing };
 
 type Check = fn(&Subject, &Library) -> Result<()>;
@@ -30,11 +30,11 @@ type Check = fn(&Subject, &Library) -> Result<()>;
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let checks: [(&'static str, Check); 7] = [
         ("variables_of_objects_are_the_same_from_inside_and_outside", bound),
-        ("a_thread_that_only_asks_hides_nothing_of_the_one_that_communicates", roles),
-        ("one_thread_in_mpi_is_shown_beside_the_main_thread", threads::one),
-        ("two_threads_in_mpi_are_shown_beside_the_main_thread", threads::two),
-        ("eight_threads_in_mpi_are_shown_beside_the_main_thread", threads::eight),
-        ("a_rank_that_has_not_called_mpi_is_shown_beside_one_that_waits_for_it", late),
+        ("a_polling_thread_does_not_hide_the_one_that_communicates", roles),
+        ("one_thread_in_mpi_is_shown_next_to_the_main_thread", threads::one),
+        ("two_threads_in_mpi_are_shown_next_to_the_main_thread", threads::two),
+        ("eight_threads_in_mpi_are_shown_next_to_the_main_thread", threads::eight),
+        ("a_rank_that_has_not_called_mpi_is_shown_with_one_that_waits_for_it", late),
         (CORES, cores::check),
     ];
     let trial = |(what, check): (&'static str, Check)| {

@@ -32,15 +32,15 @@ type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let checks: [(&str, Check); 10] = [
-        ("ranks_that_work_in_turn_lose_by_serialisation_and_mark_their_iterations", check_turns),
-        ("waits_in_neighbourhoods_for_what_was_started_for_late_completion_and_for_locks", check_more),
-        ("waits_in_probes_are_as_long_as_the_program_says_however_it_receives", check_probes),
-        ("waits_in_loops_that_ask_are_as_long_as_the_program_says", check_loops),
-        ("waits_on_windows_and_files_are_as_long_as_the_program_says", check_objects),
-        ("waits_are_as_long_as_the_program_says_and_name_line_and_culprit", check),
-        ("waits_of_collectives_that_nobody_remembers_were_seen_while_they_ran", check_many),
-        ("waits_for_messages_that_nobody_remembers_were_seen_while_they_ran", check_messages),
-        ("waits_for_messages_that_nobody_records_are_found_by_looking", check_sampled),
+        ("ranks_that_work_in_turn_lose_time_to_serialization_and_mark_their_iterations", check_turns),
+        ("waits_in_neighborhoods_for_nonblocking_operations_late_completion_and_locks", check_more),
+        ("waits_in_probes_are_as_long_as_the_program_measured_however_it_receives", check_probes),
+        ("waits_in_polling_loops_are_as_long_as_the_program_measured", check_loops),
+        ("waits_on_windows_and_files_are_as_long_as_the_program_measured", check_objects),
+        ("waits_are_as_long_as_the_program_measured_and_name_line_and_culprit", check),
+        ("waits_in_collectives_are_found_during_the_run_before_their_records_are_overwritten", check_many),
+        ("waits_for_messages_are_found_during_the_run_before_their_records_are_overwritten", check_messages),
+        ("waits_for_unrecorded_messages_are_found_by_sampling", check_sampled),
         ("a_propagated_delay_is_attributed_to_its_origin", check_chain),
     ];
     let trial = |(name, check): (&str, Check)| {
@@ -49,7 +49,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     };
     let mut trials: Vec<Trial> = checks.into_iter().map(trial).collect();
     // Half a minute of sampling from outside, which does not depend on the ABI that a program was built for.
-    let epochs = "waits_for_probes_epochs_and_other_groups_are_found_by_looking";
+    let epochs = "waits_for_probes_epochs_and_other_groups_are_found_by_sampling";
     trials.push(match library.abi {
         Abi::Standard => {
             crate::skipped(format!("{}::{epochs}", library.name), "run with the ABI of the library's own")

@@ -138,19 +138,19 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     };
     let mut trials: Vec<Trial> = scenarios.into_iter().enumerate().map(trial).collect();
     let queued = (Arc::clone(subject), Arc::clone(library));
-    trials
-        .push(checked(format!("{}::queues_show_both_ends_of_what_does_not_fit", library.name), move || {
-            queues(&queued.0, &queued.1)
-        }));
+    trials.push(checked(
+        format!("{}::queues_show_both_ends_of_a_mismatched_message", library.name),
+        move || queues(&queued.0, &queued.1),
+    ));
     let lacking = (Arc::clone(subject), Arc::clone(library));
     trials.push(checked(
-        format!("{}::why_names_a_rank_without_the_layer_and_proves_nothing_of_it", library.name),
+        format!("{}::why_names_a_rank_without_the_layer_and_concludes_nothing_about_it", library.name),
         move || without_layer(&lacking.0, &lacking.1),
     ));
     trials.push(mutated::trial(subject, library));
     let stripped = Arc::clone(library);
     trials.push(checked(
-        format!("{}::why_names_functions_of_an_optimised_program_without_debug_information", library.name),
+        format!("{}::why_names_functions_of_an_optimized_program_without_debug_information", library.name),
         move || without_lines(&stripped),
     ));
     let walked = (Arc::clone(subject), Arc::clone(library));
@@ -159,9 +159,9 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         move || stacks(&walked.0, &walked.1),
     ));
     let checks: [(&str, Check); 3] = [
-        ("run_says_by_itself_that_a_job_hangs_and_calls_a_command", says_so),
-        ("run_says_nothing_of_a_job_that_computes", keeps_quiet),
-        ("run_says_nothing_of_loops_that_send_by_the_clock", keeps_quiet_of_loops),
+        ("run_reports_a_hanging_job_and_starts_a_command", says_so),
+        ("run_does_not_report_a_job_that_computes", keeps_quiet),
+        ("run_does_not_report_loops_that_send_at_timed_intervals", keeps_quiet_of_loops),
     ];
     trials.extend(checks.map(|(name, check)| {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));

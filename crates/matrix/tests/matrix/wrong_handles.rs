@@ -21,7 +21,7 @@ use mpiscope_testkit::mpi::{Family, Library};
 use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, run};
 
-const NAME: &str = "every_function_does_with_a_wrong_handle_what_it_does_without_the_layer";
+const NAME: &str = "every_function_treats_a_wrong_handle_as_without_the_layer";
 
 /// The contents of uninitialized memory: bytes, or words that are valid addresses.
 const FILLINGS: [&str; 3] = ["0", "85", "address"];

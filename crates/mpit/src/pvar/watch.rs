@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn adding_a_watcher_does_not_look_at_all_others() {
+    fn the_cost_of_adding_a_watcher_does_not_depend_on_the_others() {
         let list = WatchList::new();
         let before = crate::table::looked();
         for round in 0..3 {

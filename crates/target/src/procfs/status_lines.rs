@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_not_known() {
+    fn invalid_values_are_unknown() {
         let hostile = b"Name:\t\xff\nVmRSS:\t99999999999999999999 kB\nVmHWM:\t18446744073709551615 kB\nUid:\t1\nTracerPid:\t-1\n\
             NSpid:\tx 3\nSigCgt:\tzz";
         let lines = StatusLines::new(hostile);

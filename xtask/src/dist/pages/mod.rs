@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_plan_names_is_on_its_page() {
+    fn every_command_in_the_plan_is_on_its_page() {
         for page in &PLAN {
             let text = fs::read_to_string(paths::workspace().join(page.file)).unwrap();
             let examples = read::examples(&text);
