@@ -134,7 +134,7 @@ fn output(dir: &Path, rank: usize) -> Result<BTreeMap<Message, usize>> {
             *messages.entry((what.to_owned(), peer.parse()?, tag.parse()?, bytes.parse()?)).or_default() += 1;
         }
     }
-    ensure!(!messages.is_empty(), "rank {rank} did nothing");
+    ensure!(!messages.is_empty(), "rank {rank} has no messages");
     Ok(messages)
 }
 
@@ -221,10 +221,10 @@ fn late_sender_in(library: &Library, wrapped: bool) -> Result<()> {
         let line = stderr.lines().find_map(|line| line.strip_prefix(start));
         line.map(|line| line.split([' ', ',', ';']).map(str::to_owned).collect::<Vec<_>>())
     };
-    let all = line("rank 0: ").context("rank 0 says nothing")?;
+    let all = line("rank 0: ").context("no output of rank 0")?;
     let number = |words: &[String], at: usize| words.get(at).and_then(|word| word.parse::<f64>().ok());
     ensure!(number(&all, 0) == Some(3.0) && all.contains(&"5".to_owned()), "{stderr}");
-    let one = line("rank 0:   for rank 1: ").context("nothing about rank 1")?;
+    let one = line("rank 0:   for rank 1: ").context("no output about rank 1")?;
     let seconds = number(&one, 3).unwrap_or(0.0);
     ensure!(number(&one, 0) == Some(3.0) && (0.12..5.0).contains(&seconds), "{seconds} s: {stderr}");
     Ok(())

@@ -149,7 +149,7 @@ fn by_pmpi_names(dir: &Path) -> Result<()> {
     let listed = run::bounded(nm.current_dir(dir).args(["-u", "app.o"]), LIMIT)?;
     let called = listed.stdout.split_whitespace().filter(|word| word.starts_with("MPI_"));
     let names: String = called.map(|name| format!("{name} P{name}\n")).collect();
-    ensure!(!names.is_empty(), "app.o calls no MPI: {}", listed.describe());
+    ensure!(!names.is_empty(), "app.o does not call MPI: {}", listed.describe());
     fs::write(dir.join("pmpi.names"), names)?;
     let mut objcopy = Command::new("objcopy");
     succeeds(objcopy.current_dir(dir).args(["--redefine-syms=pmpi.names", "app.o"]))
@@ -168,7 +168,7 @@ fn doctor_says_so(library: &Library, binary: &Path) -> Result<()> {
     let report: Value = serde_json::from_str(&outcome.stdout).with_context(|| outcome.describe())?;
     let checks = report["checks"].as_array().map(Vec::as_slice).unwrap_or_default();
     let program =
-        checks.iter().find(|check| check["check"] == "program").context("no word of the program")?;
+        checks.iter().find(|check| check["check"] == "program").context("no check of the program")?;
     ensure!(program["result"] == "fine" && program["found"].to_string().contains("linked in"), "{program}");
     Ok(())
 }

@@ -74,10 +74,10 @@ fn wrong_handles(subject: &Subject, library: &Library) -> Result<()> {
     let (bare, seen) = (all(false)?, all(true)?);
     let certain = |line: &String| !line.contains(": signal") && bare.iter().all(|run| run.contains(line));
     let wanted: BTreeSet<&String> = bare.iter().flatten().filter(|line| certain(line)).collect();
-    ensure!(wanted.len() > 20, "only {} calls do the same each time", wanted.len());
+    ensure!(wanted.len() > 20, "only {} calls have the same result each time", wanted.len());
     for run in &seen {
         let changed: Vec<_> = wanted.iter().filter(|line| !run.contains(line)).collect();
-        ensure!(changed.is_empty(), "not so under the layer: {changed:#?}");
+        ensure!(changed.is_empty(), "different under the layer: {changed:#?}");
     }
     Ok(())
 }

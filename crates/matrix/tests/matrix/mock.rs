@@ -29,7 +29,7 @@ fn check() -> Result<()> {
     let seen = ran(dir.path(), "mock.c", &[])?;
     ensure!(seen.stdout == "mock: 1 ranks, checksum 19\n", "{}", seen.describe());
     let report = report::read(&dir.path().join("out"))?;
-    ensure!(report.abi.as_deref() == Some("mpich"), "the ABI is said to be {:?}", report.abi);
+    ensure!(report.abi.as_deref() == Some("mpich"), "the reported ABI is {:?}", report.abi);
     Ok(())
 }
 
@@ -44,7 +44,7 @@ fn left() -> Result<()> {
     let threads = rank["by_thread"].as_array().context("no threads")?;
     ensure!(threads.iter().all(|thread| thread["in"].is_null()), "{threads:?}");
     let posted = &report["sections"]["messages"]["posted"];
-    ensure!(*posted == 0, "receives are posted still: {posted}");
+    ensure!(*posted == 0, "receives are still posted: {posted}");
     Ok(())
 }
 
@@ -74,7 +74,7 @@ fn ran(dir: &Path, source: &str, options: &[&str]) -> Result<Outcome> {
     let mut command = Command::new(mpiscope);
     command.arg("run").args(options).arg("--out").arg(&out).arg(&program);
     command.env("MPISCOPE_EXPECT_DIR", &expect);
-    command.env("LD_LIBRARY_PATH", mock.parent().context("libmockmpi.so lies nowhere")?);
+    command.env("LD_LIBRARY_PATH", mock.parent().context("libmockmpi.so has no parent directory")?);
     let seen = run::bounded(&mut command, LIMIT)?;
     ensure!(seen.success(), "{}", seen.describe());
     let report = report::read(&out)?;

@@ -83,11 +83,11 @@ fn check(case: &Case, library: &Library) -> Result<()> {
         run::bounded(&mut command, LIMIT)
     };
     let (bare, seen) = (answer(None)?, answer(Some(&layer))?);
-    ensure!(bare.success(), "the bare program fails: {}", bare.describe());
+    ensure!(bare.success(), "the bare program failed: {}", bare.describe());
     ensure!(seen.code() == bare.code(), "under the layer: {}", seen.describe());
     ensure!(seen.stderr == bare.stderr, "standard error changed: {}", seen.stderr);
     let found = bare.stdout.contains("MPI_Send ");
-    ensure!(found == (case.linked.is_some() || case.module.is_some()), "the program asks nothing");
+    ensure!(found == (case.linked.is_some() || case.module.is_some()), "the program looked up nothing");
     let news: Vec<&str> = seen.stdout.lines().filter(|line| !bare.stdout.contains(line)).collect();
     let gone: Vec<&str> = bare.stdout.lines().filter(|line| !seen.stdout.contains(line)).collect();
     ensure!(bare.stdout == seen.stdout, "only under the layer: {news:#?}\nonly bare: {gone:#?}");
@@ -140,6 +140,6 @@ fn compile(dir: &Path, name: &str, words: &[OsString], library: Option<&Library>
     }
     compiler.arg("-ldl");
     let outcome = run::bounded(&mut compiler, LIMIT)?;
-    ensure!(outcome.success(), "gcc cannot make {name}: {}", outcome.describe());
+    ensure!(outcome.success(), "gcc could not build {name}: {}", outcome.describe());
     Ok(file)
 }

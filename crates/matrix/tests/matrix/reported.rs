@@ -58,12 +58,12 @@ fn random_traffic(library: &Library) -> Result<()> {
     let shown = shown(&report)?;
     ensure!(
         ledger.len() > RANKS && shown == ledger,
-        "the matrix is {shown:?}, and the program says {ledger:?}"
+        "the matrix is {shown:?}, the program counted {ledger:?}"
     );
     let classes = report["sections"]["messages"]["sizes"].as_array().context("no sizes")?;
     let class = |class: &Value| Some((class["from"].as_u64()?, class["received"].as_u64()?));
     let received: BTreeMap<u64, u64> = classes.iter().filter_map(class).filter(|(_, n)| *n > 0).collect();
-    ensure!(received == sizes, "the sizes received are {received:?}, and the program says {sizes:?}");
+    ensure!(received == sizes, "the sizes received are {received:?}, the program counted {sizes:?}");
     Ok(())
 }
 

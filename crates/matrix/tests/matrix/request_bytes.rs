@@ -39,7 +39,7 @@ fn check(subject: &Subject, library: &Library) -> Result<()> {
         for (name, sent, received) in known {
             let found = &rank["calls"][name];
             let wrong = found["sent"] != *sent || found["received"] != *received;
-            ensure!(!wrong, "{name}: {found}, and the program knows of {sent} and {received}");
+            ensure!(!wrong, "{name}: {found}, the program counted {sent} and {received}");
             // Messages that arrive while another call waits for them are in the message lines.
             let by_itself = if name.starts_with("MPI_Sendrecv") { sent + received } else { *sent };
             let of_calls = traced.get(name).copied().unwrap_or(0);

@@ -47,7 +47,7 @@ fn check(subject: &Subject, library: &Library, program: &Program) -> Result<()> 
     };
     let run = || {
         let bare = subject.launch(library, program.ranks, Form::Bare, &[word(&binary)], &adjust)?;
-        ensure!(bare.outcome.success(), "the bare program fails: {}", bare.outcome.describe());
+        ensure!(bare.outcome.success(), "the bare program failed: {}", bare.outcome.describe());
         let seen =
             subject.launch(library, program.ranks, Form::AroundLauncher, &[word(&binary)], &scribbled)?;
         Ok((bare, seen))

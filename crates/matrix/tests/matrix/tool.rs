@@ -223,7 +223,7 @@ impl Part {
 
 /// Compiles a library for preloading.
 pub fn shared(library: &Library, source: &Path, dir: &Path) -> Result<PathBuf> {
-    let name = source.file_stem().context("a source without a name")?;
+    let name = source.file_stem().context("the source has no name")?;
     let out = dir.join(name).with_extension("so");
     build(library, source, &out, &["-shared", "-fPIC"])?;
     Ok(out)
@@ -246,7 +246,7 @@ fn queue_tool(library: &Library, stack: &[Part]) -> Result<()> {
     let (expected, seen) = (counts("expected:"), counts("rank 0:"));
     ensure!(
         expected.is_some() && expected == seen,
-        "the program made {expected:?} receives during a long queue, the tool saw {seen:?}\n{}",
+        "the program made {expected:?} receives during a long queue, the tool counted {seen:?}\n{}",
         outcome.describe()
     );
     Ok(())

@@ -195,7 +195,7 @@ fn top(target: &str, report: &Value) -> Result<()> {
         sum.2 += function["bytes"].as_u64().unwrap_or(0);
     }
     alike("top", &found, &functions(report)?)?;
-    ensure!(line["functions"] == Value::Array(Vec::new()), "nothing was called: {}", line["functions"]);
+    ensure!(line["functions"] == Value::Array(Vec::new()), "expected no calls: {}", line["functions"]);
     ensure!(line["mpi_share"] == 0.0 && line["in_flight"] == 0 && line["pending"] == 0, "{line}");
     Ok(())
 }

@@ -122,7 +122,7 @@ fn of_library(_: &Subject, library: &Library) -> Result<()> {
     ensure!(counted > 300, "{counted} control variables");
     for item in all.iter().filter(|item| item["kind"] == "cvar" || item["kind"] == "pvar") {
         let output = ["values", "needs", "problem"].iter().filter(|key| !item[**key].is_null()).count();
-        ensure!(output == 1, "a value, or what it needs, or why not: {item}");
+        ensure!(output == 1, "not exactly one of a value, what it needs, and a reason: {item}");
     }
     has(named(all, "cvar", setting.name)?, setting.default, "default", None)?;
     named(all, "enumeration", "mpiscope_function")?;
@@ -184,7 +184,7 @@ fn of_job(subject: &Subject, library: &Library) -> Result<()> {
         set.other
     );
     fs::write(&script, text_of_script)?;
-    let script = script.to_str().context("a directory whose name is no UTF-8")?;
+    let script = script.to_str().context("the directory's name is not UTF-8")?;
     let mut job = Job::start(subject, library, "wait", &["sh", script])?;
     job.all_ready()?;
     let target = job.target();
