@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::generated::constants::{mpich, openmpi, standard};
 
-/// An ABI, as a number that is stored in images. Unknown numbers stand for no ABI.
+/// An ABI, as a number that is stored in images. Unknown numbers are no ABI.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(transparent)]
 pub struct AbiKind(pub u8);

@@ -1,4 +1,4 @@
-//! The kinds of MPI objects: the single list from which all code that depends on kinds is made.
+//! The kinds of MPI objects: the single list from which all code that depends on kinds is generated.
 
 use std::fmt;
 

@@ -27,7 +27,7 @@ const MESSAGE: usize = 12_345;
 
 /// A header without its library.
 fn lonely(header: &Header) -> Trial {
-    trials::ignored(&format!("on::{}", header.tag()), "there is a header and no library")
+    trials::ignored(&format!("on::{}", header.tag()), "a header is installed without its library")
 }
 
 /// The library that belongs to a header.

@@ -170,7 +170,7 @@ fn all_forms_of_an_operation_move_the_same_data_and_the_blocking_form_waits() {
         }
         assert!(
             own.start != Start::NONE || own.flags.has(Flags::POLLING),
-            "{} is no form of {}",
+            "{} is not a form of {}",
             function.name,
             operation.name
         );
@@ -180,7 +180,7 @@ fn all_forms_of_an_operation_move_the_same_data_and_the_blocking_form_waits() {
             let both = own.flags.has(Flags::COLLECTIVE) == operation.flags().has(Flags::COLLECTIVE);
             assert!(both, "{}", function.name);
         }
-        // The name shows it: I, R, _init, _begin, Test for Wait, iflush for flush.
+        // The names differ by I, R, _init, _begin, Test for Wait, or iflush for flush.
         let (form, whole) = (plain(function), plain(operation));
         let without_i = form.replacen('i', "", 1);
         let said = form.starts_with(&whole)
@@ -381,7 +381,7 @@ fn words_of_an_image_are_decoded_to_properties_and_fields() {
         assert_eq!(Properties::from_word(function.properties.word()), Some(function.properties));
         assert_eq!(Fields::from_word(function.fields.word()), function.fields);
     }
-    assert_eq!(Properties::from_word(0), None, "an image that does not say");
+    assert_eq!(Properties::from_word(0), None, "an image without properties");
     let later = Properties::from_word(0xffff_2020_2020_2020).unwrap();
     assert_eq!((later.word(), later.waits.name()), (0xffff_2020_2020_2020, "?"), "codes of a later version");
 }
