@@ -77,7 +77,7 @@ impl Failures {
         }
         ensure!((1..=AGAIN).contains(&said.failed.len()), "{first}: {status}");
         for name in said.failed {
-            writeln!(shown, "\nonce more, alone: {name}")?;
+            writeln!(shown, "\nrerun alone: {name}")?;
             let mut command = tests();
             // This takes a few minutes at most and is exempt from the time limit that made trials be skipped.
             command.env_remove(UNTIL);
@@ -85,7 +85,7 @@ impl Failures {
             self.sets.extend(ended.said.sets);
             ensure!(
                 ended.status.success() && ended.said.passed > 0,
-                "{first}: {status}; once more: {}",
+                "{first}: {status}; rerun: {}",
                 ended.status
             );
             self.unstable.push(name);

@@ -61,6 +61,6 @@ fn the_page_of_environment_variables_lists_exactly_those_in_the_sources() {
     }
     let missing: Vec<_> = used.difference(&documented).collect();
     let stale: Vec<_> = documented.difference(&used).collect();
-    assert!(missing.is_empty(), "docs/environment.md does not name {missing:?}");
-    assert!(stale.is_empty(), "docs/environment.md names {stale:?}, which nothing reads");
+    assert!(missing.is_empty(), "docs/environment.md does not list {missing:?}");
+    assert!(stale.is_empty(), "docs/environment.md names {stale:?}, which no source uses");
 }

@@ -54,7 +54,7 @@ pub fn run(library: &Library, dir: &Path, rounds: usize) -> Result<()> {
     }
     let [bare, layers @ ..] = &costs;
     let reading = cost(bare, READING)?;
-    println!("\n  ns a call, median of {rounds} runs of 2 ranks; a clock reading takes {reading:.1} ns");
+    println!("\n  ns per call, median of {rounds} runs of 2 ranks; a clock reading takes {reading:.1} ns");
     println!("  {:<34}{}", "", head());
     for (title, _) in bare.iter().filter(|(title, _)| title != READING) {
         let layers: Vec<f64> = layers.iter().map(|costs| cost(costs, title)).collect::<Result<_>>()?;
@@ -142,6 +142,6 @@ mod tests {
         let cells: Vec<&str> = row.split_whitespace().collect();
         assert_eq!(cells[..8], ["100.0", "120.0", "+20.0", "2.0", "+20.0", "150.0", "+50.0", "+50.0"]);
         assert_eq!(cells[8..], ["160.0", "+60.0", "+60.0", "101.0", "+1.0", "+1.0"]);
-        assert_eq!(head().len(), row.len(), "a title stands above its figures");
+        assert_eq!(head().len(), row.len(), "headings and figures are aligned");
     }
 }

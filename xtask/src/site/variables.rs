@@ -73,7 +73,7 @@ pub fn pages(listing: &Listing) -> Result<Vec<Page>> {
     ];
     ensure!(
         pages.iter().all(|page| page.text.lines().count() > 6),
-        "the layer has said too little of itself"
+        "the layer reported too few variables and events"
     );
     pages.push(categories(listing));
     Ok(pages)
@@ -147,7 +147,7 @@ mod tests {
             {"kind": "category", "index": 0, "name": "mpiscope_d", "desc": "All", "cvars": [0], "pvars": [0], "events": [0]}
         ]}"#;
         let listing: Listing = serde_json::from_str(listing).unwrap();
-        assert!(pages(&listing).is_err(), "a single row of each kind is too little");
+        assert!(pages(&listing).is_err(), "a single row of each kind is too few");
         let all = categories(&listing).text;
         assert!(
             ["mpiscope_a", "mpiscope_b", "mpiscope.c", "## `mpiscope_d`"]

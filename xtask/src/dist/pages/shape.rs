@@ -1,7 +1,7 @@
-//! Compares the output of two runs of the same command, ignoring times, process numbers, handles and line
+//! Compares the output of two runs of the same command, ignoring times, process ids, handles and line
 //! breaks.
 
-/// A line of the page that begins with one of these stands for any text.
+/// A line of the page that begins with one of these matches any text.
 const LEFT_OUT: [&str; 2] = ["...", "[...]"];
 
 /// How much of a command's output is the same in every run.
@@ -204,7 +204,7 @@ mod tests {
             ["MPI_Send 1.20 s @1", "MPI_Recv 20.0 ms @0", "MPI_Init 1.00 ms @0", "end"].map(str::to_owned);
         let same = |printed: &str| missing(&page, printed, Shape::OfTimes).is_none();
         assert!(same("MPI_Recv ~30.0 ms @2\nMPI_Send 0 s @3\nend"));
-        assert!(!same("MPI_Recv 30.0 ms\nMPI_Send 1.00 s @3\nend"), "a row with less in it");
+        assert!(!same("MPI_Recv 30.0 ms\nMPI_Send 1.00 s @3\nend"), "a row without its rank");
         assert!(!same("MPI_Recv 30.0 ms @2\nMPI_Send 1.00 s @3"), "no end");
         assert!(!same("end"), "no row at all");
     }
