@@ -78,7 +78,7 @@ mod tests {
         assert_eq!((seen.text(), seen == &other), ("longer ".into(), false));
         chars.set(&Chars::new(b"new"));
         assert_eq!((seen.text(), seen), ("new".into(), &Chars::new(b"new")));
-        assert_eq!(seen.clone(), chars, "what is behind the zero means nothing");
+        assert_eq!(seen.clone(), chars, "bytes after the zero are ignored");
         chars.set(&other);
         assert_eq!(seen.bytes().count(), 0);
     }

@@ -87,7 +87,7 @@ mod tests {
     fn untimed_calls_are_estimated_by_the_timed_one_unless_it_took_far_too_long() {
         assert_eq!(estimate(15, 200, 3_000), 3_000);
         assert_eq!(estimate(0, 200, 3_000), 0);
-        assert_eq!(estimate(15, 1 << 40, 3_000), 15 * SHORT, "stopped, or in another process's time");
+        assert_eq!(estimate(15, 1 << 40, 3_000), 15 * SHORT, "stopped, or in the time of another process");
         assert_eq!(estimate(15, 1 << 40, 1 << 30), 1 << 28);
         assert_eq!(estimate(u64::MAX, u64::MAX, u64::MAX), u64::MAX);
     }

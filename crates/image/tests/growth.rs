@@ -97,11 +97,11 @@ fn a_full_image_rejects_new_records_and_keeps_the_old_ones() {
     let mut made = 0;
     while writer.new_record::<Comm>(SectionKind::COMMS, 8).is_some() {
         made += 1;
-        assert!(made < 10_000, "the limit was not seen");
+        assert!(made < 10_000, "the limit was not reached");
     }
     assert!(made >= 8);
     let len = writer.header().len.get() as usize;
-    assert!(len <= HEADER_SIZE + 65536, "the header claims what is not there");
+    assert!(len <= HEADER_SIZE + 65536, "the header claims too much");
     let image = Image::open(memory.bytes(len)).unwrap();
     assert_eq!(image.table::<Comm>(SectionKind::COMMS).unwrap().len(), made);
     let text = writer.text(&vec![b'x'; 1 << 19]);

@@ -31,7 +31,7 @@ fn an_image_truncated_at_any_length_is_an_error() {
     for len in
         (0..whole.len()).filter(|len| *len < HEADER_SIZE + 64 || len % 7 == 0 || len + 64 > whole.len())
     {
-        let error = read_all(whole[..len].to_vec()).expect_err("a part is not the whole");
+        let error = read_all(whole[..len].to_vec()).expect_err("a truncated image must be an error");
         match len {
             0..8 => assert_eq!(error, Error::NotAnImage),
             _ => assert!(matches!(error, Error::Corrupt(_)), "{len}: {error}"),
@@ -77,7 +77,7 @@ fn any_single_flipped_bit_of_header_and_directory_is_handled() {
             Err(_) => refused += 1,
         }
     }
-    assert!(refused > 64 + 32, "not even the magic and the version were looked at");
+    assert!(refused > 64 + 32, "not even the magic and the version were checked");
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn a_write_between_the_first_read_and_the_copy_is_detected() {
     let image = Image::open(source).unwrap();
     assert!(!rank_and_torn(&image).1);
     drop(image);
-    assert!(looks >= 4, "the first copy was believed after {looks} looks");
+    assert!(looks >= 4, "the first copy was accepted after {looks} reads");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_record_that_is_not_torn_is_consistent_while_a_thread_writes() {
             while !stop.load(Ordering::Relaxed) {
                 n += 1;
                 write(n);
-                // A pause of varying length, so that the reader succeeds now and then.
+                // A pause of varying length, so that the reader succeeds occasionally.
                 (0..n % 4000).for_each(|_| std::hint::spin_loop());
             }
         });

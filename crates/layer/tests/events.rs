@@ -166,7 +166,7 @@ fn check(library: &Library, ranks: usize, seed: u64, rounds: usize, threads: boo
     for rank in 0..ranks {
         let read = |name: &str| read(&at(&format!("{name}.{rank}")));
         let (output, heard) = (truth(&read("output")?)?, heard(&read("heard")?)?);
-        ensure!(!output.sent.is_empty(), "rank {rank} sent nothing: the test is empty");
+        ensure!(!output.sent.is_empty(), "rank {rank} sent nothing: nothing is tested");
         compare(&output, &heard).with_context(|| format!("rank {rank} of {ranks}"))?;
     }
     Ok(())

@@ -84,7 +84,7 @@ mod tests {
             scope.spawn(move || {
                 comes.recv().unwrap();
                 assert!(lifecycle.init());
-                assert_eq!(freed.load(Ordering::Acquire), 1, "what is made now would be freed");
+                assert_eq!(freed.load(Ordering::Acquire), 1, "objects created now would be freed");
             });
             let slowly = || {
                 leaving.send(()).unwrap();

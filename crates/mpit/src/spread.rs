@@ -215,7 +215,7 @@ mod model {
     fn visit(slot: &Guarded, lane: usize, generation: u32) {
         match slot.state.pin(lane, generation) {
             Pin::Held(_) => {
-                assert_eq!(slot.gone.load(Ordering::Relaxed), 0, "looked at a finished slot");
+                assert_eq!(slot.gone.load(Ordering::Relaxed), 0, "a finished slot was visited");
                 if slot.state.unpin(lane) {
                     finish(slot);
                 }

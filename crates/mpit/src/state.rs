@@ -191,7 +191,7 @@ mod model {
     fn visit(slot: &Guarded, generation: u32) {
         match slot.state.pin(generation) {
             Pin::Held(_) => {
-                assert_eq!(slot.gone.load(Ordering::Relaxed), 0, "looked at a finished slot");
+                assert_eq!(slot.gone.load(Ordering::Relaxed), 0, "a finished slot was visited");
                 if slot.state.unpin() {
                     finish(slot);
                 }
@@ -232,7 +232,7 @@ mod model {
                     let value = field.load(Ordering::Acquire);
                     loom::sync::atomic::fence(Ordering::Acquire);
                     if state.is_live(generation) {
-                        assert_eq!(value, 1, "a value of the next life");
+                        assert_eq!(value, 1, "a value of the next generation");
                     }
                 })
             };

@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(cached.read_u8(0x5000).unwrap(), 5);
         assert_eq!(cached.lock().held.len(), 2);
         assert_eq!(cached.read_u8(0x1000).unwrap(), 1);
-        assert_eq!(fetches.load(Ordering::Relaxed), 4, "the oldest page had gone");
+        assert_eq!(fetches.load(Ordering::Relaxed), 4, "the oldest page had been evicted");
         cached.clear();
         assert_eq!(cached.read_u8(0x1000).unwrap(), 1);
         assert_eq!(fetches.load(Ordering::Relaxed), 5);

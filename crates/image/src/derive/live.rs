@@ -57,7 +57,7 @@ mod tests {
     fn predefined_freed_and_library_objects_are_not_live() {
         let head = Head::default();
         head.life.set(Life::LIVE.0);
-        assert!(!is_live(&head), "no call of the program made it");
+        assert!(!is_live(&head), "it was not created by a call of the program");
         head.made_by.set(3);
         assert!(is_live(&head));
         head.flags.set(Flag::PREDEFINED.0);

@@ -207,11 +207,11 @@ mod tests {
     fn a_thread_that_polls_repeatedly_has_been_polling_since_its_first_poll() {
         let polling = asking(20, 10);
         assert_eq!(polling.began(is_poll, 203, SPACING), Some(10));
-        assert_eq!(polling.ticks, 19 * 8, "what lies between the calls");
+        assert_eq!(polling.ticks, 19 * 8, "the time between the calls");
         let asked = Polling { completed: 19, ..polling };
-        assert_eq!(asked.began(is_poll, 203, SPACING), Some(10), "the call that asked has not returned");
+        assert_eq!(asked.began(is_poll, 203, SPACING), Some(10), "the polling call has not returned");
         let other = Polling { function: Some(8), ..polling };
-        assert_eq!(other.began(is_poll, 203, SPACING), None, "inside of another function");
+        assert_eq!(other.began(is_poll, 203, SPACING), None, "inside another function");
     }
 
     #[test]
@@ -219,7 +219,7 @@ mod tests {
         let steps = |polls, step| asking(polls, step).steps(is_poll);
         assert_eq!((steps(20, 10), steps(5000, 10), steps(5000, 10_000)), (0, 0, 0));
         assert_eq!(steps(u64::from(LEAST_SLOW), 10_000), 0);
-        assert_eq!(steps(u64::from(LEAST_SLOW) - 1, 10), LEAST_SLOW - 1, "no loop yet");
+        assert_eq!(steps(u64::from(LEAST_SLOW) - 1, 10), LEAST_SLOW - 1, "not a loop yet");
         let on = Polling { completed: 23, ..asking(20, 10) };
         assert_eq!(on.steps(is_poll), 23);
     }
@@ -241,7 +241,7 @@ mod tests {
         let polling = Polling { completed: 20, ..polling };
         assert_eq!(polling.began(is_poll, 210_000, SPACING), Some(10_000));
         assert_eq!(Polling { inside: true, ..polling }.began(is_poll, 900_000, SPACING), Some(10_000));
-        assert_eq!(polling.began(is_poll, 900_000, SPACING), None, "it computes since");
+        assert_eq!(polling.began(is_poll, 900_000, SPACING), None, "it has computed since then");
         assert_eq!(Polling { paused: None, ..polling }.began(is_poll, 210_000, SPACING), None, "not known");
     }
 
@@ -261,7 +261,10 @@ mod tests {
     fn a_thread_that_was_preempted_briefly_is_still_polling() {
         let polling = asking(10_000, 10);
         assert!(polling.began(is_poll, 100_000 + 50 * SPACING, SPACING).is_some());
-        assert!(polling.began(is_poll, 100_000_000, SPACING).is_none(), "it does something else since");
+        assert!(
+            polling.began(is_poll, 100_000_000, SPACING).is_none(),
+            "it has done something else since then"
+        );
     }
 
     #[test]

@@ -128,7 +128,7 @@ mod tests {
         site.covered.set(10);
         assert_eq!(lengths(), Some(20));
         site.covered.set(u64::MAX);
-        assert_eq!(lengths(), Some(10), "written over");
+        assert_eq!(lengths(), Some(10), "overwritten");
     }
 
     #[test]

@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(of(&[&late, &early]), Some(0));
         assert_eq!(of(&[&early, &open]), None);
         let (one, other) = (call(1, false, 0), call(2, false, 0));
-        assert_eq!(of(&[&one, &other]), Some(0), "without times the main thread's");
+        assert_eq!(of(&[&one, &other]), Some(0), "without times, that of the main thread");
     }
 
     #[test]

@@ -329,8 +329,8 @@ mod tests {
         let sent: Vec<u32> = (0..50).map(|n| n * n).collect();
         let found = outstanding(&sent, &sent[..20], 7);
         assert_eq!((found.len(), found.tags().count()), (30, 0));
-        assert_eq!(tags(&sent, &sent[..49], 0), [49 * 49], "the sums know a single one");
-        assert_eq!(tags(&[5; 9], &[5; 4], 0), [5; 5], "several of one sum are taken to be alike");
+        assert_eq!(tags(&sent, &sent[..49], 0), [49 * 49], "the sums reveal a single tag");
+        assert_eq!(tags(&[5; 9], &[5; 4], 0), [5; 5], "several are assumed to have equal tags");
         assert_eq!(outstanding(&[6; 999], &[], 100).len(), 999);
     }
 

@@ -123,7 +123,7 @@ mod tests {
         spare(first);
         let again = private();
         assert!(std::ptr::eq(first, again));
-        assert_eq!(again.call.completed.get(), 7, "what was counted stays counted");
+        assert_eq!(again.call.completed.get(), 7, "counts are kept");
     }
 
     #[test]

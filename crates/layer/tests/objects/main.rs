@@ -143,10 +143,10 @@ fn internal_objects_of_the_library_and_failed_ones_are_not_shown() {
             assert_eq!(
                 more,
                 [1, 0, 1, 0, 0, 0],
-                "{KINDS:?}: one communicator and one datatype were the program's"
+                "{KINDS:?}: one communicator and one datatype belong to the program"
             );
             let more: Vec<_> = KINDS.iter().map(|kind| failed.ever(kind) - image.ever(kind)).collect();
-            assert_eq!(more, [0, 1, 0, 0, 0, 0], "{KINDS:?}: one group was really made");
+            assert_eq!(more, [0, 1, 0, 0, 0, 0], "{KINDS:?}: one group was really created");
             for object in &said.objects {
                 failed.check(&said, object);
             }

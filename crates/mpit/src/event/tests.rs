@@ -145,9 +145,9 @@ fn only_registrations_for_the_object_receive_the_event() {
 fn no_payload_is_built_without_a_registration() {
     let registry = fixture();
     let raiser = registry.raiser(1, 0).unwrap();
-    raiser.raise(0, CbSafety::NONE, || -> [u8; 0] { panic!("made for nobody") });
+    raiser.raise(0, CbSafety::NONE, || -> [u8; 0] { panic!("built without a registration") });
     let handle = registry.event_handle_alloc(1, 0, &Hints::new()).unwrap();
-    raiser.raise(0, CbSafety::NONE, || -> [u8; 0] { panic!("made without a callback") });
+    raiser.raise(0, CbSafety::NONE, || -> [u8; 0] { panic!("built without a callback") });
     registry.event_handle_free(handle, 0, None).unwrap();
     assert_eq!(registry.event_usage(), 0);
 }
@@ -409,7 +409,7 @@ fn a_registration_does_not_inherit_the_losses_of_its_slots_predecessor() {
     let last = register(registry, 1, 0, CbSafety::NONE, |_| ());
     on_drops(registry, last, &log, "c");
     raise(CbSafety::NONE);
-    assert_eq!(registry.registrations.slots.len(), 1, "the slot was not used again");
+    assert_eq!(registry.registrations.slots.len(), 1, "the slot was not reused");
     assert!(log.lock().unwrap().is_empty());
 }
 
@@ -422,8 +422,8 @@ fn the_cost_of_registering_and_freeing_does_not_depend_on_other_registrations() 
         let handles: Vec<_> = (0..MANY).map(|_| register(registry, 1, 0, CbSafety::NONE, |_| ())).collect();
         handles.iter().for_each(|&handle| registry.event_handle_free(handle, 0, None).unwrap());
         let looked = crate::table::looked() - before;
-        assert!(looked <= MANY * 16, "{looked} looks at slots in round {round}");
-        assert_eq!(registry.registrations.slots.len(), MANY, "no slot was used again");
+        assert!(looked <= MANY * 16, "{looked} slots were visited in round {round}");
+        assert_eq!(registry.registrations.slots.len(), MANY, "no slot was reused");
     }
 }
 

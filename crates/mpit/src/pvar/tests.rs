@@ -200,7 +200,7 @@ fn the_cost_of_freeing_a_session_depends_only_on_its_own_handles() {
     let before = crate::table::looked();
     registry.pvar_session_free(session).unwrap();
     let looked = crate::table::looked() - before;
-    assert!(looked <= 64, "{looked} looks at slots");
+    assert!(looked <= 64, "{looked} slots were visited");
     assert_eq!(registry.pvar_usage(), (1, 1000));
 }
 
@@ -404,7 +404,7 @@ struct DropLog(Arc<std::sync::Mutex<Vec<&'static str>>>);
 
 impl Drop for DropLog {
     fn drop(&mut self) {
-        self.0.lock().unwrap().push("session gone");
+        self.0.lock().unwrap().push("session freed");
     }
 }
 
@@ -474,7 +474,7 @@ fn a_foreign_variable_gets_every_call_and_its_session_goes_last() {
     assert_eq!(registry.pvar_stop(session, handle), Err(Error::library(5)));
     registry.pvar_handle_free(session, second).unwrap();
     registry.pvar_session_free(session).unwrap();
-    let expected = ["start", "write", "stop", "free", "free", "session gone"];
+    let expected = ["start", "write", "stop", "free", "free", "session freed"];
     assert_eq!(*log.lock().unwrap(), expected);
 }
 

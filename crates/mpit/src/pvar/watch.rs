@@ -218,10 +218,10 @@ mod tests {
         let before = crate::table::looked();
         for round in 0..3 {
             let added: Vec<_> = (0..1000).map(|object| list.add(object, 0).unwrap()).collect();
-            assert!(added.iter().all(|&at| at < 1000), "round {round}: no watcher was used again");
+            assert!(added.iter().all(|&at| at < 1000), "round {round}: no watcher was reused");
             added.iter().for_each(|&at| list.remove(at));
         }
         let looked = crate::table::looked() - before;
-        assert!(looked <= 3 * 1000 * 8, "{looked} looks at slots");
+        assert!(looked <= 3 * 1000 * 8, "{looked} slots were visited");
     }
 }

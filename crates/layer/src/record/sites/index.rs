@@ -164,7 +164,7 @@ mod tests {
         assert!(is(place(1, 7), one) && is(place(1, 8), other));
         assert!(index.near(&Place { function: f::MPI_Recv, ..place(1, 7) }).is_none());
         index.forget();
-        assert!(index.near(&place(1, 7)).is_none(), "looked up again");
+        assert!(index.near(&place(1, 7)).is_none(), "it must be looked up again");
     }
 
     #[test]

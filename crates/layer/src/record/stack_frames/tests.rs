@@ -60,7 +60,7 @@ fn a_frame_whose_end_must_be_computed_is_unknown() {
     assert_eq!(
         at(&[0x0f, 3, 0x77, 8, 0x06, 0x44, 0x0c, 7, 32], 4),
         Some(32),
-        "known again by the stack pointer"
+        "relative to the stack pointer again"
     );
 }
 
@@ -70,7 +70,7 @@ fn a_frame_without_its_return_address_is_unknown() {
     assert_eq!(at(&[0x07, 16], 0), None, "undefined: the outermost function");
     assert_eq!(at(&[0x09, 16, 3], 0), None, "in another register");
     assert_eq!(at(&[0x11, 16, 0x70], 0), None, "beyond the end of the frame");
-    assert_eq!(at(&[0x07, 16, 0x44, 0xd0], 4), Some(8), "where it was at the beginning");
+    assert_eq!(at(&[0x07, 16, 0x44, 0xd0], 4), Some(8), "restored to its initial place");
 }
 
 #[test]
@@ -99,8 +99,8 @@ fn damaged_entries_yield_nothing() {
         frame_by(&common, &steps, 4)
     };
     assert_eq!(unknown(0, 1), None, "not a common part");
-    assert_eq!(unknown(4, 2), None, "a version that never was");
-    assert_eq!(unknown(6, b'S'), None, "what a signal handler returns to");
+    assert_eq!(unknown(4, 2), None, "a version that does not exist");
+    assert_eq!(unknown(6, b'S'), None, "the frame that a signal handler returns to");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn the_caller_of_a_function_with_a_frame_of_40_bytes_is_found() {
     // SAFETY: as above.
     let here = || unsafe { marks(&mut 0, &mut 0) };
     assert!(super::code::holds(expected) && super::code::holds(here()));
-    assert!(super::code::holds(expected), "a module that was found is remembered");
+    assert!(super::code::holds(expected), "the module is remembered");
     assert!(!super::code::holds(&raw const stack as u64) && !super::code::holds(0));
 }
 
