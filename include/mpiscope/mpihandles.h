@@ -414,7 +414,7 @@ struct mpidbg_comm_extra_info_t {
     int cx_remote_size;
     int cx_has_dist_graph;
     uint64_t cx_collectives; /* entered on it */
-    int64_t cx_colour;       /* colour, split type or tag */
+    int64_t cx_colour;       /* color, split type or tag */
     struct mpidbg_reference_t cx_errhandler;
     struct mpidbg_reference_t cx_info;
     struct mpidbg_reference_t cx_other_parent;

@@ -593,7 +593,7 @@ class InspectCommunicator(Record):
     calls: Rows[InspectOpenCall]
     #: Number of collectives entered on it.
     collectives: int
-    #: What distinguishes it from its siblings: colour, split type or tag (sign-extended).
+    #: What distinguishes it from its siblings: color, split type or tag (sign-extended).
     colour: int
     #: The call that created it.
     created: Optional[InspectCallSite]
@@ -1108,7 +1108,7 @@ class InspectOne(Record):
     class_: Optional[str]
     #: Number of collectives entered on it.
     collectives: Optional[int]
-    #: What distinguishes it from its siblings: colour, split type or tag (sign-extended).
+    #: What distinguishes it from its siblings: color, split type or tag (sign-extended).
     colour: Optional[int]
     #: The constructor, as ``MPI_COMBINER_…`` names it: ``vector``.
     combiner: Optional[str]
@@ -1150,7 +1150,7 @@ class InspectOne(Record):
     extra_state: Optional[str]
     #: Files opened with it.
     files: Optional[Rows[InspectReference]]
-    #: How it obtained its memory (the create flavour).
+    #: How it obtained its memory (the create flavor).
     flavour: Optional[str]
     #: Its Fortran handle, if known.
     fortran: Optional[int]
@@ -1181,7 +1181,7 @@ class InspectOne(Record):
     keyval: Optional[int]
     #: Its kind.
     kind: str
-    #: The last synchronising call.
+    #: The last synchronizing call.
     last_synchronisation: Optional[InspectCallSite]
     #: Locks held: target, and whether exclusive.
     locks: Optional[Rows[InspectLock]]
@@ -1645,7 +1645,7 @@ class InspectWindow(Record):
     epochs: List[str]
     #: The error handler last attached.
     errhandler: Optional[InspectReference]
-    #: How it obtained its memory (the create flavour).
+    #: How it obtained its memory (the create flavor).
     flavour: str
     #: Its Fortran handle, if known.
     fortran: Optional[int]
@@ -1661,7 +1661,7 @@ class InspectWindow(Record):
     info: Optional[InspectReference]
     #: Its kind.
     kind: str
-    #: The last synchronising call.
+    #: The last synchronizing call.
     last_synchronisation: Optional[InspectCallSite]
     #: Locks held: target, and whether exclusive.
     locks: Rows[InspectLock]

@@ -45,7 +45,7 @@ class RankStatus(_answers.PsRankStatus):
 
     @property
     def main_thread(self) -> Optional[ThreadStatus]:
-        """The thread that initialised MPI, if one did."""
+        """The thread that initialized MPI, if one did."""
         mains = [one for one in self.threads if one.main]
         return mains[0] if mains else None
 

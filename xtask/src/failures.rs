@@ -189,11 +189,11 @@ mod tests {
         assert_eq!((kept.len(), kept.last().map(String::as_str)), (KEPT + 1, Some("    b")));
     }
 
-    /// A shell that fails the first time, as `cargo test` does, and then runs `afterwards`.
-    fn tests(folder: &std::path::Path, afterwards: &str) -> Command {
+    /// A shell that fails the first time, as `cargo test` does, and then runs `then`.
+    fn tests(folder: &std::path::Path, then: &str) -> Command {
         let script = format!(
             "cd {}; if mkdir begun 2>/dev/null; then printf 'failures:\\n\\nfailures:\\n    b\\n\\ntest result: FAILED. 7 passed\\n'; \
-             exit 101; fi; {afterwards}",
+             exit 101; fi; {then}",
             folder.display()
         );
         let mut command = Command::new("sh");
@@ -203,10 +203,10 @@ mod tests {
 
     #[test]
     fn a_test_that_fails_once_is_unstable_and_one_that_fails_twice_has_failed() {
-        let again = |afterwards: &str| {
+        let again = |then: &str| {
             let folder = tempfile::tempdir().unwrap();
             let mut failures = Failures::default();
-            let tests = || tests(folder.path(), afterwards);
+            let tests = || tests(folder.path(), then);
             let ended = run(&mut tests(), &mut std::io::sink()).unwrap();
             let ended = failures.again(tests, ended, &mut std::io::sink());
             (ended.is_ok(), failures.unstable)

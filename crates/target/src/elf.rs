@@ -19,7 +19,7 @@ use crate::{ByteOrder, Error, Result};
 /// Opens a regular file for reading. The path may come from a hostile core file, so this must neither block
 /// on a FIFO nor affect a device.
 pub fn open_regular(path: &Path) -> Result<std::fs::File> {
-    // Checked before opening, because opening a device can have effects, and again afterwards, because the
+    // Checked before opening, because opening a device can have effects, and again afterward, because the
     // path may have changed.
     let check = |data: io::Result<std::fs::Metadata>| match data {
         Ok(data) if data.is_file() => Ok(()),

@@ -70,7 +70,7 @@ fn tail(text: &str) -> String {
     lines[lines.len().saturating_sub(60)..].join("\n")
 }
 
-/// Copies a program that will be started afterwards. A separate process does it: a child that another thread
+/// Copies a program that will be started afterward. A separate process does it: a child that another thread
 /// of a test forks at this moment would inherit our descriptor of the copy, open for writing, and the copy
 /// could then not be started.
 ///

@@ -155,7 +155,7 @@ def _is_called(one: Any, key: object) -> bool:
 
 
 class Tool:
-    """The interface, initialised: from here on, or as a context manager, until it is closed.
+    """The interface, initialized: from here on, or as a context manager, until it is closed.
 
     It may be made before ``MPI_Init`` and after ``MPI_Finalize``, and more than once.
     """
@@ -206,7 +206,7 @@ class Tool:
         return registration
 
     def close(self) -> None:
-        """Frees what is left and finalises the interface."""
+        """Frees what is left and finalizes the interface."""
         if self._open:
             self._open = False
             for registration in self._registrations:

@@ -7,14 +7,14 @@ use mpi_abi::{Properties, Waits};
 codes! {
     /// What the main thread of a rank is doing: the values of `mpiscope_state`.
     Activity {
-        NOT_INITIALIZED = 0 => "not initialised",
+        NOT_INITIALIZED = 0 => "not initialized",
         COMPUTING = 1 => "computing",
         IN_CALL = 2 => "in an MPI call that does not wait",
         IN_SEND = 3 => "blocked in a send",
         IN_RECEIVE = 4 => "blocked in a receive or probe",
         IN_COMPLETION = 5 => "blocked completing requests",
         IN_COLLECTIVE = 6 => "blocked in a collective",
-        IN_SYNCHRONIZATION = 7 => "blocked in one-sided synchronisation",
+        IN_SYNCHRONIZATION = 7 => "blocked in one-sided synchronization",
         FINALIZED = 8 => "finalized",
         POLLING = 9 => "polling",
         IN_CONNECTION = 10 => "blocked connecting to other jobs",

@@ -3,7 +3,7 @@
 //! Before `MPI_Init`, every rank writes its [`ProcessDescriptor`] at its rank's offset into a file with a
 //! name that all ranks of the world on this host can derive. It is in their user's
 //! [folder](meeting_place::folder), so no other user can take the name first. No rank leaves `MPI_Init`
-//! before all have entered it (all libraries exchange addresses in it), so the file is complete afterwards.
+//! before all have entered it (all libraries exchange addresses in it), so the file is complete afterward.
 //! Then the name is removed: it exists only while the job starts. Files left behind by jobs that are killed
 //! during that time are removed by later jobs.
 #![allow(unsafe_code)]

@@ -18,8 +18,8 @@ const RANKS: usize = 2;
 
 /// Code with and without frame pointers, and with debug information only in the program.
 const WAYS: [(&str, &[&str]); 2] = [
-    ("without_optimisation", &["-O0", "-fno-omit-frame-pointer"]),
-    ("with_optimisation", &["-O2", "-fomit-frame-pointer", "-fno-inline"]),
+    ("without_optimization", &["-O0", "-fno-omit-frame-pointer"]),
+    ("with_optimization", &["-O2", "-fomit-frame-pointer", "-fno-inline"]),
 ];
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {

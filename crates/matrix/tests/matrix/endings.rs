@@ -11,7 +11,7 @@ use mpiscope_testkit::program::{Needs, Program};
 use mpiscope_testkit::report;
 use mpiscope_testkit::trials::checked;
 
-use crate::programs::{compared, same_behaviour, same_calls};
+use crate::programs::{compared, same_behavior, same_calls};
 use crate::subject::{Form, Ran, Subject, word};
 
 const RANKS: usize = 2;
@@ -60,7 +60,7 @@ fn check(subject: &Subject, library: &Library, arguments: &[&str], after: After)
         Ok((bare, subject.launch(library, RANKS, Form::AroundLauncher, &words, &|_| ())?))
     };
     let (_, seen) = compared(run, |bare, seen| match after {
-        After::Whole => same_behaviour(bare, seen),
+        After::Whole => same_behavior(bare, seen),
         After::Unfinished | After::Aborted | After::Sentence => status_of_the_bare_run(bare, seen, run_bare),
     })?;
     match after {

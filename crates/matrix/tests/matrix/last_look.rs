@@ -136,7 +136,7 @@ fn check(subject: &Subject, library: &Library, signal: Signal) -> Result<()> {
     Ok(())
 }
 
-/// All processes of a job are signalled: ranks have ended before `mpiscope run` has sampled twice.
+/// All processes of a job are signaled: ranks have ended before `mpiscope run` has sampled twice.
 fn all_are_ended(subject: &Subject, library: &Library) -> Result<()> {
     let mut job = Job::start_of(&HANG, subject, library, &["two_receives"], &[])?;
     let target = job.target();

@@ -13,7 +13,7 @@ use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, run};
 use serde_json::Value;
 
-use crate::programs::{compared, same_behaviour, same_calls};
+use crate::programs::{compared, same_behavior, same_calls};
 use crate::skipped;
 use crate::subject::{Form, LIMIT, Subject, word};
 
@@ -103,7 +103,7 @@ fn agrees(subject: &Subject, library: &Library, program: &Program, binary: &Path
     let launch = |form| subject.launch(library, program.ranks, form, &[word(binary)], &|_| {});
     // The bare run has the layer too, but it passes everything on.
     let run = || Ok((launch(Form::Bare)?, launch(Form::AroundLauncher)?));
-    let (bare, seen) = compared(run, same_behaviour)?;
+    let (bare, seen) = compared(run, same_behavior)?;
     ensure!(bare.outcome.success(), "{}", bare.outcome.describe());
     same_calls(&seen, program.ranks)
 }

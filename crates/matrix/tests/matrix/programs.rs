@@ -38,7 +38,7 @@ fn long_command(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
             let what = [word(&subject.binary(&program, &of)?), "x".repeat(50_000).into()];
             let launch = |form| subject.launch(&of, program.ranks, form, &what, &|_| ());
             let (bare, seen) =
-                compared(|| Ok((launch(Form::Bare)?, launch(Form::AroundLauncher)?)), same_behaviour)?;
+                compared(|| Ok((launch(Form::Bare)?, launch(Form::AroundLauncher)?)), same_behavior)?;
             ensure!(bare.outcome.success(), "{}", bare.outcome.describe());
             same_calls(&seen, program.ranks)
         },
@@ -63,7 +63,7 @@ fn twice(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
             })
         };
         let run = || Ok((launch(Form::Bare, None)?, launch(Form::AroundLauncher, Some(&second))?));
-        let (bare, seen) = compared(run, same_behaviour)?;
+        let (bare, seen) = compared(run, same_behavior)?;
         ensure!(bare.outcome.success(), "{}", bare.outcome.describe());
         same_calls(&seen, program.ranks)
     })
@@ -97,7 +97,7 @@ fn check(subject: &Subject, library: &Library, program: &Program) -> Result<()> 
             ensure!(bare.outcome.success(), "the bare program failed: {}", bare.outcome.describe());
             Ok((bare, launch(form)?))
         };
-        let (bare, seen) = compared(run, same_behaviour).context(name)?;
+        let (bare, seen) = compared(run, same_behavior).context(name)?;
         same_calls(&seen, program.ranks).context(name)?;
         nothing_is_wrong(&seen, program).context(name)?;
         calls_have_places(&seen, program).context(name)?;
@@ -128,7 +128,7 @@ pub fn compared(
 }
 
 /// Checks that standard output and exit status are those of the bare run.
-pub fn same_behaviour(bare: &Ran, seen: &Ran) -> Result<()> {
+pub fn same_behavior(bare: &Ran, seen: &Ran) -> Result<()> {
     let (bare, seen) = (&bare.outcome, &seen.outcome);
     ensure!(!seen.timed_out, "the run under the layer did not end: {}", seen.describe());
     ensure!(

@@ -11,7 +11,7 @@ use mpiscope_testkit::paths;
 use mpiscope_testkit::trials::checked;
 use serde_json::Value;
 
-use crate::programs::{same_behaviour, same_calls};
+use crate::programs::{same_behavior, same_calls};
 use crate::skipped;
 use crate::subject::{Form, Subject, word};
 
@@ -53,7 +53,7 @@ fn check(subject: &Subject, library: &Library, mpi4py: &Mpi4py) -> Result<()> {
     let bare = subject.launch(library, RANKS, Form::Bare, &words, &adjust)?;
     ensure!(bare.outcome.success(), "the bare script failed: {}", bare.outcome.describe());
     let seen = subject.launch(library, RANKS, Form::AroundLauncher, &words, &adjust)?;
-    same_behaviour(&bare, &seen)?;
+    same_behavior(&bare, &seen)?;
     same_calls(&seen, RANKS)
 }
 

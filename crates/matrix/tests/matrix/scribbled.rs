@@ -14,7 +14,7 @@ use mpiscope_testkit::paths;
 use mpiscope_testkit::program::{Needs, PROGRAMS, Program};
 use mpiscope_testkit::trials::checked;
 
-use crate::programs::{compared, same_behaviour};
+use crate::programs::{compared, same_behavior};
 use crate::skipped;
 use crate::subject::{Form, Subject, word};
 
@@ -52,7 +52,7 @@ fn check(subject: &Subject, library: &Library, program: &Program) -> Result<()> 
             subject.launch(library, program.ranks, Form::AroundLauncher, &[word(&binary)], &scribbled)?;
         Ok((bare, seen))
     };
-    compared(run, same_behaviour).map(drop)
+    compared(run, same_behavior).map(drop)
 }
 
 /// Builds the library that overwrites the image.

@@ -211,10 +211,10 @@ fn check_turns(subject: &Subject, library: &Library) -> Result<()> {
     ensure!(right, "{marked:?}");
     let whole =
         (report.communication_efficiency, report.serialisation_efficiency, report.transfer_efficiency);
-    let (Some(communication), Some(serialisation), Some(transfer)) = whole else {
+    let (Some(communication), Some(serialization), Some(transfer)) = whole else {
         anyhow::bail!("no efficiencies: {whole:?}")
     };
-    ensure!((serialisation * transfer - communication).abs() < 0.001, "{whole:?}");
+    ensure!((serialization * transfer - communication).abs() < 0.001, "{whole:?}");
     // While they compute in turn, each waits at least half of the time, and less is lost to transfer.
     let inside = |window: &&report::Window| {
         window.iterations_over.is_some_and(|over| (0.1..0.8).contains(&(over / COUNT as f64)))
@@ -225,11 +225,11 @@ fn check_turns(subject: &Subject, library: &Library) -> Result<()> {
         ensure!(!all.is_empty(), "no window has a value: {windows:#?}");
         Ok(all.iter().sum::<f64>() / all.len() as f64)
     };
-    let serialisation = mean(|window| window.serialisation_efficiency)?;
+    let serialization = mean(|window| window.serialisation_efficiency)?;
     let transfer = mean(|window| window.transfer_efficiency)?;
     ensure!(
-        serialisation < 0.75 && serialisation < transfer && transfer > 0.5,
-        "{serialisation}, {transfer}: {windows:#?}"
+        serialization < 0.75 && serialization < transfer && transfer > 0.5,
+        "{serialization}, {transfer}: {windows:#?}"
     );
     Ok(())
 }

@@ -282,7 +282,7 @@ fn without_layer(subject: &Subject, library: &Library) -> Result<()> {
     }
 }
 
-/// Rank 1 computes in a function of the program and rank 0 waits for it. Both continue afterwards.
+/// Rank 1 computes in a function of the program and rank 0 waits for it. Both continue afterward.
 fn stacks(subject: &Subject, library: &Library) -> Result<()> {
     let program = Program { name: "hang", ranks: 2, needs: Needs::Nothing };
     let mut job = Job::start_of(&program, subject, library, &["one_computes"], &[])?;

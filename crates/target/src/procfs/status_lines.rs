@@ -53,7 +53,7 @@ impl StatusLines {
         self.get("TracerPid")?.parse().ok().filter(|tracer| *tracer != 0)
     }
 
-    /// Its process ids from our PID namespace inwards: one, unless it runs in a container within
+    /// Its process ids from our PID namespace inward: one, unless it runs in a container within
     /// ours.
     pub fn namespace_pids(&self) -> Vec<u32> {
         let numbers = self.get("NSpid").unwrap_or_default().split_ascii_whitespace();

@@ -79,7 +79,7 @@ static void add(void *in, void *inout, int *n, MPI_Datatype *type)
     (void)in, (void)inout, (void)n, (void)type;
 }
 
-/* One object of each kind; way RIGHT keeps it, way FREED frees it afterwards. */
+/* One object of each kind; way RIGHT keeps it, way FREED frees it afterward. */
 static void objects(int way)
 {
     static char file_name[32], place[1024];

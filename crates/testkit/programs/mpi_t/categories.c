@@ -188,7 +188,7 @@ static void each(void)
     check_misuse();
 }
 
-/* Depth-first with colors: a grey category met again is a cycle. */
+/* Depth-first with colors: a gray category met again is a cycle. */
 static char colour[CATEGORIES];
 
 static int has_cycle(int index)

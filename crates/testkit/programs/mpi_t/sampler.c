@@ -1,7 +1,7 @@
 /* A sampling tool: SIGPROF at 10 kHz reads, resets, readresets, starts and stops while the program communicates.
  *
  * The handler calls only functions that this project promises to be async-signal-safe, and keeps what it sees in
- * variables; the assertions are made afterwards. CONFORM_RATE is the rate in Hz, CONFORM_MESSAGES the number of
+ * variables; the assertions are made afterward. CONFORM_RATE is the rate in Hz, CONFORM_MESSAGES the number of
  * messages that each rank sends (100000).
  */
 #include "functions.h"

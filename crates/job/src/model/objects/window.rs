@@ -29,7 +29,7 @@ pub struct Window {
     pub size: u64,
     /// Displacement unit.
     pub displacement_unit: u64,
-    /// How it obtained its memory (the create flavour).
+    /// How it obtained its memory (the create flavor).
     pub flavour: &'static str,
     /// Memory model.
     pub model: &'static str,
@@ -38,7 +38,7 @@ pub struct Window {
     /// Bits of [`Epoch`].
     #[serde(skip)]
     pub epoch_bits: u32,
-    /// The last synchronising call.
+    /// The last synchronizing call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_synchronisation: Option<CallSite>,
     /// Locks held: target, and whether exclusive.

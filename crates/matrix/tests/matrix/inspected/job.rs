@@ -111,7 +111,7 @@ impl Job {
         Ok(())
     }
 
-    /// Waits until every rank has signalled that it is ready.
+    /// Waits until every rank has signaled that it is ready.
     pub fn all_ready(&mut self) -> Result<()> {
         self.each_has("ready")
     }
