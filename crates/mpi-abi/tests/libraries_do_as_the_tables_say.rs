@@ -90,7 +90,7 @@ fn run(header: &Header, library: &Path) -> BTreeMap<String, String> {
     command.arg("60").arg(&binary);
     command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
     if header.abi == AbiKind::OPENMPI && dir.join("../include/mpi.h").exists() {
-        // A relocated installation must be told its location.
+        // A relocated installation needs its location.
         command.env("OPAL_PREFIX", dir.parent().unwrap());
     }
     let output = command.output().unwrap();

@@ -14,7 +14,7 @@ _ON_DROPPED = CFUNCTYPE(None, c_int64, c_void_p, c_int, c_int, c_void_p)
 #: What a callback may be called in the midst of; the default is the first.
 SAFETIES = ("thread_safe", "mpi_restricted", "none")
 
-#: The library may call these until it has let go of the registration, and it does not always say when that is.
+#: The library may call these until it has released the registration, and it does not always report when that is.
 _KEPT: List[Any] = []
 
 

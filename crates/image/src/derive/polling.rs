@@ -4,7 +4,7 @@
 //! are a *run*; for each thread, the preload library records the length and start time of the current run. A
 //! thread is *polling* while its run has at least [`LEAST`] polls and it computes for at most [`SPACING_NS`]
 //! between two of them on average. It is then waiting, whether or not it happens to be inside the function at
-//! this moment, and however long a call takes. A program that tests now and then while it computes is not
+//! this moment, and however long a call takes. A program that tests occasionally while it computes is not
 //! polling.
 //!
 //! The time between two polls of a run is polling time if it is at most [`SPACING_NS`], or if the thread did

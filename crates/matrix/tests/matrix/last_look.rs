@@ -201,7 +201,7 @@ fn waits_end_with_their_calls(report: &Value) -> Result<()> {
     let waits = &report["waits"]["sampled"];
     let waited = waits["seconds"].as_f64().context("no waits were found")?;
     ensure!(inside > 2.0, "{inside} s in MPI_Recv");
-    // A sample stands for the time to the next one; two ranks that were sampled until the launcher knew would
+    // A sample represents the time to the next one; two ranks that were sampled until the launcher knew would
     // have twice as much.
     let most = inside + LATE.as_secs_f64() / 2.0;
     ensure!(waited <= most, "waits of {waited} s in calls of {inside} s\n{waits:#}");

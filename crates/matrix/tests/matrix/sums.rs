@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-/// Numbers that were converted to text once more differ in their last digit.
+/// Numbers that were converted to text twice differ in their last digit.
 const LAST_DIGIT: f64 = 1e-12;
 /// For sums of times that were each rounded.
 const ROUNDED: f64 = 1e-6;

@@ -5,7 +5,7 @@
 
 #define CALLS 100
 
-/* A registration whose callback makes MPI calls of its own. */
+/* A registration whose callback makes MPI calls. */
 struct caller {
     long heard;
     int inside;                         /* how many MPI calls a callback makes */
