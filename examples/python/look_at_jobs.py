@@ -1,4 +1,4 @@
-"""Looks at all jobs of this user on this host: `python look_at_jobs.py`, or at those named, which may be files as well."""
+"""Shows all jobs of this user on this host: `python look_at_jobs.py`, or the named ones, which may also be files."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """See inside any MPI job, from Python.
 
-What the command ``mpiscope`` shows, as objects::
+Provides the output of the command ``mpiscope`` as objects::
 
     import mpiscope
 
@@ -9,7 +9,7 @@ What the command ``mpiscope`` shows, as objects::
 
     job = mpiscope.job()              # the only job of this user on this host
     job.ps().to_pandas()              # what every rank is doing, if pandas is installed
-    saved = job.save("job.mpiscope")  # the same questions may be asked of a file
+    saved = job.save("job.mpiscope")  # a file supports the same queries
     mpiscope.job("job.mpiscope").inspect(kind="comm")
 
 `mpiscope.mpit` is the MPI tool information interface (MPI_T) of the process itself.

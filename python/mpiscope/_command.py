@@ -13,7 +13,7 @@ COULD_NOT_READ = 2
 
 
 class Error(Exception):
-    """What the command said on standard error when it could read nothing."""
+    """The command could not read the job; the message is its standard error."""
 
     def __init__(self, message: str, status: int):
         super().__init__(message)
@@ -21,8 +21,8 @@ class Error(Exception):
 
 
 def command() -> str:
-    """The path of the command: the one that the variable ``MPISCOPE`` names, else the one that was installed with this
-    module, else the first in ``PATH``."""
+    """The path of the command: the value of the environment variable ``MPISCOPE``, otherwise the command installed with
+    this module, otherwise the first one in ``PATH``."""
     named = os.environ.get("MPISCOPE")
     if named:
         return named
@@ -37,7 +37,7 @@ def command() -> str:
 
 
 def _folders() -> List[Path]:
-    """Where pip puts commands: of an environment, of a user, of ``pip install --target``."""
+    """The folders in which pip installs commands: of an environment, of a user, of ``pip install --target``."""
     module = Path(__file__).resolve().parent
     folders = [Path(sysconfig.get_path("scripts")), Path(sys.prefix) / "bin", module.parent / "bin"]
     if module.parts[-4:-2] != () and len(module.parents) > 3:
@@ -55,7 +55,7 @@ def version() -> str:
 
 
 def ask(verb: str, options: Sequence[str] = (), names: Sequence[str] = ()) -> Any:
-    """The answer of a verb to ``--json``; a name is one even if it looks like an option."""
+    """The JSON output of a verb. Names may begin with a hyphen."""
     answer = _run([verb, "--json", *options, "--", *names])
     if answer.returncode not in (0, 1) or not answer.stdout.strip():
         message = answer.stderr.strip() or f"mpiscope {verb} ended with status {answer.returncode}"
@@ -64,7 +64,7 @@ def ask(verb: str, options: Sequence[str] = (), names: Sequence[str] = ()) -> An
 
 
 def tell(verb: str, options: Sequence[str], names: Sequence[str]) -> str:
-    """Runs a verb that answers with text."""
+    """Runs a verb and returns its text output."""
     answer = _run([verb, *options, "--", *names])
     if answer.returncode not in (0, 1):
         raise Error(answer.stderr.strip(), answer.returncode)
@@ -72,14 +72,14 @@ def tell(verb: str, options: Sequence[str], names: Sequence[str]) -> str:
 
 
 def _run(arguments: Sequence[str], path: Optional[str] = None) -> "subprocess.CompletedProcess[str]":
-    # The command must not be looked at itself when Python runs under the layer.
+    # The command itself must not run under the layer, even if Python does.
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     return subprocess.run(
         [path or command(), *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # Names of programs may hold any bytes.
+        # Names of programs may contain any bytes.
         encoding="utf-8",
         errors="replace",
         env=environment,

@@ -7,7 +7,7 @@ from typing import Any
 def pandas() -> Any:
     """The module pandas.
 
-    Raises ImportError with the way to get it if it is not there.
+    Raises ImportError with the install command if it is not installed.
     """
     try:
         return importlib.import_module("pandas")

@@ -1,4 +1,4 @@
-"""What every answer is made of: objects whose fields are attributes, and lists of them."""
+"""The parts of all answers: objects whose fields are attributes, and lists of such objects."""
 
 import keyword
 from typing import TYPE_CHECKING, Any, Dict, FrozenSet, Iterable, List, Type, TypeVar
@@ -9,18 +9,18 @@ T = TypeVar("T")
 
 
 class Record:
-    """An object of an answer: the fields of the JSON object are its attributes.
+    """An object in an answer: the fields of the JSON object are its attributes.
 
     >>> Record({"rank": 3, "call": {"function": "MPI_Recv"}}).call.function
     'MPI_Recv'
 
-    Names may also be given as indices, and one that is a word of Python's own takes an underscore behind it:
+    Names may also be used as indices; an attribute whose name is a Python keyword has a trailing underscore:
 
     >>> message = Record({"from": "0", "to": "1"})
     >>> message["from"], message.from_
     ('0', '0')
 
-    A field that is declared is None where the answer leaves it out; ``"name" in record`` says which of both it is.
+    A declared field is None if the answer omits it; ``"name" in record`` distinguishes that from a null value.
     """
 
     #: Classes of fields that are objects, or lists or dictionaries of objects.
@@ -31,7 +31,7 @@ class Record:
     def __init__(self, fields: Dict[str, Any]):
         self._fields = fields
 
-    # A type checker knows the fields that are declared, and takes another for a mistake; `record["name"]` gets any.
+    # A type checker accepts only declared fields; `record["name"]` returns any field.
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
@@ -49,7 +49,7 @@ class Record:
     def __getitem__(self, name: str) -> Any:
         return self._field(name)
 
-    #: A record is no list; without this, Python would ask it for its element 0.
+    #: A record is not a list; without this, Python would request its element 0.
     __iter__: Any = None
 
     def _field(self, name: str) -> Any:
@@ -98,9 +98,9 @@ class Rows(List[T]):
     """
 
     def to_dicts(self) -> List[Dict[str, Any]]:
-        """All of them as the command printed them."""
+        """All records as the command printed them."""
         return [one.to_dict() for one in self]  # type: ignore[attr-defined]
 
     def to_pandas(self) -> Any:
-        """A data frame, a row for each; fields within fields are columns ``outer.inner``. Needs pandas."""
+        """A data frame with one row per record; nested fields are columns ``outer.inner``. Needs pandas."""
         return pandas().json_normalize(self.to_dicts())

@@ -1,4 +1,4 @@
-"""Jobs: running ones, and those that a file has kept."""
+"""Jobs: running ones, and those saved in files."""
 
 import json
 import os
@@ -20,26 +20,26 @@ class Job:
     """A job, by its name, a process id of one of its ranks, or a file: an evidence file, a saved image or a core file."""
 
     def __init__(self, name: Union[PathLike, int]):
-        #: What the command is asked about.
+        #: The name passed to the command.
         self.name = str(name) if isinstance(name, int) else os.fspath(name)
 
     def __repr__(self) -> str:
         return f"Job({self.name!r})"
 
     def to_dict(self) -> Dict[str, Any]:
-        """The job by name, for `Rows.to_dicts`."""
+        """The job's name, for `Rows.to_dicts`."""
         return {"job": self.name}
 
     def ps(self, here: bool = False) -> Status:
-        """What every rank is doing; of this host only if ``here``."""
+        """What every rank is doing; only the ranks of this host if ``here``."""
         return Status(ask("ps", _flag("--here", here), [self.name]))
 
     def why(self, seconds: float = 1.0) -> Verdict:
-        """Why nothing happens. Looks twice, so many seconds apart."""
+        """Why nothing happens. Compares two snapshots that are ``seconds`` apart."""
         return Verdict(ask("why", ["--for", str(seconds)], [self.name]))
 
     def queues(self) -> Queues:
-        """Messages that were sent and not received, and receives that wait."""
+        """Messages that were sent but not received, and pending receives."""
         return Queues(ask("queues", ["--all"], [self.name]))
 
     def inspect(
@@ -50,8 +50,8 @@ class Job:
         freed: bool = False,
         leaks: bool = False,
     ) -> Inspection:
-        """MPI objects: counts, or those of a kind (``comm``, ``datatype``, …), or what is behind a handle or name; of all ranks
-        or of some (``3``, ``"0,2-4"``). Also those that were freed, or only those that were not freed."""
+        """MPI objects: counts, or the objects of a kind (``comm``, ``datatype``, …), or the object with a handle or name; of all
+        ranks or of some (``3``, ``"0,2-4"``). ``freed`` includes freed objects, ``leaks`` selects those that were not freed."""
         options = [*_flag("--freed", freed), *_flag("--leaks", leaks)]
         for option, value in (("--kind", kind), ("--handle", handle), ("--rank", rank)):
             options += [] if value is None else [f"{option}={value}"]
@@ -62,21 +62,21 @@ class Job:
         return Variables(ask("vars", names=[self.name]))
 
     def procs(self) -> ProcessList:
-        """All processes of a running job, and of those that it is connected with."""
+        """All processes of a running job and of the jobs connected with it."""
         pids = [str(one.pid) for one in self.ps(here=True).ranks]
         return ProcessList(ask("procs", names=pids))
 
     def save(self, file: PathLike, seconds: float = 1.0) -> "Job":
-        """Saves everything that is known of a running job in a file; gives the job in the file."""
+        """Saves everything known about a running job in a file; returns the job in the file."""
         tell("save", ["--for", str(seconds)], [self.name, os.fspath(file)])
         return Job(Path(file).absolute())
 
     def report(self) -> Report:
-        """Where the time went: of a running job until now, of a directory of ``mpiscope run --out`` or a file what was kept."""
+        """Where the time went: in a running job until now, or in a directory of ``mpiscope run --out`` or a file."""
         return Report(ask("report", names=[self.name]))
 
     def trace(self) -> Trace:
-        """The calls and messages one by one, of a job that was started with ``mpiscope run --trace``."""
+        """All calls and messages of a job that was started with ``mpiscope run --trace``."""
         return Trace.of_lines(tell("trace", ["--format", "jsonl"], [self.name]).splitlines())
 
 
@@ -85,7 +85,7 @@ def _flag(name: str, wanted: bool) -> List[str]:
 
 
 def jobs() -> "Rows[Job]":
-    """All jobs of this user that run under mpiscope on this host; root sees everybody's."""
+    """All jobs of this user that run under mpiscope on this host; for root, the jobs of all users."""
     try:
         answer = ask("ps", ["--here"])
     except Error as error:
@@ -100,7 +100,7 @@ def jobs() -> "Rows[Job]":
 
 
 def job(name: Union[PathLike, int, None] = None) -> Job:
-    """The job of this name, process id or file; without a name the only one that runs."""
+    """The job with this name, process id or file; without a name, the only running job."""
     if name is not None:
         return Job(name)
     found = jobs()
@@ -111,7 +111,7 @@ def job(name: Union[PathLike, int, None] = None) -> Job:
 
 
 def open_report(file: PathLike) -> Report:
-    """A report from a file or from the directory that it is in."""
+    """A report from a file or from the directory that contains it."""
     path = Path(file)
     path = path / "report.json" if path.is_dir() else path
     with open(path, encoding="utf-8") as text:
@@ -119,8 +119,8 @@ def open_report(file: PathLike) -> Report:
 
 
 def trace(source: PathLike) -> Trace:
-    """The calls and messages one by one: of a job as in `job`, of a directory of ``mpiscope run --trace --out``, or of the lines that
-    ``mpiscope trace --format jsonl`` has written to a file ``*.jsonl``."""
+    """All calls and messages of a job as in `job`, of a directory of ``mpiscope run --trace --out``, or of a file ``*.jsonl`` written
+    by ``mpiscope trace --format jsonl``."""
     name = os.fspath(source)
     if not name.endswith(".jsonl"):
         return Job(name).trace()
@@ -129,8 +129,8 @@ def trace(source: PathLike) -> Trace:
 
 
 def run(program: Sequence[PathLike], options: Sequence[str] = (), out: Optional[PathLike] = None) -> Report:
-    """Runs a job to its end (``["mpirun", "-n", "4", "./app"]``) and gives the report; its exit status is in `Report.status`.
-    The report and the evidence stay in the directory ``out``, if one is named."""
+    """Runs a job to its end (``["mpirun", "-n", "4", "./app"]``) and returns the report; its exit status is in `Report.status`.
+    The report and the evidence are kept in the directory ``out``, if given."""
     if isinstance(program, (str, bytes)) or not program:
         raise TypeError('a program is a list of words, such as ["mpirun", "-n", "4", "./app"]')
     with tempfile.TemporaryDirectory() as folder:
@@ -147,7 +147,7 @@ def run(program: Sequence[PathLike], options: Sequence[str] = (), out: Optional[
 
 
 def _identity(file: Path) -> Optional[Tuple[int, int]]:
-    """Whether it is there, and whether it is still the same: a report is written beside the one before and takes its place."""
+    """Identifies the version of a file; None if it does not exist. A new report replaces the previous file."""
     try:
         about = file.stat()
     except OSError:

@@ -1,7 +1,7 @@
-"""What the command answers, as objects.
+"""The output of the command, as objects.
 
-Every class here is a `Record`: the fields of the JSON object are its attributes. Their types stand in `mpiscope._answers`, which is made from
-the published forms of the JSON; a later version of the command may add others, which are attributes too.
+Every class here is a `Record`: the fields of the JSON object are its attributes. Their types are in `mpiscope._answers`, which is generated
+from the published JSON schemas; a later version of the command may add fields, which are attributes too.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from . import _answers
 from ._frames import pandas
 from ._record import Record, Rows
 
-# Lists are declared anew with the classes that have more than their fields: never written to, so a list of the more is one of the less.
+# Lists are redeclared with the derived classes: they are never written to, so a list of derived objects is a valid list of base objects.
 # mypy: disable-error-code="assignment"
 
 
 def rank_numbers(text: Optional[str]) -> List[int]:
-    """The ranks that a set of ranks names.
+    """The ranks in the notation of a set of ranks.
 
     >>> rank_numbers("[0,2-4]")
     [0, 2, 3, 4]
@@ -45,7 +45,7 @@ class RankStatus(_answers.PsRankStatus):
 
     @property
     def main_thread(self) -> Optional[ThreadStatus]:
-        """The thread that initialized MPI, if one did."""
+        """The thread that initialized MPI, if any."""
         mains = [one for one in self.threads if one.main]
         return mains[0] if mains else None
 
@@ -63,14 +63,14 @@ class Status(_answers.Ps):
         return len(self.ranks)
 
     def to_pandas(self) -> Any:
-        """A data frame, a row for each thread of each rank."""
+        """A data frame with one row per thread of each rank."""
         shared = ["rank", "host", "pid", "state", "activity", "problem"]
         rows = pandas().json_normalize(self.ranks.to_dicts(), record_path="threads", meta=shared, errors="ignore")
         return rows
 
 
 class Verdict(_answers.Why):
-    """Why nothing happens (``mpiscope why``): the sentence in ``verdict``, a stable word for it in ``kind``.
+    """Why nothing happens (``mpiscope why``): the sentence in ``verdict``, its stable kind in ``kind``.
 
     >>> print(Verdict({"verdict": "deadlock: 0 -> 1 -> 0", "kind": "deadlock", "stuck": "[0-1]"}))
     deadlock: 0 -> 1 -> 0
@@ -81,18 +81,18 @@ class Verdict(_answers.Why):
 
     @property
     def stuck_ranks(self) -> List[int]:
-        """The ranks that cannot go on."""
+        """The ranks that cannot continue."""
         return rank_numbers(self.stuck)
 
 
 class QueueEntry(_answers.QueuesEntry):
-    """A message on its way, or a receive that waits."""
+    """A message in flight, or a pending receive."""
 
     communicator: str
 
 
 class Queues(_answers.Queues):
-    """Messages on their way and receives that wait (``mpiscope queues``)."""
+    """Messages in flight and pending receives (``mpiscope queues``)."""
 
     def entries(self) -> Rows[QueueEntry]:
         """All entries, each with its communicator."""
@@ -105,16 +105,16 @@ class Queues(_answers.Queues):
 
 
 class Trace(Record):
-    """Calls and messages one by one (``mpiscope trace``), with times in nanoseconds since the first call.
+    """All calls and messages (``mpiscope trace``), with times in nanoseconds since the first call.
 
     >>> lines = ['{"event": "trace", "gone": 0}', '{"event": "call", "function": "MPI_Send", "begin_ns": 1, "end_ns": 3}']
     >>> Trace.of_lines(lines).calls[0].function
     'MPI_Send'
     """
 
-    #: When the first call began, in nanoseconds since 1970.
+    #: The beginning of the first call, in nanoseconds since 1970.
     start_unix_ns: int
-    #: Older calls that are no longer known.
+    #: Number of older calls that were overwritten.
     gone: int
     threads: Rows[_answers.TraceThread]
     calls: Rows[_answers.TraceCallLine]
@@ -127,7 +127,7 @@ class Trace(Record):
 
     @classmethod
     def of_lines(cls, lines: Iterable[str]) -> "Trace":
-        """From the lines of ``mpiscope trace --format jsonl``."""
+        """Creates a trace from the lines of ``mpiscope trace --format jsonl``."""
         fields: Dict[str, Any] = {}
         kinds: Dict[str, List[Any]] = {"thread": [], "call": [], "message": []}
         for line in filter(str.strip, lines):
@@ -140,7 +140,7 @@ class Trace(Record):
         return cls({**fields, **{event + "s": rows for event, rows in kinds.items()}})
 
     def to_pandas(self) -> Any:
-        """A data frame with a row for each call, and its duration in ``seconds``; `messages` and `threads` have frames of their own."""
+        """A data frame with one row per call, and its duration in ``seconds``; `messages` and `threads` have separate frames."""
         frame = pandas().DataFrame(self.to_dict()["calls"])
         if len(frame):
             frame["seconds"] = (frame["end_ns"] - frame["begin_ns"]) / 1e9
@@ -148,7 +148,7 @@ class Trace(Record):
 
 
 class InspectedObject(_answers.InspectOne):
-    """An MPI object of a rank. Which fields it has depends on its kind; the others are None."""
+    """An MPI object of a rank. Its fields depend on its kind; the others are None."""
 
     of_rank: Optional[int]
     _classes = _answers.InspectOne._classes
@@ -158,7 +158,7 @@ class Inspection(_answers.Inspect):
     """MPI objects (``mpiscope inspect``)."""
 
     def objects(self) -> Rows[InspectedObject]:
-        """All objects, each with the rank that has it (as ``of_rank``)."""
+        """All objects, each with its rank (as ``of_rank``)."""
         found = [
             InspectedObject({"of_rank": rank.rank, **one.to_dict()})
             for rank in self.ranks
@@ -171,19 +171,19 @@ class Variables(_answers.Vars):
     """Variables of the MPI tool information interface (``mpiscope vars``)."""
 
     def variable(self, name: str) -> _answers.VarsItem:
-        """The variable of this name."""
+        """The variable with this name."""
         for item in self.items:
             if item.name == name:
                 return item
         raise KeyError(name)
 
     def __getitem__(self, name: str) -> Any:
-        """The variable of this name."""
+        """The variable with this name."""
         return super().__getitem__(name) if name in self else self.variable(name)
 
 
 class ProcessList(_answers.Procs):
-    """Processes of a job and of those that it is connected with (``mpiscope procs``)."""
+    """Processes of a job and of the jobs connected with it (``mpiscope procs``)."""
 
 
 class Calls(_answers.ReportCalls):

@@ -1,7 +1,7 @@
 """The MPI tool information interface (MPI_T) for Python, which mpi4py does not have.
 
-It works on every MPI library, with the layer of mpiscope (``mpiscope run``) or without; with the layer there are its variables
-and events as well, the same on every library::
+It works on every MPI library, with or without the layer of mpiscope (``mpiscope run``); the layer adds its own variables and
+events, which are the same on every library::
 
     from mpi4py import MPI
     from mpiscope import mpit
@@ -12,8 +12,8 @@ and events as well, the same on every library::
             ...
             print(waiting.read())
 
-It is made with `ctypes`, so one wheel is for every version of Python and finds the MPI library that the process has, which is
-not known when the wheel is built.
+It uses `ctypes`, so one wheel works with every version of Python and finds the MPI library of the process, which is not
+known when the wheel is built.
 """
 
 import operator
@@ -68,22 +68,22 @@ __all__ = [
 T = TypeVar("T")
 
 
-#: A name, or a name and a class such as ``COUNTER``: performance variables of different classes may share a name.
+#: A name, or a name and a class such as ``COUNTER``: performance variables of different classes may have the same name.
 Name = Union[str, Tuple[str, str]]
 
 
 class Table(Generic[T]):
-    """What has a number and a name, by either. It may grow while the process runs, and is asked each time.
+    """Items that can be looked up by index or by name. The table may grow while the process runs, and is read each time.
 
-    Where several have one name, which performance variables of different classes may, the class has to be named too:
+    If several performance variables of different classes have the same name, the class must be given too:
     ``table["name", "COUNTER"]``.
     """
 
     def __init__(self, number: Callable[[], int], make: Callable[[int], T]):
         self._number = number
         self._make = make
-        #: Where a name was found last, and among how many: nothing else is kept, since libraries add to what they have and
-        #: take it back.
+        #: The last index of each name, and the number of items at that time: nothing else is kept, since libraries add and
+        #: remove items.
         self._found: Dict[Name, Tuple[int, int]] = {}
 
     def __len__(self) -> int:
@@ -93,7 +93,7 @@ class Table(Generic[T]):
         return iter(self.present(range(len(self))))
 
     def present(self, indices: Iterable[int]) -> List[T]:
-        """Those with these numbers, without any that was taken back: libraries may unload what has variables."""
+        """The items with these indices, except removed ones: libraries may unload components that have variables."""
         found = []
         for index in indices:
             try:
@@ -110,7 +110,7 @@ class Table(Generic[T]):
     def __getitem__(self, key: slice) -> List[T]: ...
 
     def __getitem__(self, key: Union[SupportsIndex, Name, slice]) -> Union[T, List[T]]:
-        """One by its name, by name and class, or number, a negative one counts from the end; of a slice those that are there."""
+        """An item by name, by name and class, or by index (negative: from the end); for a slice, the existing items."""
         if isinstance(key, (str, tuple)):
             return self._named(key)
         total = len(self)
@@ -145,19 +145,19 @@ class Table(Generic[T]):
         return [one.name for one in self]  # type: ignore[attr-defined]
 
     def to_pandas(self) -> Any:
-        """A data frame with what is known of each. Needs pandas."""
+        """A data frame with the attributes of each item. Needs pandas."""
         return pandas().DataFrame([one.to_dict() for one in self])  # type: ignore[attr-defined]
 
 
 def _is_called(one: Any, key: object) -> bool:
-    """Whether this is its name, or its name and class."""
+    """Whether ``key`` is its name, or its name and class."""
     return key == one.name or key == (one.name, getattr(one, "var_class", None))
 
 
 class Tool:
-    """The interface, initialized: from here on, or as a context manager, until it is closed.
+    """The initialized interface, until it is closed; also a context manager.
 
-    It may be made before ``MPI_Init`` and after ``MPI_Finalize``, and more than once.
+    It may be created before ``MPI_Init`` and after ``MPI_Finalize``, and more than once.
     """
 
     def __init__(self, library: Optional[str] = None):
@@ -176,7 +176,7 @@ class Tool:
             "MPI_T_pvar_get_num", lambda at: PerformanceVariable(has, at)
         )
         self.categories: "Table[Category]" = self._table("MPI_T_category_get_num", lambda at: Category(self, at))
-        #: Types of events; none in a library that is older than MPI 4, unless the layer is there.
+        #: Types of events; none in a library older than MPI 4 without the layer.
         self.events: "Table[EventType]" = self._table("MPI_T_event_get_num", lambda at: EventType(has, at))
         #: Sources of events.
         self.sources: "Table[Source]" = self._table("MPI_T_source_get_num", lambda at: Source(has, at))
@@ -206,7 +206,7 @@ class Tool:
         return registration
 
     def close(self) -> None:
-        """Frees what is left and finalizes the interface."""
+        """Frees remaining registrations and sessions, and finalizes the interface."""
         if self._open:
             self._open = False
             for registration in self._registrations:
@@ -224,7 +224,7 @@ class Tool:
 
 
 def _loaded(path: Optional[str]) -> Library:
-    """The library that is loaded; that of mpi4py if none is."""
+    """The loaded library; if there is none, that of mpi4py."""
     if path is not None:
         return Library(path)
     try:

@@ -11,7 +11,7 @@ from ._variables import Enumeration, address
 _ON_EVENT = CFUNCTYPE(None, c_void_p, c_void_p, c_int, c_void_p)
 _ON_DROPPED = CFUNCTYPE(None, c_int64, c_void_p, c_int, c_int, c_void_p)
 
-#: What a callback may be called in the midst of; the default is the first.
+#: The contexts in which a callback may be called; the first is the default.
 SAFETIES = ("thread_safe", "mpi_restricted", "none")
 
 #: The library may call these until it has released the registration, and it does not always report when that is.
@@ -19,20 +19,20 @@ _KEPT: List[Any] = []
 
 
 class Event(NamedTuple):
-    """Something that happened."""
+    """An event."""
 
     #: The name of its type.
     type: str
     #: Its elements by name.
     elements: Dict[str, Any]
-    #: When, in ticks of its source; `Source.ticks_per_second` says how long one is.
+    #: Its time in ticks of its source; see `Source.ticks_per_second`.
     timestamp: int
-    #: The number of its source.
+    #: The index of its source.
     source: int
 
 
 class Source:
-    """Where events come from."""
+    """A source of events."""
 
     def __init__(self, library: Library, index: int):
         self._library = library
@@ -46,7 +46,7 @@ class Source:
             )  # fmt: skip
 
         self.name, self.desc = library.sized(ask)
-        #: Its events come in the order of their times.
+        #: Whether its events arrive in the order of their times.
         self.ordered = ordering.value == library.value("order", "MPI_T_SOURCE_ORDERED")
         self.ticks_per_second = ticks.value
         self.max_ticks = last.value
@@ -55,7 +55,7 @@ class Source:
         return f"Source({self.name!r})"
 
     def timestamp(self) -> int:
-        """Its time at this moment, in ticks."""
+        """Its current time in ticks."""
         now = c_int64()
         self._library.call("MPI_T_source_get_timestamp", self.index, byref(now))
         return now.value
@@ -107,9 +107,9 @@ class EventType:
     ) -> "Registration":
         """Calls ``callback`` with every event from now on, or keeps the last ``keep`` of them in `Registration.events`.
 
-        The callback runs in the thread in which the event happens, with Python's lock: a thread that waits for it in an MPI
-        call must have let go of that, as mpi4py does in every call that may wait. It must not call MPI. What it raises ends up
-        in `Registration.errors`.
+        The callback runs in the thread of the event and holds Python's global lock: a thread that waits for it in an MPI call
+        must have released the lock, as mpi4py does in every call that may wait. It must not call MPI. Exceptions that it raises
+        are stored in `Registration.errors`.
         """
         return Registration(self, callback, object, safety, keep)
 
@@ -125,7 +125,7 @@ class EventType:
 
 
 class Registration:
-    """A callback for a type of events. A context manager; leaving ends it."""
+    """A callback for a type of events. A context manager that frees it at the end."""
 
     def __init__(
         self, kind: EventType, callback: Optional[Callable[[Event], None]], object: Any, safety: str, keep: int
@@ -133,13 +133,13 @@ class Registration:
         if kind.bind != "NO_OBJECT" and object is None:
             raise ValueError(f"{kind.name} is bound to an {kind.bind}; pass one")
         self.type = kind
-        #: What it is bound to; kept alive.
+        #: The object it is bound to; kept alive.
         self.object = object
         #: The last events, if there is no callback.
         self.events: Deque[Event] = collections.deque(maxlen=keep)
-        #: What the callback raised.
+        #: Exceptions raised by the callback.
         self.errors: List[BaseException] = []
-        #: How many events the library could not deliver.
+        #: Number of events that the library could not deliver.
         self.dropped = 0
         self._callback = callback
         self._library = kind._library
@@ -162,14 +162,14 @@ class Registration:
                 self.events.append(event)
             else:
                 self._callback(event)
-        except BaseException as error:  # nothing may be raised into the library
+        except BaseException as error:  # exceptions must not reach the library
             self.errors.append(error)
 
     def _missed(self, count: int, _registration: int, _source: int, _safety: int, _data: int) -> None:
         self.dropped += count
 
     def free(self) -> None:
-        """Ends it: no event comes any more."""
+        """Frees the registration: no further events arrive."""
         if self._handle:
             self._library.call("MPI_T_event_handle_free", self._handle, None, None)
             self._handle = c_void_p()

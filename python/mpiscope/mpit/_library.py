@@ -27,7 +27,7 @@ class MpitError(Exception):
 
 
 class Library:
-    """An MPI library that is loaded."""
+    """A loaded MPI library."""
 
     def __init__(self, path: Optional[str] = None):
         #: The file of the MPI library.
@@ -40,17 +40,17 @@ class Library:
         self._column = _ABIS.index(self.abi)
         self._errors = {values[self._column]: name for name, values in CONSTANTS["error"].items()}
         self.types = self._datatypes()
-        #: The tool is closed.
+        #: Whether the tool is closed.
         self.closed = False
 
     def has(self, function: str) -> bool:
-        """Whether the library has the function: an old one has no events without the layer."""
+        """Whether the library has the function: without the layer, an old one has no events."""
         return hasattr(self._tool, function)
 
     def call(self, function: str, *arguments: Any) -> None:
         """Calls a function; raises `MpitError` if it fails."""
         if self.closed:
-            # Not every library says so by itself.
+            # Not every library reports this itself.
             code = self.value("error", "MPI_T_ERR_NOT_INITIALIZED")
             raise MpitError(function, code, "MPI_T_ERR_NOT_INITIALIZED")
         try:
@@ -62,7 +62,7 @@ class Library:
             raise MpitError(function, code, self._errors.get(code, "error"))
 
     def values(self, category: str) -> Dict[int, str]:
-        """The names of the constants of a category by their value here."""
+        """The names of the constants of a category by their value in this library."""
         return {values[self._column]: name for name, values in CONSTANTS[category].items()}
 
     def value(self, category: str, name: str) -> int:
@@ -70,11 +70,11 @@ class Library:
         return CONSTANTS[category][name][self._column]
 
     def datatype(self) -> Any:
-        """Room for a datatype's handle."""
+        """A variable for a datatype's handle."""
         return ctypes.c_int() if self.abi == "mpich" else ctypes.c_void_p()
 
     def info_null(self) -> Any:
-        """The handle of no info object, to be passed."""
+        """``MPI_INFO_NULL`` as an argument."""
         return self._handle(INFO_NULL)
 
     def _handle(self, row: Sequence[Any]) -> Any:
@@ -94,7 +94,7 @@ class Library:
         return found
 
     def sized(self, ask: Any) -> Tuple[str, str]:
-        """Name and description from a function that takes both as buffers with their lengths."""
+        """Name and description from a function that returns both in buffers with lengths."""
         name_length, text_length = c_int(0), c_int(0)
         ask(None, byref(name_length), None, byref(text_length))
         name = ctypes.create_string_buffer(max(name_length.value, 1))
@@ -105,7 +105,7 @@ class Library:
 
 
 def _text(buffer: Any) -> str:
-    """A text of the library; what in it is not UTF-8 is kept as Python keeps it in names of files."""
+    """A text of the library; bytes that are not UTF-8 are kept as in Python's file names."""
     return str(buffer.value, "utf-8", "surrogateescape")
 
 

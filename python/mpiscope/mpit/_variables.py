@@ -10,7 +10,7 @@ Value = Union[int, float, str, List[Union[int, float]]]
 
 
 def address(object: Any) -> Any:
-    """What a handle is bound to: an object of mpi4py, an instance of `ctypes`, or nothing."""
+    """The address of the object for a handle: an object of mpi4py, an instance of `ctypes`, or None."""
     if object is None:
         return None
     if isinstance(object, ctypes._SimpleCData):
@@ -47,17 +47,17 @@ class Enumeration:
 
 
 class Variable:
-    """What control and performance variables have in common."""
+    """The common part of control and performance variables."""
 
     def __init__(self, library: Library, index: int):
         self._library = library
-        #: Its number in this process.
+        #: Its index in this process.
         self.index = index
         self.name = ""
         self.desc = ""
-        #: What it is bound to, such as ``MPI_COMM``; ``NO_OBJECT``.
+        #: The kind of object it is bound to, such as ``MPI_COMM``; ``NO_OBJECT`` if unbound.
         self.bind = ""
-        #: For whom it is, such as ``USER_BASIC``.
+        #: The verbosity level, such as ``USER_BASIC``.
         self.verbosity = ""
         #: The datatype, such as ``MPI_INT``.
         self.type = ""
@@ -69,7 +69,7 @@ class Variable:
         return f"{type(self).__name__}({self.name!r})"
 
     def to_dict(self) -> Dict[str, Any]:
-        """What is known of it."""
+        """Its attributes."""
         return {key: value for key, value in vars(self).items() if not key.startswith("_") and key != "enum"}
 
     def _named(self, category: str, value: int, prefix: str) -> str:
@@ -125,18 +125,18 @@ class ControlVariable(Variable):
 
         self.name, self.desc = library.sized(info)
         self._described(verbosity, datatype, enum, bind)
-        #: Who has to set it, such as ``LOCAL`` or ``CONSTANT``.
+        #: The scope of changes, such as ``LOCAL`` or ``CONSTANT``.
         self.scope = self._named("scope", scope.value, "MPI_T_SCOPE_")
 
     def read(self, object: Any = None) -> Value:
-        """Its value; of a variable that is bound, its value for this object."""
+        """Its value; for a bound variable, its value for this object."""
         with _ControlHandle(self, object) as (handle, count):
             buffer = (self._ctype * count)()
             self._library.call("MPI_T_cvar_read", handle, buffer)
             return self._value(buffer)
 
     def write(self, value: Value, object: Any = None) -> None:
-        """Sets it."""
+        """Sets its value."""
         with _ControlHandle(self, object) as (handle, count):
             self._library.call("MPI_T_cvar_write", handle, self._filled(count, value))
 
@@ -177,11 +177,11 @@ class PerformanceVariable(Variable):
         self._described(verbosity, datatype, enum, bind)
         #: Its class, such as ``COUNTER``, ``LEVEL``, ``TIMER``.
         self.var_class = self._named("class", kind.value, "MPI_T_PVAR_CLASS_")
-        #: It cannot be written or reset.
+        #: Whether it cannot be written or reset.
         self.readonly = bool(readonly.value)
-        #: It is always started.
+        #: Whether it is always started.
         self.continuous = bool(continuous.value)
-        #: It can be read and reset in one step.
+        #: Whether it can be read and reset in one step.
         self.atomic = bool(atomic.value)
 
 
@@ -190,12 +190,12 @@ Named = Union[str, Tuple[str, str], PerformanceVariable]
 
 
 class PvarHandle:
-    """A performance variable in a session. A context manager, which starts it; leaving frees it."""
+    """A performance variable in a session. A context manager that starts it and frees it at the end."""
 
     def __init__(self, session: "PvarSession", variable: PerformanceVariable, object: Any = None):
         variable._check(object)
         self.variable = variable
-        #: What it is bound to; kept alive.
+        #: The object it is bound to; kept alive.
         self.object = object
         self._session = session
         self._library = variable._library
@@ -209,7 +209,7 @@ class PvarHandle:
         self._library.call(function, self._session._session, *arguments)
 
     def start(self) -> "PvarHandle":
-        """Starts counting; one that is continuous is always started."""
+        """Starts counting; a continuous variable is always started."""
         if not self.variable.continuous:
             self._call("MPI_T_pvar_start", self._handle)
         return self
@@ -226,7 +226,7 @@ class PvarHandle:
         return self.variable._value(buffer)
 
     def readreset(self) -> Value:
-        """The value, set to its start in the same step."""
+        """The value, which is reset in the same step."""
         buffer = (self.variable._ctype * self.count)()
         self._call("MPI_T_pvar_readreset", self._handle, buffer)
         return self.variable._value(buffer)
@@ -236,7 +236,7 @@ class PvarHandle:
         self._call("MPI_T_pvar_write", self._handle, self.variable._filled(self.count, value))
 
     def reset(self) -> None:
-        """Sets the value to its start."""
+        """Resets the value."""
         self._call("MPI_T_pvar_reset", self._handle)
 
     def free(self) -> None:
@@ -254,7 +254,7 @@ class PvarHandle:
 
 
 class PvarSession:
-    """A session: its handles do not disturb those of other sessions. A context manager."""
+    """A session: its handles do not affect those of other sessions. A context manager."""
 
     def __init__(self, tool: Any):
         self._tool = tool
@@ -263,14 +263,14 @@ class PvarSession:
         tool.library.call("MPI_T_pvar_session_create", byref(self._session))
 
     def handle(self, variable: Named, object: Any = None) -> PvarHandle:
-        """A handle of a variable, named (where several have the name, with the class) or given, bound to an object of
-        mpi4py if it has to be."""
+        """A handle of a variable, which is given itself or by name (and class, if several have the name), bound to an object
+        of mpi4py if required."""
         if isinstance(variable, PerformanceVariable):
             return PvarHandle(self, variable, object)
         return PvarHandle(self, self._tool.pvars[variable], object)
 
     def read(self, variable: Named, object: Any = None) -> Value:
-        """The value at this moment, of a variable that counts all the time."""
+        """The current value of a continuous variable."""
         with self.handle(variable, object) as handle:
             return handle.read()
 
@@ -290,7 +290,7 @@ class PvarSession:
 
 
 class Category:
-    """A category: what belongs together."""
+    """A category of variables, event types and other categories."""
 
     def __init__(self, tool: Any, index: int):
         self._tool = tool
@@ -298,7 +298,7 @@ class Category:
         self.name, self.desc, _ = self._asked()
 
     def _asked(self) -> Tuple[str, str, List[int]]:
-        """Its name, its description, and how many variables, and categories, it has now."""
+        """Its name, its description, and its current numbers of variables and categories."""
         counts = [c_int(), c_int(), c_int()]
 
         def info(name: Any, name_length: Any, text: Any, text_length: Any) -> None:
