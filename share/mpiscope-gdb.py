@@ -329,9 +329,9 @@ printer.enabled = True
 class InfoMpi(gdb.Command):
     """MPI objects of the program.
 
-info mpi                 how many objects there are of each kind
+info mpi                 the number of objects of each kind
 info mpi KIND            all objects of a kind: comm, datatype, request, win, ...
-info mpi leaks           what is not freed, by the place that made it
+info mpi leaks           objects that are not freed, by the place that created them
 info mpi handle X        everything about the object of the variable X
 info mpi handle N KIND   the same for a number: an INTEGER of Fortran, or a handle in C"""
 
@@ -414,13 +414,13 @@ def meant(words, usage):
 
 
 class Keep(gdb.Command):
-    """Keep what is known of an MPI object after it has been freed, or end that.
+    """Keep the data of an MPI object after it has been freed, or stop keeping it.
 
-mpi pin X, mpi pin N KIND         keep it, also if it is freed and many others after it
-mpi release X, mpi release N KIND end that
+mpi pin X, mpi pin N KIND         keep it, even if it and many other objects are freed
+mpi release X, mpi release N KIND stop keeping it
 
-The process must be alive. Two bytes of its memory are written, which the layer reads when the object is freed; nothing is
-called in it."""
+The process must be alive. Two bytes of its memory are written, which the layer reads when the object is freed; no function
+is called in it."""
 
     # The written value, and the message.
     VERBS = {"pin": (1, "kept from now on: "), "release": (0, "no longer kept: ")}
