@@ -1,23 +1,23 @@
-"""MPI objects in gdb: what is behind a handle.
+"""MPI objects in gdb: shows the object of a handle.
 
-Load it by hand:
+To load it manually:
 
     (gdb) source /path/to/share/mpiscope-gdb.py
 
-`mpiscope attach` loads it by itself; `mpiscope gdb-script` prints it.
+`mpiscope attach` loads it automatically; `mpiscope gdb-script` prints it.
 
     (gdb) print comm                              an MPI_Comm, MPI_Datatype, MPI_Request, ... shows its object
     (gdb) print status                            an MPI_Status: source, tag, error, bytes
-    (gdb) info mpi                                how many objects there are
-    (gdb) info mpi comm                           all of a kind
+    (gdb) info mpi                                the number of objects
+    (gdb) info mpi comm                           all objects of a kind
     (gdb) info mpi handle comm                    everything about the object of a variable
     (gdb) info mpi handle 1140850688 comm         the same for an INTEGER of Fortran
-    (gdb) info mpi leaks                          what is not freed, by the place that made it
-    (gdb) mpi pin comm                            keep what is known of it when it is freed; `mpi release` ends that
+    (gdb) info mpi leaks                          objects that are not freed, by the place that created them
+    (gdb) mpi pin comm                            keeps its data when it is freed; `mpi release` ends that
 
 The program must have been started under the layer (`mpiscope run`, or LD_PRELOAD=libmpiscope.so). Live processes and core
-files show the same. The answers come from the `mpiscope` command: $MPISCOPE, or the one near this file or libmpiscope.so, or in PATH. What
-it cannot reach itself (a process behind a gdb server) is read through gdb's own access to memory.
+files show the same. The answers come from the `mpiscope` command: $MPISCOPE, or the one near this file or libmpiscope.so, or in PATH. A
+process that it cannot read (behind a gdb server) is read through gdb's own access to memory.
 """
 
 import json
@@ -46,20 +46,20 @@ KINDS = {
     "MPI_Session": "session",
 }
 WORDS = sorted(KINDS.values()) + ["keyval"]
-# What a C++ or Fortran type may be called: MPI_Comm, mpi_comm, Type mpi_comm.
+# Possible names of C++ and Fortran types: MPI_Comm, mpi_comm, Type mpi_comm.
 BY_NAME = {name.lower(): kind for name, kind in KINDS.items()}
 # The fields of a status that programs may use.
 STATUS = ("MPI_SOURCE", "MPI_TAG", "MPI_ERROR")
-# gdb forgets it when the script has been read.
+# Saved here, because gdb deletes it after reading the script.
 HERE = globals().get("__file__")
 # Images are written and read by processors of one byte order.
 BYTE_ORDER = "little"
-# A question is answered in a moment; only a broken installation takes longer.
+# The command answers quickly; only a broken installation takes longer.
 PATIENCE_S = 60
 
 
 class CannotSee(Exception):
-    """There is no answer, and this is why."""
+    """The reason why there is no answer."""
 
 
 def command():
@@ -81,14 +81,14 @@ def command():
 
 
 def core_file():
-    """The core file that gdb looks at, if it does."""
+    """The core file loaded in gdb, if any."""
     files = gdb.execute("info files", to_string=True)
     found = re.search(r"core dump file:\s*\n?\s*[`'](.*?)['`], file type", files)
     return found.group(1) if found else None
 
 
 class Copy:
-    """The image, read through gdb into a file of our own. It is as old as the moment when the program stopped."""
+    """The image, copied through gdb to a temporary file. It has the state at which the program stopped."""
 
     def __init__(self):
         self.path = None
@@ -108,7 +108,7 @@ class Copy:
 
     @staticmethod
     def symbol():
-        """Where the address of the image stands. With debug information the name in an expression is that of a Rust crate."""
+        """The location of the image's address. With debug information, the name in an expression is that of a Rust crate."""
         try:
             return int(gdb.parse_and_eval("(unsigned long)&mpiscope_image"))
         except gdb.error:
@@ -123,7 +123,7 @@ class Copy:
 
     @staticmethod
     def read():
-        """Header first: it says how long the image is."""
+        """Reads the image: first its header, which has the length."""
         inferior = gdb.selected_inferior()
         try:
             pointer = int.from_bytes(inferior.read_memory(Copy.symbol(), 8).tobytes(), BYTE_ORDER)
@@ -134,7 +134,7 @@ class Copy:
             raise CannotSee("the program has not called MPI under libmpiscope.so yet")
         length = int.from_bytes(head[24:32], BYTE_ORDER)
         if not 4096 <= length <= 1 << 34:
-            raise CannotSee("the image states a length of %d bytes, which cannot be" % length)
+            raise CannotSee("the image states an impossible length of %d bytes" % length)
         try:
             return inferior.read_memory(pointer, length).tobytes()
         except gdb.error as error:
@@ -142,18 +142,18 @@ class Copy:
 
 
 COPY = Copy()
-# Answers are kept while the program stands still.
+# Answers are cached while the program is stopped.
 ANSWERS = {}
 
 
 def forget(*_):
-    """The program has moved, or another one is looked at."""
+    """Discards cached answers: the program has continued, or another one was selected."""
     ANSWERS.clear()
     COPY.drop()
 
 
 def targets():
-    """What to ask the command about, the best first."""
+    """The possible targets for the command, the best one first."""
     core = core_file()
     if core:
         yield lambda: core
@@ -171,8 +171,8 @@ def ask(*arguments):
     """The command's answer, as a dictionary."""
     if arguments in ANSWERS:
         return ANSWERS[arguments]
-    why = "nothing to ask about"
-    # gdb may be set to preload the layer into everything; the command is no MPI program.
+    why = "there is no process to inspect"
+    # gdb may be set to preload the layer into everything, but the command is not an MPI program.
     environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
     for target in targets():
         line = [command(), "inspect", target(), "--json", *arguments]
@@ -192,10 +192,10 @@ def ask(*arguments):
 
 
 def process(answer):
-    """The one process that was asked about; more than one means that gdb looks at none of them."""
+    """The process in the answer; several mean that the process in gdb is not one of them."""
     ranks = answer["ranks"]
     if len(ranks) != 1:
-        raise CannotSee("this process is not one that calls MPI")
+        raise CannotSee("this process does not call MPI")
     if ranks[0].get("cannot_see"):
         raise CannotSee(ranks[0]["cannot_see"])
     return ranks[0]
@@ -215,7 +215,7 @@ def find(kind, handle, fortran=False):
 
 
 def kind_of(type_):
-    """The kind of MPI object whose handle a value of this type is, if it is one."""
+    """The kind of MPI object if values of this type are its handles; otherwise None."""
     if type_.code in (gdb.TYPE_CODE_REF, getattr(gdb, "TYPE_CODE_RVALUE_REF", gdb.TYPE_CODE_REF)):
         type_ = type_.target()
     type_ = type_.unqualified()
@@ -233,7 +233,7 @@ def kind_of(type_):
 
 
 def number_of(value):
-    """The handle in a value, and whether it is Fortran's."""
+    """The handle in a value, and whether it is a Fortran handle."""
     type_ = value.type.strip_typedefs()
     if type_.code in (gdb.TYPE_CODE_REF, getattr(gdb, "TYPE_CODE_RVALUE_REF", gdb.TYPE_CODE_REF)):
         value = value.referenced_value()
@@ -250,7 +250,7 @@ def number_of(value):
 
 
 class Handle:
-    """A handle with the object behind it."""
+    """A handle with its object."""
 
     def __init__(self, value, kind):
         self.value = value
@@ -270,12 +270,12 @@ class Handle:
 
 
 def clean(text):
-    """What programs put into names cannot control the terminal."""
+    """Makes names safe: they cannot control the terminal."""
     return "".join(one if one.isprintable() else "?" for one in text)
 
 
 def brief(found):
-    """An object in one line, with what the line for all ranks leaves out."""
+    """An object in one line, with the details that the line for all ranks omits."""
     text = clean(found["brief"])
     if found["kind"] == "comm" and found.get("rank") is not None and found["size"] > 1:
         text += ", rank %d here" % found["rank"]
@@ -285,7 +285,7 @@ def brief(found):
 
 
 class Status:
-    """A status: what the standard names, and the length of the message where the library's own fields tell it."""
+    """A status: the standard's fields, and the length of the message if the library's own fields contain it."""
 
     def __init__(self, value):
         self.value = value
@@ -299,7 +299,7 @@ class Status:
         return "{%s}" % ", ".join(text + (["%d bytes" % count] if count is not None else []))
 
     def bytes(self, names):
-        """MPICH keeps the upper half beside a flag; Open MPI has one number."""
+        """MPICH stores the upper half together with a flag; Open MPI has one number."""
         if {"count_lo", "count_hi_and_cancelled"} <= names:
             low, high = (int(self.value[name]) & 0xFFFFFFFF for name in ("count_lo", "count_hi_and_cancelled"))
             return high >> 1 << 32 | low
@@ -307,7 +307,7 @@ class Status:
 
 
 def is_status(type_):
-    """Whether a value of this type is an MPI_Status of C."""
+    """Whether this type is the MPI_Status of C."""
     plain = type_.strip_typedefs()
     if "MPI_Status" not in (type_.unqualified().name, plain.name) or plain.code != gdb.TYPE_CODE_STRUCT:
         return False
@@ -329,9 +329,9 @@ printer.enabled = True
 class InfoMpi(gdb.Command):
     """MPI objects of the program.
 
-info mpi                 how many objects there are of each kind
+info mpi                 the number of objects of each kind
 info mpi KIND            all objects of a kind: comm, datatype, request, win, ...
-info mpi leaks           what is not freed, by the place that made it
+info mpi leaks           objects that are not freed, by the place that created them
 info mpi handle X        everything about the object of the variable X
 info mpi handle N KIND   the same for a number: an INTEGER of Fortran, or a handle in C"""
 
@@ -380,7 +380,7 @@ info mpi handle N KIND   the same for a number: an INTEGER of Fortran, or a hand
     @staticmethod
     def listing(kind):
         objects = process(ask("--kind", kind))["objects"]
-        # A hundred predefined datatypes and operations say nothing about the program.
+        # The hundred predefined datatypes and operations are not specific to the program.
         own = [one for one in objects if kind == "comm" or not one["predefined"]]
         lines = ["%-18s %s" % (one["handle"], brief(one)) for one in own]
         if len(own) < len(objects):
@@ -389,7 +389,7 @@ info mpi handle N KIND   the same for a number: an INTEGER of Fortran, or a hand
 
 
 def meant(words, usage):
-    """The object that a variable, or a number and a kind, stand for."""
+    """The object given by a variable, or by a number and a kind."""
     if not words or len(words) > 2:
         raise CannotSee(usage)
     kind = KINDS.get(words[1], words[1].lower()) if len(words) == 2 else None
@@ -402,8 +402,8 @@ def meant(words, usage):
     except (gdb.error, ValueError) as error:
         raise CannotSee("%s: %s" % (words[0], error))
     if not kind:
-        raise CannotSee("which kind of object? name it behind %s: %s" % (words[0], ", ".join(WORDS)))
-    # An integer that stands for an object is Fortran's; in most libraries it is C's as well.
+        raise CannotSee("which kind of object? add it after %s: %s" % (words[0], ", ".join(WORDS)))
+    # An integer is a Fortran handle; in most libraries it is also the C handle.
     plain = kind_of(value.type) is None and -(1 << 31) <= number < 1 << 31
     try:
         return find(kind, number, fortran or plain)
@@ -414,15 +414,15 @@ def meant(words, usage):
 
 
 class Keep(gdb.Command):
-    """Keep what is known of an MPI object after it has been freed, or end that.
+    """Keep the data of an MPI object after it has been freed, or stop keeping it.
 
-mpi pin X, mpi pin N KIND         keep it, also if it is freed and many others after it
-mpi release X, mpi release N KIND end that
+mpi pin X, mpi pin N KIND         keep it, even if it and many other objects are freed
+mpi release X, mpi release N KIND stop keeping it
 
-The process must be alive. Two bytes of its memory are written, which the layer reads when the object is freed; nothing is
-called in it."""
+The process must be alive. Two bytes of its memory are written, which the layer reads when the object is freed; no function
+is called in it."""
 
-    # What is written, and what is said about it.
+    # The written value, and the message.
     VERBS = {"pin": (1, "kept from now on: "), "release": (0, "no longer kept: ")}
 
     def __init__(self, verb):
@@ -440,29 +440,29 @@ called in it."""
         if found["predefined"]:
             raise CannotSee("it is predefined and never freed: there is nothing to keep")
         if "pin_at" not in found:
-            raise CannotSee("what is freed of kind %s is not kept: its records are used again at once" % found["kind"])
+            raise CannotSee("freed objects of kind %s are not kept: their records are reused immediately" % found["kind"])
         if core_file():
-            raise CannotSee("this is a core file: nothing is freed in it any more")
+            raise CannotSee("this is a core file: nothing can be freed in it")
         value, done = self.VERBS[self.verb]
         word, address = value.to_bytes(2, BYTE_ORDER), int(found["pin_at"], 16)
         inferior = gdb.selected_inferior()
         inferior.write_memory(address, word)
         forget()
         if inferior.read_memory(address, len(word)).tobytes() != word:
-            raise CannotSee("the process's memory at %#x does not keep what is written to it" % address)
+            raise CannotSee("the process's memory at %#x does not keep the written value" % address)
         return "%s%s %s" % (done, found["handle"], brief(found))
 
 
 class Named(FrameDecorator):
-    """A frame without a symbol is ??, as without a filter: gdb itself prints nothing there."""
+    """Shows a frame without a symbol as ??, as gdb does without a filter."""
 
     def function(self):
         return super().function() if self.inferior_frame().name() else "??"
 
 
 class WithoutLayer:
-    """Backtraces go from the MPI library to the program: what lies between is not the user's concern. Frames keep their
-    numbers, so `frame N` means what it says."""
+    """Omits frames between the MPI library and the program from backtraces. Frames keep their numbers, so `frame N`
+    selects the displayed one."""
 
     name = "mpiscope"
     priority = 100
@@ -479,7 +479,7 @@ class WithoutLayer:
 
 
 def load():
-    """Once for each gdb, also when the file is read again."""
+    """Registers only once per gdb, even if the file is read again."""
     gdb.pretty_printers[:] = [known for known in gdb.pretty_printers if getattr(known, "name", "") != "mpiscope"]
     gdb.pretty_printers.append(printer)
     gdb.frame_filters["mpiscope"] = WithoutLayer()

@@ -19,8 +19,8 @@ impl Named {
     /// If the system has no memory for it.
     #[must_use]
     pub fn new(bytes: &[u8]) -> Self {
-        let mut file = File::from(memfd_create("fuzz", MemfdFlags::CLOEXEC).expect("a memory file"));
-        file.write_all(bytes).expect("room for the file");
+        let mut file = File::from(memfd_create("fuzz", MemfdFlags::CLOEXEC).expect("cannot create a memory file"));
+        file.write_all(bytes).expect("no memory for the file");
         let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
         Self { _file: file, path }
     }
@@ -35,8 +35,8 @@ impl Named {
 /// Maximum size of an image that a target makes from its input.
 const LONGEST: u64 = 16 << 20;
 
-/// Expands an image from the form in which images are stored: its length, then words, each preceded by the
-/// number of words since the last one. `None` if it is longer than an input should be.
+/// Expands an image from its stored form: its length, then words, each preceded by the number of words since the
+/// last one. `None` if it is too long for an input.
 #[must_use]
 pub fn unpacked(packed: &[u8]) -> Option<Vec<u8>> {
     let (len, words) = packed.split_first_chunk::<8>()?;

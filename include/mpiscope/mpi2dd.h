@@ -4,10 +4,10 @@
  * After "An interface between a debugger and an MPI implementation", draft of January 2007, version 1, variant 1.
  * libmpiscope.so has the symbols MPI2DD_info and MPI2DD_breakpoint in every rank; `mpiscope run` has them as the starter.
  *
- * A debugger that looks at a target of another width or byte order must not use these structures: it reads words of the
+ * A debugger for a target of another width or byte order must not use these structures: it reads words of the
  * target's width (from the ELF header) in the target's order. The types here are those of the host.
  *
- * Where the draft is silent or contradicts itself, this implementation does as follows.
+ * Where the draft is silent or contradicts itself, this implementation behaves as follows.
  *
  *   * Names are those of the draft's text (MPI2DD_FLAG_X, MPI2DD_MPIFLAG_X), not of its history.
  *   * Tables are packed: an MPI2DD_DIRECTORYENTRY has 20 bytes where addresses have 8. The other structures are the same
@@ -15,14 +15,14 @@
  *   * A process is a directory if it has a process table, a metadirectory if MPI2DD_MPIFLAG_I_AM_METADIR is set.
  *     Rank 0 of each world is its directory. Rank 0 of the world that the launcher started is the metadirectory of the
  *     job. A process that spawns or connects in a call in which the metadirectory takes no part becomes a metadirectory
- *     as well: it lists the true one. A debugger should therefore look at the block of every process it finds.
+ *     as well: it lists the true one. A debugger should therefore read the block of every process it finds.
  *   * A spawned world stays in the directory table of its job after MPI_Comm_disconnect. A job that was connected
  *     leaves the metadirectory table when the intercommunicator of MPI_Comm_connect, _accept or _join is disconnected.
- *   * parent_rank and sequence are -1, and parent_comm_world_id is empty, if the parent did not tell who it is.
+ *   * parent_rank and sequence are -1, and parent_comm_world_id is empty, if the parent did not identify itself.
  *   * The names of worlds are "HOST:PID:START" of their rank 0, START in clock ticks since the host started.
- *   * A reader may read the address and the length of a table at different times: behind the entries of a table there are
- *     always zeros, and old tables are never freed. An entry whose pid is 0 is none.
- *   * The starter has no tables; it says where the metadirectory is.
+ *   * A reader may read the address and the length of a table at different times: the entries of a table are
+ *     always followed by zeros, and old tables are never freed. An entry whose pid is 0 is not an entry.
+ *   * The starter has no tables; it names the metadirectory.
  */
 #ifndef MPISCOPE_MPI2DD_H
 #define MPISCOPE_MPI2DD_H
@@ -80,7 +80,7 @@ struct MPI2DD_INFO {
     MPI2DD_INT32_T proctable_size;
     MPI2DD_INT32_T directory_size;
     MPI2DD_INT32_T metadirectory_size;
-    MPI2DD_INT32_T meta_pid;               /* and process number */
+    MPI2DD_INT32_T meta_pid;               /* and process id */
     MPI2DD_INT32_T padding[8];
 };
 

@@ -1,13 +1,13 @@
-/* What older MPI headers lack of the MPI tool information interface (chapter "Tool Support" of MPI 5.0).
+/* The parts of the MPI tool information interface that older MPI headers lack (chapter "Tool Support" of MPI 5.0).
  *
  * libmpiscope.so exports all 51 MPI_T_* functions and their PMPI_T_* twins on every library. Headers older than
  * MPI 4.0 do not declare the 20 of them that are about events, nor their types and constants; some of MPI 4.x lack a
- * constant or two. Include this file after, or instead of, mpi.h; it adds what is missing and is silent otherwise:
+ * constant or two. Include this file after, or instead of, mpi.h; it adds only what is missing:
  *
  *     #include <mpi.h>
  *     #include <mpiscope/mpi_t.h>
  *
- * What it adds, by header:
+ * Additions by header:
  *
  *     header                          functions   types   constants
  *     standard ABI (MPI_ABI_VERSION)  -           -       -
@@ -20,10 +20,10 @@
  * header also fits a newer library.
  *
  * The functions declared here are weak, because an older library does not have them. So a tool links without
- * libmpiscope.so, and can ask whether they are there: MPISCOPE_HAS(MPI_T_event_get_num) is true when the function is
- * declared by mpi.h or was found when the program was loaded. Calling one that was not found crashes.
+ * libmpiscope.so, and can check whether they exist: MPISCOPE_HAS(MPI_T_event_get_num) is true if the function is
+ * declared by mpi.h or was found when the program was loaded. Calling a function that was not found crashes.
  *
- * Callbacks: MPI_T_event_cb_function and its two brothers are function types, as the standard has them. Open MPI 6
+ * Callbacks: MPI_T_event_cb_function and the two similar types are function types, as in the standard. Open MPI 6
  * declares pointer types under these names. A tool that declares each callback with its full prototype, and passes the
  * bare name, compiles with both.
  */
@@ -32,7 +32,7 @@
 
 #include <mpi.h>
 
-/* Which family's values hold. MPI_ABI_VERSION comes first: the same installation may offer both. */
+/* The family whose values are used. MPI_ABI_VERSION takes precedence: the same installation may offer both. */
 #if defined(MPI_ABI_VERSION)
 #define MPISCOPE_T_ABI 1
 #elif defined(OPEN_MPI)
@@ -44,7 +44,7 @@
 #error "mpiscope/mpi_t.h knows mpi.h of the MPICH family, of Open MPI, and of the MPI ABI; this is another one"
 #endif
 
-/* 1 when events have to be declared here. Open MPI 4 and 5 say MPI 3.1. */
+/* 1 if events must be declared here. Open MPI 4 and 5 report MPI 3.1. */
 #if defined(MPISCOPE_T_OPEN_MPI) && OMPI_MAJOR_VERSION < 6
 #define MPISCOPE_T_DECLARES_EVENTS 1
 #elif defined(MPISCOPE_T_MPICH) && MPI_VERSION < 4
@@ -53,15 +53,15 @@
 #define MPISCOPE_T_DECLARES_EVENTS 0
 #endif
 
-/* 1 when the get_index functions of MPI 3.1 have to be declared here. */
+/* 1 if the get_index functions of MPI 3.1 must be declared here. */
 #if MPI_VERSION == 3 && MPI_SUBVERSION == 0
 #define MPISCOPE_T_DECLARES_INDEX 1
 #else
 #define MPISCOPE_T_DECLARES_INDEX 0
 #endif
 
-/* A header that calls itself MPI 4.0 may be one of the older MPICHs, which lack these. Where mpi.h has an enumerator
- * of the name, the macro hides it and has the same value. */
+/* A header that reports MPI 4.0 may be that of an older MPICH, which lacks these. If mpi.h has an enumerator with the
+ * name, the macro hides it and has the same value. */
 #if defined(MPISCOPE_T_MPICH) && MPI_VERSION < 5
 #ifndef MPI_T_BIND_MPI_SESSION
 #define MPI_T_BIND_MPI_SESSION 9711
@@ -100,8 +100,8 @@
 
 #if defined(__GNUC__) || defined(__clang__)
 #define MPISCOPE_T_WEAK __attribute__((weak))
-/* Whether a function of this interface can be called. The comparison is kept from the compiler's sight, since it
- * knows that a function which mpi.h declares has an address. */
+/* Whether a function of this interface can be called. The comparison is hidden from the compiler, which assumes that a
+ * function declared by mpi.h has an address. */
 #define MPISCOPE_HAS(function) (mpiscope_t_address((void (*)(void)) (function)) != 0)
 static inline void (*mpiscope_t_address(void (*function)(void)))(void)
 {
@@ -118,11 +118,11 @@ extern "C" {
 
 #if MPISCOPE_T_DECLARES_EVENTS
 
-/* Opaque handles: one word each, like the handles that mpi.h has. */
+/* Opaque handles: one word each, like the handles in mpi.h. */
 typedef struct mpiscope_t_event_registration *MPI_T_event_registration;
 typedef struct mpiscope_t_event_instance *MPI_T_event_instance;
 
-/* Table 21: what a callback has to live with. Compare by rank, not by value: other ABIs have other values. */
+/* Table 21: restrictions of a callback. Compare by rank, not by value: other ABIs have other values. */
 typedef enum MPI_T_cb_safety {
     MPI_T_CB_REQUIRE_NONE = 0,
     MPI_T_CB_REQUIRE_MPI_RESTRICTED = 1,

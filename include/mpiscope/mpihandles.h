@@ -2,34 +2,34 @@
  * What is behind an MPI handle: the interface between a debugger and libmpiscope_handles.so.
  *
  * The first part is the published interface (version 1, 2008), binary compatible with the header of Open MPI. The second
- * part fills in, in the same style, what that header leaves open: datatypes, files, groups, infos, operations, windows,
+ * part adds, in the same style, what that header omits: datatypes, files, groups, infos, operations, windows,
  * messages, sessions, keys, and the full content of communicators, error handlers, requests and statuses.
  *
  * Order of calls: mpidbg_init_once; mpidbg_init_per_image for each executable; mpidbg_init_per_process for each process;
- * queries; mpidbg_finalize_per_process; mpidbg_finalize_per_image. After an init that did not give MPIDBG_SUCCESS nothing
- * more is called for that image or process. A process that is queried must have called MPI_Init under the layer; what is
- * shown is what the layer has seen up to that moment. Nothing in a result follows the process when it runs on.
+ * queries; mpidbg_finalize_per_process; mpidbg_finalize_per_image. After an init that did not return MPIDBG_SUCCESS, no
+ * further function may be called for that image or process. A queried process must have called MPI_Init under the layer;
+ * results show what the layer has seen up to that moment. A result does not change when the process continues.
  *
  * Ownership. Callback tables belong to the debugger and must live until the last finalize. Every structure that a query
- * gives, and every array in it that is not null, is one block from mqs_malloc_fp and belongs to the debugger, which frees
- * each with its own free. Texts that an array points to (keys and values of infos, names and values of attributes) lie in
- * the block of that array and are freed with it. A query that does not give MPIDBG_SUCCESS gives a null pointer and leaves
- * no block behind. Strings, name maps and the variables below belong to the plug-in; a name map lives until
+ * returns, and every array in it that is not null, is one block from mqs_malloc_fp and belongs to the debugger, which frees
+ * each with its own free. Texts that an array points to (keys and values of infos, names and values of attributes) are in
+ * the block of that array and are freed with it. A query that does not return MPIDBG_SUCCESS returns a null pointer and
+ * leaves no block allocated. Strings, name maps and the variables below belong to the plug-in; a name map lives until
  * mpidbg_finalize_per_process of its process.
  *
- * Codes of queries: MPIDBG_ERR_NOT_FOUND: no object has this handle and none of those that are remembered had it.
+ * Codes of queries: MPIDBG_ERR_NOT_FOUND: no object has this handle and none of the remembered ones had it.
  * MPIDBG_ERR_OUT_OF_RANGE: the handle belongs to an object of another kind, or an argument is null. MPIDBG_ERR_UNAVAILABLE:
- * the process has not been through MPI_Init, or its image cannot be read (other byte order, other version, damaged).
- * MPIDBG_ERR_NOT_SUPPORTED: the layer is not in the process, or the function cannot be had. MPIDBG_ERR_NO_MEM.
+ * the process has not completed MPI_Init, or its image cannot be read (other byte order, other version, damaged).
+ * MPIDBG_ERR_NOT_SUPPORTED: the layer is not in the process, or the function is not available. MPIDBG_ERR_NO_MEM.
  * A freed object that is remembered is a success, with the bits FREED_HANDLE and FREED_OBJECT.
  *
- * What is known of an object goes some time after the object was freed. A debugger that wants it to stay writes two bytes
- * into the stopped process: see mpidbg_pin_address. For tools inside the process libmpiscope.so also exports two functions:
- *     int mpiscope_pin(int kind, uint64_t handle);      what is known of the object stays when it is freed
- *     int mpiscope_release(int kind, uint64_t handle);  it may go again
+ * The record of a freed object is reused after some time. To keep it, a debugger writes two bytes into the stopped
+ * process: see mpidbg_pin_address. For tools inside the process libmpiscope.so also exports two functions:
+ *     int mpiscope_pin(int kind, uint64_t handle);      keeps the record of the object when the object is freed
+ *     int mpiscope_release(int kind, uint64_t handle);  allows its reuse again
  * kind: 16 communicator, 17 group, 18 datatype, 21 operation, 22 error handler, 23 info, 24 file, 25 window, 26 session,
  * 27 key; handle: as in C, zero-extended. 0: done; 1: no such object; 2: no such kind, or MPI has not been called yet;
- * 3: a thread that is stopped is changing the table, try later.
+ * 3: a stopped thread is changing the table, try again later.
  */
 #ifndef MPISCOPE_MPIHANDLES_H
 #define MPISCOPE_MPIHANDLES_H
@@ -44,7 +44,7 @@ extern "C" {
 
 /*
  * Length of comm_name and eh_name: MPI_MAX_OBJECT_NAME of the library in the *target*, 64 for Open MPI and 128 for MPICH,
- * its family and the standard ABI. The plug-in decides by the target and says so: mpidbg_process_object_name_length. Code
+ * its family and the standard ABI. The plug-in determines it from the target: mpidbg_process_object_name_length. Code
  * that serves both uses the structures with a length in their name.
  */
 #ifndef MPIDBG_MAX_OBJECT_NAME
@@ -58,7 +58,7 @@ enum { MPIDBG_INTERFACE_VERSION = 1 };
  * The published interface
  * --------------------------------------------------------------------------------------------------------------------- */
 
-/* Types of handles, as the debugger's find_type gives them; storage of the debugger. */
+/* Types of handles, as returned by the debugger's find_type; the debugger owns the structure. */
 struct mpidbg_handle_info_t {
     mqs_type *hi_c_aint;
     mqs_type *hi_c_comm;
@@ -103,7 +103,7 @@ enum mpidbg_return_codes_t {
 };
 
 struct mpidbg_process_t {
-    int mpi_comm_world_rank; /* -1: a process outside of MPI_COMM_WORLD */
+    int mpi_comm_world_rank; /* -1: a process outside MPI_COMM_WORLD */
 };
 
 struct mpidbg_name_map_t {
@@ -250,7 +250,7 @@ int mpidbg_init_per_process(mqs_process *process, const mqs_process_callbacks *c
                             struct mpidbg_handle_info_t *handle_types);
 void mpidbg_finalize_per_process(mqs_process *process, mqs_process_info *process_info);
 
-/* What every function about an object begins with. */
+/* The first parameters of every function about an object. */
 #define MPISCOPE_CONTEXT                                                                                               \
     mqs_image *image, mqs_image_info *image_info, mqs_process *process, mqs_process_info *process_info
 
@@ -272,8 +272,8 @@ int mpidbg_status_cxx2c(MPISCOPE_CONTEXT, mqs_taddr_t cxx_status, mqs_taddr_t *c
 /* ------------------------------------------------------------------------------------------------------------------------
  * The extension
  *
- * Every structure begins with mpidbg_object_t, whose first field is the size of the whole structure as the plug-in has
- * it. Fields are only ever added at the end; a debugger looks no further than that size. Counts are counts, never codes.
+ * Every structure begins with mpidbg_object_t, whose first field is the size of the whole structure in the plug-in.
+ * Fields are only added at the end; a debugger must not read beyond that size. Counts are counts, never codes.
  * --------------------------------------------------------------------------------------------------------------------- */
 
 enum { MPIDBG_NAME = 128, MPIDBG_WORD = 48 };
@@ -299,10 +299,10 @@ enum mpidbg_object_bitmap_t {
     MPIDBG_OBJECT_PREDEFINED = 1 << 0,
     MPIDBG_OBJECT_NULL = 1 << 1,            /* the null handle of its kind */
     MPIDBG_OBJECT_FREED_HANDLE = 1 << 2,    /* the program has freed the handle */
-    MPIDBG_OBJECT_FREED_OBJECT = 1 << 3,    /* and the object is gone */
-    MPIDBG_OBJECT_FORTRAN_HANDLE = 1 << 4,  /* obj_fortran_handle holds */
-    MPIDBG_OBJECT_CUT = 1 << 5,             /* a list was cut */
-    MPIDBG_OBJECT_INCOMPLETE = 1 << 6,      /* parts are not known */
+    MPIDBG_OBJECT_FREED_OBJECT = 1 << 3,    /* and the object has been freed */
+    MPIDBG_OBJECT_FORTRAN_HANDLE = 1 << 4,  /* obj_fortran_handle is valid */
+    MPIDBG_OBJECT_CUT = 1 << 5,             /* a list was truncated */
+    MPIDBG_OBJECT_INCOMPLETE = 1 << 6,      /* parts are unknown */
     MPIDBG_OBJECT_TORN = 1 << 7,            /* it kept changing while it was read */
     MPIDBG_OBJECT_FORTRAN_CALLBACK = 1 << 8,
     MPIDBG_OBJECT_COMMITTED = 1 << 9,
@@ -312,14 +312,14 @@ enum mpidbg_object_bitmap_t {
     MPIDBG_OBJECT_ACTIVE = 1 << 13,         /* started, completion not seen by the program */
     MPIDBG_OBJECT_COMPLETE = 1 << 14,
     MPIDBG_OBJECT_CANCELLED = 1 << 15,
-    MPIDBG_OBJECT_SHARED_HANDLE = 1 << 16,  /* the library gave this handle to several objects */
-    MPIDBG_OBJECT_BOUNDS_STATED = 1 << 17,  /* bounds are the library's, else worked out */
+    MPIDBG_OBJECT_SHARED_HANDLE = 1 << 16,  /* the library uses this handle for several objects */
+    MPIDBG_OBJECT_BOUNDS_STATED = 1 << 17,  /* bounds are the library's, otherwise computed */
     MPIDBG_OBJECT_ATOMIC = 1 << 18,
     MPIDBG_OBJECT_INTER = 1 << 19,
     MPIDBG_OBJECT_ANY_TAG = 1 << 20,
     MPIDBG_OBJECT_ANY_SOURCE = 1 << 21,
     MPIDBG_OBJECT_NOT_MEMBER = 1 << 22,
-    MPIDBG_OBJECT_BYTES_KNOWN = 1 << 23     /* sx_bytes holds */
+    MPIDBG_OBJECT_BYTES_KNOWN = 1 << 23     /* sx_bytes is valid */
 };
 
 struct mpidbg_reference_t {
@@ -335,13 +335,13 @@ struct mpidbg_object_t {
     int obj_kind;          /* enum mpidbg_kind_t */
     int obj_fortran_handle;
     mqs_taddr_t obj_c_handle;
-    uint64_t obj_uid;      /* names the object in its process, never used twice */
+    uint64_t obj_uid;      /* identifies the object in its process, never reused */
     uint64_t obj_identity; /* the same in all processes that share the object; 0 for none */
     struct mpidbg_reference_t obj_parent;
     char obj_name[MPIDBG_NAME];
     char obj_created_by[MPIDBG_WORD]; /* the MPI function, empty if not seen */
-    mqs_taddr_t obj_created_from;     /* the address behind the call */
-    uint64_t obj_created_ns;          /* after the image began */
+    mqs_taddr_t obj_created_from;     /* the return address of the call */
+    uint64_t obj_created_ns;          /* since the start of the image */
     char obj_freed_by[MPIDBG_WORD];
     mqs_taddr_t obj_freed_from;
     uint64_t obj_freed_ns;
@@ -363,13 +363,13 @@ struct mpidbg_argument_t {
     char arg_name[MPIDBG_WORD];
     int64_t arg_is_array;
     uint64_t arg_count;
-    uint64_t arg_first; /* place of the first value in dt_values */
+    uint64_t arg_first; /* index of the first value in dt_values */
 };
 
 struct mpidbg_type_run_t {
     char run_type[MPIDBG_WORD];
     int64_t run_displacement;
-    uint64_t run_count; /* elements one behind the other */
+    uint64_t run_count; /* number of consecutive elements */
     uint64_t run_size;  /* bytes of one */
 };
 
@@ -385,8 +385,8 @@ struct mpidbg_lock_t {
 
 struct mpidbg_call_t {
     char call_function[MPIDBG_WORD];
-    mqs_taddr_t call_from; /* the address behind the call */
-    uint64_t call_ns;      /* when it began, after the image began */
+    mqs_taddr_t call_from; /* the return address of the call */
+    uint64_t call_ns;      /* its beginning, since the start of the image */
     int call_tid;          /* the kernel's id of the thread */
     int call_reserved;
 };
@@ -414,7 +414,7 @@ struct mpidbg_comm_extra_info_t {
     int cx_remote_size;
     int cx_has_dist_graph;
     uint64_t cx_collectives; /* entered on it */
-    int64_t cx_colour;       /* colour, split type or tag */
+    int64_t cx_colour;       /* color, split type or tag */
     struct mpidbg_reference_t cx_errhandler;
     struct mpidbg_reference_t cx_info;
     struct mpidbg_reference_t cx_other_parent;
@@ -431,7 +431,7 @@ struct mpidbg_comm_extra_info_t {
     struct mpidbg_reference_list_t cx_requests;
     struct mpidbg_reference_list_t cx_windows;
     struct mpidbg_reference_list_t cx_files;
-    struct mpidbg_key_value_list_t cx_info_pairs; /* of the info last given, as they were then */
+    struct mpidbg_key_value_list_t cx_info_pairs; /* of the last info passed, as they were then */
 };
 
 struct mpidbg_group_info_t {
@@ -451,7 +451,7 @@ struct mpidbg_datatype_info_t {
     int64_t dt_extent;
     struct mpidbg_argument_list_t dt_arguments;
     struct mpidbg_int_list_t dt_values;
-    struct mpidbg_reference_list_t dt_datatypes; /* that it was made from, in order */
+    struct mpidbg_reference_list_t dt_datatypes; /* from which it was created, in order */
     struct mpidbg_type_run_list_t dt_runs;       /* the type map, in intrinsic types */
     struct mpidbg_type_hole_list_t dt_holes;
     struct mpidbg_attribute_list_t dt_attributes;
@@ -460,12 +460,12 @@ struct mpidbg_datatype_info_t {
 };
 
 struct mpidbg_request_extra_info_t {
-    struct mpidbg_object_t object;     /* obj_created_by: the function that made the request */
+    struct mpidbg_object_t object;     /* obj_created_by: the function that created the request */
     char rx_class[MPIDBG_WORD];        /* point-to-point, file, generalised, collective, one-sided, flush */
     char rx_operation[MPIDBG_WORD];
     struct mpidbg_reference_t rx_of;   /* communicator, file or window */
     struct mpidbg_reference_t rx_datatype;
-    int64_t rx_peer;                   /* as the program gave it; -1 if it has none */
+    int64_t rx_peer;                   /* as passed by the program; -1 if it has none */
     int64_t rx_tag;
     uint64_t rx_count;
     mqs_taddr_t rx_buffer;
@@ -473,11 +473,11 @@ struct mpidbg_request_extra_info_t {
     uint64_t rx_started_ns;
     mqs_taddr_t rx_completed_from;
     uint64_t rx_completed_ns;
-    int64_t rx_actual_source;          /* of a complete receive, else -1 */
+    int64_t rx_actual_source;          /* of a complete receive, otherwise -1 */
     int64_t rx_actual_tag;
-    uint64_t rx_bytes;                 /* all ones: the library did not say how many were received */
+    uint64_t rx_bytes;                 /* all ones: the library did not report how many were received */
     uint64_t rx_starts;
-    int64_t rx_send_dest;              /* of a send and receive, else -1 */
+    int64_t rx_send_dest;              /* of a send-receive, otherwise -1 */
     int64_t rx_send_tag;
     int rx_error;
     int rx_partitions;
@@ -527,11 +527,11 @@ struct mpidbg_file_info_t {
     char file_view_datarep[MPIDBG_WORD];
     struct mpidbg_key_value_list_t file_info_pairs;
     struct mpidbg_reference_list_t file_requests;
-    uint64_t file_reads; /* data access calls of this process that succeeded, and the bytes that they named */
+    uint64_t file_reads; /* successful data access calls of this process, and their bytes */
     uint64_t file_read_bytes;
     uint64_t file_writes;
     uint64_t file_written_bytes;
-    uint64_t file_access_ns; /* time inside of them; 0 if times are not recorded */
+    uint64_t file_access_ns; /* time inside them; 0 if times are not recorded */
 };
 
 enum mpidbg_window_epoch_t {
@@ -552,7 +552,7 @@ struct mpidbg_window_info_t {
     uint64_t win_displacement_unit;
     char win_flavour[MPIDBG_WORD];
     char win_model[MPIDBG_WORD];
-    uint32_t win_epochs; /* enum mpidbg_window_epoch_t: what is open */
+    uint32_t win_epochs; /* enum mpidbg_window_epoch_t: the open epochs */
     uint32_t win_reserved;
     char win_last_sync[MPIDBG_WORD]; /* the function */
     mqs_taddr_t win_last_sync_from;
@@ -560,7 +560,7 @@ struct mpidbg_window_info_t {
     struct mpidbg_lock_list_t win_locks;
     struct mpidbg_process_list_t win_start_procs;
     struct mpidbg_process_list_t win_post_procs;
-    struct mpidbg_int_list_t win_attached; /* address and bytes by turns */
+    struct mpidbg_int_list_t win_attached; /* address and bytes alternately */
     uint64_t win_puts;
     uint64_t win_gets;
     uint64_t win_accumulates;
@@ -587,7 +587,7 @@ struct mpidbg_keyval_info_t {
     mqs_taddr_t kv_extra_state;
 };
 
-/* A status is the object itself: it is named by its address. */
+/* A status is the object itself: its address identifies it. */
 struct mpidbg_status_extra_info_t {
     uint32_t sx_struct_size;
     uint32_t sx_bitflags; /* MPIDBG_OBJECT_BYTES_KNOWN, MPIDBG_OBJECT_CANCELLED */
@@ -599,7 +599,7 @@ struct mpidbg_status_extra_info_t {
     uint64_t sx_bytes;
 };
 
-/* Calls that threads are in, about an object of any kind. */
+/* Open calls of threads on an object of any kind. */
 struct mpidbg_calls_info_t {
     uint32_t calls_struct_size;
     uint32_t calls_reserved;
@@ -628,23 +628,23 @@ int mpidbg_info_query(MPISCOPE_CONTEXT, mqs_taddr_t c_info, struct mpidbg_info_i
 int mpidbg_file_query(MPISCOPE_CONTEXT, mqs_taddr_t c_file, struct mpidbg_file_info_t **info);
 int mpidbg_window_query(MPISCOPE_CONTEXT, mqs_taddr_t c_window, struct mpidbg_window_info_t **info);
 int mpidbg_session_query(MPISCOPE_CONTEXT, mqs_taddr_t c_session, struct mpidbg_session_info_t **info);
-/* The handle: the key, and above its 32 bits the mpidbg_kind_t of what it is for. */
+/* The handle: the key in the lower 32 bits, and above them the mpidbg_kind_t of the objects it is for. */
 int mpidbg_keyval_query(MPISCOPE_CONTEXT, mqs_taddr_t key, struct mpidbg_keyval_info_t **info);
 int mpidbg_status_extra_query(MPISCOPE_CONTEXT, mqs_taddr_t c_status, struct mpidbg_status_extra_info_t **info);
-/* How much of a datatype the message of a status had: whole elements (-1: not a whole number, as MPI_Get_count), and
+/* The elements of a datatype in the message of a status: whole elements (-1: not a whole number, as MPI_Get_count), and
  * elements of intrinsic types (as MPI_Get_elements). */
 int mpidbg_status_elements(MPISCOPE_CONTEXT, mqs_taddr_t c_status, mqs_taddr_t c_datatype, int64_t *count,
                            int64_t *elements);
-/* kind: an mpidbg_kind_t. An object that no thread is busy with has an empty list. */
+/* kind: an mpidbg_kind_t. An object without open calls has an empty list. */
 int mpidbg_calls_query(MPISCOPE_CONTEXT, int kind, mqs_taddr_t c_handle, struct mpidbg_calls_info_t **info);
-/* Where a 16-bit word of the process lies that says whether what is known of the object stays when it is freed. The debugger
- * writes it while the process is stopped: 1 to keep it, 0 to let it go again. No function is called in the process.
- * MPIDBG_ERR_NOT_SUPPORTED: nothing is kept of freed objects of this kind (requests, messages, statuses), or the object is
- * predefined and never freed. */
+/* The address in the process of a 16-bit word that determines whether the record of the object is kept when it is freed. The
+ * debugger writes it while the process is stopped: 1 to keep it, 0 to allow its reuse. No function is called in the process.
+ * MPIDBG_ERR_NOT_SUPPORTED: records of freed objects of this kind are not kept (requests, messages, statuses), or the object
+ * is predefined and never freed. */
 int mpidbg_pin_address(MPISCOPE_CONTEXT, int kind, mqs_taddr_t c_handle, mqs_taddr_t *address);
 
-/* ROMIO (MPICH and its family) numbers a file for Fortran when it is first asked to. Before, obj_fortran_handle does not hold
- * and mpidbg_file_f2c leads to it from no number: MPIDBG_ERR_NOT_FOUND. */
+/* ROMIO (MPICH and its family) assigns a Fortran number to a file on the first request. Before that, obj_fortran_handle is
+ * not valid and mpidbg_file_f2c does not find the file: MPIDBG_ERR_NOT_FOUND. */
 int mpidbg_datatype_f2c(MPISCOPE_CONTEXT, mqs_taddr_t f77_datatype, mqs_taddr_t *c_datatype);
 int mpidbg_file_f2c(MPISCOPE_CONTEXT, mqs_taddr_t f77_file, mqs_taddr_t *c_file);
 int mpidbg_group_f2c(MPISCOPE_CONTEXT, mqs_taddr_t f77_group, mqs_taddr_t *c_group);
@@ -661,7 +661,7 @@ int mpidbg_session_f2c(MPISCOPE_CONTEXT, mqs_taddr_t f77_session, mqs_taddr_t *c
 #ifdef __cplusplus
 }
 #endif
-/* In the words of every C and C++; an array that nobody defines. */
+/* Works in every version of C and C++: declares an array that is never defined. */
 #define MPISCOPE_ASSERT(what) extern char mpiscope_layout_is_right[(what) ? 1 : -1]
 #define MPISCOPE_SIZE(type, size) MPISCOPE_ASSERT(sizeof(struct type) == (size))
 #define MPISCOPE_OFFSET(type, field, at) MPISCOPE_ASSERT(offsetof(struct type, field) == (at))

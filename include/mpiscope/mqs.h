@@ -29,12 +29,12 @@ typedef struct {
     int pointer_size;
 } mqs_target_type_sizes;
 
-/* The debugger's own; a plug-in only passes them back. */
+/* They belong to the debugger; a plug-in only passes them back. */
 typedef struct mqs_image_ mqs_image;
 typedef struct mqs_process_ mqs_process;
 typedef struct mqs_type_ mqs_type;
 
-/* The plug-in's own; the debugger only keeps them. */
+/* They belong to the plug-in; the debugger only stores them. */
 typedef struct _mqs_image_info mqs_image_info;
 typedef struct _mqs_process_info mqs_process_info;
 

@@ -1,6 +1,6 @@
 """See inside any MPI job, from Python.
 
-What the command ``mpiscope`` shows, as objects::
+Provides the output of the command ``mpiscope`` as objects::
 
     import mpiscope
 

@@ -2906,7 +2906,7 @@ class VarsHeld(Record):
     object: Optional[VarsObject]
     #: The ranks that hold the value; absent outside of a job.
     ranks: Optional[str]
-    #: The value; elements are separated by blanks.
+    #: The value; elements are separated by spaces.
     value: str
 
 

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class Record:
-    """An object of an answer: the fields of the JSON object are its attributes.
+    """An object in an answer: the fields of the JSON object are its attributes.
 
     >>> Record({"rank": 3, "call": {"function": "MPI_Recv"}}).call.function
     'MPI_Recv'

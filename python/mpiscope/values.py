@@ -112,7 +112,7 @@ class Trace(Record):
     'MPI_Send'
     """
 
-    #: When the first call began, in nanoseconds since 1970.
+    #: The beginning of the first call, in nanoseconds since 1970.
     start_unix_ns: int
     #: Number of older calls that are no longer recorded.
     gone: int
@@ -148,7 +148,7 @@ class Trace(Record):
 
 
 class InspectedObject(_answers.InspectOne):
-    """An MPI object of a rank. Which fields it has depends on its kind; the others are None."""
+    """An MPI object of a rank. Its fields depend on its kind; the others are None."""
 
     of_rank: Optional[int]
     _classes = _answers.InspectOne._classes

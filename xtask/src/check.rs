@@ -1,7 +1,7 @@
 //! `cargo xtask check`: all checks of the sources that need no job.
 //!
 //! Formatting, lints, generated files, the lock-free parts under loom's model checker, fuzz targets, the
-//! minimum supported Rust version together with the other architecture, and licences and sources of
+//! minimum supported Rust version together with the other architecture, and licenses and sources of
 //! dependencies. Checks that this machine cannot run are reported as skipped, with the reason and the remedy.
 
 use std::process::{Command, Stdio};
@@ -56,7 +56,7 @@ const CHECKS: [Check; 7] = [
 pub fn run(args: &Args) -> Result<()> {
     let chosen: Vec<&Check> = CHECKS.iter().filter(|(name, _)| args.wants(name)).collect();
     if chosen.is_empty() {
-        bail!("no such check; there are: {}", CHECKS.map(|(name, _)| name).join(", "));
+        bail!("no such check; the checks are: {}", CHECKS.map(|(name, _)| name).join(", "));
     }
     let mut failed = Vec::new();
     for (name, check) in chosen {
@@ -106,19 +106,19 @@ fn models() -> Result<Outcome> {
     passed(command)
 }
 
-/// A few seconds each, enough to find again known failures and any that are easy to find.
+/// A few seconds each, enough to find known failures again and any others that are easy to find.
 fn fuzz_targets() -> Result<Outcome> {
     Ok(fuzz::short(FUZZ_SECONDS)?.map_or(Outcome::Passed, Outcome::Skipped))
 }
 
-/// Both at once: few files differ on the other architecture, so that a separate build with a newer compiler
+/// Both in one build: few files differ on the other architecture, so that a separate build with a newer compiler
 /// would add nothing.
 fn oldest_rust_for_the_other_architecture() -> Result<Outcome> {
     let oldest = oldest_version()?;
     let install = ["toolchain", "install", &oldest, "--profile", "minimal", "--no-self-update"];
     if !rustup(&[&install[..], &["--target", OTHER_TARGET]].concat())? {
         let command = format!("rustup {} --target {OTHER_TARGET}", install.join(" "));
-        return Ok(Outcome::Skipped(format!("`{command}` does not work here")));
+        return Ok(Outcome::Skipped(format!("`{command}` does not work on this machine")));
     }
     let mut command = Command::new("rustup");
     command.current_dir(mpiscope_testkit::paths::workspace());
@@ -136,7 +136,7 @@ fn oldest_version() -> Result<String> {
     Ok(line.context("Cargo.toml has no rust-version")?.trim_matches('"').to_owned())
 }
 
-/// Licences, sources and duplicates. Advisories need a database that is not fetched here.
+/// Licenses, sources and duplicates. Advisories need a database that is not fetched here.
 fn dependencies() -> Result<Outcome> {
     let mut asked = Command::new("cargo");
     asked.args(["deny", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn checks_are_chosen_by_the_beginning_of_their_names() {
+    fn checks_are_selected_by_the_beginning_of_their_names() {
         let chosen = |only: &[&str], without: &[&str]| {
             let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
             let args = Args { only: words(only), without: words(without) };

@@ -23,8 +23,8 @@ enum Verb {
     Up,
     /// Stop the hosts and everything that runs on them
     Down,
-    /// Run a command on a host, or the tests that need a cluster if no command is given; if no cluster is up,
-    /// one is started and stopped afterwards
+    /// Run a command on a host, or the tests that need a cluster if no command is given; if no cluster is
+    /// running, one is started and stopped afterward
     Run {
         /// Host to run the command on
         #[arg(long, default_value = "login")]
@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> Result<()> {
     match &args.verb {
         Verb::Up => {
             if Cluster::open(&folder()).is_ok() {
-                bail!("it is up already");
+                bail!("the cluster is already running");
             }
             let cluster = make()?;
             for host in cluster.hosts() {
@@ -89,6 +89,6 @@ fn on_cluster(host: &str, words: &[String]) -> Result<()> {
         Ok(up) => status(&up)?,
         Err(_) => status(&Ended(make()?).0)?,
     };
-    // The hosts are gone or meant to stay, so there is nothing left to drop.
+    // The hosts have ended or are meant to stay, so there is nothing to drop.
     std::process::exit(status.code().unwrap_or(1))
 }

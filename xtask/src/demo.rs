@@ -66,7 +66,7 @@ fn choose(name: Option<&str>) -> Result<Library> {
         return Ok(library.clone());
     }
     libraries::print_skipped(&skipped);
-    anyhow::bail!("no MPI library to run the demo on; the lines above say why")
+    anyhow::bail!("no MPI library for the demo; the lines above give the reasons")
 }
 
 fn start(mpiscope: &Path, library: &Library, heat: &Path, args: &Args) -> Result<Child> {

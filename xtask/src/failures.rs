@@ -77,7 +77,7 @@ impl Failures {
         }
         ensure!((1..=AGAIN).contains(&said.failed.len()), "{first}: {status}");
         for name in said.failed {
-            writeln!(shown, "\nonce more, alone: {name}")?;
+            writeln!(shown, "\nrerun alone: {name}")?;
             let mut command = tests();
             // This takes a few minutes at most and is exempt from the time limit that made trials be skipped.
             command.env_remove(UNTIL);
@@ -85,7 +85,7 @@ impl Failures {
             self.sets.extend(ended.said.sets);
             ensure!(
                 ended.status.success() && ended.said.passed > 0,
-                "{first}: {status}; once more: {}",
+                "{first}: {status}; rerun: {}",
                 ended.status
             );
             self.unstable.push(name);
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_failed_is_kept_and_all_is_shown() {
+    fn failures_are_kept_and_all_output_is_shown() {
         let output = "test a ... ok\ntest b ... FAILED\n\nfailures:\n\n---- b stdout ----\nwrong\n\nfailures:\n    b\n\n\
                       test result: FAILED. 1 passed; 1 failed\ntest c ... ok\ntest result: ok. 1 passed\n";
         let (mut said, mut shown) = (Said::default(), Vec::new());
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_are_kept_however_much_was_written() {
+    fn names_of_failures_are_kept_after_any_amount_of_output() {
         let output =
             format!("failures:\n{}failures:\n    b\ntest result: FAILED.\n", "wrong\n".repeat(5 * KEPT));
         let mut said = Said::default();
@@ -189,11 +189,11 @@ mod tests {
         assert_eq!((kept.len(), kept.last().map(String::as_str)), (KEPT + 1, Some("    b")));
     }
 
-    /// A shell that fails the first time, as `cargo test` does, and then runs `afterwards`.
-    fn tests(folder: &std::path::Path, afterwards: &str) -> Command {
+    /// A shell that fails the first time, as `cargo test` does, and then runs `then`.
+    fn tests(folder: &std::path::Path, then: &str) -> Command {
         let script = format!(
             "cd {}; if mkdir begun 2>/dev/null; then printf 'failures:\\n\\nfailures:\\n    b\\n\\ntest result: FAILED. 7 passed\\n'; \
-             exit 101; fi; {afterwards}",
+             exit 101; fi; {then}",
             folder.display()
         );
         let mut command = Command::new("sh");
@@ -202,11 +202,11 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_once_is_unstable_and_what_fails_twice_has_failed() {
-        let again = |afterwards: &str| {
+    fn a_test_that_fails_once_is_unstable_and_one_that_fails_twice_has_failed() {
+        let again = |then: &str| {
             let folder = tempfile::tempdir().unwrap();
             let mut failures = Failures::default();
-            let tests = || tests(folder.path(), afterwards);
+            let tests = || tests(folder.path(), then);
             let ended = run(&mut tests(), &mut std::io::sink()).unwrap();
             let ended = failures.again(tests, ended, &mut std::io::sink());
             (ended.is_ok(), failures.unstable)
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_that_run_beside_each_other_each_may_fail() {
+    fn a_failure_of_either_of_two_concurrent_runs_is_detected() {
         let beside = |one: &str, other: &str| {
             let shell = |script: &str| {
                 let mut command = Command::new("sh");

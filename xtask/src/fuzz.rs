@@ -141,7 +141,7 @@ fn fuzz(target: &str, seconds: u32) -> Result<bool> {
     if !status.success() {
         let tail: Vec<&str> = text.lines().rev().take(40).collect();
         tail.iter().rev().for_each(|line| println!("  {line}"));
-        println!("fuzz: {target}: {status}, the whole output is in {}", log.display());
+        println!("fuzz: {target}: {status}; the complete output is in {}", log.display());
     }
     Ok(status.success())
 }

@@ -18,7 +18,7 @@ pub fn run(args: &Args) -> Result<()> {
     for name in &args.names {
         anyhow::ensure!(
             fetch::Package::named(name).is_some(),
-            "no library is called {name}; known are {}",
+            "unknown library {name}; the libraries are {}",
             fetch::PACKAGES.map(|package| package.dir).join(", ")
         );
     }

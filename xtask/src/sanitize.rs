@@ -1,6 +1,6 @@
 //! `cargo xtask sanitize`: the tests of the tool interface's engine under AddressSanitizer.
 //!
-//! The engine hands out slots that threads read while others free them. Its tests exercise that at full
+//! The engine provides slots that threads read while others free them. Its tests exercise that at full
 //! speed, and a use after free without visible effects shows only here. The compiler's own sanitizer is used,
 //! so no other toolchain is needed. (Which interleavings are possible is model-checked:
 //! `crates/mpit/Cargo.toml`.)
@@ -18,7 +18,7 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 pub fn run(_: &Args) -> Result<()> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
-        println!("sanitize: skipped, since it needs x86-64 Linux");
+        println!("sanitize: skipped: it needs x86-64 Linux");
         return Ok(());
     }
     let mut tests = build::cargo();

@@ -19,7 +19,7 @@ const LEAST: u64 = 6;
 pub struct Args {
     /// Run only trials of the matrix whose name contains this, and no other tests
     filter: Option<String>,
-    /// Fetch nothing, use the libraries at hand
+    /// Fetch nothing, use the installed libraries
     #[arg(long)]
     offline: bool,
     /// Ignore trials of the matrix that have not begun after this many minutes; a few minutes are reserved
@@ -67,7 +67,7 @@ pub fn run(args: &Args) -> Result<()> {
         command
     };
     let ended = failures.run(matrix, &arguments);
-    let what = if args.filter.is_none() { "tested on" } else { "at hand for the trials above" };
+    let what = if args.filter.is_none() { "tested on" } else { "available for the trials above" };
     println!("\nin {:.0} s, {what}:", start.elapsed().as_secs_f64());
     for library in &found {
         println!("  {}: {}", library.name, library.version);
@@ -77,7 +77,7 @@ pub fn run(args: &Args) -> Result<()> {
     tests?;
     ended?;
     if found.is_empty() {
-        bail!("no real MPI library was tested; `cargo xtask mpi` says why none could be had");
+        bail!("no real MPI library was tested; `cargo xtask mpi` lists the reasons");
     }
     Ok(())
 }

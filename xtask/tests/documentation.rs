@@ -48,7 +48,7 @@ fn is_macro(name: &str) -> bool {
 }
 
 #[test]
-fn the_page_of_environment_variables_has_exactly_those_of_the_sources() {
+fn the_page_of_environment_variables_lists_exactly_those_in_the_sources() {
     let root = paths::workspace();
     let page = fs::read_to_string(root.join("docs/environment.md")).unwrap();
     let documented = variables(&page, &['`']);
@@ -61,6 +61,6 @@ fn the_page_of_environment_variables_has_exactly_those_of_the_sources() {
     }
     let missing: Vec<_> = used.difference(&documented).collect();
     let stale: Vec<_> = documented.difference(&used).collect();
-    assert!(missing.is_empty(), "docs/environment.md does not name {missing:?}");
-    assert!(stale.is_empty(), "docs/environment.md names {stale:?}, which nothing reads");
+    assert!(missing.is_empty(), "docs/environment.md does not list {missing:?}");
+    assert!(stale.is_empty(), "docs/environment.md names {stale:?}, which no source uses");
 }

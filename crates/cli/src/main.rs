@@ -50,7 +50,7 @@ struct Cli {
     verb: Verb,
     // Both options apply to every verb. They are described at the end of the main help page instead of on
     // every page.
-    /// When to use colours
+    /// When to use colors
     #[arg(long, value_name = "WHEN", value_enum, default_value_t, global = true, hide = true)]
     color: ColourChoice,
     /// Never show long output in a pager (PAGER, or else less)
@@ -113,7 +113,7 @@ fn main() -> ExitCode {
     let matches = command(width).try_get_matches();
     match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => execute(cli),
-        // Parsing stopped early, so the colour option may not have been seen.
+        // Parsing stopped early, so the color option may not have been seen.
         Err(e) => {
             let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
             help::colours(words).unwrap_or_default().choose();

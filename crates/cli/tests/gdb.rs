@@ -10,11 +10,11 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../share/mpiscope-
 
 fn main() -> ExitCode {
     trials::run(vec![
-        trial!(a_script_that_was_loaded_by_hand_finds_the_command_of_its_own_installation, needs trials::gdb),
+        trial!(a_manually_loaded_script_finds_the_command_of_its_own_installation, needs trials::gdb),
         trial!(names_cannot_control_the_terminal, needs trials::gdb),
-        trial!(a_frame_without_a_symbol_has_question_marks_as_gdb_has_them, needs trials::gdb),
-        trial!(a_status_tells_the_bytes_of_the_message_where_its_own_fields_have_them, needs trials::gdb),
-        trial!(the_script_knows_the_kinds_of_handles_that_there_are),
+        trial!(a_frame_without_a_symbol_is_shown_with_question_marks_as_in_gdb, needs trials::gdb),
+        trial!(a_status_shows_the_bytes_of_the_message_if_its_fields_contain_them, needs trials::gdb),
+        trial!(the_script_knows_every_kind_of_handle),
     ])
 }
 
@@ -30,7 +30,7 @@ fn gdb(script: &Path, line: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-fn a_script_that_was_loaded_by_hand_finds_the_command_of_its_own_installation() {
+fn a_manually_loaded_script_finds_the_command_of_its_own_installation() {
     let dir = tempfile::TempDir::new().unwrap();
     let (share, bin) = (dir.path().join("share"), dir.path().join("bin"));
     std::fs::create_dir(&share).unwrap();
@@ -49,7 +49,7 @@ fn names_cannot_control_the_terminal() {
     assert!(said.contains("ser ?[31m??."), "{said}");
 }
 
-fn a_frame_without_a_symbol_has_question_marks_as_gdb_has_them() {
+fn a_frame_without_a_symbol_is_shown_with_question_marks_as_in_gdb() {
     let dir = tempfile::TempDir::new().unwrap();
     let (source, program) = (dir.path().join("abort.c"), dir.path().join("abort"));
     std::fs::write(&source, "#include <stdlib.h>\nint main(void) { abort(); }\n").unwrap();
@@ -77,7 +77,7 @@ MPI_Status status = {3, 42, 0, {1, 2, 3, 4, 5}};
 int main(void) { return 0; }
 ";
 
-fn a_status_tells_the_bytes_of_the_message_where_its_own_fields_have_them() {
+fn a_status_shows_the_bytes_of_the_message_if_its_fields_contain_them() {
     let dir = tempfile::TempDir::new().unwrap();
     let (source, program) = (dir.path().join("status.c"), dir.path().join("status"));
     std::fs::write(&source, STATUSES).unwrap();
@@ -93,7 +93,7 @@ fn a_status_tells_the_bytes_of_the_message_where_its_own_fields_have_them() {
     }
 }
 
-fn the_script_knows_the_kinds_of_handles_that_there_are() {
+fn the_script_knows_every_kind_of_handle() {
     let script = include_str!("../../../share/mpiscope-gdb.py");
     let table = script.split_once("KINDS = {").unwrap().1.split_once('}').unwrap().0;
     let known: Vec<&str> =

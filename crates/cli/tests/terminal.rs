@@ -1,4 +1,4 @@
-//! Output on a terminal: a pager for long output, colours when requested; and the output of `--version`,
+//! Output on a terminal: a pager for long output, colors when requested; and the output of `--version`,
 //! `help`, `completions` and the manual pages.
 
 use std::path::Path;

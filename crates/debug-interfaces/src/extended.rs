@@ -13,7 +13,7 @@ use std::mem::{offset_of, size_of};
 
 /// Size of names, including the terminating NUL.
 pub const NAME: usize = 128;
-/// Size of words: functions, constructors, flavours.
+/// Size of words: functions, constructors, flavors.
 pub const WORD: usize = 48;
 /// Size of file names.
 pub const FILENAME: usize = 1024;

@@ -16,7 +16,7 @@ use crate::render;
 /// Maximum number of entries read from a name map.
 const LONGEST_MAP: usize = 4096;
 
-/// Why a plug-in gives no answer.
+/// The reason why a plug-in gives no answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -33,12 +33,12 @@ pub enum Error {
     #[error("{step} returned {}", render::code(*code))]
     #[allow(missing_docs)]
     Code { step: String, code: c_int },
-    /// A word that is not a kind.
+    /// An unknown kind.
     #[error("{0:?} is not a kind of object; kinds are {words}", words = render::words())]
     Kind(String),
 }
 
-/// A plug-in that has been initialised for one process.
+/// A plug-in that has been initialized for one process.
 pub struct Handles<'a> {
     library: Library,
     process: &'a Process,
@@ -94,7 +94,7 @@ type Elements = unsafe extern "C" fn(
 ) -> c_int;
 
 impl<'a> Handles<'a> {
-    /// Loads a plug-in and initialises it for a process.
+    /// Loads a plug-in and initializes it for a process.
     pub fn load(plugin: &OsStr, process: &'a Process) -> Result<Self, Error> {
         // SAFETY: loading runs the plug-in's code, as requested by the caller.
         let library = unsafe { Library::new(plugin) }?;
@@ -281,8 +281,8 @@ impl Drop for Handles<'_> {
     fn drop(&mut self) {
         type End<T, I> = unsafe extern "C" fn(*mut T, *mut I);
         let process = self.process;
-        // SAFETY: functions by their published types, once, with what the plug-in stored; only for what was
-        // initialised.
+        // SAFETY: functions by their published types, once, with the infos that the plug-in stored; only for what was
+        // initialized.
         unsafe {
             if let (true, Ok(end)) = (
                 self.process_ready,

@@ -33,7 +33,7 @@ pub fn process(path: &Path, rank: Option<u32>) -> Result<InMemory> {
         .collect();
     let image = match known.as_slice() {
         [(_, image)] => image.open()?,
-        [] => bail!("{}: it contains no such process that has called MPI", path.display()),
+        [] => bail!("{}: it contains no matching process that has called MPI", path.display()),
         several => bail!(
             "{}: {} of its processes match: name a rank with --rank, or save one process alone",
             path.display(),
@@ -50,7 +50,7 @@ pub fn process(path: &Path, rank: Option<u32>) -> Result<InMemory> {
     let mut symbols = BTreeMap::from([(VARIABLE.to_owned(), POINTER)]);
     let words = kept.job.symbols();
     for module in Process::read(&image, None)?.modules.iter() {
-        // The program may have copies of the library's objects, which all modules then use: it comes first.
+        // The program comes first: it may have copies of the library's objects, which all modules then use.
         words.exports(module, &mut |name, at| {
             symbols.entry(name.to_owned()).or_insert(at);
         });

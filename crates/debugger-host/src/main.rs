@@ -26,8 +26,8 @@ of a status the handle is its address.";
 #[derive(Parser)]
 #[command(version, after_help = KINDS, override_usage = "debugger-host [OPTIONS] <--pid <PID>|--core <CORE>|--evidence <FILE>> <COMMAND>\n       debugger-host [OPTIONS] <--pid <PID>|--core <CORE>|--evidence <FILE>> <KIND> <HANDLE> [<KIND> <HANDLE>]...")]
 struct Arguments {
-    /// The plug-in: a shared library with mpidbg_* or mqs_* functions. Default: the first existing one of
-    /// those that the process names.
+    /// The plug-in: a shared library with mpidbg_* or mqs_* functions. Default: the first existing plug-in
+    /// named by the process.
     #[arg(long)]
     plugin: Option<PathBuf>,
     #[command(flatten)]
@@ -130,7 +130,7 @@ fn tell(out: &mut impl Write, answer: &Value) -> Result<()> {
     }
 }
 
-/// Returns the specified plug-in, otherwise the first existing one of those that the process names.
+/// Returns the specified plug-in, otherwise the first existing plug-in named by the process.
 fn plugin(arguments: &Arguments, target: &dyn Target) -> Result<PathBuf> {
     if let Some(plugin) = &arguments.plugin {
         return Ok(plugin.clone());
@@ -140,8 +140,10 @@ fn plugin(arguments: &Arguments, target: &dyn Target) -> Result<PathBuf> {
     let named = published::plugins(target, variable)?;
     let there = named.iter().find(|file| file.is_file());
     there.cloned().with_context(|| match named.first() {
-        None => format!("the process names no plug-in in {variable}: name one with --plugin"),
-        Some(first) => format!("{} and other plug-ins that {variable} names are not here", first.display()),
+        None => format!("{variable} of the process names no plug-in: specify one with --plugin"),
+        Some(first) => {
+            format!("none of the plug-ins named by {variable} exists; the first is {}", first.display())
+        }
     })
 }
 

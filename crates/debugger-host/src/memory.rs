@@ -1,12 +1,11 @@
-//! What the debugger provides to plug-ins without a process: memory that is counted, and a buffer for their
-//! messages.
+//! Services of the debugger to plug-ins that need no process: counted memory, and a buffer for their messages.
 #![allow(unsafe_code)]
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Larger allocations are refused, as by a debugger that has run out of memory.
+/// Larger allocations fail, as in a debugger that has run out of memory.
 pub const LARGEST_BLOCK: usize = 1 << 30;
 
 #[derive(Default)]
@@ -48,7 +47,7 @@ pub fn ledger() -> Ledger {
     })
 }
 
-/// Refuses all allocations from the `n`th one from now on (starting at zero), or none if `None`: to test how
+/// Makes all allocations fail from the `n`th one from now on (starting at zero), or none if `None`: to test how
 /// a plug-in handles that.
 pub fn refuse_from(n: Option<u64>) {
     with(|state| state.refuse_at = n.map(|n| state.requests.saturating_add(n)));
@@ -82,7 +81,7 @@ pub unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
 /// `mqs_free_fp`.
 ///
 /// # Safety
-/// No requirements: an address that was not allocated is counted and left alone. Unsafe only because of the
+/// No requirements: an address that was not allocated is counted and ignored. Unsafe only because of the
 /// callback's type.
 pub unsafe extern "C" fn free(block: *mut c_void) {
     with(|state| match state.blocks.remove(&(block as usize)) {
@@ -117,7 +116,7 @@ pub unsafe extern "C" fn errorstring(_: c_int) -> *mut c_char {
 /// Frees a block of an answer.
 ///
 /// # Safety
-/// `block` is null or was handed out by the plug-in, and is not used again.
+/// `block` is null or was returned by the plug-in, and is not used again.
 pub(crate) unsafe fn give_back<T>(block: *mut T) {
     // SAFETY: the contract of this function.
     unsafe { free(block.cast()) };

@@ -109,7 +109,7 @@ impl Process {
         self.info.get()
     }
 
-    /// The source of its bytes.
+    /// The source of its memory contents.
     pub fn target(&self) -> &dyn Target {
         &*self.image.target
     }
@@ -174,31 +174,31 @@ unsafe fn text(pointer: *const c_char) -> Option<String> {
 }
 
 unsafe extern "C" fn put_image_info(of: *mut MqsImage, info: *mut ImageInfo) {
-    // SAFETY: plug-ins pass back what they were given.
+    // SAFETY: plug-ins pass back the pointers they were given.
     if let Some(image) = unsafe { image(of) } {
         image.info.set(info);
     }
 }
 
 unsafe extern "C" fn get_image_info(of: *mut MqsImage) -> *mut ImageInfo {
-    // SAFETY: plug-ins pass back what they were given.
+    // SAFETY: plug-ins pass back the pointers they were given.
     unsafe { image(of) }.map_or(std::ptr::null_mut(), Image::info)
 }
 
 unsafe extern "C" fn put_process_info(of: *mut MqsProcess, info: *mut ProcessInfo) {
-    // SAFETY: plug-ins pass back what they were given.
+    // SAFETY: plug-ins pass back the pointers they were given.
     if let Some(process) = unsafe { process(of) } {
         process.info.set(info);
     }
 }
 
 unsafe extern "C" fn get_process_info(of: *mut MqsProcess) -> *mut ProcessInfo {
-    // SAFETY: plug-ins pass back what they were given.
+    // SAFETY: plug-ins pass back the pointers they were given.
     unsafe { process(of) }.map_or(std::ptr::null_mut(), Process::info)
 }
 
 unsafe extern "C" fn get_type_sizes(of: *mut MqsProcess, sizes: *mut TargetTypeSizes) {
-    // SAFETY: plug-ins pass back what they were given.
+    // SAFETY: plug-ins pass back the pointers they were given.
     let Some(process) = (unsafe { process(of) }) else { return };
     let width = if process.target().width() == 8 { 8 } else { 4 };
     let stated = TargetTypeSizes {
@@ -225,7 +225,7 @@ unsafe extern "C" fn find_function(
 }
 
 unsafe extern "C" fn find_symbol(of: *mut MqsImage, name: *mut c_char, address: *mut TAddr) -> c_int {
-    // SAFETY: plug-ins pass back what they were given, and C strings.
+    // SAFETY: plug-ins pass back the pointers they were given, and C strings.
     let (Some(image), Some(name)) = (unsafe { (image(of), text(name)) }) else { return mqs::NO_INFORMATION };
     let Some(found) = image.symbol(&name) else {
         image.refuse(format!("symbol {name}"));
@@ -239,7 +239,7 @@ unsafe extern "C" fn find_symbol(of: *mut MqsImage, name: *mut c_char, address: 
 }
 
 unsafe extern "C" fn find_type(of: *mut MqsImage, name: *mut c_char, _: c_uchar) -> *mut MqsType {
-    // SAFETY: plug-ins pass back what they were given, and C strings.
+    // SAFETY: plug-ins pass back the pointers they were given, and C strings.
     let (Some(image), Some(name)) = (unsafe { (image(of), text(name)) }) else {
         return std::ptr::null_mut();
     };
@@ -267,24 +267,24 @@ unsafe extern "C" fn sizeof_type(of: *mut MqsType) -> c_int {
 }
 
 unsafe extern "C" fn get_global_rank(of: *mut MqsProcess) -> c_int {
-    // SAFETY: plug-ins pass back what they were given.
+    // SAFETY: plug-ins pass back the pointers they were given.
     unsafe { process(of) }.map_or(mqs::INVALID_PROCESS, |process| process.rank)
 }
 
 unsafe extern "C" fn get_image(of: *mut MqsProcess) -> *mut MqsImage {
-    // SAFETY: plug-ins pass back what they were given.
+    // SAFETY: plug-ins pass back the pointers they were given.
     unsafe { process(of) }.map_or(std::ptr::null_mut(), |process| process.image.as_mqs())
 }
 
 unsafe extern "C" fn fetch_data(of: *mut MqsProcess, from: TAddr, len: c_int, to: *mut c_void) -> c_int {
-    // SAFETY: plug-ins pass back what they were given.
+    // SAFETY: plug-ins pass back the pointers they were given.
     let (Some(process), Ok(len)) = (unsafe { process(of) }, usize::try_from(len)) else {
         return mqs::NO_INFORMATION;
     };
     if to.is_null() {
         return mqs::NO_INFORMATION;
     }
-    // Read into our own memory: the plug-in's need not be initialised.
+    // Read into our own memory: the plug-in's need not be initialized.
     let mut bytes = vec![0; len];
     if process.target().read(from, &mut bytes).is_err() {
         return mqs::NO_INFORMATION;
@@ -295,7 +295,7 @@ unsafe extern "C" fn fetch_data(of: *mut MqsProcess, from: TAddr, len: c_int, to
 }
 
 unsafe extern "C" fn target_to_host(of: *mut MqsProcess, from: *const c_void, to: *mut c_void, len: c_int) {
-    // SAFETY: plug-ins pass back what they were given.
+    // SAFETY: plug-ins pass back the pointers they were given.
     let (Some(process), Ok(len)) = (unsafe { process(of) }, usize::try_from(len)) else { return };
     if from.is_null() || to.is_null() {
         return;

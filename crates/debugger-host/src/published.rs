@@ -1,4 +1,4 @@
-//! Plug-ins that a process itself names for debuggers to load.
+//! Plug-ins that a process names for debuggers to load.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;

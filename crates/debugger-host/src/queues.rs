@@ -15,7 +15,7 @@ use crate::process::{BASIC, IMAGE, PROCESS, Process};
 /// Limit for a list of a plug-in, which may be endless.
 const MOST: usize = 1 << 20;
 
-/// Why the queues cannot be shown.
+/// The reason why the queues cannot be shown.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -23,7 +23,7 @@ pub enum Error {
     #[error("{0}: name a message queue plug-in, a shared library that exports the mqs_* functions")]
     Load(#[from] libloading::Error),
     /// The plug-in returned an error code.
-    #[error("{step} gave up with code {code}: {text}{}", hint(asked))]
+    #[error("{step} failed with code {code}: {text}{}", hint(asked))]
     #[allow(missing_docs)]
     Stopped { step: &'static str, code: c_int, text: String, asked: Vec<String> },
 }
@@ -35,7 +35,7 @@ fn hint(asked: &[String]) -> String {
     let types = asked.iter().any(|what| what.starts_with("type "));
     let way_out = "\nTypes come from debug information: install the debug symbols of the MPI library, or use a plug-in \
                    that needs none";
-    format!("\nIt asked for these in vain: {}.{}", asked.join(", "), if types { way_out } else { "" })
+    format!("\nIt requested these without success: {}.{}", asked.join(", "), if types { way_out } else { "" })
 }
 
 /// What a plug-in reports about a process.
@@ -68,7 +68,7 @@ pub struct Queue {
     pub receives: Option<Vec<Operation>>,
     /// Messages without a matching receive.
     pub unexpected: Option<Vec<Operation>>,
-    /// Collectives by `mqs_get_comm_coll_state`: number, how often entered, whether a thread is in it.
+    /// Collectives by `mqs_get_comm_coll_state`: number, count of entries, whether a thread is in it.
     pub collectives: Option<Vec<(i32, i32, i32)>>,
 }
 
@@ -162,7 +162,7 @@ impl Run<'_> {
         }
     }
 
-    /// Returns the messages of the two functions that tell whether there is anything to see.
+    /// Returns the messages of the two functions that report whether there are queues.
     fn has_queues(&self) -> Result<Vec<String>, Error> {
         let mut remarks = Vec::new();
         // SAFETY: functions by their published types; the message is our variable.
@@ -278,7 +278,7 @@ impl Run<'_> {
         Err(Error::Stopped { step, code, text, asked })
     }
 
-    /// Releases the plug-in's state, so that the memory ledger shows its leaks.
+    /// Releases the plug-in's state, so that the memory counts show its leaks.
     fn forget(&self) {
         let (process, image) = (self.process.info(), self.process.image().info());
         // SAFETY: functions by their published types, with the infos that the plug-in stored.

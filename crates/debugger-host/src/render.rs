@@ -24,7 +24,7 @@ pub fn code(code: c_int) -> String {
     handles::code::name(code).map_or_else(|| format!("code {code}"), str::to_owned)
 }
 
-/// Not a kind of object, but with functions and a number like one.
+/// Not a kind of object, but it has functions and a number like one.
 const STATUS: &str = "status";
 
 /// Returns the word for a kind in function names.

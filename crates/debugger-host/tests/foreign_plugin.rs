@@ -12,8 +12,8 @@ use mpiscope_testkit::trials::{self, trial};
 
 fn main() -> ExitCode {
     trials::run(vec![
-        trial!(the_plug_in_of_open_mpi_loads_and_says_which_type_it_lacks, needs the_plug_in),
-        trial!(a_library_that_is_no_plug_in_is_refused_with_words),
+        trial!(the_plug_in_of_open_mpi_loads_and_reports_the_missing_type, needs the_plug_in),
+        trial!(a_library_that_is_not_a_plug_in_is_rejected_with_a_message),
     ])
 }
 
@@ -31,17 +31,17 @@ fn installed() -> Option<PathBuf> {
     folders.map(|folder| folder.join("libompi_dbg_msgq.so")).find(|path| path.is_file())
 }
 
-fn the_plug_in_of_open_mpi_loads_and_says_which_type_it_lacks() {
+fn the_plug_in_of_open_mpi_loads_and_reports_the_missing_type() {
     let plugin = installed().unwrap();
     // Any process without Open MPI's debug information will do: this one.
     let process = Process::new(Arc::new(Live::open(std::process::id()).unwrap()), 0);
     let said = queues::dump(plugin.as_os_str(), &process).unwrap_err().to_string();
-    assert!(said.contains("mqs_image_has_queues gave up"), "{said}");
+    assert!(said.contains("mqs_image_has_queues failed"), "{said}");
     assert!(said.contains("type opal_list_item_t"), "{said}");
     assert!(said.contains("install the debug symbols"), "{said}");
 }
 
-fn a_library_that_is_no_plug_in_is_refused_with_words() {
+fn a_library_that_is_not_a_plug_in_is_rejected_with_a_message() {
     let process = Process::new(Arc::new(Live::open(std::process::id()).unwrap()), 0);
     let error = debugger_host::handles::Handles::load("libc.so.6".as_ref(), &process).err().unwrap();
     assert!(error.to_string().contains("draft"), "{error}");

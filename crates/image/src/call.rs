@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_that_has_ended_is_not_open_and_its_function_is_still_known() {
+    fn a_completed_call_is_not_open_and_its_function_is_still_known() {
         let call = Call::default();
         assert_eq!((call.open(), call.ended()), (None, None));
         for function in [0, 7, 767] {

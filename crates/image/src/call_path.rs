@@ -62,7 +62,7 @@ mod tests {
     use crate::layout::{source_line, source_start};
 
     #[test]
-    fn what_stands_for_a_path_is_neither_code_nor_a_source_line() {
+    fn the_address_of_a_call_path_is_neither_code_nor_a_source_line() {
         for at in [0, 1, MOST - 1] {
             assert_eq!(index(address(at)), Some(at));
             assert_eq!(source_line(address(at)), None);

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_odd_while_it_is_written_and_has_moved_afterwards() {
+    fn a_sequence_number_is_odd_during_a_write_and_has_changed_afterward() {
         let seq = Seq::default();
         seq.begin();
         assert_eq!(seq.get(), 1);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_was_cut_off_is_still_odd_after_the_next_begin() {
+    fn an_interrupted_write_is_still_odd_after_the_next_begin() {
         let seq = Seq::default();
         seq.begin();
         seq.begin();

@@ -72,13 +72,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_takes_the_place_of_a_longer_one_through_a_shared_reference() {
+    fn a_text_replaces_a_longer_one_through_a_shared_reference() {
         let (chars, other) = (Chars::<8>::new(b"longer than that"), Chars::<8>::default());
         let seen = &chars;
         assert_eq!((seen.text(), seen == &other), ("longer ".into(), false));
         chars.set(&Chars::new(b"new"));
         assert_eq!((seen.text(), seen), ("new".into(), &Chars::new(b"new")));
-        assert_eq!(seen.clone(), chars, "what is behind the zero means nothing");
+        assert_eq!(seen.clone(), chars, "bytes after the zero are ignored");
         chars.set(&other);
         assert_eq!(seen.bytes().count(), 0);
     }

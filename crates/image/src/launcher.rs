@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_script_of_slurm_has_no_rank_and_a_job_step_has() {
+    fn a_slurm_batch_script_has_no_rank_but_a_job_step_has_one() {
         let of = |names: &'static [&CStr]| rank(|name| names.contains(&name).then_some(3));
         assert_eq!(of(&[c"SLURM_PROCID"]), None);
         assert_eq!(of(&[c"SLURM_PROCID", c"SLURM_STEP_ID"]), Some(3));

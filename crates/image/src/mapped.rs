@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_beyond_the_end_is_read_whatever_the_bytes_are() {
+    fn nothing_beyond_the_end_is_read_for_any_bytes() {
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;
         let mut page = Page([0; 2 * HEADER_SIZE]);
         for round in 0..2000 {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_without_room_for_its_header_has_nothing() {
+    fn an_image_too_short_for_its_header_is_empty() {
         let page = Page([0xff; 2 * HEADER_SIZE]);
         assert!(mapped(&page, size_of::<Header>() - 1).header().is_none());
         assert!(mapped(&page, 0).peer(0, 0).is_none());

@@ -108,7 +108,7 @@ mod tests {
     const DOUBLE: Element = Element::new(b'f', 8);
 
     #[test]
-    fn the_same_elements_are_equal_in_whatever_order() {
+    fn the_same_elements_are_equal_in_any_order() {
         let (int, double) = (Mixture::one(INT), Mixture::one(DOUBLE));
         assert_eq!(int.and(double).times(3), double.times(3).and(int.times(2)).and(int));
         assert_eq!(int.and(Mixture::EMPTY), int);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_elements_of_another_kind_differ_however_many_they_are() {
+    fn equally_many_elements_of_another_kind_differ_at_any_number() {
         for count in [1, 2, 256, 65536, 1 << 20, 1 << 33] {
             assert_ne!(Mixture::one(INT).times(count).less(Mixture::one(REAL).times(count)), 0, "{count}");
         }
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_members_give_more_than_they_expect_is_nothing_in_all() {
+    fn the_differences_of_all_members_cancel_out_unless_they_mismatch() {
         let (int, real) = (Mixture::one(INT), Mixture::one(REAL));
         let (root, leaf) = (int.less(int.times(3)), int.less(Mixture::EMPTY));
         assert_eq!(sum([root, leaf, leaf]), 0);

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_may_enter_or_that_is_none_is_refused_with_a_way_out() {
+    fn a_folder_open_to_others_or_a_file_is_rejected_with_a_remedy() {
         let (dir, user) = scratch("refused");
         let (open, link) = (dir.join("open"), dir.join("link"));
         fs::create_dir(&open).unwrap();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_somebody_else_took_first_is_passed_over() {
+    fn a_folder_that_another_user_created_first_is_skipped() {
         let (dir, user) = scratch("taken");
         let parents = ["first", "second"].map(|name| dir.join(name));
         let find = || first_of(parents.iter().map(PathBuf::as_path), user);

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_the_same_elements_is_equal_however_it_was_made() {
+    fn signatures_with_the_same_elements_are_equal_however_they_were_built() {
         let pair = sequence(&[INT, INT]);
         assert_eq!(pair.repeated(2), INT.repeated(4));
         let mixed = sequence(&[INT, DOUBLE]);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_elements_are_not_known_and_what_is_not_known_is_not_stored() {
+    fn signatures_with_too_many_elements_are_unknown_and_unknown_ones_are_not_stored() {
         assert_eq!(sequence(&[INT, INT]).repeated(u64::MAX / 2 + 1), None);
         assert_eq!(Signature::from_stored(0, 1, Mixture::EMPTY), None);
         assert_eq!(Signature::from_stored(Signature::ANY, 1, Mixture::EMPTY), None);
@@ -157,7 +157,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sequences_that_differ_have_different_hashes_and_equal_ones_equal(
+        fn different_sequences_have_different_hashes_and_equal_ones_equal_hashes(
             a in proptest::collection::vec(0u8..4, 0..12), b in proptest::collection::vec(0u8..4, 0..12), cut in 0usize..12
         ) {
             let of = |letters: &[u8]| {

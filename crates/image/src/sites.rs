@@ -84,16 +84,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_that_were_not_timed_took_as_long_as_the_one_that_was_unless_that_is_out_of_all_proportion() {
+    fn untimed_calls_are_estimated_by_the_timed_one_unless_it_took_far_too_long() {
         assert_eq!(estimate(15, 200, 3_000), 3_000);
         assert_eq!(estimate(0, 200, 3_000), 0);
-        assert_eq!(estimate(15, 1 << 40, 3_000), 15 * SHORT, "stopped, or in another process's time");
+        assert_eq!(estimate(15, 1 << 40, 3_000), 15 * SHORT, "stopped, or in the time of another process");
         assert_eq!(estimate(15, 1 << 40, 1 << 30), 1 << 28);
         assert_eq!(estimate(u64::MAX, u64::MAX, u64::MAX), u64::MAX);
     }
 
     #[test]
-    fn durations_fall_into_powers_of_two_and_none_is_too_long() {
+    fn durations_are_classed_by_powers_of_two_and_none_is_too_long() {
         let classes = [(0, 0), (1, 1), (2, 2), (3, 2), (4, 3), (1 << 45, 46), (u64::MAX, 46)];
         for (ticks, class) in classes {
             assert_eq!(duration_class(ticks), class, "{ticks} ticks");

@@ -25,7 +25,7 @@ mod tests {
     use super::text;
 
     #[test]
-    fn bytes_that_are_no_utf8_are_shown_and_not_lost() {
+    fn bytes_that_are_not_utf8_are_shown_and_not_lost() {
         assert_eq!(text("Löser".as_bytes()), "Löser");
         assert_eq!(text(b"a\xffb\xc3"), r"a\xffb\xc3");
         assert_ne!(text(b"\xfe"), text(b"\xff"));

@@ -170,14 +170,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_has_a_beginning_and_perhaps_an_end() {
+    fn a_window_has_a_beginning_and_an_optional_end() {
         let read = ["0,5", "60000, ", "5,5", "7,3", "5", ",5", "x,5", "1,99999999999999999"].map(window);
         let (first, open) = (Some(0..5_000_000), Some(60_000_000_000..u64::MAX));
         assert_eq!(read, [first, open, None, None, None, None, None, None]);
     }
 
     #[test]
-    fn a_trace_has_a_size_or_the_usual_one_or_is_off() {
+    fn a_trace_has_a_given_or_default_size_or_is_off() {
         let sizes = ["64K", "2m", "1", "on", "off", "5000", "", "M", "1X", "99999999999G"].map(size);
         let usual = Some(USUAL);
         let (k64, m2) = (Some(64 << 10), Some(2 << 20));

@@ -509,7 +509,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_fall_into_powers_of_two() {
+    fn sizes_are_classed_by_powers_of_two() {
         let classes = [(0, 0), (1, 1), (2, 2), (3, 2), (4, 3), (1023, 10), (1024, 11), (u64::MAX, 63)];
         for (bytes, class) in classes {
             assert_eq!(size_class(bytes), class, "{bytes} bytes");
@@ -517,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_that_send_and_receive_are_told_apart() {
+    fn kinds_that_send_and_that_receive_are_distinguished() {
         let both: Vec<_> = RequestKind::ALL.iter().filter(|k| k.sends() && k.receives()).collect();
         assert_eq!(both, [&RequestKind::SENDRECV]);
         let neither: Vec<_> = RequestKind::ALL.iter().filter(|k| !k.is_point_to_point()).collect();

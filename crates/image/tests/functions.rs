@@ -24,7 +24,7 @@ fn read(memory: &Memory) -> Functions {
 }
 
 #[test]
-fn a_function_that_the_reader_does_not_know_is_as_the_image_describes_it() {
+fn an_unknown_function_is_read_as_the_image_describes_it() {
     let memory = Memory::new(1 << 20, 1 << 20);
     let writer = memory.writer();
     let properties = Properties {
@@ -53,7 +53,7 @@ fn a_function_that_the_reader_does_not_know_is_as_the_image_describes_it() {
 }
 
 #[test]
-fn in_an_image_from_before_functions_are_known_by_name() {
+fn functions_in_an_older_image_are_recognized_by_name() {
     let memory = Memory::new(1 << 20, 1 << 20);
     let writer = memory.writer();
     for name in ["MPI_Irecv_c", "MPI_Zsend"] {
@@ -92,7 +92,7 @@ fn every_function_of_the_table_reads_as_it_was_written() {
 }
 
 #[test]
-fn images_whose_tables_differ_are_not_taken_for_each_other() {
+fn images_with_different_tables_are_distinguished() {
     let image = |operation: u32| {
         let memory = Memory::new(1 << 20, 1 << 20);
         let writer = memory.writer();

@@ -10,7 +10,7 @@ use mpiscope_image::{Error, Image, Record, W64};
 use proptest::prelude::*;
 
 #[test]
-fn an_index_counts_through_all_sections_of_its_kind() {
+fn an_index_continues_across_all_sections_of_its_kind() {
     let memory = Memory::new(1 << 20, 1 << 20);
     let writer = memory.writer();
     for wanted in 0..100u64 {
@@ -70,7 +70,7 @@ unsafe impl Record for ShortFile {
 }
 
 #[test]
-fn what_was_added_to_a_record_since_reads_as_zero_and_what_is_too_short_is_refused() {
+fn fields_added_later_read_as_zero_and_records_that_are_too_short_are_rejected() {
     let memory = Memory::new(1 << 20, 1 << 20);
     let writer = memory.writer();
     for uid in [5, 6] {
@@ -97,11 +97,11 @@ fn a_full_image_rejects_new_records_and_keeps_the_old_ones() {
     let mut made = 0;
     while writer.new_record::<Comm>(SectionKind::COMMS, 8).is_some() {
         made += 1;
-        assert!(made < 10_000, "the limit was not seen");
+        assert!(made < 10_000, "the limit was not reached");
     }
     assert!(made >= 8);
     let len = writer.header().len.get() as usize;
-    assert!(len <= HEADER_SIZE + 65536, "the header claims what is not there");
+    assert!(len <= HEADER_SIZE + 65536, "the header claims too much");
     let image = Image::open(memory.bytes(len)).unwrap();
     assert_eq!(image.table::<Comm>(SectionKind::COMMS).unwrap().len(), made);
     let text = writer.text(&vec![b'x'; 1 << 19]);
@@ -110,7 +110,7 @@ fn a_full_image_rejects_new_records_and_keeps_the_old_ones() {
 }
 
 #[test]
-fn the_same_note_again_counts_and_another_one_is_kept() {
+fn a_repeated_note_is_counted_and_a_different_one_is_added() {
     let memory = Memory::new(1 << 20, 1 << 20);
     let writer = memory.writer();
     for text in ["one", "two", "one", "one"] {
@@ -134,7 +134,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn texts_and_arrays_come_back_as_they_went_in(
+    fn texts_and_arrays_are_read_back_as_they_were_written(
         items in proptest::collection::vec((any::<bool>(), proptest::collection::vec(any::<u8>(), 0..3000)), 0..40),
     ) {
         let memory = Memory::new(8 << 20, 8 << 20);

@@ -26,12 +26,12 @@ fn a_whole_image_is_read_to_the_last_record() {
 }
 
 #[test]
-fn an_image_that_was_cut_anywhere_is_an_error_at_every_length() {
+fn an_image_truncated_at_any_length_is_an_error() {
     let whole = small_image();
     for len in
         (0..whole.len()).filter(|len| *len < HEADER_SIZE + 64 || len % 7 == 0 || len + 64 > whole.len())
     {
-        let error = read_all(whole[..len].to_vec()).expect_err("a part is not the whole");
+        let error = read_all(whole[..len].to_vec()).expect_err("a truncated image must be an error");
         match len {
             0..8 => assert_eq!(error, Error::NotAnImage),
             _ => assert!(matches!(error, Error::Corrupt(_)), "{len}: {error}"),
@@ -49,7 +49,7 @@ fn zeros_and_other_files_are_not_images() {
 }
 
 #[test]
-fn another_version_byte_order_and_pointer_size_are_named() {
+fn another_version_byte_order_or_pointer_size_is_named() {
     let with = |at: usize, value: &[u8]| {
         let mut bytes = small_image();
         put(&mut bytes, at, value);
@@ -65,7 +65,7 @@ fn another_version_byte_order_and_pointer_size_are_named() {
 }
 
 #[test]
-fn every_single_bit_of_header_and_directory_may_be_wrong() {
+fn any_single_flipped_bit_of_header_and_directory_is_handled() {
     let whole = small_image();
     let mut refused = 0;
     for bit in 0..HEADER_SIZE * 8 {
@@ -77,11 +77,11 @@ fn every_single_bit_of_header_and_directory_may_be_wrong() {
             Err(_) => refused += 1,
         }
     }
-    assert!(refused > 64 + 32, "not even the magic and the version were looked at");
+    assert!(refused > 64 + 32, "not even the magic and the version were checked");
 }
 
 #[test]
-fn claims_that_cannot_be_are_refused_without_trying_them() {
+fn impossible_claims_are_rejected_without_following_them() {
     let kinds = {
         let image = Image::open(small_image()).unwrap();
         let header = image.header().unwrap();
@@ -108,7 +108,7 @@ fn claims_that_cannot_be_are_refused_without_trying_them() {
 }
 
 #[test]
-fn more_used_records_than_fit_are_cut_to_those_that_fit() {
+fn a_count_of_used_records_is_limited_to_those_that_fit() {
     let mut bytes = small_image();
     let image = Image::open(bytes.clone()).unwrap();
     let header = image.header().unwrap();
@@ -119,7 +119,7 @@ fn more_used_records_than_fit_are_cut_to_those_that_fit() {
 }
 
 #[test]
-fn text_and_arrays_are_bounded_by_what_the_reader_asks_and_by_the_image() {
+fn texts_and_arrays_are_bounded_by_the_request_and_by_the_image() {
     let bytes = small_image();
     let image = Image::open(bytes.as_slice().to_vec()).unwrap();
     let text = |offset: u64, len: u64| {
@@ -145,7 +145,7 @@ fn text_and_arrays_are_bounded_by_what_the_reader_asks_and_by_the_image() {
 }
 
 #[test]
-fn text_that_claims_to_be_endless_does_not_take_the_memory() {
+fn text_that_claims_to_be_endless_does_not_exhaust_memory() {
     let image = Image::open(small_image()).unwrap();
     let text = Text::default();
     text.offset.set(64);
@@ -172,7 +172,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_over_any_part_of_an_image_are_survived(
+    fn any_bytes_in_any_part_of_an_image_are_handled(
         at in 0usize..HEADER_SIZE + 4096,
         noise in proptest::collection::vec(any::<u8>(), 1..256),
         keep in 0.0f64..1.2,
@@ -187,7 +187,7 @@ proptest! {
     }
 
     #[test]
-    fn any_directory_is_survived_and_what_it_yields_fits_into_the_image(
+    fn any_directory_is_handled_and_its_records_lie_within_the_image(
         entries in proptest::collection::vec((0u32..34, any::<u32>(), any::<u64>(), any::<u64>(), any::<u64>()), 1..20),
         small in any::<bool>(),
     ) {

@@ -57,7 +57,7 @@ fn rank_and_torn<S: Source>(image: &Image<S>) -> (u32, bool) {
 }
 
 #[test]
-fn a_record_that_changes_once_while_it_is_copied_is_copied_again() {
+fn a_record_that_changes_while_it_is_copied_is_copied_again() {
     let at = process_at();
     let mut done = false;
     let source = Changing::new(small_image(), |_, offset, len, bytes| {
@@ -73,7 +73,7 @@ fn a_record_that_changes_once_while_it_is_copied_is_copied_again() {
 }
 
 #[test]
-fn a_write_between_the_first_look_and_the_copy_is_noticed() {
+fn a_write_between_the_first_read_and_the_copy_is_detected() {
     let at = process_at();
     let mut looks = 0;
     let source = Changing::new(small_image(), |_, offset, len, bytes| {
@@ -87,11 +87,11 @@ fn a_write_between_the_first_look_and_the_copy_is_noticed() {
     let image = Image::open(source).unwrap();
     assert!(!rank_and_torn(&image).1);
     drop(image);
-    assert!(looks >= 4, "the first copy was believed after {looks} looks");
+    assert!(looks >= 4, "the first copy was accepted after {looks} reads");
 }
 
 #[test]
-fn a_record_that_never_rests_is_given_as_torn_after_a_bounded_time() {
+fn a_constantly_changing_record_is_returned_as_torn_in_bounded_time() {
     let at = process_at();
     let mut number = 2;
     let source = Changing::new(small_image(), |_, offset, len, bytes| {
@@ -106,7 +106,7 @@ fn a_record_that_never_rests_is_given_as_torn_after_a_bounded_time() {
 }
 
 #[test]
-fn a_writer_that_died_in_the_middle_leaves_a_torn_record() {
+fn a_writer_that_died_during_a_write_leaves_a_torn_record() {
     let mut bytes = small_image();
     put(&mut bytes, process_at(), 7);
     assert_eq!(rank_and_torn(&Image::open(bytes).unwrap()), (3, true));
@@ -139,7 +139,7 @@ impl Source for Shared {
 }
 
 #[test]
-fn what_is_not_torn_belongs_together_while_a_thread_writes() {
+fn a_record_that_is_not_torn_is_consistent_while_a_thread_writes() {
     let memory = Memory::new(1 << 20, 1 << 20);
     let writer = memory.writer();
     let (_, thread) = writer.new_record::<Thread>(SectionKind::THREADS, 1).unwrap();
@@ -161,7 +161,7 @@ fn what_is_not_torn_belongs_together_while_a_thread_writes() {
             while !stop.load(Ordering::Relaxed) {
                 n += 1;
                 write(n);
-                // A pause of varying length, so that the reader succeeds now and then.
+                // A pause of varying length, so that the reader succeeds occasionally.
                 (0..n % 4000).for_each(|_| std::hint::spin_loop());
             }
         });

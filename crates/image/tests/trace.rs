@@ -46,7 +46,7 @@ fn a_ring_has_the_last_calls_in_order_and_counts_the_others() {
 }
 
 #[test]
-fn a_call_that_is_being_written_is_left_out() {
+fn a_call_that_is_being_written_is_omitted() {
     let memory = Memory::new(1 << 20, 1 << 20);
     let writer = memory.writer();
     let ring = ring(&writer, 0, 70);
@@ -56,7 +56,7 @@ fn a_call_that_is_being_written_is_left_out() {
 }
 
 #[test]
-fn broken_rings_are_refused_or_empty_and_never_read_beyond_the_image() {
+fn damaged_rings_are_rejected_or_empty_and_never_read_beyond_the_image() {
     let memory = Memory::new(1 << 20, 1 << 20);
     let writer = memory.writer();
     let ring = ring(&writer, 0, 100);
@@ -77,7 +77,7 @@ fn broken_rings_are_refused_or_empty_and_never_read_beyond_the_image() {
 }
 
 #[test]
-fn random_bytes_in_rings_and_calls_make_no_reader_fail() {
+fn random_bytes_in_rings_and_calls_do_not_crash_a_reader() {
     let memory = Memory::new(1 << 20, 1 << 20);
     let writer = memory.writer();
     ring(&writer, 0, 100);

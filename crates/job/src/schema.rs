@@ -1,4 +1,4 @@
-//! JSON Schemas of the JSON output. Types with a hand-written serialisation have their schema here; all
+//! JSON Schemas of the JSON output. Types with a hand-written serialization have their schema here; all
 //! others derive it.
 
 use crate::model::objects::{Hex, Kind};
@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Returns the schema of a type's serialised form.
+/// Returns the schema of a type's serialized form.
 ///
 /// # Errors
 /// None are known.

@@ -22,7 +22,7 @@ use mpiscope_testkit::damage::{Damage, Dice, damage, done};
 
 /// Number of changed images for each image of the corpus.
 const ROUNDS: u64 = 60;
-/// Time limit for one of them, in an unoptimised build.
+/// Time limit for one of them, in an unoptimized build.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Limit of the address space for the whole test.
 const MEMORY: u64 = 8 << 30;

@@ -166,7 +166,7 @@ fn check(library: &Library, ranks: usize, seed: u64, rounds: usize, threads: boo
     for rank in 0..ranks {
         let read = |name: &str| read(&at(&format!("{name}.{rank}")));
         let (output, heard) = (truth(&read("output")?)?, heard(&read("heard")?)?);
-        ensure!(!output.sent.is_empty(), "rank {rank} sent nothing: the test is empty");
+        ensure!(!output.sent.is_empty(), "rank {rank} sent nothing: nothing is tested");
         compare(&output, &heard).with_context(|| format!("rank {rank} of {ranks}"))?;
     }
     Ok(())
@@ -241,7 +241,7 @@ fn events_of_the_library_pass_through_with_time_source_level_and_losses() {
 }
 
 #[test]
-fn a_ledger_that_differs_in_one_message_is_refused() {
+fn a_ledger_that_differs_in_one_message_is_rejected() {
     let output = truth("send 1 0 5 10\nsend 1 0 5 11\nrecv 2 1 7 3").expect("a ledger");
     let same = heard("send 1 0 5 10\nsend 1 0 5 11\nrecv 2 1 7 3 99").expect("a record");
     same_messages("sent", &same.sent, &output.sent).expect("the same");
@@ -255,7 +255,7 @@ fn a_ledger_that_differs_in_one_message_is_refused() {
 }
 
 #[test]
-fn receives_are_put_into_the_order_in_which_they_were_posted() {
+fn receives_are_sorted_in_posting_order() {
     let record = heard("recv 1 0 5 10 200\nrecv 1 0 5 11 100").expect("a record");
     assert_eq!(record.received.get(&(1, 0)), Some(&vec![(5, Some(11)), (5, Some(10))]));
 }

@@ -102,7 +102,7 @@ fn message_of(entry: &Entry, handles: &HashMap<u64, u64>) -> Message {
 }
 
 fn same(what: &str, seen: u64, expected: u64) -> Result<()> {
-    ensure!(seen == expected, "{what}: the image says {seen}, the program {expected}");
+    ensure!(seen == expected, "{what}: {seen} in the image, {expected} in the program");
     Ok(())
 }
 
@@ -183,7 +183,7 @@ fn compare_ledgers(truth: &Truth, seen: &Seen) -> Result<()> {
             let seen = message_of(entry, &handles);
             ensure!(
                 seen == *expected,
-                "{what} {place}: the image says {seen:?}, the program {expected:?}; {entry:?}"
+                "{what} {place}: {seen:?} in the image, {expected:?} in the program; {entry:?}"
             );
             ensure!(entry.posted.get() != 0, "{what} {place} has no time");
         }
@@ -202,7 +202,7 @@ fn compare_requests(seen: &Seen) -> Result<()> {
         } else if request.head.life.get() == Life::MARKED.0 {
             ensure!(RequestKind(request.kind.get()) == RequestKind::SEND, "marked: {request:?}");
         } else {
-            ensure!(request.head.life.get() == Life::FREED.0, "still there: {request:?}");
+            ensure!(request.head.life.get() == Life::FREED.0, "still live: {request:?}");
             ensure!(request.completed_at.get() >= request.started(), "never completed: {request:?}");
             if request.is(Flag::CANCELLED) {
                 let nobody =
@@ -295,7 +295,7 @@ fn check(library: &Library, ranks: usize, seed: u64, rounds: usize, threads: boo
         let ledger = PathBuf::from(format!("{}.{rank}", out.display()));
         let truth = truth(&ledger)?;
         let seen = seen(&PathBuf::from(format!("{}.image", ledger.display())))?;
-        ensure!(!truth.sent.is_empty(), "rank {rank} sent nothing: the test is empty");
+        ensure!(!truth.sent.is_empty(), "rank {rank} sent nothing: nothing is tested");
         compare(&truth, &seen).with_context(|| format!("rank {rank} of {ranks}"))?;
         all.push(seen);
     }
@@ -327,16 +327,16 @@ fn everywhere(ranks: usize, seed: u64, rounds: usize, threads: bool) {
 }
 
 #[test]
-fn what_two_ranks_exchanged_is_what_the_image_says() {
+fn the_image_shows_the_traffic_of_two_ranks() {
     everywhere(2, 1, 12, false);
 }
 
 #[test]
-fn what_five_ranks_exchanged_is_what_the_image_says() {
+fn the_image_shows_the_traffic_of_five_ranks() {
     everywhere(5, 7, 4, false);
 }
 
 #[test]
-fn with_threads_allowed_the_image_says_the_same() {
+fn the_image_shows_the_same_traffic_with_threads_allowed() {
     everywhere(3, 3, 4, true);
 }

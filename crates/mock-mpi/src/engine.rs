@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_posted_receive_is_open_until_its_message_is_there() {
+    fn a_posted_receive_is_open_until_its_message_arrives() {
         let mut engine = Engine::default();
         let receive = Receive { buffer: 64, size: 4, tag: 5 };
         let handle = engine.post(receive);

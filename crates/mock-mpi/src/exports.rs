@@ -109,7 +109,7 @@ unsafe fn wait(request: *mut c_int, status: *mut Status) -> c_int {
         if let Some(code) = unsafe { try_complete(request, status) } {
             return code;
         }
-        // Another thread may send it; a program that never does hangs here, as it would in any MPI.
+        // Another thread may send it; otherwise the program hangs here, as it would with any MPI library.
         thread::sleep(Duration::from_millis(1));
     }
 }

@@ -14,7 +14,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 fn library() -> Result<PathBuf> {
     let exe = std::env::current_exe()?;
     let mut dirs = exe.ancestors().skip(1).take(2).map(|dir| dir.join("libmockmpi.so"));
-    dirs.find(|file| file.is_file()).context("cargo built no libmockmpi.so")
+    dirs.find(|file| file.is_file()).context("cargo did not build libmockmpi.so")
 }
 
 fn compile(out: &Path) -> Result<()> {
@@ -31,7 +31,7 @@ fn compile(out: &Path) -> Result<()> {
 }
 
 #[test]
-fn a_program_of_three_ranks_gets_its_rank_and_its_own_messages() -> Result<()> {
+fn each_of_three_ranks_gets_its_rank_and_its_own_messages() -> Result<()> {
     let dir = tempfile::tempdir()?;
     let program = dir.path().join("mock");
     compile(&program)?;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::generated::constants::{mpich, openmpi, standard};
 
-/// An ABI, as a number that is stored in images. Unknown numbers stand for no ABI.
+/// An ABI, as a number that is stored in images. Unknown numbers are no ABI.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(transparent)]
 pub struct AbiKind(pub u8);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn byte_counts_above_4_gib_are_put_together_from_both_halves() {
+    fn byte_counts_above_4_gib_are_assembled_from_both_halves() {
         let mut status = [0u8; 20];
         status[..4].copy_from_slice(&7u32.to_ne_bytes());
         status[4..8].copy_from_slice(&(3u32 << 1 | 1).to_ne_bytes());
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_standard_abi_keeps_the_count_to_itself() {
+    fn the_standard_abi_does_not_reveal_the_count() {
         assert_eq!(Standard::status_bytes(&[0; 32]), None);
         let mut status = [0u8; 24];
         status[16..].copy_from_slice(&(5u64 << 33).to_ne_bytes());

@@ -79,7 +79,7 @@ mod tests {
     use super::{is_fortran, is_of_the_system, is_python, serves_mpi};
 
     #[test]
-    fn a_library_of_the_program_is_none_by_which_mpi_communicates() {
+    fn libraries_that_serve_mpi_are_distinguished_from_those_of_the_program() {
         for name in [
             "/usr/lib/libucs.so.0",
             "/opt/ompi/mca_btl_tcp.so",
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_every_program_has_is_of_the_system_and_what_calls_mpi_for_it_is_not() {
+    fn system_libraries_are_distinguished_from_libraries_that_call_mpi() {
         for name in ["/lib/x86_64-linux-gnu/libc.so.6", "ld-linux-x86-64.so.2", "/opt/lib/libmpi.so.12"] {
             assert!(is_of_the_system(name), "{name}");
         }
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bindings_of_all_libraries_are_known_by_name() {
+    fn the_bindings_of_all_libraries_are_recognized_by_name() {
         for name in [
             "/usr/lib/x86_64-linux-gnu/libmpichfort.so.12",
             "/opt/lib/libmpifort.so.12",

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_has_another_name_in_another_abi() {
+    fn a_value_has_different_names_in_different_abis() {
         assert_eq!(name_of(AbiKind::STANDARD, Category::ERROR, 19), Some("MPI_ERR_IN_STATUS"));
         assert_eq!(name_of(AbiKind::MPICH, Category::ERROR, 19), Some("MPI_ERR_REQUEST"));
         assert_eq!(name_of(AbiKind::UNKNOWN, Category::ERROR, 19), None);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_unique_where_readers_look_names_up() {
+    fn values_are_unique_in_categories_where_readers_look_up_names() {
         let listed =
             [Category::LENGTH, Category::LAYOUT, Category::ADDRESS, Category::VERSION, Category::TOOL_HANDLE];
         for abi in AbiKind::ALL {

@@ -180,7 +180,7 @@ mod tests {
     use crate::generated::functions::f;
 
     #[test]
-    fn names_are_sorted_and_lead_back_to_their_numbers() {
+    fn names_are_sorted_and_map_back_to_their_numbers() {
         assert!(FUNCTIONS.windows(2).all(|w| w[0].name < w[1].name));
         for id in FunctionId::all() {
             assert_eq!(FunctionId::from_name(id.name()), Some(id));
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_about_the_object_it_works_on() {
+    fn the_object_of_a_call_has_the_kind_it_operates_on() {
         let kind = |id: FunctionId| id.function().unwrap().object_kind();
         assert_eq!(kind(f::MPI_Send), Some(ObjectKind::COMM));
         assert_eq!(kind(f::MPI_Put), Some(ObjectKind::WIN));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn send_and_its_large_count_variant_differ_in_the_count_only() {
+    fn send_and_its_large_count_variant_differ_only_in_the_count() {
         let (small, large) = (f::MPI_Send.function().unwrap(), f::MPI_Send_c.function().unwrap());
         assert!(small.flags().has(Flags::HAS_C) && large.flags().has(Flags::C));
         let types = |f: &Function| f.params.iter().map(|p| p.kind.c_type(f.flags())).collect::<Vec<_>>();

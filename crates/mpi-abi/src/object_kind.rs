@@ -1,4 +1,4 @@
-//! The kinds of MPI objects: the single list from which all code that depends on kinds is made.
+//! The kinds of MPI objects: the single list from which all code that depends on kinds is generated.
 
 use std::fmt;
 
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_those_from_one_on_and_every_null_handle_is_one_that_the_standard_has() {
+    fn numbers_start_at_one_without_gaps_and_every_null_handle_is_predefined() {
         let mut numbers: Vec<u8> = ObjectKind::ALL.iter().map(|kind| kind.0).collect();
         numbers.sort_unstable();
         assert!(numbers.iter().copied().eq(1..=12));

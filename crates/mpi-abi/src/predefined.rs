@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_number_names_different_objects_by_kind() {
+    fn the_same_number_is_a_different_object_for_each_kind() {
         let name = |kind| name_of(AbiKind::MPICH, kind, 0x2c00_0000).map(|p| p.name);
         assert_eq!(name(ObjectKind::REQUEST), Some("MPI_REQUEST_NULL"));
         assert_eq!(name(ObjectKind::MESSAGE), Some("MPI_MESSAGE_NULL"));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn mpich_handles_carry_the_size_that_the_table_has() {
+    fn the_size_in_an_mpich_handle_equals_the_size_in_the_table() {
         for p in PREDEFINED.iter().filter(|p| p.kind == ObjectKind::DATATYPE) {
             if let (Some(handle), Some(size)) = (p.mpich, p.size) {
                 assert_eq!(datatype_size(AbiKind::MPICH, handle), Some(size), "{}", p.name);

@@ -141,7 +141,7 @@ codes! {
 }
 
 codes! {
-    /// How many of the requests passed to a call it completes.
+    /// How many of the requests passed to it a call completes.
     Completes {
         /// None, or no request is passed.
         NONE = 0 "-",
@@ -215,7 +215,7 @@ impl Flags {
     pub const COLLECTIVE: Flags = Flags(1 << 5);
     /// Answers from local information and changes nothing.
     pub const LOOKUP: Flags = Flags(1 << 6);
-    /// Asks whether something has happened that another function would wait for.
+    /// Tests whether something has happened that another function would wait for.
     pub const POLLING: Flags = Flags(1 << 7);
     /// A collective whose members must all pass the same number of elements of the same types.
     pub const ALIKE: Flags = Flags(1 << 8);
@@ -302,8 +302,8 @@ impl Properties {
         })
     }
 
-    /// Whether the call may return without anything having happened: it only asks, or it waits for one of several requests, of which none
-    /// need be under way.
+    /// Whether the call may return without anything having happened: it only polls, or it waits for one of several
+    /// requests, none of which need be active.
     pub const fn may_find_nothing(self) -> bool {
         self.flags.has(Flags::POLLING) || matches!(self.completes, Completes::ANY | Completes::SOME)
     }

@@ -12,9 +12,9 @@ use mpiscope_testkit::trials::{self, trial};
 
 fn main() -> ExitCode {
     let mut all = vec![
-        trial!(every_constant_that_a_header_knows_has_the_value_of_the_table, needs common::a_header),
-        trial!(every_predefined_handle_that_a_header_knows_has_the_value_of_the_table, needs common::a_header),
-        trial!(every_predefined_handle_of_open_mpi_expands_to_the_symbol_of_the_table, needs common::a_header_of_open_mpi),
+        trial!(every_constant_in_a_header_has_the_value_in_the_table, needs common::a_header),
+        trial!(every_predefined_handle_in_a_header_has_the_value_in_the_table, needs common::a_header),
+        trial!(every_predefined_handle_of_open_mpi_expands_to_the_symbol_in_the_table, needs common::a_header_of_open_mpi),
     ];
     all.extend(common::missing_headers());
     trials::run(all)
@@ -47,7 +47,7 @@ fn values(header: &Header, what: &str, expressions: &[(&str, String)]) -> BTreeM
     text.lines().filter_map(|l| l.split_once(' ')).map(|(n, v)| (n.to_owned(), v.parse().unwrap())).collect()
 }
 
-fn every_constant_that_a_header_knows_has_the_value_of_the_table() {
+fn every_constant_in_a_header_has_the_value_in_the_table() {
     for header in common::headers() {
         let words = header.words();
         let known: Vec<(&str, String)> = CONSTANTS
@@ -55,7 +55,7 @@ fn every_constant_that_a_header_knows_has_the_value_of_the_table() {
             .filter(|c| c.category.name() == "layout" || words.contains(c.name))
             .map(|c| (c.name, expression(c.name)))
             .collect();
-        assert!(known.len() > 180, "{header:?} knows only {} constants", known.len());
+        assert!(known.len() > 180, "{header:?} has only {} constants", known.len());
         let values = values(&header, "constants", &known);
         let wrong: Vec<String> = CONSTANTS
             .iter()
@@ -68,7 +68,7 @@ fn every_constant_that_a_header_knows_has_the_value_of_the_table() {
     }
 }
 
-fn every_predefined_handle_that_a_header_knows_has_the_value_of_the_table() {
+fn every_predefined_handle_in_a_header_has_the_value_in_the_table() {
     for header in common::headers().iter().filter(|h| h.abi != AbiKind::OPENMPI) {
         let words = header.words();
         let known: Vec<(&str, String)> = PREDEFINED
@@ -79,7 +79,7 @@ fn every_predefined_handle_that_a_header_knows_has_the_value_of_the_table() {
                 (p.name, format!("sizeof({0}) == 4 ? (uint32_t)(uintptr_t)({0}) : (uintptr_t)({0})", p.name))
             })
             .collect();
-        assert!(known.len() > 90, "{header:?} knows only {} handles", known.len());
+        assert!(known.len() > 90, "{header:?} has only {} handles", known.len());
         let values = values(header, "handles", &known);
         // MPICH up to 4.3 omits types that its configure did not find.
         const DATATYPE_NULL: i64 = 0x0c00_0000;
@@ -95,7 +95,7 @@ fn every_predefined_handle_that_a_header_knows_has_the_value_of_the_table() {
     }
 }
 
-fn every_predefined_handle_of_open_mpi_expands_to_the_symbol_of_the_table() {
+fn every_predefined_handle_of_open_mpi_expands_to_the_symbol_in_the_table() {
     for header in common::headers().iter().filter(|h| h.abi == AbiKind::OPENMPI) {
         let words = header.words();
         let mut program = format!("#include <{}>\n", header.file);
@@ -113,7 +113,7 @@ fn every_predefined_handle_of_open_mpi_expands_to_the_symbol_of_the_table() {
             assert!(words.any(|word| Some(word) == symbol), "{name}: table {symbol:?}, header {expansion}");
             seen += 1;
         }
-        assert!(seen > 90, "{header:?} knows only {seen} handles");
+        assert!(seen > 90, "{header:?} has only {seen} handles");
         println!("{}: {seen} handles", header.dir.display());
     }
 }

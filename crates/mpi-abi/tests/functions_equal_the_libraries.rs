@@ -13,7 +13,7 @@ fn main() -> ExitCode {
     let mut all = vec![
         trial!(every_function_that_a_library_exports_is_in_the_table, needs common::a_library),
         trial!(every_function_of_the_standard_is_exported_by_some_library, needs a_library_of_mpi_5),
-        trial!(every_prototype_that_a_header_has_is_that_of_the_table, needs common::a_header),
+        trial!(every_prototype_in_a_header_equals_that_in_the_table, needs common::a_header),
         trial!(every_traced_function_returns_an_error_code),
     ];
     all.extend(common::missing_headers());
@@ -29,8 +29,11 @@ const PREADY_LIST: &str = "MPI_Pready_list";
 /// Functions of the C binding that a library exports. Names without a lower-case letter belong to Fortran or
 /// are callbacks.
 fn exported(library: &std::path::Path) -> BTreeSet<String> {
-    let output =
-        Command::new("nm").args(["-D", "--defined-only"]).arg(library).output().expect("nm is needed");
+    let output = Command::new("nm")
+        .args(["-D", "--defined-only"])
+        .arg(library)
+        .output()
+        .expect("nm must be installed");
     assert!(output.status.success(), "{}: {}", library.display(), String::from_utf8_lossy(&output.stderr));
     let is_code = |kind: &str| matches!(kind, "T" | "W" | "t" | "w" | "i");
     String::from_utf8(output.stdout)
@@ -70,7 +73,7 @@ fn every_function_of_the_standard_is_exported_by_some_library() {
 
 fn a_library_of_mpi_5() -> Option<String> {
     let found = common::libraries().iter().any(|library| library.ends_with("libmpi_abi.so.1"));
-    (!found).then(|| "no library of MPI 5.0 here".to_owned())
+    (!found).then(|| "no library of MPI 5.0 is installed".to_owned())
 }
 
 /// The C type of a parameter.
@@ -88,7 +91,7 @@ fn c_type(function: &Function, param: &Param) -> String {
     }
 }
 
-fn every_prototype_that_a_header_has_is_that_of_the_table() {
+fn every_prototype_in_a_header_equals_that_in_the_table() {
     for header in common::headers() {
         let words = header.declared();
         let mut program = format!("#include <{}>\n", header.file);

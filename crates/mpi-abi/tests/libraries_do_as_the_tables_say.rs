@@ -15,7 +15,7 @@ use mpiscope_testkit::trials::{self, trial};
 
 fn main() -> ExitCode {
     let mut all = vec![
-        trial!(datatypes_have_the_sizes_and_a_status_the_byte_count_that_libraries_give, needs common::a_header),
+        trial!(sizes_of_datatypes_and_byte_counts_of_statuses_equal_those_of_the_libraries, needs common::a_header),
     ];
     all.extend(common::missing_headers());
     all.extend(common::headers().iter().filter(|header| library(header).is_none()).map(lonely));
@@ -27,7 +27,7 @@ const MESSAGE: usize = 12_345;
 
 /// A header without its library.
 fn lonely(header: &Header) -> Trial {
-    trials::ignored(&format!("on::{}", header.tag()), "there is a header and no library")
+    trials::ignored(&format!("on::{}", header.tag()), "a header is installed without its library")
 }
 
 /// The library that belongs to a header.
@@ -90,7 +90,7 @@ fn run(header: &Header, library: &Path) -> BTreeMap<String, String> {
     command.arg("60").arg(&binary);
     command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
     if header.abi == AbiKind::OPENMPI && dir.join("../include/mpi.h").exists() {
-        // A relocated installation must be told its location.
+        // A relocated installation needs its location.
         command.env("OPAL_PREFIX", dir.parent().unwrap());
     }
     let output = command.output().unwrap();
@@ -123,7 +123,7 @@ fn check_status<A: Abi>(status: &[u8]) {
     }
 }
 
-fn datatypes_have_the_sizes_and_a_status_the_byte_count_that_libraries_give() {
+fn sizes_of_datatypes_and_byte_counts_of_statuses_equal_those_of_the_libraries() {
     for header in common::headers() {
         // A missing library is reported as a separate, ignored test.
         let Some(library) = library(&header) else { continue };

@@ -111,14 +111,14 @@ fn is_collective(function: &Function) -> bool {
 }
 
 #[test]
-fn collective_is_what_the_standard_calls_collective() {
+fn the_collective_functions_are_those_that_the_standard_calls_collective() {
     for function in functions() {
         assert_eq!(function.flags().has(Flags::COLLECTIVE), is_collective(function), "{}", function.name);
     }
 }
 
 #[test]
-fn a_collective_has_somebody_to_do_it_with_and_one_that_is_complete_on_return_may_wait() {
+fn a_collective_has_partners_and_a_blocking_one_may_wait() {
     for function in functions().filter(|function| function.flags().has(Flags::COLLECTIVE)) {
         let Properties { start, waits, partners, .. } = function.properties;
         assert_ne!(partners, Partners::NONE, "{}", function.name);
@@ -131,7 +131,7 @@ fn a_collective_has_somebody_to_do_it_with_and_one_that_is_complete_on_return_ma
 }
 
 #[test]
-fn what_gives_a_request_leaves_an_operation_or_makes_one_to_be_started_and_nothing_else_does() {
+fn exactly_the_nonblocking_and_persistent_functions_return_a_request() {
     for function in functions() {
         let gives =
             function.params.iter().any(|param| param.kind == Kind::REQUEST && param.dir == mpi_abi::Dir::Out);
@@ -152,7 +152,7 @@ fn what_gives_a_request_leaves_an_operation_or_makes_one_to_be_started_and_nothi
 }
 
 #[test]
-fn every_operation_waits_by_itself_and_moves_the_same_data_as_its_other_forms() {
+fn all_forms_of_an_operation_move_the_same_data_and_the_blocking_form_waits() {
     for function in functions() {
         let operation = function.operation.function().unwrap();
         assert_eq!(operation.operation, function.operation, "{}", function.name);
@@ -170,7 +170,7 @@ fn every_operation_waits_by_itself_and_moves_the_same_data_as_its_other_forms() 
         }
         assert!(
             own.start != Start::NONE || own.flags.has(Flags::POLLING),
-            "{} is no form of {}",
+            "{} is not a form of {}",
             function.name,
             operation.name
         );
@@ -180,7 +180,7 @@ fn every_operation_waits_by_itself_and_moves_the_same_data_as_its_other_forms() 
             let both = own.flags.has(Flags::COLLECTIVE) == operation.flags().has(Flags::COLLECTIVE);
             assert!(both, "{}", function.name);
         }
-        // The name shows it: I, R, _init, _begin, Test for Wait, iflush for flush.
+        // The names differ by I, R, _init, _begin, Test for Wait, or iflush for flush.
         let (form, whole) = (plain(function), plain(operation));
         let without_i = form.replacen('i', "", 1);
         let said = form.starts_with(&whole)
@@ -195,7 +195,7 @@ fn every_operation_waits_by_itself_and_moves_the_same_data_as_its_other_forms() 
 }
 
 #[test]
-fn large_count_variants_do_what_their_twins_do() {
+fn large_count_variants_have_the_properties_of_their_twins() {
     for function in functions() {
         let id = FunctionId::from_name(function.name).unwrap();
         let variant = function.flags().has(Flags::C);
@@ -216,7 +216,7 @@ fn large_count_variants_do_what_their_twins_do() {
 }
 
 #[test]
-fn what_only_looks_up_or_asks_never_waits() {
+fn lookup_and_polling_functions_never_wait() {
     for function in functions() {
         let Properties { waits, flags, start, .. } = function.properties;
         if flags.has(Flags::LOOKUP) || flags.has(Flags::POLLING) {
@@ -265,7 +265,7 @@ fn every_function_that_polls_is_known() {
 }
 
 #[test]
-fn completion_is_of_one_all_any_or_some() {
+fn completion_functions_complete_one_all_any_or_some_requests() {
     for (names, completes) in [
         (["MPI_Wait", "MPI_Test"], Completes::ONE),
         (["MPI_Waitall", "MPI_Testall"], Completes::ALL),
@@ -312,7 +312,7 @@ fn messages_have_a_peer_and_one_sided_operations_a_target() {
 }
 
 #[test]
-fn who_may_wait_for_all_members() {
+fn functions_that_may_wait_for_all_members_are_known() {
     for name in [
         "MPI_Allreduce_c",
         "MPI_Comm_split",
@@ -358,7 +358,7 @@ fn starting_an_operation_does_not_wait_and_finishing_it_does() {
 }
 
 #[test]
-fn the_fields_of_a_barrier_are_its_communicator_and_those_of_a_receive_nearly_all() {
+fn a_barrier_has_only_its_communicator_and_a_receive_nearly_all_fields() {
     let fields = |id: FunctionId| id.function().unwrap().fields;
     assert_eq!(fields(f::MPI_Barrier), Fields { object: Some(ObjectKind::COMM), ..Fields::NONE });
     let receive = Fields {
@@ -376,12 +376,12 @@ fn the_fields_of_a_barrier_are_its_communicator_and_those_of_a_receive_nearly_al
 }
 
 #[test]
-fn words_of_an_image_lead_back_to_properties_and_fields() {
+fn words_of_an_image_are_decoded_to_properties_and_fields() {
     for function in &FUNCTIONS {
         assert_eq!(Properties::from_word(function.properties.word()), Some(function.properties));
         assert_eq!(Fields::from_word(function.fields.word()), function.fields);
     }
-    assert_eq!(Properties::from_word(0), None, "an image that does not say");
+    assert_eq!(Properties::from_word(0), None, "an image without properties");
     let later = Properties::from_word(0xffff_2020_2020_2020).unwrap();
     assert_eq!((later.word(), later.waits.name()), (0xffff_2020_2020_2020, "?"), "codes of a later version");
 }

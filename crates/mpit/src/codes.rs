@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_values_travel_unharmed_and_have_no_name() {
+    fn unknown_values_are_passed_through_unchanged_and_have_no_name() {
         let unknown = PvarClass(4711);
         assert_eq!(unknown.name(), None);
         assert!(unknown.allows(Datatype::CHAR));
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_error_keeps_its_number_also_when_negative_or_zero() {
+    fn a_library_error_keeps_its_number_even_if_negative_or_zero() {
         for code in [i32::MIN, -1, 0, 1, 72, i32::MAX] {
             let error = Error::library(code);
             assert_eq!(error.library_code(), Some(code));
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn every_error_class_has_a_name_an_ordinal_and_a_text_of_its_own() {
+    fn every_error_class_has_a_unique_name_ordinal_and_text() {
         for (i, error) in Error::ALL.iter().enumerate() {
             assert_eq!(error.ordinal(), i + 1);
             assert_eq!(error.library_code(), None);

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_freed_last_is_used_first() {
+    fn the_slot_that_was_freed_last_is_used_first() {
         let links: [FreeLink; 3] = Default::default();
         let list = FreeList::new();
         assert_eq!(list.pop(|at| links.get(at)), None);
@@ -86,7 +86,7 @@ mod model {
     use loom::thread;
 
     #[test]
-    fn slots_freed_by_two_threads_are_each_taken_once_by_an_allocator_that_frees_as_well() {
+    fn slots_freed_by_two_threads_are_each_taken_once_by_an_allocator_that_also_frees() {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(3);
         builder.check(|| {

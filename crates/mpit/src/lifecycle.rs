@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_initialises_while_the_last_user_leaves_waits_until_what_users_had_is_freed() {
+    fn initialization_during_the_last_finalize_waits_until_everything_is_freed() {
         let (lifecycle, freed) = (Lifecycle::new(), AtomicU64::new(0));
         let (leaving, comes) = std::sync::mpsc::channel();
         lifecycle.init();
@@ -84,7 +84,7 @@ mod tests {
             scope.spawn(move || {
                 comes.recv().unwrap();
                 assert!(lifecycle.init());
-                assert_eq!(freed.load(Ordering::Acquire), 1, "what is made now would be freed");
+                assert_eq!(freed.load(Ordering::Acquire), 1, "objects created now would be freed");
             });
             let slowly = || {
                 leaving.send(()).unwrap();
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interface_is_usable_exactly_while_somebody_uses_it() {
+    fn the_interface_is_usable_exactly_while_it_is_initialized() {
         let lifecycle = Lifecycle::new();
         assert_eq!(lifecycle.check(), Err(Error::NOT_INITIALIZED));
         assert_eq!(lifecycle.finalize(|| ()), Err(Error::NOT_INITIALIZED));

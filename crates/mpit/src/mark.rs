@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_written_value_is_where_counting_goes_on() {
+    fn counting_continues_from_a_written_value() {
         let total = Cell::new(5);
         let now = || Ok(total.get());
         let mark = Mark::default();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_handler_in_the_middle_of_a_step_is_not_waited_for_and_nothing_is_counted_twice() {
+    fn a_signal_handler_does_not_wait_for_an_interrupted_step_and_nothing_is_counted_twice() {
         let total = Cell::new(0);
         let mark = Mark::default();
         mark.start(|| Ok(0)).unwrap();
@@ -215,7 +215,7 @@ mod model {
     use loom::thread;
 
     #[test]
-    fn two_that_read_and_reset_share_the_total_without_loss_or_double() {
+    fn concurrent_reads_with_reset_divide_the_total_without_loss_or_duplication() {
         loom::model(|| {
             let mark = Arc::new(Mark::default());
             let total = Arc::new(AtomicU64::new(0));

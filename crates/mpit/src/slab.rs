@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn only_one_of_two_removers_succeeds() {
+    fn only_one_of_two_concurrent_removals_succeeds() {
         let slab = Slab::new();
         let (index, generation) = slab.insert(Item(Arc::default()), |_, ()| Ok(())).unwrap();
         let (one, two) = (slab.pin(index, generation).unwrap(), slab.pin(index, generation).unwrap());

@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slot_is_pinned_only_in_the_life_that_the_caller_names() {
+    fn a_slot_is_pinned_only_in_the_generation_that_the_caller_names() {
         let state = SpreadState::default();
         assert_eq!(state.pin(0, 0), Pin::Refused);
         let generation = state.publish();
@@ -215,7 +215,7 @@ mod model {
     fn visit(slot: &Guarded, lane: usize, generation: u32) {
         match slot.state.pin(lane, generation) {
             Pin::Held(_) => {
-                assert_eq!(slot.gone.load(Ordering::Relaxed), 0, "looked at a finished slot");
+                assert_eq!(slot.gone.load(Ordering::Relaxed), 0, "a finished slot was visited");
                 if slot.state.unpin(lane) {
                     finish(slot);
                 }

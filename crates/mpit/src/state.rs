@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slot_is_pinned_only_in_the_life_that_the_caller_names() {
+    fn a_slot_is_pinned_only_in_the_generation_that_the_caller_names() {
         let state = SlotState::default();
         assert_eq!(state.pin(0), Pin::Refused);
         let generation = state.publish();
@@ -191,7 +191,7 @@ mod model {
     fn visit(slot: &Guarded, generation: u32) {
         match slot.state.pin(generation) {
             Pin::Held(_) => {
-                assert_eq!(slot.gone.load(Ordering::Relaxed), 0, "looked at a finished slot");
+                assert_eq!(slot.gone.load(Ordering::Relaxed), 0, "a finished slot was visited");
                 if slot.state.unpin() {
                     finish(slot);
                 }
@@ -218,7 +218,7 @@ mod model {
     }
 
     #[test]
-    fn a_read_without_a_pin_never_takes_a_later_lifes_value_for_its_own() {
+    fn a_read_without_a_pin_never_returns_the_value_of_a_later_generation() {
         model(|| {
             let state = Arc::new(SlotState::default());
             let field = Arc::new(AtomicU32::new(1));
@@ -232,7 +232,7 @@ mod model {
                     let value = field.load(Ordering::Acquire);
                     loom::sync::atomic::fence(Ordering::Acquire);
                     if state.is_live(generation) {
-                        assert_eq!(value, 1, "a value of the next life");
+                        assert_eq!(value, 1, "a value of the next generation");
                     }
                 })
             };

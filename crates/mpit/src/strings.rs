@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_buffer_gets_a_terminated_part_and_the_full_length_comes_back() {
+    fn a_short_buffer_gets_a_terminated_part_and_the_full_length_is_returned() {
         let mut buffer = [b'x'; 3];
         assert_eq!(return_string("abc", &mut buffer), 4);
         assert_eq!(&buffer, b"ab\0");

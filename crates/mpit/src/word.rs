@@ -7,7 +7,7 @@
 //!
 //! The kind byte makes every word an address that no user-space pointer can have (non-canonical on x86-64,
 //! and outside the virtual address range on other 64-bit machines). A pointer of the MPI library, a freed
-//! handle, a handle of another kind and a small number can therefore be told apart by the word alone.
+//! handle, a handle of another kind and a small number can therefore be distinguished by the word alone.
 
 const INDEX_BITS: u32 = 24;
 const KIND_SHIFT: u32 = 56;
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_gives_back_its_parts_and_is_of_one_kind_only() {
+    fn a_word_yields_its_parts_and_has_only_one_kind() {
         let word = PvarWord::new(MAX_SLOTS - 1, u32::MAX - 1);
         assert_eq!(word.parts(), Some((MAX_SLOTS - 1, u32::MAX - 1)));
         assert_eq!(SessionWord(word.0).parts(), None);

@@ -1,4 +1,4 @@
-//! Initialisation, versions, images and processes; the global variables of the interface.
+//! Initialization, versions, images and processes; the global variables of the interface.
 #![allow(unsafe_code, non_upper_case_globals)]
 
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub static mpidbg_dll_is_big_endian: AtomicI8 = AtomicI8::new(cfg!(target_endian
 #[unsafe(no_mangle)]
 pub static mpidbg_dll_bitness: AtomicI8 = AtomicI8::new(usize::BITS as i8);
 
-/// Communicator capabilities for the process that was initialised last.
+/// Communicator capabilities for the process that was initialized last.
 #[unsafe(no_mangle)]
 pub static mpidbg_comm_capabilities: AtomicU32 = AtomicU32::new(0);
 /// Error handler capabilities for that process.
@@ -36,7 +36,7 @@ pub static mpidbg_request_capabilities: AtomicU32 = AtomicU32::new(0);
 /// Status capabilities for that process.
 #[unsafe(no_mangle)]
 pub static mpidbg_status_capabilities: AtomicU32 = AtomicU32::new(0);
-/// Communicator name map for the process that was initialised last; `mpidbg_process_name_map` returns that of
+/// Communicator name map for the process that was initialized last; `mpidbg_process_name_map` returns that of
 /// any process.
 #[unsafe(no_mangle)]
 pub static mpidbg_comm_name_map: AtomicPtr<NameMap> = AtomicPtr::new(std::ptr::null_mut());
@@ -50,7 +50,7 @@ pub static mpidbg_request_name_map: AtomicPtr<NameMap> = AtomicPtr::new(std::ptr
 #[unsafe(no_mangle)]
 pub static mpidbg_status_name_map: AtomicPtr<NameMap> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Length of `comm_name` and `eh_name` for the process that was initialised last: `MPI_MAX_OBJECT_NAME` of
+/// Length of `comm_name` and `eh_name` for the process that was initialized last: `MPI_MAX_OBJECT_NAME` of
 /// its library, 64 or 128. `mpidbg_process_object_name_length` returns that of any process.
 #[unsafe(no_mangle)]
 pub static mpidbg_object_name_length: AtomicI32 = AtomicI32::new(0);

@@ -89,7 +89,7 @@ const CASES: [Case; 3] = [
 ];
 
 #[test]
-fn every_form_of_table_gives_the_lines_that_python_itself_gives() {
+fn every_table_format_gives_the_lines_that_python_itself_gives() {
     for Case { form, table, lines } in CASES {
         for pair in lines.windows(2) {
             let [(from, line), (to, _)] = pair else { unreachable!() };
@@ -101,7 +101,7 @@ fn every_form_of_table_gives_the_lines_that_python_itself_gives() {
 }
 
 #[test]
-fn tables_that_are_cut_off_or_changed_give_some_line_or_none() {
+fn truncated_or_changed_tables_give_some_line_or_none() {
     for Case { form, table, .. } in CASES {
         for len in 0..table.len() {
             for changed in [0, 0x7f, 0xff] {
@@ -139,7 +139,7 @@ impl Memory for Everywhere {
 }
 
 #[test]
-fn frames_that_lead_to_themselves_come_to_an_end() {
+fn cyclic_frames_do_not_loop_forever() {
     for minor in 8..=13 {
         let frames = Frames { layout: Layout::of(minor).unwrap(), state: 8 };
         // With 3 everywhere, the owner marks frames that the interpreter created for itself.
@@ -156,7 +156,7 @@ fn frames_that_lead_to_themselves_come_to_an_end() {
 }
 
 #[test]
-fn versions_are_known_by_their_second_number() {
+fn versions_are_recognized_by_their_second_number() {
     assert_eq!(minor("3.11.7 (main, Jan  2 2024) [GCC 12.2.0]"), Some(11));
     assert_eq!(minor("3.14.0a1+ (heads/main)"), Some(14));
     assert_eq!((minor("2.7.18"), minor("3"), minor("3.x")), (None, None, None));
@@ -165,7 +165,7 @@ fn versions_are_known_by_their_second_number() {
 }
 
 #[test]
-fn files_of_python_and_of_packages_are_not_the_users() {
+fn files_of_python_and_of_packages_are_not_files_of_the_user() {
     for library in [
         "/usr/lib/python3/dist-packages/numpy/core.py",
         "/home/u/venv/lib/python3.11/site-packages/mpi4py/util/pkl5.py",

@@ -149,14 +149,14 @@ mod tests {
         assert_eq!(cached.read_u8(0x5000).unwrap(), 5);
         assert_eq!(cached.lock().held.len(), 2);
         assert_eq!(cached.read_u8(0x1000).unwrap(), 1);
-        assert_eq!(fetches.load(Ordering::Relaxed), 4, "the oldest page had gone");
+        assert_eq!(fetches.load(Ordering::Relaxed), 4, "the oldest page had been evicted");
         cached.clear();
         assert_eq!(cached.read_u8(0x1000).unwrap(), 1);
         assert_eq!(fetches.load(Ordering::Relaxed), 5);
     }
 
     #[test]
-    fn bytes_in_a_page_that_is_not_all_there_are_still_read() {
+    fn readable_bytes_of_a_partly_missing_page_are_read() {
         let cached = Cached::new(crate::InMemory::new(8, ByteOrder::Little).segment(0x1010, vec![7; 4]), 4);
         assert_eq!(cached.read_u32(0x1010).unwrap(), 0x0707_0707);
         assert!(cached.read_u32(0x1012).is_err());

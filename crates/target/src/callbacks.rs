@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pointer_of_three_bytes_is_refused() {
+    fn a_pointer_of_three_bytes_is_rejected() {
         let made = Callbacks::new(3, ByteOrder::Little, |_, _: &mut [u8]| true, |_| None);
         assert!(matches!(made, Err(Error::Width(3))));
     }

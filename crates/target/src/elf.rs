@@ -19,7 +19,7 @@ use crate::{ByteOrder, Error, Result};
 /// Opens a regular file for reading. The path may come from a hostile core file, so this must neither block
 /// on a FIFO nor affect a device.
 pub fn open_regular(path: &Path) -> Result<std::fs::File> {
-    // Checked before opening, because opening a device can have effects, and again afterwards, because the
+    // Checked before opening, because opening a device can have effects, and again afterward, because the
     // path may have changed.
     let check = |data: io::Result<std::fs::Metadata>| match data {
         Ok(data) if data.is_file() => Ok(()),
@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_of_another_user_that_is_too_long_is_refused_instead_of_read_in_part() {
+    fn an_overlong_file_of_another_user_is_rejected_and_not_read_in_part() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(LONGEST_COPY + 1).unwrap();
         let refused = copy(file).unwrap_err();

@@ -48,7 +48,7 @@ fn modules_symbols_and_memory_of_a_child_are_read() {
 }
 
 #[test]
-fn a_program_that_was_deleted_while_it_runs_still_has_its_symbols() {
+fn a_program_deleted_while_it_runs_still_has_its_symbols() {
     use std::io::Read;
     let folder = tempfile::tempdir().unwrap();
     let (app, source) = (folder.path().join("app"), folder.path().join("app.c"));

@@ -76,7 +76,7 @@ zzz\n\
 \xff\xfe-3 r-xp\n";
 
     #[test]
-    fn a_path_with_a_space_and_a_deleted_file_are_told_apart() {
+    fn a_path_with_a_space_and_a_deleted_file_are_distinguished() {
         let mappings = parse(MAPS);
         assert_eq!((mappings[0].path.to_str(), mappings[0].deleted), (Some("/opt/my app"), false));
         assert_eq!((mappings[4].path.to_str(), mappings[4].deleted), (Some("/lib/x.so"), true));

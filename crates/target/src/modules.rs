@@ -86,14 +86,14 @@ mod tests {
     use crate::maps::{parse, tests::MAPS};
 
     #[test]
-    fn only_files_with_code_are_modules_and_a_file_mapped_twice_is_two() {
+    fn only_files_with_code_are_modules_and_a_file_mapped_twice_is_two_modules() {
         let groups = group(&parse(MAPS));
         let starts: Vec<_> = groups.iter().map(|group| (group[0].start, group.len())).collect();
         assert_eq!(starts, [(0x5581_a000, 3), (0x7f10_0000, 1), (0x7f30_0000, 1)]);
     }
 
     #[test]
-    fn the_executable_stands_first_and_a_file_that_is_gone_still_is_a_module() {
+    fn the_executable_comes_first_and_a_deleted_file_is_still_a_module() {
         let gone = |mapping: &Mapping| CodeFile::open(&mapping.path.join("gone"));
         let modules = modules(&parse(MAPS), Some(Path::new("/lib/x.so")), gone);
         assert_eq!(modules[0].path, Path::new("/lib/x.so"));

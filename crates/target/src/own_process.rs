@@ -104,20 +104,20 @@ mod tests {
     static TARGET_OWN_TEST_DATUM: u32 = 0xfeed_beef;
 
     #[test]
-    fn a_datum_of_ours_is_found_by_name_and_read() {
+    fn a_variable_of_this_process_is_found_by_name_and_read() {
         let address = OwnProcess.symbol("TARGET_OWN_TEST_DATUM").unwrap().unwrap();
         assert_eq!(address, (&raw const TARGET_OWN_TEST_DATUM) as u64);
         assert_eq!(OwnProcess.read_u32(address).unwrap(), 0xfeed_beef);
     }
 
     #[test]
-    fn a_function_of_a_library_has_the_address_that_the_linker_gave_it() {
+    fn a_function_of_a_library_has_the_address_assigned_by_the_linker() {
         let address = OwnProcess.symbol("getpid").unwrap().unwrap();
         assert_eq!(address, libc::getpid as *const () as u64);
     }
 
     #[test]
-    fn the_linker_and_the_kernel_name_the_same_modules() {
+    fn the_linker_and_the_kernel_list_the_same_modules() {
         let modules = OwnProcess.modules().unwrap();
         let code = |modules: &[Module]| -> Vec<_> {
             let mut of: Vec<_> = modules.iter().map(|module| (module.bias, module.path.clone())).collect();
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_address_of_ours_is_an_error() {
+    fn a_bad_address_in_this_process_is_an_error() {
         assert!(OwnProcess.read_u8(8).unwrap_err().is_bad_address());
     }
 }

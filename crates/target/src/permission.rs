@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_reason_is_reported_with_its_own_way_out() {
+    fn each_reason_is_reported_with_its_own_remedy() {
         let own = Facts { users: Some((5, 5)), scope: None, same_namespace: true };
         let advised = |facts| advice(77, facts);
         assert!(advised(own).contains("dumpable"));

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_read_our_own_memory_and_survive_a_bad_address() {
+    fn both_methods_read_this_processs_memory_and_handle_a_bad_address() {
         let (pid, secret) = (std::process::id(), *b"sixteen bytes ok");
         for way in [read, through_file] {
             let mut buf = [0; 16];

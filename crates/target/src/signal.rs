@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signals_have_the_names_that_the_system_numbers() {
+    fn signal_names_match_the_numbers_of_the_system() {
         let named = [libc::SIGHUP, libc::SIGSEGV, libc::SIGXCPU, libc::SIGSYS].map(signal_name);
         assert_eq!(named, ["SIGHUP", "SIGSEGV", "SIGXCPU", "SIGSYS"].map(Some));
         assert_eq!([-1, 0, 32, i32::MAX].map(signal_name), [None; 4]);

@@ -190,7 +190,7 @@ mod tests {
     use crate::InMemory;
 
     #[test]
-    fn numbers_are_read_in_the_order_and_width_of_the_target() {
+    fn numbers_are_read_in_the_byte_order_and_width_of_the_target() {
         let bytes = vec![0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88];
         let big = InMemory::new(4, ByteOrder::Big).segment(0x100, bytes.clone());
         let little = InMemory::new(8, ByteOrder::Little).segment(0x100, bytes);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_is_found_from_the_debuggers_conversion() {
+    fn the_byte_order_is_determined_from_the_debuggers_conversion() {
         assert_eq!(ByteOrder::of_conversion(|bytes| bytes), ByteOrder::HOST);
         let turned = ByteOrder::of_conversion(|mut bytes| {
             bytes.reverse();
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_length_is_refused_before_memory_is_asked_for() {
+    fn a_huge_length_is_rejected_before_memory_is_allocated() {
         let target = InMemory::new(8, ByteOrder::Little);
         assert!(matches!(target.read_bytes(0, u64::MAX, 1 << 20), Err(Error::TooLong { .. })));
     }

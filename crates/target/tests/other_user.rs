@@ -9,10 +9,10 @@ use mpiscope_testkit::trials::{self, trial};
 
 /// The user `nobody`.
 const NOBODY: u32 = 65534;
-const NAME: &str = "a_process_of_another_user_is_refused_with_the_reason";
+const NAME: &str = "a_process_of_another_user_is_rejected_with_the_reason";
 
 fn main() -> ExitCode {
-    trials::run(vec![trial!(a_process_of_another_user_is_refused_with_the_reason, needs somebody_else)])
+    trials::run(vec![trial!(a_process_of_another_user_is_rejected_with_the_reason, needs somebody_else)])
 }
 
 fn is_root() -> bool {
@@ -32,7 +32,7 @@ fn somebody_else() -> Option<String> {
     (!can).then(|| "another user may not run this program".to_owned())
 }
 
-fn a_process_of_another_user_is_refused_with_the_reason() {
+fn a_process_of_another_user_is_rejected_with_the_reason() {
     if is_root() {
         let run = as_nobody().args(["--exact", NAME]).output().unwrap();
         let said = String::from_utf8_lossy(&run.stdout);

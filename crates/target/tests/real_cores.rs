@@ -11,10 +11,10 @@ use mpiscope_testkit::trials::{self, trial};
 
 fn main() -> ExitCode {
     trials::run(vec![
-        trial!(a_core_by_the_kernel_tells_who_died_of_what_and_shows_memory_and_symbols, needs written_where_the_program_runs),
-        trial!(a_core_by_gdb_which_leaves_out_segments_shows_the_same, needs gcore),
-        trial!(a_core_by_the_kernel_that_is_damaged_gives_answers_or_errors, needs written_where_the_program_runs),
-        trial!(a_core_by_gdb_that_is_damaged_gives_answers_or_errors, needs gcore),
+        trial!(a_core_file_of_the_kernel_shows_the_thread_its_signal_memory_and_symbols, needs written_where_the_program_runs),
+        trial!(a_core_file_of_gdb_with_omitted_segments_shows_the_same, needs gcore),
+        trial!(a_damaged_core_file_of_the_kernel_gives_answers_or_errors, needs written_where_the_program_runs),
+        trial!(a_damaged_core_file_of_gdb_gives_answers_or_errors, needs gcore),
     ])
 }
 
@@ -105,7 +105,7 @@ fn check(core: &Core, app: &Path, written_value: u32) -> u64 {
     main
 }
 
-fn a_core_by_the_kernel_tells_who_died_of_what_and_shows_memory_and_symbols() {
+fn a_core_file_of_the_kernel_shows_the_thread_its_signal_memory_and_symbols() {
     let folder = program();
     let app = folder.path().join("app").canonicalize().unwrap();
     let path = written_by_kernel(&folder).unwrap();
@@ -130,19 +130,19 @@ fn a_core_by_the_kernel_tells_who_died_of_what_and_shows_memory_and_symbols() {
     assert_eq!(core.symbol("main").unwrap_or_default(), None);
 }
 
-fn a_core_by_gdb_which_leaves_out_segments_shows_the_same() {
+fn a_core_file_of_gdb_with_omitted_segments_shows_the_same() {
     let folder = program();
     let app = folder.path().join("app").canonicalize().unwrap();
     let path = taken_by_gdb(&folder).unwrap();
     check(&Core::open(&path).unwrap(), &app, 0x0123_4569);
 }
 
-fn a_core_by_the_kernel_that_is_damaged_gives_answers_or_errors() {
+fn a_damaged_core_file_of_the_kernel_gives_answers_or_errors() {
     let folder = program();
     damaged(&written_by_kernel(&folder).unwrap());
 }
 
-fn a_core_by_gdb_that_is_damaged_gives_answers_or_errors() {
+fn a_damaged_core_file_of_gdb_gives_answers_or_errors() {
     let folder = program();
     damaged(&taken_by_gdb(&folder).unwrap());
 }

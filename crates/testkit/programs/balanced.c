@@ -1,6 +1,6 @@
 /*
- * Ranks that compute alike, so that their communication costs no waiting time, whether they arrive at the same moment (a barrier,
- * an exchange, a fence) or it is already done when they arrive (a message that has arrived, requests that are complete).
+ * Ranks that compute equally long, so that their communication causes no waiting, whether they arrive at the same moment (a
+ * barrier, an exchange, a fence) or it is already done (a message that has arrived, requests that are complete).
  *
  * "Work" is sleep, so that its duration does not depend on the load of the machine. The first rank prints the line of
  * a receive and that of a completion that do not wait, and the total seconds of skew between ranks at the other calls.

@@ -1,6 +1,6 @@
 /* Nanoseconds for one MPI call, on one process: bench_calls rank|p2p.
  *
- * Prints the time of the fastest of many short batches, since interrupted batches say nothing about the call. */
+ * Prints the time of the fastest of many short batches, since interrupted batches do not show the cost of the call. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

@@ -126,7 +126,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (size != 2) {
-        fprintf(stderr, "bench_costs wants 2 ranks\n");
+        fprintf(stderr, "bench_costs needs 2 ranks\n");
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     for (int round = 0; round < ROUNDS; round++) {

@@ -1,14 +1,14 @@
-/* What an event costs, in ns, and how many come through.
+/* Cost of an event in ns, and event rates.
  *
- *     bench_events elsewhere      raising while somebody listens to another type, more than while nobody does
- *     bench_events empty          an event with an empty callback and its time stamp, more than while nobody listens
- *     bench_events stamp|element|copy      what a callback that asks for that takes more than an empty one
- *     bench_events rate N         million events a second, N threads at once
- *     bench_events factor events|loop      how many times the rate of one thread two have: of events, or of steps of a loop
- *                                          that shares nothing, which is the best that this machine allows now
+ *     bench_events elsewhere      added cost of raising while another type has a callback
+ *     bench_events empty          added cost of an event with an empty callback and its time stamp
+ *     bench_events stamp|element|copy      added cost of reading that in the callback, compared with an empty one
+ *     bench_events rate N         million events per second, with N concurrent threads
+ *     bench_events factor events|loop      speedup of two threads over one: for events, or for a loop that shares nothing,
+ *                                          which is the best that this machine allows at the moment
  *
- * The event is that MPI_Comm_rank has ended. With and without are measured in turns, so that a machine that changes its speed
- * hits both alike; the value is the difference of the best.
+ * The event is the end of MPI_Comm_rank. The cost with and without it is measured in turns, so that changes in the machine's
+ * speed affect both alike; the value is the difference of the best runs.
  */
 #include <mpi.h>
 #include <mpiscope/mpi_t.h>

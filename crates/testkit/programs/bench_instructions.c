@@ -119,7 +119,7 @@ static void initialized(void)
     MPI_Initialized(&flag);
 }
 
-/* Rarely called functions, without an object of their own. */
+/* Rarely called functions, without their own object. */
 static void get_processor_name(void)
 {
     char name[MPI_MAX_PROCESSOR_NAME];

@@ -2,7 +2,7 @@
  *
  *     bench_mpi_t read|readreset|startstop|info|index|cvar      on mpiscope's variable, or else the library's own
  *     bench_mpi_t read4                                         the same read, when four threads have called MPI
- *     bench_mpi_t last                                          index by name of the last variable that there is
+ *     bench_mpi_t last                                          index by name of the last variable
  *
  * Prints nan if the library has nothing to measure.
  */

@@ -1,11 +1,11 @@
-/* What following objects costs: bench_objects dup|dup_free|type|request|types|requests|count|list|json
+/* Cost of tracking objects: bench_objects dup|dup_free|type|request|types|requests|count|list|json
  *
  *   dup                  nanoseconds to duplicate a communicator, the best of many short batches
  *   dup_free             the same, with freeing it
- *   type, request        nanoseconds to make and free one (a request: to start and complete it), likewise
- *   types, requests      the same when a million of them live at once
- *   count, list, json    seconds in which the command that BENCH_INSPECT names shows a million datatypes from outside:
- *                        how many of each kind, a line for each, all as JSON */
+ *   type, request        nanoseconds to create and free one (a request: to start and complete it), likewise
+ *   types, requests      the same with a million live ones
+ *   count, list, json    seconds that the command named by BENCH_INSPECT takes to show a million datatypes from outside:
+ *                        the number of each kind, a line for each, all as JSON */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

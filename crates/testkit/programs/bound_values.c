@@ -1,6 +1,6 @@
-// What is known of single objects, to be looked at from inside and from outside: `bound_values DIR`, with two ranks. Of three
-// messages on the communicator "grid" rank 1 has a receive for one and has probed another. It writes MPI_T_UMQ_LENGTH to
-// DIR/length, and both say DIR/ready.RANK and wait for DIR/go.
+// Variables bound to objects, to be inspected from inside and from outside: `bound_values DIR`, with two ranks. Of three
+// messages on the communicator "grid", rank 1 has a receive for one and has probed another. It writes MPI_T_UMQ_LENGTH to
+// DIR/length, and both create DIR/ready.RANK and wait for DIR/go.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

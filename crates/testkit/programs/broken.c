@@ -1,12 +1,12 @@
-/* Programs that are wrong and end, or die of it; `broken NAME` is one of them.
+/* Erroneous programs that end or crash; `broken NAME` runs one of them.
  *
- * The comment before each function says what `mpiscope run` is expected to find:
+ * The comment before each function states the expected finding of `mpiscope run`:
  *
  *   finding NAME RANKS KIND [ranks RANKS] [check] [dies] [without LIBRARIES] [says TEXT]
  *
- * KIND is the kind of the finding, RANKS whose it is, and its line the one with the comment `here: NAME`. `check`: only with the option
- * of that name. `dies`: the program ends with an error on some
- * libraries, as it does without us. LIBRARIES refuse the program, or hang.
+ * KIND is the kind of the finding, RANKS are its ranks, and its line is the one with the comment `here: NAME`. `check`: found only with
+ * the option --check. `dies`: the program ends with an error on some
+ * libraries, with and without the layer. LIBRARIES reject the program, or hang.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -95,7 +95,7 @@ static void request_written_over(void)
 /* finding one_of_many_left 2 request-never-completed ranks 1 says never completed: 1 request */
 static void one_of_many_left(void)
 {
-    /* Handles that are copied before their variable is used again are not lost. */
+    /* Handles that are copied before their variable is reused are not lost. */
     static int values[4];
     MPI_Request request, all[4], forgotten;
     if (rank == 1) {
@@ -115,7 +115,7 @@ static void one_of_many_left(void)
 }
 
 /* finding restarted_and_left 2 request-never-completed ranks 1 says never completed: 1 request */
-/* What was noted of an operation that was completed is not said of the next one of its request. */
+/* Notes about a completed operation of a request are not reported for its next operation. */
 static void restarted_and_left(void)
 {
     static int values[2];
@@ -300,7 +300,7 @@ static void *wait_long(void *nothing)
 }
 
 /* finding two_threads_at_once 2 thread-level ranks 1 says were called by two threads at once, with MPI_THREAD_SERIALIZED */
-/* Of the calls of rank 0, which take turns, nothing is said. */
+/* The calls of rank 0, which take turns, are not reported. */
 static void two_threads_at_once(void)
 {
     pthread_t thread;
@@ -451,7 +451,7 @@ static void reduce_scatter_of_other_counts(void)
 }
 
 /* finding received_and_not_waited_for 2 request-never-completed ranks 1 says never completed: 1 request */
-/* Whoever sent the message has done nothing wrong. */
+/* The sender of the message has made no mistake. */
 static void received_and_not_waited_for(void)
 {
     static int value;
@@ -464,7 +464,7 @@ static void received_and_not_waited_for(void)
 }
 
 /* finding broadcast_left_out 4 collective-not-entered ranks 3 says rank 3 called MPI_Finalize without entering MPI_Bcast (collective 3 on MPI_COMM_WORLD), which ranks [0-2] had entered */
-/* The root need not wait, and nobody gets it from the last rank. */
+/* The root need not wait, and no rank gets the data from the last rank. */
 static void broadcast_left_out(void)
 {
     int value = 0;
@@ -493,7 +493,7 @@ static void sent_across_a_barrier(void)
 }
 
 /* finding sent_in_a_ring 4 relies-on-buffering ranks [0-3] check says in MPI_Send at */
-/* What stands before the ring would end whatever the library does: requests, a buffered send, any rank's message. */
+/* The calls before the ring complete with every library: requests, a buffered send, any rank's message. */
 static void sent_in_a_ring(void)
 {
     static char buffer[1000 + MPI_BSEND_OVERHEAD];

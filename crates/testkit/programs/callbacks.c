@@ -1,5 +1,5 @@
-/* The library calls back and the callbacks call MPI: those are calls of the program and count. How often an operator is
- * applied is the library's affair; the program counts what it does in each. */
+/* The library calls functions of the program, which call MPI: these are calls of the program and are counted. The library
+ * decides how often an operator is applied; the program counts its calls in each. */
 #include "expect.h"
 
 static long seen;

@@ -4,7 +4,7 @@
  *
  * Each rank writes DIRECTORY/bytes.RANK: one line per function with its name and the bytes.
  *
- * The share of a rank is its own block of what is gathered or scattered, its data for each rank of an all-to-all or a
+ * The share of a rank is its own block of the gathered or scattered data, its data for each rank of an all-to-all or a
  * reduce-scatter, including itself, its data for each neighbor, and the buffer for all others. MPI_IN_PLACE makes no difference.
  */
 #include <mpi.h>
@@ -109,7 +109,7 @@ static void of_all(MPI_Comm comm, int in_place)
     ALL(Reduce_scatter, reduce_scatter, all, mine, in, counts, MPI_INT, MPI_MAX, comm);
     ALL(Reduce_scatter_block, reduce_scatter_block, 3 * size, mine, in, 3, MPI_INT, MPI_MAX, comm);
     ALL(Alltoall, alltoall, 3 * size, mine, 3, MPI_INT, in, 3, MPI_INT, comm);
-    /* All have the same amount for each, since in-place data comes back in place of what was sent. */
+    /* All have the same amount for each, since the received data replaces the data that was sent in place. */
     for (int i = 0; i < size; i++) {
         counts[i] = 2;
         places[i] = 2 * i;
@@ -146,7 +146,7 @@ static void between_groups(void)
     MPI_Comm_free(&mine);
 }
 
-/* `there` has a place for each neighbor. */
+/* `there` has room for each neighbor. */
 static void neighbors(MPI_Comm comm, int n, const int *there)
 {
     int sum = 0, some = 0;

@@ -35,7 +35,7 @@ int main(int argc, char **argv)
     MPI_Alltoall(MPI_IN_PLACE, 77, MPI_DATATYPE_NULL, out, 2, MPI_INT, MPI_COMM_WORLD);
     MPI_Allgatherv(in, rank, pair, out, pairs, at, MPI_INT, MPI_COMM_WORLD);
     MPI_Allgatherv(MPI_IN_PLACE, 77, MPI_DATATYPE_NULL, out, pairs, at, MPI_INT, MPI_COMM_WORLD);
-    /* Every rank sends as many pairs to rank i as its number says. */
+    /* Every rank sends as many pairs to rank i as its own number. */
     int mine[MOST], starts[MOST], there[MOST];
     for (int i = 0; i < size; i++)
         mine[i] = 2 * rank, starts[i] = 2 * rank * i, there[i] = 4 * at[i];

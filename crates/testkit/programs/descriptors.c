@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #define TYPES 4000
-/* One more than the last descriptor that is taken away. */
+/* One more than the last descriptor that is closed. */
 #ifndef LAST
 #define LAST 256
 #endif

@@ -2,8 +2,8 @@
 #include "expect.h"
 #include <signal.h>
 
-/* Returns when every rank has arrived, so that a launcher that ends the others
- * leaves nothing unwritten. It uses files: no further MPI call is made. */
+/* Returns when every rank has arrived, so that all counts are written before a launcher
+ * ends the other ranks. It uses files: no further MPI call is made. */
 static void all_ready(void)
 {
     const char *dir = getenv("MPISCOPE_EXPECT_DIR");

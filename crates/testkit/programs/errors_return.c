@@ -1,4 +1,4 @@
-/* Calls that fail return their error to the program, and are counted all the same. */
+/* Calls that fail return their error to the program and are still counted. */
 #include "expect.h"
 
 int main(int argc, char **argv)

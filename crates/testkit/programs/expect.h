@@ -1,4 +1,4 @@
-/* Calls that count themselves.
+/* Counts the MPI calls of a test program.
  *
  * Every MPI call of a test program goes through CALL, which records the name before the call. At the end
  * each process writes its calls to the directory named by MPISCOPE_EXPECT_DIR, one file per process:
@@ -34,7 +34,7 @@ static struct { const char *name; long count; } expect_table[EXPECT_NAMES];
 static pthread_mutex_t expect_lock = PTHREAD_MUTEX_INITIALIZER;
 static int expect_rank = -1;
 static int expect_size = 0;
-/* Set if the program does something that must cost a tool some of its records. */
+/* Set if the program does something that makes a tool lose some of its records. */
 static int expect_losses = 0;
 
 static inline void expect_count(const char *name)

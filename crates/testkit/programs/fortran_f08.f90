@@ -1,4 +1,4 @@
-! The mpi_f08 binding. Counts are written down by hand below, per rank, since every rank does the same.
+! The mpi_f08 binding. The counts per rank are written by hand below, since every rank does the same.
 program fortran_f08
   use mpi_f08
   implicit none

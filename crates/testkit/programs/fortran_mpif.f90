@@ -1,4 +1,4 @@
-! The mpif.h binding. Counts are written down by hand below, per rank, since every rank does the same.
+! The mpif.h binding. The counts per rank are written by hand below, since every rank does the same.
 program fortran_mpif
   implicit none
   include 'mpif.h'

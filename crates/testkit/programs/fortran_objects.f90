@@ -1,5 +1,5 @@
-! Objects that Fortran makes, to be looked at from outside: `fortran_objects DIR`. The numbers of the handles stand in
-! DIR/handles.RANK; says so with DIR/ready.RANK, goes on when DIR/go is there.
+! Objects created in Fortran, to be inspected from outside: `fortran_objects DIR`. Writes the integers of the handles to
+! DIR/handles.RANK, then creates DIR/ready.RANK and continues when DIR/go exists.
 program fortran_objects
   implicit none
   include 'mpif.h'
@@ -27,7 +27,7 @@ program fortran_objects
   call MPI_Comm_create_keyval(copied, deleted, keyval, extra, ierr)
   value = 4660
   call MPI_Comm_set_attr(comm, keyval, value, ierr)
-  ! The copy function is called here, with more arguments than fit into registers, and says yes.
+  ! The copy function is called here, with more arguments than fit into registers, and agrees to copy.
   call MPI_Comm_dup(comm, second, ierr)
   call MPI_Comm_get_attr(second, keyval, value, there, ierr)
   if (.not. there .or. value /= 4660) call MPI_Abort(MPI_COMM_WORLD, 3, ierr)

@@ -1,4 +1,4 @@
-! The objects of fortran_objects.f90, made with mpi_f08.
+! The objects of fortran_objects.f90, created with mpi_f08.
 program fortran_objects_f08
   use mpi_f08
   implicit none

@@ -1,4 +1,4 @@
-! Ranks that wait for others, to be looked at from outside: `fortran_waits DIR`. Rank 0 waits for DIR/go, outside of MPI.
+! Ranks that wait for others, to be inspected from outside: `fortran_waits DIR`. Rank 0 waits for DIR/go, outside of MPI.
 program fortran_waits
   implicit none
   include 'mpif.h'

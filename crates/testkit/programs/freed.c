@@ -1,5 +1,5 @@
-// Objects that are freed, some while MPI still holds them: `freed DIR`. Says so with DIR/held.RANK; at DIR/go it lets MPI
-// have done with them, says so with DIR/gone.RANK, and ends at DIR/end. The first of each kind is held, the second is not.
+// Objects that are freed, some while MPI still holds them: `freed DIR`. Then creates DIR/held.RANK. At DIR/go it lets MPI
+// release them, creates DIR/gone.RANK, and ends at DIR/end. The first object of each kind is held, the second is not.
 #include <mpi.h>
 #include "stand.h"
 
@@ -69,7 +69,7 @@ static void operations(MPI_Request *reduction) {
     MPI_Op_free(&ops[1]);
 }
 
-// A request that uses the record of a former one.
+// A request that reuses the record of an earlier one.
 static void second_tenant(MPI_Request *live) {
     static int value, room;
     MPI_Irecv(&room, 1, MPI_INT, 0, 1, MPI_COMM_SELF, live);

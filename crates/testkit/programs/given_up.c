@@ -1,4 +1,4 @@
-/* Sends that are cancelled and whose requests are freed at once: there must be no findings, whether they arrive or not. */
+/* Sends that are cancelled and whose requests are freed immediately: there must be no findings, whether they arrive or not. */
 #include <mpi.h>
 
 int main(int argc, char **argv)

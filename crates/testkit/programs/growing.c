@@ -1,6 +1,6 @@
 /*
- * The last rank allocates memory and does not free it, as many bytes per step as the first argument
- * says; the others allocate as much and free it. The last one prints how many seconds that took.
+ * The last rank allocates memory and does not free it, in steps of the number of bytes in the first
+ * argument; the others allocate as much and free it. The last one prints how many seconds that took.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>

@@ -1,12 +1,12 @@
-/* Programs that hang, each in its own way; `hang NAME` is one of them.
+/* Programs that hang, each for a different reason; `hang NAME` runs one of them.
  *
- * The comment before each function says what `mpiscope why` is expected to say of it:
+ * The comment before each function states the expected verdict of `mpiscope why`:
  *
  *   scenario NAME RANKS KIND [culprit RANKS] [says TEXT] [also TEXT] [without LIBRARIES]
  *
- * LIBRARIES do not hang there, or let the odd rank leave the collective: then only a history of collectives would show it.
- * KIND is the kind of the verdict; the line with the comment `here: NAME` must be among the evidence. Programs of the kinds
- * `running`, `slow` and `finished` are correct, and must never be called anything else.
+ * LIBRARIES do not hang there, or let the odd rank leave the collective: then only a history of collectives would reveal it.
+ * KIND is the kind of the verdict; the line with the comment `here: NAME` must be part of the evidence. Programs of the kinds
+ * `running`, `slow` and `finished` are correct, and must never get another verdict.
  */
 #include "hang.h"
 #include <signal.h>
@@ -149,7 +149,7 @@ static void probe_for_nothing(void)
 static void sendrecv_crossed(void)
 {
     int out = 0, in;
-    /* Everybody receives from the right and sends to the right. */
+    /* Every rank receives from the right and sends to the right. */
     int right = (rank + 1) % size;
     MPI_Sendrecv(&out, 1, MPI_INT, right, 0, &in, 1, MPI_INT, right, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: sendrecv_crossed */
 }

@@ -1,4 +1,4 @@
-/* What the programs that hang have in common: the first argument names the scenario that is run. */
+/* Common code of the programs that hang: the first argument names the scenario to run. */
 #include <mpi.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,10 +14,10 @@ struct scenario {
 /* An entry of the list of scenarios. */
 #define S(name) {#name, name}
 
-/* Scenarios of threads have their word in their names. */
+/* Scenarios with threads have that word in their names. */
 static int run_scenario(int argc, char **argv, const struct scenario *scenarios, size_t count)
 {
-    /* Longer than anybody may look at it on a loaded machine. */
+    /* Longer than a test may take to inspect it on a loaded machine. */
     alarm(150);
     program = argv[0];
     const char *name = argc > 1 ? argv[1] : "";

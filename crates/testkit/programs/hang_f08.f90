@@ -1,4 +1,4 @@
-! Fortran programs (mpi_f08) that hang, each in its own way: see hang.c, whose comments have the same form.
+! Fortran programs (mpi_f08) that hang: see hang.c, whose comments have the same format.
 program hang_f08
   use mpi_f08
   implicit none

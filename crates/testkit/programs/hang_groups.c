@@ -1,4 +1,4 @@
-/* Programs that hang where some of the ranks must find each other: see hang.c, whose comments have the same form. */
+/* Programs that hang in calls of only some of the ranks: see hang.c, whose comments have the same format. */
 #include "hang.h"
 #include <stdio.h>
 #include <stdlib.h>

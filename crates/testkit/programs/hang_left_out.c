@@ -1,6 +1,6 @@
-/* Programs that hang because one rank leaves a call out, or makes another in its place: see hang.c, whose comments have the same form.
+/* Programs that hang because one rank omits a call, or makes another one instead: see hang.c, whose comments have the same format.
  *
- * Who has left it out is known by what the others did on their way to where they all wait.
+ * The rank that omitted it is found by comparing the calls of the others before the place where all wait.
  */
 #include "hang.h"
 
@@ -52,7 +52,7 @@ static void receive_left_out(void)
 /* scenario sent_behind_the_barrier 4 deadlock says 0 -> 1 -> 0 */
 static void sent_behind_the_barrier(void)
 {
-    /* Nobody has left anything out: the order is wrong. */
+    /* No rank has omitted a call: the order is wrong. */
     int value = rank;
     if (rank == 2)
         MPI_Send(&value, 1, MPI_INT, 0, 6, MPI_COMM_WORLD);
@@ -100,7 +100,7 @@ static void locks_in_a_ring(void)
     MPI_Put(&value, 1, MPI_INT, first, 0, 1, MPI_INT, window);
     MPI_Win_flush(first, window);
     MPI_Barrier(MPI_COMM_WORLD);
-    /* Where it waits is the library's affair. */
+    /* Either call may wait, depending on the library. */
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, second, 0, window), MPI_Win_flush(second, window); /* here: locks_in_a_ring */
     MPI_Win_unlock(second, window);
     MPI_Win_unlock(first, window);

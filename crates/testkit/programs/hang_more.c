@@ -1,4 +1,4 @@
-/* More programs that hang, each in its own way: see hang.c, whose comments have the same form. */
+/* More programs that hang: see hang.c, whose comments have the same format. */
 #include "hang.h"
 #include <poll.h>
 #include <pthread.h>
@@ -182,7 +182,7 @@ static void *sends_late(void *unused)
 /* scenario a_thread_calls_later 2 slow says sleeping in the system call clock_nanosleep in sends_late at hang_more.c: */
 static void a_thread_calls_later(void)
 {
-    /* It has not called MPI yet, and nobody has to wake it. */
+    /* It has not called MPI yet, and it wakes up by itself. */
     pthread_t thread;
     pthread_create(&thread, NULL, sends_late, NULL);
     int value;
@@ -193,7 +193,7 @@ static void a_thread_calls_later(void)
 static void *takes_requests(void *unused)
 {
     (void)unused;
-    poll(NULL, 0, 60000); /* stands for a socket */
+    poll(NULL, 0, 60000); /* in place of a socket */
     send(1 - rank, 2, MPI_COMM_WORLD);
     return NULL;
 }
@@ -201,7 +201,7 @@ static void *takes_requests(void *unused)
 /* scenario a_thread_takes_requests 2 slow says sleeping in the system call poll in takes_requests at hang_more.c: */
 static void a_thread_takes_requests(void)
 {
-    /* As threads of the library do, which never call MPI. */
+    /* Like threads of the library, which never call MPI. */
     pthread_t thread;
     int value;
     pthread_create(&thread, NULL, takes_requests, NULL);
@@ -289,7 +289,7 @@ static void file_not_opened_by_all(void)
         MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file); /* here: file_not_opened_by_all */
 }
 
-/* Opens a file of all, which is gone when it is closed. */
+/* Opens a file on all ranks, which is deleted when it is closed. */
 static MPI_File file_of_all(void)
 {
     MPI_File file;

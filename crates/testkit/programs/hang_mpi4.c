@@ -1,4 +1,4 @@
-/* Programs that hang in what came with MPI 4: see hang.c, whose comments have the same form. */
+/* Programs that hang in functions added by MPI 4: see hang.c, whose comments have the same format. */
 #include "hang.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-! Fortran programs (mpif.h) that hang, each in its own way: see hang.c, whose comments have the same form.
+! Fortran programs (mpif.h) that hang: see hang.c, whose comments have the same format.
 program hang_mpif
   implicit none
   include 'mpif.h'

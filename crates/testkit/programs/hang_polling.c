@@ -1,21 +1,21 @@
-/* Loops that ask (MPI_Test, MPI_Iprobe, …): some for what never comes, and correct ones that send by the clock.
- * The comments are as in hang.c. */
+/* Polling loops (MPI_Test, MPI_Iprobe, …): some for events that never occur, and correct ones that send at timed intervals.
+ * The comments have the format of hang.c. */
 #include "hang.h"
 #include <stdlib.h>
 #include <time.h>
 
-/* Seconds between what is sent by the clock. */
+/* Seconds between messages sent at timed intervals. */
 #define PERIOD 1.0
 
 static double now(void)
 {
-    /* No call of MPI: nobody outside can see that a loop looks at the clock. */
+    /* Not an MPI call: it is not visible from outside that a loop reads the clock. */
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return time.tv_sec + time.tv_nsec * 1e-9;
 }
 
-/* All ranks take messages from anybody, and send one to the next by the clock. */
+/* All ranks receive messages from any rank, and send one to the next rank at timed intervals. */
 static void beat(int microseconds)
 {
     int value = 0, there;
@@ -68,7 +68,7 @@ static void work_by_the_clock(void)
     }
 }
 
-/* Rank 0 asks for a message of each of the others in turn. */
+/* Rank 0 polls for a message of each of the others in turn. */
 static void test_in_turn(void)
 {
     int values[8], done = 0;
@@ -164,7 +164,7 @@ static void tests_what_is_complete_too(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Receives of one message of each neighbor, which none of them sends. */
+/* Receives of one message from each neighbor, which none of them sends. */
 static void from_both_sides(int *values, MPI_Request *requests)
 {
     for (int i = 0; i < 2; i++)
@@ -194,7 +194,7 @@ static void testsome_for_nothing(void)
         MPI_Testsome(2, requests, &done, which, MPI_STATUSES_IGNORE); /* here: testsome_for_nothing */
 }
 
-/* The requests of an array that are never made, or never started. */
+/* Arrays of requests that are never created, or never started. */
 static void none_under_way(MPI_Request *requests, int inactive)
 {
     static int values[2];
@@ -245,7 +245,7 @@ static void waitany_of_nothing(void)
 }
 
 /* scenario waitany_after_nothing 2 message-never-sent says in MPI_Finalize */
-/* What it waits for in the end is a request that is under way. */
+/* In the end it waits for an active request. */
 static void waitany_after_nothing(void)
 {
     MPI_Request requests[2];

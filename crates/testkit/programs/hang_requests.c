@@ -1,4 +1,4 @@
-/* More programs that hang: what was to meet the one who waits is there, in another form. See `hang.c` for what the comments mean. */
+/* More programs that hang: the matching operation exists, but in a different form. The comments are explained in `hang.c`. */
 #include "hang.h"
 
 static void barrier(void)

@@ -1,5 +1,5 @@
-/* Programs that hang for several reasons at once, or whose ranks do several things, or whose threads wait for what is not MPI.
- * The comments are as in hang.c; what is expected of a second problem stands after `also`. */
+/* Programs that hang for several reasons at once, or whose ranks do several things, or whose threads wait outside MPI.
+ * The comments have the format of hang.c; the expected text about a second problem follows `also`. */
 #define _GNU_SOURCE
 #include "hang.h"
 #include <pthread.h>
@@ -144,7 +144,7 @@ static void main_thread_waits_for_a_lock(void)
 /* scenario main_thread_waits_for_another_process 3 slow */
 static void main_thread_waits_for_another_process(void)
 {
-    /* Rank 2 posts the semaphores much later: they are in memory that all of them share. */
+    /* Rank 2 posts the semaphores much later: they are in memory shared by all ranks. */
     MPI_Win win;
     MPI_Aint bytes;
     int unit;

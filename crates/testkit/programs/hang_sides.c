@@ -1,5 +1,5 @@
-/* Programs that hang since two sides do not agree: groups of an intercommunicator, neighbors, buffered messages.
- * The comments are as in hang.c. */
+/* Programs that hang because two sides disagree: groups of an intercommunicator, neighbors, buffered messages.
+ * The comments have the format of hang.c. */
 #include "hang.h"
 #include <stdlib.h>
 

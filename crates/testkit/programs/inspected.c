@@ -1,6 +1,6 @@
-// Objects of every kind, to be looked at from outside: `inspected wait DIR`, `inspected crash DIR`, `inspected stop`.
-// wait: makes objects, says so with DIR/ready.RANK, goes on when DIR/go is there, and ends without freeing most.
-// crash: rank 0 receives from rank 2, others but rank 2 reduce; at DIR/go rank 2 ends them by SIGQUIT and itself by a null
+// Objects of every kind, to be inspected from outside: `inspected wait DIR`, `inspected crash DIR`, `inspected stop`.
+// wait: creates objects and DIR/ready.RANK, continues when DIR/go exists, and ends without freeing most objects.
+// crash: rank 0 receives from rank 2, others except rank 2 reduce; at DIR/go, rank 2 ends them by SIGQUIT and itself by a null
 // pointer, each in DIR/RANK. stop: one process, which calls `here` with its handles.
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -87,7 +87,7 @@ static void objects(const char *mode, const char *dir) {
     MPI_Type_set_name(particle, "particle");
     MPI_Type_commit(&particle);
     MPI_Type_vector(4, 2, 5, particle, &columns);
-    // Names are the program's: what shows them must not be controlled by them.
+    // The program chooses the names: they must not control the terminal that shows them.
     MPI_Type_set_name(columns, "red \033[31m");
     int sizes[2] = {4, 8}, parts[2] = {2, 2}, starts[2] = {1, 4};
     MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_C, MPI_FLOAT, &corner);
@@ -118,7 +118,7 @@ static void objects(const char *mode, const char *dir) {
     int buffer[10] = {0}, data[10] = {0};
     MPI_Irecv(buffer, 10, MPI_INT, (rank + 1) % size, 42, solver, &receive);
     MPI_Send_init(data, 3, MPI_INT, (rank + 1) % size, 43, solver, &send);
-    // Where others look from outside nobody asks for the number.
+    // When inspected from outside, the library has not been asked for the number.
     if (strcmp(mode, "stop") == 0) {
 #ifdef MPI_ABI
         fortran_file = MPI_File_toint(file);
@@ -145,7 +145,7 @@ static int crash(const char *dir) {
     struct rlimit core = {RLIM_INFINITY, RLIM_INFINITY};
     if (chdir(own) != 0 || setrlimit(RLIMIT_CORE, &core) != 0)
         return 3;
-    // Communication libraries may have handlers that write much and change what is left behind.
+    // Communication libraries may have handlers that print a lot and change how a process dies.
     signal(SIGSEGV, SIG_DFL), signal(SIGQUIT, SIG_DFL);
     int pid = getpid(), pids[64], value = 0;
     MPI_Comm solver;

@@ -1,4 +1,4 @@
-/* Collectives of intercommunicators, with garbage wherever the standard says that an argument is not significant. */
+/* Collectives of intercommunicators, with garbage in all arguments that are not significant according to the standard. */
 #include "expect.h"
 
 #define N 64
@@ -20,7 +20,7 @@ int main(int argc, char **argv)
     CALL(MPI_Intercomm_create, mine, 0, MPI_COMM_WORLD, first ? expect_size / 2 : 0, 7, &inter);
     CALL(MPI_Comm_rank, mine, &local);
 
-    /* The first half has the root; the others there take no part. */
+    /* The first half has the root; the other ranks of that half take no part. */
     int root = first ? (local == 0 ? MPI_ROOT : MPI_PROC_NULL) : 0;
     int is_root = root == MPI_ROOT, is_leaf = !first;
     /* Neither null, nor a number that an argument check would reject, nor a datatype. */

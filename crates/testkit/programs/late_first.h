@@ -1,6 +1,6 @@
 /*
- * Common code of the programs in which the first rank is late and all others have
- * asked for its part: each program has PARTS parts, defined before it includes this.
+ * Common code of the programs in which the first rank is late and all others wait
+ * for it: each program has PARTS parts, defined before it includes this file.
  *
  * The first rank prints for each part: kind, line of the waiting ranks,
  * the late rank, and the total seconds from their calls until it came.

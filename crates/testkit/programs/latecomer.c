@@ -2,7 +2,7 @@
  *
  *     latecomer EARLY LATE MILLISECONDS
  *
- * Rank 1 sends EARLY messages before rank 0 asks for any of them, and LATE
+ * Rank 1 sends EARLY messages before rank 0 receives any of them, and LATE
  * more, each MILLISECONDS after rank 0 has posted the receive. Two ranks.
  */
 #include <mpi.h>

@@ -1,6 +1,6 @@
-// Windows and files that some ranks share and others do not, each named after those who have it: `merged DIR`.
-// The halves of the world make them in different numbers, so that nothing but the communicator and the order on it tells
-// which are the same. Says so with DIR/ready.RANK, ends when DIR/go is there.
+// Windows and files that some ranks share and others do not, each named after its ranks: `merged DIR`.
+// The halves of the world create different numbers of them, so that only the communicator and the order on it determine
+// which are the same. Creates DIR/ready.RANK, ends when DIR/go exists.
 #include <mpi.h>
 #include "stand.h"
 
@@ -26,8 +26,8 @@ static void windows(MPI_Comm comm, const char *who, int from, int to) {
     }
 }
 
-// Open MPI 4.1 names the memory of a window after the number of its communicator, which two halves of the world share: made at
-// one time, one takes the other's. So they take turns.
+// Open MPI 4.1 names the memory of a window after the number of its communicator, which is the same in both halves of the
+// world: if both create it at the same time, one gets the other's memory. So they take turns.
 static void windows_by_turns(MPI_Comm comm, int half, const char *who, int number) {
     for (int turn = 0; turn < 2; turn++) {
         if (turn == half)

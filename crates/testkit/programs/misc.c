@@ -49,7 +49,7 @@ int main(int argc, char **argv)
     CALL(MPI_Pcontrol, 0);
     CALL(MPI_Pcontrol, 1, "more", 2.5);
 
-    /* Each counts as one call of the user, whatever the symbol. */
+    /* Each counts as one call of the program, whatever the symbol. */
     CALL_AS("MPI_Barrier", PMPI_Barrier, MPI_COMM_WORLD);
     CALL_AS("MPI_Allreduce", PMPI_Allreduce, &value, &got, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     CALL(MPI_Barrier, MPI_COMM_WORLD);

@@ -1,12 +1,12 @@
 /* Events of the MPI library itself, as tools see them through the layer. For the mock library, whose MPI_Send raises them;
- * with MOCK_LOSE=3 it loses every third. Says what it saw, for the test to compare.
+ * with MOCK_LOSE=3 it loses every third. Prints what it saw, for the test to compare.
  */
 #include <mpi.h>
 
 #include <stdio.h>
 #include <string.h>
 
-/* The mock's mpi.h has nothing of the tool information interface; in the MPICH ABI it looks like this. */
+/* The mock's mpi.h does not declare the tool information interface; these are the declarations of the MPICH ABI. */
 typedef void *handle;
 typedef void event_function(handle instance, handle registration, int safety, void *data);
 typedef void dropped_function(long long count, handle registration, int source, int safety, void *data);

@@ -1,4 +1,4 @@
-"""mpi4py from its wheel. Which variant of a call it picks (with MPI_Count or without) is its own affair."""
+"""mpi4py from its wheel. It decides itself which variant of a call it uses (with MPI_Count or without)."""
 import os
 
 from mpi4py import MPI

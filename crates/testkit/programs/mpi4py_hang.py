@@ -1,4 +1,4 @@
-"""mpi4py programs that hang, each in its own way: see hang.c, whose comments have the same form."""
+"""mpi4py programs that hang: see hang.c, whose comments have the same format."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""Calls from lines of all kinds. A comment at the end of a line names a function and how often each rank calls it there."""
+"""Calls from lines of all kinds. A comment at the end of a line has a function and the number of its calls there per rank."""
 import threading
 
 from mpi4py import MPI
@@ -41,11 +41,11 @@ list(several())
 Deep(20)
 
 
-# The lines of code that is gone are not those of code that lies where it was.
+# Lines of code that has been freed must not be attributed to code at the same address.
 for line in range(6):
     exec(compile("\n" * line + "world.Is_inter()", "made.py", "exec"))
 
-# What a package calls is the user's line that called the package.
+# Calls made by a package are attributed to the user's line that called the package.
 pkl5.Intracomm(world).barrier()  # MPI_Barrier 1
 
 

@@ -20,7 +20,7 @@ def main():
         original = getattr(unittest.TestResult, name)
 
         def noted(self, test, *more):
-            # A part of a test is noted when it fails: `more` is then the part and what went wrong.
+            # A part of a test is noted when it fails: `more` is then the part and the error.
             if name != "addSubTest":
                 lines.write(f"{test.id()} {verdict}\n")
             elif more[-1] is not None:

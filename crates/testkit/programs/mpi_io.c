@@ -1,4 +1,4 @@
-/* MPI-IO. The calls that the library itself makes meanwhile (ROMIO makes many) are not the program's. */
+/* MPI-IO. The calls that the library makes internally (ROMIO makes many) are not calls of the program. */
 #include "expect.h"
 
 enum { N = 8 };

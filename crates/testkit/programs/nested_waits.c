@@ -1,5 +1,5 @@
 /*
- * A callback that waits half a second in an MPI call, inside another MPI call; then each rank computes as long.
+ * A callback that waits half a second in an MPI call, inside another MPI call; then each rank computes for as long.
  */
 #include <mpi.h>
 #include <time.h>

@@ -26,7 +26,7 @@ static const char *class_name(int class) {
     return "?";
 }
 
-// Before the first call of MPI, so that counting begins at zero.
+// Before the first MPI call, so that counting begins at zero.
 static void start_all(void) {
     int provided, all;
     MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided);

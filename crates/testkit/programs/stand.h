@@ -1,4 +1,4 @@
-// How a program idles while it is inspected: it signals in a directory that it is ready, and waits for a file there.
+// Lets a program idle while it is inspected: it creates a file in a directory when it is ready, and waits for another file.
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 /* A program with its own stacks, on the mock library: a user function called by the library continues on another
- * stack, which is above the one it was called on, makes calls there and comes back. No call has been left by that. */
+ * stack, which is above the one it was called on, makes calls there and comes back. This does not end any call. */
 #include "expect.h"
 #include <ucontext.h>
 

@@ -1,8 +1,8 @@
-// Threads with different roles, to be looked at from inside and from outside: `thread_roles DIR`.
-// The first thread that calls MPI asks only (MPI_Initialized, MPI_T); a second one begins MPI and communicates. At each stage the
-// first one writes our unbound performance variables to DIR/STAGE.RANK, says so with DIR/ready.STAGE.RANK, waits for DIR/go.STAGE,
-// and writes them again to DIR/STAGE.RANK.after. Stages: blocked (the second thread is in MPI_Recv), left (outside of MPI, after
-// MPI_Barrier), polling (in a loop over MPI_Iprobe).
+// Threads with different roles, to be inspected from inside and from outside: `thread_roles DIR`.
+// The first thread that calls MPI only makes queries (MPI_Initialized, MPI_T); a second one initializes MPI and communicates. At
+// each stage the first one writes our unbound performance variables to DIR/STAGE.RANK, creates DIR/ready.STAGE.RANK, waits for
+// DIR/go.STAGE, and writes them again to DIR/STAGE.RANK.after. Stages: blocked (the second thread is in MPI_Recv), left (outside
+// MPI, after MPI_Barrier), polling (in a loop over MPI_Iprobe).
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ static void *communicate(void *unused) {
     while (!flag)
         MPI_Iprobe(peer, 6, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
     MPI_Recv(&value, 1, MPI_INT, peer, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    // The peer's message may come before the first thread has sent ours, which MPI_Finalize must not overtake.
+    // The peer's message may arrive before the first thread has sent ours, which must be sent before MPI_Finalize.
     while (!answered)
         usleep(1000);
     MPI_Finalize();

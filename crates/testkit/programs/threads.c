@@ -81,7 +81,7 @@ int main(int argc, char **argv)
     expect_who();
     CALL(MPI_Query_thread, &level);
     if (provided != MPI_THREAD_MULTIPLE || level != provided) {
-        fprintf(stderr, "this library gives no MPI_THREAD_MULTIPLE\n");
+        fprintf(stderr, "this library does not provide MPI_THREAD_MULTIPLE\n");
         MPI_Abort(MPI_COMM_WORLD, 98);
     }
     ask_on_a_small_stack();

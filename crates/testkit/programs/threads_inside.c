@@ -1,6 +1,6 @@
-// Threads that are in MPI at once: `threads_inside THREADS END DIR`.
-// The thread that begins MPI makes THREADS others, each of which waits in MPI_Recv for a message of its own, says so with
-// DIR/started.RANK, and waits for DIR/look. Then it writes our unbound performance variables to DIR/inside.RANK, says so with
+// Several threads in MPI at once: `threads_inside THREADS END DIR`.
+// The thread that initializes MPI starts THREADS others, each of which waits in MPI_Recv for its own message. It creates
+// DIR/started.RANK and waits for DIR/look. Then it writes our unbound performance variables to DIR/inside.RANK, creates
 // DIR/ready.inside.RANK, waits for DIR/go, and writes them again to DIR/inside.RANK.after. END is `exit`: the process ends with the
 // threads in their calls; or `finalize`: they get their messages first.
 #include <mpi.h>

@@ -32,7 +32,7 @@ int main(int argc, char **argv)
         else
             values[i] = calloc((size_t)elements + 1, 16);
     }
-    /* MPICH's libmpi_abi, which has no variables, mistakes the constant for the address of a handle. */
+    /* MPICH's libmpi_abi, which has no variables, treats the constant as the address of a handle. */
     if (count > 0)
         MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES);
     for (int round = 0; round < ROUNDS; round++) {

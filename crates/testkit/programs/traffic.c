@@ -7,7 +7,7 @@
  *
  *     comm NAME HANDLE COLLECTIVES
  *     send HANDLE PEER TAG BYTES       in the order in which they were started
- *     recv HANDLE PEER TAG BYTES       in the order in which the receives were posted; BYTES is negative where nobody says
+ *     recv HANDLE PEER TAG BYTES       in the order in which the receives were posted; BYTES is negative if unknown
  *     NAME NUMBER                      further counts
  *
  * With -DABANDON some receives are freed before their message arrives.
@@ -119,7 +119,7 @@ static struct message draw_message(int index)
     m.any = m.comm == WILD || (m.comm == REVERSED && draw(2));
     if (m.comm == REVERSED && m.any)
         m.tag += 100;
-    /* A send that may block, or needs a receive, goes to a receive of its own. */
+    /* A send that may block, or needs a receive, goes to a separate receive. */
     int blocks = m.send == SEND || m.send == SSEND || m.send == RSEND || m.send == IRSEND;
     if (blocks && m.any)
         m.send = ISEND;
@@ -301,7 +301,7 @@ static void round_of_messages(void)
     int permanent[3 * MOST], n = 0, posted = 0;
     for (int i = 0; i < MOST; i++)
         plan[i] = draw_message(i);
-    /* From here on each rank draws from its own random state, which is put back at the end. */
+    /* From here on each rank draws from its own random state, which is restored at the end. */
     uint64_t common = random_state;
     random_state += (uint64_t)(rank + 1) * 0x9e3779b97f4a7c15ull;
     for (int i = 0; i < MOST; i++)
@@ -372,7 +372,7 @@ static void exchange(void)
     MPI_Irecv(in, n, MPI_BYTE, MPI_PROC_NULL, 1, comms[WORLD], &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 #ifdef HAVE_ISENDRECV
-    /* Fewer bytes than there is room for: only Open MPI reports how many there were. */
+    /* Fewer bytes than the buffer holds: only Open MPI reports how many arrived. */
     note_send(WORLD, right, 52, n);
     order = post();
     MPI_Isendrecv(out, n, MPI_BYTE, right, 52, in, 64, MPI_BYTE, left, 52, comms[WORLD], &request);
@@ -386,7 +386,7 @@ static void exchange(void)
 }
 
 #ifdef ABANDON
-/* Receives that are freed before their message arrives: a later message, which another receive gets, shows that they got it. */
+/* Receives that are freed before their message arrives: another receive gets a later message, which proves that they got theirs. */
 static void abandon(void)
 {
     static char out[8], in[3][8];

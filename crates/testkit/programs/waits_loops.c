@@ -1,6 +1,6 @@
 /*
  * Wait states in polling loops, as in waits.c: the first rank is late by the seconds in
- * the first argument, and all others poll repeatedly, with every function that there is.
+ * the first argument, and all others poll repeatedly, with every polling function.
  */
 enum { PARTS = 6 };
 #include "late_first.h"

@@ -1,6 +1,6 @@
 /*
  * Wait states in probes, as in waits.c: the first rank sends late by the seconds in the first
- * argument, and all others have probed for its message, which they receive in every way that there is.
+ * argument, and all others have probed for its message, which they receive in every possible way.
  */
 enum { PARTS = 6 };
 #include "late_first.h"
@@ -20,7 +20,7 @@ int main(int argc, char **argv)
         MPI_Probe(0, 0, MPI_COMM_WORLD, &status), lines[0] = __LINE__;
         MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &status);
     }
-    /* The message found is probed once more, without other calls about it; it is received after some work. */
+    /* The message is probed once more, without other calls about it in between; it is received after some work. */
     if (begin(1)) {
         MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE), lines[1] = __LINE__;
         MPI_Probe(0, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -1,10 +1,10 @@
 /* Handles of one kind passed for another, to functions of every sort.
  *
- * On Open MPI, where a handle is an address, nothing is freed or started: what the library would do with the memory behind it is chance.
+ * On Open MPI, where a handle is an address, nothing is freed or started: its effect on the memory at that address would be random.
  *
- * Each call is made in a separate process, forked past the C library so that nothing
- * stops. One line per call: its result, or the signal it died of. What a library does
- * with such a handle is its own business; it must do the same under the layer. */
+ * Each call is made in a separate process, forked without the C library so that nothing
+ * blocks. One line per call: its result, or the signal that killed it. Each library may treat
+ * such a handle in its own way; it must do the same under the layer. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <signal.h>
@@ -35,7 +35,7 @@ static word to_word(const void *handle, size_t size)
 
 static MPI_Comm world;
 static int data[64], out[64], one = 1, n, flag;
-/* For a library whose handles are addresses: an object without meaning. */
+/* For a library whose handles are addresses: a meaningless object. */
 static long nothing[8192];
 static MPI_Status status;
 

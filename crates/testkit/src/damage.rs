@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn damage_is_the_same_at_every_run_spares_the_begin_and_changes_what_is_there() {
+    fn damage_is_deterministic_spares_the_first_bytes_and_changes_data() {
         let bytes: Vec<u8> = (0..=255).collect();
         for seed in 0..200 {
             let found = damage(&bytes, &mut Dice(seed));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_cannot_be_changed_any_more() {
+    fn words_beyond_a_truncation_are_not_changed() {
         assert_eq!(
             done(vec![7; 64], &vec![(u64::MAX, 20), (32, 1), (8, 0)]),
             [[7; 8], [0; 8]].concat().into_iter().chain([7; 4]).collect::<Vec<u8>>()

@@ -1,6 +1,6 @@
 //! Support for mpiscope's tests.
 //!
-//! * [`mpi`]: the real MPI libraries at hand, how to compile and launch with each;
+//! * [`mpi`]: the installed MPI libraries, how to compile and launch with each;
 //! * [`cluster`]: hosts on one machine, with a network, remote shells and Slurm;
 //! * [`program`]: programs with known call counts, and [`report`]: the layer's report compared with them;
 //! * [`cores`]: core files that the kernel writes;

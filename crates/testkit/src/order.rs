@@ -2,7 +2,7 @@
 //!
 //! Each test first runs on one library, then each on a second one, and so on. Consecutive trials use
 //! different libraries, whose launchers wait and compute at different times. The library that comes first
-//! changes from test to test, and from day to day.
+//! changes from test to test and from day to day.
 
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_test_is_run_on_one_library_before_any_is_on_a_second() {
+    fn every_test_runs_on_one_library_before_any_runs_on_a_second() {
         let all = ["a::x", "a::y", "b::x", "b::y", "c::y"].map(str::to_owned).to_vec();
         let of = |first| rounds(all.clone(), |name: &String| test_of(name).to_owned(), first);
         assert_eq!(of(0), ["a::x", "b::y", "b::x", "c::y", "a::y"]);

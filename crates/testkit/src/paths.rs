@@ -3,8 +3,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// The root of the workspace. When cargo runs us, it tells where the package is; the path that was compiled
-/// in may belong to another checkout if a target directory was copied.
+/// The root of the workspace. Cargo passes the package's directory at run time; the path that was compiled in
+/// may belong to another checkout if a target directory was copied.
 #[must_use]
 pub fn workspace() -> PathBuf {
     let compiled = PathBuf::from(env!("CARGO_MANIFEST_DIR"));

@@ -117,7 +117,7 @@ impl Program {
         matches!(self.name, "errors_return" | "callbacks")
     }
 
-    /// Variables without which the library cannot run this program.
+    /// Variables that the library needs to run this program.
     #[must_use]
     pub fn environment(&self, library: &Library) -> &'static [(&'static str, &'static str)] {
         match (self.name, library.family) {
@@ -136,7 +136,7 @@ impl Program {
                 Some("Debian's MPICH 4.0 fails in MPI_Comm_spawn (\"Error in spawn call\")")
             }
             ("errors_return", Family::Intel, Abi::Standard) => {
-                Some("Intel's libmpi_abi takes the standard's MPI_ERRORS_RETURN for MPI_ERRORS_ABORT")
+                Some("Intel's libmpi_abi treats the standard's MPI_ERRORS_RETURN as MPI_ERRORS_ABORT")
             }
             _ => None,
         }

@@ -22,7 +22,7 @@ pub struct Report {
     /// All functions.
     #[serde(default)]
     pub functions: Vec<Function>,
-    /// The places that they were called from.
+    /// The call sites.
     #[serde(default)]
     pub sites: Vec<Place>,
     /// Waits between ranks.
@@ -37,7 +37,7 @@ pub struct Report {
     pub serialisation_efficiency: Option<f64>,
     #[allow(missing_docs)]
     pub transfer_efficiency: Option<f64>,
-    /// Calls that have no known place.
+    /// Calls without a known call site.
     #[serde(default)]
     pub other_calls: Vec<Place>,
     /// Errors found in the run.
@@ -60,7 +60,7 @@ pub struct Waits {
     pub list: Vec<Wait>,
     /// The origins of the waits.
     pub causes: Vec<Cause>,
-    /// The share of the time in calls that can wait that was observed.
+    /// The observed share of the time in calls that can wait.
     pub seen_share: f64,
     /// Whether messages were observed.
     pub messages: bool,
@@ -78,7 +78,7 @@ pub struct Waits {
     pub locks_seen: u64,
     /// Number of messages that were received.
     pub messages_received: u64,
-    /// Number of these of which both ends were observed.
+    /// Number of these that were observed at both ends.
     pub messages_seen: u64,
     /// The estimate for the whole run.
     pub estimated: Option<Estimated>,
@@ -225,7 +225,7 @@ fn is_look_up(name: &str) -> bool {
     id.is_some_and(|id| id.properties().flags.has(mpi_abi::Flags::LOOKUP))
 }
 
-/// Lists the discrepancies between the functions' places and their totals.
+/// Lists the discrepancies between the functions' call sites and their totals.
 #[must_use]
 pub fn misplaced(report: &Report) -> Vec<String> {
     let mut wrong = Vec::new();
@@ -242,7 +242,9 @@ pub fn misplaced(report: &Report) -> Vec<String> {
         };
         if total != placed || !same {
             let (name, time) = (&function.name, all.time_s);
-            wrong.push(format!("{name}: {total:?} in {time:?} s, at its places {placed:?} in {times:?} s"));
+            wrong.push(format!(
+                "{name}: {total:?} in {time:?} s, at its call sites {placed:?} in {times:?} s"
+            ));
         }
     }
     // Without times there are no durations.
@@ -251,12 +253,12 @@ pub fn misplaced(report: &Report) -> Vec<String> {
         .sites
         .iter()
         .filter(|place| lengths(place) != if place.time_s.is_some() { place.calls } else { 0 });
-    wrong.extend(ended.map(|place| format!("{place:?}: lengths of other calls")));
+    wrong.extend(ended.map(|place| format!("{place:?}: durations of other calls")));
     wrong.extend(report.functions.iter().filter(|f| is_look_up(&f.name)).filter_map(|f| {
         let timed = f.total.time_s?;
         Some(format!("{}: {timed} s in calls that are not timed by default", f.name))
     }));
-    wrong.extend(report.other_calls.iter().map(|other| format!("without a place: {other:?}")));
+    wrong.extend(report.other_calls.iter().map(|other| format!("without a call site: {other:?}")));
     wrong
 }
 
@@ -339,7 +341,7 @@ pub fn read(dir: &Path) -> Result<Report> {
     let file = dir.join("report.json");
     let text = fs::read_to_string(&file).with_context(|| format!("no report in {}", file.display()))?;
     let report: Report =
-        serde_json::from_str(&text).with_context(|| format!("{} is broken", file.display()))?;
+        serde_json::from_str(&text).with_context(|| format!("{} is not valid", file.display()))?;
     anyhow::ensure!(report.schema == "mpiscope.report/1", "unknown schema {:?}", report.schema);
     Ok(report)
 }
@@ -354,7 +356,7 @@ pub fn expectations(dir: &Path) -> Result<Vec<Expected>> {
         let path = entry?.path();
         if path.extension().is_some_and(|ext| ext == "expect") {
             let text = fs::read_to_string(&path)?;
-            all.push(parse(&text).with_context(|| format!("{} is not understood", path.display()))?);
+            all.push(parse(&text).with_context(|| format!("cannot parse {}", path.display()))?);
         }
     }
     all.sort_by_key(|expected| expected.rank);
@@ -374,7 +376,7 @@ fn parse(text: &str) -> Result<Expected> {
                 expected.calls.push((names.split('|').map(str::to_owned).collect(), count.parse()?));
             }
             [] => {}
-            _ => anyhow::bail!("strange line {line:?}"),
+            _ => anyhow::bail!("unexpected line {line:?}"),
         }
     }
     Ok(expected)
@@ -385,7 +387,7 @@ fn parse(text: &str) -> Result<Expected> {
 pub fn differences(report: &Report, expected: &[Expected]) -> Vec<String> {
     let mut wrong = Vec::new();
     if expected.is_empty() {
-        wrong.push("no process wrote what it called".to_owned());
+        wrong.push("no process wrote its calls".to_owned());
     }
     for one in expected {
         match find(report, one) {
@@ -407,7 +409,7 @@ fn find<'a>(report: &'a Report, expected: &Expected) -> Option<&'a Rank> {
 fn compare(rank: &Rank, expected: &Expected, wrong: &mut Vec<String>) {
     let me = expected.rank;
     match (rank.lost, expected.losses) {
-        (0, true) => wrong.push(format!("rank {me} must have lost records and says nothing of it")),
+        (0, true) => wrong.push(format!("rank {me} must have lost records but reports none")),
         (1.., false) => wrong.push(format!("rank {me} lost {} records", rank.lost)),
         _ => {}
     }
@@ -456,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_too_many_too_few_or_under_a_wrong_name_is_reported() {
+    fn an_extra_or_missing_call_or_a_wrong_name_is_reported() {
         let report = report(r#""MPI_Send":{"count":3},"PMPI_Finalize":{"count":1}"#);
         let wrong = differences(&report, &said(SAID));
         assert_eq!(wrong.len(), 3, "{wrong:?}");
@@ -471,15 +473,15 @@ mod tests {
     }
 
     #[test]
-    fn lost_records_and_silence_are_differences() {
+    fn unreported_losses_and_missing_counts_are_differences() {
         let mut lossy = report(r#""MPI_Send":{"count":2},"MPI_Finalize":{"count":1}"#);
         lossy.ranks[0].lost = 5;
         assert_eq!(differences(&lossy, &said(SAID)), ["rank 0 lost 5 records"]);
         let expected = said(&format!("{SAID}LOSSES\n"));
         assert_eq!(differences(&lossy, &expected), Vec::<String>::new());
         lossy.ranks[0].lost = 0;
-        assert_eq!(differences(&lossy, &expected), ["rank 0 must have lost records and says nothing of it"]);
-        assert_eq!(differences(&lossy, &[]), ["no process wrote what it called"]);
+        assert_eq!(differences(&lossy, &expected), ["rank 0 must have lost records but reports none"]);
+        assert_eq!(differences(&lossy, &[]), ["no process wrote its calls"]);
     }
 
     #[test]

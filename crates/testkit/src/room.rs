@@ -62,7 +62,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn who_needs_half_waits_for_two_quarters() {
+    fn a_test_that_needs_half_waits_for_two_quarters() {
         let room = Room::new();
         let half = room.take(Share::HALF);
         let (first, second) = (room.take(Share::QUARTER), room.take(Share::QUARTER));

@@ -55,7 +55,7 @@ impl Outcome {
     #[must_use]
     pub fn describe(&self) -> String {
         let how =
-            if self.timed_out { "killed at the end of its time".to_owned() } else { self.status.to_string() };
+            if self.timed_out { "killed at its time limit".to_owned() } else { self.status.to_string() };
         format!(
             "{how} after {:.1} s\n--- stdout\n{}\n--- stderr\n{}",
             self.wall.as_secs_f64(),
@@ -70,7 +70,7 @@ fn tail(text: &str) -> String {
     lines[lines.len().saturating_sub(60)..].join("\n")
 }
 
-/// Copies a program that will be started afterwards. A separate process does it: a child that another thread
+/// Copies a program that will be started afterward. A separate process does it: a child that another thread
 /// of a test forks at this moment would inherit our descriptor of the copy, open for writing, and the copy
 /// could then not be started.
 ///
@@ -173,12 +173,12 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> Reader {
 }
 
 fn finish(reader: Reader, timed_out: bool) -> String {
-    // A reparented survivor may hold the pipe open forever; its output is then abandoned.
+    // A reparented process may hold the pipe open forever; its output is then discarded.
     let patience = if timed_out { Duration::from_secs(2) } else { Duration::from_secs(20) };
     let deadline = Instant::now() + patience;
     while !reader.is_finished() {
         if Instant::now() >= deadline {
-            return "(the pipe is still held open by a process that was left behind)\n".to_owned();
+            return "(a leftover process still holds the pipe open)\n".to_owned();
         }
         thread::sleep(POLL);
     }
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_becomes_128_and_its_number() {
+    fn a_signal_becomes_128_plus_its_number() {
         let seen = bounded(&mut shell("kill -9 $$"), Duration::from_secs(10)).unwrap();
         assert_eq!(seen.code(), 137);
     }
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_memory_of_what_is_killed_goes_with_it() {
+    fn shared_memory_of_killed_processes_is_removed() {
         let name = format!("/dev/shm/mpiscope_test_{}", std::process::id());
         let script = format!(
             "import mmap, time\nf = open('{name}', 'w+b'); f.truncate(4096)\nm = mmap.mmap(f.fileno(), 4096)\n\

@@ -13,7 +13,7 @@ use std::fs;
 /// If it names none, if its schema is not in `share/`, or if it does not match, including by a field that is
 /// not in the schema.
 pub fn check(value: &Value) -> Result<()> {
-    let name = value.get("schema").and_then(Value::as_str).context("it does not name its form")?;
+    let name = value.get("schema").and_then(Value::as_str).context("it does not name its schema")?;
     let file = paths::workspace().join(format!("share/{}.schema.json", name.replace('/', ".")));
     let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
     let mut form: Value = serde_json::from_str(&text)?;
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_the_form_passes_and_a_missing_wrong_or_unknown_field_does_not() {
+    fn a_matching_value_passes_and_a_missing_wrong_or_unknown_field_fails() {
         let is = |value: Value| validate(&mut form(), &value);
         is(json!({ "a": 1, "b": { "c": "x", "d": true } })).unwrap();
         is(json!({ "a": 1 })).unwrap();
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_form_or_an_unknown_one_is_refused() {
+    fn a_value_without_a_known_schema_is_rejected() {
         assert!(check(&json!({})).is_err());
         assert!(check(&json!({ "schema": "mpiscope.nothing/1" })).is_err());
     }

@@ -69,7 +69,7 @@ pub fn sharing(
         let _taken = ROOM.take(share);
         if until().is_some_and(|until| SystemTime::now() >= until) {
             NOT_BEGUN.fetch_add(1, Ordering::Relaxed);
-            return Ok(Completion::ignored_with("the time for trials was over"));
+            return Ok(Completion::ignored_with("the time limit for trials was reached"));
         }
         let begun = Instant::now();
         let ended = check();
@@ -110,7 +110,7 @@ fn print_longest() {
     let mut tests: Vec<_> = tests.into_iter().filter(|(_, (sum, _))| *sum >= LONG).collect();
     tests.sort_unstable_by_key(|(_, (sum, _))| Reverse(*sum));
     if !tests.is_empty() {
-        println!("took longest:");
+        println!("slowest tests:");
     }
     for (name, (sum, count)) in tests.iter().take(MOST) {
         println!("  {:6.1} s in {count}: {name}", sum.as_secs_f64());
@@ -132,7 +132,7 @@ pub fn run(trials: Vec<Trial>) -> ExitCode {
     print_longest();
     let not_begun = NOT_BEGUN.load(Ordering::Relaxed);
     if not_begun > 0 {
-        println!("NOT RUN: {not_begun} of the tests above, since the time for them was over");
+        println!("NOT RUN: {not_begun} of the tests above, since the time limit was reached");
     }
     conclusion.exit_code()
 }
@@ -151,7 +151,7 @@ pub fn survey() -> &'static (Vec<Library>, Vec<Skipped>) {
 
 /// Requires an MPI library.
 pub fn a_library() -> Option<String> {
-    survey().0.is_empty().then(|| "no MPI library here; `cargo xtask mpi` fetches some".to_owned())
+    survey().0.is_empty().then(|| "no MPI library is installed; `cargo xtask mpi` fetches some".to_owned())
 }
 
 /// Requires the preload library.
@@ -165,26 +165,26 @@ pub fn gdb() -> Option<String> {
     static PYTHON: OnceLock<bool> = OnceLock::new();
     let ask = || {
         let mut gdb = Command::new("gdb");
-        gdb.args(["-nx", "-batch", "-ex", "python print('speaks Python')"]);
-        gdb.output().is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("speaks Python"))
+        gdb.args(["-nx", "-batch", "-ex", "python print('has Python')"]);
+        gdb.output().is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("has Python"))
     };
-    (!PYTHON.get_or_init(ask)).then(|| "there is no gdb with Python".to_owned())
+    (!PYTHON.get_or_init(ask)).then(|| "no gdb with Python is installed".to_owned())
 }
 
 /// Requires lldb.
 pub fn lldb() -> Option<String> {
     let is_there = Command::new("lldb").arg("--version").output().is_ok_and(|said| said.status.success());
-    (!is_there).then(|| "there is no lldb".to_owned())
+    (!is_there).then(|| "lldb is not installed".to_owned())
 }
 
 /// Requires tmux, as a terminal that a test can type into.
 pub fn tmux() -> Option<String> {
     let is_there = Command::new("tmux").arg("-V").output().is_ok_and(|said| said.status.success());
-    (!is_there).then(|| "there is no tmux".to_owned())
+    (!is_there).then(|| "tmux is not installed".to_owned())
 }
 
 /// Requires permission to run programs as another user.
 pub fn another_user() -> Option<String> {
     let root = rustix::process::geteuid().is_root();
-    (!root).then(|| "only root can be another user".to_owned())
+    (!root).then(|| "only root can run programs as another user".to_owned())
 }

@@ -1,7 +1,7 @@
-//! What ARCHITECTURE.md says of crates and floors, held against manifests and sources.
+//! Compares what ARCHITECTURE.md says about crates and floors with the manifests and sources.
 //!
-//! Crates: a row of the table for each crate of the workspace, knowing exactly the crates that its manifest names, all of
-//! them above it. Floors of a crate: a floor names in its code only floors below it.
+//! Crates: the table has a row for each crate of the workspace, with exactly the crates that its manifest names,
+//! all in rows above its own. Floors of a crate: the code of a floor names only floors below it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -29,7 +29,7 @@ fn names(cell: &str) -> Vec<String> {
     cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// Folder names of the workspace's crates, each with those that its manifest names, but for tests.
+/// Folder names of the workspace's crates, each with its dependencies except those for tests.
 fn manifests() -> BTreeMap<String, BTreeSet<String>> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["metadata", "--no-deps", "--offline", "--format-version=1"]).current_dir(paths::workspace());
@@ -52,7 +52,7 @@ fn manifests() -> BTreeMap<String, BTreeSet<String>> {
 }
 
 #[test]
-fn crates_know_whom_the_table_says_and_all_of_them_stand_above() {
+fn crates_depend_on_the_crates_in_the_table_and_these_are_in_rows_above() {
     let manifests = manifests();
     let mut above = BTreeSet::new();
     let mut wrong = Vec::new();
@@ -68,10 +68,10 @@ fn crates_know_whom_the_table_says_and_all_of_them_stand_above() {
                 continue;
             }
             if *known != said {
-                wrong.push(format!("{name}: its manifest names {known:?}, the table {said:?}"));
+                wrong.push(format!("{name}: its manifest names {known:?}, the table names {said:?}"));
             }
             wrong.extend(
-                said.difference(&above).map(|below| format!("{name}: {below} does not stand above it")),
+                said.difference(&above).map(|below| format!("{name}: {below} is not in a row above it")),
             );
         }
         above.extend(crates);
@@ -85,14 +85,14 @@ fn crates_know_whom_the_table_says_and_all_of_them_stand_above() {
     assert!(wrong.is_empty(), "ARCHITECTURE.md, table of the crates:\n{}", wrong.join("\n"));
 }
 
-/// The crates that have floors, each with the heading of the table of these.
+/// The crates that have floors, each with the heading of its table.
 const WITH_FLOORS: [(&str, &str); 2] = [("layer", "floor"), ("job", "floor of `job`")];
 
 /// The floors in the table with this heading, the lowest first.
 fn floors(heading: &str) -> Vec<String> {
     let mut floors: Vec<String> =
         table(&architecture(), heading).iter().flat_map(|row| names(&row[0])).collect();
-    assert!(floors.len() > 4, "the table of the floors is understood: {floors:?}");
+    assert!(floors.len() > 4, "too few floors in the table: {floors:?}");
     floors.reverse();
     floors
 }
@@ -109,13 +109,13 @@ fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// How many modules a file is below the root of its crate: `base/clock.rs` 2, `base/mod.rs` 1.
+/// The depth of a file's module below the root of its crate: `base/clock.rs` 2, `base/mod.rs` 1.
 fn depth(file: &Path) -> usize {
     file.components().count() - usize::from(file.ends_with("mod.rs"))
 }
 
-/// The modules of the crate's root that code names, with the line: `crate::a`, `crate::{a, b}`, and `super::a` as often as
-/// it takes to get to the root. Comments are left aside.
+/// The modules of the crate's root that code names, with the line: `crate::a`, `crate::{a, b}`, and `super::a` with
+/// as many `super` as lead to the root. Comments are ignored.
 fn named(code: &str, depth: usize) -> Vec<(usize, String)> {
     let to_root = "super::".repeat(depth);
     let mut found = Vec::new();
@@ -134,7 +134,7 @@ fn named(code: &str, depth: usize) -> Vec<(usize, String)> {
     found
 }
 
-/// The name that a path begins with; of a group in braces, those that its paths begin with.
+/// The name that a path begins with; for a group in braces, the names that its paths begin with.
 fn first_names(path: &str) -> Vec<String> {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     let first = |path: &str| path.trim_start().chars().take_while(|c| is_name(*c)).collect::<String>();
@@ -168,7 +168,7 @@ fn code_of(file: &Path) -> String {
     code.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned()
 }
 
-/// Where a floor of a crate names one above it.
+/// The places where a floor of a crate names one above it.
 fn leading_up(name: &str, floors: &[String]) -> Vec<String> {
     let source = paths::workspace().join("crates").join(name).join("src");
     let mut wrong = Vec::new();
@@ -181,7 +181,7 @@ fn leading_up(name: &str, floors: &[String]) -> Vec<String> {
                 if floors.iter().position(|floor| *floor == named).is_some_and(|named| named > height) {
                     let known = floors[..height].join(", ");
                     wrong.push(format!(
-                        "crates/{name}/src/{}:{line}: names `{named}`; the floor `{floor}` knows only: {known}",
+                        "crates/{name}/src/{}:{line}: names `{named}`; the floor `{floor}` may name only: {known}",
                         below.display()
                     ));
                 }
@@ -195,14 +195,18 @@ fn leading_up(name: &str, floors: &[String]) -> Vec<String> {
 fn no_floor_names_one_above_it() {
     let wrong: Vec<String> =
         WITH_FLOORS.iter().flat_map(|(name, heading)| leading_up(name, &floors(heading))).collect();
-    assert!(wrong.is_empty(), "a floor knows only those below it (ARCHITECTURE.md):\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "a floor may name only those below it (ARCHITECTURE.md):\n{}",
+        wrong.join("\n")
+    );
 }
 
-/// Beside its floors the crate `job` has what stands beside all of them: its error, its schema, images for tests.
+/// Besides its floors, the crate `job` has modules that all floors use: its error, its schema, images for tests.
 const BESIDE: [&str; 3] = ["error", "schema", "test_image"];
 
 #[test]
-fn every_module_of_a_crate_with_floors_is_on_one() {
+fn every_module_of_a_crate_with_floors_is_on_a_floor() {
     for (name, heading) in WITH_FLOORS {
         let root = paths::workspace().join("crates").join(name).join("src/lib.rs");
         let modules: BTreeSet<String> = fs::read_to_string(root)
@@ -224,7 +228,7 @@ fn is_module(name: &str, path: &[&str]) -> bool {
 }
 
 #[test]
-fn every_module_that_the_text_names_is_there() {
+fn every_module_named_in_the_text_exists() {
     let crates = manifests();
     let text = architecture();
     let mut seen = 0;
@@ -234,17 +238,14 @@ fn every_module_that_the_text_names_is_there() {
         let modules: Vec<&str> = path.take_while(|part| part.starts_with(char::is_lowercase)).collect();
         if crates.contains_key(name) {
             seen += 1;
-            assert!(
-                is_module(name, &modules),
-                "ARCHITECTURE.md names `{named}`, and there is no such module"
-            );
+            assert!(is_module(name, &modules), "ARCHITECTURE.md names `{named}`, which is not a module");
         }
     }
-    assert!(seen > 10, "{seen} modules were found in the text");
+    assert!(seen > 10, "only {seen} modules were found in the text");
 }
 
 #[test]
-fn a_path_to_another_floor_is_found_however_it_is_written() {
+fn a_path_to_another_floor_is_found_in_every_notation() {
     let found = |code: &str, depth| {
         named(code, depth).into_iter().map(|(line, name)| format!("{line} {name}")).collect::<Vec<_>>()
     };

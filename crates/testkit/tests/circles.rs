@@ -1,8 +1,9 @@
-//! No files of a crate know each other in a circle: each can be read, and tested, with those alone that stand below it.
+//! The files of a crate have no circular dependencies: each can be read and tested with only the files below it.
 //!
-//! What is looked at are the paths in the code of a file that begin with `crate::` or `super::`. A module and the files of its own
-//! folder tell one thing together: how it names them is not looked at, but how they name it is. A name that a module only hands on
-//! (`pub use`) is taken for one of the file that has it. Unit tests, and tables that are generated, may name everything.
+//! A file depends on the files named by paths in its code that begin with `crate::` or `super::`. A module and the
+//! files in its own folder form a unit: references from the module to them are ignored, those from them to the
+//! module count. A re-exported name (`pub use`) counts as a name of the file that defines it. Unit tests and
+//! generated tables may name everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,7 +14,7 @@ use mpiscope_testkit::paths;
 /// A file's module: `["record", "threads"]`; nothing for the root of the crate.
 type Module = Vec<String>;
 
-/// The files of a crate with what they name.
+/// The files of a crate with the names they use.
 #[derive(Default)]
 struct Files(BTreeMap<Module, File>);
 
@@ -21,7 +22,7 @@ struct Files(BTreeMap<Module, File>);
 struct File {
     /// Paths from the root of the crate.
     named: BTreeSet<Module>,
-    /// Names that it hands on, with their paths from the root.
+    /// Names that it re-exports, with their paths from the root.
     handed_on: BTreeMap<String, Module>,
 }
 
@@ -48,16 +49,17 @@ impl Files {
         }
     }
 
-    /// The file that a path leads to: the longest module that it begins with, or the one from which that has the name.
+    /// The file that a path leads to: the longest module that it begins with, or the file from which that module
+    /// re-exports the name.
     fn owner(&self, path: &[String]) -> Option<&Module> {
         let length = (0..=path.len()).rev().find(|length| self.0.contains_key(&path[..*length]))?;
         let (module, file) = self.0.get_key_value(&path[..length])?;
         let handed_on = path.get(length).and_then(|name| file.handed_on.get(name));
-        // A name may be handed on by several modules, each nearer to where it is.
+        // A name may be re-exported several times, by modules ever closer to its definition.
         handed_on.filter(|further| *further != path).and_then(|further| self.owner(further)).or(Some(module))
     }
 
-    /// Which files each file knows.
+    /// The files that each file depends on.
     fn known(&self) -> BTreeMap<&Module, BTreeSet<&Module>> {
         let of = |(module, file): (_, &'_ File)| {
             let owners = file.named.iter().filter_map(|path| self.owner(path));
@@ -66,7 +68,7 @@ impl Files {
         self.0.iter().map(of).collect()
     }
 
-    /// Every circle: the files from each of which all others of it can be reached.
+    /// All circles: sets of files that can each be reached from every other file of the set.
     fn circles(&self) -> Vec<BTreeSet<&Module>> {
         let known = self.known();
         let reached: BTreeMap<_, _> = known.keys().map(|from| (*from, reached(&known, from))).collect();
@@ -100,9 +102,9 @@ impl File {
         for statement in statements(&code) {
             file.handed_on.extend(handed_on(statement, module));
         }
-        // What is only handed on is not known.
+        // A re-export is not a dependency.
         let own = statements(&code)
-            .filter(|statement| is_handed_on(statement))
+            .filter(|statement| is_re_export(statement))
             .fold(code.clone(), |code, statement| code.replace(statement, ""));
         for root in ["crate::", "super::"] {
             for (at, _) in own.match_indices(root) {
@@ -117,7 +119,7 @@ impl File {
     }
 }
 
-/// The statements that begin with `use`, with what stands before that on their line, up to the semicolon.
+/// The `use` statements, from the beginning of the line up to the semicolon.
 fn statements(code: &str) -> impl Iterator<Item = &str> {
     code.match_indices("use ").filter_map(|(at, _)| {
         let begin = code[..at].rfind('\n').map_or(0, |end| end + 1);
@@ -127,20 +129,20 @@ fn statements(code: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn is_handed_on(statement: &str) -> bool {
+fn is_re_export(statement: &str) -> bool {
     statement.trim_start().starts_with("pub")
 }
 
-/// The names that a `pub use` hands on.
+/// The names that a `pub use` re-exports.
 fn handed_on(statement: &str, module: &[String]) -> Vec<(String, Module)> {
-    let Some((_, tree)) = statement.split_once("use ").filter(|_| is_handed_on(statement)) else {
+    let Some((_, tree)) = statement.split_once("use ").filter(|_| is_re_export(statement)) else {
         return Vec::new();
     };
     let paths = paths_in(tree).into_iter().filter_map(|path| absolute(&path, module));
     paths.filter_map(|path| Some((path.last()?.clone(), path))).collect()
 }
 
-/// The paths of a tree such as `a::{b, c::{self, d as e}}`, which the text begins with.
+/// The paths of the tree at the beginning of the text, such as `a::{b, c::{self, d as e}}`.
 fn paths_in(text: &str) -> Vec<Module> {
     let is_of_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     let end = text.find(|c| !is_of_path(c)).unwrap_or(text.len());
@@ -168,20 +170,20 @@ fn paths_in(text: &str) -> Vec<Module> {
         .collect()
 }
 
-/// A path from the root of the crate; nothing for one into another crate.
+/// A path from the root of the crate; empty for a path into another crate.
 fn absolute(path: &[String], module: &[String]) -> Option<Module> {
     let ups = path.iter().take_while(|part| *part == "super").count();
     let (base, rest) = match path.first()?.as_str() {
         "crate" => (&[][..], &path[1..]),
         "self" => (module, &path[1..]),
         "super" => (&module[..module.len().checked_sub(ups)?], &path[ups..]),
-        // Only in what is handed on: a module's own child, or another crate, which no file is found for.
+        // Only in re-exports: a module's own child, or another crate, for which no file is found.
         _ => (module, path),
     };
     Some(base.iter().chain(rest).cloned().collect())
 }
 
-/// What ties a circle: `a -> b` for each of its files that knows another one of it.
+/// The dependencies within a circle: `a -> b` for each of its files that depends on another of its files.
 fn ties(files: &Files, circle: &BTreeSet<&Module>) -> Vec<String> {
     let known = files.known();
     let of = |from: &&Module| {
@@ -211,7 +213,7 @@ fn no_files_of_a_crate_know_each_other_in_a_circle() {
 }
 
 #[test]
-fn a_circle_is_found_also_through_a_name_that_a_module_hands_on() {
+fn a_circle_through_a_re_export_is_found() {
     let file = |module: &str, code: &str| {
         let module: Module = module.split("::").map(str::to_owned).collect();
         (module.clone(), File::of(code, &module))

@@ -1,13 +1,14 @@
-//! The tool information interface's header, conformance programs and example tools, for every library at hand.
+//! The tool information interface's header, conformance programs and example tools compile with every installed
+//! library without a warning.
 //!
-//! That they compile without a warning needs no layer and is tested here; that they pass, in the matrix.
+//! This test needs no layer. Whether they pass is tested in the matrix.
 
 use std::path::{Path, PathBuf};
 
 use mpiscope_testkit::mpi::{self, Library};
 use mpiscope_testkit::paths;
 
-/// What our own sources have to pass.
+/// Compiler options under which our own sources must compile.
 const STRICT: [&str; 4] = ["-Wextra", "-Werror", "-pedantic", "-fsyntax-only"];
 /// The same for C++. The options of [`Library::cc`] name a C standard, at which the compiler warns, so no `-Werror`.
 const STRICT_CXX: [&str; 9] = [
@@ -57,7 +58,7 @@ fn report(failures: &[String]) {
 #[test]
 fn the_header_compiles_as_c_and_cxx_with_every_library() {
     let source = sources().join("header.c");
-    // Given by its name: `-x c++` would make the compiler read the library as a source too.
+    // Selected by the file name: `-x c++` would make the compiler read the library as a source too.
     let dir = tempfile::tempdir().expect("a temporary directory");
     let as_cxx = dir.path().join("header.cc");
     std::fs::copy(&source, &as_cxx).expect("a copy of the source");
@@ -83,7 +84,7 @@ fn all_compile(files: &[PathBuf]) {
 #[test]
 fn every_conformance_program_compiles_without_a_warning_with_every_library() {
     let files = c_files(&sources());
-    assert!(files.len() > 15, "the programs are there: {files:?}");
+    assert!(files.len() > 15, "too few programs: {files:?}");
     all_compile(&files);
 }
 
@@ -99,7 +100,7 @@ fn every_example_tool_compiles_without_a_warning_with_every_library_and_is_short
 }
 
 #[test]
-fn the_example_in_the_documentation_is_the_example_that_is_tested() {
+fn the_example_in_the_documentation_is_the_tested_example() {
     let read = |file: &str| std::fs::read_to_string(paths::workspace().join(file)).expect("a text file");
     let page = read("docs/tools.md");
     let shown = page.split_once("```c\n").and_then(|(_, rest)| rest.split_once("```")).map(|(code, _)| code);

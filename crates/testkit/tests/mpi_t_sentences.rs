@@ -1,7 +1,8 @@
-//! The tables of the tool information interface, held against the conformance programs.
+//! Compares the tables of the tool information interface with the conformance programs.
 //!
-//! `programs/mpi_t/SENTENCES.md` names, for each sentence of the standard, the assertions that stand for it, `EVENTS.md`
-//! for each event type of the layer; each assertion in a program carries its label as a string literal such as `"PV-12"`.
+//! `programs/mpi_t/SENTENCES.md` names, for each sentence of the standard, the assertions that test it; `EVENTS.md`
+//! does so for each event type of the layer. Each assertion in a program has its label as a string literal such as
+//! `"PV-12"`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -30,7 +31,7 @@ fn in_source(file: &str, text: &str) -> BTreeSet<Assertion> {
     text.split('"').filter(|part| is_label(part)).map(|label| (file.to_owned(), label.to_owned())).collect()
 }
 
-/// What the code spans `program: A-1, A-2` of a table say.
+/// The assertions in the code spans `program: A-1, A-2` of a table.
 fn in_table(text: &str) -> BTreeSet<Assertion> {
     text.lines()
         .filter(|line| line.starts_with('|'))
@@ -65,7 +66,7 @@ fn table() -> BTreeSet<Assertion> {
     all
 }
 
-/// What stands in the first column of a table, for rows that name an event type.
+/// The first column of a table, for rows that name an event type.
 fn event_types_of(table: &str) -> BTreeSet<String> {
     let first = |line: &str| line.strip_prefix("| ")?.split_once(" | ").map(|(first, _)| first.to_owned());
     let is_name = |cell: &String| cell.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
@@ -85,27 +86,27 @@ fn event_types_in(source: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_event_type_of_the_layer_stands_in_the_table_and_no_other_does() {
+fn the_table_has_exactly_the_event_types_of_the_layer() {
     let kinds = paths::workspace().join("crates/layer/src/events/types.rs");
     let there = event_types_in(&fs::read_to_string(kinds).expect("the list of event types"));
-    assert!(there.len() > 40, "the list is understood: {there:?}");
+    assert!(there.len() > 40, "too few event types in the list: {there:?}");
     assert_eq!(there, event_types_of(&read("EVENTS.md")));
 }
 
 #[test]
 fn every_assertion_of_the_table_is_in_its_program() {
     let missing: Vec<_> = table().difference(&programs()).cloned().collect();
-    assert!(missing.is_empty(), "named in a table and not in the program: {missing:?}");
+    assert!(missing.is_empty(), "named in a table but not in the program: {missing:?}");
 }
 
 #[test]
-fn every_assertion_of_a_program_stands_for_a_sentence_of_the_table() {
+fn every_assertion_of_a_program_is_in_a_table() {
     let missing: Vec<_> = programs().difference(&table()).cloned().collect();
-    assert!(missing.is_empty(), "in the program and in no table: {missing:?}");
+    assert!(missing.is_empty(), "in the program but in no table: {missing:?}");
 }
 
 #[test]
-fn the_comparison_sees_both_sides() {
+fn the_comparison_finds_differences_on_both_sides() {
     let source = in_source("a.c", "CHECK(\"PV-1\", x, \"text\"); /* PV-2 */ f(\"PV-33\")");
     let table = in_table("| claim | `a: PV-1, PV-4`, `b.h: LC-2` |\nnot a row `a: PV-9`");
     assert_eq!(source, BTreeSet::from([("a.c".into(), "PV-1".into()), ("a.c".into(), "PV-33".into())]));

@@ -6,7 +6,7 @@ use mpiscope_job::jobs::acquire::Acquired;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(answer) = serde_json::from_slice::<Acquired>(bytes) {
-        let again = serde_json::to_vec(&answer).expect("what was read can be written");
-        assert!(serde_json::from_slice::<Acquired>(&again).is_ok(), "what was written can be read");
+        let again = serde_json::to_vec(&answer).expect("a parsed answer can be serialized");
+        assert!(serde_json::from_slice::<Acquired>(&again).is_ok(), "a serialized answer can be parsed");
     }
 });

@@ -5,8 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use mpiscope_job::jobs::acquire::mpi2dd;
 use mpiscope_target::{ByteOrder, InMemory};
 
-/// The start address of the memory: that of the tests, so that addresses in a table can point into
-/// it.
+/// The start address of the memory, as in the tests, so that addresses in a table can point into it.
 const BASE: u64 = 0x10_0000;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -67,7 +67,7 @@ __all__ = [
 T = TypeVar("T")
 
 
-#: A name, or a name and a class such as ``COUNTER``: performance variables of different classes may share a name.
+#: A name, or a name and a class such as ``COUNTER``: performance variables of different classes may have the same name.
 Name = Union[str, Tuple[str, str]]
 
 

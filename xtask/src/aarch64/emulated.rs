@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(90);
 
 /// The result of a comparison that did not fail.
 pub enum Outcome {
-    /// Output and exit status are the same, and so are this many calls.
+    /// Output and exit status are the same, and so is this number of calls.
     Same(u64),
     /// The program cannot be run under the emulator, for this reason.
     NotFor(String),
@@ -50,7 +50,7 @@ impl<'a> Subject<'a> {
         mpiscope: &Path,
     ) -> Result<Self> {
         for file in [&tested.layer, &tested.command] {
-            ensure!(file.is_file(), "{} is not there", file.display());
+            ensure!(file.is_file(), "{} does not exist", file.display());
         }
         Ok(Self {
             family,
@@ -64,7 +64,7 @@ impl<'a> Subject<'a> {
 
     /// Builds a program.
     pub fn build(&self, source: &Path) -> Result<PathBuf> {
-        let name = source.file_stem().context("a source has a name")?;
+        let name = source.file_stem().context("the source has no name")?;
         let out = self.dir.path().join(name);
         let mut cc = Command::new(CC);
         cc.arg(format!("--sysroot={}", self.root.display())).args(["-g", "-O1", "-pthread", "-w"]);
@@ -154,7 +154,7 @@ impl<'a> Subject<'a> {
             bail!("standard output changed: {}\n--- under the layer\n{}", bare.describe(), seen.describe());
         }
         let expected = report::expectations(&expected)?;
-        ensure!(expected.len() == ranks, "{} of {ranks} processes wrote what they called", expected.len());
+        ensure!(expected.len() == ranks, "{} of {ranks} processes wrote their calls", expected.len());
         let report = report::read(&out)?;
         let wrong = report::differences(&report, &expected);
         ensure!(wrong.is_empty(), "{}", wrong.join("\n"));

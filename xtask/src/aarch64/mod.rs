@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> Result<()> {
     for family in system::FAMILIES {
         let Some(native) = libraries.iter().find(|library| library.name == family.native) else {
             println!(
-                "{}: skipped: its launcher is that of {}, which is not installed",
+                "{}: skipped: it needs the launcher of {}, which is not installed",
                 family.name, family.native
             );
             continue;
@@ -124,7 +124,7 @@ fn run_program(subject: &emulated::Subject<'_>, program: &Program, native: &Libr
 fn not_emulated(program: &Program) -> Option<&'static str> {
     match (program.name, program.needs) {
         ("spawn", _) => Some("the library would start a program for AArch64 without the emulator"),
-        (_, Needs::Fortran | Needs::F08) => Some("there is no Fortran compiler for AArch64 here"),
+        (_, Needs::Fortran | Needs::F08) => Some("no Fortran compiler for AArch64 is installed"),
         _ => None,
     }
 }
@@ -167,7 +167,7 @@ fn installed(archive: &Path, folder: &Path, root: &Path) -> Result<Tested> {
     let text = String::from_utf8_lossy(&output.stdout);
     ensure!(
         output.status.success() && text.contains(&tested.layer.display().to_string()),
-        "the command of {} does not find its layer: {text}{}",
+        "the command of {} did not find its layer: {text}{}",
         archive.display(),
         String::from_utf8_lossy(&output.stderr)
     );

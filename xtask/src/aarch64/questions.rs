@@ -19,7 +19,7 @@ type Question = (&'static str, fn(&Subject<'_>) -> Result<()>);
 
 pub const ALL: [Question; 2] = [
     ("the tool information interface has its variables and events", tool_interface),
-    ("a job that hangs is read from outside, and from a file on the other architecture", hanging),
+    ("a hanging job is read from outside, and from a file on the other architecture", hanging),
 ];
 
 /// MPI_T programs that check themselves.
@@ -54,7 +54,7 @@ fn ask(subject: &Subject<'_>, job: &mut Child, work: &Path) -> Result<()> {
     let world = json(subject.mpiscope(), &["inspect", "--json", &name, "--handle", "MPI_COMM_WORLD"])?;
     ensure!(world["ranks"][1]["objects"][0]["size"] == 2, "{world}");
     let file = work.join("job.mpiscope");
-    let file = file.to_str().context("a path in UTF-8")?;
+    let file = file.to_str().context("the path is not UTF-8")?;
     let saved = bounded(subject.mpiscope().args(["save", &name, file]), LIMIT)?;
     ensure!(saved.code() <= 1, "{}", saved.describe());
     // The same file, read by the command for AArch64.
@@ -75,7 +75,7 @@ fn waiting(subject: &Subject<'_>, job: &mut Child) -> Result<String> {
             let ranks = ps["ranks"].as_array().map(Vec::as_slice).unwrap_or_default();
             let waits = |rank: &Value| rank["threads"][0]["call"]["function"] == "MPI_Recv";
             if ranks.len() == 2 && ranks.iter().all(waits) {
-                return Ok(ps["job"].as_str().context("a job has a name")?.to_owned());
+                return Ok(ps["job"].as_str().context("the job has no name")?.to_owned());
             }
         }
         std::thread::sleep(Duration::from_millis(100));

@@ -80,7 +80,7 @@ pub fn fetch() -> Result<PathBuf> {
 /// apt for AArch64 with its own folders.
 fn apt(home: &Path) -> Result<Command> {
     let sources = SOURCES.iter().map(Path::new).find(|file| file.is_file());
-    let sources = sources.context("no list of Debian's packages")?;
+    let sources = sources.context("no list of Debian package sources")?;
     let folder = |name: &str| home.join(name).display().to_string();
     let options = [
         "APT::Architecture=arm64".to_owned(),

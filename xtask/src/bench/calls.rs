@@ -54,7 +54,7 @@ pub fn run(library: &Library, dir: &Path, rounds: usize) -> Result<()> {
     }
     let [bare, layers @ ..] = &costs;
     let reading = cost(bare, READING)?;
-    println!("\n  ns a call, median of {rounds} runs of 2 ranks; a clock reading takes {reading:.1} ns");
+    println!("\n  ns per call, median of {rounds} runs of 2 ranks; a clock reading takes {reading:.1} ns");
     println!("  {:<34}{}", "", head());
     for (title, _) in bare.iter().filter(|(title, _)| title != READING) {
         let layers: Vec<f64> = layers.iter().map(|costs| cost(costs, title)).collect::<Result<_>>()?;
@@ -137,11 +137,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_stands_in_nanoseconds_in_readings_and_in_percent() {
+    fn the_added_cost_is_shown_in_nanoseconds_in_clock_readings_and_in_percent() {
         let row = row(100.0, &[120.0, 150.0, 160.0, 101.0], 10.0);
         let cells: Vec<&str> = row.split_whitespace().collect();
         assert_eq!(cells[..8], ["100.0", "120.0", "+20.0", "2.0", "+20.0", "150.0", "+50.0", "+50.0"]);
         assert_eq!(cells[8..], ["160.0", "+60.0", "+60.0", "101.0", "+1.0", "+1.0"]);
-        assert_eq!(head().len(), row.len(), "a title stands above its figures");
+        assert_eq!(head().len(), row.len(), "headings and figures are aligned");
     }
 }

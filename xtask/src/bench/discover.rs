@@ -26,7 +26,7 @@ const VERBS: [&[&str]; 4] = [&["ps", "--here"], &["procs", "--here"], &["inspect
 pub fn run(rounds: usize) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let program = compile(dir.path())?;
-    println!("\nfinding and reading the ranks of one host, seconds (least / median of {rounds})");
+    println!("\nfinding and reading the ranks of one host, seconds (minimum / median of {rounds})");
     println!("{:<14}{}", "ranks", VERBS.map(|verb| format!("{:>20}", verb[0])).concat());
     let mut least = Vec::new();
     for size in SIZES {
@@ -82,7 +82,7 @@ impl Job {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let output = child.stdout.take().context("no output")?;
         let ready = BufReader::new(output).lines().take(size).filter(Result::is_ok).count();
-        ensure!(ready == size, "{ready} of {size} ranks came up");
+        ensure!(ready == size, "only {ready} of {size} ranks started");
         Ok(Self { child, stop })
     }
 
@@ -104,7 +104,7 @@ impl Job {
         File::create(&self.stop)?;
         let until = Instant::now() + Duration::from_secs(30);
         while self.child.try_wait()?.is_none() {
-            ensure!(Instant::now() < until, "the ranks do not end");
+            ensure!(Instant::now() < until, "the ranks did not end");
             std::thread::sleep(Duration::from_millis(20));
         }
         Ok(())

@@ -23,15 +23,15 @@ pub fn cases(library: &Library, dir: &Path) -> Result<Vec<Case>> {
         settings: vec![Setting { name: "layer", record: Some(Some("calls,times")) }],
     };
     Ok(vec![
-        case("an event that nobody hears, while somebody listens to another type, ns", &["elsewhere"]),
+        case("an event without a callback, while another type has one, ns", &["elsewhere"]),
         case("an event with an empty callback and its timestamp, ns", &["empty"]),
-        case("MPI_T_event_get_timestamp in the callback, ns more", &["stamp"]),
-        case("MPI_T_event_read in the callback, ns more", &["element"]),
-        case("MPI_T_event_copy in the callback, ns more", &["copy"]),
-        case("events of one thread, million a second", &["rate", "1"]),
-        case("events of two threads, million a second", &["rate", "2"]),
-        case("two threads, times the rate of one: events", &["factor", "events"]),
-        case("two threads, times the rate of one: a loop that shares nothing", &["factor", "loop"]),
+        case("MPI_T_event_get_timestamp in the callback, added ns", &["stamp"]),
+        case("MPI_T_event_read in the callback, added ns", &["element"]),
+        case("MPI_T_event_copy in the callback, added ns", &["copy"]),
+        case("events of one thread, million per second", &["rate", "1"]),
+        case("events of two threads, million per second", &["rate", "2"]),
+        case("speedup with two threads: events", &["factor", "events"]),
+        case("speedup with two threads: a loop that shares nothing", &["factor", "loop"]),
     ])
 }
 

@@ -32,7 +32,7 @@ pub fn run(library: &Library, dir: &Path, other: Option<&Path>) -> Result<()> {
     let bare = counted("bare", None)?;
     let ours = counted("layer", Some(&layer))?;
     let other = other.map(|layer| counted("other", Some(layer))).transpose()?;
-    println!("\n  instructions that a call costs more than bare");
+    println!("\n  added instructions per call");
     println!("  {:<36} {:>8} {:>8} {:>8} {:>8}", "", "bare", "layer", "other", "change");
     for (at, (title, bare)) in bare.iter().enumerate() {
         let more = |of: &Counts| of.get(at).map(|(_, count)| count - bare);
@@ -59,7 +59,7 @@ fn count(library: &Library, program: &Path, dir: &Path, layer: Option<&Path>) ->
     command.arg(format!("--callgrind-out-file={}", out.display())).arg(program);
     command.env_remove("MPISCOPE_RECORD").env_remove("LD_PRELOAD");
     if let Some(layer) = layer {
-        ensure!(layer.is_file(), "{}: no such library", layer.display());
+        ensure!(layer.is_file(), "{} does not exist", layer.display());
         command.env("LD_PRELOAD", layer);
     }
     let outcome = bounded::bounded(&mut command, LIMIT)?;
@@ -74,7 +74,7 @@ fn count(library: &Library, program: &Path, dir: &Path, layer: Option<&Path>) ->
 
 fn total(part: &Path) -> Result<f64> {
     let text = std::fs::read_to_string(part).with_context(|| format!("{}: no counts", part.display()))?;
-    instructions(&text).with_context(|| format!("{}: no total in it", part.display()))
+    instructions(&text).with_context(|| format!("{} has no total", part.display()))
 }
 
 fn instructions(text: &str) -> Option<f64> {

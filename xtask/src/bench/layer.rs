@@ -22,8 +22,8 @@ pub fn cases(library: &Library, dir: &Path) -> Result<Vec<Case>> {
         settings: settings(),
     };
     Ok(vec![
-        case("MPI_Comm_rank, ns a call", "rank"),
-        case("MPI_Irecv, MPI_Isend, MPI_Waitall to itself, 8 bytes, ns a call", "p2p"),
+        case("MPI_Comm_rank, ns per call", "rank"),
+        case("MPI_Irecv, MPI_Isend, MPI_Waitall to itself, 8 bytes, ns per call", "p2p"),
         Case {
             title: "ping-pong of two ranks, 8 bytes, µs one way".to_owned(),
             program: build("bench_pingpong")?,

@@ -114,7 +114,7 @@ pub fn run(args: &Args) -> Result<()> {
     let (found, skipped) = mpi::survey();
     if !found.iter().any(|library| args.chose(library)) {
         libraries::print_skipped(&skipped);
-        bail!("none of {} is there", args.libraries.join(", "));
+        bail!("none of {} is installed", args.libraries.join(", "));
     }
     if args.wants("events") {
         events::engine()?;
@@ -213,7 +213,7 @@ fn show(case: &Case, values: &[Vec<f64>]) {
 /// A row of the table. A library that lacks the variable yields no number, and nothing is compared.
 fn row((min, median): (f64, f64), base: (f64, f64)) -> String {
     if min.is_nan() {
-        return "has none".to_owned();
+        return "not available".to_owned();
     }
     let figures = format!("{min:>10.2} {median:>10.2}");
     if base.0 > 0.0 { format!("{figures} {:>+10.2} {:>10.3}", min - base.0, min / base.0) } else { figures }
@@ -237,9 +237,9 @@ mod tests {
         assert!(summary(&[]).0.is_nan());
     }
     #[test]
-    fn nothing_is_compared_with_a_library_that_has_none() {
+    fn a_library_without_the_feature_is_not_compared() {
         let none = (f64::NAN, f64::NAN);
-        assert_eq!(row(none, none), "has none");
+        assert_eq!(row(none, none), "not available");
         assert_eq!(row((5.0, 6.0), none).split_whitespace().count(), 2);
         assert!(row((6.0, 6.5), (4.0, 5.0)).ends_with("+2.00      1.500"));
     }

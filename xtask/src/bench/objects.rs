@@ -32,9 +32,9 @@ pub fn cases(library: &Library, dir: &Path) -> Result<Vec<Case>> {
         case("MPI_Comm_dup and MPI_Comm_free of two ranks, ns", "dup_free", 2, &layers),
         case("MPI_Type_vector and MPI_Type_free, ns", "type", 1, &layers),
         case("a request, started and completed, ns", "request", 1, &above),
-        case("a datatype among a million that live, ns", "types", 1, &layers),
-        case("a request among a million that live, ns", "requests", 1, &layers),
-        case("mpiscope inspect: how many of each kind, a million datatypes, s", "count", 1, &[default]),
+        case("a datatype among a million live ones, ns", "types", 1, &layers),
+        case("a request among a million live ones, ns", "requests", 1, &layers),
+        case("mpiscope inspect: number of each kind, a million datatypes, s", "count", 1, &[default]),
         case("mpiscope inspect --kind datatype, a million, s", "list", 1, &[default]),
         case("mpiscope inspect --kind datatype --json, a million, s", "json", 1, &[default]),
     ])

@@ -61,7 +61,7 @@ pub fn run(rounds: usize) -> Result<()> {
     build::release()?;
     let (found, _) = mpi::survey();
     let chosen: Vec<&Library> = found.iter().filter(|one| LIBRARIES.contains(&one.name.as_str())).collect();
-    ensure!(!chosen.is_empty(), "none of {} is there", LIBRARIES.join(", "));
+    ensure!(!chosen.is_empty(), "none of {} is installed", LIBRARIES.join(", "));
     let dir = tempfile::tempdir()?;
     for library in chosen {
         println!("\n{}: {}; {RANKS} ranks, median of {rounds} runs", library.name, library.version);
@@ -95,12 +95,14 @@ fn subjects(library: &Library, home: &Path) -> Result<Vec<Subject>> {
             let lines: Vec<String> = input.lines().enumerate().map(grid).collect();
             fs::write(home.join("hpccinf.txt"), lines.join("\n") + "\n")?;
             subjects.push(Subject {
-                title: "HPC Challenge, all of it, s",
+                title: "HPC Challenge, whole run, s",
                 program: hpcc.into(),
                 whole: true,
             });
         }
-        _ => println!("  HPC Challenge: not here for this library (Debian: `apt install hpcc`, Open MPI)"),
+        _ => {
+            println!("  HPC Challenge: not installed for this library (Debian: `apt install hpcc`, Open MPI)")
+        }
     }
     Ok(subjects)
 }

@@ -51,7 +51,7 @@ pub fn run(library: &Library, dir: &Path) -> Result<()> {
     let names = bounded::bounded(&mut names, LIMIT)?.stdout;
     for ranks in RANKS {
         println!("\n  seconds that {ranks} ranks wait (with --check)");
-        println!("  {:<36} {:>8} {:>8} {:>8} {:>8}", "", "known", "said", "off by", "looked");
+        println!("  {:<36} {:>8} {:>8} {:>8} {:>8}", "", "known", "reported", "error", "sampled");
         let mut exact = 0;
         for name in names.lines() {
             let compared = once(library, &program, ranks, name, dir).with_context(|| name.to_owned())?;
@@ -86,7 +86,7 @@ fn once(library: &Library, program: &Path, ranks: usize, case: &str, dir: &Path)
     let (Some(known), Some(end), true) = (word("known "), word("cases end at "), outcome.success()) else {
         bail!("{}", outcome.describe());
     };
-    let waits = report::read(&out)?.waits.context("the report says nothing of waits")?;
+    let waits = report::read(&out)?.waits.context("no waits in the report")?;
     let sum = |list: &[Wait]| {
         let own = list.iter().filter(|wait| is_of_case(wait, end));
         // Waits that were overwritten before they were read are estimated.

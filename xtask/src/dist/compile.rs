@@ -107,7 +107,7 @@ pub fn run(how: How, target: &Path) -> Result<Built> {
     command.args(["--target", &triple]);
     command.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
     command.env("MPISCOPE_COMMIT", &commit).env("CARGO_INCREMENTAL", "0");
-    // Encoded, because a path may contain blanks, at which RUSTFLAGS would be split.
+    // Encoded, because a path may contain spaces, at which RUSTFLAGS would be split.
     command.env("CARGO_ENCODED_RUSTFLAGS", flags(target)).env_remove("RUSTFLAGS");
     if old {
         command.env("PATH", path_with(&tools()?.join("bin"))?);

@@ -13,6 +13,6 @@ pub fn run() -> Result<()> {
     let mut command = build::cargo();
     command.args(["publish", "--dry-run", "--quiet", "--locked"]);
     build::run(command.args(LIBRARIES.iter().flat_map(|library| ["--package", library])))?;
-    println!("ready to be published: {}", LIBRARIES.join(", "));
+    println!("ready to publish: {}", LIBRARIES.join(", "));
     Ok(())
 }

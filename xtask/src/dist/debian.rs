@@ -33,14 +33,14 @@ pub fn run(out: &Path, how: How) -> Result<()> {
     Ok(())
 }
 
-/// Debian's policy requires compressed manual pages and the licence under this name.
+/// Debian's policy requires compressed manual pages and the license under this name.
 fn compress(prefix: &Path, epoch: u64) -> Result<()> {
     let doc = prefix.join("share/doc/mpiscope");
     let mut copyright = String::from(
-        "mpiscope is licensed under the MIT licence or the Apache licence 2.0, at your choice.\n\n",
+        "mpiscope is licensed under the MIT License or the Apache License 2.0, at your choice.\n\n",
     );
     copyright += &fs::read_to_string(doc.join("LICENSE-MIT"))?;
-    copyright += "\nThe Apache licence 2.0 is in /usr/share/common-licenses/Apache-2.0.\n";
+    copyright += "\nThe Apache License 2.0 is in /usr/share/common-licenses/Apache-2.0.\n";
     copyright += "Notices of the libraries linked into it are in /usr/share/doc/mpiscope/LICENSES.txt.\n";
     fs::write(doc.join("copyright"), copyright)?;
     fs::remove_file(doc.join("LICENSE-MIT"))?;
@@ -77,7 +77,7 @@ fn sums(folder: &Path) -> Result<String> {
     for file in tree::files(&folder.join("usr"))? {
         let output = Command::new("md5sum").arg("--binary").stdin(fs::File::open(&file)?).output()?;
         let sum = String::from_utf8(output.stdout)?;
-        let sum = sum.split_whitespace().next().context("md5sum said nothing")?;
+        let sum = sum.split_whitespace().next().context("md5sum printed nothing")?;
         writeln!(text, "{sum}  {}", file.strip_prefix(folder)?.display())?;
     }
     Ok(text)

@@ -43,7 +43,10 @@ pub fn run(out: &Path, how: How) -> Result<()> {
     for library in libraries.iter().filter(|library| !library.name.ends_with("-abi")) {
         asked += usize::from(on(library, &venv, &unpacked, work.path())?);
     }
-    ensure!(asked > 0, "there is no MPI library that mpi4py runs on; `cargo xtask mpi` says why");
+    ensure!(
+        asked > 0,
+        "mpi4py runs on none of the installed MPI libraries; `cargo xtask mpi` lists the reasons"
+    );
     of_pages(&wheel, &archive, &libraries, work.path(), how)
 }
 
@@ -56,7 +59,9 @@ pub fn run_pages(out: &Path, how: How) -> Result<()> {
 
 fn of_pages(wheel: &Path, archive: &Path, libraries: &[Library], work: &Path, how: How) -> Result<()> {
     if how.systems == Systems::Native {
-        println!("pages: skipped: they name the wheel for old systems, and this one is for this machine");
+        println!(
+            "pages: skipped: they name the wheel for old systems, but this one is only for this machine"
+        );
         return Ok(());
     }
     pages::run(wheel, archive, libraries, work)
@@ -66,12 +71,12 @@ fn of_pages(wheel: &Path, archive: &Path, libraries: &[Library], work: &Path, ho
 fn packed(out: &Path, how: How) -> Result<(PathBuf, PathBuf)> {
     ensure!(
         how.architecture == Architecture::HERE,
-        "what is for another architecture is used by `cargo xtask aarch64 --archive FILE`"
+        "to test packages for another architecture, use `cargo xtask aarch64 --archive FILE`"
     );
     let wheel = out.join(format!("mpiscope-{VERSION}-py3-none-{}.whl", how.platform()));
     let archive = out.join(format!("mpiscope-{VERSION}-{}.tar.xz", how.architecture.name()));
     for file in [&wheel, &archive] {
-        ensure!(file.is_file(), "{} is not there: `cargo xtask dist` makes it", file.display());
+        ensure!(file.is_file(), "{} does not exist: `cargo xtask dist` makes it", file.display());
     }
     Ok((wheel, archive))
 }
@@ -103,7 +108,7 @@ fn version(mpiscope: &Path, libraries: &Path) -> Result<()> {
     let layer = libraries.canonicalize()?.join("mpiscope/libmpiscope.so");
     ensure!(
         text.contains(&layer.display().to_string()) && !text.contains("not found"),
-        "{} does not find what was installed with it:\n{text}",
+        "{} did not find the files installed with it:\n{text}",
         mpiscope.display()
     );
     println!("{}", text.lines().next().unwrap_or_default());
@@ -183,7 +188,7 @@ fn on(library: &Library, venv: &Path, unpacked: &Path, work: &Path) -> Result<bo
         mpi4py.set_environment(library, example.current_dir(work));
         expect_lines(&mut example, " with tag 7 at ", ranks)?;
     }
-    println!("{}: jobs, and MPI_T with 1, 2 and 4 ranks, from what was installed", library.name);
+    println!("{}: jobs, and MPI_T with 1, 2 and 4 ranks, with the installed packages", library.name);
     Ok(true)
 }
 

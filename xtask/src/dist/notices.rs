@@ -1,4 +1,4 @@
-//! Third-party code in the shipped files: licences and a bill of materials (CycloneDX).
+//! Third-party code in the shipped files: licenses and a bill of materials (CycloneDX).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -68,7 +68,7 @@ impl Dependency {
 pub fn write(folder: &Path, epoch: u64) -> Result<()> {
     let metadata = metadata()?;
     let linked = linked(&metadata);
-    fs::write(folder.join("LICENSES.txt"), licences(&linked)?)?;
+    fs::write(folder.join("LICENSES.txt"), licenses(&linked)?)?;
     let bill = serde_json::to_string_pretty(&bill(&metadata, &linked, epoch))?;
     fs::write(folder.join("sbom.cdx.json"), bill + "\n")?;
     Ok(())
@@ -102,21 +102,21 @@ fn linked(metadata: &Metadata) -> Vec<&Package> {
 }
 
 /// The notices of all third-party packages.
-fn licences(linked: &[&Package]) -> Result<String> {
+fn licenses(linked: &[&Package]) -> Result<String> {
     let mut text = String::from(
         "mpiscope contains the following libraries, and the standard library of Rust (MIT OR Apache-2.0).\n",
     );
     for package in linked.iter().filter(|package| package.source.is_some()) {
-        let licence = package.license.as_deref().unwrap_or("see below");
-        write!(text, "\n{}\n{} {}: {licence}\n", "=".repeat(80), package.name, package.version)?;
+        let license = package.license.as_deref().unwrap_or("see below");
+        write!(text, "\n{}\n{} {}: {license}\n", "=".repeat(80), package.name, package.version)?;
         let notices = notices(Path::new(&package.manifest_path))?;
         for notice in &notices {
             write!(text, "\n{}\n", notice.trim())?;
         }
         if notices.is_empty() {
             ensure!(
-                licence.contains("Apache-2.0"),
-                "{} has no notice of its licence: {licence}",
+                license.contains("Apache-2.0"),
+                "{} has no notice of its license: {license}",
                 package.name
             );
             text.push_str("\nUsed under the Apache License, version 2.0: see LICENSE-APACHE.\n");
@@ -125,10 +125,10 @@ fn licences(linked: &[&Package]) -> Result<String> {
     Ok(text)
 }
 
-/// The package's licence notices. The text of the Apache licence is omitted; it is in LICENSE-APACHE.
+/// The package's license notices. The text of the Apache License is omitted; it is in LICENSE-APACHE.
 fn notices(manifest: &Path) -> Result<Vec<String>> {
     let mut found = Vec::new();
-    let folder = manifest.parent().context("a manifest without a folder")?;
+    let folder = manifest.parent().context("the manifest is in no folder")?;
     let mut files: Vec<_> = fs::read_dir(folder)?.filter_map(Result::ok).map(|entry| entry.path()).collect();
     files.sort();
     for file in files.iter().filter(|file| file.is_file()) {
@@ -210,14 +210,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_a_date() {
+    fn a_time_is_formatted_as_a_date() {
         assert_eq!(timestamp(0), "1970-01-01T00:00:00Z");
         assert_eq!(timestamp(951_782_400), "2000-02-29T00:00:00Z");
         assert_eq!(timestamp(1_795_359_600 - 3600), "2026-11-22T14:00:00Z");
     }
 
     #[test]
-    fn whoever_follows_the_bill_from_the_whole_comes_to_every_component() {
+    fn every_component_of_the_bill_is_reachable_from_the_whole() {
         let metadata = metadata().unwrap();
         let bill = bill(&metadata, &linked(&metadata), 0);
         let words = |value: &Value| value.as_str().unwrap().to_owned();
@@ -239,13 +239,13 @@ mod tests {
     }
 
     #[test]
-    fn what_only_tests_need_is_not_in_the_notices() {
+    fn dependencies_only_of_tests_are_not_in_the_notices() {
         let metadata = metadata().unwrap();
         let linked = linked(&metadata);
         let has = |name: &str| linked.iter().any(|package| package.name == name);
         assert!(has("clap") && has("gimli") && has("mpiscope-image"));
         assert!(!has("proptest") && !has("insta") && !has("mpiscope-matrix"));
-        let text = licences(&linked).unwrap();
+        let text = licenses(&linked).unwrap();
         assert!(text.contains("gimli") && !text.contains("mpiscope-image"));
         let parts: Vec<&str> = text.split(&"=".repeat(80)).skip(1).collect();
         let bare = parts.iter().find(|part| part.trim().lines().count() < 3);

@@ -12,7 +12,7 @@ use super::compile::{self, How, Systems};
 use super::tree;
 use crate::build;
 
-/// Maximum size: a wheel is downloaded again and again, over connections of any speed.
+/// Maximum size: a wheel is downloaded often, over connections of any speed.
 const MOST_BYTES: u64 = 8_000_000;
 
 /// Lays out the files for pip: `bin` is its `scripts`, everything else goes into the prefix.
@@ -50,7 +50,7 @@ fn check(out: &Path, how: How) -> Result<()> {
     println!("{}", text.trim());
     ensure!(
         text.replace('\n', " ").contains(&format!("\"manylinux_2_17_{}\"", how.architecture.name())),
-        "auditwheel does not find the wheel fit for the systems that it names: {}",
+        "according to auditwheel, the wheel does not support the systems that it names: {}",
         String::from_utf8_lossy(&output.stderr)
     );
     Ok(())

@@ -17,8 +17,8 @@ pub fn tsv(rows: &[Row]) -> String {
         "# The C functions of MPI 5.0, from the standard's machine-readable description (`cargo xtask gen --from-standard`).\n\
          # name\treturn kind\tflags (- when none)\tname:kind:direction:length[:shape] ...\n\
          # flags: c (a large-count variant), has_c, variadic, removed\n\
-         # length: - one thing; a parameter's or a constant's name; * only in the standard's text; n,3 triples\n\
-         # shape: pointers of the C declaration, with the callback's type before them\n",
+         # length: - a single value; name of a parameter or a constant; * defined only in the standard's text; n,3 triples\n\
+         # shape: pointers of the C declaration, preceded by the callback's type\n",
     );
     for row in rows {
         let _ = writeln!(text, "{row}");
@@ -35,7 +35,7 @@ pub fn rust(rows: &[Row], kinds: &Kinds, overlay: &Overlay) -> Result<String> {
          use crate::predefined::ObjectKind;\n\
          use crate::properties::{Class, Completes, Fields, Flags, Moves, Partners, Properties, Role, Start, Waits};\n\n",
     );
-    let _ = writeln!(text, "/// How many functions there are.\npub const COUNT: usize = {};\n", rows.len());
+    let _ = writeln!(text, "/// The number of functions.\npub const COUNT: usize = {};\n", rows.len());
     write_kinds(&mut text, kinds);
     let _ = writeln!(text, "/// Every function, in order of name; the index is the [`FunctionId`].");
     let _ = writeln!(text, "pub static FUNCTIONS: [Function; COUNT] = [");

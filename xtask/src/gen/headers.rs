@@ -127,7 +127,7 @@ pub fn tsv(target: &Path) -> Result<String> {
         headers.iter().map(|header| values(header, &names, &work)).collect::<Result<_>>()?;
     let mut text = String::from(
         "# Integer constants of the three ABIs, from their headers (`cargo xtask gen --from-headers`).\n\
-         # '-': the header has no such name, or it is not a constant there but a variable of the library.\n\
+         # '-': the header does not have the name, or it is a variable of the library instead of a constant.\n\
          # name\tcategory\tstandard\tMPICH\tOpen MPI\n",
     );
     for (category, name) in names.iter().map(|name| (category(name), name)).collect::<BTreeSet<_>>() {
@@ -193,7 +193,7 @@ fn values(header: &Header, names: &BTreeSet<String>, work: &Path) -> Result<BTre
     let text = String::from_utf8(output.stdout)?;
     text.lines()
         .map(|line| {
-            let (name, value) = line.split_once(' ').context("the program printed nonsense")?;
+            let (name, value) = line.split_once(' ').context("the program printed an unexpected line")?;
             Ok((name.to_owned(), value.parse()?))
         })
         .collect()

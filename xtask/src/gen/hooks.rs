@@ -16,9 +16,9 @@ const HEAD: &str = "\
 // bytes: empty, or COUNT * DATATYPE [* peers(comm) | * neighbors(comm)], COUNT being an argument or the number 1,
 //        or vector(COUNTS, DATATYPE, peers|members(comm)), or vector_w(COUNTS, DATATYPES, ...), the sum over all,
 //        or own(COUNTS, DATATYPE, comm), that of this rank, or to_neighbors(COUNTS, DATATYPE, comm) and
-//        to_neighbors_w(COUNTS, DATATYPES, comm), the sum over the neighbors that are there;
-//        in_place(BUFFER, BYTES) or BYTES: the first if BUFFER is MPI_IN_PLACE, since counts and datatypes on its side mean nothing
-//        then.
+//        to_neighbors_w(COUNTS, DATATYPES, comm), the sum over the existing neighbors;
+//        in_place(BUFFER, BYTES) or BYTES: the first if BUFFER is MPI_IN_PLACE, since counts and datatypes on its side are
+//        then ignored.
 
 ";
 

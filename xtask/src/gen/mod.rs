@@ -90,7 +90,7 @@ mod tests {
     use super::{Args, run};
 
     #[test]
-    fn the_checked_in_rust_is_what_the_tables_say() {
+    fn the_checked_in_rust_code_matches_the_tables() {
         run(&Args { check: true, from_standard: false, from_headers: false }).unwrap();
     }
 }

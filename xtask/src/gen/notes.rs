@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_arguments_of_a_receive_or_a_partitioned_operation_do_not_say_what_it_moves() {
+    fn the_arguments_of_a_receive_or_a_partitioned_operation_do_not_determine_the_bytes_moved() {
         let nothing = Overlay::default();
         let params = "buf:BUFFER:in:-:const*\tcount:POLYXFER_NUM_ELEM_NNI:in:-\tdatatype:DATATYPE:in:-";
         let mut send = row(&format!("MPI_Send\tERROR_CODE\t-\t{params}"));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_count_and_datatype_of_a_scatter_are_those_of_the_side_that_every_rank_has() {
+    fn the_count_and_datatype_of_a_scatter_are_those_on_every_rank() {
         let mut row =
             row("MPI_Scatter\tERROR_CODE\t-\tsendcount:POLYXFER_NUM_ELEM_NNI:in:-\tsendtype:DATATYPE:in:-\t\
              recvcount:POLYXFER_NUM_ELEM_NNI:in:-\trecvtype:DATATYPE:in:-");
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_for_many_notes_how_many() {
+    fn waiting_for_several_requests_notes_their_number() {
         let row = row(
             "MPI_Waitall\tERROR_CODE\t-\tcount:ARRAY_LENGTH_NNI:in:-\tarray_of_requests:REQUEST:inout:count:*",
         );

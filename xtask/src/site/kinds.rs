@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_of_verdict_and_finding_has_its_line() {
+    fn every_kind_of_verdict_and_finding_has_a_row() {
         let all: Vec<Page> = pages().unwrap();
         assert!(all[0].text.contains("| `message-never-sent` | An awaited message can no longer be sent. |"));
         assert!(all[1].text.contains("| `not-freed` | Other objects that were not freed. |"));

@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> Result<()> {
     let mut reference = vec![("Commands", verbs::pages(&verbs::ask()?))];
     reference.push(("Variables and events", variables::pages(&variables::ask()?)?));
     reference.push(("Kinds of answers", kinds::pages()?));
-    reference.push(("Forms of JSON", schemas::pages()?));
+    reference.push(("JSON schemas", schemas::pages()?));
     book::make(&target, &out, &reference)?;
     println!("{}", out.join("index.html").display());
     Ok(())

@@ -22,7 +22,7 @@ pub fn pages() -> Result<Vec<Page>> {
 }
 
 fn page(name: &str, schema: &Value) -> Result<Page> {
-    let (form, number) = name.rsplit_once('.').context("a form without a number")?;
+    let (form, number) = name.rsplit_once('.').context("a schema without a number")?;
     let title = format!("{form}/{number}");
     let mut text = format!("# {title}\n\n{}", object(schema));
     for (name, definition) in schema.get("$defs").and_then(Value::as_object).into_iter().flatten() {
@@ -55,7 +55,7 @@ fn table(form: &Value, fields: &Map<String, Value>) -> String {
     let mut text = "| field | type | meaning |\n| --- | --- | --- |\n".to_owned();
     for (name, field) in fields {
         let always = required.is_some_and(|all| all.iter().any(|one| one == name));
-        let optional = if always { "" } else { ", may be left out" };
+        let optional = if always { "" } else { ", optional" };
         text +=
             &format!("| `{name}` | {}{optional} | {} |\n", type_of(field), said(field).unwrap_or_default());
     }
@@ -128,7 +128,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn every_published_form_has_a_page_with_each_of_its_fields() {
+    fn every_published_schema_has_a_page_with_each_of_its_fields() {
         let all = pages().unwrap();
         assert!(all.len() > 10, "only {} forms", all.len());
         for page in all {

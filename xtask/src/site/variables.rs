@@ -73,7 +73,7 @@ pub fn pages(listing: &Listing) -> Result<Vec<Page>> {
     ];
     ensure!(
         pages.iter().all(|page| page.text.lines().count() > 6),
-        "the layer has said too little of itself"
+        "the layer reported too few variables and events"
     );
     pages.push(categories(listing));
     Ok(pages)
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_variable_event_and_category_has_its_place_and_those_of_the_library_have_none() {
+    fn all_our_variables_events_and_categories_are_listed_and_those_of_the_library_are_not() {
         let listing = r#"{"items": [
             {"kind": "cvar", "index": 0, "name": "mpiscope_a", "desc": "a | b", "type": "INT", "values": [{"value": "1"}]},
             {"kind": "pvar", "index": 0, "name": "mpiscope_b", "class": "LEVEL", "bind": "MPI_COMM"},
@@ -147,7 +147,7 @@ mod tests {
             {"kind": "category", "index": 0, "name": "mpiscope_d", "desc": "All", "cvars": [0], "pvars": [0], "events": [0]}
         ]}"#;
         let listing: Listing = serde_json::from_str(listing).unwrap();
-        assert!(pages(&listing).is_err(), "a single row of each kind is too little");
+        assert!(pages(&listing).is_err(), "a single row of each kind is too few");
         let all = categories(&listing).text;
         assert!(
             ["mpiscope_a", "mpiscope_b", "mpiscope.c", "## `mpiscope_d`"]

@@ -18,7 +18,7 @@ pub fn shorten(text: &str, width: usize) -> String {
     format!("{}{}", head.trim_end(), ".".repeat(width.min(3)))
 }
 
-/// Wraps the text into lines of at most `width` columns, indenting all but the first. Lines break at blanks,
+/// Wraps the text into lines of at most `width` columns, indenting all but the first. Lines break at spaces,
 /// or else after a joint: a character that separates parts of paths, sets and source lines. Text without
 /// either is cut anywhere.
 #[must_use]
@@ -81,7 +81,7 @@ fn cut(text: &str, room: usize) -> (&str, &str) {
     let blank = head.rfind(' ').filter(|at| *at > start);
     let behind = |at: &usize| *at > start + 1 && *at <= head.len();
     let joint = joints(text).rfind(behind).or_else(|| head.rfind(':').map(|at| at + 1).filter(behind));
-    // Do not break at a blank if that leaves the line mostly empty.
+    // Do not break at a space if that leaves the line mostly empty.
     let blank = blank.filter(|at| joint.is_none() || *at >= head.len() / 3);
     let end = match (blank, joint) {
         (Some(blank), _) => blank,

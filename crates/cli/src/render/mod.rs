@@ -1,13 +1,13 @@
 //! Output: the only part of the program that knows about terminals.
 //!
 //! ```text
-//! verb ──► typed values of `job` ──► lines, [`Table`] ──► [`Screen`]: escaped, fitted to the width, coloured ──► stdout
+//! verb ──► typed values of `job` ──► lines, [`Table`] ──► [`Screen`]: escaped, fitted to the width, colored ──► stdout
 //!                          └───────► JSON, always complete
 //! ```
 //!
 //! Three rules apply to all output. Anything from outside (names given by programs, paths, answers of other
 //! hosts) is shown with control characters and invalid UTF-8 escaped, and only [`mod@escape`] does that. A line
-//! is never wider than the terminal; it is wrapped so that nothing is lost. Colour only repeats what the
+//! is never wider than the terminal; it is wrapped so that nothing is lost. Color only repeats what the
 //! words say.
 
 mod escape;

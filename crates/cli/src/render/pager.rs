@@ -69,7 +69,7 @@ impl Write for Paged {
 enum Pager {
     /// A shell command.
     Named(OsString),
-    /// `less`, which exits at once if the text fits on the screen, shows colours, and leaves the text on the
+    /// `less`, which exits at once if the text fits on the screen, shows colors, and leaves the text on the
     /// screen.
     Less,
 }

@@ -63,7 +63,7 @@ impl From<Table> for Block {
     }
 }
 
-/// An output with its width and colours.
+/// An output with its width and colors.
 pub struct Screen<W: Write> {
     out: BufWriter<W>,
     terminal: Terminal,

@@ -1,4 +1,4 @@
-//! The width of the output, and whether it shows colours.
+//! The width of the output, and whether it shows colors.
 
 use rustix::termios::tcgetwinsize;
 use std::io::IsTerminal;
@@ -10,16 +10,16 @@ const DEFAULT_WIDTH: usize = 80;
 /// Smaller sizes are ignored: nothing could be shown.
 const LEAST_WIDTH: usize = 20;
 
-/// Width and colours of an output.
+/// Width and colors of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terminal {
     /// Width in columns.
     pub width: usize,
-    /// Whether colours are enabled.
+    /// Whether colors are enabled.
     pub colour: bool,
 }
 
-/// When to use colours.
+/// When to use colors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum ColourChoice {
     /// On a terminal, unless NO_COLOR is set
@@ -41,7 +41,7 @@ impl ColourChoice {
     }
 }
 
-/// The meaning of a colour; the words always express it too.
+/// The meaning of a color; the words always express it too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colour {
     /// The head of a table, or a title.
@@ -52,7 +52,7 @@ pub enum Colour {
 
 impl Terminal {
     /// Determines the properties of an output. The width is that of the terminal, or else COLUMNS, or else
-    /// 80. Colours follow the user's choice; by default they need a terminal and no NO_COLOR.
+    /// 80. Colors follow the user's choice; by default they need a terminal and no NO_COLOR.
     pub fn of(output: &(impl AsFd + IsTerminal)) -> Self {
         let is_terminal = output.is_terminal();
         let size = is_terminal.then(|| tcgetwinsize(output).ok()).flatten();
@@ -79,7 +79,7 @@ impl Terminal {
         Self { width, colour }
     }
 
-    /// Colours the text if colours are enabled.
+    /// Colors the text if colors are enabled.
     #[must_use]
     pub fn paint(self, text: String, colour: Option<Colour>) -> String {
         match colour.filter(|_| self.colour) {

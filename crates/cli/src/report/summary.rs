@@ -44,7 +44,7 @@ pub struct Summary<'a> {
 }
 
 impl<'a> Summary<'a> {
-    /// Summarises a job.
+    /// Summarizes a job.
     pub fn of(source: &'a Source) -> Self {
         let report = &source.report;
         let top = report.functions.first();

@@ -49,7 +49,7 @@ pub fn timeline(windows: &Windows) -> Option<Markup> {
                 table {
                     caption { "All windows" }
                     thead { tr {
-                        @for head in ["From", "Parallel %", "Load balance %", "Communication %", "Serialisation %", "Transfer %", "% MPI", "Longest"] {
+                        @for head in ["From", "Parallel %", "Load balance %", "Communication %", "Serialization %", "Transfer %", "% MPI", "Longest"] {
                             th scope="col" { (head) }
                         }
                     } }

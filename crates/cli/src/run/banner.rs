@@ -195,7 +195,7 @@ fn overview(report: &JobReport) -> Vec<String> {
         (Some(lb), Some(ce), Some(pe)) => {
             let _infallible = write!(time, "   load balance {lb:.2} x communication efficiency {ce:.2}");
             if let (Some(se), Some(te)) = (report.serialisation_efficiency, report.transfer_efficiency) {
-                let _infallible = write!(time, " (serialisation {se:.2} x transfer {te:.2})");
+                let _infallible = write!(time, " (serialization {se:.2} x transfer {te:.2})");
             }
             let _infallible = write!(time, " = {pe:.2}");
         }

@@ -281,7 +281,7 @@ impl Collector {
             if left.is_zero() || !self.peers.iter().any(Peer::running) {
                 return;
             }
-            // There is no other descriptor to wait for, so the listener stands in for it.
+            // There is no other descriptor to wait for, so the listener is passed twice.
             let Ok(listener) = self.listener.as_fd().try_clone_to_owned() else { return };
             if self.wait(listener.as_fd(), Some(left)).is_err() {
                 return;

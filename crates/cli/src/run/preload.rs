@@ -1,6 +1,6 @@
 //! The value of `LD_PRELOAD`: the layer, followed by the user's own preloads.
 //!
-//! The dynamic linker separates names by blanks and colons and has no way to quote them. A layer whose path
+//! The dynamic linker separates names by spaces and colons and has no way to quote them. A layer whose path
 //! contains these is named through a link to its folder, made in the user's private folder; the layer finds
 //! its plug-ins next to itself through the link as well. The link stays: it is the same for every job.
 

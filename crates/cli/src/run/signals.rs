@@ -55,7 +55,7 @@ impl Signals {
         // SAFETY: restores the default action of a signal, which is harmless.
         unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
         let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
-        // SAFETY: the sets are local; a zeroed set is valid, and `sigemptyset` initialises it anyway.
+        // SAFETY: the sets are local; a zeroed set is valid, and `sigemptyset` initializes it anyway.
         let fd = unsafe {
             let mut set = MaybeUninit::<libc::sigset_t>::zeroed().assume_init();
             libc::sigemptyset(&mut set);

@@ -69,7 +69,7 @@ fn red(colour: bool) -> Style {
     if colour { bold.fg(Color::Red) } else { bold }
 }
 
-/// Returns the colour of a letter: computing is green, MPI blue, files yellow. The letters carry
+/// Returns the color of a letter: computing is green, MPI blue, files yellow. The letters carry
 /// the same information.
 fn colour_of(letter: char) -> Color {
     match letter {

@@ -99,7 +99,7 @@ impl Object {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Held {
-    /// The value; elements are separated by blanks.
+    /// The value; elements are separated by spaces.
     pub value: String,
     /// The value's name in the variable's enumeration.
     #[serde(skip_serializing_if = "String::is_empty")]

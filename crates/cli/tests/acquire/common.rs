@@ -14,7 +14,7 @@ pub const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
 /// Time limit of each step, generous enough for a busy machine.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// Serialises the tests: concurrent jobs would only slow each other down.
+/// Serializes the tests: concurrent jobs would only slow each other down.
 pub fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)

@@ -170,7 +170,7 @@ fn waits_are_known(hosts: &Hosts, library: &Library, each: usize) {
         |window: &Value| window["mpi"].as_array().unwrap().iter().filter(|share| !share.is_null()).count();
     let list = windows["list"].as_array().unwrap();
     assert!(list.len() > 4 && list.iter().any(|window| there(window) == 3 * each), "{windows:#}");
-    // With unsynchronised clocks the ranks of one host would appear a thousand seconds later.
+    // With unsynchronized clocks the ranks of one host would appear a thousand seconds later.
     let wall = report["wall_s"].as_f64().unwrap();
     let last = list.last().unwrap()["from_s"].as_f64().unwrap();
     assert!(last <= wall + 1.0, "{last} s of {wall} s: {windows:#}");

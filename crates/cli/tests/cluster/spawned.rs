@@ -97,7 +97,7 @@ fn spawns_by_itself(hosts: &Hosts, library: &Library, program: &Path, dir: &Path
 pub fn a_world_spawned_on_a_new_host_is_in_all_views_and_the_report_or_reported_missing() {
     let _turn = alone();
     let hosts = Hosts::new(false);
-    // MPICH 4.0 cannot spawn on a host without ranks; Open MPI 5.0's daemons crash now and then when they do.
+    // MPICH 4.0 cannot spawn on a host without ranks; Open MPI 5.0's daemons occasionally crash when they do.
     let can = |library: &&Library| ["mpich-5.0", "openmpi-4.1", "intel"].contains(&library.name.as_str());
     let mut tried = 0;
     for library in trials::survey().0.iter().filter(can).cloned() {

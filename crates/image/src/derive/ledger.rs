@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn before_the_first_message_what_is_wanted_counts_and_then_whether_there_is_room() {
+    fn recording_is_as_requested_until_the_first_message_and_then_depends_on_room() {
         // SAFETY: records are words, for which zero is valid.
         let (process, totals): (Process, Traffic) = unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
         assert!(!messages_are_recorded(&process, &totals));

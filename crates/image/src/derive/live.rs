@@ -54,10 +54,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_predefined_freed_or_the_librarys_is_not_live() {
+    fn predefined_freed_and_library_objects_are_not_live() {
         let head = Head::default();
         head.life.set(Life::LIVE.0);
-        assert!(!is_live(&head), "no call of the program made it");
+        assert!(!is_live(&head), "it was not created by a call of the program");
         head.made_by.set(3);
         assert!(is_live(&head));
         head.flags.set(Flag::PREDEFINED.0);

@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tombstones_that_were_reused_are_no_loss() {
+    fn reused_tombstones_are_not_a_loss() {
         let lost: [W64; LOSSES] = Default::default();
         lost[Loss::OBJECTS.0 as usize].set(3);
         lost[Loss::TOMBSTONES.0 as usize].set(50);

@@ -65,11 +65,11 @@ mod tests {
     }
 
     #[test]
-    fn a_member_is_a_rank_of_the_world_or_of_none() {
+    fn a_member_has_a_rank_in_the_world_or_none() {
         let words = Words::default();
         let group = Group { size: 3, members: &words };
         let array = |_: &Words, rank: u32| [4, u64::MAX, 9].get(rank as usize).copied();
-        assert_eq!(group.world_rank(2, array), Some(2), "the world's own order is no array");
+        assert_eq!(group.world_rank(2, array), Some(2), "the world's own order has no array");
         assert_eq!(group.world_rank(3, array), None);
         words.offset.set(4096);
         let ranks: Vec<_> = (0..4).map(|rank| group.world_rank(rank, array)).collect();

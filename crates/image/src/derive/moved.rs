@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_byte_is_lost_or_counted_twice_whatever_a_function_moves() {
+    fn no_byte_is_lost_or_counted_twice_for_any_way_of_moving_data() {
         for moves in 0..=u8::MAX {
             let moved = Moved::of(Moves(moves), 101, 40);
             assert_eq!(moved.sent + moved.received + moved.collective, 101, "{moves}");
@@ -54,14 +54,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_fetched_without_combining_only_comes_in() {
+    fn a_fetch_without_combining_only_receives() {
         assert_eq!(Moved::of(Moves::FETCH, 16, 16), Moved { sent: 0, received: 16, collective: 0 });
         assert_eq!(Moved::of(Moves::FETCH, 24, 16), Moved { sent: 8, received: 16, collective: 0 });
         assert_eq!(Moved::of(Moves::FETCH, 16, 0), Moved { sent: 8, received: 8, collective: 0 });
     }
 
     #[test]
-    fn an_exchange_sends_what_did_not_come_in() {
+    fn an_exchange_sends_the_bytes_that_it_did_not_receive() {
         let moved = Moved::of(Moves::EXCHANGE, 100, 40);
         assert_eq!(moved, Moved { sent: 60, received: 40, collective: 0 });
         assert_eq!(Moved::of(Moves::EXCHANGE, 10, u64::MAX).sent, 0);

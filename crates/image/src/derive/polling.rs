@@ -4,7 +4,7 @@
 //! are a *run*; for each thread, the preload library records the length and start time of the current run. A
 //! thread is *polling* while its run has at least [`LEAST`] polls and it computes for at most [`SPACING_NS`]
 //! between two of them on average. It is then waiting, whether or not it happens to be inside the function at
-//! this moment, and however long a call takes. A program that tests now and then while it computes is not
+//! this moment, and however long a call takes. A program that tests occasionally while it computes is not
 //! polling.
 //!
 //! The time between two polls of a run is polling time if it is at most [`SPACING_NS`], or if the thread did
@@ -204,28 +204,28 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_asks_again_and_again_is_polling_since_it_began() {
+    fn a_thread_that_polls_repeatedly_has_been_polling_since_its_first_poll() {
         let polling = asking(20, 10);
         assert_eq!(polling.began(is_poll, 203, SPACING), Some(10));
-        assert_eq!(polling.ticks, 19 * 8, "what lies between the calls");
+        assert_eq!(polling.ticks, 19 * 8, "the time between the calls");
         let asked = Polling { completed: 19, ..polling };
-        assert_eq!(asked.began(is_poll, 203, SPACING), Some(10), "the call that asked has not returned");
+        assert_eq!(asked.began(is_poll, 203, SPACING), Some(10), "the polling call has not returned");
         let other = Polling { function: Some(8), ..polling };
-        assert_eq!(other.began(is_poll, 203, SPACING), None, "inside of another function");
+        assert_eq!(other.began(is_poll, 203, SPACING), None, "inside another function");
     }
 
     #[test]
-    fn a_loop_that_only_asks_takes_no_steps() {
+    fn a_loop_that_only_polls_makes_no_progress() {
         let steps = |polls, step| asking(polls, step).steps(is_poll);
         assert_eq!((steps(20, 10), steps(5000, 10), steps(5000, 10_000)), (0, 0, 0));
         assert_eq!(steps(u64::from(LEAST_SLOW), 10_000), 0);
-        assert_eq!(steps(u64::from(LEAST_SLOW) - 1, 10), LEAST_SLOW - 1, "no loop yet");
+        assert_eq!(steps(u64::from(LEAST_SLOW) - 1, 10), LEAST_SLOW - 1, "not a loop yet");
         let on = Polling { completed: 23, ..asking(20, 10) };
         assert_eq!(on.steps(is_poll), 23);
     }
 
     #[test]
-    fn a_thread_that_asks_now_and_then_computes() {
+    fn a_thread_that_polls_occasionally_computes() {
         let polling = asking(20, 1000);
         assert_eq!(polling.began(is_poll, 20_003, SPACING), None);
         assert_eq!(polling.ticks, 0);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_whose_calls_take_long_is_polling_too() {
+    fn a_thread_with_long_calls_is_polling_too() {
         let mut polling = Polling { function: Some(7), ..Polling::default() };
         for n in 1..=20 {
             polling = polling.after((n * 10_000, n * 10_000 + 9990), n, SPACING, || false);
@@ -241,27 +241,30 @@ mod tests {
         let polling = Polling { completed: 20, ..polling };
         assert_eq!(polling.began(is_poll, 210_000, SPACING), Some(10_000));
         assert_eq!(Polling { inside: true, ..polling }.began(is_poll, 900_000, SPACING), Some(10_000));
-        assert_eq!(polling.began(is_poll, 900_000, SPACING), None, "it computes since");
+        assert_eq!(polling.began(is_poll, 900_000, SPACING), None, "it has computed since then");
         assert_eq!(Polling { paused: None, ..polling }.began(is_poll, 210_000, SPACING), None, "not known");
     }
 
     #[test]
-    fn time_without_a_processor_is_polling_time_however_long() {
+    fn time_without_a_processor_is_polling_time_of_any_length() {
         let gap = |stood| asking(20, 10).after((10_202, 10_204), 21, SPACING, || stood);
         assert_eq!((gap(true).ticks, gap(false).ticks), (19 * 8 + 10_000, 19 * 8));
     }
 
     #[test]
-    fn a_loop_that_pauses_is_known_after_a_few_questions() {
+    fn a_loop_with_pauses_is_recognized_after_a_few_polls() {
         assert_eq!(asking(u64::from(LEAST_SLOW), 100_000).asking_since(is_poll), Some(100_000));
         assert_eq!(asking(u64::from(LEAST_SLOW) - 1, 100_000).asking_since(is_poll), None);
     }
 
     #[test]
-    fn a_thread_that_lost_the_processor_for_a_moment_is_still_polling() {
+    fn a_thread_that_was_preempted_briefly_is_still_polling() {
         let polling = asking(10_000, 10);
         assert!(polling.began(is_poll, 100_000 + 50 * SPACING, SPACING).is_some());
-        assert!(polling.began(is_poll, 100_000_000, SPACING).is_none(), "it does something else since");
+        assert!(
+            polling.began(is_poll, 100_000_000, SPACING).is_none(),
+            "it has done something else since then"
+        );
     }
 
     #[test]

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_wait_side_by_side_are_never_above_the_whole() {
+    fn threads_that_wait_at_the_same_time_never_exceed_the_whole() {
         let call = receiving(200);
         for count in [1, 2, 8] {
             let rank = Share::of_rank(std::iter::repeat_n(view(100, 20, Some(&call)), count), WINDOW);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn no_time_at_all_gives_no_share() {
+    fn without_time_there_is_no_share() {
         let nothing = Share::of_rank(std::iter::empty(), Window { begin: 5, end: 5 });
         assert_eq!((nothing.mpi_share(), nothing.useful_share()), (0.0, 0.0));
     }

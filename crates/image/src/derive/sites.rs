@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lengths_are_those_of_all_calls_also_of_the_latest_that_were_not_timed() {
+    fn durations_include_the_latest_calls_that_were_not_timed() {
         // SAFETY: a site consists of words only, for which zero is valid.
         #[allow(unsafe_code)]
         let site: Site = unsafe { std::mem::zeroed() };
@@ -128,11 +128,11 @@ mod tests {
         site.covered.set(10);
         assert_eq!(lengths(), Some(20));
         site.covered.set(u64::MAX);
-        assert_eq!(lengths(), Some(10), "written over");
+        assert_eq!(lengths(), Some(10), "overwritten");
     }
 
     #[test]
-    fn what_has_no_place_is_the_rest_and_never_less_than_nothing() {
+    fn calls_without_a_call_site_are_the_rest_and_never_negative() {
         let all = Calls { count: 10, ticks: 100, bytes: 7, received: 3, estimated: 2 };
         let some = Calls { count: 4, ticks: 120, bytes: 7, received: 1, estimated: 1 };
         assert_eq!(all.without(some), Calls { count: 6, ticks: 0, bytes: 0, received: 2, estimated: 1 });
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_without_calls_takes_nothing_from_the_extremes_of_another() {
+    fn a_call_site_without_calls_does_not_change_the_extremes_of_another() {
         let one = Durations { extremes: Some((5, 9)), ..Durations::NONE };
         let two = Durations { extremes: Some((2, 6)), ..Durations::NONE };
         assert_eq!(one.and(&Durations::NONE).extremes, Some((5, 9)));

@@ -7,14 +7,14 @@ use mpi_abi::{Properties, Waits};
 codes! {
     /// What the main thread of a rank is doing: the values of `mpiscope_state`.
     Activity {
-        NOT_INITIALIZED = 0 => "not initialised",
+        NOT_INITIALIZED = 0 => "not initialized",
         COMPUTING = 1 => "computing",
         IN_CALL = 2 => "in an MPI call that does not wait",
         IN_SEND = 3 => "blocked in a send",
         IN_RECEIVE = 4 => "blocked in a receive or probe",
         IN_COMPLETION = 5 => "blocked completing requests",
         IN_COLLECTIVE = 6 => "blocked in a collective",
-        IN_SYNCHRONIZATION = 7 => "blocked in one-sided synchronisation",
+        IN_SYNCHRONIZATION = 7 => "blocked in one-sided synchronization",
         FINALIZED = 8 => "finalized",
         POLLING = 9 => "polling",
         IN_CONNECTION = 10 => "blocked connecting to other jobs",
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_is_what_its_main_thread_is() {
+    fn the_state_of_a_rank_is_that_of_its_main_thread() {
         let call = Call::default();
         let of = |state| activity(state, Some(view(&call, Polling::default())), (9, 9), class);
         assert_eq!(of(State::STARTED), Activity::NOT_INITIALIZED);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_over_a_function_that_asks_is_polling_inside_of_it_and_between() {
+    fn a_loop_over_a_polling_function_is_polling_inside_and_between_calls() {
         let call = Call::default();
         call.completed.set(100);
         let polling =

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_main_thread_is_the_recorded_one_else_the_first() {
+    fn the_main_thread_is_the_recorded_one_or_else_the_first() {
         let threads = [view(0, None), view(1, None)];
         let of = |recorded| main(recorded, threads.iter().copied()).map(|thread| thread.index);
         assert_eq!((of(1), of(u64::MAX)), (Some(1), Some(0)));
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_call_is_the_one_that_returned_last_and_there_is_none_while_a_thread_is_inside() {
+    fn the_last_call_is_the_latest_to_return_and_there_is_none_while_a_thread_is_inside() {
         let (early, late, open) = (call(1, false, 10), call(2, false, 20), call(3, true, 5));
         let of = |calls: &[&Call]| {
             let threads: Vec<_> = (0..).zip(calls).map(|(i, call)| view(i, Some(call))).collect();
@@ -118,11 +118,11 @@ mod tests {
         assert_eq!(of(&[&late, &early]), Some(0));
         assert_eq!(of(&[&early, &open]), None);
         let (one, other) = (call(1, false, 0), call(2, false, 0));
-        assert_eq!(of(&[&one, &other]), Some(0), "without times the main thread's");
+        assert_eq!(of(&[&one, &other]), Some(0), "without times, that of the main thread");
     }
 
     #[test]
-    fn a_thread_that_made_no_call_has_no_last_one() {
+    fn a_thread_without_calls_has_no_last_call() {
         let one = call(1, false, 10);
         let threads = [view(0, None), view(1, Some(&one))];
         assert_eq!(last(0, threads.into_iter()).map(|thread| thread.index), Some(1));

@@ -16,7 +16,7 @@ mod tests {
     use mpi_abi::f;
 
     #[test]
-    fn calls_that_look_something_up_have_no_time_unless_it_was_taken() {
+    fn lookups_have_no_time_unless_it_was_measured() {
         let of = |function: mpi_abi::FunctionId, count, given| ticks(function.properties(), count, given);
         assert_eq!(of(f::MPI_Comm_rank, 3, 0), None);
         assert_eq!(of(f::MPI_Comm_rank, 3, 70), Some(70));

@@ -118,7 +118,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_total_has_a_name_of_its_own_and_every_named_element_a_name() {
+    fn every_total_has_a_unique_name_and_every_named_element_a_name() {
         let names: BTreeSet<&str> = TOTALS.iter().map(|total| total.name).collect();
         assert_eq!(names.len(), TOTALS.len());
         for total in TOTALS {

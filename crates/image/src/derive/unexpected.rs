@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_received_is_what_was_sent_less_what_was_received() {
+    fn outstanding_messages_are_those_sent_minus_those_received() {
         assert_eq!(tags(&[1, 2, 3], &[], 100), [1, 2, 3]);
         assert_eq!(tags(&[1, 2, 3], &[2], 100), [1, 3]);
         assert_eq!(tags(&[1, 2, 3, 1], &[1, 3], 100), [2, 1]);
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_older_ones_are_forgotten_the_newer_ones_say_it_if_the_sums_agree() {
+    fn without_older_messages_the_newer_ones_suffice_if_the_sums_agree() {
         let sent: Vec<u32> = (0..1000).collect();
         assert_eq!(tags(&sent, &sent[..997], 100), [997, 998, 999]);
         let mut received = sent[..998].to_vec();
@@ -325,12 +325,12 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_known_is_not_made_up() {
+    fn unknown_tags_are_not_invented() {
         let sent: Vec<u32> = (0..50).map(|n| n * n).collect();
         let found = outstanding(&sent, &sent[..20], 7);
         assert_eq!((found.len(), found.tags().count()), (30, 0));
-        assert_eq!(tags(&sent, &sent[..49], 0), [49 * 49], "the sums know a single one");
-        assert_eq!(tags(&[5; 9], &[5; 4], 0), [5; 5], "several of one sum are taken to be alike");
+        assert_eq!(tags(&sent, &sent[..49], 0), [49 * 49], "the sums reveal a single tag");
+        assert_eq!(tags(&[5; 9], &[5; 4], 0), [5; 5], "several are assumed to have equal tags");
         assert_eq!(outstanding(&[6; 999], &[], 100).len(), 999);
     }
 
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receive_from_any_source_takes_one_message_only() {
+    fn a_receive_from_any_source_takes_only_one_message() {
         let mut posted = Posted::default();
         posted.add(Receive::new(None, Some(4), Some(1)));
         let (mut first, mut second) = (outstanding(&[4], &[], 9), outstanding(&[4], &[], 9));
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_many_receives_the_oldest_are_kept() {
+    fn the_oldest_of_too_many_receives_are_kept() {
         let mut posted = Posted::default();
         for order in (0..RECEIVES as u64 + 9).rev() {
             posted.add(Receive::new(None, Some(order as u32), Some(order)));
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blocking_receive_is_the_newest_and_places_may_pass_any_power_of_two() {
+    fn a_blocking_receive_is_the_newest_and_positions_may_cross_any_power_of_two() {
         for boundary in [1_u64 << 30, 1 << 31, 1 << 32, 3 << 31] {
             let mut posted = Posted::default();
             posted.add(Receive::new(None, Some(4), None));
@@ -384,12 +384,12 @@ mod tests {
     }
 
     #[test]
-    fn both_arrays_have_room_on_the_stack_of_a_signal_handler() {
+    fn both_arrays_fit_on_the_stack_of_a_signal_handler() {
         assert!(size_of::<Posted>() + size_of::<Outstanding>() <= 4200);
     }
 
     #[test]
-    fn messages_of_unknown_tags_fit_receives_of_any_tag_only() {
+    fn messages_with_unknown_tags_match_only_receives_of_any_tag() {
         let sent: Vec<u32> = (0..50).map(|n| n * n).collect();
         let mut messages = outstanding(&sent, &sent[..20], 7);
         let mut posted = Posted::default();

@@ -37,7 +37,7 @@ mod tests {
     use super::pairs;
 
     #[test]
-    fn pairs_are_split_in_order_and_a_torn_end_is_left_out() {
+    fn pairs_are_split_in_order_and_a_truncated_end_is_omitted() {
         let all = |bytes| pairs(bytes).collect::<Vec<_>>();
         assert_eq!(all(b"a\x001\0b\0\0"), [(&b"a"[..], &b"1"[..]), (b"b", b"")]);
         assert_eq!(all(b""), []);

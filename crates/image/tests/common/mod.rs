@@ -88,7 +88,7 @@ pub fn small_image() -> Vec<u8> {
     memory.bytes(writer.header().len.get() as usize)
 }
 
-/// Reads everything that a reader can read. The result may be an error, but must arrive soon.
+/// Reads everything that a reader can read. The result may be an error, but must be returned quickly.
 pub fn read_all<S: Source>(source: S) -> Result<u64, Error> {
     use mpiscope_image::layout::Note;
     let image = Image::open(source)?;

@@ -52,7 +52,7 @@ impl HostClock {
         Self { first: (theirs, offset), last: (theirs, offset) }
     }
 
-    /// Adds an answer. At the beginning the answer with the smallest error is kept, afterwards the latest
+    /// Adds an answer. At the beginning the answer with the smallest error is kept, afterward the latest
     /// good one.
     pub fn add(&mut self, theirs: u64, offset: Offset) {
         let since = |(at, _): (u64, Offset)| theirs.saturating_sub(at);

@@ -74,7 +74,7 @@ fn first_run(ranks: &[u32]) -> Option<Run> {
     let step = |pair: &[u32]| pair.iter().rev().copied().reduce(|b, a| b - a).unwrap_or(0);
     let Some(distance) = ranks.windows(2).next().map(step) else { return Some(alone) };
     let mut len = 1 + ranks.windows(2).take_while(|pair| step(pair) == distance).count();
-    // Neighbours stay together: the last rank of a strided run may be the first of a contiguous
+    // Neighbors stay together: the last rank of a strided run may be the first of a contiguous
     // one.
     let last_has_neighbour = ranks.get(len - 1..=len).is_some_and(|pair| step(pair) == 1);
     len -= usize::from(distance > 1 && last_has_neighbour);

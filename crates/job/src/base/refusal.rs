@@ -1,4 +1,4 @@
-//! Why a host has no answer about a job, in a form that the asking process recognises regardless of the
+//! Why a host has no answer about a job, in a form that the asking process recognizes regardless of the
 //! human-readable text.
 
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ impl Refusal {
     /// Returns the line for the asking process.
     #[must_use]
     pub fn line(&self) -> String {
-        // The value contains only strings: serialisation cannot fail.
+        // The value contains only strings: serialization cannot fail.
         format!("{MARK}{}", serde_json::to_string(self).unwrap_or_default())
     }
 

@@ -1,6 +1,6 @@
 //! Sums for output.
 
-/// Returns the sum; 0.0 for no numbers, where the standard library's sum is -0.0 and would be serialised as
+/// Returns the sum; 0.0 for no numbers, where the standard library's sum is -0.0 and would be serialized as
 /// such.
 pub fn total(numbers: impl IntoIterator<Item = f64>) -> f64 {
     numbers.into_iter().fold(0.0, |sum, number| sum + number)

@@ -2,7 +2,7 @@
 
 use mpi_abi::{Class, Flags, FunctionId, Partners, Properties, f};
 
-/// Whether calls of a function can wait for other ranks in a way that is analysed: messages, collectives and
+/// Whether calls of a function can wait for other ranks in a way that is analyzed: messages, collectives and
 /// locks, except at the program's start and end.
 #[must_use]
 pub fn can_wait(function: &str) -> bool {

@@ -133,7 +133,7 @@ pub struct MergedObject {
     fields: Fields<String, Value>,
 }
 
-/// Key of moments: they differ from process to process, and are summarised as a span.
+/// Key of moments: they differ from process to process, and are summarized as a span.
 const MOMENT: &str = "seconds";
 
 impl MergedObject {

@@ -278,7 +278,7 @@ fn gone(process: &Process) -> String {
 /// waiting for a processor.
 const SAMPLES: u32 = 20;
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(2);
-/// Maximum number of polling threads watched in vain for a pause; for further threads only the present moment
+/// Maximum number of polling threads watched for a pause without success; for further threads only the present moment
 /// counts.
 const PATIENCE: u32 = 8;
 

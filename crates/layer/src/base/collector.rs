@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn another_user_who_listens_gets_nothing() {
+    fn a_listener_of_another_user_gets_nothing() {
         // SAFETY: no arguments, always succeeds.
         let user = unsafe { libc::geteuid() };
         assert_eq!(listened(user), (16, Ok(())));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_handed_over_cannot_be_written_to() {
+    fn a_descriptor_that_is_passed_on_is_read_only() {
         // SAFETY: a new descriptor, which is ours; asks for its flags.
         let (file, flags) = unsafe {
             let file = libc::memfd_create(c"x".as_ptr(), libc::MFD_CLOEXEC);

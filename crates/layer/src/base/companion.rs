@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_runs_and_the_program_has_no_child_that_it_could_find() {
+    fn the_command_runs_without_becoming_a_visible_child_of_the_program() {
         let dir = std::env::temp_dir().join(format!("mpiscope-companion-{}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
         let file = dir.join("came");
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_is_not_there_is_noticed() {
+    fn a_missing_command_is_detected() {
         assert!(!run(&words(&[b"/nobody/has/this"])));
     }
 }

@@ -52,15 +52,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_is_reported_once_wherever_it_is_stored_and_whatever_came_between() {
+    fn a_note_is_reported_once_wherever_it_is_stored_and_whatever_came_in_between() {
         let said = Said::nothing();
         let sentence = |number: usize| format!("sentence {number}");
         assert!(said.first(&sentence(1)));
-        assert!(said.first(&sentence(2)), "another one");
+        assert!(said.first(&sentence(2)), "a different one");
         assert!(!said.first(&sentence(1)), "the same in other memory");
         let mut place = sentence(3);
         assert!(said.first(&place));
         place.replace_range(9.., "4");
-        assert!(said.first(&place), "another one in the same memory");
+        assert!(said.first(&place), "a different one in the same memory");
     }
 }

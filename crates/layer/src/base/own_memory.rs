@@ -8,7 +8,7 @@ use std::ffi::{c_int, c_void};
 fn read(from: usize, to: *mut c_void, len: usize) -> bool {
     let local = libc::iovec { iov_base: to, iov_len: len };
     let remote = libc::iovec { iov_base: from as *mut c_void, iov_len: len };
-    // SAFETY: the callers pass memory of their own of this length; the kernel checks the other address.
+    // SAFETY: the callers pass their own memory of this length; the kernel checks the other address.
     unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) == len as isize }
 }
 
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_is_read_and_what_is_not_there_is_nothing() {
+    fn mapped_memory_is_read_and_unmapped_memory_yields_nothing() {
         let there = 0x0102_0304_0506_0708_u64;
         let place = (&raw const there).addr();
         assert_eq!((word(place), int(place)), (Some(there), Some(0x0506_0708)));

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_of_names_becomes_their_bits_and_always_counts_calls() {
+    fn a_list_of_names_sets_their_bits_and_calls_are_always_counted() {
         assert_eq!(parse_recording("times"), Ok(Recording::CALLS.0 | Recording::TIMES.0));
         assert_eq!(parse_recording("off"), Ok(0));
         let messages = Recording::CALLS.0 | Recording::MESSAGES.0 | Recording::OBJECTS.0;
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_value_of_a_variable_stays_when_the_program_changes_it() {
+    fn the_value_of_a_variable_is_kept_when_the_program_changes_it() {
         const NAME: usize = "TEST_OF_SETTINGS=".len();
         let mut entry = *b"TEST_OF_SETTINGS=first\0";
         // SAFETY: getenv finds the entry from here on; it is removed below, before it is dropped.
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_is_not_known_is_named() {
+    fn an_unknown_word_is_named() {
         assert_eq!(parse_recording("calls,tims"), Err("tims".to_owned()));
     }
 }

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_does_not_fit_is_refused() {
+    fn a_name_that_is_too_long_is_rejected() {
         assert!(address(&[b'x'; 107]).is_some() && address(&[b'x'; 108]).is_none());
     }
 }

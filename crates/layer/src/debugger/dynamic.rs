@@ -205,7 +205,7 @@ pub fn after_join<A: Abi>(_: &Call<A>, result: c_int, socket: c_int, intercomm: 
     presence::came();
 }
 
-/// `MPI_Comm_disconnect`: runs before the call, since the handle is null afterwards.
+/// `MPI_Comm_disconnect`: runs before the call, since the handle is null afterward.
 pub fn before_disconnect<A: Abi>(_: &Call<A>, comm: &mut *mut A::Handle) {
     let Some(comm) = handle::<A>(*comm) else { return };
     if state::with(|state| state.remove_link(comm.raw())) == Some(true) {

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hello_survives_as_bytes_with_and_without_cards() {
+    fn a_hello_message_round_trips_with_and_without_process_descriptors() {
         let hello = Hello {
             world: "h:1:2".into(),
             rank: 3,

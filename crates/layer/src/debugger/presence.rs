@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn two_who_are_there_know_it_of_each_other() {
+    fn two_processes_that_are_present_find_each_other() {
         let key = key("both");
         offer(key);
         come(key);
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn taking_without_an_offer_fails_immediately_and_any_number_may_offer_under_one_key() {
+    fn taking_without_an_offer_fails_immediately_and_several_may_offer_under_one_key() {
         let key = key("several");
         let begin = Instant::now();
         assert!(!take(key));
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn who_offers_waits_only_for_those_who_come() {
+    fn an_offer_waits_only_for_processes_that_are_coming() {
         let key = key("comes");
         let begin = Instant::now();
         assert!(!offer_here(key).taken());
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn one_who_gives_up_leaves_no_belief_and_no_name_behind() {
+    fn an_offer_that_is_given_up_convinces_nobody_and_leaves_no_file() {
         let key = key("gives up");
         let offer = offer_here(key);
         let place = offer.place.clone();
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_behind_is_removed_by_the_next_who_looks() {
+    fn files_left_by_a_killed_process_are_removed_by_the_next_to_look() {
         let key = key("killed");
         let place = folder().unwrap().join(format!("{}1-1{SUFFIX}", prefix(key)));
         let socket = Socket::new(0).unwrap();
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn another_user_can_neither_take_the_place_of_an_offer_nor_connect_to_one() {
+    fn another_user_can_neither_replace_an_offer_nor_connect_to_one() {
         // SAFETY: no arguments, always succeeds.
         if unsafe { libc::geteuid() } != 0 {
             return;

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_card_survives_as_bytes_and_strange_bytes_are_refused() {
+    fn a_descriptor_round_trips_as_bytes_and_other_bytes_are_rejected() {
         let descriptor = ProcessDescriptor::own(3);
         let again = ProcessDescriptor::from_bytes(descriptor.as_bytes()).unwrap();
         assert!(again.same(&descriptor) && again.rank == 3 && !again.executable().is_empty());

@@ -3,7 +3,7 @@
 //! Before `MPI_Init`, every rank writes its [`ProcessDescriptor`] at its rank's offset into a file with a
 //! name that all ranks of the world on this host can derive. It is in their user's
 //! [folder](meeting_place::folder), so no other user can take the name first. No rank leaves `MPI_Init`
-//! before all have entered it (all libraries exchange addresses in it), so the file is complete afterwards.
+//! before all have entered it (all libraries exchange addresses in it), so the file is complete afterward.
 //! Then the name is removed: it exists only while the job starts. Files left behind by jobs that are killed
 //! during that time are removed by later jobs.
 #![allow(unsafe_code)]
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn only_old_files_of_this_kind_are_swept() -> io::Result<()> {
+    fn only_old_files_of_this_kind_are_removed() -> io::Result<()> {
         let dir = scratch("sweep")?;
         for name in ["old.world", "new.world", "other"] {
             let file = File::create(dir.join(name))?;
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_that_know_only_one_of_the_names_of_their_world_see_the_others() -> io::Result<()> {
+    fn ranks_that_know_only_one_name_of_their_world_see_the_others() -> io::Result<()> {
         let dir = scratch("names")?;
         let one = Meeting::enter_in(&dir, &["a".into(), "b".into()], 0)?;
         let other = Meeting::enter_in(&dir, &["b".into()], 1)?;

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_removed_entry_is_gone_and_the_old_table_is_untouched() {
+    fn a_removed_entry_is_gone_and_the_old_table_is_unchanged() {
         let words = Words(AtomicUsize::new(0), AtomicI32::new(0));
         let mut table = Table::<u64>::new();
         table.extend(&words.place(), [1, 2, 3]);

@@ -376,7 +376,7 @@ mod tests {
             assert!(!meaning(element).is_empty(), "{element} is not explained");
         }
         for (element, _) in ELEMENTS {
-            assert!(used.contains(element), "nothing has an element {element}");
+            assert!(used.contains(element), "no type has an element {element}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Finds the real MPI library and fills the slots.
 //!
 //! Every exported function jumps through [`ENTRY`]. Initially all entries point at the resolver, which the
-//! first MPI call of the process runs once. Afterwards, entries of hooked functions point at the gate, the
+//! first MPI call of the process runs once. Afterward, entries of hooked functions point at the gate, the
 //! others at the library itself.
 //!
 //! Nothing is linked: every function is looked up, and absence is normal. `MPI_X` is forwarded to the next
@@ -46,7 +46,7 @@ static LINKED_IN: AtomicBool = AtomicBool::new(false);
 /// The ABI, as [`AbiKind`]'s number; 0 before it is known.
 static ABI: AtomicU32 = AtomicU32::new(0);
 
-/// Fills the slots if necessary, and returns the address that slot `slot` points to afterwards.
+/// Fills the slots if necessary, and returns the address that slot `slot` points to afterward.
 pub unsafe extern "C" fn resolve_slot(slot: usize) -> usize {
     // SAFETY: the C library's errno belongs to this thread.
     let errno = unsafe { *libc::__errno_location() };

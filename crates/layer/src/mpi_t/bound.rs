@@ -277,7 +277,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn communicators_made_one_after_the_other_are_in_lists_of_their_own() {
+    fn consecutively_created_communicators_are_in_different_lists() {
         let lists =
             (0..LISTS as u64).map(|serial| list_of(image::uid(SectionKind::COMMS, serial)).as_ptr().addr());
         assert!(lists.collect::<BTreeSet<_>>().len() > LISTS / 2);

@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_of_the_library_is_given_to_tools_byte_by_byte_and_found_by_the_same_bytes() {
+    fn a_text_of_the_library_is_passed_to_tools_unchanged() {
         let (given, mut out, mut length) = (c"caf\xe9 \xff", [0 as c_char; 16], 16);
         // SAFETY: a C string, and a buffer of its length.
         let kept = unsafe { name(given.as_ptr()) }.unwrap();

@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_comes_back_from_its_translation_in_every_abi() {
+    fn every_number_survives_its_translation_in_every_abi() {
         for codes in [&STANDARD, &MPICH, &OPENMPI] {
             for bind in Bind::ALL {
                 assert_eq!(codes.bind_of(codes.bind(*bind)), *bind);

@@ -234,13 +234,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_description_may_contain_is_escaped() {
+    fn special_characters_in_descriptions_are_escaped() {
         let line = Line::new("cvar", 3).text("desc", "a \"b\"\n\\").end();
         assert_eq!(line, "{\"kind\":\"cvar\",\"index\":3,\"desc\":\"a \\\"b\\\"\\u000a\\\\\"}\n");
     }
 
     #[test]
-    fn what_is_no_utf_8_does_not_make_the_line_worse_than_it_is() {
+    fn text_that_is_not_utf_8_still_gives_a_valid_line() {
         let line = Line::new("cvar", 3).text("desc", &raw_text::keep(b"caf\xe9")).end();
         assert_eq!(line, "{\"kind\":\"cvar\",\"index\":3,\"desc\":\"caf\u{fffd}\"}\n");
     }

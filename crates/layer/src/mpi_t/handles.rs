@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_enumeration_s_handle_is_not_null_and_gives_back_its_index() {
+    fn the_handle_of_an_enumeration_is_not_null_and_yields_its_index() {
         assert_eq!(enumeration(None), 0);
         assert_eq!(enumeration_of(enumeration(Some(0))), Some(0));
         assert_eq!(enumeration_of(enumeration(Some(77))), Some(77));

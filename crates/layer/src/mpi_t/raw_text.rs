@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_a_text_consists_of_is_given_back_as_it_was() {
+    fn any_text_is_returned_unchanged() {
         let all: Vec<u8> = (1..=255).collect();
         let own = keep(b"\xe9").into_owned();
         for given in
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn different_texts_are_kept_as_different_ones() {
+    fn different_texts_are_kept_apart() {
         let stands_for_it = keep(b"\xe9").into_owned();
         assert_ne!(keep(stands_for_it.as_bytes()), stands_for_it);
         assert!(matches!(keep("caf\u{e9}".as_bytes()), Cow::Borrowed("caf\u{e9}")));

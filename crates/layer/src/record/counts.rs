@@ -113,14 +113,14 @@ mod tests {
     use mpi_abi::f;
 
     #[test]
-    fn the_upper_half_of_an_int_does_not_count() {
+    fn the_upper_half_of_an_int_argument_is_ignored() {
         let word = (7 << 32) | i64::from(u32::MAX);
         assert_eq!(Width::of(f::MPI_Scan).count(word), -1);
         assert_eq!(Width::of(f::MPI_Scan_c).count(word), word);
     }
 
     #[test]
-    fn an_array_has_the_width_of_the_function_and_keeps_it_when_it_is_packed() {
+    fn an_array_has_the_width_of_the_function_even_when_packed() {
         let (small, large) = ([1i32, -2, 3], [1i64, -2, 1 << 40]);
         let of = |function, first| Width::of(function).counts(first);
         for (counts, last) in [

@@ -117,17 +117,17 @@ mod tests {
     use std::cell::RefCell;
 
     #[test]
-    fn a_private_record_is_used_again_and_a_thread_has_only_its_own_calls() {
+    fn a_private_record_is_reused_and_a_thread_has_only_its_own_calls() {
         let first = private();
         first.call.completed.add_mine(7);
         spare(first);
         let again = private();
         assert!(std::ptr::eq(first, again));
-        assert_eq!(again.call.completed.get(), 7, "what was counted stays counted");
+        assert_eq!(again.call.completed.get(), 7, "counts are kept");
     }
 
     #[test]
-    fn a_new_record_that_another_thread_has_taken_is_left_to_it() {
+    fn a_new_record_taken_by_another_thread_is_left_to_that_thread() {
         let made: RefCell<Vec<&'static Thread>> = RefCell::default();
         let zero = || -> &'static Thread {
             // SAFETY: a thread's record consists of words, so all zero is a valid value.

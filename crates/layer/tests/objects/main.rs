@@ -100,7 +100,7 @@ fn creating_and_freeing_objects_forever_does_not_grow_the_image() {
 }
 
 #[test]
-fn tombstones_are_kept_as_the_environment_says_and_the_rest_is_counted() {
+fn the_environment_limits_tombstones_and_the_rest_are_counted() {
     let variables = [("CHURN_STEPS", "2000"), ("MPISCOPE_TOMBSTONES", "10")];
     run_on_all("churn.c", 1, &variables, |run: &Run| {
         let images = run.image(0, "image");
@@ -110,7 +110,7 @@ fn tombstones_are_kept_as_the_environment_says_and_the_rest_is_counted() {
 }
 
 #[test]
-fn a_program_of_sessions_alone_has_its_objects_and_names_too() {
+fn a_program_that_only_uses_sessions_has_its_objects_and_names() {
     run_on_all("sessions.c", 2, &[], |run: &Run| {
         let mut runs = Vec::new();
         for rank in 0..2 {
@@ -129,7 +129,7 @@ fn a_program_of_sessions_alone_has_its_objects_and_names_too() {
 }
 
 #[test]
-fn what_the_library_makes_for_itself_and_what_failed_is_not_shown() {
+fn internal_objects_of_the_library_and_failed_ones_are_not_shown() {
     const KINDS: [&str; 6] = ["comm", "group", "datatype", "op", "errhandler", "info"];
     run_on_all("hidden.c", 2, &[], |run: &Run| {
         for rank in 0..2 {
@@ -143,10 +143,10 @@ fn what_the_library_makes_for_itself_and_what_failed_is_not_shown() {
             assert_eq!(
                 more,
                 [1, 0, 1, 0, 0, 0],
-                "{KINDS:?}: one communicator and one datatype were the program's"
+                "{KINDS:?}: one communicator and one datatype belong to the program"
             );
             let more: Vec<_> = KINDS.iter().map(|kind| failed.ever(kind) - image.ever(kind)).collect();
-            assert_eq!(more, [0, 1, 0, 0, 0, 0], "{KINDS:?}: one group was really made");
+            assert_eq!(more, [0, 1, 0, 0, 0, 0], "{KINDS:?}: one group was really created");
             for object in &said.objects {
                 failed.check(&said, object);
             }

@@ -26,14 +26,14 @@ impl Said {
         self.objects
             .iter()
             .find(|o| o.label == label)
-            .unwrap_or_else(|| panic!("nothing was said of {label}"))
+            .unwrap_or_else(|| panic!("the program reported nothing about {label}"))
     }
 }
 
 impl Object {
     fn parse(line: &str) -> Self {
         let mut words = line.split_whitespace();
-        let mut next = || words.next().unwrap_or_else(|| panic!("'{line}' is cut off")).to_owned();
+        let mut next = || words.next().unwrap_or_else(|| panic!("'{line}' is truncated")).to_owned();
         let (label, kind, handle) = (next(), next(), next());
         let handle = u64::from_str_radix(&handle, 16).unwrap_or_else(|_| panic!("{line}"));
         let values = words

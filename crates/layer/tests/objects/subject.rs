@@ -44,7 +44,7 @@ fn layer() -> PathBuf {
         .into_iter()
         .chain(beside)
         .find(|file| file.is_file())
-        .expect("cargo built no libmpiscope.so")
+        .expect("cargo did not build libmpiscope.so")
 }
 
 /// Compiles and runs a program on each available library, and lets `check` inspect its output.
@@ -52,7 +52,7 @@ pub fn run_on_all(program: &str, ranks: usize, variables: &[(&str, &str)], check
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(program);
     let libraries = mpi::found();
     let only = std::env::var("MPISCOPE_TEST_ONLY").ok();
-    assert!(!libraries.is_empty(), "no MPI library is there; `cargo xtask mpi` says what to do");
+    assert!(!libraries.is_empty(), "no MPI library is installed; `cargo xtask mpi` lists the reasons");
     let wanted: Vec<_> = libraries.iter().filter(|l| only.as_ref().is_none_or(|o| *o == l.name)).collect();
     assert!(!wanted.is_empty(), "{only:?} is not among {:?}", mpi::skipped());
     for library in wanted {

@@ -21,8 +21,8 @@ type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let checks: [(&str, Check); 2] = [
-        ("of_ranks_that_work_alike_no_wait_is_reported_that_they_did_not_see", check_balanced),
-        ("a_rank_whose_memory_grows_is_named_with_its_rate_and_no_other", check_growing),
+        ("equally_loaded_ranks_have_no_waits_beyond_those_they_measured", check_balanced),
+        ("only_a_rank_whose_memory_grows_is_named_with_its_rate", check_growing),
     ];
     let trial = |(name, check): (&str, Check)| {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
@@ -54,7 +54,7 @@ fn check_balanced(subject: &Subject, library: &Library) -> Result<()> {
     for recorded in [true, false] {
         let ran = launch(subject, library, "balanced", &[], recorded)?;
         let words: Vec<&str> = ran.outcome.stdout.split_whitespace().collect();
-        let [receive, completion, apart] = words[..] else { anyhow::bail!("not understood: {words:?}") };
+        let [receive, completion, apart] = words[..] else { anyhow::bail!("cannot parse {words:?}") };
         let apart: f64 = apart.parse()?;
         let report = report::read(&ran.out())?;
         let waits = report.waits.context("no waits in the report")?;
@@ -69,10 +69,10 @@ fn check_balanced(subject: &Subject, library: &Library) -> Result<()> {
         let looked: f64 =
             sampled.iter().flat_map(|all| &all.list).filter(looped).map(|wait| wait.seconds).sum();
         let error = sampled.map_or(0.0, |all| all.error_s);
-        ensure!(found <= 1.05 * apart + SLACK, "{found} s, and they were {apart} s apart: {waits:#?}");
+        ensure!(found <= 1.05 * apart + SLACK, "{found} s, but they were {apart} s apart: {waits:#?}");
         ensure!(
             looked <= 1.05 * apart + SLACK + error,
-            "{looked} s, and they were {apart} s apart: {waits:#?}"
+            "{looked} s, but they were {apart} s apart: {waits:#?}"
         );
         for line in [receive, completion] {
             let line = format!("balanced.c:{line}");
@@ -81,7 +81,7 @@ fn check_balanced(subject: &Subject, library: &Library) -> Result<()> {
             ensure!(lost <= SLACK, "nobody waited for {lost} s at {line}: {waits:#?}");
         }
         let text = text(&ran, "waits")?;
-        ensure!(!text.contains("(0 %)"), "nothing of the time, and named: {text}");
+        ensure!(!text.contains("(0 %)"), "listed with none of the time: {text}");
     }
     Ok(())
 }
@@ -103,7 +103,7 @@ fn check_growing(subject: &Subject, library: &Library) -> Result<()> {
     let seconds: f64 = ran.outcome.stdout.trim().parse()?;
     let rate = STEP * STEPS / seconds * 60.0;
     let windows = report::read(&ran.out())?.windows.context("no windows in the report")?;
-    let [grows] = windows.growing.as_slice() else { anyhow::bail!("not one rank: {windows:#?}") };
+    let [grows] = windows.growing.as_slice() else { anyhow::bail!("not exactly one rank: {windows:#?}") };
     let who = windows.ranks.get(grows.rank);
     ensure!(who.is_some_and(|who| *who == (RANKS - 1).to_string()), "rank {who:?}: {windows:#?}");
     let near = (grows.bytes_per_minute / rate - 1.0).abs() < 0.3;

@@ -18,8 +18,8 @@ const RANKS: usize = 2;
 
 /// Code with and without frame pointers, and with debug information only in the program.
 const WAYS: [(&str, &[&str]); 2] = [
-    ("without_optimisation", &["-O0", "-fno-omit-frame-pointer"]),
-    ("with_optimisation", &["-O2", "-fomit-frame-pointer", "-fno-inline"]),
+    ("without_optimization", &["-O0", "-fno-omit-frame-pointer"]),
+    ("with_optimization", &["-O2", "-fomit-frame-pointer", "-fno-inline"]),
 ];
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
@@ -46,7 +46,7 @@ fn check(subject: &Subject, library: &Library, options: &[&str]) -> Result<()> {
         let calls: u64 = here.filter_map(|site| site["calls"].as_u64()).sum();
         ensure!(calls == count * RANKS as u64, "{function} at {place}: {calls} calls\n{:#}", report["sites"]);
     }
-    let dup = &wanted.iter().find(|(function, ..)| function == "MPI_Comm_dup").context("one is made")?.1;
+    let dup = &wanted.iter().find(|(function, ..)| function == "MPI_Comm_dup").context("no MPI_Comm_dup")?.1;
     ensure!(report["leaks"].to_string().contains(dup.as_str()), "{}", report["leaks"]);
     Ok(())
 }
@@ -84,7 +84,7 @@ fn wanted() -> Result<Vec<(String, String, u64)>> {
             }
             [function, count] => {
                 let (at, _) =
-                    in_library.iter().find(|(_, name)| name == function).context("nobody calls it")?;
+                    in_library.iter().find(|(_, name)| name == function).context("it is never called")?;
                 (function.to_string(), format!("kernels.c:{at} (from program.c:{line})"), count.parse()?)
             }
             _ => anyhow::bail!("{said}"),

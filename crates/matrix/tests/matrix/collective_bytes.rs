@@ -23,7 +23,7 @@ pub type Parts = BTreeMap<String, u64>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let (subject, own) = (Arc::clone(subject), Arc::clone(library));
-    let name = format!("{}::bytes_of_collectives_are_the_part_of_each_rank", library.name);
+    let name = format!("{}::bytes_of_collectives_are_those_of_each_rank", library.name);
     vec![checked(name, move || check(&subject, &own))]
 }
 
@@ -51,26 +51,26 @@ fn check(subject: &Subject, library: &Library) -> Result<()> {
         let who = &rank["rank"];
         for (name, bytes) in known {
             let found = &rank["calls"][name]["bytes"];
-            ensure!(*found == *bytes, "rank {who}: {name}: {found}, and the program knows of {bytes}");
+            ensure!(*found == *bytes, "rank {who}: {name}: {found}, the program counted {bytes}");
         }
         ensure!(rank["bytes"] == known.values().sum::<u64>(), "rank {who}: {}", rank["bytes"]);
     }
     let all: u64 = known.iter().flat_map(Parts::values).sum();
-    ensure!(variables == all, "mpiscope_bytes: {variables}, and the program knows of {all}");
+    ensure!(variables == all, "mpiscope_bytes: {variables}, the program counted {all}");
     let of_sites = |list: &str| -> u64 {
         report[list].as_array().into_iter().flatten().filter_map(|site| site["collective"].as_u64()).sum()
     };
     let of_sites = of_sites("sites") + of_sites("other_calls");
-    ensure!(of_sites == all, "call sites: {of_sites}, and the program knows of {all}");
+    ensure!(of_sites == all, "call sites: {of_sites}, the program counted {all}");
     let on = |name: &str| -> u64 {
         let comms = report["sections"]["collectives"].as_array().into_iter().flatten();
         comms.filter_map(|comm| comm[name].as_u64()).sum()
     };
-    ensure!(on("bytes") == all, "on communicators {}, and the program knows of {all}", on("bytes"));
+    ensure!(on("bytes") == all, "on communicators {}, the program counted {all}", on("bytes"));
     let out = job.path().join("out").display().to_string();
     for (rank, known) in traced(&out, PROGRAM.ranks)?.iter().zip(&known) {
         let (rank, known) = (by_start(rank), by_start(known));
-        ensure!(rank == known, "the trace has {rank:?}, and the program knows of {known:?}");
+        ensure!(rank == known, "the trace has {rank:?}, the program counted {known:?}");
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::subject::{Form, LIMIT, Subject, word};
 
-/// The trials of a library; `all` are the libraries at hand.
+/// The trials of a library; `all` are the installed libraries.
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>, all: &[Library]) -> Vec<Trial> {
     let name = |what: &str| format!("{}::{what}", library.name);
     let (checks, own) = (Arc::clone(subject), Arc::clone(library));
@@ -25,7 +25,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>, all: &[Library]) -
         let (checks, own, its) = (Arc::clone(subject), Arc::clone(library), other.clone());
         let wrong = move || another_launcher(&checks, &own, &its);
         trials.push(checked(name("doctor_names_a_launcher_of_another_library"), wrong));
-        let alone = name("a_run_whose_launcher_is_of_another_library_says_that_it_is_not_one_job");
+        let alone = name("a_run_with_the_launcher_of_another_library_reports_that_it_is_not_one_job");
         trials.push(match library.name.starts_with("mpich-5") {
             true => crate::skipped(alone, "its MPI_Init fails under the other launcher"),
             false => {
@@ -64,7 +64,7 @@ fn another_launcher(subject: &Subject, library: &Library, other: &Library) -> Re
     Ok(())
 }
 
-/// Nothing hangs and nothing fails: the only error is that the ranks do not know of each other.
+/// Nothing hangs and nothing fails: the only error is that the ranks do not belong to one job.
 fn each_is_alone(subject: &Subject, library: &Library, launcher: &Library) -> Result<()> {
     const RANKS: usize = 3;
     let program = Program { name: "together", ranks: RANKS, needs: Needs::Nothing };
@@ -73,7 +73,7 @@ fn each_is_alone(subject: &Subject, library: &Library, launcher: &Library) -> Re
     ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
     let found = report::read(&ran.out())?.findings;
     let [finding] = found.as_slice() else {
-        bail!("not one finding but {found:#?}\n{}", ran.outcome.describe())
+        bail!("not exactly one finding: {found:#?}\n{}", ran.outcome.describe())
     };
     ensure!(finding.kind == "not-one-job" && finding.ranks == "0, 1.0, 2.0", "{finding:#?}");
     ensure!(ran.outcome.stderr.contains("finding: not one job: 3 processes"), "{}", ran.outcome.describe());

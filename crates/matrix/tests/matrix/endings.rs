@@ -11,7 +11,7 @@ use mpiscope_testkit::program::{Needs, Program};
 use mpiscope_testkit::report;
 use mpiscope_testkit::trials::checked;
 
-use crate::programs::{compared, same_behaviour, same_calls};
+use crate::programs::{compared, same_behavior, same_calls};
 use crate::subject::{Form, Ran, Subject, word};
 
 const RANKS: usize = 2;
@@ -56,11 +56,11 @@ fn check(subject: &Subject, library: &Library, arguments: &[&str], after: After)
     let run_bare = || subject.launch(library, RANKS, Form::Bare, &words, &|_| ());
     let run = || {
         let bare = run_bare()?;
-        ensure!(!bare.outcome.timed_out, "the bare program does not end: {}", bare.outcome.describe());
+        ensure!(!bare.outcome.timed_out, "the bare program did not end: {}", bare.outcome.describe());
         Ok((bare, subject.launch(library, RANKS, Form::AroundLauncher, &words, &|_| ())?))
     };
     let (_, seen) = compared(run, |bare, seen| match after {
-        After::Whole => same_behaviour(bare, seen),
+        After::Whole => same_behavior(bare, seen),
         After::Unfinished | After::Aborted | After::Sentence => status_of_the_bare_run(bare, seen, run_bare),
     })?;
     match after {
@@ -78,7 +78,7 @@ fn check(subject: &Subject, library: &Library, arguments: &[&str], after: After)
         }
         After::Sentence => {
             let said = seen.outcome.stderr.lines().any(|line| line.contains("mpiscope"));
-            ensure!(said, "not a word about what happened: {}", seen.outcome.describe());
+            ensure!(said, "no message about what happened: {}", seen.outcome.describe());
             Ok(())
         }
     }
@@ -91,7 +91,7 @@ const BARE_RUNS: usize = 8;
 /// return the status of any rank, or that of its own signal to the others, so the bare run gets several
 /// tries.
 fn status_of_the_bare_run(bare: &Ran, seen: &Ran, again: impl Fn() -> Result<Ran>) -> Result<()> {
-    ensure!(!seen.outcome.timed_out, "the run under the layer does not end: {}", seen.outcome.describe());
+    ensure!(!seen.outcome.timed_out, "the run under the layer did not end: {}", seen.outcome.describe());
     let mut codes = vec![bare.outcome.code()];
     while !codes.contains(&seen.outcome.code()) {
         let why = seen.outcome.describe();
@@ -111,7 +111,7 @@ fn all_finalized(seen: &Ran, finalized: bool) -> Result<()> {
 
 fn calls_but_abort(seen: &Ran) -> Result<()> {
     let expected = report::expectations(&seen.expectations())?;
-    ensure!(expected.len() == RANKS, "{} of {RANKS} processes wrote what they called", expected.len());
+    ensure!(expected.len() == RANKS, "{} of {RANKS} processes wrote their calls", expected.len());
     let mut report = report::read(&seen.out())?;
     for rank in &mut report.ranks {
         let aborts = rank.calls.remove("MPI_Abort").map_or(0, |calls| calls.count);

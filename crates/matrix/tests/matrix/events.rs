@@ -33,13 +33,13 @@ pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
             Box::new(move |library| conforms(library, name, ranks, threads)),
         );
     }
-    add("message_logger_logs_what_was_sent_and_received".to_owned(), Box::new(message_logger));
-    add("every_message_is_rebuilt_with_both_ends_from_events_alone".to_owned(), Box::new(message_pairs));
-    add("live_histogram_counts_what_was_received_by_size".to_owned(), Box::new(live_histogram));
-    add("late_sender_finds_who_was_late_and_for_how_long".to_owned(), Box::new(late_sender));
+    add("message_logger_logs_sent_and_received_messages".to_owned(), Box::new(message_logger));
+    add("every_message_is_reconstructed_with_both_ends_from_events".to_owned(), Box::new(message_pairs));
+    add("live_histogram_counts_received_messages_by_size".to_owned(), Box::new(live_histogram));
+    add("late_sender_names_the_late_rank_and_its_delay".to_owned(), Box::new(late_sender));
     if library.fortran.is_some() {
         add(
-            "calls_of_a_fortran_program_are_made_by_it_and_not_by_a_binding".to_owned(),
+            "calls_of_a_fortran_program_are_attributed_to_it_and_not_to_a_binding".to_owned(),
             Box::new(fortran_callers),
         );
     }
@@ -134,7 +134,7 @@ fn output(dir: &Path, rank: usize) -> Result<BTreeMap<Message, usize>> {
             *messages.entry((what.to_owned(), peer.parse()?, tag.parse()?, bytes.parse()?)).or_default() += 1;
         }
     }
-    ensure!(!messages.is_empty(), "rank {rank} did nothing");
+    ensure!(!messages.is_empty(), "rank {rank} has no messages");
     Ok(messages)
 }
 
@@ -221,10 +221,10 @@ fn late_sender_in(library: &Library, wrapped: bool) -> Result<()> {
         let line = stderr.lines().find_map(|line| line.strip_prefix(start));
         line.map(|line| line.split([' ', ',', ';']).map(str::to_owned).collect::<Vec<_>>())
     };
-    let all = line("rank 0: ").context("rank 0 says nothing")?;
+    let all = line("rank 0: ").context("no output of rank 0")?;
     let number = |words: &[String], at: usize| words.get(at).and_then(|word| word.parse::<f64>().ok());
     ensure!(number(&all, 0) == Some(3.0) && all.contains(&"5".to_owned()), "{stderr}");
-    let one = line("rank 0:   for rank 1: ").context("nothing about rank 1")?;
+    let one = line("rank 0:   for rank 1: ").context("no output about rank 1")?;
     let seconds = number(&one, 3).unwrap_or(0.0);
     ensure!(number(&one, 0) == Some(3.0) && (0.12..5.0).contains(&seconds), "{seconds} s: {stderr}");
     Ok(())

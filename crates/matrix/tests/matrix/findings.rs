@@ -47,7 +47,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let trial = |expected: Expected| {
         let name = format!("{}::a_finding_is_made_of_{}", library.name, expected.name);
         if expected.without.contains(&library.name) {
-            return crate::skipped(name, "this library refuses the program, or hangs");
+            return crate::skipped(name, "this library rejects the program, or hangs");
         }
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
         checked(name, move || one(&subject, &library, &expected))
@@ -70,7 +70,7 @@ fn is_correct(subject: &Subject, library: &Library, name: &'static str) -> Resul
     let ran = subject.launch(library, RANKS, Form::AroundLauncher, &[word(&binary)], &|_| {})?;
     ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
     let found = report::read(&ran.out())?.findings;
-    ensure!(found.is_empty(), "what is not wrong is found: {found:#?}");
+    ensure!(found.is_empty(), "unexpected findings: {found:#?}");
     Ok(())
 }
 
@@ -82,7 +82,7 @@ fn expected() -> Result<Vec<Expected>> {
     let found = lines().filter_map(|(_, line)| line.strip_prefix("/* finding ")?.strip_suffix(" */"));
     let found: Result<Vec<Expected>> = found.map(|words| parse(words, &here)).collect();
     let found = found?;
-    ensure!(!found.is_empty(), "{SOURCE} has no finding");
+    ensure!(!found.is_empty(), "{SOURCE} states no findings");
     Ok(found)
 }
 
@@ -112,7 +112,7 @@ fn one(subject: &Subject, library: &Library, expected: &Expected) -> Result<()> 
         outcome.describe()
     );
     for finding in of_kind {
-        ensure!(finding.sentence.contains(&expected.says), "not said: '{}' in {finding:#?}", expected.says);
+        ensure!(finding.sentence.contains(&expected.says), "'{}' is missing in {finding:#?}", expected.says);
         let whose = expected.whose.as_deref().unwrap_or_default();
         ensure!(finding.ranks == whose, "ranks {} instead of {whose}: {finding:#?}", finding.ranks);
         let line = expected.line.map(|line| format!("broken.c:{line}"));
@@ -121,14 +121,14 @@ fn one(subject: &Subject, library: &Library, expected: &Expected) -> Result<()> 
         // A long sentence is wrapped.
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let said = words(&outcome.stderr).contains(&words(&finding.sentence)) || expected.kind == "not-freed";
-        ensure!(said, "the report for people does not say it: {}", outcome.describe());
+        ensure!(said, "the text report does not contain it: {}", outcome.describe());
     }
     let others: Vec<_> =
         found.iter().filter(|f| f.kind != expected.kind && f.kind != "not-freed" && !expected.dies).collect();
-    ensure!(others.is_empty(), "what is not wrong is found: {others:#?}");
+    ensure!(others.is_empty(), "unexpected findings: {others:#?}");
     if expected.check {
         let (_, found) = ran(subject, library, expected, false)?;
-        ensure!(found.iter().all(|f| f.kind != expected.kind), "without --check too: {found:#?}");
+        ensure!(found.iter().all(|f| f.kind != expected.kind), "found even without --check: {found:#?}");
     }
     Ok(())
 }

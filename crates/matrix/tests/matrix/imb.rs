@@ -52,7 +52,7 @@ fn counted(library: &Library, ranks: usize) -> Result<()> {
     let mut command = library.launch(ranks);
     command.env("LD_LIBRARY_PATH", library.lib_dir()).arg("env");
     command.arg(format!("LD_PRELOAD={}:{}", ledger.display(), tool::layer()?.display()));
-    command.arg(library.imb("IMB-MPI1").context("IMB-MPI1 has gone")?);
+    command.arg(library.imb("IMB-MPI1").context("IMB-MPI1 is missing")?);
     command.args(["PingPong", "Sendrecv", "Exchange", "Bcast", "Allreduce", "Alltoall"]);
     command.args(["-iter", "50", "-msglog", "0:10", "-time", "1"]);
     let outcome = run::bounded(&mut command, LIMIT)?;
@@ -62,13 +62,13 @@ fn counted(library: &Library, ranks: usize) -> Result<()> {
     ensure!(ledgers.len() == ranks, "{} ledgers of {ranks} ranks\n{}", ledgers.len(), outcome.describe());
     for line in ledgers {
         ensure!(line.ends_with(" 0 differences"), "{}", outcome.describe());
-        ensure!(!line.contains(" 0 messages"), "nothing was exchanged: {line}");
+        ensure!(!line.contains(" 0 messages"), "no messages: {line}");
     }
     Ok(())
 }
 
 fn check(subject: &Subject, library: &Library, benchmark: &str) -> Result<()> {
-    let binary = library.imb("IMB-MPI1").context("IMB-MPI1 has gone")?;
+    let binary = library.imb("IMB-MPI1").context("IMB-MPI1 is missing")?;
     let mut words = vec![word(&binary), benchmark.into()];
     words.extend(["-iter", "200", "-msglog", "0:12", "-time", "2"].map(OsString::from));
     let adjust = |command: &mut Command| {
@@ -77,9 +77,9 @@ fn check(subject: &Subject, library: &Library, benchmark: &str) -> Result<()> {
     let mut ratios = Vec::new();
     for _ in 0..TRIES {
         let bare = subject.launch(library, RANKS, Form::Bare, &words, &adjust)?;
-        ensure!(bare.outcome.success(), "the bare benchmark fails: {}", bare.outcome.describe());
+        ensure!(bare.outcome.success(), "the bare benchmark failed: {}", bare.outcome.describe());
         let seen = subject.launch(library, RANKS, Form::AroundLauncher, &words, &adjust)?;
-        ensure!(seen.outcome.success(), "fails under the layer: {}", seen.outcome.describe());
+        ensure!(seen.outcome.success(), "failed under the layer: {}", seen.outcome.describe());
         let report = report::read(&seen.out())?;
         ensure!(report.ranks.len() == RANKS, "{} ranks in the report", report.ranks.len());
         let ratio = middle_ratio(&rows(&bare.outcome.stdout), &rows(&seen.outcome.stdout))?;

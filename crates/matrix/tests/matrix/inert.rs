@@ -49,7 +49,7 @@ fn check(words: &[OsString], env: &[(&'static str, OsString)]) -> Result<()> {
     let layer = paths::libmpiscope().context("no libmpiscope.so; run `cargo xtask test`")?;
     let bare = start(words, env, None)?;
     let seen = start(words, env, Some(layer.into()))?;
-    ensure!(!bare.timed_out && !seen.timed_out, "does not end: {}", seen.describe());
+    ensure!(!bare.timed_out && !seen.timed_out, "did not end: {}", seen.describe());
     ensure!(bare.code() == seen.code(), "exit status {} became {}", bare.code(), seen.code());
     ensure!(bare.stdout == seen.stdout, "stdout changed:\n{}\n---\n{}", bare.stdout, seen.stdout);
     ensure!(bare.stderr == seen.stderr, "stderr changed:\n{}\n---\n{}", bare.stderr, seen.stderr);

@@ -70,7 +70,7 @@ except OSError:
 os.waitpid(pid, 0)
 ";
 
-/// How late a launcher learns of the end of its ranks.
+/// The delay after which a launcher learns that its ranks have ended.
 const LATE: Duration = Duration::from_secs(4);
 
 /// The watcher reads the ranks' progress at least this often; after twice that time it knows that they do not
@@ -98,15 +98,15 @@ fn interrupted(subject: &Subject, library: &Library) -> Result<()> {
         if why["kind"] == "deadlock" && since > 2.0 * READINGS_S {
             break;
         }
-        ensure!(Instant::now() < end, "does not hang: {why}");
+        ensure!(Instant::now() < end, "it did not hang: {why}");
         thread::sleep(Duration::from_millis(500));
     }
     terminal.stdin.take().context("no input")?.write_all(b"\n")?;
     let mut said = String::new();
     shown.read_to_string(&mut said)?;
     terminal.wait()?;
-    ensure!(said.contains(&format!("mpiscope: before the end: {SAID}")), "not said:\n{said}");
-    ensure!(said.matches(SAID).count() == 1, "said more than once:\n{said}");
+    ensure!(said.contains(&format!("mpiscope: before the end: {SAID}")), "message missing:\n{said}");
+    ensure!(said.matches(SAID).count() == 1, "message printed more than once:\n{said}");
     Ok(())
 }
 
@@ -124,7 +124,7 @@ fn check(subject: &Subject, library: &Library, signal: Signal) -> Result<()> {
     kill_process(run, signal)?;
     let (said, end) = (format!("mpiscope: before the end: {SAID}"), Instant::now() + LIMIT);
     while !job.stderr().contains(&said) {
-        ensure!(Instant::now() < end, "not said\n{}", job.stderr());
+        ensure!(Instant::now() < end, "message missing\n{}", job.stderr());
         thread::sleep(Duration::from_millis(20));
     }
     // A signal that announces the end need not end the job.
@@ -132,11 +132,11 @@ fn check(subject: &Subject, library: &Library, signal: Signal) -> Result<()> {
         job.finish()?;
     }
     let printed = job.stderr();
-    ensure!(printed.matches(SAID).count() == 1, "said more than once\n{printed}");
+    ensure!(printed.matches(SAID).count() == 1, "message printed more than once\n{printed}");
     Ok(())
 }
 
-/// All processes of a job are signalled: ranks have ended before `mpiscope run` has sampled twice.
+/// All processes of a job are signaled: ranks have ended before `mpiscope run` has sampled twice.
 fn all_are_ended(subject: &Subject, library: &Library) -> Result<()> {
     let mut job = Job::start_of(&HANG, subject, library, &["two_receives"], &[])?;
     let target = job.target();
@@ -154,10 +154,10 @@ fn all_are_ended(subject: &Subject, library: &Library) -> Result<()> {
     }
     job.finish()?;
     let printed = job.stderr();
-    ensure!(printed.contains(&format!("mpiscope: before the end: {SAID}")), "not said\n{printed}");
-    ensure!(printed.matches("before the end").count() == 1, "more was said\n{printed}");
+    ensure!(printed.contains(&format!("mpiscope: before the end: {SAID}")), "message missing\n{printed}");
+    ensure!(printed.matches("before the end").count() == 1, "more than one message\n{printed}");
     let saved = printed.lines().find_map(|line| line.strip_prefix("saved: ")?.split(' ').next());
-    let saved = job.path().join(saved.with_context(|| format!("nothing saved\n{printed}"))?);
+    let saved = job.path().join(saved.with_context(|| format!("no file was saved\n{printed}"))?);
     let why = json(&["why", &saved.display().to_string(), "--json"])?;
     ensure!(why["verdict"].as_str().is_some_and(|verdict| verdict.starts_with(SAID)), "{why:#}");
     Ok(())
@@ -201,7 +201,7 @@ fn waits_end_with_their_calls(report: &Value) -> Result<()> {
     let waits = &report["waits"]["sampled"];
     let waited = waits["seconds"].as_f64().context("no waits were found")?;
     ensure!(inside > 2.0, "{inside} s in MPI_Recv");
-    // A sample stands for the time to the next one; two ranks that were sampled until the launcher knew would
+    // A sample represents the time to the next one; two ranks that were sampled until the launcher knew would
     // have twice as much.
     let most = inside + LATE.as_secs_f64() / 2.0;
     ensure!(waited <= most, "waits of {waited} s in calls of {inside} s\n{waits:#}");

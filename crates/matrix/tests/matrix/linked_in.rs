@@ -13,7 +13,7 @@ use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, run};
 use serde_json::Value;
 
-use crate::programs::{compared, same_behaviour, same_calls};
+use crate::programs::{compared, same_behavior, same_calls};
 use crate::skipped;
 use crate::subject::{Form, LIMIT, Subject, word};
 
@@ -103,7 +103,7 @@ fn agrees(subject: &Subject, library: &Library, program: &Program, binary: &Path
     let launch = |form| subject.launch(library, program.ranks, form, &[word(binary)], &|_| {});
     // The bare run has the layer too, but it passes everything on.
     let run = || Ok((launch(Form::Bare)?, launch(Form::AroundLauncher)?));
-    let (bare, seen) = compared(run, same_behaviour)?;
+    let (bare, seen) = compared(run, same_behavior)?;
     ensure!(bare.outcome.success(), "{}", bare.outcome.describe());
     same_calls(&seen, program.ranks)
 }
@@ -149,7 +149,7 @@ fn by_pmpi_names(dir: &Path) -> Result<()> {
     let listed = run::bounded(nm.current_dir(dir).args(["-u", "app.o"]), LIMIT)?;
     let called = listed.stdout.split_whitespace().filter(|word| word.starts_with("MPI_"));
     let names: String = called.map(|name| format!("{name} P{name}\n")).collect();
-    ensure!(!names.is_empty(), "app.o calls no MPI: {}", listed.describe());
+    ensure!(!names.is_empty(), "app.o does not call MPI: {}", listed.describe());
     fs::write(dir.join("pmpi.names"), names)?;
     let mut objcopy = Command::new("objcopy");
     succeeds(objcopy.current_dir(dir).args(["--redefine-syms=pmpi.names", "app.o"]))
@@ -168,7 +168,7 @@ fn doctor_says_so(library: &Library, binary: &Path) -> Result<()> {
     let report: Value = serde_json::from_str(&outcome.stdout).with_context(|| outcome.describe())?;
     let checks = report["checks"].as_array().map(Vec::as_slice).unwrap_or_default();
     let program =
-        checks.iter().find(|check| check["check"] == "program").context("no word of the program")?;
+        checks.iter().find(|check| check["check"] == "program").context("no check of the program")?;
     ensure!(program["result"] == "fine" && program["found"].to_string().contains("linked in"), "{program}");
     Ok(())
 }

@@ -35,7 +35,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         checked(format!("{}::{name}", library.name), check)
     };
     let (s, l) = (Arc::clone(subject), Arc::clone(library));
-    let name = "a_wrong_handle_does_what_it_does_without_the_layer";
+    let name = "a_wrong_handle_has_the_same_effect_as_without_the_layer";
     let mut trials = match library.family {
         Family::Intel => {
             vec![crate::skipped(
@@ -74,10 +74,10 @@ fn wrong_handles(subject: &Subject, library: &Library) -> Result<()> {
     let (bare, seen) = (all(false)?, all(true)?);
     let certain = |line: &String| !line.contains(": signal") && bare.iter().all(|run| run.contains(line));
     let wanted: BTreeSet<&String> = bare.iter().flatten().filter(|line| certain(line)).collect();
-    ensure!(wanted.len() > 20, "only {} calls do the same each time", wanted.len());
+    ensure!(wanted.len() > 20, "only {} calls have the same result each time", wanted.len());
     for run in &seen {
         let changed: Vec<_> = wanted.iter().filter(|line| !run.contains(line)).collect();
-        ensure!(changed.is_empty(), "not so under the layer: {changed:#?}");
+        ensure!(changed.is_empty(), "different under the layer: {changed:#?}");
     }
     Ok(())
 }

@@ -17,9 +17,9 @@ use crate::subject::{LIMIT, Subject};
 pub fn trials(_subject: &Arc<Subject>) -> Vec<Trial> {
     vec![
         checked("mock::every_function_is_counted_once", check),
-        checked("mock::a_call_that_the_program_leaves_is_over_when_it_makes_the_next", left),
-        checked("mock::a_program_that_changes_stacks_in_a_user_function_leaves_no_call", switched),
-        checked("mock::a_signal_handler_on_a_stack_of_its_own_asks_nothing_of_the_c_library", handled),
+        checked("mock::a_call_that_the_program_jumps_out_of_ends_at_its_next_call", left),
+        checked("mock::a_stack_switch_in_a_user_function_is_not_mistaken_for_leaving_a_call", switched),
+        checked("mock::a_signal_handler_on_its_own_stack_does_not_use_the_c_library", handled),
         checked("mock::a_library_of_an_unknown_abi_runs_as_without_the_layer", another_abi),
     ]
 }
@@ -29,7 +29,7 @@ fn check() -> Result<()> {
     let seen = ran(dir.path(), "mock.c", &[])?;
     ensure!(seen.stdout == "mock: 1 ranks, checksum 19\n", "{}", seen.describe());
     let report = report::read(&dir.path().join("out"))?;
-    ensure!(report.abi.as_deref() == Some("mpich"), "the ABI is said to be {:?}", report.abi);
+    ensure!(report.abi.as_deref() == Some("mpich"), "the reported ABI is {:?}", report.abi);
     Ok(())
 }
 
@@ -44,7 +44,7 @@ fn left() -> Result<()> {
     let threads = rank["by_thread"].as_array().context("no threads")?;
     ensure!(threads.iter().all(|thread| thread["in"].is_null()), "{threads:?}");
     let posted = &report["sections"]["messages"]["posted"];
-    ensure!(*posted == 0, "receives are posted still: {posted}");
+    ensure!(*posted == 0, "receives are still posted: {posted}");
     Ok(())
 }
 
@@ -74,7 +74,7 @@ fn ran(dir: &Path, source: &str, options: &[&str]) -> Result<Outcome> {
     let mut command = Command::new(mpiscope);
     command.arg("run").args(options).arg("--out").arg(&out).arg(&program);
     command.env("MPISCOPE_EXPECT_DIR", &expect);
-    command.env("LD_LIBRARY_PATH", mock.parent().context("libmockmpi.so lies nowhere")?);
+    command.env("LD_LIBRARY_PATH", mock.parent().context("libmockmpi.so has no parent directory")?);
     let seen = run::bounded(&mut command, LIMIT)?;
     ensure!(seen.success(), "{}", seen.describe());
     let report = report::read(&out)?;

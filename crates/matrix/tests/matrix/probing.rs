@@ -31,31 +31,31 @@ struct Case {
 
 const CASES: [Case; 6] = [
     Case {
-        name: "a_program_finds_the_librarys_functions_only",
+        name: "a_program_finds_only_the_librarys_functions",
         linked: Some(&["-pie", "-fPIE"]),
         module: None,
     },
     Case {
-        name: "a_program_at_a_fixed_address_finds_the_librarys_functions_only",
+        name: "a_program_at_a_fixed_address_finds_only_the_librarys_functions",
         linked: Some(&["-no-pie", "-fno-pie"]),
         module: None,
     },
     Case {
-        name: "a_program_that_is_bound_at_once_finds_the_librarys_functions_only",
+        name: "a_program_with_immediate_binding_finds_only_the_librarys_functions",
         linked: Some(&["-pie", "-fPIE", "-Wl,-z,now,-z,relro"]),
         module: None,
     },
     Case {
-        name: "a_module_that_brings_the_library_privately_finds_its_functions_only",
+        name: "a_module_that_loads_the_library_privately_finds_only_its_functions",
         linked: None,
         module: Some("local"),
     },
     Case {
-        name: "a_module_that_brings_the_library_for_all_finds_its_functions_only",
+        name: "a_module_that_loads_the_library_globally_finds_only_its_functions",
         linked: None,
         module: Some("global"),
     },
-    Case { name: "without_a_library_there_is_no_function", linked: None, module: None },
+    Case { name: "without_a_library_no_function_is_found", linked: None, module: None },
 ];
 
 pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
@@ -83,11 +83,11 @@ fn check(case: &Case, library: &Library) -> Result<()> {
         run::bounded(&mut command, LIMIT)
     };
     let (bare, seen) = (answer(None)?, answer(Some(&layer))?);
-    ensure!(bare.success(), "the bare program fails: {}", bare.describe());
+    ensure!(bare.success(), "the bare program failed: {}", bare.describe());
     ensure!(seen.code() == bare.code(), "under the layer: {}", seen.describe());
     ensure!(seen.stderr == bare.stderr, "standard error changed: {}", seen.stderr);
     let found = bare.stdout.contains("MPI_Send ");
-    ensure!(found == (case.linked.is_some() || case.module.is_some()), "the program asks nothing");
+    ensure!(found == (case.linked.is_some() || case.module.is_some()), "the program looked up nothing");
     let news: Vec<&str> = seen.stdout.lines().filter(|line| !bare.stdout.contains(line)).collect();
     let gone: Vec<&str> = bare.stdout.lines().filter(|line| !seen.stdout.contains(line)).collect();
     ensure!(bare.stdout == seen.stdout, "only under the layer: {news:#?}\nonly bare: {gone:#?}");
@@ -140,6 +140,6 @@ fn compile(dir: &Path, name: &str, words: &[OsString], library: Option<&Library>
     }
     compiler.arg("-ldl");
     let outcome = run::bounded(&mut compiler, LIMIT)?;
-    ensure!(outcome.success(), "gcc cannot make {name}: {}", outcome.describe());
+    ensure!(outcome.success(), "gcc could not build {name}: {}", outcome.describe());
     Ok(file)
 }

@@ -38,7 +38,7 @@ fn long_command(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
             let what = [word(&subject.binary(&program, &of)?), "x".repeat(50_000).into()];
             let launch = |form| subject.launch(&of, program.ranks, form, &what, &|_| ());
             let (bare, seen) =
-                compared(|| Ok((launch(Form::Bare)?, launch(Form::AroundLauncher)?)), same_behaviour)?;
+                compared(|| Ok((launch(Form::Bare)?, launch(Form::AroundLauncher)?)), same_behavior)?;
             ensure!(bare.outcome.success(), "{}", bare.outcome.describe());
             same_calls(&seen, program.ranks)
         },
@@ -63,7 +63,7 @@ fn twice(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
             })
         };
         let run = || Ok((launch(Form::Bare, None)?, launch(Form::AroundLauncher, Some(&second))?));
-        let (bare, seen) = compared(run, same_behaviour)?;
+        let (bare, seen) = compared(run, same_behavior)?;
         ensure!(bare.outcome.success(), "{}", bare.outcome.describe());
         same_calls(&seen, program.ranks)
     })
@@ -94,10 +94,10 @@ fn check(subject: &Subject, library: &Library, program: &Program) -> Result<()> 
                 Some(bare) => bare,
                 None => launch(Form::Bare)?,
             };
-            ensure!(bare.outcome.success(), "the bare program fails: {}", bare.outcome.describe());
+            ensure!(bare.outcome.success(), "the bare program failed: {}", bare.outcome.describe());
             Ok((bare, launch(form)?))
         };
-        let (bare, seen) = compared(run, same_behaviour).context(name)?;
+        let (bare, seen) = compared(run, same_behavior).context(name)?;
         same_calls(&seen, program.ranks).context(name)?;
         nothing_is_wrong(&seen, program).context(name)?;
         calls_have_places(&seen, program).context(name)?;
@@ -121,16 +121,16 @@ pub fn compared(
         match compare(&bare, &seen) {
             Ok(()) => return Ok((bare, seen)),
             Err(error) if left == 0 => return Err(error),
-            Err(error) => eprintln!("once more: {error:#}"),
+            Err(error) => eprintln!("retrying: {error:#}"),
         }
     }
-    bail!("a program is run at least once")
+    bail!("the program was never run")
 }
 
 /// Checks that standard output and exit status are those of the bare run.
-pub fn same_behaviour(bare: &Ran, seen: &Ran) -> Result<()> {
+pub fn same_behavior(bare: &Ran, seen: &Ran) -> Result<()> {
     let (bare, seen) = (&bare.outcome, &seen.outcome);
-    ensure!(!seen.timed_out, "the run under the layer does not end: {}", seen.describe());
+    ensure!(!seen.timed_out, "the run under the layer did not end: {}", seen.describe());
     ensure!(
         bare.code() == seen.code(),
         "exit status {} became {} under the layer: {}",
@@ -159,7 +159,7 @@ fn calls_have_places(seen: &Ran, program: &Program) -> Result<()> {
     // Their common code calls MPI as well.
     let is_own = |place: &&report::Place| place.place.contains(&*source) || place.place.contains("expect.h");
     let own = report.sites.iter().filter(is_own).count();
-    ensure!(own * 2 > report.sites.len(), "few places in {source}: {:#?}", report.sites);
+    ensure!(own * 2 > report.sites.len(), "few call sites in {source}: {:#?}", report.sites);
     Ok(())
 }
 
@@ -173,7 +173,7 @@ fn nothing_is_wrong(seen: &Ran, program: &Program) -> Result<()> {
         "call-failed" => !program.fails_on_purpose(),
         _ => true,
     });
-    ensure!(findings.is_empty(), "a program without faults has findings: {findings:#?}");
+    ensure!(findings.is_empty(), "a correct program has findings: {findings:#?}");
     Ok(())
 }
 
@@ -181,7 +181,7 @@ fn nothing_is_wrong(seen: &Ran, program: &Program) -> Result<()> {
 /// normally.
 pub fn same_calls(seen: &Ran, ranks: usize) -> Result<()> {
     let expected = report::expectations(&seen.expectations())?;
-    ensure!(expected.len() == ranks, "{} of {ranks} processes wrote what they called", expected.len());
+    ensure!(expected.len() == ranks, "{} of {ranks} processes wrote their calls", expected.len());
     let report = report::read(&seen.out())
         .map_err(|error| error.context(format!("stderr of the run:\n{}", seen.outcome.stderr)))?;
     let wrong = report::differences(&report, &expected);

@@ -11,7 +11,7 @@ use mpiscope_testkit::paths;
 use mpiscope_testkit::trials::checked;
 use serde_json::Value;
 
-use crate::programs::{same_behaviour, same_calls};
+use crate::programs::{same_behavior, same_calls};
 use crate::skipped;
 use crate::subject::{Form, Subject, word};
 
@@ -20,7 +20,7 @@ const RANKS: usize = 2;
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let checks: [(&str, Check); 2] = [
         ("mpi4py_runs_unchanged_and_is_counted", check),
-        ("the_lines_of_a_python_program_are_those_that_call", lines),
+        ("calls_of_a_python_program_have_its_own_lines", lines),
     ];
     let trial = |(name, check): (&str, Check)| {
         let name = format!("{}::{name}", library.name);
@@ -41,7 +41,7 @@ pub fn unusable(library: &Library) -> Option<&'static str> {
     match library.abi {
         Abi::Standard => Some("the wheel has no module for the standard ABI"),
         Abi::Mpich if library.bin.is_none() => {
-            Some("the wheel's module wants libmpi.so.12, Debian has libmpich.so.12")
+            Some("the wheel's module needs libmpi.so.12, Debian has libmpich.so.12")
         }
         Abi::Mpich | Abi::OpenMpi => None,
     }
@@ -51,9 +51,9 @@ fn check(subject: &Subject, library: &Library, mpi4py: &Mpi4py) -> Result<()> {
     let words = [word(&mpi4py.python), word(&paths::programs().join("mpi4py_calls.py"))];
     let adjust = |command: &mut Command| mpi4py.set_environment(library, command);
     let bare = subject.launch(library, RANKS, Form::Bare, &words, &adjust)?;
-    ensure!(bare.outcome.success(), "the bare script fails: {}", bare.outcome.describe());
+    ensure!(bare.outcome.success(), "the bare script failed: {}", bare.outcome.describe());
     let seen = subject.launch(library, RANKS, Form::AroundLauncher, &words, &adjust)?;
-    same_behaviour(&bare, &seen)?;
+    same_behavior(&bare, &seen)?;
     same_calls(&seen, RANKS)
 }
 
@@ -88,11 +88,12 @@ fn lines(subject: &Subject, library: &Library, mpi4py: &Mpi4py) -> Result<()> {
         let (counted, all) = (calls(function, place), count * RANKS as u64);
         ensure!(
             counted == all,
-            "{function} at {place}: {counted} calls, {all} were made\n{}",
+            "{function} at {place}: {counted} calls instead of {all}\n{}",
             report["sites"]
         );
     }
-    let split = &wanted.iter().find(|(function, ..)| function == "MPI_Comm_split").context("it is split")?.1;
+    let split =
+        &wanted.iter().find(|(function, ..)| function == "MPI_Comm_split").context("no MPI_Comm_split")?.1;
     ensure!(report["leaks"].to_string().contains(split.as_str()), "{}", report["leaks"]);
     Ok(())
 }

@@ -70,9 +70,9 @@ fn check(subject: &Subject, library: &Library, mpi4py: &Mpi4py, tests: &Path, ra
         let adjust = |command: &mut Command| mpi4py.set_environment(library, command);
         let ran = subject.launch_for(limit, library, ranks, form, &words, &adjust)?;
         let found = verdicts(ran.dir.path())?;
-        ensure!(!ran.outcome.timed_out, "{form:?}, without an end: {:?}", unfinished(&found));
+        ensure!(!ran.outcome.timed_out, "{form:?} did not end: {:?}", unfinished(&found));
         let tested = (0..ranks).all(|rank| found.keys().any(|(of, _)| *of == rank as u32));
-        ensure!(tested, "{form:?}: a rank tested nothing: {}", ran.outcome.describe());
+        ensure!(tested, "{form:?}: a rank ran no tests: {}", ran.outcome.describe());
         anyhow::Ok((ran.outcome.code(), found))
     };
     let (bare, seen) = (run(Form::Bare)?, run(Form::AroundLauncher)?);

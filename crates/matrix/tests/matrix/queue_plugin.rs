@@ -47,7 +47,7 @@ pub fn shows_the_same_of_evidence(pid: u32, file: &Path) -> Result<()> {
     };
     let (now, then) = (receives(&living)?, receives(&kept)?);
     ensure!(now == then && now.contains("42"), "running: {now}\nkept: {then}");
-    let error = kept::process(file, None).err().context("which of two processes was not asked")?;
+    let error = kept::process(file, None).err().context("no error although a process must be chosen")?;
     ensure!(error.to_string().contains("--rank"), "{error}");
     Ok(())
 }

@@ -21,7 +21,7 @@ use crate::tool::build;
 pub const RANKS: usize = 4;
 
 pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
-    let name = format!("{}::report_has_the_matrix_and_the_sizes_of_a_random_traffic", library.name);
+    let name = format!("{}::report_shows_the_matrix_and_the_message_sizes_of_random_traffic", library.name);
     let library = Arc::clone(library);
     vec![checked(name, move || random_traffic(&library))]
 }
@@ -58,12 +58,12 @@ fn random_traffic(library: &Library) -> Result<()> {
     let shown = shown(&report)?;
     ensure!(
         ledger.len() > RANKS && shown == ledger,
-        "the matrix is {shown:?}, and the program says {ledger:?}"
+        "the matrix is {shown:?}, the program counted {ledger:?}"
     );
     let classes = report["sections"]["messages"]["sizes"].as_array().context("no sizes")?;
     let class = |class: &Value| Some((class["from"].as_u64()?, class["received"].as_u64()?));
     let received: BTreeMap<u64, u64> = classes.iter().filter_map(class).filter(|(_, n)| *n > 0).collect();
-    ensure!(received == sizes, "the sizes received are {received:?}, and the program says {sizes:?}");
+    ensure!(received == sizes, "the sizes received are {received:?}, the program counted {sizes:?}");
     Ok(())
 }
 

@@ -22,7 +22,7 @@ type Known = (String, u64, u64);
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let (subject, own) = (Arc::clone(subject), Arc::clone(library));
-    let name = format!("{}::bytes_of_requests_are_alike_in_the_report_and_in_a_trace", library.name);
+    let name = format!("{}::bytes_of_requests_are_equal_in_the_report_and_in_a_trace", library.name);
     vec![checked(name, move || check(&subject, &own))]
 }
 
@@ -39,7 +39,7 @@ fn check(subject: &Subject, library: &Library) -> Result<()> {
         for (name, sent, received) in known {
             let found = &rank["calls"][name];
             let wrong = found["sent"] != *sent || found["received"] != *received;
-            ensure!(!wrong, "{name}: {found}, and the program knows of {sent} and {received}");
+            ensure!(!wrong, "{name}: {found}, the program counted {sent} and {received}");
             // Messages that arrive while another call waits for them are in the message lines.
             let by_itself = if name.starts_with("MPI_Sendrecv") { sent + received } else { *sent };
             let of_calls = traced.get(name).copied().unwrap_or(0);

@@ -14,7 +14,7 @@ use mpiscope_testkit::paths;
 use mpiscope_testkit::program::{Needs, PROGRAMS, Program};
 use mpiscope_testkit::trials::checked;
 
-use crate::programs::{compared, same_behaviour};
+use crate::programs::{compared, same_behavior};
 use crate::skipped;
 use crate::subject::{Form, Subject, word};
 
@@ -47,12 +47,12 @@ fn check(subject: &Subject, library: &Library, program: &Program) -> Result<()> 
     };
     let run = || {
         let bare = subject.launch(library, program.ranks, Form::Bare, &[word(&binary)], &adjust)?;
-        ensure!(bare.outcome.success(), "the bare program fails: {}", bare.outcome.describe());
+        ensure!(bare.outcome.success(), "the bare program failed: {}", bare.outcome.describe());
         let seen =
             subject.launch(library, program.ranks, Form::AroundLauncher, &[word(&binary)], &scribbled)?;
         Ok((bare, seen))
     };
-    compared(run, same_behaviour).map(drop)
+    compared(run, same_behavior).map(drop)
 }
 
 /// Builds the library that overwrites the image.

@@ -52,7 +52,7 @@ fn sampled(library: &Library) -> Result<()> {
                 .with_context(|| format!("{function}, each timed: {each}"))?;
         }
         let few = total(&report, "MPI_Issend")?;
-        ensure!(few["estimated"] == 0, "a few calls are timed one by one: {few}");
+        ensure!(few["estimated"] == 0, "few calls must each be timed: {few}");
     }
     Ok(())
 }
@@ -80,8 +80,8 @@ fn agree(report: &Value, function: &str, (calls, seconds): (u64, f64), each: boo
     // The number depends on the duration of the calls: if they are long, none is estimated.
     ensure!(estimated <= calls && (!each || estimated == 0), "{own}");
     let time = own["time_s"].as_f64().context("no time")?;
-    ensure!(time > 0.0 && time <= 1.5 * seconds + 0.001, "{own}, and the program says {seconds}");
+    ensure!(time > 0.0 && time <= 1.5 * seconds + 0.001, "{own}, the program measured {seconds}");
     let short = time / (calls as f64) < 0.3e-6;
-    ensure!(each || !short || estimated > calls / 8, "short calls are all timed: {own}");
+    ensure!(each || !short || estimated > calls / 8, "all short calls were timed: {own}");
     Ok(())
 }

@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-/// Numbers that were converted to text once more differ in their last digit.
+/// Numbers that were converted to text twice differ in their last digit.
 const LAST_DIGIT: f64 = 1e-12;
 /// For sums of times that were each rounded.
 const ROUNDED: f64 = 1e-6;
@@ -18,7 +18,7 @@ pub fn same(one: &Value, other: &Value, path: &str) -> Result<()> {
             a.iter().zip(b.values()).try_for_each(|((name, a), b)| same(a, b, &format!("{path}/{name}")))
         }
         (Value::Array(a), Value::Array(b)) => {
-            ensure!(a.len() == b.len(), "{path}: {} and {} of them", a.len(), b.len());
+            ensure!(a.len() == b.len(), "{path}: {} and {} elements", a.len(), b.len());
             let mut all = (0..).zip(a.iter().zip(b));
             all.try_for_each(|(at, (a, b))| same(a, b, &format!("{path}/{at}")))
         }
@@ -68,8 +68,8 @@ fn of_a_rank(rank: &Value) -> Result<()> {
     alike(Some(1.0), Some(shares.iter().sum()), &format!("{who}: shares"))
 }
 
-/// Functions are the sums over the ranks, and over the call sites plus the calls that found no room among
-/// them.
+/// The totals of a function are the sums over the ranks, and over the call sites plus the calls without a call
+/// site.
 fn of_functions(report: &Value, ranks: &[Value]) -> Result<()> {
     let others = list(report, "other_calls")?;
     for function in list(report, "functions")? {
@@ -96,7 +96,7 @@ fn of_messages(report: &Value) -> Result<()> {
     let pairs: Vec<Value> =
         peers.iter().filter_map(|one| one["pairs"].as_array()).flatten().cloned().collect();
     alike(messages["sent"].as_f64(), sum(&pairs, |pair| &pair["messages"]), "messages of pairs")?;
-    // Calls also move bytes out of a rank other than in messages.
+    // Calls also move bytes out of a rank in other ways than messages.
     let others = list(report, "functions")?;
     let others = others.iter().filter(|one| matches!(one["name"].as_str(), Some("MPI_Put" | "MPI_Rput")));
     let put: f64 = others.filter_map(|one| one["total"]["bytes"].as_f64()).sum();
@@ -131,7 +131,7 @@ fn of_waits(report: &Value, ranks: &[Value]) -> Result<()> {
     let said = whole + sampled.iter().sum::<f64>();
     let counted = sum(waited, |one| one).unwrap_or(0.0);
     // Concurrent waits are counted only up to the time in MPI.
-    ensure!(counted <= said + 1e-3, "windows have {counted} s of waits, and {said} s are said");
+    ensure!(counted <= said + 1e-3, "windows have {counted} s of waits, the section has {said} s");
     for (rank, waited) in list(windows, "ranks")?.iter().zip(waited) {
         let own = ranks.iter().find(|one| Some(one["rank"].to_string().as_str()) == rank.as_str());
         let inside = own.and_then(|own| own["mpi_s"].as_f64()).with_context(|| format!("no rank {rank}"))?;
@@ -194,6 +194,6 @@ fn near(a: Option<f64>, b: Option<f64>, part: f64) -> bool {
 }
 
 fn alike(whole: Option<f64>, parts: Option<f64>, what: &str) -> Result<()> {
-    ensure!(near(whole, parts, ROUNDED), "{what}: {whole:?}, and the parts are {parts:?}");
+    ensure!(near(whole, parts, ROUNDED), "{what}: {whole:?}, but the parts are {parts:?}");
     Ok(())
 }

@@ -90,7 +90,7 @@ pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
         let looking =
             |command: &mut Command| _ = command.env_remove("OMPI_MCA_mtl").args(["--phase", "between"]);
         add(
-            "pvar_handles_holds_with_networks_that_are_not_there".to_owned(),
+            "pvar_handles_holds_with_missing_networks".to_owned(),
             Box::new(move |library| conforms_in(library, "pvar_handles", 1, 1, looking)),
         );
     }
@@ -98,7 +98,7 @@ pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
     add("lifecycle_holds_in_every_order".to_owned(), Box::new(|library| alone(library, "lifecycle")));
     // It tests the program itself and is the same on every library.
     if library.family == Family::Mpich && library.abi == Abi::Mpich {
-        add("the_sampler_finds_torn_lost_and_refused_values".to_owned(), Box::new(sampler_can_fail));
+        add("the_sampler_finds_torn_lost_and_rejected_values".to_owned(), Box::new(sampler_can_fail));
     }
     for (stack, name) in [
         (&[Part::Layer, Part::Tool][..], "below_the_layer"),
@@ -223,7 +223,7 @@ impl Part {
 
 /// Compiles a library for preloading.
 pub fn shared(library: &Library, source: &Path, dir: &Path) -> Result<PathBuf> {
-    let name = source.file_stem().context("a source without a name")?;
+    let name = source.file_stem().context("the source has no name")?;
     let out = dir.join(name).with_extension("so");
     build(library, source, &out, &["-shared", "-fPIC"])?;
     Ok(out)
@@ -246,7 +246,7 @@ fn queue_tool(library: &Library, stack: &[Part]) -> Result<()> {
     let (expected, seen) = (counts("expected:"), counts("rank 0:"));
     ensure!(
         expected.is_some() && expected == seen,
-        "the program made {expected:?} receives during a long queue, the tool saw {seen:?}\n{}",
+        "the program made {expected:?} receives during a long queue, the tool counted {seen:?}\n{}",
         outcome.describe()
     );
     Ok(())

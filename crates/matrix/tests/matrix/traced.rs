@@ -18,9 +18,9 @@ use crate::subject::LIMIT;
 use crate::tool::build;
 
 pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
-    let name = format!("{}::a_trace_has_every_call_and_message_of_a_random_traffic", library.name);
+    let name = format!("{}::a_trace_has_every_call_and_message_of_random_traffic", library.name);
     let (one, other) = (Arc::clone(library), Arc::clone(library));
-    let window = format!("{}::a_trace_has_calls_of_its_window_and_none_while_it_is_paused", library.name);
+    let window = format!("{}::a_trace_has_the_calls_in_its_window_and_none_while_it_is_paused", library.name);
     vec![checked(name, move || random_traffic(&one)), checked(window, move || windows(&other))]
 }
 
@@ -73,7 +73,7 @@ fn windows(library: &Library) -> Result<()> {
     for call in of(&lines, "call") {
         let at = |name: &str| Some(start + call[name].as_u64()?);
         let rank = call["rank"].as_u64().context("no rank")?;
-        let [before, behind, _] = ledger.get(&rank).with_context(|| format!("rank {rank} says nothing"))?;
+        let [before, behind, _] = ledger.get(&rank).with_context(|| format!("no output of rank {rank}"))?;
         // The rank's first call begins between the two. The clocks of a process are read one after the other.
         let slack = 5_000_000;
         let in_time =
@@ -92,8 +92,8 @@ fn windows(library: &Library) -> Result<()> {
     let (lines, _) = limited(library, dir.path(), &[], "0")?;
     let all: Vec<u64> = (0..RANKS as u64).flat_map(|rank| [rank; 3]).collect();
     let (paused, later) = (ranks(&lines, "MPI_Bcast"), ranks(&lines, "MPI_Exscan"));
-    ensure!(paused.is_empty() && later == all, "while it is paused {paused:?}, later {later:?}");
-    ensure!(!ranks(&lines, "MPI_Barrier").is_empty(), "nothing before it is paused");
+    ensure!(paused.is_empty() && later == all, "while paused {paused:?}, later {later:?}");
+    ensure!(!ranks(&lines, "MPI_Barrier").is_empty(), "no calls before the pause");
     Ok(())
 }
 
@@ -128,7 +128,7 @@ fn of<'a>(lines: &'a [Value], event: &'a str) -> impl Iterator<Item = &'a Value>
 fn archive(lines: &[Value], dir: &Path) -> Result<()> {
     let Some(print) = paths::in_path("otf2-print") else {
         eprintln!(
-            "the archive of OTF2 is not looked at: there is no otf2-print, which comes with Debian's otf2-tools"
+            "the OTF2 archive is not checked: otf2-print is not installed (package otf2-tools on Debian)"
         );
         return Ok(());
     };
@@ -181,7 +181,7 @@ fn messages(lines: &[Value], dir: &Path) -> Result<()> {
     }
     let (ledger, _) = ledger(dir)?;
     let ledger: BTreeMap<_, _> = ledger.into_iter().map(|(key, [.., n, bytes])| (key, [n, bytes])).collect();
-    ensure!(found == ledger, "the trace has {found:?}, and the program says {ledger:?}");
+    ensure!(found == ledger, "the trace has {found:?}, the program counted {ledger:?}");
     Ok(())
 }
 
@@ -205,12 +205,12 @@ fn calls(lines: &[Value], dir: &Path) -> Result<()> {
         total["time_s"].as_f64().and(Some((name, total["count"].as_u64()?)))
     });
     let reported: BTreeMap<&str, u64> = reported.filter(|(_, count)| *count > 0).collect();
-    // Polling loops may have filled a ring of any size; then some calls are gone, as many as stated.
+    // Polling loops may have filled a ring of any size; then some calls are missing, as many as stated.
     let gone = lines[0]["gone"].as_u64().context("no count")?;
     let fits = found.iter().all(|(name, count)| reported.get(name).is_some_and(|all| count <= all));
     ensure!(fits, "the trace has {found:?}, the report {reported:?}");
     let (kept, all) = (found.values().sum::<u64>(), reported.values().sum::<u64>());
-    ensure!(kept + gone == all, "{kept} calls and {gone} that are gone are not {all}");
+    ensure!(kept + gone == all, "{kept} calls plus {gone} missing ones are not {all}");
     let alike = |count: &u64| *count as usize == RANKS;
     ensure!(gone > 0 || !collectives.is_empty() && collectives.values().all(alike), "{collectives:?}");
     Ok(())

@@ -52,8 +52,8 @@ type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let mut checks: Vec<(&str, Check)> = vec![
-        ("lists_what_the_library_and_the_environment_make_of_it", of_library),
-        ("tells_on_which_ranks_of_a_running_job_they_differ", of_job),
+        ("lists_variables_with_values_from_the_library_and_the_environment", of_library),
+        ("shows_on_which_ranks_of_a_running_job_they_differ", of_job),
     ];
     if library.family == Family::Intel {
         checks.push(("know_the_other_names_of_environment_variables", of_aliases));
@@ -81,7 +81,7 @@ pub fn refusals() -> Vec<Trial> {
         }
         Ok(())
     };
-    vec![checked("vars_refuses_what_is_no_mpi_library", refuse)]
+    vec![checked("vars_rejects_files_that_are_not_mpi_libraries", refuse)]
 }
 
 fn items(report: &Value) -> Result<&Vec<Value>> {
@@ -122,7 +122,7 @@ fn of_library(_: &Subject, library: &Library) -> Result<()> {
     ensure!(counted > 300, "{counted} control variables");
     for item in all.iter().filter(|item| item["kind"] == "cvar" || item["kind"] == "pvar") {
         let output = ["values", "needs", "problem"].iter().filter(|key| !item[**key].is_null()).count();
-        ensure!(output == 1, "a value, or what it needs, or why not: {item}");
+        ensure!(output == 1, "not exactly one of a value, what it needs, and a reason: {item}");
     }
     has(named(all, "cvar", setting.name)?, setting.default, "default", None)?;
     named(all, "enumeration", "mpiscope_function")?;
@@ -184,7 +184,7 @@ fn of_job(subject: &Subject, library: &Library) -> Result<()> {
         set.other
     );
     fs::write(&script, text_of_script)?;
-    let script = script.to_str().context("a directory whose name is no UTF-8")?;
+    let script = script.to_str().context("the directory's name is not UTF-8")?;
     let mut job = Job::start(subject, library, "wait", &["sh", script])?;
     job.all_ready()?;
     let target = job.target();

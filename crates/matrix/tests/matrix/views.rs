@@ -22,7 +22,7 @@ const ROLES: Program = Program { name: "thread_roles", ranks: 2, needs: Needs::N
 
 const LATE: Program = Program { name: "late_start", ranks: 2, needs: Needs::Nothing };
 
-const CORES: &str = "core_files_of_a_hung_job_are_the_same_to_core_why_ps_and_inspect";
+const CORES: &str = "core_files_of_a_hung_job_give_the_same_in_core_why_ps_and_inspect";
 const BOUND: Program = Program { name: "bound_values", ranks: 2, needs: Needs::Nothing };
 
 type Check = fn(&Subject, &Library) -> Result<()>;
@@ -30,11 +30,11 @@ type Check = fn(&Subject, &Library) -> Result<()>;
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let checks: [(&'static str, Check); 7] = [
         ("variables_of_objects_are_the_same_from_inside_and_outside", bound),
-        ("a_thread_that_only_asks_hides_nothing_of_the_one_that_communicates", roles),
-        ("one_thread_in_mpi_is_shown_beside_the_main_thread", threads::one),
-        ("two_threads_in_mpi_are_shown_beside_the_main_thread", threads::two),
-        ("eight_threads_in_mpi_are_shown_beside_the_main_thread", threads::eight),
-        ("a_rank_that_has_not_called_mpi_is_shown_beside_one_that_waits_for_it", late),
+        ("a_polling_thread_does_not_hide_the_one_that_communicates", roles),
+        ("one_thread_in_mpi_is_shown_next_to_the_main_thread", threads::one),
+        ("two_threads_in_mpi_are_shown_next_to_the_main_thread", threads::two),
+        ("eight_threads_in_mpi_are_shown_next_to_the_main_thread", threads::eight),
+        ("a_rank_that_has_not_called_mpi_is_shown_with_one_that_waits_for_it", late),
         (CORES, cores::check),
     ];
     let trial = |(what, check): (&'static str, Check)| {
@@ -42,7 +42,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         let missing = paths::in_path("gcore").is_none() && what == CORES;
         let name = format!("{}::views::{what}", library.name);
         if missing {
-            return crate::skipped(name, "there is no gcore, which comes with gdb");
+            return crate::skipped(name, "gcore is not installed (package gdb)");
         }
         if what == CORES && library.family == Family::Intel {
             return crate::skipped(name, "its ranks end while a debugger takes core files of them");
@@ -52,7 +52,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     checks.into_iter().map(trial).collect()
 }
 
-/// Values by name and class; elements are separated by blanks.
+/// Values by name and class; elements are separated by spaces.
 type Values = BTreeMap<(String, String), String>;
 
 /// The values that the program read through `MPI_T`.
@@ -63,7 +63,7 @@ fn inside(job: &Job, stage: &str, rank: usize, suffix: &str) -> Result<Values> {
         let key = (words.next()?.to_owned(), words.next()?.to_owned());
         Some((key, words.next()?.to_owned()))
     };
-    text.lines().map(|l| line(l).with_context(|| format!("strange line {l:?}"))).collect()
+    text.lines().map(|l| line(l).with_context(|| format!("unexpected line {l:?}"))).collect()
 }
 
 /// The values of our variables of a rank in `mpiscope vars`.
@@ -105,7 +105,7 @@ fn agree(job: &Job, stage: &str, rank: usize, report: &Value) -> Result<()> {
             continue;
         }
         let Some(seen) = outside.get(key) else {
-            wrong.push(format!("{key:?} is not seen from outside"));
+            wrong.push(format!("{key:?} is not visible from outside"));
             continue;
         };
         let later = after.get(key).unwrap_or(output);
@@ -280,14 +280,14 @@ fn listed(from: u64, silent: u64) -> Result<()> {
 /// Checks that an evidence file shows it like the views of the running job.
 fn kept(job: &Job, target: &str, silent: u64) -> Result<()> {
     let file = job.path().join("late.mpiscope");
-    let file = file.to_str().context("not a path that can be written down")?;
+    let file = file.to_str().context("the path is not valid text")?;
     text(&["save", target, file, "--here"])?;
     let ps = json(&["ps", file, "--json"])?;
     let ranks = ps["ranks"].as_array().context("no ranks")?;
     let is_it = |rank: &&Value| rank["pid"] == silent;
     let of: Vec<&Value> = ranks.iter().filter(is_it).collect();
     ensure!(of.len() == 1 && of[0]["rank"] == 1 && of[0]["state"] == "has not called MPI", "{ps}");
-    ensure!(ps["silent"] == 0, "counted beside its row: {ps}");
+    ensure!(ps["silent"] == 0, "counted in addition to its row: {ps}");
     let why = json(&["why", file, "--json"])?;
     let culprit = &why["culprits"][0];
     let what = culprit["what"].as_str().unwrap_or_default();
@@ -309,7 +309,7 @@ fn bound(subject: &Subject, library: &Library) -> Result<()> {
     let length = fs::read_to_string(job.path().join("length"))?;
     job.signal("go")?;
     job.finish()?;
-    ensure!(length == "1", "inside of the process {length} messages wait");
+    ensure!(length == "1", "a tool in the process counted {length} messages");
     for (variable, object, rank, value) in [
         ("MPI_T_UMQ_LENGTH", "grid", 1, "1"),
         ("mpiscope_unexpected_messages", "grid", 1, "1"),
@@ -339,7 +339,7 @@ fn of_object(report: &Value, variable: &str, object: &str, rank: usize) -> Resul
         held["object"]["name"] == object && ranks.contains(&rank)
     };
     let held = item["values"].as_array().and_then(|values| values.iter().find(is_it));
-    let held = held.with_context(|| format!("nothing of {object}, rank {rank}: {item}"))?;
+    let held = held.with_context(|| format!("no value for {object}, rank {rank}: {item}"))?;
     Ok(held["value"].as_str().unwrap_or_default().to_owned())
 }
 

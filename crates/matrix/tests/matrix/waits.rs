@@ -20,7 +20,7 @@ const LATE: &str = "0.15";
 /// call.
 const SLACK: f64 = 0.015;
 
-/// The program's statement about one part: kind, line, rank that was late, seconds.
+/// The program's statement about one part: kind, line, late rank, seconds.
 struct Known {
     kind: String,
     line: String,
@@ -32,15 +32,15 @@ type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let checks: [(&str, Check); 10] = [
-        ("ranks_that_work_in_turn_lose_by_serialisation_and_mark_their_iterations", check_turns),
-        ("waits_in_neighbourhoods_for_what_was_started_for_late_completion_and_for_locks", check_more),
-        ("waits_in_probes_are_as_long_as_the_program_says_however_it_receives", check_probes),
-        ("waits_in_loops_that_ask_are_as_long_as_the_program_says", check_loops),
-        ("waits_on_windows_and_files_are_as_long_as_the_program_says", check_objects),
-        ("waits_are_as_long_as_the_program_says_and_name_line_and_culprit", check),
-        ("waits_of_collectives_that_nobody_remembers_were_seen_while_they_ran", check_many),
-        ("waits_for_messages_that_nobody_remembers_were_seen_while_they_ran", check_messages),
-        ("waits_for_messages_that_nobody_records_are_found_by_looking", check_sampled),
+        ("ranks_that_work_in_turn_lose_time_to_serialization_and_mark_their_iterations", check_turns),
+        ("waits_in_neighborhoods_for_nonblocking_operations_late_completion_and_locks", check_more),
+        ("waits_in_probes_are_as_long_as_the_program_measured_however_it_receives", check_probes),
+        ("waits_in_polling_loops_are_as_long_as_the_program_measured", check_loops),
+        ("waits_on_windows_and_files_are_as_long_as_the_program_measured", check_objects),
+        ("waits_are_as_long_as_the_program_measured_and_name_line_and_culprit", check),
+        ("waits_in_collectives_are_found_during_the_run_before_their_records_are_overwritten", check_many),
+        ("waits_for_messages_are_found_during_the_run_before_their_records_are_overwritten", check_messages),
+        ("waits_for_unrecorded_messages_are_found_by_sampling", check_sampled),
         ("a_propagated_delay_is_attributed_to_its_origin", check_chain),
     ];
     let trial = |(name, check): (&str, Check)| {
@@ -49,7 +49,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     };
     let mut trials: Vec<Trial> = checks.into_iter().map(trial).collect();
     // Half a minute of sampling from outside, which does not depend on the ABI that a program was built for.
-    let epochs = "waits_for_probes_epochs_and_other_groups_are_found_by_looking";
+    let epochs = "waits_for_probes_epochs_and_other_groups_are_found_by_sampling";
     trials.push(match library.abi {
         Abi::Standard => {
             crate::skipped(format!("{}::{epochs}", library.name), "run with the ABI of the library's own")
@@ -77,13 +77,13 @@ fn recorded(
     let file = format!("{name}.c");
     let known: Vec<Known> =
         ran.outcome.stdout.lines().map(|line| known_in(&file, line)).collect::<Result<_>>()?;
-    ensure!(known.len() == 6, "the program says: {}", ran.outcome.stdout);
+    ensure!(known.len() == 6, "the program printed: {}", ran.outcome.stdout);
     Ok((known, report::read(&ran.out())?.waits.context("no waits in the report")?))
 }
 
 fn check(subject: &Subject, library: &Library) -> Result<()> {
     let (known, waits) = recorded(subject, library, ("waits", RANKS))?;
-    ensure!(waits.messages && waits.seen_share > 0.99, "not all was seen: {waits:#?}");
+    ensure!(waits.messages && waits.seen_share > 0.99, "not everything was observed: {waits:#?}");
     for part in &known {
         let here = found(part, &waits, |wait| is_at(wait, &part.line))?;
         let working = here.iter().any(|wait| wait.meanwhile.starts_with("computing after MPI_Barrier at "));
@@ -95,7 +95,7 @@ fn check(subject: &Subject, library: &Library) -> Result<()> {
         };
         let wrong: Vec<_> =
             waits.list.iter().filter(elsewhere).filter(|w| w.function != "MPI_Gather").collect();
-        ensure!(wrong.is_empty(), "nobody waited there: {wrong:#?}");
+        ensure!(wrong.is_empty(), "waits at places without waiting: {wrong:#?}");
     }
     Ok(())
 }
@@ -110,7 +110,7 @@ fn check_more(subject: &Subject, library: &Library) -> Result<()> {
     const RANKS: usize = 4;
     let (known, waits) = recorded(subject, library, ("waits_more", RANKS))?;
     let (collectives, locks) = (waits.collectives_seen == waits.collectives, waits.locks_seen == waits.locks);
-    ensure!(collectives && locks && waits.locks == RANKS as u64, "not all was seen: {waits:#?}");
+    ensure!(collectives && locks && waits.locks == RANKS as u64, "not everything was observed: {waits:#?}");
     for part in &known {
         let lock = part.kind == "lock-contention";
         // A library may acquire a lock lazily; then the wait is in the call that releases it.
@@ -119,7 +119,7 @@ fn check_more(subject: &Subject, library: &Library) -> Result<()> {
     }
     for kind in ["late-completion", "lock-contention", "late-root"] {
         let all: f64 = waits.list.iter().filter(|wait| wait.kind == kind).map(|wait| wait.seconds).sum();
-        let part = known.iter().find(|part| part.kind == kind).context("a kind that the program has")?;
+        let part = known.iter().find(|part| part.kind == kind).context("the program has no such part")?;
         ensure!(all <= 1.05 * part.seconds + 2.0 * SLACK, "{all} s of {kind}: {waits:#?}");
     }
     Ok(())
@@ -127,7 +127,7 @@ fn check_more(subject: &Subject, library: &Library) -> Result<()> {
 
 fn check_probes(subject: &Subject, library: &Library) -> Result<()> {
     let (known, waits) = recorded(subject, library, ("waits_probes", RANKS))?;
-    ensure!(waits.messages && waits.seen_share > 0.99, "not all was seen: {waits:#?}");
+    ensure!(waits.messages && waits.seen_share > 0.99, "not everything was observed: {waits:#?}");
     all_found(&known, &waits)?;
     // There is no work between probe and receive, and no wait is found a second time by sampling.
     let all: f64 = waits.list.iter().filter(|wait| wait.kind == "late-sender").map(|wait| wait.seconds).sum();
@@ -141,7 +141,7 @@ fn check_probes(subject: &Subject, library: &Library) -> Result<()> {
 /// Waiting in a call and polling in a loop make no difference.
 fn check_loops(subject: &Subject, library: &Library) -> Result<()> {
     let (known, waits) = recorded(subject, library, ("waits_loops", 2))?;
-    ensure!(waits.messages && waits.seen_share > 0.99, "not all was seen: {waits:#?}");
+    ensure!(waits.messages && waits.seen_share > 0.99, "not everything was observed: {waits:#?}");
     all_found(&known, &waits)
 }
 
@@ -175,7 +175,7 @@ fn check_objects(subject: &Subject, library: &Library) -> Result<()> {
     ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
     let known = ran.outcome.stdout.lines().map(|line| known_in("waits_objects.c", line));
     let known: Vec<Known> = known.collect::<Result<_>>()?;
-    ensure!(known.len() == 6, "the program says: {}", ran.outcome.stdout);
+    ensure!(known.len() == 6, "the program printed: {}", ran.outcome.stdout);
     let waits = report::read(&ran.out())?.waits.context("no waits in the report")?;
     all_found(&known, &waits)?;
     let at = |wait: &&report::Wait| known.iter().any(|part| is_at(wait, &part.line));
@@ -200,10 +200,10 @@ fn check_turns(subject: &Subject, library: &Library) -> Result<()> {
     ensure!(right, "{marked:?}");
     let whole =
         (report.communication_efficiency, report.serialisation_efficiency, report.transfer_efficiency);
-    let (Some(communication), Some(serialisation), Some(transfer)) = whole else {
-        anyhow::bail!("not divided: {whole:?}")
+    let (Some(communication), Some(serialization), Some(transfer)) = whole else {
+        anyhow::bail!("no efficiencies: {whole:?}")
     };
-    ensure!((serialisation * transfer - communication).abs() < 0.001, "{whole:?}");
+    ensure!((serialization * transfer - communication).abs() < 0.001, "{whole:?}");
     // While they compute in turn, each waits at least half of the time, and less is lost to transfer.
     let inside = |window: &&report::Window| {
         window.iterations_over.is_some_and(|over| (0.1..0.8).contains(&(over / COUNT as f64)))
@@ -211,14 +211,14 @@ fn check_turns(subject: &Subject, library: &Library) -> Result<()> {
     let inside: Vec<_> = windows.list.iter().filter(inside).collect();
     let mean = |of: fn(&report::Window) -> Option<f64>| {
         let all: Vec<f64> = inside.iter().filter_map(|window| of(window)).collect();
-        ensure!(!all.is_empty(), "nothing known of any window: {windows:#?}");
+        ensure!(!all.is_empty(), "no window has a value: {windows:#?}");
         Ok(all.iter().sum::<f64>() / all.len() as f64)
     };
-    let serialisation = mean(|window| window.serialisation_efficiency)?;
+    let serialization = mean(|window| window.serialisation_efficiency)?;
     let transfer = mean(|window| window.transfer_efficiency)?;
     ensure!(
-        serialisation < 0.75 && serialisation < transfer && transfer > 0.5,
-        "{serialisation}, {transfer}: {windows:#?}"
+        serialization < 0.75 && serialization < transfer && transfer > 0.5,
+        "{serialization}, {transfer}: {windows:#?}"
     );
     Ok(())
 }
@@ -236,7 +236,7 @@ fn check_many(subject: &Subject, library: &Library) -> Result<()> {
     job.finish()?;
     let output = fs::read_to_string(job.path().join("stdout"))?;
     let words: Vec<&str> = output.split_whitespace().collect();
-    let [count, seconds, line] = words[..] else { anyhow::bail!("not understood: {output}") };
+    let [count, seconds, line] = words[..] else { anyhow::bail!("cannot parse {output}") };
     let (count, known, line): (u64, f64, _) =
         (count.parse()?, seconds.parse()?, format!("waits_many.c:{line}"));
     let report = report::read(&job.path().join("out"))?;
@@ -244,7 +244,7 @@ fn check_many(subject: &Subject, library: &Library) -> Result<()> {
     let waits = report.waits.context("no waits in the report")?;
     // The program counts its barriers; one more collective gathers its times.
     ensure!(waits.collectives == count + 1, "{} collectives, not {count}: {waits:#?}", waits.collectives);
-    ensure!(waits.looks > 2 && waits.collectives_seen > 64, "not seen while it ran: {waits:#?}");
+    ensure!(waits.looks > 2 && waits.collectives_seen > 64, "not observed during the run: {waits:#?}");
     let here = waits.list.iter().filter(|wait| is_at(wait, &line));
     let seen: f64 = here.map(|wait| wait.seconds).sum();
     let share = waits.collectives_seen as f64 / waits.collectives as f64;
@@ -255,7 +255,7 @@ fn check_many(subject: &Subject, library: &Library) -> Result<()> {
     ensure!((all - known).abs() <= allowed, "about {all} s, not {known} s (+-{allowed}): {waits:#?}");
     let late = waits.list.iter().filter(|wait| is_at(wait, &line) && wait.culprit == "1");
     let late: f64 = late.map(|wait| wait.seconds).sum();
-    ensure!(late > 0.0, "nobody waited for the rank that is late: {waits:#?}");
+    ensure!(late > 0.0, "no waits for the late rank: {waits:#?}");
     let windows = report.windows.context("no windows in the report")?;
     ensure!(windows.list.len() > 2 && windows.ranks == ["0", "1", "2"], "{windows:#?}");
     iterated(&windows, count)?;
@@ -286,7 +286,7 @@ fn iterated(windows: &report::Windows, count: u64) -> Result<()> {
     Ok(())
 }
 
-/// Compares the report of the job when it was done and idle with that at its end.
+/// Compares the report of the job while it was done and idle with the one at its end.
 fn same_while_it_runs(running: &report::Report, ended: &report::Report) -> Result<()> {
     ensure!(running.not_followed.is_none(), "{:?}", running.not_followed);
     let waits = |report: &report::Report| {
@@ -298,7 +298,7 @@ fn same_while_it_runs(running: &report::Report, ended: &report::Report) -> Resul
     let alike = (count, seen) == (all, all_seen) && (now - then).abs() <= 0.01 * then;
     ensure!(
         alike,
-        "{seen} of {count} and {now} s while it runs, {all_seen} of {all} and {then} s in the end"
+        "{seen} of {count} and {now} s during the run, {all_seen} of {all} and {then} s at the end"
     );
     let windows = running.windows.as_ref().context("no windows while it runs")?;
     ensure!(windows.list.len() > 2 && windows.ranks == ["0", "1", "2"], "{windows:#?}");
@@ -321,8 +321,8 @@ fn check_messages(subject: &Subject, library: &Library) -> Result<()> {
     let mut lines = ran.outcome.stdout.lines();
     let count = lines.next().and_then(|line| line.strip_prefix("messages ")?.parse::<u64>().ok());
     let waits = report::read(&ran.out())?.waits.context("no waits in the report")?;
-    ensure!(count == Some(waits.messages_received), "the program says {count:?}: {waits:#?}");
-    ensure!(waits.looks > 2 && waits.messages_seen > 256, "not seen while it ran: {waits:#?}");
+    ensure!(count == Some(waits.messages_received), "the program counted {count:?}: {waits:#?}");
+    ensure!(waits.looks > 2 && waits.messages_seen > 256, "not observed during the run: {waits:#?}");
     let share = waits.messages_seen as f64 / waits.messages_received as f64;
     let all_seen = waits.messages_seen == waits.messages_received;
     let (mut whole, mut parts) = (0.0, 0);
@@ -342,7 +342,7 @@ fn check_messages(subject: &Subject, library: &Library) -> Result<()> {
         whole += part.seconds;
         parts += 1;
     }
-    ensure!(parts == 5, "the program says: {}", ran.outcome.stdout);
+    ensure!(parts == 5, "the program printed: {}", ran.outcome.stdout);
     let of_messages =
         |wait: &&report::Wait| wait.kind.starts_with("late-sender") || wait.kind == "late-receiver";
     let (seen, others): (Vec<_>, Vec<_>) = waits.list.iter().partition(of_messages);
@@ -367,7 +367,7 @@ fn check_sampled(subject: &Subject, library: &Library) -> Result<()> {
     let ran = subject.launch(library, RANKS, Form::AroundLauncher, &what, &|_| ())?;
     ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
     let waits = report::read(&ran.out())?.waits.context("no waits in the report")?;
-    let sampled = waits.sampled.as_ref().context("messages were not looked at")?;
+    let sampled = waits.sampled.as_ref().context("messages were not sampled")?;
     let lines = ran.outcome.stdout.lines().skip(1);
     let known: Vec<Known> = lines.map(|line| known_in("waits_messages.c", line)).collect::<Result<_>>()?;
     for part in known.iter().filter(|part| part.seconds >= LONG) {
@@ -384,7 +384,7 @@ fn check_sampled(subject: &Subject, library: &Library) -> Result<()> {
         wait.seconds > sampled.error_s && !known.iter().any(|part| right(&part))
     };
     let wrong: Vec<_> = sampled.list.iter().filter(nowhere).collect();
-    ensure!(wrong.is_empty(), "nobody waited there: {wrong:#?}");
+    ensure!(wrong.is_empty(), "waits at places without waiting: {wrong:#?}");
     let [all, whole]: [f64; 2] = [sampled.seconds, known.iter().map(|part| part.seconds).sum()];
     ensure!((all - whole).abs() <= sampled.error_s + 0.2 * whole, "{all} s, not {whole} s: {waits:#?}");
     Ok(())
@@ -406,10 +406,10 @@ fn check_epochs(subject: &Subject, library: &Library) -> Result<()> {
         })?;
         ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
         let waits = report::read(&ran.out())?.waits.context("no waits in the report")?;
-        let sampled = waits.sampled.as_ref().context("nobody looked")?;
+        let sampled = waits.sampled.as_ref().context("nothing was sampled")?;
         let known = ran.outcome.stdout.lines().map(|line| known_in("waits_epochs.c", line));
         let known: Vec<Known> = known.collect::<Result<_>>()?;
-        ensure!(known.len() == 5, "the program says: {}", ran.outcome.stdout);
+        ensure!(known.len() == 5, "the program printed: {}", ran.outcome.stdout);
         for part in &known {
             // A probe is part of the message's record, a fence is a collective of its window, and the barrier
             // is one of two groups.
@@ -443,9 +443,9 @@ fn check_chain(subject: &Subject, library: &Library) -> Result<()> {
         command.env("MPISCOPE_RECORD_MESSAGES", "1");
     })?;
     ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
-    let (first, rest) = ran.outcome.stdout.split_once('\n').context("the program says nothing")?;
+    let (first, rest) = ran.outcome.stdout.split_once('\n').context("the program printed nothing")?;
     let words: Vec<&str> = first.split(' ').collect();
-    let [.., handed_on, after, held] = words[..] else { anyhow::bail!("not understood: {first}") };
+    let [.., handed_on, after, held] = words[..] else { anyhow::bail!("cannot parse {first}") };
     let Known { line, seconds, .. } = known_in("waits_chain.c", &words[..4].join(" "))?;
     let waits = report::read(&ran.out())?.waits.context("no waits in the report")?;
     // The program's own numbers are off by the time for which it was kept from running: zero on an idle
@@ -464,9 +464,9 @@ fn check_chain(subject: &Subject, library: &Library) -> Result<()> {
         .sum();
     let itself = here().filter(|wait| wait.culprit == "0" && wait.began.is_empty() && ends(&wait.meanwhile));
     let all = through_others + itself.map(|wait| wait.seconds).sum::<f64>();
-    ensure!(near(all, seconds), "{seconds} s began with rank 0, not {all} s: {waits:#?}");
+    ensure!(near(all, seconds), "{seconds} s originate from rank 0, not {all} s: {waits:#?}");
     let handed_on: f64 = handed_on.parse()?;
-    ensure!(near(through_others, handed_on), "{handed_on} s handed on, not {through_others} s: {waits:#?}");
+    ensure!(near(through_others, handed_on), "{handed_on} s propagated, not {through_others} s: {waits:#?}");
     let first = waits.causes.first().context("no causes")?;
     let right =
         first.culprit == "0" && ends(&first.doing) && first.seconds > 0.95 * seconds - allowed(seconds);

@@ -19,9 +19,9 @@ use crate::subject::{LIMIT, Subject};
 
 /// The trial of a library.
 pub fn trial(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
-    let name = format!("{}::procs_watch_names_the_rank_that_was_lost", library.name);
+    let name = format!("{}::procs_watch_names_the_lost_rank", library.name);
     if library.family == Family::Intel {
-        return crate::skipped(name, "a launcher that is ended leaves processes that hold the output");
+        return crate::skipped(name, "if its launcher is ended, leftover processes keep the output open");
     }
     let (subject, library) = (Arc::clone(subject), Arc::clone(library));
     checked(name, move || loses_a_rank(&subject, &library))

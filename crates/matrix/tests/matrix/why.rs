@@ -118,7 +118,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         if scenario.without.contains(&library.name) {
             return crate::skipped(
                 name,
-                "this library cannot do that here, does not hang there, or lets the odd rank leave",
+                "this library does not support the scenario here, does not hang in it, or lets the odd rank leave",
             );
         }
         if let Some(reason) = scenario.source.missing_in(library) {
@@ -130,7 +130,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         {
             return crate::skipped(
                 name,
-                "of the standard ABI every third is run; all with MPISCOPE_EVERY_SIZE=1",
+                "with the standard ABI only every third is run; all with MPISCOPE_EVERY_SIZE=1",
             );
         }
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
@@ -139,19 +139,19 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     };
     let mut trials: Vec<Trial> = scenarios.into_iter().enumerate().map(trial).collect();
     let queued = (Arc::clone(subject), Arc::clone(library));
-    trials
-        .push(checked(format!("{}::queues_show_both_ends_of_what_does_not_fit", library.name), move || {
-            queues(&queued.0, &queued.1)
-        }));
+    trials.push(checked(
+        format!("{}::queues_show_both_ends_of_a_mismatched_message", library.name),
+        move || queues(&queued.0, &queued.1),
+    ));
     let lacking = (Arc::clone(subject), Arc::clone(library));
     trials.push(checked(
-        format!("{}::why_names_a_rank_without_the_layer_and_proves_nothing_of_it", library.name),
+        format!("{}::why_names_a_rank_without_the_layer_and_concludes_nothing_about_it", library.name),
         move || without_layer(&lacking.0, &lacking.1),
     ));
     trials.push(mutated::trial(subject, library));
     let stripped = Arc::clone(library);
     trials.push(checked(
-        format!("{}::why_names_functions_of_an_optimised_program_without_debug_information", library.name),
+        format!("{}::why_names_functions_of_an_optimized_program_without_debug_information", library.name),
         move || without_lines(&stripped),
     ));
     let walked = (Arc::clone(subject), Arc::clone(library));
@@ -160,15 +160,15 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         move || stacks(&walked.0, &walked.1),
     ));
     let checks: [(&str, Check); 3] = [
-        ("run_says_by_itself_that_a_job_hangs_and_calls_a_command", says_so),
-        ("run_says_nothing_of_a_job_that_computes", keeps_quiet),
-        ("run_says_nothing_of_loops_that_send_by_the_clock", keeps_quiet_of_loops),
+        ("run_reports_a_hanging_job_and_starts_a_command", says_so),
+        ("run_does_not_report_a_job_that_computes", keeps_quiet),
+        ("run_does_not_report_loops_that_send_at_timed_intervals", keeps_quiet_of_loops),
     ];
     trials.extend(checks.map(|(name, check)| {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
         let name = format!("{}::{name}", library.name);
         if library.family == Family::Intel {
-            return crate::skipped(name, "a launcher that is ended leaves processes that hold the output");
+            return crate::skipped(name, "if its launcher is ended, leftover processes keep the output open");
         }
         checked(name, move || check(&subject, &library))
     }));
@@ -261,7 +261,7 @@ fn without_lines(library: &Library) -> Result<()> {
     }
 }
 
-/// Both ranks wait for each other, but rank 1 runs without the layer: only its being waited for is known.
+/// Both ranks wait for each other, but rank 1 runs without the layer: it is only known that rank 0 waits for it.
 fn without_layer(subject: &Subject, library: &Library) -> Result<()> {
     let program = Program { name: "hang", ranks: 1, needs: Needs::Nothing };
     let binary = word(&subject.binary(&program, library)?);
@@ -273,7 +273,7 @@ fn without_layer(subject: &Subject, library: &Library) -> Result<()> {
     loop {
         let (said, status) = ask(&mut job)?;
         let said = said.unwrap_or_default();
-        ensure!(status != 1, "a problem was seen without rank 1: {said:#}");
+        ensure!(status != 1, "a problem was reported without data of rank 1: {said:#}");
         let blamed =
             said["culprits"].as_array().is_some_and(|culprits| culprits.iter().any(|c| c["ranks"] == "1"));
         if said["kind"] == "slow" && said["unseen"] == "1" && blamed {
@@ -283,7 +283,7 @@ fn without_layer(subject: &Subject, library: &Library) -> Result<()> {
     }
 }
 
-/// Rank 1 computes in a function of the program and rank 0 waits for it. Both continue afterwards.
+/// Rank 1 computes in a function of the program and rank 0 waits for it. Both continue afterward.
 fn stacks(subject: &Subject, library: &Library) -> Result<()> {
     let program = Program { name: "hang", ranks: 2, needs: Needs::Nothing };
     let mut job = Job::start_of(&program, subject, library, &["one_computes"], &[])?;
@@ -309,7 +309,7 @@ fn stacks(subject: &Subject, library: &Library) -> Result<()> {
     let rank = json(&["ps", &target, "--json"])?["ranks"][0]["pid"].to_string();
     let (live, kept) =
         (json(&["procs", &rank, "--json"])?, json(&["procs", &file.display().to_string(), "--json"])?);
-    ensure!(live["processes"] == kept["processes"], "live: {live:#}\nof the evidence file: {kept:#}");
+    ensure!(live["processes"] == kept["processes"], "live: {live:#}\nevidence file: {kept:#}");
     let state = run(&["why".as_ref(), target.as_ref(), "--json".as_ref(), "--for=0.1".as_ref()])?;
     let said: Value = serde_json::from_str(&state.stdout)?;
     ensure!(HARMLESS.contains(&said["kind"].as_str().unwrap_or_default()), "afterwards: {said:#}");
@@ -385,7 +385,7 @@ impl Source {
         });
         let found: Result<Vec<_>> = scenarios.map(|words| scenario(self, words, &here)).collect();
         let found = found?;
-        ensure!(!found.is_empty(), "{} has no scenario", self.file);
+        ensure!(!found.is_empty(), "{} states no scenarios", self.file);
         Ok(found)
     }
 }
@@ -478,7 +478,7 @@ fn saved(job: &Job, scenario: &Scenario) -> Result<()> {
             ensure!(of_core["why"]["verdict"] == said["verdict"] && core.code() == 1, "{}", core.describe());
             return Ok(());
         };
-        ensure!(Instant::now() < end, "of the evidence file: {wrong}\n{said:#}");
+        ensure!(Instant::now() < end, "evidence file: {wrong}\n{said:#}");
     }
 }
 
@@ -507,7 +507,7 @@ fn ask(job: &mut Job) -> Result<(Option<Value>, i32)> {
     let outcome = run::bounded(&mut command, LIMIT)?;
     match outcome.code() {
         2 => {
-            job.is_there("there is something to look at")?;
+            job.is_there("there is a process to inspect")?;
             std::thread::sleep(Duration::from_millis(100));
             Ok((None, 2))
         }
@@ -523,12 +523,12 @@ fn differs(said: &Value, scenario: &Scenario) -> Option<String> {
         return Some(format!("kind {} instead of {}", text("kind"), scenario.kind));
     }
     if let Some(says) = scenario.says.as_ref().filter(|says| !text("verdict").contains(*says)) {
-        return Some(format!("the sentence does not say '{says}'"));
+        return Some(format!("the sentence does not contain '{says}'"));
     }
     let others = || said["also"].as_array().into_iter().flatten().filter_map(|also| also["verdict"].as_str());
     let also = scenario.also.as_ref().filter(|also| !others().any(|other| other.contains(*also)));
     if let Some(also) = also {
-        return Some(format!("no other problem says '{also}'"));
+        return Some(format!("no other problem contains '{also}'"));
     }
     let culprits: Vec<&str> =
         said["culprits"].as_array().into_iter().flatten().filter_map(|c| c["ranks"].as_str()).collect();

@@ -21,7 +21,7 @@ use mpiscope_testkit::mpi::{Family, Library};
 use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, run};
 
-const NAME: &str = "every_function_does_with_a_wrong_handle_what_it_does_without_the_layer";
+const NAME: &str = "every_function_treats_a_wrong_handle_as_without_the_layer";
 
 /// The contents of uninitialized memory: bytes, or words that are valid addresses.
 const FILLINGS: [&str; 3] = ["0", "85", "address"];
@@ -61,7 +61,7 @@ fn check(library: &Library) -> Result<()> {
         Ok((bare.map(joined).into_iter().collect::<Result<Vec<_>>>()?, seen?))
     })?;
     let wanted: BTreeSet<&String> = bare.iter().flatten().filter(|line| is_certain(line, &bare)).collect();
-    ensure!(wanted.len() > 300, "only {} calls do the same each time", wanted.len());
+    ensure!(wanted.len() > 300, "only {} calls have the same result each time", wanted.len());
     let of = |line: &str| line.split(':').next().unwrap_or_default().to_owned();
     let mut changed: Vec<_> = wanted.iter().filter(|line| !seen.contains(**line)).collect();
     // What a library reads from freed memory may be the same three times and differ the fourth time. Effects
@@ -74,7 +74,7 @@ fn check(library: &Library) -> Result<()> {
     }
     let instead: Vec<_> =
         changed.iter().filter_map(|line| seen.iter().find(|other| of(other) == of(line))).collect();
-    ensure!(changed.is_empty(), "not so under the layer: {changed:#?}\nbut {instead:#?}");
+    ensure!(changed.is_empty(), "different under the layer: {changed:#?}\ninstead: {instead:#?}");
     Ok(())
 }
 

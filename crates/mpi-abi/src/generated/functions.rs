@@ -4,7 +4,7 @@ use crate::function::{Dir, Function, FunctionId, Kind, Len, Param};
 use crate::predefined::ObjectKind;
 use crate::properties::{Class, Completes, Fields, Flags, Moves, Partners, Properties, Role, Start, Waits};
 
-/// How many functions there are.
+/// The number of functions.
 pub const COUNT: usize = 702;
 
 /// The kinds under the standard's names.

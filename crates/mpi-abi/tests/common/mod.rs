@@ -48,7 +48,7 @@ pub fn headers() -> Vec<Header> {
         } else if text.contains("MPICH_VERSION") {
             AbiKind::MPICH
         } else {
-            panic!("{} is of no known ABI", dir.display());
+            panic!("the ABI of {} is unknown", dir.display());
         };
         headers.push(Header { abi, dir, file: "mpi.h" });
     }
@@ -60,24 +60,24 @@ pub fn headers() -> Vec<Header> {
 pub fn missing_headers() -> Vec<Trial> {
     let headers = headers();
     let missing = AbiKind::ALL.into_iter().filter(|abi| !headers.iter().any(|header| header.abi == *abi));
-    let reason = "no header here; `cargo xtask mpi` fetches some";
+    let reason = "no header is installed; `cargo xtask mpi` fetches some";
     missing.map(|abi| trials::ignored(&format!("on::{}", abi.name()), reason)).collect()
 }
 
 /// Requires a header of any library; returns the reason if there is none.
 pub fn a_header() -> Option<String> {
-    headers().is_empty().then(|| "no header of MPI here; `cargo xtask mpi` fetches some".to_owned())
+    headers().is_empty().then(|| "no MPI header is installed; `cargo xtask mpi` fetches some".to_owned())
 }
 
 /// Requires a header of Open MPI; returns the reason if there is none.
 pub fn a_header_of_open_mpi() -> Option<String> {
     let lacks = !headers().iter().any(|header| header.abi == AbiKind::OPENMPI);
-    lacks.then(|| "no header of Open MPI here; `cargo xtask mpi` fetches one".to_owned())
+    lacks.then(|| "no Open MPI header is installed; `cargo xtask mpi` fetches one".to_owned())
 }
 
 /// Requires any library; returns the reason if there is none.
 pub fn a_library() -> Option<String> {
-    libraries().is_empty().then(|| "no MPI library here; `cargo xtask mpi` fetches some".to_owned())
+    libraries().is_empty().then(|| "no MPI library is installed; `cargo xtask mpi` fetches some".to_owned())
 }
 
 fn named() -> Vec<Header> {
@@ -121,7 +121,7 @@ impl Header {
             .arg(&self.dir)
             .arg(&source)
             .output()
-            .expect("gcc is needed")
+            .expect("gcc must be installed")
     }
 
     /// Words in the header, without the library's variables (which are not constants).

@@ -23,7 +23,7 @@ fn read_int(registry: &Registry, handle: CvarWord) -> i32 {
 }
 
 #[test]
-fn a_value_goes_from_default_over_environment_to_written() {
+fn a_written_value_overrides_the_environment_which_overrides_the_default() {
     let int = Setting::new(Datatype::INT, SettingValue::Int(5));
     let (registry, setting, handle) = publish(CvarInfo::new("depth", Datatype::INT), int);
     let cvar = registry.cvar(0).unwrap();
@@ -37,7 +37,7 @@ fn a_value_goes_from_default_over_environment_to_written() {
 }
 
 #[test]
-fn an_invalid_value_is_refused_and_changes_nothing() {
+fn an_invalid_value_is_rejected_and_changes_nothing() {
     let changes = Arc::new(AtomicU32::new(0));
     let seen = changes.clone();
     let setting = Setting::new(Datatype::INT, SettingValue::Int(5))
@@ -54,7 +54,7 @@ fn an_invalid_value_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn never_and_not_now_are_told_apart() {
+fn never_and_not_now_are_distinguished() {
     let late = Arc::new(AtomicBool::new(false));
     let is_late = late.clone();
     let gate = move || if is_late.load(Ordering::Relaxed) { When::NotNow } else { When::Now };
@@ -87,7 +87,7 @@ fn a_string_is_read_with_its_nul_and_written_up_to_it() {
 }
 
 #[test]
-fn freed_and_foreign_handles_are_refused() {
+fn freed_and_foreign_handles_are_rejected() {
     let int = Setting::new(Datatype::INT, SettingValue::Int(5));
     let (registry, _, handle) = publish(CvarInfo::new("depth", Datatype::INT), int);
     registry.cvar_handle_free(handle).unwrap();

@@ -72,7 +72,7 @@ impl Registry {
         Raiser { registry: self, event, source }
     }
 
-    /// Finishes a dying registration whose generation is not at hand.
+    /// Finishes a dying registration whose generation is not known to the caller.
     #[cold]
     pub(super) fn finish_dying(&self, slot: &Registration, context: CbSafety) {
         self.finish_registration(slot, slot.state.generation(), context);

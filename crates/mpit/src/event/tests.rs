@@ -60,7 +60,7 @@ fn get(count: &AtomicUsize) -> usize {
 }
 
 #[test]
-fn sources_and_types_tell_what_was_registered() {
+fn sources_and_types_report_what_was_registered() {
     let registry = fixture();
     let source = registry.source(0).unwrap();
     assert_eq!((source.name(), source.ticks_per_second()), ("one", 1000));
@@ -145,9 +145,9 @@ fn only_registrations_for_the_object_receive_the_event() {
 fn no_payload_is_built_without_a_registration() {
     let registry = fixture();
     let raiser = registry.raiser(1, 0).unwrap();
-    raiser.raise(0, CbSafety::NONE, || -> [u8; 0] { panic!("made for nobody") });
+    raiser.raise(0, CbSafety::NONE, || -> [u8; 0] { panic!("built without a registration") });
     let handle = registry.event_handle_alloc(1, 0, &Hints::new()).unwrap();
-    raiser.raise(0, CbSafety::NONE, || -> [u8; 0] { panic!("made without a callback") });
+    raiser.raise(0, CbSafety::NONE, || -> [u8; 0] { panic!("built without a callback") });
     registry.event_handle_free(handle, 0, None).unwrap();
     assert_eq!(registry.event_usage(), 0);
 }
@@ -211,7 +211,7 @@ fn hints_are_kept_by_registration_and_by_level_and_returned_as_copies() {
 }
 
 #[test]
-fn a_freed_or_foreign_registration_is_refused_everywhere() {
+fn a_freed_or_foreign_registration_is_rejected_everywhere() {
     let registry = fixture();
     let freed = registry.event_handle_alloc(1, 0, &Hints::new()).unwrap();
     registry.event_handle_free(freed, 0, None).unwrap();
@@ -276,7 +276,7 @@ fn a_free_callback_waits_for_a_callback_in_another_thread() {
 }
 
 #[test]
-fn what_callbacks_own_is_dropped_when_they_are_replaced_or_freed() {
+fn data_owned_by_callbacks_is_dropped_when_they_are_replaced_or_freed() {
     let registry = fixture();
     let (old, new, handler) = (Arc::new(()), Arc::new(()), Arc::new(()));
     let kept = old.clone();
@@ -312,7 +312,7 @@ fn a_callback_may_replace_itself() {
 /// A running callback must find its data until it returns, whatever it does to its registration: a freed list
 /// would no longer hold these numbers (and is a use after free for the sanitizer).
 #[test]
-fn what_a_function_owns_lives_until_it_returns_though_it_replaces_or_frees_itself() {
+fn data_of_a_callback_that_replaces_or_frees_itself_lives_until_it_returns() {
     let registry = fixture();
     let numbers: Vec<u64> = (0..1000).collect();
     let seen = Arc::new(AtomicU64::new(0));
@@ -351,7 +351,7 @@ fn on_drops(registry: &Registry, handle: RegistrationWord, log: &Log<String>, na
 }
 
 #[test]
-fn losses_are_reported_before_the_next_event_of_the_source_to_whomever_that_goes() {
+fn losses_are_reported_before_the_next_event_of_the_source_to_any_registration() {
     let registry = fixture();
     let other_source = registry.add_source(SourceSpec::new("two", 1, || 0)).unwrap();
     let log: Log<String> = Log::default();
@@ -409,12 +409,12 @@ fn a_registration_does_not_inherit_the_losses_of_its_slots_predecessor() {
     let last = register(registry, 1, 0, CbSafety::NONE, |_| ());
     on_drops(registry, last, &log, "c");
     raise(CbSafety::NONE);
-    assert_eq!(registry.registrations.slots.len(), 1, "the slot was not used again");
+    assert_eq!(registry.registrations.slots.len(), 1, "the slot was not reused");
     assert!(log.lock().unwrap().is_empty());
 }
 
 #[test]
-fn neither_registering_nor_freeing_looks_at_all_other_registrations() {
+fn the_cost_of_registering_and_freeing_does_not_depend_on_other_registrations() {
     const MANY: usize = 1000;
     let registry = fixture();
     for round in 0..3 {
@@ -422,8 +422,8 @@ fn neither_registering_nor_freeing_looks_at_all_other_registrations() {
         let handles: Vec<_> = (0..MANY).map(|_| register(registry, 1, 0, CbSafety::NONE, |_| ())).collect();
         handles.iter().for_each(|&handle| registry.event_handle_free(handle, 0, None).unwrap());
         let looked = crate::table::looked() - before;
-        assert!(looked <= MANY * 16, "{looked} looks at slots in round {round}");
-        assert_eq!(registry.registrations.slots.len(), MANY, "no slot was used again");
+        assert!(looked <= MANY * 16, "{looked} slots were visited in round {round}");
+        assert_eq!(registry.registrations.slots.len(), MANY, "no slot was reused");
     }
 }
 
@@ -500,7 +500,7 @@ fn events_caused_by_a_dropped_handler_do_not_reach_its_registration() {
 }
 
 #[test]
-fn a_type_is_raised_in_turn_only_while_a_callback_of_it_wants_that() {
+fn events_are_serialized_only_while_a_callback_of_their_type_requires_it() {
     let registry = fixture();
     let in_turn = || registry.event(1).unwrap().is_in_turn();
     register(registry, 1, 0, CbSafety::THREAD_SAFE, |_| ());
@@ -541,7 +541,7 @@ fn the_last_finalize_frees_registrations() {
 }
 
 #[test]
-fn the_provider_is_reported_of_registrations() {
+fn the_provider_is_notified_of_registrations() {
     let registry = Registry::new();
     let log: Log<(u64, bool)> = Log::default();
     let inner = log.clone();
@@ -555,7 +555,7 @@ fn the_provider_is_reported_of_registrations() {
 }
 
 #[test]
-fn a_payload_too_short_for_its_type_is_a_loss_not_a_read_beyond_it() {
+fn a_payload_too_short_for_its_type_is_a_loss_and_not_read_beyond_its_end() {
     let registry = fixture();
     let log: Log<String> = Log::default();
     let handle = register(registry, 0, 1, CbSafety::NONE, |_| ());

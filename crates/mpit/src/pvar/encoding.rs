@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn nanoseconds_become_seconds_and_come_back() {
+    fn nanoseconds_are_converted_to_seconds_and_back() {
         let encoding = Encoding::new(Datatype::DOUBLE, Unit::Scaled(1e-9));
         assert_eq!(put(encoding, 1_500_000_000), 1.5f64.to_ne_bytes());
         assert_eq!(encoding.get(&1.5f64.to_ne_bytes()), Ok(1_500_000_000));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_pass_unchanged() {
+    fn bits_are_passed_unchanged() {
         let double = Encoding::new(Datatype::DOUBLE, Unit::Bits);
         assert_eq!(put(double, 0.25f64.to_bits()), 0.25f64.to_ne_bytes());
         let int = Encoding::new(Datatype::INT, Unit::Bits);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_too_short_is_an_error_to_read_from() {
+    fn reading_from_a_buffer_that_is_too_short_is_an_error() {
         assert_eq!(Encoding::new(Datatype::UNSIGNED, Unit::Plain).get(&[1, 2]), Err(Error::INVALID));
     }
 }

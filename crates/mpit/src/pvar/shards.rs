@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_part_counts_and_one_too_many_is_refused() {
+    fn every_part_is_counted_and_excess_parts_are_rejected() {
         static PART: AtomicU64 = AtomicU64::new(2);
         let shards = Shards::new();
         assert_eq!(shards.sum(), 0);

@@ -52,7 +52,7 @@ fn a_name_is_found_by_class_and_indices_are_checked() {
 }
 
 #[test]
-fn a_registration_that_could_not_work_is_refused() {
+fn a_registration_that_cannot_work_is_rejected() {
     let registry = Registry::new();
     let spec = |class, datatype| PvarSpec::new("x", class, datatype);
     let refused = |spec| assert_eq!(registry.add_pvar(spec, AtomicU64::new(0)), Err(Error::INVALID));
@@ -66,7 +66,7 @@ fn a_registration_that_could_not_work_is_refused() {
 }
 
 #[test]
-fn a_value_that_a_counter_cannot_keep_is_refused_and_changes_nothing() {
+fn a_value_that_a_counter_cannot_hold_is_rejected_and_changes_nothing() {
     let (registry, session, handle) = registry_with(counter("c"), AtomicU64::new(0));
     registry.pvar_set(session, handle, (1u64 << 63) - 1).unwrap();
     for more in [1 << 63, u64::MAX] {
@@ -112,7 +112,7 @@ fn a_continuous_counter_counts_from_allocation_and_cannot_be_started_or_stopped(
 }
 
 #[test]
-fn nothing_done_in_one_session_is_seen_in_another() {
+fn operations_in_one_session_do_not_affect_another() {
     let total = Arc::new(AtomicU64::new(0));
     let (registry, one, mine) = registry_with(counter("c"), total.clone());
     let two = registry.pvar_session_create().unwrap();
@@ -129,7 +129,7 @@ fn nothing_done_in_one_session_is_seen_in_another() {
 }
 
 #[test]
-fn all_handles_is_for_start_stop_and_reset_only() {
+fn all_handles_is_valid_only_for_start_stop_and_reset() {
     let (registry, session, _) = registry_with(counter("c"), AtomicU64::new(0));
     let mut buffer = [0; 8];
     assert_eq!(registry.pvar_read(session, ALL, &mut buffer), Err(Error::INVALID_HANDLE));
@@ -145,7 +145,7 @@ fn all_handles_is_for_start_stop_and_reset_only() {
 }
 
 #[test]
-fn all_handles_ignores_what_is_read_only() {
+fn all_handles_ignores_read_only_variables() {
     let level = PvarSpec::new("l", PvarClass::LEVEL, Datatype::UNSIGNED_LONG);
     let (registry, session, handle) = registry_with(level, AtomicU64::new(3));
     assert_eq!(registry.pvar_reset(session, ALL), Ok(()));
@@ -155,7 +155,7 @@ fn all_handles_ignores_what_is_read_only() {
 }
 
 #[test]
-fn freed_foreign_and_other_sessions_handles_are_reported_and_not_followed() {
+fn freed_foreign_and_other_sessions_handles_are_errors_and_not_dereferenced() {
     let (registry, session, handle) = registry_with(counter("c"), AtomicU64::new(0));
     let other = registry.pvar_session_create().unwrap();
     let mut buffer = [0; 8];
@@ -178,7 +178,7 @@ fn freed_foreign_and_other_sessions_handles_are_reported_and_not_followed() {
 }
 
 #[test]
-fn a_freed_session_takes_its_handles_along() {
+fn freeing_a_session_frees_its_handles() {
     let (registry, session, handle) = registry_with(counter("c"), AtomicU64::new(0));
     registry.pvar_session_free(session).unwrap();
     assert_eq!(registry.pvar_usage(), (0, 0));
@@ -188,7 +188,7 @@ fn a_freed_session_takes_its_handles_along() {
 }
 
 #[test]
-fn freeing_a_session_looks_at_its_own_handles_only_however_many_it_had() {
+fn the_cost_of_freeing_a_session_depends_only_on_its_own_handles() {
     let registry = Registry::new();
     let index = registry.add_pvar(counter("calls"), AtomicU64::new(0)).unwrap();
     let other = registry.pvar_session_create().unwrap();
@@ -202,12 +202,12 @@ fn freeing_a_session_looks_at_its_own_handles_only_however_many_it_had() {
     let before = crate::table::looked();
     registry.pvar_session_free(session).unwrap();
     let looked = crate::table::looked() - before;
-    assert!(looked <= 64, "{looked} looks at slots");
+    assert!(looked <= 64, "{looked} slots were visited");
     assert_eq!(registry.pvar_usage(), (1, 1000));
 }
 
 #[test]
-fn a_level_is_current_while_it_runs_and_stays_when_stopped() {
+fn a_level_is_current_while_started_and_keeps_its_value_when_stopped() {
     let gauge = Arc::new(Gauge::new());
     gauge.set(4);
     let level = PvarSpec::new("l", PvarClass::LEVEL, Datatype::UNSIGNED);
@@ -287,7 +287,7 @@ impl Instrument for PerObject {
 }
 
 #[test]
-fn the_bound_object_decides_the_count_and_a_wrong_one_is_refused() {
+fn the_bound_object_determines_the_count_and_a_wrong_one_is_rejected() {
     let registry = Registry::new();
     let spec = PvarSpec::new("s", PvarClass::SIZE, Datatype::UNSIGNED).bind(Bind::MPI_COMM);
     let instrument = PerObject { interest: AtomicU32::new(0), wanted: AtomicBool::new(false) };
@@ -324,7 +324,7 @@ fn the_object_is_ignored_if_the_variable_is_bound_to_nothing() {
 }
 
 #[test]
-fn the_provider_is_reported_of_the_first_start_and_the_last_stop() {
+fn the_provider_is_notified_of_the_first_start_and_the_last_stop() {
     let instrument =
         Arc::new(PerObject { interest: AtomicU32::new(0), wanted: AtomicBool::new(false) });
     let registry = Registry::new();
@@ -406,7 +406,7 @@ struct DropLog(Arc<std::sync::Mutex<Vec<&'static str>>>);
 
 impl Drop for DropLog {
     fn drop(&mut self) {
-        self.0.lock().unwrap().push("session gone");
+        self.0.lock().unwrap().push("session freed");
     }
 }
 
@@ -476,12 +476,12 @@ fn a_foreign_variable_gets_every_call_and_its_session_goes_last() {
     assert_eq!(registry.pvar_stop(session, handle), Err(Error::library(5)));
     registry.pvar_handle_free(session, second).unwrap();
     registry.pvar_session_free(session).unwrap();
-    let expected = ["start", "write", "stop", "free", "free", "session gone"];
+    let expected = ["start", "write", "stop", "free", "free", "session freed"];
     assert_eq!(*log.lock().unwrap(), expected);
 }
 
 #[test]
-fn four_threads_in_two_sessions_count_exactly_and_undisturbed() {
+fn four_threads_in_two_sessions_count_exactly_and_independently() {
     const ADDS: u64 = 200_000;
     let total = Arc::new(AtomicU64::new(0));
     let (registry, quiet, watched) = registry_with(counter("c").continuous(true), total.clone());
@@ -593,7 +593,7 @@ fn a_total_in_parts_is_read_in_every_way_while_parts_are_added() {
 }
 
 #[test]
-fn the_shortest_read_gives_nothing_for_every_mistake_and_for_what_is_no_integer_in_memory() {
+fn the_fast_read_yields_nothing_for_invalid_handles_and_for_values_that_are_not_integers_in_memory() {
     let total = Arc::new(AtomicU64::new(5));
     let (registry, session, mut handle) = registry_with(counter("total"), total.clone());
     registry.pvar_start(session, handle).unwrap();

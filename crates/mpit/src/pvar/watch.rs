@@ -213,15 +213,15 @@ mod tests {
     }
 
     #[test]
-    fn adding_a_watcher_does_not_look_at_all_others() {
+    fn the_cost_of_adding_a_watcher_does_not_depend_on_the_others() {
         let list = WatchList::new();
         let before = crate::table::looked();
         for round in 0..3 {
             let added: Vec<_> = (0..1000).map(|object| list.add(object, 0).unwrap()).collect();
-            assert!(added.iter().all(|&at| at < 1000), "round {round}: no watcher was used again");
+            assert!(added.iter().all(|&at| at < 1000), "round {round}: no watcher was reused");
             added.iter().for_each(|&at| list.remove(at));
         }
         let looked = crate::table::looked() - before;
-        assert!(looked <= 3 * 1000 * 8, "{looked} looks at slots");
+        assert!(looked <= 3 * 1000 * 8, "{looked} slots were visited");
     }
 }

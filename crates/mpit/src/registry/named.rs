@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_unique_for_its_key_only() {
+    fn a_name_is_unique_only_for_its_key() {
         let table = Named::new();
         assert_eq!(table.add("queue", 1, 'a'), Ok(0));
         assert_eq!(table.add("queue", 2, 'b'), Ok(1));

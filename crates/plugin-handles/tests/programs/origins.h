@@ -1,4 +1,4 @@
-/* Requests created by every function in the document that does so, every kind of last synchronisation of a window, error
+/* Requests created by every function in the document that does so, every kind of last synchronization of a window, error
  * handlers of files and windows, callbacks from a Fortran binding. None of these is freed or completed. */
 
 enum { BIG = 1 << 20 };

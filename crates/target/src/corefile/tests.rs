@@ -76,7 +76,7 @@ fn open(bytes: &[u8]) -> Result<Core> {
 }
 
 #[test]
-fn a_core_of_any_width_and_order_is_understood() {
+fn a_core_file_of_any_width_and_byte_order_is_read() {
     for (width, order) in
         [(4, ByteOrder::Big), (4, ByteOrder::Little), (8, ByteOrder::Big), (8, ByteOrder::Little)]
     {
@@ -115,7 +115,7 @@ fn reading_memory_missing_from_the_core_is_an_error_with_the_reason() {
 }
 
 #[test]
-fn a_core_that_was_cut_off_says_how_much_is_missing() {
+fn a_truncated_core_file_reports_how_much_is_missing() {
     let whole = synthetic(8, ByteOrder::Little);
     let core = open(&whole[..whole.len() - 0x80]).unwrap();
     assert_eq!(core.missing(), Some(0x80));
@@ -126,7 +126,7 @@ fn a_core_that_was_cut_off_says_how_much_is_missing() {
 }
 
 #[test]
-fn something_else_than_a_core_is_named() {
+fn a_file_that_is_not_a_core_file_is_named() {
     let own = Core::open(std::env::current_exe().unwrap()).unwrap_err();
     assert!(matches!(own, Error::NotCore { .. }), "{own}");
     assert!(matches!(open(b""), Err(Error::Elf { .. })));
@@ -192,7 +192,7 @@ fn damaged_synthetic_cores_give_answers_or_errors_in_bounded_time() {
 }
 
 #[test]
-fn every_byte_of_the_headers_may_be_the_largest() {
+fn every_byte_of_the_headers_may_have_its_largest_value() {
     let core = synthetic(8, ByteOrder::Little);
     for at in 0..64 + 3 * 56 {
         let mut bytes = core.clone();

@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_variable_is_left_out() {
+    fn entries_that_are_not_variables_are_omitted() {
         let environment = Environment::new(b"\0\0=x\0NOTHING\0A=\xff\0B=cut".to_vec());
         let names: Vec<_> = environment.iter().map(|(name, _)| name.to_str().unwrap()).collect();
         assert_eq!(names, ["A", "B"]);

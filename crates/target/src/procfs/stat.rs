@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_with_brackets_blanks_and_strange_bytes_does_not_shift_the_fields() {
+    fn a_name_with_parentheses_spaces_and_invalid_bytes_does_not_shift_the_fields() {
         let line = b"7 (a) R (b\xff c) Z 3 7 7 0 -1 4194560 1 0 0 0 1 2 0 0 20 0 1 0 12345 99 1";
         let parsed = Stat::parse(line).unwrap();
         assert_eq!((parsed.name.as_str(), parsed.state, parsed.parent), ("a) R (b\u{fffd} c", 'Z', 3));
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_cut_or_no_line_at_all_says_nothing() {
+    fn a_truncated_or_missing_line_yields_nothing() {
         for line in
             [&b""[..], b"7 (a S 3", b"7 )a( S 3", b"7 (a)", b"7 (a) S", b"7 (a) S x", b"7 (a) S 3 4", b"\xff"]
         {
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_has_a_line_of_its_own() {
+    fn a_thread_has_its_own_line() {
         let pid = std::process::id();
         let (process, thread) = (Stat::of(pid).unwrap(), Stat::of_thread(pid, pid).unwrap());
         assert_eq!(process.parent, std::os::unix::process::parent_id());

@@ -53,7 +53,7 @@ impl StatusLines {
         self.get("TracerPid")?.parse().ok().filter(|tracer| *tracer != 0)
     }
 
-    /// Its process ids from our PID namespace inwards: one, unless it runs in a container within
+    /// Its process ids from our PID namespace inward: one, unless it runs in a container within
     /// ours.
     pub fn namespace_pids(&self) -> Vec<u32> {
         let numbers = self.get("NSpid").unwrap_or_default().split_ascii_whitespace();
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_not_known() {
+    fn invalid_values_are_unknown() {
         let hostile = b"Name:\t\xff\nVmRSS:\t99999999999999999999 kB\nVmHWM:\t18446744073709551615 kB\nUid:\t1\nTracerPid:\t-1\n\
             NSpid:\tx 3\nSigCgt:\tzz";
         let lines = StatusLines::new(hostile);

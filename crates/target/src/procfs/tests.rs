@@ -5,7 +5,7 @@ use std::os::fd::FromRawFd;
 use std::os::unix::fs::FileExt;
 
 #[test]
-fn our_own_facts_are_those_that_the_library_knows() {
+fn facts_of_this_process_equal_those_from_the_c_library() {
     let pid = std::process::id();
     let own = stat(pid).unwrap();
     assert_eq!(own.parent, std::os::unix::process::parent_id());
@@ -45,7 +45,7 @@ fn a_memfd_is_found_by_the_prefix_of_its_name_and_opened_from_outside() {
 }
 
 #[test]
-fn a_process_that_does_not_exist_is_said_to_be_none() {
+fn a_process_that_does_not_exist_is_reported_as_missing() {
     // Linux assigns no pid above 2^22.
     let pid = 1 << 23;
     assert!(matches!(stat(pid), Err(Error::NoProcess { .. })));

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_is_no_id_leads_nowhere() {
+    fn an_invalid_build_id_finds_no_file() {
         assert_eq!(by_build_id(Path::new("/"), b""), None);
         assert_eq!(by_build_id(Path::new("/"), &[1; 4096]), None);
         let path = by_build_id(Path::new("/"), &[0xab, 0x01]).unwrap();

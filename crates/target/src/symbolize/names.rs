@@ -37,7 +37,7 @@ mod tests {
     use super::demangle;
 
     #[test]
-    fn names_of_each_language_are_as_people_wrote_them() {
+    fn names_of_each_language_are_shown_as_in_the_source() {
         for (symbol, name) in [
             ("main", "main"),
             ("halo_exchange.constprop.0", "halo_exchange"),
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_made_to_hurt_comes_back() {
+    fn a_malicious_name_is_returned_unchanged() {
         let deep = format!("_Z{}", "P".repeat(100_000));
         assert_eq!(demangle(&deep), deep);
     }

@@ -124,7 +124,7 @@ fn without_debug_information_the_function_and_the_offset_remain() {
 }
 
 #[test]
-fn a_call_in_a_stripped_library_is_named_by_what_the_library_exports_and_by_nothing_else() {
+fn a_call_in_a_stripped_library_is_named_only_by_its_exported_functions() {
     let folder = tempfile::tempdir().unwrap();
     let source = "extern void out(void);\nstatic __attribute__((noinline)) void hidden(void) { out(); out(); }\n\
                   void seen(void) { out(); hidden(); }\n";

@@ -1,5 +1,5 @@
-/* grow DIR: a job that spawns itself, then itself together with another executable (PROGRAM.other), from another root,
- * with which it makes further communicators; then parts from the first children. Children stay until the end. */
+/* grow DIR: a job that spawns itself, then itself together with another executable (PROGRAM.other), from another root.
+ * It creates further communicators with these children, then disconnects from the first ones. Children stay until the end. */
 #include "steps.h"
 
 /* Communicators of parents and children: one of all, of the even and of the odd ones, and two intercommunicators. */

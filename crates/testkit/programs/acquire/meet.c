@@ -1,5 +1,5 @@
-/* meet accept|connect|join-a|join-b DIR: two jobs that connect and part. The port goes through a file of DIR, the socket
- * of the joining processes is DIR/socket. */
+/* meet accept|connect|join-a|join-b DIR: two jobs that connect and disconnect. The port is passed in a file in DIR, the
+ * socket of the joining processes is DIR/socket. */
 #include "steps.h"
 #include <sys/socket.h>
 #include <sys/un.h>

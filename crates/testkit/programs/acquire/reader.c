@@ -48,7 +48,7 @@ static uint64_t number(uint64_t at, int n)
     unsigned char bytes[8];
     uint64_t value = 0;
     if (!fetch(at, bytes, n))
-        fail("bad address");
+        fail("invalid address");
     for (int i = 0; i < n; i++)
         value = value << 8 | bytes[big ? i : n - 1 - i];
     return value;
@@ -67,12 +67,12 @@ static void text(uint64_t at)
     }
     for (int i = 0; i < 4096; i++, at++) {
         if (!fetch(at, &c, 1))
-            fail("bad string");
+            fail("invalid string");
         if (!c)
             return;
         putchar(c);
     }
-    fail("string without end");
+    fail("unterminated string");
 }
 
 static void entries(const char *name, uint64_t table, int n)
@@ -111,9 +111,9 @@ static void show(uint64_t info)
 {
     unsigned char head[8];
     if (!fetch(info, head, 8) || memcmp(head, "MPI2\x7f", 5))
-        fail("no MPI2DD_info there");
+        fail("no MPI2DD_info at the address");
     if (head[5] != 1 || head[6] != 1)
-        fail("another version of the interface");
+        fail("unknown version of the interface");
     uint64_t words = info + 16;                    /* eight addresses, then four integers */
     uint64_t sizes = words + 8 * width;
     printf("info\t%d\t%x\t%x", head[7], (unsigned)int32(info + 8), (unsigned)int32(info + 12));
@@ -162,7 +162,7 @@ int main(int argc, char **argv)
         rewind(file);
         memory = malloc(memory_size + 1);
         if (fread(memory, 1, memory_size, file) != memory_size)
-            fail("the file cannot be read");
+            fail("cannot read the file");
         width = atoi(argv[3]);
         big = !strcmp(argv[4], "big");
         memory_base = strtoull(argv[5], NULL, 16);

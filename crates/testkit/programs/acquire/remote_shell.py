@@ -47,7 +47,7 @@ def connect(host):
         try:
             return socket.create_connection((host, PORT))
         except OSError:
-            # The host is only just coming up.
+            # The host is still starting.
             time.sleep(0.1)
     sys.exit(f"no answer from {host}")
 

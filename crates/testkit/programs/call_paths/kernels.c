@@ -1,4 +1,4 @@
-/* A library that calls MPI for programs. The line of each call of MPI has the function's name behind it. */
+/* A library that calls MPI for programs. The line of each MPI call ends with the function's name in a comment. */
 #include <mpi.h>
 
 double kernels_norm(double *values, int count)

@@ -1,4 +1,4 @@
-/* A library beside that one, which calls it, also by way of the C library, and calls no MPI itself. */
+/* A second library that calls the first one, also through the C library, and does not call MPI itself. */
 #include <stdlib.h>
 
 double kernels_norm(double *values, int count);

@@ -1,6 +1,6 @@
 /*
- * Calls MPI by libraries. Behind each line that does so stands which function it comes to, and how often; `itself` where the
- * program calls MPI on its own.
+ * Calls MPI through libraries. The comment at the end of each such line has the MPI function and the number of calls; `itself`
+ * where the program calls MPI directly.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@ static void *thread(void *values)
 	return 0;
 }
 
-/* Adds to what it has called, so that no call takes the place of its frame. */
+/* Adds to the result of the call, so that it is not a tail call. */
 static double both(double *values)
 {
 	double norm = model_norm(values, 3); /* MPI_Allreduce 4 */

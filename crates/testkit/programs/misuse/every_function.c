@@ -1,17 +1,17 @@
-/* Every function that takes a handle, with a handle that is wrong: null, freed, of another kind, or none at all.
+/* Every function that takes a handle, with a wrong handle: null, freed, of another kind, or no handle at all.
  *
- * cases.inc, made from the table of functions, has one row a function and handle: CASE(function, place of the wrong handle, its kind,
- * the parameters). All parameters of all functions are words, so that every function is called in the same way; one letter says
- * what stands in the word:
+ * cases.inc, generated from the table of functions, has one row per function and handle: CASE(function, position of the wrong handle,
+ * its kind, the parameters). All parameters of all functions are words, so that every function is called in the same way; one letter
+ * encodes the value of each word:
  *
  *   C G D Q M O E I F W S   a handle: communicator, group, datatype, request, message, operation, error handler, info, file, window, session
- *   c g d q m o e i f w s   the address of some of them
- *   1 0 P t k               one, nought, no process, a tag, a string
- *   p z                     room to write into, room with nothing but noughts
+ *   c g d q m o e i f w s   the address of such handles
+ *   1 0 P t k               one, zero, MPI_PROC_NULL, a tag, a string
+ *   p z                     memory to write to, memory filled with zeros
  *
- * Each call is made in a process of its own, forked past the C library so that nothing stops, and may take half a second of the
- * processor and as many seconds as the second argument says; the first one says what is in memory that was never written. One line a
- * call: the class of what it returned, or the signal it died of. */
+ * Each call is made in a separate process, forked without the C library so that nothing blocks, and may take half a second of
+ * processor time and as many seconds as the second argument; the first argument is the content of uninitialized memory. One line per
+ * call: the class of its result, or the signal that killed the process. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <dlfcn.h>
@@ -37,7 +37,7 @@ static const char *const ways[WAYS] = {"right", "null", "freed", "of another kin
 static word handles[sizeof KINDS][WAYS];
 static size_t sizes[sizeof KINDS];
 static char room[1 << 16], noughts[1 << 16];
-/* For handles that are addresses: an object without meaning. */
+/* For handles that are addresses: a meaningless object. */
 static long nothing[8192];
 static int *verdict;
 static word filling;
@@ -79,7 +79,7 @@ static void add(void *in, void *inout, int *n, MPI_Datatype *type)
     (void)in, (void)inout, (void)n, (void)type;
 }
 
-/* One object of each kind; way RIGHT keeps it, way FREED frees it afterwards. */
+/* One object of each kind; way RIGHT keeps it, way FREED frees it afterward. */
 static void objects(int way)
 {
     static char file_name[32], place[1024];
@@ -144,7 +144,7 @@ static void call(size_t which, int way, function f)
     *verdict = class;
 }
 
-/* What a library finds where it has not written, or has given back what it wrote: on the stack, */
+/* The contents that a library finds in memory that it has not written or has freed: on the stack, */
 static __attribute__((noinline)) void fill_the_stack(void)
 {
     volatile word below[1 << 13];
@@ -153,7 +153,7 @@ static __attribute__((noinline)) void fill_the_stack(void)
     __asm__ volatile("" : : "r"(below) : "memory");
 }
 
-/* and in memory that was freed. */
+/* and in freed memory. */
 static void take_what_was_freed(void)
 {
     for (size_t size = sizeof(word); size <= 2048; size += sizeof(word) * 2)

@@ -1,11 +1,11 @@
-/* Preloaded in front of the layer: a tool information interface whose counter of MPI_Send is broken, as BROKEN says.
+/* Preloaded in front of the layer: a tool information interface whose counter of MPI_Send is broken in the way set by BROKEN.
  *
- *     torn      the counter is kept in two halves; who reads between their changes sees a value that never was
- *     lost      the counter that is read and reset is not added to in one step; what comes between is undone
- *     refused   writing fails now and then
+ *     torn      the counter is kept in two halves; a read between their changes returns a value that never existed
+ *     lost      the counter that is read and reset is not incremented atomically; changes in between are lost
+ *     refused   writing fails occasionally
  *     (unset)   nothing is broken
  *
- * It proves that sampler.c can fail. The handler does not have to be lucky: the signal is raised in the gap.
+ * It proves that sampler.c can fail. This does not depend on chance: the signal is raised in the gap.
  */
 #include "functions.h"
 
@@ -15,7 +15,7 @@ static int element_of_send = -1;
 static const char *broken = "";
 /* The counter in two halves, and the true one. */
 static volatile unsigned long long high, low, sends;
-/* What was sent since the last readreset, and whose it is. */
+/* Number of sends since the last readreset, and the handle it belongs to. */
 static volatile unsigned long long since_reset;
 static MPI_T_pvar_handle reset_handle;
 static volatile unsigned calls;
@@ -35,7 +35,7 @@ int MPI_T_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
     return PMPI_T_pvar_start(session, handle);
 }
 
-/* The sampler makes one kind of call a sample, in turn. */
+/* The sampler makes one kind of call per sample, in turn. */
 static void sample_all_kinds(void)
 {
     for (int i = 0; i < KINDS_OF_SAMPLES; i++)
@@ -47,7 +47,7 @@ int MPI_Send(const void *buffer, int count, MPI_Datatype type, int rank, int tag
     int code = PMPI_Send(buffer, count, type, rank, tag, comm);
     unsigned long long before = since_reset;
     sends++;
-    /* Once as it should be, so that the next value is seen to go back. */
+    /* Once correctly, so that the next value is lower. */
     if (is("torn") && low == LOW - 1)
         sample_all_kinds();
     low = (low + 1) % LOW;

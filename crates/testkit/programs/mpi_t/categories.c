@@ -69,7 +69,7 @@ static void check_contents(int index, const struct category *c, enum content wha
            content_name[what], code_name(code));
     for (int i = n; i < n + spare; i++)
         untouched &= all[i] == -4711;
-    CHECKF("CA-3", untouched, "array entries behind the members are not modified", "%s, %s", c->name,
+    CHECKF("CA-3", untouched, "array entries after the members are not modified", "%s, %s", c->name,
            content_name[what]);
     for (int i = 0; i < n && code == MPI_SUCCESS; i++) {
         inside &= is_index_of(what, all[i]);
@@ -77,7 +77,7 @@ static void check_contents(int index, const struct category *c, enum content wha
             distinct &= all[i] != all[j];
     }
     CHECKF("CA-4", inside, "the indices returned can be queried", "%s, %s", c->name, content_name[what]);
-    CHECKF("CA-5", distinct, "a member is in a category once", "%s, %s", c->name, content_name[what]);
+    CHECKF("CA-5", distinct, "a member is in a category only once", "%s, %s", c->name, content_name[what]);
     fetch(what, index, n + spare, again);
     CHECKF("CA-6", !memcmp(all, again, (size_t) n * sizeof *all), "the order of members does not change", "%s, %s",
            c->name, content_name[what]);
@@ -95,7 +95,7 @@ static void check_contents(int index, const struct category *c, enum content wha
             inside &= member;
         }
         CHECKF("CA-7", code == MPI_SUCCESS && untouched && inside,
-               "a short array gets a subset and nothing is written behind it", "%s, %s: %s", c->name,
+               "a short array gets a subset and nothing is written beyond it", "%s, %s: %s", c->name,
                content_name[what], code_name(code));
     }
     code = -1;
@@ -169,11 +169,11 @@ static void check_misuse(void)
     }
     CHECK_RC("CA-15", MPI_T_category_get_index("no such category", &index), MPI_T_ERR_INVALID_NAME,
              "an unknown name is MPI_T_ERR_INVALID_NAME");
-    CHECK_REFUSED("CA-16", MPI_T_category_get_index(NULL, &index), "a NULL name is refused and not followed");
-    TRY("CA-17", MPI_T_category_get_num(NULL), "a NULL num_cat does no harm",
-        CHECK("CA-17", 1, "a NULL num_cat does no harm"));
-    TRY("CA-18", MPI_T_category_changed(NULL), "a NULL update_number does no harm",
-        CHECK("CA-18", 1, "a NULL update_number does no harm"));
+    CHECK_REFUSED("CA-16", MPI_T_category_get_index(NULL, &index), "a NULL name is rejected and not dereferenced");
+    TRY("CA-17", MPI_T_category_get_num(NULL), "a NULL num_cat is harmless",
+        CHECK("CA-17", 1, "a NULL num_cat is harmless"));
+    TRY("CA-18", MPI_T_category_changed(NULL), "a NULL update_number is harmless",
+        CHECK("CA-18", 1, "a NULL update_number is harmless"));
 }
 
 static void each(void)
@@ -182,13 +182,13 @@ static void each(void)
     CHECKF("CA-19", code == MPI_SUCCESS && n >= 0, "get_num returns the number of categories", "%s, %d",
            code_name(code), n);
     CHECK("CA-20", MPISCOPE_HAS(MPI_T_category_get_num_events) && MPISCOPE_HAS(MPI_T_category_get_events),
-          "a category can be asked for its event types");
+          "a category returns the number of its event types");
     for (int i = 0; i < n; i++)
         check_one(i);
     check_misuse();
 }
 
-/* Depth-first with colors: a grey category met again is a cycle. */
+/* Depth-first with colors: a gray category met again is a cycle. */
 static char colour[CATEGORIES];
 
 static int has_cycle(int index)
@@ -210,7 +210,7 @@ static int has_cycle(int index)
     return found;
 }
 
-/* How many of `total` variables or event types no category has. */
+/* The number of variables or event types, of `total`, that are in no category. */
 static int outside(enum content what, int total)
 {
     char *inside = calloc((size_t) total + 1, 1);
@@ -260,13 +260,13 @@ static void check_tree(void)
 static struct { char name[64]; int counts[CONTENTS], first[CONTENTS][8]; } *known;
 static int known_count, known_update = -1;
 
-/* Over the phases: members are added, never removed or reordered, and then the update number is higher. */
+/* Across the phases, members are added, never removed or reordered, and each addition raises the update number. */
 static void check_growth(void)
 {
     int n = category_count(), update = -1, same_update = -1, grown = n > known_count;
     CHECK_RC("CA-24", MPI_T_category_changed(&update), MPI_SUCCESS, "the update number is returned");
-    CHECKF("CA-25", n >= known_count, "a category that was there stays there", "%d, then %d", known_count, n);
-    CHECKF("CA-26", update >= known_update, "the update number never goes down", "%d, then %d", known_update, update);
+    CHECKF("CA-25", n >= known_count, "a category is never removed", "%d, then %d", known_count, n);
+    CHECKF("CA-26", update >= known_update, "the update number never decreases", "%d, then %d", known_update, update);
     known = realloc(known, (size_t) (n + 1) * sizeof *known);
     for (int i = 0; i < n; i++) {
         struct category c;
@@ -284,7 +284,7 @@ static void check_growth(void)
                 grown |= c.counts[what] > known[i].counts[what];
                 CHECKF("CA-28", c.counts[what] >= known[i].counts[what]
                        && !memcmp(members, known[i].first[what], (size_t) kept * sizeof *members),
-                       "members are added behind the others and never removed", "%s, %s", c.name, content_name[what]);
+                       "members are added after the others and never removed", "%s, %s", c.name, content_name[what]);
             }
             known[i].counts[what] = c.counts[what];
             memcpy(known[i].first[what], members, sizeof known[i].first[what]);
@@ -294,7 +294,7 @@ static void check_growth(void)
         known[i].name[63] = '\0';
     }
     if (known_update >= 0 && grown)
-        CHECKF("CA-29", update > known_update, "a category that was added or has grown raises the update number",
+        CHECKF("CA-29", update > known_update, "a new or extended category raises the update number",
                "%d, then %d", known_update, update);
     if (known_update >= 0 && update == known_update)
         CHECK("CA-30", !grown, "the same update number means that no category has changed");

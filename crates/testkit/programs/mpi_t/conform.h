@@ -1,8 +1,8 @@
-/* Assertions and the way a conformance program runs.
+/* Assertions, and how a conformance program runs.
  *
  * A program is a group of functions of the tool information interface. It runs the same assertions before MPI_Init,
- * between MPI_Init and MPI_Finalize, and after MPI_Finalize, each time between an MPI_T_init_thread and an
- * MPI_T_finalize of its own, in one or in several threads at once:
+ * between MPI_Init and MPI_Finalize, and after MPI_Finalize, each time between its own MPI_T_init_thread and
+ * MPI_T_finalize, in one or in several concurrent threads:
  *
  *     program [--phase before|between|after|all] [--threads N]
  *
@@ -11,11 +11,11 @@
  * Every assertion has a label, which SENTENCES.md maps to the sentence of the standard. Output, one line each:
  *
  *     ok LABEL sentence (n times)
- *     FAIL file:line LABEL sentence: what was seen [phase]
- *     skip LABEL why
+ *     FAIL file:line LABEL sentence: observed value [phase]
+ *     skip LABEL reason
  *
- * The exit status is 0 when nothing failed, 1 when something did, 2 after a crash that could not be stepped over, 3
- * when the time was up. A crash inside TRY is a failure of that assertion, and the program goes on.
+ * The exit status is 0 if nothing failed, 1 if something did, 2 after a crash from which it could not recover, 3 if
+ * the time limit was reached. A crash inside TRY is a failure of that assertion, and the program continues.
  */
 #ifndef CONFORM_H
 #define CONFORM_H
@@ -56,7 +56,7 @@ static struct {
 static pthread_mutex_t conform_lock = PTHREAD_MUTEX_INITIALIZER;
 static enum phase conform_phase = BEFORE;
 static int conform_threads = 1, conform_rank = 0, conform_size = 1;
-/* Set by a program that makes threads of its own. */
+/* Set by a program that creates its own threads. */
 static int conform_multiple;
 static const char *volatile conform_at = "start";
 
@@ -109,7 +109,7 @@ static inline int conform_check(const char *file, int line, const char *label, i
     return holds;
 }
 
-/* The assertion `label` holds when `condition` does; CHECKF says what was seen otherwise. */
+/* The assertion `label` holds if `condition` does; otherwise CHECKF prints the observed value. */
 #define CHECKF(label, condition, sentence, ...) \
     conform_check(__FILE__, __LINE__, label, !!(condition), sentence, __VA_ARGS__)
 #define CHECK(label, condition, sentence) CHECKF(label, condition, sentence, "%s", #condition " is false")
@@ -120,14 +120,14 @@ static inline int conform_check(const char *file, int line, const char *label, i
         TRY(label, conform_code = (call), sentence, \
             CHECKF(label, conform_code == (expected), sentence, "%s gave %s", #call, code_name(conform_code))); \
     } while (0)
-/* The call returns some error, and the process lives. */
+/* The call returns some error, and the process survives. */
 #define CHECK_REFUSED(label, call, sentence) \
     do { \
         int conform_code = MPI_SUCCESS; \
         TRY(label, conform_code = (call), sentence, \
             CHECKF(label, conform_code != MPI_SUCCESS, sentence, "%s gave MPI_SUCCESS", #call)); \
     } while (0)
-/* Runs `statement`, then `after`; when it crashes, the assertion fails and `after` is left out. */
+/* Runs `statement`, then `after`; if it crashes, the assertion fails and `after` is skipped. */
 #define TRY(label, statement, sentence, after) \
     do { \
         conform_at = label; \
@@ -192,7 +192,7 @@ static inline int conform_summary(void)
             printf("ok %s %s (%ld times)\n", conform_table[i].label, conform_table[i].sentence,
                    conform_table[i].passed);
         if (conform_table[i].failed > CONFORM_SHOWN)
-            printf("FAIL %s %ld times in all\n", conform_table[i].label, conform_table[i].failed);
+            printf("FAIL %s %ld times in total\n", conform_table[i].label, conform_table[i].failed);
     }
     if (conform_rank == 0 || failed)
         printf("%ld sentences hold, %ld do not [rank %d]\n", passed, failed, conform_rank);
@@ -200,7 +200,7 @@ static inline int conform_summary(void)
     return failed > 0;
 }
 
-/* The process is broken or out of time when these print, so that stdio is the lesser evil. */
+/* These print when the process is broken or out of time, so using stdio is acceptable. */
 static inline void conform_fatal(int number)
 {
     if (number != SIGALRM && conform_armed) {
@@ -208,7 +208,7 @@ static inline void conform_fatal(int number)
         siglongjmp(conform_jump, number);
     }
     if (number == SIGALRM)
-        printf("FAIL time was up at %s [%s, rank %d]\n", conform_at, phase_name(), conform_rank);
+        printf("FAIL time limit reached at %s [%s, rank %d]\n", conform_at, phase_name(), conform_rank);
     else
         printf("FAIL crashed with signal %d after %s [%s, rank %d]\n", number, conform_at, phase_name(),
                conform_rank);
@@ -216,7 +216,7 @@ static inline void conform_fatal(int number)
     _exit(number == SIGALRM ? 3 : 2);
 }
 
-/* Again in every phase, because libraries install handlers of their own in MPI_Init. */
+/* Again in every phase, because libraries install their own handlers in MPI_Init. */
 static inline void conform_signals(void)
 {
     static const int caught[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM };

@@ -1,7 +1,7 @@
-/* Counters equal what the program did: random traffic with a ledger, on two communicators at once.
+/* Counters equal the program's own counts: random traffic with a ledger, on two communicators at once.
  *
- * Every rank draws, from a seed that all share, how many messages of which size and tag go from whom to whom, and in
- * which way each is sent and received. What it did itself is its ledger; the variables have to say the same.
+ * Every rank draws the same plan from a shared seed: sender, receiver, number, size and tag of the messages, and how
+ * each is sent and received. Each rank keeps a ledger of its own part; the variables must equal it.
  */
 #include "functions.h"
 
@@ -90,7 +90,7 @@ static void send_one(MPI_Comm comm, struct ledger *l, int to, int bytes, int tag
         MPI_Start(request);
         break;
     default:
-        /* Small enough to be taken at once by any library. */
+        /* Small enough to be buffered by any library. */
         bytes %= 64;
         MPI_Send(buffer, bytes, MPI_BYTE, to, tag, comm);
         calls_of_send++;
@@ -124,7 +124,7 @@ static void round_of(MPI_Comm comm, struct ledger *l)
                 if (d == rank)
                     from[incoming++] = s;
             }
-    /* By name, or, in every second round, from anybody. */
+    /* By rank, or, in every second round, from any rank. */
     int anybody = draw(2) == 0;
     for (int i = 0; i < incoming; i++)
         receive_one(comm, l, anybody ? MPI_ANY_SOURCE : from[i], (i + rank) % 5, in);
@@ -205,7 +205,7 @@ static void check_calls(struct gauge *calls, int usable)
            "MPI_Recv: %llu, not %llu", element(calls, recv), calls_of_recv);
 }
 
-/* 25 messages of 40 bytes to itself: as many bytes go out as come in. */
+/* 25 messages of 40 bytes to itself: as many bytes are sent as received. */
 static void check_aggregate(MPI_T_pvar_session session)
 {
     struct pvar p;
@@ -249,7 +249,7 @@ static void alone(void)
         && gauge_open(&histogram, session, &p, NULL);
     with_collectives = pvar_find("mpiscope_collectives", MPI_T_PVAR_CLASS_COUNTER, &p)
         && gauge_open(&collectives, session, &p, &meters[0].comm);
-    CHECK_RC("CN-7", MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES), MPI_SUCCESS, "all are started at once");
+    CHECK_RC("CN-7", MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES), MPI_SUCCESS, "all handles are started at once");
     for (int i = 0; i < ROUNDS; i++)
         round_of(meters[i % 2].comm, &meters[i % 2].ledger);
     MPI_T_pvar_stop(session, MPI_T_PVAR_ALL_HANDLES);
@@ -259,7 +259,7 @@ static void alone(void)
     }
     check_calls(&calls, with_calls);
     if (CHECK("CN-8", with_histogram, "there is a histogram of message sizes"))
-        CHECKF("CN-8", gauge_sum(&histogram) == sent, "a histogram has every message once", "%g, not %g",
+        CHECKF("CN-8", gauge_sum(&histogram) == sent, "a histogram counts every message once", "%g, not %g",
                gauge_sum(&histogram), sent);
     if (CHECK("CN-9", with_collectives, "there is a counter of collectives, bound to a communicator"))
         CHECKF("CN-9", gauge_sum(&collectives) == ROUNDS / 2, "collectives on the communicator are counted",

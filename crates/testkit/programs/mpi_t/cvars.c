@@ -62,7 +62,7 @@ static void check_null(const struct cvar *whole)
     }
 }
 
-/* Writing back what was read changes nothing, so it may be done to any variable. */
+/* Writing back the value that was read changes nothing, so it is safe for any variable. */
 static void check_write(const struct cvar *c, MPI_T_cvar_handle handle, void *value, size_t bytes)
 {
     unsigned char *after = malloc(bytes + CANARY_BYTES);
@@ -76,7 +76,7 @@ static void check_write(const struct cvar *c, MPI_T_cvar_handle handle, void *va
                c->name, code_name(code));
     if (code == MPI_SUCCESS && MPI_T_cvar_read(handle, after) == MPI_SUCCESS)
         CHECKF("CV-13", c->type == MPI_CHAR ? !strcmp(value, (char *) after) : !memcmp(value, after, bytes),
-               "a variable is read as it was written", "%s", c->name);
+               "a read returns the written value", "%s", c->name);
     free(after);
 }
 
@@ -106,8 +106,8 @@ static void check_handle(const struct cvar *c, void *object)
     /* Other threads would see what this one writes. */
     if (code == MPI_SUCCESS && conform_thread == 0)
         check_write(c, handle, value, bytes);
-    CHECK_REFUSED("CV-18", MPI_T_cvar_read(handle, NULL), "a NULL buffer is refused and not followed");
-    CHECK_REFUSED("CV-18", MPI_T_cvar_write(handle, NULL), "a NULL buffer is refused and not followed");
+    CHECK_REFUSED("CV-18", MPI_T_cvar_read(handle, NULL), "a NULL buffer is rejected and not dereferenced");
+    CHECK_REFUSED("CV-18", MPI_T_cvar_write(handle, NULL), "a NULL buffer is rejected and not dereferenced");
     old = handle;
     code = MPI_T_cvar_handle_free(&handle);
     CHECKF("CV-19", code == MPI_SUCCESS && handle == MPI_T_CVAR_HANDLE_NULL,
@@ -125,7 +125,7 @@ static void check_misuse(void)
     MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
     int count, index, n = cvar_count();
     const char *range = "an index out of range is MPI_T_ERR_INVALID_INDEX";
-    const char *none = "a handle that is none is MPI_T_ERR_INVALID_HANDLE, and no pointer is followed";
+    const char *none = "an invalid handle is MPI_T_ERR_INVALID_HANDLE, and no pointer is dereferenced";
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         CHECK_RC("CV-21", cvar_query(wrong[i], &c), MPI_T_ERR_INVALID_INDEX, range);
         CHECK_RC("CV-21", MPI_T_cvar_handle_alloc(wrong[i], NULL, &handle, &count), MPI_T_ERR_INVALID_INDEX, range);
@@ -133,13 +133,13 @@ static void check_misuse(void)
     CHECK_RC("CV-21", cvar_query(n, &c), MPI_T_ERR_INVALID_INDEX, range);
     CHECK_RC("CV-22", MPI_T_cvar_get_index("no such variable", &index), MPI_T_ERR_INVALID_NAME,
              "an unknown name is MPI_T_ERR_INVALID_NAME");
-    CHECK_REFUSED("CV-23", MPI_T_cvar_get_index(NULL, &index), "a NULL name is refused and not followed");
-    CHECK_REFUSED("CV-23", MPI_T_cvar_get_index("mpiscope", NULL), "a NULL name is refused and not followed");
+    CHECK_REFUSED("CV-23", MPI_T_cvar_get_index(NULL, &index), "a NULL name is rejected and not dereferenced");
+    CHECK_REFUSED("CV-23", MPI_T_cvar_get_index("mpiscope", NULL), "a NULL name is rejected and not dereferenced");
     CHECK_RC("CV-24", MPI_T_cvar_read(MPI_T_CVAR_HANDLE_NULL, buffer), MPI_T_ERR_INVALID_HANDLE, none);
     CHECK_RC("CV-24", MPI_T_cvar_write(MPI_T_CVAR_HANDLE_NULL, buffer), MPI_T_ERR_INVALID_HANDLE, none);
     CHECK_RC("CV-24", MPI_T_cvar_handle_free(&handle), MPI_T_ERR_INVALID_HANDLE, none);
-    CHECK_REFUSED("CV-25", MPI_T_cvar_handle_free(NULL), "a NULL pointer to a handle is refused");
-    CHECK_REFUSED("CV-26", MPI_T_cvar_handle_alloc(0, NULL, NULL, &count), "a NULL pointer to a handle is refused");
+    CHECK_REFUSED("CV-25", MPI_T_cvar_handle_free(NULL), "a NULL pointer to a handle is rejected");
+    CHECK_REFUSED("CV-26", MPI_T_cvar_handle_alloc(0, NULL, NULL, &count), "a NULL pointer to a handle is rejected");
     for (int i = 0; i < FOREIGN; i++) {
         MPI_T_cvar_handle h = (MPI_T_cvar_handle) foreign(i);
         CHECK_RC("CV-24", MPI_T_cvar_read(h, buffer), MPI_T_ERR_INVALID_HANDLE, none);
@@ -173,20 +173,20 @@ static void each(void)
     check_misuse();
 }
 
-/* The library's variables come after ours and stay where they are. */
+/* The library's variables come after ours and keep their indices. */
 static void check_stable(void)
 {
     static char (*names)[64];
     static int known;
     int n = cvar_count();
-    CHECKF("CV-29", n >= known, "a variable that was there stays there", "%d, then %d", known, n);
+    CHECKF("CV-29", n >= known, "a variable is never removed", "%d, then %d", known, n);
     names = realloc(names, (size_t) (n + 1) * sizeof *names);
     for (int i = 0; i < n; i++) {
         struct cvar c;
         if (cvar_query(i, &c) != MPI_SUCCESS)
             c.name[0] = '\0';
         if (i < known)
-            CHECKF("CV-30", !strncmp(names[i], c.name, 63), "an index keeps its variable, also over finalisation",
+            CHECKF("CV-30", !strncmp(names[i], c.name, 63), "an index keeps its variable, even across finalization",
                    "%d: %s, then %s", i, names[i], c.name);
         strncpy(names[i], c.name, 63);
         names[i][63] = '\0';
@@ -207,7 +207,7 @@ static void check_own(void)
         own++;
         CHECKF("CV-31", strstr(c.desc, "MPISCOPE_") || c.scope == MPI_T_SCOPE_CONSTANT
                || c.scope == MPI_T_SCOPE_READONLY,
-               "the description names the environment variable of the same meaning", "%s", c.name);
+               "the description names the corresponding environment variable", "%s", c.name);
         if (c.scope == MPI_T_SCOPE_CONSTANT || c.scope == MPI_T_SCOPE_READONLY
             || MPI_T_cvar_handle_alloc(i, NULL, &handle, &count) != MPI_SUCCESS)
             continue;
@@ -215,17 +215,17 @@ static void check_own(void)
         if (c.names != MPI_T_ENUM_NULL && count == 1 && MPI_T_cvar_read(handle, &value) == MPI_SUCCESS) {
             enumerated++;
             code = MPI_T_cvar_write(handle, &wrong);
-            CHECKF("CV-32", code != MPI_SUCCESS, "a value that is no item of the enumeration is refused", "%s", c.name);
+            CHECKF("CV-32", code != MPI_SUCCESS, "a value that is not in the enumeration is rejected", "%s", c.name);
             code = value;
             MPI_T_cvar_read(handle, &value);
-            CHECKF("CV-33", value == code, "a refused value changes nothing", "%s: %d, then %d", c.name, code, value);
+            CHECKF("CV-33", value == code, "a rejected value changes nothing", "%s: %d, then %d", c.name, code, value);
         }
         MPI_T_cvar_handle_free(&handle);
     }
-    CHECK("CV-34", own > 0, "there are control variables of our own");
-    CHECK("CV-35", writable > 0, "some control variables of our own can be written");
+    CHECK("CV-34", own > 0, "the layer has its own control variables");
+    CHECK("CV-35", writable > 0, "some of the layer's control variables can be written");
     if (!enumerated)
-        skip("CV-32", "no writable variable of our own has an enumeration");
+        skip("CV-32", "no writable variable of the layer has an enumeration");
 }
 
 static void check_ranks(void)

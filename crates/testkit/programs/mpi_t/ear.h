@@ -1,4 +1,4 @@
-/* Listening to event types of libmpiscope.so by name: what came is kept and looked at by the names of elements. */
+/* Listens to event types of libmpiscope.so by name; the received events are kept and their elements found by name. */
 #ifndef EAR_H
 #define EAR_H
 
@@ -28,7 +28,7 @@ static void on_event(MPI_T_event_instance instance, MPI_T_event_registration reg
     ear->calls++;
 }
 
-/* Listens to "mpiscope.NAME"; 0, and an assertion that fails, when that cannot be. */
+/* Listens to "mpiscope.NAME"; returns 0 and fails an assertion if that is not possible. */
 static inline int hear(const char *label, struct ear *ear, const char *name, void *object)
 {
     char full[128];
@@ -46,7 +46,7 @@ static inline void deaf(struct ear *ear)
     MPI_T_event_handle_free(ear->registration, NULL, NULL);
 }
 
-/* An element of the event that came as number `nth`; a value that is none when there is none. */
+/* An element of the `nth` event; an impossible value if there is none. */
 static inline long long value(const struct ear *ear, int nth, const char *element)
 {
     int at = element_named(&ear->type, element);

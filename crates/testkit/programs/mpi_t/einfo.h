@@ -23,11 +23,11 @@ struct event_type {
     int name_len, desc_len;
 };
 
-/* A library without these functions fails one assertion, not each one. */
+/* A library without these functions fails only one assertion. */
 static inline int events_here(const char *label)
 {
     return CHECK(label, MPISCOPE_HAS(MPI_T_event_get_num) && MPISCOPE_HAS(MPI_T_source_get_num),
-                 "the functions for events are there");
+                 "the functions for events exist");
 }
 
 static inline int event_count(void)
@@ -87,7 +87,7 @@ static const MPI_T_cb_safety levels[] = {
     MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE,
 };
 
-/* One communicator per thread, so that a registration bound to it hears that thread alone. */
+/* One communicator per thread, so that a registration bound to it receives only events of that thread. */
 static MPI_Comm own_comm[CONFORM_SLOTS];
 
 static inline void comms_make(void)

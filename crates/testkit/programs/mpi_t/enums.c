@@ -1,4 +1,4 @@
-/* Enumerations: those of variables, and what is no enumeration. */
+/* Enumerations: those of variables, and invalid ones. */
 #include "tinfo.h"
 
 #define ITEMS 1024
@@ -10,15 +10,15 @@ static void check_items(MPI_T_enum names, const char *of, int number)
         char name[256], again[256];
         int length = sizeof name, value = 0, other = 1, code;
         code = MPI_T_enum_get_item(names, i, &value, name, &length);
-        CHECKF("EN-1", code == MPI_SUCCESS, "every item from 0 to num-1 is there", "%s, item %d: %s", of, i,
+        CHECKF("EN-1", code == MPI_SUCCESS, "every item from 0 to num-1 exists", "%s, item %d: %s", of, i,
                code_name(code));
         if (code != MPI_SUCCESS)
             continue;
-        CHECKF("EN-2", strlen(name) >= 1 && length == (int) strlen(name) + 1, "an item's name has a character at least",
+        CHECKF("EN-2", strlen(name) >= 1 && length == (int) strlen(name) + 1, "an item's name has at least one character",
                "%s, item %d: length %d", of, i, length);
         length = sizeof again;
         MPI_T_enum_get_item(names, i, &other, again, &length);
-        CHECKF("EN-3", value == other && !strcmp(name, again), "an item stays what it is", "%s, item %d", of, i);
+        CHECKF("EN-3", value == other && !strcmp(name, again), "an item never changes", "%s, item %d", of, i);
         memcpy(item_names[i], name, sizeof item_names[i] - 1);
         for (int j = 0; j < i; j++)
             CHECKF("EN-4", strcmp(item_names[i], item_names[j]), "names of items differ", "%s: %s", of, name);
@@ -39,17 +39,17 @@ static void check_ends(MPI_T_enum names, int number)
                    "%d of %d: %s", wrong[i], number, code_name(code)));
     }
     code = -1;
-    TRY("EN-7", code = MPI_T_enum_get_info(names, NULL, NULL, NULL), "NULL OUT arguments do no harm",
-        CHECKF("EN-7", code == MPI_SUCCESS, "NULL OUT arguments do no harm", "%s", code_name(code)));
-    TRY("EN-7", code = MPI_T_enum_get_item(names, 0, NULL, NULL, NULL), "NULL OUT arguments do no harm",
-        CHECKF("EN-7", code == MPI_SUCCESS, "NULL OUT arguments do no harm", "%s", code_name(code)));
+    TRY("EN-7", code = MPI_T_enum_get_info(names, NULL, NULL, NULL), "NULL OUT arguments are harmless",
+        CHECKF("EN-7", code == MPI_SUCCESS, "NULL OUT arguments are harmless", "%s", code_name(code)));
+    TRY("EN-7", code = MPI_T_enum_get_item(names, 0, NULL, NULL, NULL), "NULL OUT arguments are harmless",
+        CHECKF("EN-7", code == MPI_SUCCESS, "NULL OUT arguments are harmless", "%s", code_name(code)));
 }
 
 static void check_enum(MPI_T_enum names, const char *of)
 {
     char name[256];
     int number = -1, length = sizeof name, code = MPI_T_enum_get_info(names, &number, name, &length);
-    if (!CHECKF("EN-8", code == MPI_SUCCESS && number >= 1, "an enumeration says how many items it has", "%s: %s, %d",
+    if (!CHECKF("EN-8", code == MPI_SUCCESS && number >= 1, "an enumeration returns its number of items", "%s: %s, %d",
                 of, code_name(code), number))
         return;
     CHECKF("EN-5", strlen(name) >= 1 && length == (int) strlen(name) + 1, "an enumeration has a name", "%s: length %d",
@@ -84,9 +84,9 @@ static void each(void)
         char name[64];
         int number, value, length = sizeof name;
         CHECK_RC("EN-11", MPI_T_enum_get_info(names, &number, name, &length), MPI_T_ERR_INVALID_HANDLE,
-                 "what is no enumeration is MPI_T_ERR_INVALID_HANDLE, and no pointer is followed");
+                 "an invalid enumeration is MPI_T_ERR_INVALID_HANDLE, and no pointer is dereferenced");
         CHECK_RC("EN-11", MPI_T_enum_get_item(names, 0, &value, name, &length), MPI_T_ERR_INVALID_HANDLE,
-                 "what is no enumeration is MPI_T_ERR_INVALID_HANDLE, and no pointer is followed");
+                 "an invalid enumeration is MPI_T_ERR_INVALID_HANDLE, and no pointer is dereferenced");
     }
 }
 

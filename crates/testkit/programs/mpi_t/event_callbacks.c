@@ -1,4 +1,4 @@
-/* Callbacks: which is called, how often, with what, and what it may do. */
+/* Callbacks: which one is called, how often, with which arguments, and what it may do. */
 #include "einfo.h"
 
 struct tally {
@@ -35,7 +35,7 @@ static int add(MPI_T_event_registration registration, struct tally *t)
     return MPI_T_event_register_callback(registration, t->level, MPI_INFO_NULL, t, count_event);
 }
 
-/* With other threads about, a type that is bound to nothing hears them too. */
+/* If there are other threads, an unbound type receives their events too. */
 static int exact(const struct event_type *e)
 {
     return e->bind == MPI_T_BIND_MPI_COMM || conform_threads == 1;
@@ -55,7 +55,7 @@ static void check_counts(void)
     CHECKF("EC-3", exact(&e) ? t.calls == 10 : t.calls >= 10, "a callback is called for each event", "%d of 10", t.calls);
     CHECKF("EC-4", t.wrong_data == 0, "the callback gets the user's data", "%d wrong", t.wrong_data);
     CHECKF("EC-5", t.wrong_registration == 0, "the callback gets its registration", "%d wrong", t.wrong_registration);
-    CHECKF("EC-6", t.level_too_low == 0, "no callback is called where more is required than it was registered for",
+    CHECKF("EC-6", t.level_too_low == 0, "no callback is called if the required level is higher than its own",
            "%d times", t.level_too_low);
     struct tally other = tally_of(registration, MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE);
     add(registration, &other);
@@ -66,7 +66,7 @@ static void check_counts(void)
     MPI_T_event_register_callback(registration, other.level, MPI_INFO_NULL, NULL, NULL);
     other.calls = 0;
     raise_events(10);
-    CHECKF("EC-8", other.calls == 0, "a NULL callback ends the calls for its level", "%d", other.calls);
+    CHECKF("EC-8", other.calls == 0, "a NULL callback removes the callback of its level", "%d", other.calls);
     add(registration, &t);
     MPI_T_event_handle_free(registration, NULL, NULL);
     t.calls = 0;
@@ -97,9 +97,9 @@ static void check_levels(void)
     if (chosen >= 0) {
         CHECKF("EC-11", t[chosen].last_required == chosen, "the callback with the lowest valid level is called",
                "level %d where %d is required", chosen, t[chosen].last_required);
-        CHECKF("EC-12", chosen == 0, "an event of the caller's own thread restricts nothing", "level %d", chosen);
+        CHECKF("EC-12", chosen == 0, "an event of the caller's own thread does not restrict the callback", "level %d", chosen);
     }
-    /* The lowest one goes; the next one is called. */
+    /* The lowest one is removed; the next one is called. */
     MPI_T_event_register_callback(registration, levels[0], MPI_INFO_NULL, NULL, NULL);
     t[1].calls = 0;
     raise_events(5);
@@ -127,16 +127,16 @@ static void check_registrations(void)
     raise_events(10);
     CHECKF("EC-15", a.calls == 0 && b.calls >= 10, "freeing one registration leaves the other", "%d, %d", a.calls,
            b.calls);
-    /* Another communicator of the same ranks; only one thread, since making one may be a matter of all. */
+    /* Another communicator of the same ranks; in only one thread, since creating one may be collective. */
     if (e.bind == MPI_T_BIND_MPI_COMM && conform_threads == 1) {
         MPI_Comm_dup(MPI_COMM_SELF, &other);
         if (MPI_T_event_handle_alloc(e.index, &other, MPI_INFO_NULL, &elsewhere) == MPI_SUCCESS) {
             c = tally_of(elsewhere, MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE);
             add(elsewhere, &c);
             raise_events(10);
-            CHECKF("EC-16", c.calls == 0, "a bound registration hears its object alone", "%d", c.calls);
+            CHECKF("EC-16", c.calls == 0, "a bound registration receives no events of other objects", "%d", c.calls);
             send_on(other);
-            CHECKF("EC-17", c.calls == 1, "a bound registration hears its object", "%d", c.calls);
+            CHECKF("EC-17", c.calls == 1, "a bound registration receives the events of its object", "%d", c.calls);
             MPI_T_event_handle_free(elsewhere, NULL, NULL);
         }
         MPI_Comm_free(&other);
@@ -178,7 +178,7 @@ static void check_free_inside(void)
         return;
     MPI_T_event_register_callback(registration, MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE, MPI_INFO_NULL, &s, free_myself);
     raise_events(10);
-    CHECKF("EC-18", s.calls == 1 && s.code == MPI_SUCCESS, "a callback may free its own registration, and is the last",
+    CHECKF("EC-18", s.calls == 1 && s.code == MPI_SUCCESS, "a callback may free its own registration and is then the last one",
            "%d calls, %s", s.calls, code_name(s.code));
     CHECKF("EC-19", s.frees == 1 && s.after_free == 0 && s.wrong == 0, "the free-callback is called once, after all "
            "others", "%d times, %d callbacks after it", s.frees, s.after_free);
@@ -191,7 +191,7 @@ struct busy {
     MPI_T_event_registration registration;
 };
 
-/* What a callback may call, and some that may never be refused. */
+/* Functions that a callback may call, including some that must always succeed. */
 static void do_everything(MPI_T_event_instance instance, MPI_T_event_registration registration, MPI_T_cb_safety safety,
                           void *data)
 {
@@ -250,7 +250,7 @@ static void check_inside(void)
     CHECKF("EC-21", b.failed == 0, "a callback may call every function of the interface", "%d failed in %d calls",
            b.failed, b.calls);
     CHECKF("EC-22", exact(&e) ? b.calls == 10 : b.calls >= 10,
-           "events that a callback causes do not reach its own registration", "%d calls", b.calls);
+           "events caused by a callback do not reach its own registration", "%d calls", b.calls);
     CHECKF("EC-23", b.deepest <= 16, "callbacks do not recurse without bound", "%d deep", b.deepest);
     MPI_T_event_handle_free(b.registration, NULL, NULL);
     MPI_T_pvar_session_free(&session);

@@ -1,8 +1,8 @@
-/* Dropped events: counted, reported before the next event of their source, to the handler that is set.
+/* Dropped events are counted, and reported to the registered handler before the next event of their source.
  *
- * An event is dropped where no callback of a sufficient level is registered, which happens where a level above
- * MPI_T_CB_REQUIRE_NONE is required. What a callback itself sends is no event for its registration, and no loss either.
- * What is dropped and what is delivered make up what was raised.
+ * An event is dropped if no callback of a sufficient level is registered, which happens if a level above
+ * MPI_T_CB_REQUIRE_NONE is required. A message sent by a callback is neither an event for its registration nor a loss.
+ * Dropped and delivered events add up to those raised.
  */
 #include "einfo.h"
 
@@ -70,7 +70,7 @@ static void check_reentrancy(void)
         missing = a.raised - a.delivered - a.reported;
         a.late += missing != 0;
     }
-    CHECKF("ED-3", a.delivered + a.reported == a.raised, "what is delivered and what is dropped make up what was raised",
+    CHECKF("ED-3", a.delivered + a.reported == a.raised, "delivered and dropped events add up to those raised",
            "%lld and %lld of %lld", a.delivered, a.reported, a.raised);
     CHECKF("ED-4", a.late == 0, "a handler is called before the next event of its source is raised", "%d times late",
            a.late);
@@ -78,7 +78,7 @@ static void check_reentrancy(void)
            "a handler gets count, registration, source, level and the user's data", "%d %d %d %d wrong", a.wrong_data,
            a.wrong_registration, a.wrong_source, a.wrong_level);
     if (a.handler_calls == 0)
-        skip("ED-5", "nothing was dropped: a callback suffices, and what it sends is no event for it");
+        skip("ED-5", "nothing was dropped: a callback suffices, and the messages it sends are not events for it");
     /* Without a handler nothing is counted. */
     MPI_T_event_set_dropped_handler(a.registration, NULL);
     a.reported = 0;
@@ -112,13 +112,13 @@ static void check_replaced(void)
         return;
     MPI_T_event_set_dropped_handler(a.registration, on_dropped);
     CHECK_RC("ED-7", MPI_T_event_set_dropped_handler(a.registration, second_handler), MPI_SUCCESS,
-             "another handler replaces the one before");
+             "another handler replaces the previous one");
     MPI_T_event_register_callback(a.registration, MPI_T_CB_REQUIRE_NONE, MPI_INFO_NULL, &a, on_event);
     a.nest = 5;
     send_counted(&a, 6);
     a.nest = 0;
     send_counted(&a, 1);
-    CHECKF("ED-8", a.handler_calls == 0, "a handler that was replaced is not called any more", "%lld",
+    CHECKF("ED-8", a.handler_calls == 0, "a replaced handler is no longer called", "%lld",
            a.handler_calls);
     MPI_T_event_handle_free(a.registration, NULL, NULL);
 }
@@ -134,7 +134,7 @@ static void check_without_callback(void)
         return;
     MPI_T_event_set_dropped_handler(a.registration, on_dropped);
     send_counted(&a, 10);
-    CHECKF("ED-9", a.handler_calls == 0, "without a callback of a level that suffices the handler is not called", "%lld",
+    CHECKF("ED-9", a.handler_calls == 0, "without a callback of a sufficient level the handler is not called", "%lld",
            a.handler_calls);
     MPI_T_event_handle_free(a.registration, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Drops that are forced, each in its way: a full queue, a callback of too low a level. Every event is either delivered or reported as dropped, and reported before the next event of its source.
- */
+/* Forced drops: a full queue, and a callback of too low a level. Every event is either delivered or reported as dropped before the
+ * next event of its source. */
 #include "einfo.h"
 
 #define MANY 64
@@ -11,8 +11,8 @@ struct account {
     MPI_Comm comm;
 };
 
-/* A message to itself with a tag of its own, so that it is received by the receive that was posted for it, also when this
- * is done in a callback between another receive and its send. */
+/* A message to itself with a unique tag, so that it is received by its own receive, even if a callback does this
+ * between another receive and its send. */
 static void send_apart(struct account *a)
 {
     static int tag;
@@ -85,7 +85,7 @@ static void check_full(void)
     memset(&a, 0, sizeof a);
     MPI_Comm_dup(MPI_COMM_SELF, &a.comm);
     before = queue_of(SMALL);
-    CHECKF("EF-1", before >= SMALL, "how many events are kept is a control variable", "%d", before);
+    CHECKF("EF-1", before >= SMALL, "the number of events kept is a control variable", "%d", before);
     if (!CHECK("EF-2", open_account(&a, EVENT_RECEIVED, &a.comm, MPI_T_CB_REQUIRE_NONE, &registration),
                "receives are events"))
         return;
@@ -94,12 +94,12 @@ static void check_full(void)
     for (int i = 0; i < MANY; i++)
         MPI_Send(&out, 1, MPI_CHAR, 0, i, a.comm);
     MPI_Waitall(MANY, requests, statuses);
-    CHECKF("EF-3", a.delivered >= 1 && a.delivered <= SMALL, "a full queue keeps what came first", "%lld delivered",
+    CHECKF("EF-3", a.delivered >= 1 && a.delivered <= SMALL, "a full queue keeps the first events", "%lld delivered",
            a.delivered);
     long long kept = a.delivered;
     MPI_Sendrecv(&out, 1, MPI_CHAR, 0, 5, in, 1, MPI_CHAR, 0, 5, a.comm, MPI_STATUS_IGNORE);
     CHECKF("EF-4", a.delivered == kept + 1 && a.delivered + a.reported == MANY + 1 && a.handler_calls >= 1,
-           "events that a full queue cannot take are reported as dropped before the next event", "%lld and %lld of %d",
+           "events that do not fit into a full queue are reported as dropped before the next event", "%lld and %lld of %d",
            a.delivered, a.reported, MANY + 1);
     MPI_T_event_handle_free(registration, NULL, NULL);
     queue_of(before);
@@ -124,7 +124,7 @@ static int copy(MPI_Comm comm, int keyval, void *extra, void *in, void *out, int
     return MPI_SUCCESS;
 }
 
-/* Calls that a function of the program makes while the library calls it: MPI is restricted there. */
+/* Calls by a function of the program that the library calls: MPI is restricted there. */
 static void check_level(void)
 {
     struct account a;
@@ -142,9 +142,9 @@ static void check_level(void)
     MPI_Comm_dup(comm, &other);
     MPI_Comm_size(MPI_COMM_SELF, &size);
     CHECKF("EF-6", calls_inside == 5 && a.reported == calls_inside && a.handler_calls == 1 && a.delivered == 2,
-           "an event is dropped where more is required than any callback was registered for, and reported before the next",
+           "an event is dropped if the required level is above that of every callback, and reported before the next",
            "%d calls inside, %lld reported, %lld delivered", calls_inside, a.reported, a.delivered);
-    /* A callback of the level hears the same. */
+    /* A callback of the level receives the same events. */
     a.delivered = a.reported = 0;
     MPI_T_event_register_callback(registration, MPI_T_CB_REQUIRE_MPI_RESTRICTED, MPI_INFO_NULL, &a, on_event);
     MPI_Comm_free(&other);
@@ -158,7 +158,7 @@ static void check_level(void)
     MPI_Comm_free_keyval(&keyval);
 }
 
-/* Each callback sends twice more: its own registration hears none of it, and loses none of the program's. */
+/* Each callback sends two more messages: its own registration receives none of them, and loses none of the program's. */
 static void check_reentrancy(void)
 {
     struct account a;
@@ -174,7 +174,7 @@ static void check_reentrancy(void)
     for (int i = 0; i < MANY; i++)
         send_apart(&a);
     CHECKF("EF-9", a.raised == 3 * MANY && a.delivered == MANY && a.reported == 0,
-           "what a callback does neither reaches its own registration nor fills its queue", "%lld and %lld of %d",
+           "calls of a callback neither reach its own registration nor fill its queue", "%lld and %lld of %d",
            a.delivered, a.reported, MANY);
     MPI_T_event_handle_free(registration, NULL, NULL);
     queue_of(before);

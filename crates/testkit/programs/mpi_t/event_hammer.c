@@ -1,5 +1,5 @@
-/* Four threads raise events at full speed while registrations come and go: nothing is called after its free-callback,
- * which is called once; and each thread hears exactly its own communicator.
+/* Four threads raise events at full speed while registrations are created and freed: nothing is called after its
+ * free-callback, which is called once; and each thread receives exactly the events of its own communicator.
  */
 #include "einfo.h"
 
@@ -62,7 +62,7 @@ static void *raise_body(void *argument)
     for (int i = 0; i < EACH && atomic_load(&running); i++)
         raise_events(1);
     if (atomic_load(&running))
-        CHECKF("EM-1", atomic_load(&x.calls) == EACH, "each thread's registration hears its communicator exactly",
+        CHECKF("EM-1", atomic_load(&x.calls) == EACH, "each thread's registration receives exactly the events of its communicator",
                "%d of %d", atomic_load(&x.calls), EACH);
     MPI_T_event_handle_free(registration, NULL, NULL);
     return NULL;
@@ -95,7 +95,7 @@ static void check_listeners(void)
         freed_once &= atomic_load(&listeners[i].frees) == 1;
         after += atomic_load(&listeners[i].after_free);
     }
-    CHECKF("EM-2", heard > 0, "registrations hear other threads' events", "%d", heard);
+    CHECKF("EM-2", heard > 0, "registrations receive events of other threads", "%d", heard);
     CHECK("EM-3", freed_once, "each free-callback is called once");
     CHECKF("EM-4", after == 0, "no callback is called after the free-callback", "%d times", after);
 }

@@ -1,4 +1,4 @@
-/* Registration handles: allocated, bound, given hints, freed, and refused when they are none. */
+/* Registration handles: allocated, bound, given hints, freed, and rejected if invalid. */
 #include "einfo.h"
 
 static void on_event(MPI_T_event_instance instance, MPI_T_event_registration registration, MPI_T_cb_safety safety,
@@ -49,7 +49,7 @@ static void refuse(const char *label, MPI_T_event_registration r, const char *se
     CHECK_RC(label, MPI_T_event_handle_free(r, NULL, on_free), MPI_T_ERR_INVALID_HANDLE, sentence);
 }
 
-/* Hints: whatever is asked for, what is used is returned in a new object that is ours to free. */
+/* Hints: those in use are returned in a new object, which the caller frees. */
 static void check_hints(MPI_T_event_registration registration, const char *name)
 {
     MPI_Info hints, used = MPI_INFO_NULL;
@@ -60,9 +60,9 @@ static void check_hints(MPI_T_event_registration registration, const char *name)
     MPI_Info_create(&hints);
     MPI_Info_set(hints, "a_hint_that_nobody_knows", "1");
     CHECK_RC("EH-1", MPI_T_event_handle_set_info(registration, hints), MPI_SUCCESS,
-             "hints are taken, known or not");
+             "known and unknown hints are accepted");
     CHECK_RC("EH-1", MPI_T_event_handle_set_info(registration, MPI_INFO_ENV), MPI_SUCCESS,
-             "hints are taken, also of an info that the library made");
+             "hints are accepted, even in an info object created by the library");
     CHECK_RC("EH-2", MPI_T_event_handle_get_info(registration, &used), MPI_SUCCESS, "the hints in use are returned");
     if (CHECKF("EH-3", used != MPI_INFO_NULL, "the hints in use are a new info object, even without a hint", "%s",
                name)) {
@@ -74,7 +74,7 @@ static void check_hints(MPI_T_event_registration registration, const char *name)
     CHECK_RC("EH-6", MPI_T_event_register_callback(registration, MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE, hints, NULL,
              on_event), MPI_SUCCESS, "a callback is registered, with hints");
     CHECK_RC("EH-7", MPI_T_event_callback_set_info(registration, MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE, hints),
-             MPI_SUCCESS, "hints of a callback are taken, known or not");
+             MPI_SUCCESS, "known and unknown hints of a callback are accepted");
     used = MPI_INFO_NULL;
     CHECK_RC("EH-8", MPI_T_event_callback_get_info(registration, MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE, &used),
              MPI_SUCCESS, "the hints of a callback are returned");
@@ -87,7 +87,7 @@ static void check_hints(MPI_T_event_registration registration, const char *name)
     }
     CHECK_RC("EH-6", MPI_T_event_register_callback(registration, MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE, MPI_INFO_NULL,
              NULL, NULL), MPI_SUCCESS, "a callback is registered, with hints");
-    CHECK_REFUSED("EH-10", MPI_T_event_handle_get_info(registration, NULL), "a NULL info_used is refused");
+    CHECK_REFUSED("EH-10", MPI_T_event_handle_get_info(registration, NULL), "a NULL info_used is rejected");
     MPI_Info_free(&hints);
 }
 
@@ -100,9 +100,9 @@ static void check_levels(MPI_T_event_registration registration)
                  MPI_SUCCESS, "a NULL callback removes the one of the level");
     }
     CHECK_REFUSED("EH-13", MPI_T_event_register_callback(registration, (MPI_T_cb_safety) 0x55, MPI_INFO_NULL, NULL,
-                  on_event), "a level that is none is refused");
+                  on_event), "an invalid level is rejected");
     CHECK_REFUSED("EH-13", MPI_T_event_register_callback(registration, (MPI_T_cb_safety) -1, MPI_INFO_NULL, NULL,
-                  on_event), "a level that is none is refused");
+                  on_event), "an invalid level is rejected");
     CHECK_RC("EH-14", MPI_T_event_set_dropped_handler(registration, on_dropped), MPI_SUCCESS,
              "a dropped handler is set");
     CHECK_RC("EH-15", MPI_T_event_set_dropped_handler(registration, NULL), MPI_SUCCESS, "a dropped handler is removed");
@@ -137,15 +137,15 @@ static void check_every_type(void)
             for (int k = 0; k < FOREIGN; k++) {
                 code = -1;
                 TRY("EH-20", code = MPI_T_event_handle_alloc(i, foreign(k), MPI_INFO_NULL, &registration),
-                    "obj_handle is ignored for a type that is bound to nothing",
-                    CHECKF("EH-20", code == MPI_SUCCESS, "obj_handle is ignored for a type that is bound to nothing",
+                    "obj_handle is ignored for an unbound type",
+                    CHECKF("EH-20", code == MPI_SUCCESS, "obj_handle is ignored for an unbound type",
                            "%s: %s", e.name, code_name(code)));
                 if (code == MPI_SUCCESS)
                     MPI_T_event_handle_free(registration, NULL, NULL);
             }
         } else {
             CHECK_REFUSED("EH-21", MPI_T_event_handle_alloc(i, NULL, MPI_INFO_NULL, &registration),
-                          "a type that is bound needs an object");
+                          "a bound type needs an object");
         }
         if (!usable)
             continue;
@@ -157,7 +157,7 @@ static void check_every_type(void)
         check_levels(registration);
         check_free(registration, e.name);
         CHECK_REFUSED("EH-23", MPI_T_event_handle_alloc(i, object, MPI_INFO_NULL, NULL),
-                      "a NULL event_registration is refused and not followed");
+                      "a NULL event_registration is rejected and not dereferenced");
     }
 }
 
@@ -176,7 +176,7 @@ static void each(void)
     refuse("EH-26", NULL, "a NULL registration is MPI_T_ERR_INVALID_HANDLE");
     for (int i = 0; i < FOREIGN; i++)
         refuse("EH-27", (MPI_T_event_registration) foreign(i),
-               "a pointer that is no registration is detected and not followed");
+               "a pointer that is not a registration is detected and not dereferenced");
 }
 
 int main(int argc, char **argv)

@@ -54,7 +54,7 @@ static void check_record(const struct notebook *book, const struct record *r, in
            r->codes_wrong);
     for (int i = 0; i < book->type.elements && i < ELEMENTS; i++)
         CHECKF("EI-2", !memcmp(r->elements[i], r->copy + book->type.places[i], type_size(book->type.types[i])),
-               "an element that is read is the one at its displacement in the copy", "%s, element %d", book->type.name,
+               "a read element equals the one at its displacement in the copy", "%s, element %d", book->type.name,
                i);
     CHECK("EI-3", r->intact, "a copy is as long as the extent of the type");
     CHECKF("EI-4", r->source >= 0 && r->source < sources, "the source of an event is the index of a source", "%d",
@@ -62,15 +62,15 @@ static void check_record(const struct notebook *book, const struct record *r, in
     CHECKF("EI-5", r->too_far == MPI_T_ERR_INVALID_INDEX && r->before == MPI_T_ERR_INVALID_INDEX,
            "an element index out of range is MPI_T_ERR_INVALID_INDEX", "%s, %s", code_name(r->too_far),
            code_name(r->before));
-    CHECK("EI-6", r->no_buffer, "NULL buffers are refused and not followed");
+    CHECK("EI-6", r->no_buffer, "NULL buffers are rejected and not dereferenced");
     CHECKF("EI-7", r->stamp <= r->now, "an event was observed before its callback", "%lld, %lld", (long long) r->stamp,
            (long long) r->now);
     if (tag >= 0)
         CHECKF("EI-8", number_at(book->type.types[tag], r->elements[tag], 0) == SEND_TAG,
-               "elements say what happened: the tag", "%g", number_at(book->type.types[tag], r->elements[tag], 0));
+               "elements have the values of the message: the tag", "%g", number_at(book->type.types[tag], r->elements[tag], 0));
     if (bytes >= 0)
         CHECKF("EI-9", number_at(book->type.types[bytes], r->elements[bytes], 0) == SEND_BYTES,
-               "elements say what happened: the bytes", "%g", number_at(book->type.types[bytes], r->elements[bytes],
+               "elements have the values of the message: the bytes", "%g", number_at(book->type.types[bytes], r->elements[bytes],
                0));
 }
 
@@ -89,7 +89,7 @@ static void each(void)
     }
     MPI_T_event_register_callback(registration, MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE, MPI_INFO_NULL, book, note);
     raise_events(20);
-    CHECKF("EI-12", book->used >= 20, "every event comes with an instance", "%d of 20", book->used);
+    CHECKF("EI-12", book->used >= 20, "every event has an instance", "%d of 20", book->used);
     for (int i = 0; i < book->used; i++) {
         MPI_T_source_order order = MPI_T_SOURCE_UNORDERED;
         check_record(book, &book->records[i], sources);
@@ -97,7 +97,7 @@ static void each(void)
         for (int j = i - 1; j >= 0 && order == MPI_T_SOURCE_ORDERED; j--)
             if (book->records[j].source == book->records[i].source) {
                 CHECKF("EI-13", book->records[j].stamp < book->records[i].stamp,
-                       "time stamps of an ordered source go up", "%lld, then %lld",
+                       "time stamps of an ordered source increase", "%lld, then %lld",
                        (long long) book->records[j].stamp, (long long) book->records[i].stamp);
                 break;
             }
@@ -114,7 +114,7 @@ static void each(void)
                       "an instance is invalid after its callback");
         for (int i = 0; i < FOREIGN; i++)
             CHECK_REFUSED("EI-15", MPI_T_event_copy((MPI_T_event_instance) foreign(i), buffer),
-                          "a pointer that is no instance is detected and not followed");
+                          "a pointer that is not an instance is detected and not dereferenced");
     }
     MPI_T_event_handle_free(registration, NULL, NULL);
     free(book);

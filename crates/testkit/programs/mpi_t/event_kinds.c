@@ -1,7 +1,7 @@
-/* Every event type of libmpiscope.so, raised by what it is about, with the elements that it must have.
+/* Every event type of libmpiscope.so, raised by its cause, with its required elements.
  *
- * A check listens to some types, does one thing, and looks at what came. EVENTS.md says which check shows which type;
- * the four in which processes meet are shown with two jobs, and this program has nothing to say about them.
+ * A check listens to some types, does one thing, and examines the events. EVENTS.md lists the checks for each type;
+ * the four types for connecting processes are tested with two jobs, not by this program.
  */
 #include "ear.h"
 
@@ -29,7 +29,7 @@ static long long function(const char *name)
     return item("function", name);
 }
 
-/* Kinds of objects in the order that the description promises. */
+/* Kinds of objects in the documented order. */
 enum { K_COMM, K_GROUP, K_DATATYPE, K_OP, K_REQUEST, K_MESSAGE, K_WIN, K_FILE, K_INFO, K_ERRHANDLER, K_SESSION, K_KEYVAL };
 
 static void on_error(MPI_Comm *comm, int *code, ...)
@@ -38,7 +38,7 @@ static void on_error(MPI_Comm *comm, int *code, ...)
     (void) code;
 }
 
-/* A communicator whose errors are returned. Intel's library of the standard ABI takes MPI_ERRORS_RETURN for another
+/* A communicator whose errors are returned. Intel's library of the standard ABI treats MPI_ERRORS_RETURN as another
  * handler; MPICH 5 returns MPI_SUCCESS when a user's handler has returned. */
 static MPI_Comm returning(MPI_Comm of)
 {
@@ -152,7 +152,7 @@ static void check_messages(void)
     MPI_Comm_free(&other);
 }
 
-/* Libraries seldom cancel a send. One that says it has must be believed, and so must one that has not. */
+/* Libraries rarely cancel a send. The events must agree with what the library reports. */
 static void check_cancelled_send(void)
 {
     struct ear cancelled;
@@ -170,7 +170,7 @@ static void check_cancelled_send(void)
     if (done)
         MPI_Test_cancelled(&status, &done);
     CHECKF("EK-12", cancelled.calls == done && (!done || value(&cancelled, 0, "tag") == 3),
-           "a send is cancelled in the events when the library says so", "%d events, and it %s", cancelled.calls,
+           "a send is cancelled in the events if the library reports it", "%d events, and it %s", cancelled.calls,
            done ? "was" : "was not");
     if (request != MPI_REQUEST_NULL) {
         MPI_Recv(big, (int) sizeof big, MPI_CHAR, 0, 3, comm, MPI_STATUS_IGNORE);
@@ -205,7 +205,7 @@ static void check_waiting(void)
         int early = which(&unexpected, "tag", 11), waited = which(&late, "tag", 13);
         CHECKF("EK-13", early >= 0 && value(&unexpected, early, "peer") == 1 && value(&unexpected, early, "bytes") == 1
                && value(&unexpected, early, "sent") < value(&unexpected, early, "posted"),
-               "a receive that found its message waiting is an event, with both times", "%d events, sent %lld, posted %lld",
+               "a receive whose message had already arrived is an event, with both times", "%d events, sent %lld, posted %lld",
                unexpected.calls, value(&unexpected, early, "sent"), value(&unexpected, early, "posted"));
         CHECKF("EK-14", waited >= 0 && value(&late, waited, "peer") == 1
                && value(&late, waited, "posted") < value(&late, waited, "sent"),
@@ -309,10 +309,10 @@ static void check_partitions(void)
     MPI_Waitall(2, request, statuses);
     CHECKF("EK-21", ready.calls == 2 && value(&ready, 0, "first") == 3 && value(&ready, 0, "count") == 1
            && value(&ready, 1, "first") == 0 && value(&ready, 1, "count") == 3
-           && value(&ready, 1, "request") == WORD(request[0]), "partitions that are ready are events", "%d events",
+           && value(&ready, 1, "request") == WORD(request[0]), "marking partitions ready is an event", "%d events",
            ready.calls);
     CHECKF("EK-22", arrived.calls == 1 && value(&arrived, 0, "partition") == 2
-           && value(&arrived, 0, "request") == WORD(request[1]), "a partition that arrived is an event", "%d events",
+           && value(&arrived, 0, "request") == WORD(request[1]), "the arrival of a partition is an event", "%d events",
            arrived.calls);
     MPI_Request_free(&request[0]);
     MPI_Request_free(&request[1]);
@@ -332,7 +332,7 @@ static void nothing(void *in, void *inout, int *length, MPI_Datatype *type)
 
 static struct ear made, gone;
 
-/* The object of this kind and handle was the last one made, and then freed, each with the same number. */
+/* The object of this kind and handle was the last one created, and then freed, both with the same number. */
 static void object_lived(int kind, long long handle, const char *what)
 {
     int a = -1, b = -1;
@@ -342,7 +342,7 @@ static void object_lived(int kind, long long handle, const char *what)
     for (int i = 0; i < gone.calls && i < KEPT; i++)
         if (value(&gone, i, "kind") == kind && value(&gone, i, "handle") == handle)
             b = i;
-    CHECKF("EK-23", a >= 0, "the making of an object is an event, for every kind", "%s, %d events", what, made.calls);
+    CHECKF("EK-23", a >= 0, "the creation of an object is an event, for every kind", "%s, %d events", what, made.calls);
     CHECKF("EK-24", b >= 0 && value(&made, a, "object") == value(&gone, b, "object"),
            "the freeing of an object is an event, for every kind", "%s, %d events", what, gone.calls);
     made.calls = gone.calls = 0;
@@ -400,13 +400,13 @@ static void check_objects(void)
     MPI_Errhandler_free(&handler);
     made.calls = gone.calls = 0;
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, NULL);
-    /* The word has a mark of the kind of keyval above the number. */
+    /* The word has the kind of keyval above the number. */
     CHECKF("EK-26", made.calls == 1 && value(&made, 0, "kind") == K_KEYVAL
-           && (int) value(&made, 0, "handle") == keyval, "the making of a keyval is an event", "%d events, %lld",
+           && (int) value(&made, 0, "handle") == keyval, "the creation of a keyval is an event", "%d events, %lld",
            made.calls, value(&made, 0, "handle"));
     MPI_Comm_free_keyval(&keyval);
-    CHECKF("EK-26", gone.calls == 1 && value(&gone, 0, "kind") == K_KEYVAL, "the making of a keyval is an event",
-           "%d events that it is gone", gone.calls);
+    CHECKF("EK-26", gone.calls == 1 && value(&gone, 0, "kind") == K_KEYVAL, "the creation of a keyval is an event",
+           "%d events for freeing it", gone.calls);
 #if MPI_VERSION >= 4
     MPI_Session session;
     made.calls = gone.calls = 0;
@@ -442,7 +442,7 @@ static void check_changes(void)
            && value(&named, 0, "object") != value(&named, 1, "object"), "the naming of an object is an event",
            "%d events", named.calls);
     CHECKF("EK-28", comm_named.calls == 1 && value(&comm_named, 0, "handle") == WORD(comm),
-           "the naming of a communicator is an event for it alone", "%d events", comm_named.calls);
+           "the naming of a communicator is an event only for it", "%d events", comm_named.calls);
     MPI_Type_contiguous(2, MPI_INT, &type);
     MPI_Type_commit(&type);
     CHECKF("EK-29", committed.calls == 1 && value(&committed, 0, "handle") == WORD(type),
@@ -453,29 +453,29 @@ static void check_changes(void)
     MPI_Comm_set_attr(comm, keyval, &keyval);
     CHECKF("EK-30", attached.calls == 1 && value(&attached, 0, "handle") == WORD(comm)
            && value(&attached, 0, "kind") == K_COMM && handlers.calls == 0,
-           "what is attached to an object is an event: an attribute, an error handler, an info object", "%d events",
+           "attaching something to an object is an event: an attribute, an error handler, an info object", "%d events",
            attached.calls);
     handlers.calls = handlers_gone.calls = 0;
     MPI_Comm_create_errhandler(on_error, &handler);
     int first = which(&handlers, "kind", K_ERRHANDLER);
     CHECKF("EK-31", first >= 0 && value(&handlers, first, "handle") == WORD(handler),
-           "the making of an error handler is an event", "%d events", handlers.calls);
+           "the creation of an error handler is an event", "%d events", handlers.calls);
     attached.calls = 0;
     MPI_Comm_set_errhandler(comm, handler);
-    CHECKF("EK-30", attached.calls == 1, "what is attached to an object is an event: an attribute, an error handler, an "
+    CHECKF("EK-30", attached.calls == 1, "attaching something to an object is an event: an attribute, an error handler, an "
            "info object", "%d events for an error handler", attached.calls);
     MPI_Errhandler_free(&handler);
     MPI_Info_create(&info);
     attached.calls = 0;
     MPI_Comm_set_info(comm, info);
-    CHECKF("EK-30", attached.calls == 1, "what is attached to an object is an event: an attribute, an error handler, an "
+    CHECKF("EK-30", attached.calls == 1, "attaching something to an object is an event: an attribute, an error handler, an "
            "info object", "%d events for an info object", attached.calls);
     MPI_Info_free(&info);
     MPI_Comm_free(&other);
     long long handle = WORD(comm);
     MPI_Comm_free(&comm);
     CHECKF("EK-32", comm_freed.calls == 1 && value(&comm_freed, 0, "handle") == handle,
-           "the freeing of a communicator is an event for it alone", "%d events", comm_freed.calls);
+           "the freeing of a communicator is an event only for it", "%d events", comm_freed.calls);
     MPI_Comm_free_keyval(&keyval);
     deaf(&named);
     deaf(&attached);
@@ -495,14 +495,14 @@ static void check_windows(void)
     int x = 1, me = conform_rank;
     if (!hear("EK-1", &objects, "object_created", NULL))
         return;
-    /* One library makes no window of a single process. */
+    /* One library cannot create a window of a single process. */
     if (MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, comm, &win) != MPI_SUCCESS) {
-        skip("EK-33", "the library cannot make a window here");
+        skip("EK-33", "the library cannot create a window here");
         MPI_Comm_free(&comm);
         deaf(&objects);
         return;
     }
-    CHECKF("EK-33", which(&objects, "kind", K_WIN) >= 0, "the making of a window is an event", "%d events",
+    CHECKF("EK-33", which(&objects, "kind", K_WIN) >= 0, "the creation of a window is an event", "%d events",
            objects.calls);
     deaf(&objects);
     if (!hear("EK-1", &opened, "rma_epoch_opened", &win) || !hear("EK-1", &closed, "rma_epoch_closed", &win)
@@ -526,7 +526,7 @@ static void check_windows(void)
     long long handle = WORD(win);
     MPI_Win_free(&win);
     CHECKF("EK-37", freed.calls == 1 && value(&freed, 0, "handle") == handle,
-           "the freeing of a window is an event for it alone", "%d events", freed.calls);
+           "the freeing of a window is an event only for it", "%d events", freed.calls);
     MPI_Comm_free(&comm);
     deaf(&opened);
     deaf(&closed);
@@ -616,7 +616,7 @@ static void check_process(void)
     deaf(&left);
 }
 
-/* More user functions than there is room for. None of them is ever called, so any address will do. */
+/* More user functions than there is room for. None of them is ever called, so any address works. */
 static void check_lost(void)
 {
     static char addresses[1200];
@@ -635,7 +635,7 @@ static void check_lost(void)
     for (int i = 0; i < lost.calls && i < KEPT; i++)
         reported += (int) value(&lost, i, "count");
     CHECKF("EK-45", lost.calls > 0 && reported >= (lost.calls < KEPT ? lost.calls : KEPT),
-           "what the layer could not keep is an event, with the number", "%d events of %d", lost.calls, reported);
+           "the loss of records in the layer is an event, with their number", "%d events of %d", lost.calls, reported);
     deaf(&lost);
 }
 

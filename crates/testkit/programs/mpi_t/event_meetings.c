@@ -1,7 +1,7 @@
-/* Events of processes that meet: spawn, connect, accept, join, disconnect.
+/* Events of connecting processes: spawn, connect, accept, join, disconnect.
  *
  *     event_meetings spawn              one rank, which starts another
- *     event_meetings port|join          two ranks, which meet by a port or a socket as if they were strangers
+ *     event_meetings port|join          two ranks, which connect through a port or a socket like separate jobs
  */
 #include "ear.h"
 
@@ -16,7 +16,7 @@ static int wanted(const char *what)
     return !only || !strcmp(only, what);
 }
 
-/* One event of a type, whose communicator is this one. */
+/* Checks that there was one event of a type, with this communicator. */
 static void met(const char *label, const struct ear *ear, MPI_Comm comm, const char *sentence)
 {
     CHECKF(label, ear->calls == 1 && value(ear, 0, "comm") == WORD(comm), sentence, "%d events, %llx", ear->calls,
@@ -111,7 +111,7 @@ static void alone(void)
         return;
     MPI_Comm_get_parent(&parent);
     if (parent != MPI_COMM_NULL) {
-        /* A child has nothing to check; the layer may not be in it. */
+        /* A child checks nothing; it may run without the layer. */
         MPI_Comm_disconnect(&parent);
         return;
     }

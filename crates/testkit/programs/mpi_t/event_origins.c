@@ -5,7 +5,7 @@
 
 #define CALLS 100
 
-/* A registration whose callback makes MPI calls of its own. */
+/* A registration whose callback makes MPI calls. */
 struct caller {
     long heard;
     int inside;                         /* how many MPI calls a callback makes */
@@ -56,13 +56,13 @@ static void check_alone(void)
         if (!CHECK("EO-1", caller_open(&c, "mpiscope.call_ended", inside), "calls are events"))
             return;
         calls(CALLS);
-        CHECKF("EO-2", c.heard == CALLS, "a call that a callback makes is no event for its registration",
+        CHECKF("EO-2", c.heard == CALLS, "a call made by a callback is not an event for its registration",
                "%d calls in the callback: %ld callbacks for %d calls", inside, c.heard, CALLS);
         caller_close(&c);
     }
 }
 
-/* Others receive it once; what their callbacks then call raises no events: the cost stays in proportion. */
+/* Others receive it once; calls of their callbacks raise no further events: the cost stays proportional. */
 static void check_others(void)
 {
     struct caller quiet, first, second;
@@ -73,11 +73,11 @@ static void check_others(void)
             return;
         calls(rounds * CALLS);
         /* The program's call, two of the first callback's, one of the second's. */
-        CHECKF("EO-4", quiet.heard == 4L * rounds * CALLS, "other registrations hear the calls of a callback, each once",
+        CHECKF("EO-4", quiet.heard == 4L * rounds * CALLS, "other registrations receive each call of a callback once",
                "%ld of %d", quiet.heard, 4 * rounds * CALLS);
-        /* Of the others' callbacks: those for events that the program caused. */
+        /* Of the other callbacks' calls: those made for events that the program caused. */
         CHECKF("EO-5", first.heard == 2L * rounds * CALLS && second.heard == 3L * rounds * CALLS,
-               "two registrations do not hear themselves through each other", "%ld and %ld for %d calls", first.heard,
+               "two registrations do not receive their own calls through each other", "%ld and %ld for %d calls", first.heard,
                second.heard, rounds * CALLS);
         if (rounds == 1)
             one = first.heard + second.heard + quiet.heard;
@@ -145,7 +145,7 @@ static void each(void)
     send_on(own_comm[conform_thread]);
     CHECKF("EO-9", m.together, "thread-safe callbacks of several threads run at the same time", "%d of %d", (int) inside,
            conform_threads);
-    CHECKF("EO-10", m.level == 2, "a callback that others may run beside is called as thread-safe", "level %d", m.level);
+    CHECKF("EO-10", m.level == 2, "a callback that may run concurrently with others is called as thread-safe", "level %d", m.level);
     MPI_T_event_handle_free(registration, NULL, NULL);
 }
 

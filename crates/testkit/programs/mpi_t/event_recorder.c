@@ -1,6 +1,6 @@
-/* A tool that rebuilds what its rank sent and received from events alone, on every communicator that there ever is.
+/* A tool that reconstructs the messages of its rank from events alone, on all communicators.
  *
- * Preloaded with libmpiscope.so, before it. It hears of each communicator that is made, and listens to its messages from
+ * Preloaded with libmpiscope.so, before it. It receives the event of each new communicator, and listens to its messages from
  * then on. At MPI_Finalize it writes $EVENT_RECORD.RANK, one line for each event:
  *
  *     send HANDLE PEER TAG BYTES            in the order in which they were started
@@ -22,7 +22,7 @@
 
 struct type {
     const char *name, *word;
-    int shown;                          /* how many elements go into a line */
+    int shown;                          /* number of elements in a line */
     int index, elements, of_comm;
     MPI_Datatype types[ELEMENTS];
     MPI_Aint places[ELEMENTS];
@@ -43,7 +43,7 @@ static struct type types[] = {
 };
 #define TYPES (int) (sizeof types / sizeof types[0])
 
-/* What a callback is given. */
+/* The data of a callback. */
 struct listener {
     const struct type *type;
     unsigned long long comm;
@@ -80,7 +80,7 @@ static void on_event(MPI_T_event_instance instance, MPI_T_event_registration reg
         fprintf(out, " %llu", l->comm);
     for (int i = 0; i < l->type->shown; i++)
         fprintf(out, " %lld", number(l->type, i, copy));
-    /* Of the partitions that are ready: how many. */
+    /* The number of partitions that are ready. */
     if (!strcmp(l->type->word, "ready"))
         fprintf(out, " %lld", number(l->type, 1, copy));
     fprintf(out, "\n");

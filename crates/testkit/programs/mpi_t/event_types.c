@@ -15,24 +15,24 @@ static void check_source(int i)
     CHECKF("ET-3", strlen(name) >= 1, "a source has a name", "source %d", i);
     CHECKF("ET-4", order == MPI_T_SOURCE_ORDERED || order == MPI_T_SOURCE_UNORDERED,
            "ordering is one of the two constants", "%s: %d", name, (int) order);
-    CHECKF("ET-5", ticks > 0, "a source says how many ticks a second has", "%s: %lld", name, (long long) ticks);
-    CHECKF("ET-6", most > 0, "a source says which is its largest tick", "%s: %lld", name, (long long) most);
+    CHECKF("ET-5", ticks > 0, "a source returns its ticks per second", "%s: %lld", name, (long long) ticks);
+    CHECKF("ET-6", most > 0, "a source returns its largest tick", "%s: %lld", name, (long long) most);
     length = sizeof again;
     MPI_T_source_get_info(i, again, &length, NULL, NULL, &same_order, &same_ticks, NULL, NULL);
     CHECKF("ET-7", !strcmp(name, again) && order == same_order && ticks == same_ticks,
            "get_info gives the same information again", "%s", name);
     code = MPI_T_source_get_timestamp(i, &now);
     if (!CHECKF("ET-8", code == MPI_SUCCESS || code == MPI_T_ERR_NOT_SUPPORTED,
-                "a source gives a time stamp or says that it cannot", "%s: %s", name, code_name(code))
+                "a source returns a time stamp or MPI_T_ERR_NOT_SUPPORTED", "%s: %s", name, code_name(code))
         || code != MPI_SUCCESS)
         return;
     struct timespec pause = { 0, 20000000 };
     nanosleep(&pause, NULL);
     MPI_T_source_get_timestamp(i, &later);
-    CHECKF("ET-9", now >= 0 && later > now && later <= most, "time stamps go up to the largest tick", "%s: %lld, %lld",
+    CHECKF("ET-9", now >= 0 && later > now && later <= most, "time stamps increase up to the largest tick", "%s: %lld, %lld",
            name, (long long) now, (long long) later);
     CHECKF("ET-10", (double) (later - now) / (double) ticks >= 0.019 && (double) (later - now) / (double) ticks < 5,
-           "time stamps count as many ticks a second as the source says", "%s: %g s for 0.02", name,
+           "time stamps advance by the source's ticks per second", "%s: %g s for 0.02", name,
            (double) (later - now) / (double) ticks);
 }
 
@@ -45,14 +45,14 @@ static void check_source_nulls(int i)
         int name_len = sizeof name, desc_len = sizeof desc, code = -1;
         TRY("ET-11", code = MPI_T_source_get_info(i, out == 0 ? NULL : name, out == 1 ? NULL : &name_len,
                 out == 2 ? NULL : desc, out == 3 ? NULL : &desc_len, out == 4 ? NULL : &order,
-                out == 5 ? NULL : &ticks, out == 6 ? NULL : &most, NULL), "NULL OUT arguments do no harm",
-            CHECKF("ET-11", code == MPI_SUCCESS, "NULL OUT arguments do no harm", "parameter %d: %s", out,
+                out == 5 ? NULL : &ticks, out == 6 ? NULL : &most, NULL), "NULL OUT arguments are harmless",
+            CHECKF("ET-11", code == MPI_SUCCESS, "NULL OUT arguments are harmless", "parameter %d: %s", out,
                    code_name(code)));
     }
-    CHECK_REFUSED("ET-12", MPI_T_source_get_timestamp(i, NULL), "a NULL timestamp is refused and not followed");
+    CHECK_REFUSED("ET-12", MPI_T_source_get_timestamp(i, NULL), "a NULL timestamp is rejected and not dereferenced");
 }
 
-/* Info objects are made by the library, which is only sure to do so between MPI_Init and MPI_Finalize. */
+/* Info objects are created by the library, which is only guaranteed between MPI_Init and MPI_Finalize. */
 static void check_infos(int sources, int events)
 {
     for (int i = 0; conform_phase == BETWEEN && i < sources; i++) {
@@ -62,7 +62,7 @@ static void check_infos(int sources, int events)
                code_name(code));
         if (info != MPI_INFO_NULL) {
             MPI_Info_get_nkeys(info, &keys);
-            CHECKF("ET-14", keys >= 0 && MPI_Info_free(&info) == MPI_SUCCESS, "the info object is the user's to free",
+            CHECKF("ET-14", keys >= 0 && MPI_Info_free(&info) == MPI_SUCCESS, "the user frees the info object",
                    "source %d", i);
         }
     }
@@ -73,7 +73,7 @@ static void check_infos(int sources, int events)
                i, code_name(code));
         if (info != MPI_INFO_NULL) {
             MPI_Info_get_nkeys(info, &keys);
-            CHECKF("ET-14", keys >= 0 && MPI_Info_free(&info) == MPI_SUCCESS, "the info object is the user's to free",
+            CHECKF("ET-14", keys >= 0 && MPI_Info_free(&info) == MPI_SUCCESS, "the user frees the info object",
                    "event type %d", i);
         }
     }
@@ -86,7 +86,7 @@ static void check_elements(const struct event_type *e)
     CHECKF("ET-16", e->elements >= 0 && e->elements <= ELEMENTS, "the number of elements is returned", "%s: %d",
            e->name, e->elements);
     for (int i = 0; i < e->elements && i < ELEMENTS; i++) {
-        CHECKF("ET-17", type_size(e->types[i]) != 0, "elements are of datatypes that the interface may use",
+        CHECKF("ET-17", type_size(e->types[i]) != 0, "elements have datatypes that the interface may use",
                "%s, element %d", e->name, i);
         CHECKF("ET-18", i == 0 ? e->places[i] == 0 : e->places[i] > e->places[i - 1],
                "displacements ascend and start with zero", "%s, element %d: %lld", e->name, i,
@@ -115,9 +115,9 @@ static void check_truncation(const struct event_type *e)
     for (int i = 0; i < half; i++)
         kept &= types[i] == e->types[i] && places[i] == e->places[i];
     CHECKF("ET-21", code == MPI_SUCCESS && number == e->elements && kept,
-           "short arrays get as much as fits, and the number of elements required", "%s: %s, %d of %d", e->name,
+           "short arrays get as many elements as fit, and the required number", "%s: %s, %d of %d", e->name,
            code_name(code), number, e->elements);
-    CHECKF("ET-22", types[half] == MPI_DATATYPE_NULL && places[half] == -5, "nothing is written behind short arrays",
+    CHECKF("ET-22", types[half] == MPI_DATATYPE_NULL && places[half] == -5, "nothing is written beyond short arrays",
            "%s", e->name);
     number = ELEMENTS;
     types[0] = MPI_DATATYPE_NULL;
@@ -188,19 +188,19 @@ static void check_misuse(int sources, int events)
     for (int i = 0; i < 4; i++) {
         int source = wrong_source[i];
         CHECK_RC("ET-35", MPI_T_source_get_timestamp(source, &stamp), MPI_T_ERR_INVALID_INDEX,
-                 "an index that is no source is MPI_T_ERR_INVALID_INDEX");
+                 "an invalid source index is MPI_T_ERR_INVALID_INDEX");
         CHECK_RC("ET-35", MPI_T_source_get_info(source, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
-                 MPI_T_ERR_INVALID_INDEX, "an index that is no source is MPI_T_ERR_INVALID_INDEX");
+                 MPI_T_ERR_INVALID_INDEX, "an invalid source index is MPI_T_ERR_INVALID_INDEX");
         CHECK_RC("ET-36", event_query(wrong_event[i], &e), MPI_T_ERR_INVALID_INDEX,
-                 "an index that is no event type is MPI_T_ERR_INVALID_INDEX");
+                 "an invalid event type index is MPI_T_ERR_INVALID_INDEX");
     }
     CHECK_RC("ET-37", MPI_T_event_get_index("no such event", &index), MPI_T_ERR_INVALID_NAME,
              "an unknown name is MPI_T_ERR_INVALID_NAME");
-    CHECK_REFUSED("ET-38", MPI_T_event_get_index(NULL, &index), "a NULL name is refused and not followed");
-    TRY("ET-39", MPI_T_event_get_num(NULL), "a NULL num_events does no harm",
-        CHECK("ET-39", 1, "a NULL num_events does no harm"));
-    TRY("ET-39", MPI_T_source_get_num(NULL), "a NULL num_sources does no harm",
-        CHECK("ET-39", 1, "a NULL num_events does no harm"));
+    CHECK_REFUSED("ET-38", MPI_T_event_get_index(NULL, &index), "a NULL name is rejected and not dereferenced");
+    TRY("ET-39", MPI_T_event_get_num(NULL), "a NULL num_events is harmless",
+        CHECK("ET-39", 1, "a NULL num_events is harmless"));
+    TRY("ET-39", MPI_T_source_get_num(NULL), "a NULL num_sources is harmless",
+        CHECK("ET-39", 1, "a NULL num_events is harmless"));
 }
 
 static void check_categories(int events)
@@ -209,7 +209,7 @@ static void check_categories(int events)
     MPI_T_category_get_num(&n);
     for (int c = 0; c < n; c++) {
         int count = -1, *members, code = MPI_T_category_get_num_events(c, &count);
-        CHECKF("ET-31", code == MPI_SUCCESS && count >= 0, "a category says how many event types it has", "%d: %s", c,
+        CHECKF("ET-31", code == MPI_SUCCESS && count >= 0, "a category returns its number of event types", "%d: %s", c,
                code_name(code));
         if (count <= 0)
             continue;
@@ -219,7 +219,7 @@ static void check_categories(int events)
             found += code == MPI_SUCCESS && members[i] >= 0 && members[i] < events;
         free(members);
     }
-    CHECKF("ET-32", found >= events && events > 0, "every event type of ours is in a category", "%d of %d", found,
+    CHECKF("ET-32", found >= events && events > 0, "every event type of the layer is in a category", "%d of %d", found,
            events);
 }
 
@@ -251,7 +251,7 @@ static void check_stable(void)
     static int known, known_sources;
     int n = event_count(), sources = 0;
     MPI_T_source_get_num(&sources);
-    CHECKF("ET-42", n >= known && sources >= known_sources, "event types and sources stay", "%d, then %d", known, n);
+    CHECKF("ET-42", n >= known && sources >= known_sources, "event types and sources are never removed", "%d, then %d", known, n);
     for (int i = 0; i < n && i < KNOWN; i++) {
         struct event_type e;
         event_query(i, &e);
@@ -269,7 +269,7 @@ static void check_documented(void)
     const char *const set[] = { EVENT_SEND, EVENT_RECEIVED };
     struct event_type e;
     for (size_t i = 0; i < sizeof set / sizeof set[0]; i++)
-        if (CHECKF("ET-44", event_find(set[i], &e), "the documented event types are there, also before MPI_Init", "%s",
+        if (CHECKF("ET-44", event_find(set[i], &e), "the documented event types exist, even before MPI_Init", "%s",
                    set[i]))
             CHECKF("ET-45", element_named(&e, ELEMENT_TAG) >= 0 && element_named(&e, ELEMENT_BYTES) >= 0,
                    "elements are named by the enumeration", "%s", set[i]);

@@ -1,7 +1,7 @@
-/* Variables that are bound to a file follow every data access function, call by call.
+/* Variables that are bound to a file count every call of a data access function.
  *
- * After each call all of a file's variables are read: it counts once and with the bytes that it names if it succeeded,
- * and not at all if it failed. Another open file's variables stay as they are.
+ * After each call all of the file's variables are read: the call counts once, with its bytes, if it succeeded,
+ * and not at all if it failed. The variables of another open file do not change.
  */
 #include "tinfo.h"
 
@@ -14,7 +14,7 @@ static MPI_Datatype pairs; /* 8 ints with gaps */
 static int buffer[COUNT * 16];
 static double began;
 
-/* All variables of one file, and what they have to be. */
+/* All variables of one file, and their expected values. */
 struct watched {
     struct gauge reads, writes, read_bytes, written_bytes, time;
     double n_reads, n_writes, n_read_bytes, n_written_bytes, last_time;
@@ -46,7 +46,7 @@ static double value(struct gauge *g)
 static void is(const char *label, const char *call, struct gauge *g, double expected)
 {
     double seen = value(g);
-    CHECKF(label, seen == expected, "what a data access call was asked for is counted on its file",
+    CHECKF(label, seen == expected, "the bytes of a data access call are counted for its file",
            "%s is %g, not %g after %s", g->variable.name, seen, expected, call);
 }
 
@@ -74,7 +74,7 @@ static void after(const char *label, const char *call, struct watched *w, int re
     all_are(label, call, w);
     timed = timed && result == MPI_SUCCESS;
     CHECKF("FG-2", (timed ? time > w->last_time : time == w->last_time) && time < wall,
-           "the time on a file grows with calls that read, write or synchronise it, and with no others",
+           "the time of a file grows only with calls that read, write or synchronize it",
            "%g s after %g s, of %g s, after %s", time, w->last_time, wall, call);
     w->last_time = time;
 }
@@ -91,7 +91,7 @@ static void check_blocking(MPI_File file, struct watched *w)
     MPI_Status status;
     MPI_Offset mine = (MPI_Offset) conform_rank * BYTES;
     READ(MPI_File_read_at, file, mine, DATA, &status);
-    /* In Open MPI some reads behind the end of a file never return. */
+    /* In Open MPI some reads beyond the end of a file never return. */
     NOTHING(MPI_File_set_size, file, 1 << 20);
     WRITE(MPI_File_write_at, file, mine, DATA, &status);
     READ(MPI_File_read_at, file, mine, DATA, &status);
@@ -187,7 +187,7 @@ static MPI_File open_file(const char *which, int mode)
     return file;
 }
 
-/* What is no open file. */
+/* Handles that are not open files. */
 static void check_refused(const char *label, MPI_File file, const char *what)
 {
     struct pvar p;
@@ -202,10 +202,10 @@ static void check_strangers(void)
 {
     check_refused("FG-7", MPI_FILE_NULL, "a variable is not bound to MPI_FILE_NULL");
     for (int i = 0; i < FOREIGN; i++)
-        check_refused("FG-8", (MPI_File) foreign(i), "a variable is not bound to what is no file");
+        check_refused("FG-8", (MPI_File) foreign(i), "a variable is not bound to an invalid file handle");
 }
 
-/* A value stays readable after the file was closed, or is refused; it never becomes another file's. */
+/* After the file is closed, its value stays readable or the read fails; it never becomes that of another file. */
 static void check_closed(struct watched *w)
 {
     MPI_File file = open_file("third", MPI_MODE_RDWR), closed = file;
@@ -215,12 +215,12 @@ static void check_closed(struct watched *w)
         return;
     MPI_File_write_at(file, 0, DATA, &status);
     MPI_File_close(&file);
-    check_refused("FG-9", closed, "a variable is not bound to a file that was closed");
+    check_refused("FG-9", closed, "a variable is not bound to a closed file");
     for (int i = 0; i < 3; i++) {
         int code = gauge_read(&third.writes);
         CHECKF("FG-10", code == MPI_T_ERR_INVALID_HANDLE
                || (code == MPI_SUCCESS && number_at(third.writes.variable.type, third.writes.buffer, 0) == 1),
-               "the value of a file that was closed is its last one, or none", "%s", code_name(code));
+               "the value of a closed file is its last one, or none", "%s", code_name(code));
         file = open_file("third", MPI_MODE_RDWR);
         MPI_File_write_at(file, 0, DATA, &status);
         MPI_File_write_at(file, 0, DATA, &status);
@@ -229,7 +229,7 @@ static void check_closed(struct watched *w)
     }
 }
 
-/* The control variable of how many freed objects are kept; -1 when there is none. */
+/* The control variable for the number of freed objects that are kept; -1 if there is none. */
 static int kept(int value, int *code)
 {
     MPI_T_cvar_handle handle;
@@ -243,21 +243,21 @@ static int kept(int value, int *code)
     return before;
 }
 
-/* Where no freed object is kept, its values are gone with it. */
+/* If no freed objects are kept, their values are lost with them. */
 static void check_forgotten(void)
 {
     MPI_File file = open_file("fifth", MPI_MODE_RDWR);
     struct watched fifth;
     int code = MPI_SUCCESS, before = kept(-1, &code);
-    CHECKF("FG-15", before >= 0 && code == MPI_T_ERR_INVALID, "no fewer than 0 freed objects can be kept", "%d, %s",
+    CHECKF("FG-15", before >= 0 && code == MPI_T_ERR_INVALID, "a negative number of freed objects is rejected", "%d, %s",
            before, code_name(code));
     if (file == MPI_FILE_NULL || !watch(&fifth, &file))
         return;
-    CHECKF("FG-15", kept(0, &code) == before && code == MPI_SUCCESS, "a refused value changes nothing", "not %d, %s",
+    CHECKF("FG-15", kept(0, &code) == before && code == MPI_SUCCESS, "a rejected value changes nothing", "not %d, %s",
            before, code_name(code));
     MPI_File_close(&file);
     CHECK_RC("FG-16", gauge_read(&fifth.reads), MPI_T_ERR_INVALID_HANDLE,
-             "where no freed object is kept, the variable of a file that was closed has no value");
+             "if no freed objects are kept, the variable of a closed file has no value");
     CHECKF("FG-16", kept(before, &code) == 0 && code == MPI_SUCCESS, "the number of freed objects that are kept is read "
            "as it was written", "%s", code_name(code));
 }
@@ -275,20 +275,20 @@ static int failure_aborts(void)
 #endif
 }
 
-/* A call that fails reads nothing: of a file that is open for writing only. */
+/* A failed call reads nothing: from a file that is open only for writing. */
 static void check_failed(void)
 {
     MPI_File file;
     struct watched fourth, *w = &fourth;
     MPI_Status status;
     if (failure_aborts()) {
-        skip("FG-12", "a call on a file that fails aborts the program");
+        skip("FG-12", "a failed call on a file aborts the program");
         return;
     }
     file = open_file("fourth", MPI_MODE_WRONLY);
     if (file != MPI_FILE_NULL && watch(w, &file)) {
         int result = MPI_File_read_at(file, 0, DATA, &status);
-        CHECKF("FG-12", result != MPI_SUCCESS, "reading what is open for writing only fails", "code %d", result);
+        CHECKF("FG-12", result != MPI_SUCCESS, "reading a file that is open only for writing fails", "code %d", result);
         after("FG-12", "a read that failed", w, result, 1, 0, 1);
         WRITE(MPI_File_write_at, file, 0, DATA, &status);
     }
@@ -331,7 +331,7 @@ static void alone(void)
             check_sessions(&of_file);
             check_closed(&of_file);
             all_are("FG-11", "calls on another file", &of_other);
-            CHECK("FG-11", value(&of_other.time) == 0, "another file's calls take no time of this one");
+            CHECK("FG-11", value(&of_other.time) == 0, "calls on another file do not count for this one");
             check_forgotten();
             check_failed();
         }

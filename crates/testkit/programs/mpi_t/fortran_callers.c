@@ -1,4 +1,4 @@
-/* Linked with a Fortran program: counts the events of calls, and those whose caller is not in the program but in a library's binding. */
+/* Linked with a Fortran program: counts the events of calls, and those whose caller is in a library's binding instead of the program. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <mpiscope/mpi_t.h>

@@ -1,4 +1,4 @@
-/* The array mpiscope_calls and the enumeration that says which element is which function. */
+/* The array mpiscope_calls and the enumeration that maps its elements to functions. */
 #ifndef FUNCTIONS_H
 #define FUNCTIONS_H
 
@@ -17,7 +17,7 @@ static inline MPI_T_enum functions(void)
     return MPI_T_ENUM_NULL;
 }
 
-/* The element of mpiscope_calls that counts `function`: its item in the enumeration; -1 when there is none. */
+/* The element of mpiscope_calls that counts `function`: its item in the enumeration; -1 if there is none. */
 static inline int element_of(const char *function)
 {
     MPI_T_enum names = functions();
@@ -33,7 +33,7 @@ static inline int element_of(const char *function)
     return -1;
 }
 
-/* A handle on mpiscope_calls, started; 0 when it is not there. */
+/* A started handle on mpiscope_calls; 0 if the variable does not exist. */
 static inline int calls_open(struct gauge *g, MPI_T_pvar_session session)
 {
     struct pvar p;

@@ -1,7 +1,7 @@
 /* Levels, watermarks, times, states and totals follow what the program does, step by step.
  *
- * Where a variable may have another value before the program begins (requests that the library's own tools hold, objects
- * of an earlier phase), the steps are counted from what it was then.
+ * If a variable may have another value before the program begins (requests of the library's own tools, objects
+ * of an earlier phase), the steps are counted from that value.
  */
 #include "functions.h"
 
@@ -19,7 +19,7 @@ static int open_bound(struct gauge *g, const char *label, const char *name, int 
 {
     struct pvar p;
     int open = pvar_find(name, class, &p) && gauge_open(g, session, &p, object);
-    CHECKF(label, open, "the variable is there and can be opened", "%s", name);
+    CHECKF(label, open, "the variable exists and can be opened", "%s", name);
     if (open && !p.continuous)
         MPI_T_pvar_start(session, g->handle);
     return open;
@@ -73,9 +73,9 @@ static int tide_open(struct tide *t, const char *label, const char *name)
 
 static void tide_is(const char *label, struct tide *t, double now, double high, double low)
 {
-    is(label, &t->now, t->base + now, "a level is what there is now");
-    is(label, &t->high, t->base + high, "a high watermark is the most since the start or the last reset");
-    is(label, &t->low, t->base + low, "a low watermark is the fewest since the start or the last reset");
+    is(label, &t->now, t->base + now, "a level is the current number");
+    is(label, &t->high, t->base + high, "a high watermark is the maximum since the start or the last reset");
+    is(label, &t->low, t->base + low, "a low watermark is the minimum since the start or the last reset");
 }
 
 static void both_are(struct tide *requests, struct tide *receives, double now, double high, double low)
@@ -114,11 +114,11 @@ static void check_tides(void)
 static void queue_is(struct gauge twins[2], struct gauge *other, int expected)
 {
     for (int i = 0; i < 2; i++)
-        is("GA-3", &twins[i], expected, "messages that wait for a receive are counted, under both names");
-    is("GA-4", other, 0, "the messages of another communicator are not");
+        is("GA-3", &twins[i], expected, "unexpected messages are counted, under both names");
+    is("GA-4", other, 0, "messages of another communicator are not counted");
 }
 
-/* Messages of a process to itself wait until they are received; of one that is received by tag, the others wait on. */
+/* Messages of a process to itself wait until they are received; when one is received by its tag, the others keep waiting. */
 static void check_unexpected(MPI_Comm *comm, MPI_Comm *elsewhere)
 {
     struct gauge twins[2], other;
@@ -130,7 +130,7 @@ static void check_unexpected(MPI_Comm *comm, MPI_Comm *elsewhere)
         || !open_started(&other, "GA-4", "mpiscope_unexpected_messages", MPI_T_PVAR_CLASS_LEVEL, elsewhere))
         return;
     CHECK("GA-3", twins[0].variable.type == MPI_INT && is_unsigned(twins[1].variable.type),
-          "MPI_T_UMQ_LENGTH is an MPI_INT, its twin unsigned");
+          "MPI_T_UMQ_LENGTH is an MPI_INT, its twin is unsigned");
     for (int i = 0; i < MESSAGES; i++) {
         queue_is(twins, &other, i);
         MPI_Isend(&out, 1, MPI_INT, rank, i, *comm, &sends[i]);
@@ -143,7 +143,7 @@ static void check_unexpected(MPI_Comm *comm, MPI_Comm *elsewhere)
     MPI_Waitall(MESSAGES, sends, MPI_STATUSES_IGNORE);
 }
 
-/* Position of a name among the items that `list`, a description, ends with. */
+/* Position of a name among the items at the end of `list`, a description. */
 static int kind_number(const char *list, const char *kind)
 {
     const char *colon = strrchr(list, ':');
@@ -177,10 +177,10 @@ static void check_objects(void)
         MPI_Type_contiguous(i + 2, MPI_INT, &types[i]);
     for (int i = 0; i < REQUESTS; i++)
         MPI_Recv_init(&word, 1, MPI_INT, 0, i, MPI_COMM_SELF, &requests[i]);
-    CHECKF("GA-5", value_at(&now, request) == old_requests + REQUESTS, "objects that were made are counted by kind",
+    CHECKF("GA-5", value_at(&now, request) == old_requests + REQUESTS, "created objects are counted by kind",
            "%g requests", value_at(&now, request) - old_requests);
     CHECKF("GA-5", value_at(&now, comm) == old_comms + COMMS && value_at(&now, type) == old_types + TYPES,
-           "objects that were made are counted by kind", "%g communicators, %g datatypes", value_at(&now, comm) - old_comms,
+           "created objects are counted by kind", "%g communicators, %g datatypes", value_at(&now, comm) - old_comms,
            value_at(&now, type) - old_types);
     for (int i = 0; i < COMMS; i++)
         MPI_Comm_free(&comms[i]);
@@ -188,10 +188,10 @@ static void check_objects(void)
         MPI_Type_free(&types[i]);
     for (int i = 0; i < REQUESTS; i++)
         MPI_Request_free(&requests[i]);
-    CHECKF("GA-6", value_at(&now, request) == old_requests, "objects that were freed are not", "%g requests",
+    CHECKF("GA-6", value_at(&now, request) == old_requests, "freed objects are not counted", "%g requests",
            value_at(&now, request) - old_requests);
     CHECKF("GA-6", value_at(&now, comm) == old_comms && value_at(&now, type) == old_types,
-           "objects that were freed are not", "%g communicators, %g datatypes", value_at(&now, comm) - old_comms,
+           "freed objects are not counted", "%g communicators, %g datatypes", value_at(&now, comm) - old_comms,
            value_at(&now, type) - old_types);
     CHECKF("GA-6", value_at(&most, comm) == old_comms + COMMS && value_at(&most, type) == old_types + TYPES,
            "their high watermark stays", "%g communicators, %g datatypes", value_at(&most, comm), value_at(&most, type));
@@ -218,7 +218,7 @@ static void check_sizes(void)
                expected[i].messages);
 }
 
-/* A total of calls, and times of calls between what the program slept and what its own clock says. */
+/* A total of calls, and times of calls between the program's sleep and the time measured by its own clock. */
 static void check_times(MPI_Comm *comm, MPI_Comm *elsewhere)
 {
     struct gauge calls, time, by_function, waited, other;
@@ -236,17 +236,17 @@ static void check_times(MPI_Comm *comm, MPI_Comm *elsewhere)
     if (conform_rank == 0)
         nap(NAP);
     MPI_Barrier(*comm);
-    /* Two clocks: the system steers its own by up to 500 millionths. */
+    /* Two clocks: the system adjusts its own by up to 500 millionths. */
     wall = (MPI_Wtime() - begin) * 1.001 + 1e-6;
     is("GA-8", &calls, 1, "a total counts the calls of all functions");
     int barrier = element_of("MPI_Barrier");
     double all = value(&time), one = value_at(&by_function, barrier), wait = value(&waited);
-    CHECKF("GA-9", all >= least && all <= wall, "the time in MPI is what calls took", "%g s, not from %g to %g s", all,
+    CHECKF("GA-9", all >= least && all <= wall, "the time in MPI is the duration of the calls", "%g s, not from %g to %g s", all,
            least, wall);
-    /* The total is rounded once, a function's time by itself. */
-    CHECKF("GA-9", one >= least && one <= wall && fabs(one - all) < 1e-6, "the time of a function is what its calls took",
+    /* The total is rounded once, each function's time separately. */
+    CHECKF("GA-9", one >= least && one <= wall && fabs(one - all) < 1e-6, "the time of a function is the duration of its calls",
            "%g s, not from %g to %g s; %g s in all", one, least, wall, all);
-    CHECKF("GA-10", wait >= least && wait <= wall, "the time at collectives of a communicator is what they took",
+    CHECKF("GA-10", wait >= least && wait <= wall, "the time in collectives of a communicator is their duration",
            "%g s, not from %g to %g s", wait, least, wall);
     is("GA-10", &other, 0, "another communicator's collectives do not count");
 }
@@ -275,7 +275,7 @@ static void state_name(struct gauge *g, char *name, int room)
     item_name(g->variable.names, (int) value(g), name, room);
 }
 
-/* Asks rank 1 to free the main thread from its receive once that was seen, or after ten seconds. */
+/* Makes rank 1 release the main thread from its receive once the state was seen, or after ten seconds. */
 static void *watch(void *argument)
 {
     struct watched *w = argument;
@@ -291,19 +291,19 @@ static void *watch(void *argument)
     return NULL;
 }
 
-/* Not with one rank alone: in MPICH 4.0 a process that waits for a message from itself keeps its other threads out. */
+/* Not with one rank: in MPICH 4.0 a process that waits for a message from itself blocks its other threads. */
 static void check_blocked(struct watched *w)
 {
     pthread_t thread;
     int level, word = 0;
     MPI_Query_thread(&level);
     if (level != MPI_THREAD_MULTIPLE || conform_size < 2) {
-        skip("GA-12", "there is one rank, or the library gives no MPI_THREAD_MULTIPLE");
+        skip("GA-12", "there is only one rank, or the library does not provide MPI_THREAD_MULTIPLE");
     } else if (conform_rank == 0) {
         pthread_create(&thread, NULL, watch, w);
         MPI_Recv(&word, 1, MPI_INT, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         pthread_join(thread, NULL);
-        CHECK("GA-12", atomic_load(&w->seen), "a thread that is blocked in a receive is seen to be, by another thread");
+        CHECK("GA-12", atomic_load(&w->seen), "another thread sees the state of a thread that is blocked in a receive");
     } else if (conform_rank == 1) {
         MPI_Recv(&word, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Send(&word, 1, MPI_INT, 0, 4, MPI_COMM_WORLD);
@@ -321,7 +321,7 @@ static void check_state(void)
     if (!open)
         return;
     state_name(&w.state, name, sizeof name);
-    CHECKF("GA-11", !strcmp(name, "computing"), "outside of MPI the state is computing", "%s", name);
+    CHECKF("GA-11", !strcmp(name, "computing"), "outside MPI the state is computing", "%s", name);
     check_blocked(&w);
 }
 
@@ -352,7 +352,7 @@ static void check_window(void)
     MPI_Win_free(&win);
 }
 
-/* The important functions have counters and timers of their own name. */
+/* The important functions have counters and timers with their names. */
 static void check_named(void)
 {
     struct gauge calls, time;
@@ -365,7 +365,7 @@ static void check_named(void)
     MPI_Comm_size(MPI_COMM_WORLD, &(int) { 0 });
     wall = MPI_Wtime() - begin;
     is("GA-17", &calls, 5, "calls of an important function are counted under its name");
-    CHECKF("GA-17", value(&time) > 0 && value(&time) < wall, "its time is taken under its name", "%g of %g s",
+    CHECKF("GA-17", value(&time) > 0 && value(&time) < wall, "its time is measured under its name", "%g of %g s",
            value(&time), wall);
 }
 

@@ -1,8 +1,8 @@
-/* Sessions in threads of their own on one variable, as fast as they can.
+/* Sessions in separate threads on one variable, at full speed.
  *
- * A worker makes calls and counts them, at least until every thread below has gone round a few times. One session counts them undisturbed; in one, two threads add up what their
- * readresets of one handle return; one starts, stops, resets and writes all the time. At the end the first two have
- * exactly the number of calls.
+ * A worker makes calls and counts them, at least until every thread below has completed a few rounds. One session only counts them;
+ * in another one, two threads add up what their readresets of one handle return; a third one constantly starts, stops, resets and
+ * writes. At the end the first two have exactly the number of calls.
  */
 #include "functions.h"
 
@@ -23,7 +23,7 @@ static unsigned long long value_of(struct gauge *g)
     return element(g, which);
 }
 
-/* Whether a thread is to do another round; counts the rounds. */
+/* Whether a thread must do another round; counts the rounds. */
 static int again(void *argument)
 {
     atomic_fetch_add(&rounds[(long) argument], 1);
@@ -45,7 +45,7 @@ static void *watch(void *argument)
 static atomic_ullong collected;
 
 /* Two of these share a handle on the total, which is read and reset much faster than the array: each gets a part, and
- * none is lost or seen twice. */
+ * no call is lost or counted twice. */
 static void *collect(void *argument)
 {
     unsigned long long part;
@@ -63,7 +63,7 @@ static void *destroy(void *argument)
         MPI_T_pvar_reset(vandal.session, vandal.handle);
         MPI_T_pvar_stop(vandal.session, vandal.handle);
         stopped = value_of(&vandal);
-        CHECKF("HM-3", value_of(&vandal) == stopped, "a stopped variable stands still while others count", "%llu",
+        CHECKF("HM-3", value_of(&vandal) == stopped, "a stopped variable does not change while others count", "%llu",
                stopped);
         buffer[which] = 12345678;
         if (MPI_T_pvar_write(vandal.session, vandal.handle, buffer) == MPI_SUCCESS)
@@ -125,7 +125,7 @@ static void alone(void)
                value_of(&watcher), calls);
         if (collector.variable.atomic) {
             unsigned long long all = atomic_load(&collected) + element(&collector, 0);
-            CHECKF("HM-5", all == calls, "what readresets return adds up exactly", "%llu, not %llu", all, calls);
+            CHECKF("HM-5", all == calls, "the values returned by readresets add up exactly", "%llu, not %llu", all, calls);
         } else {
             skip("HM-5", "mpiscope_calls_total is not atomic");
         }

@@ -1,9 +1,9 @@
-/* The header alone: every name of the interface is there, once, with its type. Compiled as C and as C++.
+/* The header alone: it declares every name of the interface once, with its type. Compiled as C and as C++.
  *
- * Run, it says which functions can be called: all 51 under the layer, on any library. */
+ * When run, it reports which functions can be called: all 51 under the layer, on any library. */
 #include <mpi.h>
 #include <mpiscope/mpi_t.h>
-/* Twice is as good as once. */
+/* Including it twice must be harmless. */
 #include <mpiscope/mpi_t.h>
 #include <stdio.h>
 

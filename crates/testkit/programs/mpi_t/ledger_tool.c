@@ -1,9 +1,9 @@
-/* A PMPI tool that keeps a ledger of its own and holds the variables against it, under any program.
+/* A PMPI tool that keeps its own ledger and compares the variables with it, under any program.
  *
- * It lies between the program and libmpiscope.so and writes down each call of the functions that it wraps, and each message
- * that Send, Isend, Recv and Sendrecv move, by communicator and rank. When a communicator is freed, and at the end, the
- * variables have to say the same. Programs whose receives are all blocking are understood, the Intel MPI Benchmarks for one.
- * Says at the end
+ * It runs between the program and libmpiscope.so and records each call of the functions that it wraps, and each message
+ * of Send, Isend, Recv and Sendrecv, by communicator and rank. When a communicator is freed, and at the end, the
+ * variables must have the same values. All receives of the program must be blocking, as in the Intel MPI Benchmarks.
+ * Prints at the end
  *
  *     ledger of rank R: C calls, M messages, D differences
  */
@@ -35,7 +35,7 @@ static MPI_T_pvar_handle calls_handle;
 static int active, rank, functions;
 static count calls[WRAPPED], messages, differences;
 
-/* What went over a communicator, and the variables that count the same. */
+/* The traffic on a communicator, and the variables that count it. */
 enum { SENT, RECEIVED, BYTES_SENT, BYTES_RECEIVED, KINDS };
 
 static const char *const variables[KINDS] = {
@@ -73,7 +73,7 @@ static MPI_T_pvar_handle open_counter(const char *name, MPI_Comm *comm, int *ele
     return handle;
 }
 
-/* The ledger of a communicator; opened before its first message is. */
+/* The ledger of a communicator; opened before its first message. */
 static struct line *line_of(MPI_Comm comm)
 {
     struct line *line;
@@ -206,7 +206,7 @@ int MPI_Finalize(void)
     return PMPI_Finalize();
 }
 
-/* Writes the call down, and gives the ledger of its communicator. */
+/* Records the call, and returns the ledger of its communicator. */
 static struct line *called(enum function function, MPI_Comm comm)
 {
     if (!active)
@@ -260,7 +260,7 @@ int MPI_Comm_free(MPI_Comm *comm)
     return PMPI_Comm_free(comm);
 }
 
-/* The others move no messages that the program sees. */
+/* The others transfer no messages that the program sees. */
 #define COUNTED(name, parameters, arguments) \
     int MPI_##name parameters \
     { \

@@ -1,9 +1,9 @@
 /* MPI_T_init_thread and MPI_T_finalize in every order with MPI_Init and MPI_Finalize.
  *
- *     lifecycle                  runs every scenario, each in a process of its own
- *     lifecycle SCENARIO         runs one, here; also under a launcher
+ *     lifecycle                  runs every scenario, each in a separate process
+ *     lifecycle SCENARIO         runs one in this process; also under a launcher
  *
- * CONFORM_CYCLES is how often the scenarios with cycles go round (10000).
+ * CONFORM_CYCLES is the number of cycles in the scenarios that have cycles (10000).
  */
 #include "tinfo.h"
 
@@ -17,39 +17,39 @@ static void init(void)
 {
     int provided = -4711;
     CHECK_RC("LC-5", MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), MPI_SUCCESS,
-             "MPI_T_init_thread may be called as often as wanted, at any time");
+             "MPI_T_init_thread may be called any number of times, at any time");
     CHECKF("LC-6", provided == MPI_THREAD_SINGLE || provided == MPI_THREAD_FUNNELED
            || provided == MPI_THREAD_SERIALIZED || provided == MPI_THREAD_MULTIPLE,
-           "provided is set by every call, also a nested one", "%d", provided);
+           "provided is set by every call, including nested ones", "%d", provided);
 }
 
 static void fin(void)
 {
-    CHECK_RC("LC-7", MPI_T_finalize(), MPI_SUCCESS, "every MPI_T_init_thread has its MPI_T_finalize");
+    CHECK_RC("LC-7", MPI_T_finalize(), MPI_SUCCESS, "every MPI_T_init_thread has a matching MPI_T_finalize");
 }
 
-/* Something of every kind, so that a broken state shows. */
+/* One call of every kind, to detect a broken state. */
 static void use(void)
 {
     int n = -1, provided;
     struct pvar p;
     MPI_T_pvar_session session;
-    CHECK_RC("LC-8", MPI_T_cvar_get_num(&n), MPI_SUCCESS, "the interface can be used while it is initialised");
+    CHECK_RC("LC-8", MPI_T_cvar_get_num(&n), MPI_SUCCESS, "the interface can be used while it is initialized");
     if (n > 0) {
         struct cvar c;
-        CHECK_RC("LC-8", cvar_query(0, &c), MPI_SUCCESS, "the interface can be used while it is initialised");
+        CHECK_RC("LC-8", cvar_query(0, &c), MPI_SUCCESS, "the interface can be used while it is initialized");
     }
-    CHECK_RC("LC-8", MPI_T_pvar_get_num(&n), MPI_SUCCESS, "the interface can be used while it is initialised");
+    CHECK_RC("LC-8", MPI_T_pvar_get_num(&n), MPI_SUCCESS, "the interface can be used while it is initialized");
     if (n > 0)
-        CHECK_RC("LC-8", pvar_query(0, &p), MPI_SUCCESS, "the interface can be used while it is initialised");
+        CHECK_RC("LC-8", pvar_query(0, &p), MPI_SUCCESS, "the interface can be used while it is initialized");
     CHECK_RC("LC-8", MPI_T_pvar_session_create(&session), MPI_SUCCESS,
-             "the interface can be used while it is initialised");
+             "the interface can be used while it is initialized");
     CHECK_RC("LC-8", MPI_T_pvar_session_free(&session), MPI_SUCCESS,
-             "the interface can be used while it is initialised");
+             "the interface can be used while it is initialized");
     (void) provided;
 }
 
-/* Nothing of the interface works now, and nothing crashes. */
+/* No function of the interface works now, and none crashes. */
 static void refused(void)
 {
     int n, index, count;
@@ -58,7 +58,7 @@ static void refused(void)
     MPI_T_pvar_session session = MPI_T_PVAR_SESSION_NULL;
     MPI_T_pvar_handle handle = MPI_T_PVAR_HANDLE_NULL;
     MPI_T_cvar_handle setting = MPI_T_CVAR_HANDLE_NULL;
-    const char *sentence = "while the interface is not initialised its functions return MPI_T_ERR_NOT_INITIALIZED";
+    const char *sentence = "while the interface is not initialized its functions return MPI_T_ERR_NOT_INITIALIZED";
 #define NOT_NOW(call) CHECK_RC("LC-9", call, MPI_T_ERR_NOT_INITIALIZED, sentence)
     NOT_NOW(MPI_T_finalize());
     NOT_NOW(MPI_T_cvar_get_num(&n));
@@ -132,7 +132,7 @@ static void communicate(void)
     int sum = 0, one = 1, size;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    CHECKF("LC-10", sum == size, "MPI goes on as before", "%d of %d", sum, size);
+    CHECKF("LC-10", sum == size, "MPI works as before", "%d of %d", sum, size);
 }
 
 static void s_before(void) { pair(); mpi_init(); communicate(); mpi_finalize(); }
@@ -199,7 +199,7 @@ static void go_round(void)
     while (done < cycles && MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS
            && MPI_T_finalize() == MPI_SUCCESS)
         done++;
-    CHECKF("LC-11", done == cycles, "cycles of initialising and finalising do not wear out", "%d of %d", done, cycles);
+    CHECKF("LC-11", done == cycles, "any number of cycles of initialization and finalization works", "%d of %d", done, cycles);
 }
 
 static void s_cycles_before(void) { go_round(); pair(); mpi_init(); communicate(); mpi_finalize(); }
@@ -219,13 +219,13 @@ static void s_nested_cycles(void)
         if (MPI_T_finalize() != MPI_SUCCESS)
             done = -1;
     }
-    CHECKF("LC-12", done == cycles, "initialisations are counted", "%d of %d", done, cycles);
+    CHECKF("LC-12", done == cycles, "initializations are counted", "%d of %d", done, cycles);
     refused();
     communicate();
     mpi_finalize();
 }
 
-/* The level that MPI gives to the application is irrelevant to the tool. */
+/* The thread level of the application is irrelevant to the tool. */
 static void s_levels(void)
 {
     static const int asked[] = { MPI_THREAD_SINGLE, MPI_THREAD_MULTIPLE, MPI_THREAD_SERIALIZED, MPI_THREAD_FUNNELED };
@@ -236,16 +236,16 @@ static void s_levels(void)
     for (int i = 0; i < 4; i++) {
         MPI_T_init_thread(asked[i], &provided);
         MPI_Query_thread(&after);
-        CHECKF("LC-13", before == after, "the thread level of MPI is not touched", "%d, then %d after asking for %d",
+        CHECKF("LC-13", before == after, "the thread level of MPI is not changed", "%d, then %d after asking for %d",
                before, after, asked[i]);
         CHECKF("LC-14", provided == MPI_THREAD_SINGLE || provided == MPI_THREAD_FUNNELED
                || provided == MPI_THREAD_SERIALIZED || provided == MPI_THREAD_MULTIPLE,
-               "provided is set whatever is asked", "%d", provided);
+               "provided is set for every requested level", "%d", provided);
     }
     for (int i = 0; i < 4; i++)
         MPI_T_finalize();
     MPI_Query_thread(&after);
-    CHECKF("LC-13", before == after, "the thread level of MPI is not touched", "%d, then %d", before, after);
+    CHECKF("LC-13", before == after, "the thread level of MPI is not changed", "%d, then %d", before, after);
     communicate();
     mpi_finalize();
 }
@@ -257,7 +257,7 @@ static void s_levels_early(void)
     level_asked = MPI_THREAD_MULTIPLE;
     mpi_init();
     MPI_Query_thread(&level);
-    CHECKF("LC-15", level == MPI_THREAD_MULTIPLE, "MPI_Init_thread gives what it gives without the tool", "%d", level);
+    CHECKF("LC-15", level == MPI_THREAD_MULTIPLE, "MPI_Init_thread provides the same level as without the tool", "%d", level);
     MPI_T_finalize();
     communicate();
     mpi_finalize();
@@ -266,8 +266,8 @@ static void s_levels_early(void)
 static void s_null_provided(void)
 {
     int code = -1;
-    TRY("LC-16", code = MPI_T_init_thread(MPI_THREAD_SINGLE, NULL), "a NULL provided does no harm",
-        CHECKF("LC-16", code == MPI_SUCCESS || code == MPI_T_ERR_INVALID, "a NULL provided does no harm", "%s",
+    TRY("LC-16", code = MPI_T_init_thread(MPI_THREAD_SINGLE, NULL), "a NULL provided is harmless",
+        CHECKF("LC-16", code == MPI_SUCCESS || code == MPI_T_ERR_INVALID, "a NULL provided is harmless", "%s",
                code_name(code)));
     if (code == MPI_SUCCESS)
         fin();
@@ -277,7 +277,7 @@ static void s_null_provided(void)
     mpi_finalize();
 }
 
-/* What was allocated in one life is no handle in the next. */
+/* A handle does not survive finalization and reinitialization. */
 static void s_old_handles(void)
 {
     MPI_T_pvar_session session, fresh;
@@ -332,7 +332,7 @@ static const struct { const char *name; void (*run)(void); } scenarios[] = {
 };
 #define SCENARIOS ((int) (sizeof scenarios / sizeof scenarios[0]))
 
-/* A child is started alone, so what a launcher gave this process is not for it. */
+/* A child is started alone, so it must not get the launcher's environment of this process. */
 static void forget_launcher(void)
 {
     static const char *const prefixes[] = { "PMI_", "PMIX_", "OMPI_COMM", "OMPI_UNIVERSE", "HYDI_", "HYDRA_", "MPI_LOCAL" };

@@ -2,9 +2,9 @@
  *
  * Every other rank sends 200 messages to rank 0, which waits until all are sent and then receives them one by one. When
  * it makes its k-th receive (from 0), 200 * (ranks - 1) - k messages wait. How many receives saw more than LIMIT
- * messages waiting is printed, and with it what the tool in examples/mpi_t has to say.
+ * messages waiting is printed; the tool in examples/mpi_t must print the same number.
  *
- * With `--tool` the program itself does not ask MPI_T, so that only the tool does.
+ * With `--tool` the program itself does not use MPI_T, so that only the tool does.
  */
 #include "tinfo.h"
 
@@ -37,7 +37,7 @@ static void receive_all(int total, int asking)
     int word, wrong = 0, seen_long = 0;
     MPI_Status status;
     if (asking && usable)
-        CHECKF("UQ-2", waiting() == total, "messages that wait and have no receive are counted", "%g, not %d",
+        CHECKF("UQ-2", waiting() == total, "messages without a receive are counted", "%g, not %d",
                waiting(), total);
     for (int i = 0; i < total; i++) {
         seen_long += total - i > LIMIT;

@@ -1,9 +1,9 @@
-/* A tool to be preloaded: rebuilds every message of the job with both its ends, from nothing but what
- * MPI_T_event_get_info says of the event types.
+/* A tool to preload: reconstructs every message of the job with both its ends, using only the descriptions of the
+ * event types from MPI_T_event_get_info.
  *
- * One registration a type hears all communicators. An operation's events are joined by `id`; the two ends of a
- * message by communicator, sender, receiver and tag, in the order in which sends and receives were posted. At the end
- * the lists of all ranks meet on rank 0, which prints
+ * One registration per type receives the events of all communicators. An operation's events are joined by `id`; the two
+ * ends of a message by communicator, sender, receiver and tag, in the order in which sends and receives were posted. At
+ * the end the lists of all ranks are joined on rank 0, which prints
  *
  *     pairs N of SENDS sends and RECEIVES receives, FAULTS faults
  */
@@ -140,7 +140,7 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
     return code;
 }
 
-/* The events by operation, those of one type in the order in which they came. */
+/* The events by operation, those of one type in the order of their arrival. */
 static int by_operation(const void *a, const void *b)
 {
     const struct event *x = a, *y = b;
@@ -160,7 +160,7 @@ static const struct event *only(int type, const struct event *from, const struct
     return found;
 }
 
-/* One operation: the ends of messages that it had. */
+/* One operation: its ends of messages. */
 static void operation(const struct event *from, const struct event *to, int me, struct end **sends, struct end **receives)
 {
     const struct event *sent = only(SENT, from, to), *send_done = only(SEND_DONE, from, to);

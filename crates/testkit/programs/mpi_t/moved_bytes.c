@@ -1,4 +1,4 @@
-/* Bytes: what this process moved, and which way, by mpiscope_bytes, mpiscope_bytes_out and mpiscope_bytes_in. With an even
+/* Bytes moved by this process in each direction: mpiscope_bytes, mpiscope_bytes_out and mpiscope_bytes_in. With an even
  * number of ranks. */
 #include "tinfo.h"
 #include <unistd.h>
@@ -14,7 +14,7 @@ static long long now(struct gauge *gauge)
     return gauge_read(gauge) == MPI_SUCCESS ? (long long) *(unsigned long long *) gauge->buffer : -1;
 }
 
-/* Since it was asked last: all, out of the process, into it. */
+/* Since the last call: all bytes, those sent, those received. */
 static void moved(long long difference[3])
 {
     static long long before[3];
@@ -52,20 +52,20 @@ static void one_sided(int other)
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, other, 0, win);
     MPI_Put(out, 5, MPI_INT, other, 0, 5, MPI_INT, win);
     MPI_Accumulate(out, 3, MPI_INT, other, 8, 3, MPI_INT, MPI_SUM, win);
-    is("MB-8", 32, 0, "what is put or accumulated moves out");
+    is("MB-8", 32, 0, "bytes of put and accumulate are sent");
     MPI_Get(in, 7, MPI_INT, other, 16, 7, MPI_INT, win);
-    is("MB-9", 0, 28, "what is got moves in");
+    is("MB-9", 0, 28, "bytes of get are received");
     MPI_Fetch_and_op(&value, result, MPI_INT, other, 30, MPI_SUM, win);
     MPI_Get_accumulate(out, 4, MPI_INT, result, 4, MPI_INT, other, 40, 4, MPI_INT, MPI_SUM, win);
-    is("MB-10", 20, 20, "what is fetched moves both ways");
+    is("MB-10", 20, 20, "bytes of get-accumulate are sent and received");
     MPI_Fetch_and_op(NULL, result, MPI_INT, other, 30, MPI_NO_OP, win);
     MPI_Get_accumulate(NULL, 0, MPI_INT, result, 4, MPI_INT, other, 40, 4, MPI_INT, MPI_NO_OP, win);
-    is("MB-14", 0, 20, "what is fetched with MPI_NO_OP moves in only");
+    is("MB-14", 0, 20, "bytes fetched with MPI_NO_OP are only received");
     MPI_Compare_and_swap(&value, &value, result, MPI_INT, other, 30, win);
-    is("MB-15", 4, 4, "what is swapped moves both ways");
+    is("MB-15", 4, 4, "swapped bytes are sent and received");
     MPI_Put(out, 5, MPI_INT, MPI_PROC_NULL, 0, 5, MPI_INT, win);
     MPI_Fetch_and_op(&value, result, MPI_INT, MPI_PROC_NULL, 0, MPI_SUM, win);
-    is("MB-4", 0, 0, "nothing moves to or from MPI_PROC_NULL");
+    is("MB-4", 0, 0, "no bytes move to or from MPI_PROC_NULL");
     MPI_Win_unlock(other, win);
     MPI_Win_free(&win);
 }
@@ -79,9 +79,9 @@ static void file(void)
     if (MPI_File_open(MPI_COMM_SELF, path, mode, MPI_INFO_NULL, &file) != MPI_SUCCESS)
         return;
     MPI_File_write_at(file, 0, out, 300, MPI_CHAR, MPI_STATUS_IGNORE);
-    is("MB-11", 300, 0, "what is written into a file moves out");
+    is("MB-11", 300, 0, "bytes written to a file are sent");
     MPI_File_read_at(file, 0, in, 200, MPI_CHAR, MPI_STATUS_IGNORE);
-    is("MB-12", 0, 200, "what is read from a file moves in");
+    is("MB-12", 0, 200, "bytes read from a file are received");
     MPI_File_close(&file);
 }
 
@@ -92,7 +92,7 @@ static unsigned next(void)
     return (unsigned) (state >> 33);
 }
 
-/* One message, or two; both sides choose alike. */
+/* One message or two; both sides make the same choice. */
 static void message(int kind, int size, int sends, int other)
 {
     MPI_Comm c = MPI_COMM_WORLD;
@@ -158,7 +158,7 @@ static void at_random(int other, int first)
     moved(seen);
     MPI_Allreduce(&seen[1], sums, 2, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
     CHECKF("MB-13", sums[0] == sums[1] && sums[0] > 0 && seen[0] == seen[1] + seen[2],
-           "over all ranks as much comes in as goes out, whatever the traffic", "%lld out, %lld in", sums[0], sums[1]);
+           "over all ranks as many bytes are received as sent, whatever the traffic", "%lld out, %lld in", sums[0], sums[1]);
 }
 
 static void alone(void)
@@ -171,23 +171,23 @@ static void alone(void)
     int other = conform_rank ^ 1, first = conform_rank < other;
     MPI_T_pvar_session_create(&session);
     if (!CHECK("MB-1", has("mpiscope_bytes", &total) && has("mpiscope_bytes_out", &out_of) && has("mpiscope_bytes_in", &into),
-               "the variables are there"))
+               "the variables exist"))
         return;
     moved(begun);
     MPI_Sendrecv(out, 1000, MPI_CHAR, other, 1, in, ROOM, MPI_CHAR, other, 1, MPI_COMM_WORLD, &status);
-    is("MB-2", 1000, 1000, "a send and receive moves what it sends and what it receives");
+    is("MB-2", 1000, 1000, "a send-receive counts the bytes that it sends and those that it receives");
     if (first)
         MPI_Send(out, 10, MPI_CHAR, other, 2, MPI_COMM_WORLD);
     else
         MPI_Recv(in, ROOM, MPI_CHAR, other, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    is("MB-3", first ? 10 : 0, first ? 0 : 10, "a receive moves what arrives, not what there is room for");
+    is("MB-3", first ? 10 : 0, first ? 0 : 10, "a receive counts the bytes that arrive, not the size of its buffer");
     MPI_Send(out, 100, MPI_CHAR, MPI_PROC_NULL, 3, MPI_COMM_WORLD);
     MPI_Recv(in, 100, MPI_CHAR, MPI_PROC_NULL, 3, MPI_COMM_WORLD, &status);
     MPI_Sendrecv(out, 7, MPI_CHAR, MPI_PROC_NULL, 3, in, 7, MPI_CHAR, MPI_PROC_NULL, 3, MPI_COMM_WORLD, &status);
-    is("MB-4", 0, 0, "nothing moves to or from MPI_PROC_NULL");
+    is("MB-4", 0, 0, "no bytes move to or from MPI_PROC_NULL");
     MPI_Send_init(out, 50, MPI_CHAR, other, 4, MPI_COMM_WORLD, &requests[0]);
     MPI_Recv_init(in, ROOM, MPI_CHAR, other, 4, MPI_COMM_WORLD, &requests[1]);
-    is("MB-5", 0, 0, "initialising a persistent operation moves nothing");
+    is("MB-5", 0, 0, "initializing a persistent operation moves no bytes");
     for (int i = 0; i < 3; i++) {
         MPI_Startall(2, requests);
         MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
@@ -198,7 +198,7 @@ static void alone(void)
     MPI_Irecv(in, ROOM, MPI_CHAR, other, 5, MPI_COMM_WORLD, &requests[1]);
     MPI_Isend(out, 33, MPI_CHAR, other, 5, MPI_COMM_WORLD, &requests[0]);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-    is("MB-7", 33, 33, "nonblocking operations move what they send and what arrives");
+    is("MB-7", 33, 33, "nonblocking operations count the bytes that they send and those that arrive");
     one_sided(other);
     file();
     at_random(other, first);

@@ -1,4 +1,4 @@
-/* Handles of performance variables: allocated, bound to objects, freed, and refused when they are none. */
+/* Handles of performance variables: allocated, bound to objects, freed, and rejected if invalid. */
 #include "tinfo.h"
 
 static MPI_T_pvar_session session;
@@ -15,7 +15,7 @@ static void refuse(const char *label, MPI_T_pvar_session s, MPI_T_pvar_handle h,
     CHECK_RC(label, MPI_T_pvar_reset(s, h), MPI_T_ERR_INVALID_HANDLE, sentence);
     CHECK_RC(label, MPI_T_pvar_readreset(s, h, buffer), MPI_T_ERR_INVALID_HANDLE, sentence);
     CHECK_RC(label, MPI_T_pvar_handle_free(s, &copy), MPI_T_ERR_INVALID_HANDLE, sentence);
-    CHECK("HA-1", copy == h, "a handle that could not be freed is left as it was");
+    CHECK("HA-1", copy == h, "a handle that could not be freed is unchanged");
 }
 
 static void check_allocated(const struct pvar *p, struct gauge *g)
@@ -43,8 +43,8 @@ static void check_unbound(const struct pvar *p)
         MPI_T_pvar_handle handle = MPI_T_PVAR_HANDLE_NULL;
         int count = -1, code = -1;
         TRY("HA-7", code = MPI_T_pvar_handle_alloc(session, p->index, i < 0 ? NULL : foreign(i), &handle, &count),
-            "obj_handle is ignored for a variable that is bound to nothing",
-            CHECKF("HA-7", code == MPI_SUCCESS || !is_own(p->name), "obj_handle is ignored for a variable that is bound to nothing",
+            "obj_handle is ignored for an unbound variable",
+            CHECKF("HA-7", code == MPI_SUCCESS || !is_own(p->name), "obj_handle is ignored for an unbound variable",
                    "%s: %s", p->name, code_name(code)));
         if (code == MPI_SUCCESS)
             MPI_T_pvar_handle_free(session, &handle);
@@ -69,7 +69,7 @@ static void check_wrong_objects(const struct pvar *p)
         none = &no_file;
     if (none)
         CHECK_REFUSED("HA-9", MPI_T_pvar_handle_alloc(session, p->index, none, &handle, &count),
-                      "a null handle is no object to bind to");
+                      "a variable cannot be bound to a null handle");
 }
 
 static void each(void)
@@ -96,7 +96,7 @@ static void each(void)
         if (count)
             check_allocated(&p, &g);
         CHECK_REFUSED("HA-11", MPI_T_pvar_handle_alloc(session, p.index, object, NULL, &count),
-                      "a NULL handle argument is refused and not followed");
+                      "a NULL handle argument is rejected and not dereferenced");
     }
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         CHECK_RC("HA-12", MPI_T_pvar_handle_alloc(session, wrong[i], NULL, &handle, &count), MPI_T_ERR_INVALID_INDEX,
@@ -104,10 +104,10 @@ static void each(void)
     CHECK_RC("HA-12", MPI_T_pvar_handle_alloc(session, n, NULL, &handle, &count), MPI_T_ERR_INVALID_INDEX,
              "an index out of range is MPI_T_ERR_INVALID_INDEX");
     refuse("HA-13", session, MPI_T_PVAR_HANDLE_NULL, "the null handle is MPI_T_ERR_INVALID_HANDLE");
-    CHECK_REFUSED("HA-14", MPI_T_pvar_handle_free(session, NULL), "a NULL pointer to a handle is refused");
+    CHECK_REFUSED("HA-14", MPI_T_pvar_handle_free(session, NULL), "a NULL pointer to a handle is rejected");
     for (int i = 0; i < FOREIGN; i++)
         refuse("HA-15", session, (MPI_T_pvar_handle) foreign(i),
-               "a pointer that is no handle is detected and not followed");
+               "a pointer that is not a handle is detected and not dereferenced");
 }
 
 #define ROUNDS 20000
@@ -122,7 +122,7 @@ static void check_rounds(void)
     while (done < ROUNDS && MPI_T_pvar_handle_alloc(session, p.index, NULL, &handle, &count) == MPI_SUCCESS
            && MPI_T_pvar_handle_free(session, &handle) == MPI_SUCCESS)
         done++;
-    CHECKF("HA-16", done == ROUNDS, "freeing gives back what allocating took", "%d rounds", done);
+    CHECKF("HA-16", done == ROUNDS, "freeing releases the resources of a handle", "%d rounds", done);
 }
 
 /* Two handles in one session are two measurements. */
@@ -135,7 +135,7 @@ static void check_pair(void)
         return;
     MPI_T_pvar_start(session, a.handle);
     work(7);
-    CHECKF("HA-17", gauge_sum(&b) == 0 && gauge_sum(&a) >= 7, "two handles of one variable are started apart",
+    CHECKF("HA-17", gauge_sum(&b) == 0 && gauge_sum(&a) >= 7, "two handles of one variable are started independently",
            "%g, %g", gauge_sum(&a), gauge_sum(&b));
     MPI_T_pvar_stop(session, a.handle);
     gauge_close(&a);
@@ -159,7 +159,7 @@ static void check_count_of(const char *name)
     }
 }
 
-/* The communicator dies before the handle: reading fails or gives the last value, and the process lives. */
+/* The communicator is freed before the handle: reading fails or returns the last value, and the process survives. */
 static void check_dead_object(void)
 {
     for (int i = 0, n = pvar_count(); i < n; i++) {
@@ -172,8 +172,8 @@ static void check_dead_object(void)
         MPI_Comm_dup(MPI_COMM_SELF, &comm);
         if (gauge_open(&g, session, &p, &comm)) {
             MPI_Comm_free(&comm);
-            TRY("HA-19", code = gauge_read(&g), "reading a variable of a freed object does no harm",
-                CHECKF("HA-19", gauge_intact(&g), "reading a variable of a freed object does no harm", "%s: %d",
+            TRY("HA-19", code = gauge_read(&g), "reading a variable of a freed object is harmless",
+                CHECKF("HA-19", gauge_intact(&g), "reading a variable of a freed object is harmless", "%s: %d",
                        p.name, code));
             gauge_close(&g);
         } else {

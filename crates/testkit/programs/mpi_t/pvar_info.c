@@ -16,7 +16,7 @@ static int type_fits_class(const struct pvar *p)
         return is_unsigned(p->type);
     if (p->class == MPI_T_PVAR_CLASS_GENERIC)
         return type_size(p->type) != 0;
-    /* The specification's example tool asserts MPI_INT of this one level. */
+    /* The specification's example tool asserts that this level is an MPI_INT. */
     if (!strcmp(p->name, "MPI_T_UMQ_LENGTH"))
         return p->type == MPI_INT;
     return is_unsigned(p->type) || p->type == MPI_DOUBLE;
@@ -132,18 +132,18 @@ static void check_index_errors(void)
     CHECK_RC("PV-21", MPI_T_pvar_get_index("mpiscope_calls", -99, &index), MPI_T_ERR_INVALID_NAME,
              "an unknown name is MPI_T_ERR_INVALID_NAME");
     CHECK_REFUSED("PV-26", MPI_T_pvar_get_index(NULL, MPI_T_PVAR_CLASS_COUNTER, &index),
-                  "a NULL name is refused and not followed");
+                  "a NULL name is rejected and not dereferenced");
     CHECK_REFUSED("PV-27", MPI_T_pvar_get_index("mpiscope_calls", MPI_T_PVAR_CLASS_COUNTER, NULL),
-                  "a NULL pvar_index is refused and not followed");
-    TRY("PV-28", ignored = MPI_T_pvar_get_num(NULL), "a NULL num_pvar does no harm",
-        CHECKF("PV-28", 1, "a NULL num_pvar does no harm", "%d", ignored));
+                  "a NULL pvar_index is rejected and not dereferenced");
+    TRY("PV-28", ignored = MPI_T_pvar_get_num(NULL), "a NULL num_pvar is harmless",
+        CHECKF("PV-28", 1, "a NULL num_pvar is harmless", "%d", ignored));
 }
 
-/* Names with their classes are unique, and an index means the same for ever. */
+/* Names with their classes are unique, and the meaning of an index never changes. */
 static void check_stable(void)
 {
     int n = pvar_count();
-    CHECKF("PV-5", n >= seen_count, "a variable that was there stays there", "%d, then %d", seen_count, n);
+    CHECKF("PV-5", n >= seen_count, "a variable is never removed", "%d, then %d", seen_count, n);
     for (int i = 0; i < n && i < SEEN; i++) {
         struct pvar p;
         int known = i < seen_count;
@@ -151,7 +151,7 @@ static void check_stable(void)
             p.name[0] = '\0';
         if (known)
             CHECKF("PV-29", !strncmp(seen[i].name, p.name, sizeof seen[i].name - 1) && seen[i].class == p.class,
-                   "an index keeps its variable, also over initialisation and finalisation", "%d: %s, then %s", i,
+                   "an index keeps its variable, even across initialization and finalization", "%d: %s, then %s", i,
                    seen[i].name, p.name);
         strncpy(seen[i].name, p.name, sizeof seen[i].name - 1);
         seen[i].class = p.class;
@@ -159,14 +159,14 @@ static void check_stable(void)
             CHECKF("PV-10", strcmp(seen[j].name, seen[i].name) || seen[j].class != seen[i].class || !p.name[0],
                    "name and class together are unique", "%d and %d: %s", j, i, p.name);
         for (int j = 0; j < i && !known && !strncmp(p.name, "mpiscope", 8); j++)
-            CHECKF("PV-34", strcmp(seen[j].name, seen[i].name), "no two variables share a name, whatever their classes",
+            CHECKF("PV-34", strcmp(seen[j].name, seen[i].name), "no two variables have the same name, whatever their classes",
                    "%d and %d: %s", j, i, p.name);
     }
     seen_count = n < SEEN ? n : SEEN;
 }
 
-/* A tool that prints each element of all variables up to the first that wants an object stays short; long arrays are for
-   tools that ask for everything. */
+/* The output of a tool that prints each element of all variables up to the first bound one stays short; long arrays are for
+   tools that read everything. */
 static void check_short(void)
 {
     MPI_T_pvar_session session;
@@ -183,7 +183,7 @@ static void check_short(void)
         }
         lines += all ? many : 0;
         CHECKF("PV-35", many <= 16 || p.verbosity == MPI_T_VERBOSITY_USER_ALL || p.type == MPI_CHAR,
-               "long arrays are of the verbosity for everything", "%s: %d elements", p.name, many);
+               "long arrays have the highest verbosity", "%s: %d elements", p.name, many);
     }
     CHECKF("PV-36", lines > 20 && lines <= 100, "all elements of the variables before the first bound one fill a screen or two",
            "%d", lines);
@@ -242,7 +242,7 @@ static void check_documented(void)
     };
     struct pvar p;
     for (size_t i = 0; i < sizeof set / sizeof set[0]; i++) {
-        if (!CHECKF("PV-25", pvar_find(set[i].name, set[i].class, &p), "the documented variables are there, also before MPI_Init",
+        if (!CHECKF("PV-25", pvar_find(set[i].name, set[i].class, &p), "the documented variables exist, even before MPI_Init",
                     "%s", set[i].name))
             continue;
         CHECKF("PV-30", (set[i].bind == -1 || p.bind == set[i].bind) && (set[i].type == ANY || p.type == set[i].type),
@@ -253,7 +253,7 @@ static void check_documented(void)
         CHECK("PV-32", p.names != MPI_T_ENUM_NULL, "the state has an enumeration of states");
 }
 
-/* What equal names have in common on all ranks, as one number. Constants differ in no process of a job. */
+/* The attributes that equal names share on all ranks, as one number. Constants are the same in all processes of a job. */
 static unsigned long digest(const struct pvar *p)
 {
     unsigned long hash = 5381;

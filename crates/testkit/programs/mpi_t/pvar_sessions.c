@@ -1,7 +1,7 @@
-/* Performance experiment sessions: made, freed, and blind to one another. */
+/* Performance experiment sessions: created, freed, and independent of one another. */
 #include "tinfo.h"
 
-static const char *const isolated = "what is done in one session is not seen in another";
+static const char *const isolated = "operations in one session do not affect another";
 
 static void check_life(void)
 {
@@ -24,8 +24,8 @@ static void check_life(void)
     CHECK_RC("SE-6", MPI_T_pvar_session_free(&old), MPI_T_ERR_INVALID_SESSION, "a session is freed only once");
     CHECK_RC("SE-7", MPI_T_pvar_session_free(&session), MPI_T_ERR_INVALID_SESSION,
              "the null session cannot be freed");
-    CHECK_REFUSED("SE-8", MPI_T_pvar_session_create(NULL), "a NULL pe_session is refused and not followed");
-    CHECK_REFUSED("SE-8", MPI_T_pvar_session_free(NULL), "a NULL pe_session is refused and not followed");
+    CHECK_REFUSED("SE-8", MPI_T_pvar_session_create(NULL), "a NULL pe_session is rejected and not dereferenced");
+    CHECK_REFUSED("SE-8", MPI_T_pvar_session_free(NULL), "a NULL pe_session is rejected and not dereferenced");
     CHECK_RC("SE-9", MPI_T_pvar_handle_alloc(MPI_T_PVAR_SESSION_NULL, 0, NULL, &handle, &count),
              MPI_T_ERR_INVALID_SESSION, "no handle is allocated in the null session");
 }
@@ -37,11 +37,11 @@ static void check_foreign(void)
         MPI_T_pvar_handle handle = MPI_T_PVAR_HANDLE_NULL;
         int count;
         CHECK_RC("SE-10", MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES), MPI_T_ERR_INVALID_SESSION,
-                 "a pointer that is no session is detected and not followed");
+                 "a pointer that is not a session is detected and not dereferenced");
         CHECK_RC("SE-10", MPI_T_pvar_handle_alloc(session, 0, NULL, &handle, &count), MPI_T_ERR_INVALID_SESSION,
-                 "a pointer that is no session is detected and not followed");
+                 "a pointer that is not a session is detected and not dereferenced");
         CHECK_RC("SE-10", MPI_T_pvar_session_free(&session), MPI_T_ERR_INVALID_SESSION,
-                 "a pointer that is no session is detected and not followed");
+                 "a pointer that is not a session is detected and not dereferenced");
     }
 }
 
@@ -82,13 +82,13 @@ static void check_isolation(void)
     MPI_T_pvar_start(one, a.handle);
     work(20);
     CHECKF("SE-16", gauge_sum(&b) == 0, isolated, "after a start elsewhere: %g", gauge_sum(&b));
-    CHECKF("SE-17", gauge_sum(&a) >= 20, "the session that started the variable sees it advance", "%g", gauge_sum(&a));
+    CHECKF("SE-17", gauge_sum(&a) >= 20, "in the session that started the variable, it advances", "%g", gauge_sum(&a));
     MPI_T_pvar_start(two, b.handle);
     MPI_T_pvar_stop(one, a.handle);
     before = gauge_sum(&a);
     work(30);
     CHECKF("SE-18", gauge_sum(&b) >= 30, isolated, "after a stop elsewhere: %g", gauge_sum(&b));
-    CHECKF("SE-19", gauge_sum(&a) == before, "the session that stopped the variable sees it stand still", "%g, %g",
+    CHECKF("SE-19", gauge_sum(&a) == before, "in the session that stopped the variable, it does not change", "%g, %g",
            before, gauge_sum(&a));
     MPI_T_pvar_stop(two, b.handle);
     before = gauge_sum(&b);
@@ -118,7 +118,7 @@ static void check_isolation(void)
     MPI_T_pvar_session_free(&two);
 }
 
-/* A session is freed with handles in it: they are gone, and everything else goes on. */
+/* A session is freed with handles in it: they become invalid, and everything else keeps working. */
 static void check_orphans(void)
 {
     MPI_T_pvar_session doomed, other;
@@ -137,7 +137,7 @@ static void check_orphans(void)
         if (gauge_open(&g, doomed, &variable, object)) {
             MPI_T_pvar_session_free(&doomed);
             CHECK_RC("SE-26", MPI_T_pvar_read(other, g.handle, g.buffer), MPI_T_ERR_INVALID_HANDLE,
-                     "a handle of a freed session is no handle");
+                     "a handle of a freed session is invalid");
             free(g.buffer);
         } else {
             MPI_T_pvar_session_free(&doomed);

@@ -37,7 +37,7 @@ static void check_stopped(struct gauge *g)
     CHECK_RC("ST-4", MPI_T_pvar_start(g->session, g->handle), MPI_SUCCESS, "a variable is started");
     CHECKF("ST-5", gauge_read(g) == MPI_SUCCESS, "a started variable is read", "%s", g->variable.name);
     CHECK_RC("ST-6", MPI_T_pvar_stop(g->session, g->handle), MPI_SUCCESS, "a variable is stopped");
-    CHECKF("ST-7", still(g), "the value of a stopped variable stands still", "%s", g->variable.name);
+    CHECKF("ST-7", still(g), "the value of a stopped variable does not change", "%s", g->variable.name);
     CHECK_RC("ST-4", MPI_T_pvar_start(g->session, g->handle), MPI_SUCCESS, "a variable is started");
     CHECK_RC("ST-6", MPI_T_pvar_stop(g->session, g->handle), MPI_SUCCESS, "a variable is stopped");
 }
@@ -83,7 +83,7 @@ static void check_counter(MPI_T_pvar_session session)
     CHECKF("ST-13", grown(&g, 50) == 0 && gauge_sum(&g) == value, "a stopped counter keeps its value", "%g", value);
     MPI_T_pvar_start(session, g.handle);
     CHECKF("ST-14", gauge_sum(&g) >= value && gauge_sum(&g) < value + (conform_threads > 1 ? 1e9 : 50),
-           "a counter that is started again goes on from its value", "%g, then %g", value, gauge_sum(&g));
+           "a counter that is started again continues from its value", "%g, then %g", value, gauge_sum(&g));
     MPI_T_pvar_stop(session, g.handle);
     gauge_close(&g);
 }
@@ -109,8 +109,8 @@ static void check_all_handles(void)
         CHECK_RC("ST-18", MPI_T_pvar_stop(session, MPI_T_PVAR_ALL_HANDLES), MPI_SUCCESS,
                  "stopping all handles succeeds when all are continuous");
     } else {
-        skip("ST-17", "no variable is continuous and bound to nothing");
-        skip("ST-18", "no variable is continuous and bound to nothing");
+        skip("ST-17", "no variable is continuous and unbound");
+        skip("ST-18", "no variable is continuous and unbound");
     }
     if (counter_of_calls(&p) && p.continuous == 0 && gauge_open(&a, session, &p, NULL)
         && gauge_open(&b, session, &p, NULL)) {
@@ -118,15 +118,15 @@ static void check_all_handles(void)
         work(10);
         value = gauge_sum(&a);
         CHECK_RC("ST-19", MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES), MPI_SUCCESS,
-                 "starting all handles ignores those that are started already");
+                 "starting all handles ignores those that are already started");
         CHECKF("ST-20", gauge_sum(&a) >= value && value >= 10,
-               "a handle that was started already keeps its value when all are started", "%g, then %g", value,
+               "a handle that is already started keeps its value when all are started", "%g, then %g", value,
                gauge_sum(&a));
         CHECKF("ST-21", grown(&a, 10) >= 10 && grown(&b, 10) >= 10, "starting all handles starts each", "%g, %g",
                gauge_sum(&a), gauge_sum(&b));
         MPI_T_pvar_stop(session, a.handle);
         CHECK_RC("ST-22", MPI_T_pvar_stop(session, MPI_T_PVAR_ALL_HANDLES), MPI_SUCCESS,
-                 "stopping all handles ignores those that are stopped already");
+                 "stopping all handles ignores those that are already stopped");
         CHECKF("ST-23", grown(&a, 10) == 0 && grown(&b, 10) == 0, "stopping all handles stops each", "%g, %g",
                gauge_sum(&a), gauge_sum(&b));
         gauge_close(&a);

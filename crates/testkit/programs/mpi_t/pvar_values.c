@@ -30,7 +30,7 @@ static void check_read(struct gauge *g)
         TRY("VA-1", gauge_read(g), "a variable is read", CHECK("VA-1", 1, "a variable is read"));
     CHECKF("VA-2", gauge_intact(g), "a read writes count elements of the datatype and no more", "%s",
            g->variable.name);
-    CHECK_REFUSED("VA-3", MPI_T_pvar_read(s, g->handle, NULL), "a NULL buffer is refused and not followed");
+    CHECK_REFUSED("VA-3", MPI_T_pvar_read(s, g->handle, NULL), "a NULL buffer is rejected and not dereferenced");
     for (int i = 0; i < g->count; i++) {
         double value = number_at(g->variable.type, g->buffer, i);
         if (g->variable.class == MPI_T_PVAR_CLASS_PERCENTAGE)
@@ -59,7 +59,7 @@ static void check_state(struct gauge *g)
            ((int *) g->buffer)[0]);
 }
 
-/* Whole numbers are equal to the bit; a timer may keep its seconds in ticks of its clock. */
+/* Integers are equal bit by bit; a timer may keep its seconds in ticks of its clock. */
 static int equal(const struct gauge *g, const void *written)
 {
     for (int i = 0; i < g->count; i++) {
@@ -70,7 +70,7 @@ static int equal(const struct gauge *g, const void *written)
     return g->variable.type == MPI_DOUBLE || !memcmp(written, g->buffer, g->bytes);
 }
 
-/* The buffer holds what was read, so that a variable which is written all the same keeps its value. */
+/* The buffer holds the value that was read, so that a variable that is written nevertheless keeps its value. */
 static void check_readonly(struct gauge *g)
 {
     CHECK_RC("VA-7", MPI_T_pvar_write(g->session, g->handle, g->buffer), MPI_T_ERR_PVAR_NO_WRITE,
@@ -87,7 +87,7 @@ static void check_writable(struct gauge *g)
     gauge_read(g);
     if (starts_at_zero(&g->variable) && quiet(g) && !g->variable.continuous)
         CHECKF("VA-10", all_zero(g), "a reset counter, aggregate or timer is 0", "%s", g->variable.name);
-    CHECK_REFUSED("VA-11", MPI_T_pvar_write(g->session, g->handle, NULL), "a NULL buffer is refused and not followed");
+    CHECK_REFUSED("VA-11", MPI_T_pvar_write(g->session, g->handle, NULL), "a NULL buffer is rejected and not dereferenced");
     if (!starts_at_zero(&g->variable) || g->variable.continuous)
         return;
     if (g->variable.type == MPI_DOUBLE)
@@ -105,7 +105,7 @@ static void check_writable(struct gauge *g)
            code_name(code));
     memset(g->buffer, 0, g->bytes);
     gauge_read(g);
-    CHECKF("VA-13", equal(g, written), "a stopped variable is read as it was written", "%s",
+    CHECKF("VA-13", equal(g, written), "reading a stopped variable returns the written value", "%s",
            g->variable.name);
     free(written);
     MPI_T_pvar_reset(g->session, g->handle);
@@ -126,7 +126,7 @@ static void check_readreset(struct gauge *g)
            g->variable.name);
     if (g->variable.atomic)
         CHECK_REFUSED("VA-16", MPI_T_pvar_readreset(g->session, g->handle, NULL),
-                      "a NULL buffer is refused and not followed");
+                      "a NULL buffer is rejected and not dereferenced");
 }
 
 static void check_every_variable(MPI_T_pvar_session session)
@@ -196,13 +196,13 @@ static void check_all_handles(void)
     int readonly = 0;
     MPI_T_pvar_session_create(&session);
     CHECK_RC("VA-24", MPI_T_pvar_read(session, MPI_T_PVAR_ALL_HANDLES, buffer), MPI_T_ERR_INVALID_HANDLE,
-             "read takes no MPI_T_PVAR_ALL_HANDLES");
+             "read does not accept MPI_T_PVAR_ALL_HANDLES");
     CHECK_RC("VA-25", MPI_T_pvar_write(session, MPI_T_PVAR_ALL_HANDLES, buffer), MPI_T_ERR_INVALID_HANDLE,
-             "write takes no MPI_T_PVAR_ALL_HANDLES");
+             "write does not accept MPI_T_PVAR_ALL_HANDLES");
     CHECK_RC("VA-26", MPI_T_pvar_readreset(session, MPI_T_PVAR_ALL_HANDLES, buffer), MPI_T_ERR_INVALID_HANDLE,
-             "readreset takes no MPI_T_PVAR_ALL_HANDLES");
+             "readreset does not accept MPI_T_PVAR_ALL_HANDLES");
     CHECK_RC("VA-27", MPI_T_pvar_handle_free(session, &all), MPI_T_ERR_INVALID_HANDLE,
-             "handle_free takes no MPI_T_PVAR_ALL_HANDLES");
+             "handle_free does not accept MPI_T_PVAR_ALL_HANDLES");
     CHECK_RC("VA-28", MPI_T_pvar_reset(session, MPI_T_PVAR_ALL_HANDLES), MPI_SUCCESS,
              "resetting all handles of an empty session succeeds");
     for (int i = 0, n = pvar_count(); i < n && !readonly; i++)
@@ -212,7 +212,7 @@ static void check_all_handles(void)
         CHECK_RC("VA-29", MPI_T_pvar_reset(session, MPI_T_PVAR_ALL_HANDLES), MPI_SUCCESS,
                  "resetting all handles succeeds when all are read-only");
     else
-        skip("VA-29", "no variable is read-only and bound to nothing");
+        skip("VA-29", "no variable is read-only and unbound");
     if (counter_of_calls(&p) && gauge_open(&a, session, &p, NULL) && gauge_open(&b, session, &p, NULL)) {
         MPI_T_pvar_start(session, a.handle);
         MPI_T_pvar_start(session, b.handle);
@@ -242,7 +242,7 @@ static void each(void)
     check_all_handles();
 }
 
-/* Level with its two watermarks: pending requests, which this rank makes and completes. */
+/* A level with its two watermarks: pending requests, which this rank creates and completes. */
 static void check_watermarks(void)
 {
     MPI_T_pvar_session session;
@@ -269,14 +269,14 @@ static void check_watermarks(void)
            "%g, high %g, low %g", now, gauge_sum(&high), gauge_sum(&low));
     for (int i = 0; i < 8; i++)
         MPI_Irecv(&words[i], 1, MPI_INT, 0, i, MPI_COMM_SELF, &requests[i]);
-    CHECKF("VA-35", gauge_sum(&level) == now + 8, "a level is the current one", "%g after %g and 8 receives",
+    CHECKF("VA-35", gauge_sum(&level) == now + 8, "a level is the current value", "%g after %g and 8 receives",
            gauge_sum(&level), now);
     for (int i = 0; i < 8; i++)
         MPI_Send(&i, 1, MPI_INT, 0, i, MPI_COMM_SELF);
     MPI_Waitall(8, requests, statuses);
     top = gauge_sum(&high);
     bottom = gauge_sum(&low);
-    CHECKF("VA-36", top == now + 8, "a high watermark is the highest level, though nobody read it meanwhile", "%g", top);
+    CHECKF("VA-36", top == now + 8, "a high watermark is the highest level, even if nobody read it meanwhile", "%g", top);
     CHECKF("VA-37", bottom == now, "a low watermark is the lowest level", "%g", bottom);
     if (!high.variable.readonly) {
         MPI_T_pvar_reset(session, high.handle);
@@ -289,7 +289,7 @@ static void check_watermarks(void)
     MPI_T_pvar_session_free(&session);
 }
 
-/* A timer of all calls grows by no more than the time that passed. */
+/* A timer of all calls grows by no more than the elapsed time. */
 static void check_timer(void)
 {
     MPI_T_pvar_session session;

@@ -1,7 +1,7 @@
 /* A sampling tool: SIGPROF at 10 kHz reads, resets, readresets, starts and stops while the program communicates.
  *
- * The handler calls only functions that this project promises to be async-signal-safe, and keeps what it sees in
- * variables; the assertions are made afterwards. CONFORM_RATE is the rate in Hz, CONFORM_MESSAGES the number of
+ * The handler calls only functions that this project promises to be async-signal-safe, and stores its results in
+ * variables; the assertions are made afterward. CONFORM_RATE is the rate in Hz, CONFORM_MESSAGES the number of
  * messages that each rank sends (100000).
  */
 #include "functions.h"
@@ -34,7 +34,7 @@ static void sample_read(struct gauge *g)
 {
     seen.errors += MPI_T_pvar_read(g->session, g->handle, g->buffer) != MPI_SUCCESS;
     seen.backwards += *slot(g) < seen.last;
-    /* A torn value is far off. */
+    /* A torn value is far from the correct one. */
     seen.too_large += *slot(g) > messages;
     seen.last = *slot(g);
 }
@@ -56,7 +56,7 @@ static void sample_write(struct gauge *g)
     seen.written_lost += *slot(g) != seen.samples;
 }
 
-/* The next one is due a period after this one has ended, so that the program goes on however slow the handler is. */
+/* The next one is due one period after this one has ended, so that the program makes progress even with a slow handler. */
 static void next_sample(void)
 {
     timer_settime(timer, 0, &period, NULL);
@@ -93,7 +93,7 @@ static void start_sampling(long rate)
     action.sa_flags = SA_RESTART;
     sigaction(SIGPROF, &action, NULL);
     memset(&event, 0, sizeof event);
-    /* For this thread alone: MPI libraries have threads of their own, and the handler may not run in two at once. */
+    /* Only for this thread: MPI libraries have their own threads, and the handler must not run in two threads at once. */
     event.sigev_notify = SIGEV_THREAD_ID;
     event.sigev_notify_thread_id = (pid_t) syscall(SYS_gettid);
     event.sigev_signo = SIGPROF;
@@ -123,21 +123,21 @@ static double busy(void)
     return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
 }
 
-/* The rate is over the time that the thread had a processor: on a loaded machine it is kept from its signals, too. */
+/* The rate is relative to the thread's CPU time: on a loaded machine its signals are delayed, too. */
 static void report(double seconds, double used, long rate)
 {
     double reached = (double) seen.samples / used;
     CHECKF("SM-1", seen.errors == 0, "start, stop, read, write, reset and readreset succeed in a signal handler",
            "%llu errors in %llu samples", seen.errors, seen.samples);
     CHECKF("SM-2", seen.collected + element(&gauges[READRESET], which) == messages,
-           "what readresets in a signal handler return adds up exactly", "%llu, not %llu",
+           "the values returned by readresets in a signal handler add up exactly", "%llu, not %llu",
            seen.collected + element(&gauges[READRESET], which), messages);
     CHECKF("SM-3", seen.backwards == 0 && seen.too_large == 0 && element(&gauges[READ], which) == messages,
-           "no value that is read in a signal handler is torn", "%llu backwards, %llu wild, %llu at the end of %llu",
+           "no value read in a signal handler is torn", "%llu backwards, %llu wild, %llu at the end of %llu",
            seen.backwards, seen.too_large, element(&gauges[READ], which), messages);
-    CHECKF("SM-4", seen.written_lost == 0, "a value that is written in a signal handler is read back", "%llu lost",
+    CHECKF("SM-4", seen.written_lost == 0, "a value written in a signal handler is read back", "%llu lost",
            seen.written_lost);
-    CHECKF("SM-5", reached > (double) rate * 0.1, "the handler ran at a good part of the rate while messages went",
+    CHECKF("SM-5", reached > (double) rate * 0.1, "the handler ran at a good part of the rate during communication",
            "%llu samples in %g s of CPU time", seen.samples, used);
     printf("rank %d: %llu samples in %.2f s (%.2f s of CPU time), %.0f Hz of %ld Hz reached, %llu messages\n", conform_rank,
            seen.samples, seconds, used, reached, rate, messages);

@@ -1,5 +1,5 @@
 /* Variables are bound to objects of a session, in a program that never calls MPI_Init: there is no MPI_COMM_WORLD then, and handles on it
- * are refused (Intel MPI says all the same that it is initialized). How many messages wait is known as in any other program.
+ * are rejected (although Intel MPI reports that it is initialized). The number of waiting messages is known as in any other program.
  * Prints FAIL and ends with 1 if that does not hold. */
 #include <mpi.h>
 #include <mpiscope/mpi_t.h>
@@ -43,7 +43,7 @@ static long long sent(MPI_T_pvar_session in, MPI_Comm comm, int to)
     return (long long) by_peer[to];
 }
 
-/* How many of two messages from rank 0 the queue of rank 1 has before, and after they are received. */
+/* The number of messages from rank 0 in the queue of rank 1, before and after two of them are received. */
 static int waiting(MPI_T_pvar_session in, MPI_Comm comm, int rank)
 {
     MPI_T_pvar_handle handle;
@@ -66,7 +66,7 @@ static int waiting(MPI_T_pvar_session in, MPI_Comm comm, int rank)
     MPI_T_pvar_start(in, handle);
     MPI_T_pvar_read(in, handle, &after);
     MPI_T_pvar_handle_free(in, &handle);
-    /* What another rank did on a communicator that it has freed is not counted any more. */
+    /* The traffic of another rank on a communicator that it has freed is no longer counted. */
     MPI_Barrier(comm);
     return before == 2 && after == 0;
 }
@@ -92,12 +92,12 @@ int main(void)
     check(world || !opens(in, MPI_COMM_WORLD, &handle), "a session has no MPI_COMM_WORLD");
     check(sent(in, comm, 1 - rank) == (rank == 0 ? 2 : 0), "a variable is bound to a communicator of a session, and has its value");
 
-    check(waiting(in, comm, rank), "it is known how many messages wait for a rank of a session");
+    check(waiting(in, comm, rank), "the number of messages waiting for a rank of a session is known");
 
     MPI_Group_free(&group);
     freed = comm;
     MPI_Comm_free(&comm);
-    check(!opens(in, freed, &handle), "a freed communicator is refused");
+    check(!opens(in, freed, &handle), "a freed communicator is rejected");
     MPI_Session_finalize(&session);
     MPI_T_pvar_session_free(&in);
     MPI_T_finalize();

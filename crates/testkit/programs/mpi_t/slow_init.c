@@ -1,6 +1,6 @@
-/* Keeps every rank but the first in MPI_Init for a while after the library has let it go.
+/* Keeps every rank but the first in MPI_Init for a while after the library has returned from it.
  *
- * Preloaded below libmpiscope.so, so that a tool in rank 0 binds its variables before the others have said who they are.
+ * Preloaded below libmpiscope.so, so that a tool in rank 0 binds its variables before the other ranks are known.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* The convention for returning strings, tried on every function that returns one. */
+/* The convention for returning strings, tested on every function that returns one. */
 #include "tinfo.h"
 
 /* One string of one object: calls the function with this buffer and length. Other arguments are NULL. */
@@ -68,7 +68,7 @@ static void check_string(const char *what, asker *ask, int index)
                 what, index))
         return;
     full = (int) strlen(whole) + 1;
-    CHECKF("SR-2", length == full, "the length returned is that of the string and one", "%s %d: %d for %d characters",
+    CHECKF("SR-2", length == full, "the returned length is that of the string plus one", "%s %d: %d for %d characters",
            what, index, length, full - 1);
     /* Every length around the edges: 1, 2, one short, exactly. */
     int lengths[] = { 1, 2, full / 2, full - 1, full, full + 1 };
@@ -83,21 +83,21 @@ static void check_string(const char *what, asker *ask, int index)
         CHECKF("SR-3", code == MPI_SUCCESS && !memcmp(part, whole, (size_t) kept) && part[kept] == '\0',
                "a buffer of n bytes gets at most n-1 characters and the null character", "%s %d, n %d: %s", what,
                index, n, code_name(code));
-        CHECKF("SR-4", (unsigned char) part[n] == CANARY, "nothing is written behind the buffer", "%s %d, n %d", what,
+        CHECKF("SR-4", (unsigned char) part[n] == CANARY, "nothing is written beyond the buffer", "%s %d, n %d", what,
                index, n);
-        CHECKF("SR-5", length == full, "a truncated string's full length and one is returned", "%s %d, n %d: %d not %d",
+        CHECKF("SR-5", length == full, "a truncated string's full length plus one is returned", "%s %d, n %d: %d not %d",
                what, index, n, length, full);
     }
     asked = 0;
     memset(part, CANARY, sizeof part);
     code = ask(index, part, &asked);
     CHECKF("SR-6", code == MPI_SUCCESS && asked == full && (unsigned char) part[0] == CANARY,
-           "length 0 asks for the length and returns no string", "%s %d: %s, %d not %d", what, index, code_name(code),
+           "length 0 returns the length and no string", "%s %d: %s, %d not %d", what, index, code_name(code),
            asked, full);
     asked = 10;
     code = -1;
-    TRY("SR-7", code = ask(index, NULL, &asked), "a NULL buffer asks for the length",
-        CHECKF("SR-7", code == MPI_SUCCESS && asked == full, "a NULL buffer asks for the length", "%s %d: %s, %d not %d",
+    TRY("SR-7", code = ask(index, NULL, &asked), "a NULL buffer returns the length",
+        CHECKF("SR-7", code == MPI_SUCCESS && asked == full, "a NULL buffer returns the length", "%s %d: %s, %d not %d",
                what, index, code_name(code), asked, full));
     memset(part, CANARY, sizeof part);
     code = -1;

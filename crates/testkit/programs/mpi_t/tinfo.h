@@ -122,7 +122,7 @@ static inline double number_at(MPI_Datatype type, const void *buffer, int i)
     return type_size(type) == 4 ? ((const int32_t *) buffer)[i] : (double) ((const int64_t *) buffer)[i];
 }
 
-/* One of the layer's own. A variable of the library may become inactive, and then its value cannot be had. */
+/* One of the layer's own. A variable of the library may become inactive, and then it cannot be read. */
 static inline int is_own(const char *name)
 {
     return !strncmp(name, "mpiscope", 8) || !strcmp(name, "MPI_T_UMQ_LENGTH");
@@ -170,7 +170,7 @@ static inline int pvar_find(const char *name, int class, struct pvar *p)
     return MPI_T_pvar_get_index(name, class, &index) == MPI_SUCCESS && pvar_query(index, p) == MPI_SUCCESS;
 }
 
-/* Objects to bind to, each in a variable of its own. Made on MPI_COMM_SELF, so that no other rank has to help. */
+/* Objects to bind to, each in its own variable. Created on MPI_COMM_SELF, so that no other rank must participate. */
 static struct {
     MPI_Comm comm;
     MPI_Datatype type;
@@ -195,7 +195,7 @@ static inline void objects_make(void)
     MPI_Comm_group(MPI_COMM_WORLD, &objects.group);
     MPI_Info_create(&objects.info);
     MPI_Recv_init(&objects.word, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF, &objects.request);
-    /* Open MPI 4 cannot make windows in a process that was started alone. */
+    /* Open MPI 4 cannot create windows in a process that was started alone. */
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     objects.has_win = MPI_Win_create(&objects.word, sizeof objects.word, 1, MPI_INFO_NULL, MPI_COMM_SELF, &objects.win)
         == MPI_SUCCESS;
@@ -215,7 +215,7 @@ static inline void objects_free(void)
     objects.made = 0;
 }
 
-/* Where the handle of an object of this kind is kept; 1 in `usable` when a variable can be bound to it now. */
+/* The place of the handle of an object of this kind; 1 in `usable` if a variable can be bound to it now. */
 static inline void *object_of(int bind, int *usable)
 {
     *usable = bind == MPI_T_BIND_NO_OBJECT || objects.made;
@@ -240,20 +240,20 @@ static inline void *object_of(int bind, int *usable)
     return NULL;
 }
 
-/* A handle with what is needed to read it. */
+/* A handle with the data needed to read it. */
 struct gauge {
     struct pvar variable;
     MPI_T_pvar_session session;
     MPI_T_pvar_handle handle;
     int count;
-    void *buffer;           /* room for the value, and a canary behind it */
+    void *buffer;           /* room for the value, followed by a canary */
     size_t bytes;
 };
 
 #define CANARY 0xA5
 #define CANARY_BYTES 64
 
-/* Allocates a handle on `object`; returns 0 if that is refused. */
+/* Allocates a handle on `object`; returns 0 on failure. */
 static inline int gauge_open(struct gauge *g, MPI_T_pvar_session session, const struct pvar *variable, void *object)
 {
     g->variable = *variable;
@@ -303,7 +303,7 @@ static inline void gauge_close(struct gauge *g)
     g->buffer = NULL;
 }
 
-/* Calls that the variables count: of WORK_FUNCTION, or of one that may be made at any time. */
+/* Calls that the variables count: of WORK_FUNCTION, or of a function that may be called at any time. */
 #define WORK_FUNCTION "MPI_Comm_rank"
 static inline void work(int times)
 {
@@ -316,13 +316,13 @@ static inline void work(int times)
     }
 }
 
-/* A counter that the calls of work() advance and that can be started and stopped; 0 when there is none. */
+/* A counter that the calls of work() advance and that can be started and stopped; 0 if there is none. */
 static inline int counter_of_calls(struct pvar *p)
 {
     return pvar_find("mpiscope_calls_total", MPI_T_PVAR_CLASS_COUNTER, p) && type_size(p->type) != 0;
 }
 
-/* Pointers that are no handles: small, on the stack, into nowhere. None may be followed. */
+/* Pointers that are not handles: small, on the stack, unmapped. None may be dereferenced. */
 static inline void *foreign(int which)
 {
     static long decoy[64];

@@ -1,6 +1,6 @@
-/* The unexpected-message queue step by step: which messages wait though receives are posted.
+/* The unexpected-message queue step by step: messages that wait although receives are posted.
  *
- * Rank 0 sends, rank 1 posts receives and asks; the messages are so small that no send waits for its receive.
+ * Rank 0 sends, rank 1 posts receives and reads the queue; the messages are so small that no send waits for its receive.
  */
 #include "tinfo.h"
 #include <signal.h>
@@ -13,7 +13,7 @@ static MPI_T_pvar_session session;
 static struct gauge twins[2];
 static MPI_Comm comm;
 
-/* Rank 0 sends messages with these tags; rank 1 goes on when they have been sent. */
+/* Rank 0 sends messages with these tags; rank 1 continues when they have been sent. */
 static void sent(const int *tags, int count)
 {
     if (conform_rank == 0)
@@ -30,7 +30,7 @@ static void waiting(int wanted, const char *label, const char *what)
     }
 }
 
-/* What a read may need of a signal handler's stack, beside the processor's registers; those differ from machine to machine. */
+/* Stack of a signal handler that a read may need, besides the processor's registers, which differ from machine to machine. */
 #define SMALL_STACK 6144
 #define PAINT 0xa5
 
@@ -46,7 +46,7 @@ static void read_in_handler(int signal)
     status_there = MPI_T_pvar_read(session, twins[0].handle, read_there);
 }
 
-/* The handler has a stack of its own, painted before: how much of it was used is seen behind it. */
+/* The handler has its own stack, filled with a pattern: afterward, the pattern shows how much of it was used. */
 static void waiting_on_a_small_stack(int wanted)
 {
     size_t size = 1 << 18, untouched = 0;
@@ -68,7 +68,7 @@ static void waiting_on_a_small_stack(int wanted)
     long used = (long) (entered_at - (memory + untouched));
     CHECKF("UN-11", status_there == MPI_SUCCESS && got == wanted, "a signal handler may read it", "status %d, %d, not %d",
            status_there, got, wanted);
-    CHECKF("UN-11", used > 0 && used <= SMALL_STACK, "and needs a small stack only", "%ld bytes of stack", used);
+    CHECKF("UN-11", used > 0 && used <= SMALL_STACK, "and needs only a small stack", "%ld bytes of stack", used);
     munmap(memory, size);
 }
 
@@ -93,11 +93,11 @@ static void check_tags(void)
         waiting(2, "UN-1", "a posted receive of another tag hides no message");
         waiting_on_a_small_stack(2);
         MPI_Wait(&two, MPI_STATUS_IGNORE);
-        waiting(2, "UN-2", "nor does one that is complete");
+        waiting(2, "UN-2", "nor does a completed one");
         post(MPI_ANY_SOURCE, 3, &three);
         waiting(1, "UN-3", "a receive from any source takes the message of its tag");
         MPI_Mprobe(0, 1, comm, &message, MPI_STATUS_IGNORE);
-        waiting(0, "UN-4", "a message that a probe has matched waits no longer");
+        waiting(0, "UN-4", "a message matched by a probe no longer waits");
         MPI_Mrecv(&word, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
         waiting(0, "UN-4", "nor once it is received");
         MPI_Wait(&three, MPI_STATUS_IGNORE);
@@ -125,7 +125,7 @@ static void check_wildcards(void)
         MPI_Wait(&matched, MPI_STATUS_IGNORE);
         waiting(1, "UN-6", "and so once it is complete");
         MPI_Recv(&word, 1, MPI_INT, 0, 6, comm, MPI_STATUS_IGNORE);
-        waiting(0, "UN-6", "none is left in the end");
+        waiting(0, "UN-6", "none is left at the end");
         post(0, MPI_ANY_TAG, &any);
         post(0, 5, &fifth);
     }
@@ -154,10 +154,10 @@ static void check_order(void)
             MPI_Recv(&word, 1, MPI_INT, 0, tags[i], comm, MPI_STATUS_IGNORE);
         post(0, tags[1], &known);
         post(0, tags[0], &gone);
-        waiting(MANY / 2 - 1, "UN-8", "which messages are left is known whatever the order");
+        waiting(MANY / 2 - 1, "UN-8", "the remaining messages are known in any order");
         for (int i = 3; i < MANY; i += 2)
             MPI_Recv(&word, 1, MPI_INT, 0, tags[i], comm, MPI_STATUS_IGNORE);
-        waiting(0, "UN-8", "and in the end none is");
+        waiting(0, "UN-8", "and at the end none remains");
         MPI_Wait(&known, MPI_STATUS_IGNORE);
     }
     sent(tags, 1);
@@ -165,7 +165,7 @@ static void check_order(void)
         MPI_Wait(&gone, MPI_STATUS_IGNORE);
 }
 
-/* What a send and receive in one has got, MPICH and Intel MPI do not say. */
+/* MPICH and Intel MPI do not report what a send-receive has received. */
 static void check_exchanges(void)
 {
 #if MPI_VERSION >= 4
@@ -180,7 +180,7 @@ static void check_exchanges(void)
     MPI_Isendrecv_replace(&out, 1, MPI_INT, other_rank, 20, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_Barrier(MPI_COMM_WORLD);
-    waiting(0, "UN-9", "what a send and receive has got waits no longer, whatever it named");
+    waiting(0, "UN-9", "a message received by a send-receive no longer waits, whatever its arguments");
     if (conform_rank == 1)
         post(0, 9, &other);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -1,6 +1,6 @@
-/* A PMPI tool that writes control variables of type MPI_INT behind MPI_Init: WRITE_CVARS="name=1 other=2".
+/* A PMPI tool that writes control variables of type MPI_INT after MPI_Init: WRITE_CVARS="name=1 other=2".
  *
- * What cannot be written is reported on standard error.
+ * Variables that cannot be written are reported on standard error.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@ extern int snprintf(char *, size_t, const char *, ...);
 #include "names.inc"
 #undef NAME
 
-/* Not what the dynamic linker calls the program's own: that would be a function of this file. */
+/* The dynamic linker, which is called here, may itself call functions of this file: that is not the layer. */
 static int is_the_layer(void *address)
 {
     static __thread int inside;
@@ -25,7 +25,7 @@ static int is_the_layer(void *address)
     return found;
 }
 
-/* More arguments than any of them has: those not passed are forwarded as whatever is there. */
+/* More arguments than any of them has: those not passed are forwarded with random values. */
 #define NAME(name)                                                                                              \
     long own_##name(long, long, long, long, long, long, long, long) __asm__(#name);                             \
     long own_##name(long a, long b, long c, long d, long e, long f, long g, long h)                             \

@@ -1,4 +1,4 @@
-/* A program that works normally; its own functions named like the C library's that the layer calls are in names.c. */
+/* A program that works normally; names.c has its functions with the names of C library functions that the layer calls. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,10 @@
-/* Which functions of MPI exist? Looks them up in every way in which programs do.
+/* Looks up the functions of MPI in every way that programs use.
  *
  * A single source, compiled as executable, as a library that it is linked with (BEHIND), and as a module that is
  * loaded later (MODULE). `names.inc` has a line NAME(MPI_X) for each function of the standard. None of them is called.
  *
- *     probing LIBRARY                      ask, and have the library behind ask
- *     probing LIBRARY MODULE local|global  first ask, then load the module and have it ask
+ *     probing LIBRARY                      look up here and in the library behind
+ *     probing LIBRARY MODULE local|global  first look up here, then load the module and look up there
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
         if (scope == RTLD_GLOBAL)
             ask_by_name(argv[1], "later");
     }
-    printf("asked for %zu functions\n", COUNT);
+    printf("looked up %zu functions\n", COUNT);
     return 0;
 }
 #endif

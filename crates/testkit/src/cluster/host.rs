@@ -71,14 +71,14 @@ impl Host {
         if !until(|| up.exists() || !host.lives()) || !host.lives() {
             host.end();
             let said = fs::read_to_string(dir.join(format!("{name}.log"))).unwrap_or_default();
-            anyhow::bail!("host {name} does not come up: {}", said.trim());
+            anyhow::bail!("host {name} does not start: {}", said.trim());
         }
         let _seen = fs::remove_file(&up);
         match first() {
             Some(first) => Ok(Self { first, ..host }),
             None => {
                 host.end();
-                anyhow::bail!("host {name} has no first process")
+                anyhow::bail!("the first process of host {name} was not found")
             }
         }
     }

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Time limit for a part of the cluster to come up.
+/// Time limit for a part of the cluster to start.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The record of the cluster, in its folder.
 const STATE: &str = "cluster.json";
@@ -46,19 +46,20 @@ pub struct Cluster {
 #[must_use]
 pub fn unavailable() -> Option<String> {
     if !rustix::process::geteuid().is_root() {
-        return Some("hosts cannot be made here: needs root".to_owned());
+        return Some("cannot create hosts here: needs root".to_owned());
     }
     if let Some(tool) = ["unshare", "nsenter", "ip"].into_iter().find(|tool| !installed(tool)) {
-        return Some(format!("hosts cannot be made here: {tool} is not installed"));
+        return Some(format!("cannot create hosts here: {tool} is not installed"));
     }
     let spaces = ["-n", "-m", "-p", "-u", "-T", "--fork", "--mount-proc"];
     let may = |command: &[&str]| quiet("unshare", &[&spaces[..], command].concat());
     if !may(&["true"]) {
-        return Some("hosts cannot be made here: needs namespaces (unshare)".to_owned());
+        return Some("cannot create hosts here: needs namespaces (unshare)".to_owned());
     }
     let network =
         "ip link add b0 type bridge && ip link add v0 type veth peer name w0 && mount -t tmpfs tmpfs /run";
-    let refused = || "hosts cannot be made here: no bridge, virtual link or mount may be made".to_owned();
+    let refused =
+        || "cannot create hosts here: no permission to create a bridge, a virtual link or a mount".to_owned();
     (!may(&["sh", "-c", network])).then(refused)
 }
 
@@ -136,7 +137,7 @@ impl Cluster {
     /// Starts Slurm, with all hosts but the first as its nodes.
     ///
     /// # Errors
-    /// Names the service that does not come up.
+    /// Names the service that does not start.
     pub fn add_slurm(&mut self) -> anyhow::Result<()> {
         slurm::start(self)?;
         self.slurm = true;
@@ -158,7 +159,7 @@ impl Cluster {
     pub fn open(dir: &Path) -> anyhow::Result<Self> {
         let cluster = Self::made_in(dir)?;
         if let Some(gone) = cluster.hosts.iter().find(|host| !host.lives()) {
-            anyhow::bail!("host {} is gone", gone.name);
+            anyhow::bail!("host {} has ended", gone.name);
         }
         Ok(cluster)
     }
@@ -209,7 +210,7 @@ impl Cluster {
     /// If its link cannot be taken down.
     pub fn cut(&self, host: &str) -> anyhow::Result<()> {
         let status = self.on(host, "ip")?.args(["link", "set", network::LINK, "down"]).status()?;
-        anyhow::ensure!(status.success(), "the link of {host} does not go down");
+        anyhow::ensure!(status.success(), "could not take down the link of {host}");
         Ok(())
     }
 

@@ -31,7 +31,7 @@ pub fn start(cluster: &Cluster) -> anyhow::Result<()> {
         let output = info.args(["-h", "-N", "-t", "idle", "-o", "%N"]).stderr(Stdio::null()).output();
         output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).lines().count() >= nodes.len())
     };
-    anyhow::ensure!(until(idle), "not all nodes take jobs; see the logs in {}", dir.display());
+    anyhow::ensure!(until(idle), "not all nodes accept jobs; see the logs in {}", dir.display());
     Ok(())
 }
 
@@ -54,7 +54,7 @@ fn authenticate(cluster: &Cluster, dir: &Path) -> anyhow::Result<()> {
             .map(|name| option(&format!("{name}-file"), &dir.join(format!("munge.{name}")))),
     );
     background(&mut munge, dir, "munged")?;
-    anyhow::ensure!(until(|| socket.exists()), "munged does not start; see the logs in {}", dir.display());
+    anyhow::ensure!(until(|| socket.exists()), "munged did not start; see the logs in {}", dir.display());
     Ok(())
 }
 

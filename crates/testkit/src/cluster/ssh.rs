@@ -1,4 +1,4 @@
-//! Remote shells: `sshd` on every host, with keys made for this cluster.
+//! Remote shells: `sshd` on every host, with keys created for this cluster.
 
 use super::{Cluster, until};
 use std::fs;
@@ -17,7 +17,7 @@ pub fn start(cluster: &Cluster) -> anyhow::Result<()> {
                 .args(["-q", "-t", "ed25519", "-N", "", "-f"])
                 .arg(&file)
                 .status()?;
-            anyhow::ensure!(made.success(), "no key can be made");
+            anyhow::ensure!(made.success(), "could not create a key");
         }
     }
     fs::copy(dir.join("user.pub"), dir.join("authorized"))?;
@@ -28,12 +28,12 @@ pub fn start(cluster: &Cluster) -> anyhow::Result<()> {
     fs::write(&shell, format!("#!/bin/sh\nexec /usr/bin/ssh -F {}/config \"$@\"\n", dir.display()))?;
     fs::set_permissions(&shell, fs::Permissions::from_mode(0o755))?;
     for host in &cluster.hosts {
-        // It daemonises itself, becoming a child of the host's first process.
+        // It daemonizes itself, becoming a child of the host's first process.
         let mut server = host.command("/usr/sbin/sshd");
         server.arg("-f").arg(dir.join("sshd_config")).arg("-E").arg(dir.join(format!("{}.log", host.name)));
         anyhow::ensure!(
             server.stdin(Stdio::null()).status()?.success(),
-            "sshd does not start on {}",
+            "sshd did not start on {}",
             host.name
         );
     }

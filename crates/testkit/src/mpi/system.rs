@@ -26,7 +26,7 @@ fn candidate(name: &str, family: Family, abi: Abi) -> Result<Library, String> {
     let compiler = tool("mpicc")?;
     let mpirun = tool("mpirun")?;
     let libmpi = linked_library(&compiler)
-        .ok_or_else(|| format!("{} -show names no MPI library that is there", compiler.display()))?;
+        .ok_or_else(|| format!("{} -show names no existing MPI library", compiler.display()))?;
     let fortran = tool("mpif90").ok().map(|compiler| Fortran { compiler, f08: false });
     Ok(Library {
         name: name.to_owned(),

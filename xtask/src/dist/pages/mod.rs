@@ -1,5 +1,5 @@
 //! The pages for new users. Their commands are run with the installed packages, and their output must match
-//! the page except for times, process numbers and handles.
+//! the page except for times, process ids and handles.
 //!
 //! ```text
 //! page ──► examples (a command and what it prints) ──► session (a shell in a fresh folder) ──► comparison
@@ -38,7 +38,7 @@ pub fn run(wheel: &Path, archive: &Path, libraries: &[Library], work: &Path) -> 
         let session = Session::new(page, wheel, archive, library, &work.join(page.file.replace('/', "-")))?;
         wrong.extend(of_page(page, &session)?.into_iter().map(|what| format!("{}:{what}", page.file)));
     }
-    ensure!(wrong.is_empty(), "{} examples are not as the pages say:\n{}", wrong.len(), wrong.join("\n"));
+    ensure!(wrong.is_empty(), "{} examples differ from the pages:\n{}", wrong.len(), wrong.join("\n"));
     Ok(())
 }
 
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_plan_names_is_on_its_page() {
+    fn every_command_in_the_plan_is_on_its_page() {
         for page in &PLAN {
             let text = fs::read_to_string(paths::workspace().join(page.file)).unwrap();
             let examples = read::examples(&text);

@@ -33,7 +33,7 @@ impl Page {
 const EMPTY: Page =
     Page { file: "", installed: false, programs: &[], prepare: "", not_run: &[], of_times: &[] };
 const NO_PROGRAM: &str = "its program is not on the page";
-const CORE_FILES: &str = "wants core files, which a machine need not write; the tests of `core` make them";
+const CORE_FILES: &str = "needs core files, which not every machine writes; the tests of `core` create them";
 
 pub const PLAN: [Page; 12] = [
     Page {
@@ -89,9 +89,9 @@ pub const PLAN: [Page; 12] = [
             ("mpiscope top", "draws on a terminal until a key is pressed; the tests of `top` type into one"),
             ("--section sites,peers", "is of another run than the one above it"),
             ("--section time,waits", NO_PROGRAM),
-            ("mpiscope diff", "wants six runs of two programs"),
-            ("--format otf2", "wants the OTF2 library"),
-            ("mpiscope metrics", "goes on until it is ended; the tests of `metrics` ask it"),
+            ("mpiscope diff", "needs six runs of two programs"),
+            ("--format otf2", "needs the OTF2 library"),
+            ("mpiscope metrics", "runs until it is stopped; the tests of `metrics` query it"),
         ],
         of_times: &["./heat", "mpiscope report"],
         ..EMPTY
@@ -103,7 +103,7 @@ pub const PLAN: [Page; 12] = [
         not_run: &[
             ("mpiscope procs 144", NO_PROGRAM),
             ("mpiscope attach 9", "stops in the library's code, which differs"),
-            ("debugger-host", "the numbers stand for those of a job; the tests of plug-ins use it"),
+            ("debugger-host", "its numbers are examples; the tests of plug-ins run it"),
         ],
         ..EMPTY
     },
@@ -118,7 +118,7 @@ pub const PLAN: [Page; 12] = [
             ("latecomer", NO_PROGRAM),
             (
                 "-shared",
-                "wants the folder of an MPI in $MPI; the tests of the matrix build and run the three tools",
+                "needs the folder of an MPI library in $MPI; the matrix builds and runs the three tools",
             ),
             ("mpiscope vars --changed", NO_PROGRAM),
         ],
@@ -129,7 +129,7 @@ pub const PLAN: [Page; 12] = [
         prepare: "mpicc -g ring.c -o ring",
         not_run: &[
             ("python examples", "is run by the tests of the module"),
-            ("./ring", "is for the next command"),
+            ("./ring", "belongs to the next command"),
         ],
         ..EMPTY
     },

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_has_the_lines_below_it_and_programs_are_found_by_what_is_in_them() {
+    fn a_command_has_the_lines_below_it_and_programs_are_found_by_their_text() {
         let page = "text\n```c\nint main;\n```\n```console\n$ one      # remark\n$ two\nsays\n  this\n```\n```text\n$ no\n```\n";
         let one = Example { line: 6, command: "one".into(), output: vec![] };
         let two = Example { line: 7, command: "two".into(), output: vec!["says".into(), "  this".into()] };

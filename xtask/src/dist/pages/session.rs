@@ -23,7 +23,7 @@ const LIMIT: Duration = Duration::from_secs(240);
 const PREFIX: &str = "/opt/mpiscope";
 /// The host name on the pages.
 const HOST: &str = "vm";
-/// Ensures process numbers above 9, and no core files.
+/// Ensures process ids above 9, and no core files.
 const BEGIN: &str = r#"
 ulimit -c 0
 # Jobs in the background are groups of processes, each ended by the next one.
@@ -73,7 +73,7 @@ pub struct Session {
 /// Checks that a process namespace can be created.
 pub fn possible() -> Result<()> {
     let outcome = bounded(apart().arg("true"), LIMIT)?;
-    ensure!(outcome.success(), "no namespace of processes can be made here: {}", outcome.stderr.trim());
+    ensure!(outcome.success(), "cannot create a process namespace: {}", outcome.stderr.trim());
     Ok(())
 }
 
@@ -97,7 +97,7 @@ impl Session {
         let module = session.folder.join("bin/module.tcl");
         fs::write(&module, MODULE)?;
         for packed in [wheel, archive] {
-            symlink(packed, session.folder.join(packed.file_name().context("a packed file has a name")?))?;
+            symlink(packed, session.folder.join(packed.file_name().context("the packed file has no name")?))?;
         }
         session.sources(page)?;
         if page.installed {
@@ -201,7 +201,7 @@ fn step(number: usize, command: &str) -> String {
     }
 }
 
-/// Makes a whole program of lines that the page shows without one.
+/// Turns lines that the page shows without a program into a complete program.
 fn whole(lines: &str) -> String {
     format!(
         "#include <mpi.h>\nint main(int argc, char **argv)\n{{\n    int rank, value = 0;\n    MPI_Init(&argc, &argv);\n    \

@@ -1,7 +1,7 @@
-//! Compares the output of two runs of the same command, ignoring times, process numbers, handles and line
+//! Compares the output of two runs of the same command, ignoring times, process ids, handles and line
 //! breaks.
 
-/// A line of the page that begins with one of these stands for any text.
+/// A line of the page that begins with one of these matches any text.
 const LEFT_OUT: [&str; 2] = ["...", "[...]"];
 
 /// How much of a command's output is the same in every run.
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn times_process_numbers_handles_and_breaks_of_lines_may_differ_and_nothing_else() {
+    fn only_times_process_ids_handles_and_line_breaks_may_differ() {
         assert!(same("ring.c:12, for 1.40 s", "ring.c:12,\n    for 20.0 ms..2m05s"));
         assert!(same("made 94.0 ms..97.0 ms, after", "made 1h40m, after"));
         assert!(same("made 0.094 to 0.097 s after", "made 0.027 s after"));
@@ -192,19 +192,19 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_out_stands_for_any_text_and_order_counts() {
+    fn an_ellipsis_matches_any_text_and_the_order_must_match() {
         let page = ["a", "...", "c"].map(str::to_owned);
         assert_eq!(missing(&page, "a\nb\nc", Shape::Whole), None);
         assert!(missing(&page, "c\nb\na", Shape::Whole).unwrap().starts_with('c'));
     }
 
     #[test]
-    fn of_a_report_of_times_rows_may_change_places_and_ranks_or_not_be_there() {
+    fn in_a_report_of_times_rows_may_be_reordered_or_missing_and_ranks_may_differ() {
         let page =
             ["MPI_Send 1.20 s @1", "MPI_Recv 20.0 ms @0", "MPI_Init 1.00 ms @0", "end"].map(str::to_owned);
         let same = |printed: &str| missing(&page, printed, Shape::OfTimes).is_none();
         assert!(same("MPI_Recv ~30.0 ms @2\nMPI_Send 0 s @3\nend"));
-        assert!(!same("MPI_Recv 30.0 ms\nMPI_Send 1.00 s @3\nend"), "a row with less in it");
+        assert!(!same("MPI_Recv 30.0 ms\nMPI_Send 1.00 s @3\nend"), "a row without its rank");
         assert!(!same("MPI_Recv 30.0 ms @2\nMPI_Send 1.00 s @3"), "no end");
         assert!(!same("end"), "no row at all");
     }

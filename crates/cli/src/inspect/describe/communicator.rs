@@ -22,7 +22,7 @@ pub enum Summary {
         members: Ranks<Vec<i64>>,
         topology: Option<Shape>,
     },
-    /// Normalised so that both sides agree: the group with the smaller ranks comes first.
+    /// Normalized so that both sides agree: the group with the smaller ranks comes first.
     Inter {
         sizes: (u32, u32),
         members: Ranks<(Vec<i64>, Vec<i64>)>,

@@ -1,4 +1,4 @@
-//! Facts about an object before they become text: labelled values, moments, and lines of drawings.
+//! Facts about an object before they become text: labeled values, moments, and lines of drawings.
 
 /// Width of a label in columns.
 const LABEL: usize = 17;
@@ -62,7 +62,7 @@ impl Key {
     }
 }
 
-/// Makes a labelled value.
+/// Makes a labeled value.
 pub fn field(label: &str, value: &str) -> Fact {
     Fact { key: Key::Label(label.to_owned()), value: Value::Text(value.to_owned()), here: false }
 }

@@ -1,4 +1,4 @@
-//! The symbols by which a debugger recognises a starter: MPIR 1.1 and the MPI2 debugger interface.
+//! The symbols by which a debugger recognizes a starter: MPIR 1.1 and the MPI2 debugger interface.
 //!
 //! All are in the dynamic symbol table (see `build.rs`) and therefore survive `strip`. Their layouts are
 //! defined in the crate of debugger interfaces.

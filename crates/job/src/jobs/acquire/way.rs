@@ -84,7 +84,7 @@ impl Way {
         Some(words)
     }
 
-    /// Whether the command reports the cause of an error first, and where it was noticed afterwards.
+    /// Whether the command reports the cause of an error first, and where it was noticed afterward.
     pub fn explains_first(&self) -> bool {
         matches!(self, Self::Launcher(_))
     }

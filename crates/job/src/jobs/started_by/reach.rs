@@ -37,7 +37,7 @@ const PROGRAM_VARIABLES: [&str; 3] =
 const AGENTS: [&str; 2] = ["plm_ssh_agent", "plm_rsh_agent"];
 const AGENT_PREFIXES: [&str; 3] = ["PRTE_MCA_", "OMPI_MCA_", "PRRTE_MCA_"];
 
-/// Kinds of Hydra that give no way to another host: ranks of Slurm are recognised differently, the others
+/// Kinds of Hydra that give no way to another host: ranks of Slurm are recognized differently, the others
 /// start processes locally or leave that to the user.
 const UNUSABLE_LAUNCHERS: [&str; 5] = ["slurm", "fork", "manual", "persist", "user"];
 

@@ -131,7 +131,7 @@ impl<S: Source> Reader<'_, S> {
     }
 
     /// Builds the model of a record. What the record refers to, such as names and arrays, is read after the
-    /// record and may belong to another object by then, so the record must be unchanged afterwards. Returns
+    /// record and may belong to another object by then, so the record must be unchanged afterward. Returns
     /// `None` if it has been reused or emptied.
     fn made<B: Build>(&self, mut record: Snapshot<B::Record>) -> Option<B> {
         for _ in 0..TRIES {

@@ -216,7 +216,7 @@ pub fn topology_of(record: &Comm, words: impl FnOnce() -> Vec<u64>) -> Option<To
 }
 
 impl Topology {
-    /// Returns the ranks from which this rank receives data in a neighbourhood collective; `None` if unknown.
+    /// Returns the ranks from which this rank receives data in a neighborhood collective; `None` if unknown.
     #[must_use]
     pub fn sources(&self, rank: u32) -> Option<Vec<u32>> {
         let known = |ranks: &[i64]| ranks.iter().filter_map(|rank| u32::try_from(*rank).ok()).collect();
@@ -233,7 +233,7 @@ impl Topology {
         }
     }
 
-    /// Returns the ranks to which this rank sends data in a neighbourhood collective; `None` if unknown.
+    /// Returns the ranks to which this rank sends data in a neighborhood collective; `None` if unknown.
     #[must_use]
     pub fn destinations(&self, rank: u32) -> Option<Vec<u32>> {
         match self {
@@ -246,7 +246,7 @@ impl Topology {
     }
 }
 
-/// Returns the neighbours of a rank in each dimension of a grid.
+/// Returns the neighbors of a rank in each dimension of a grid.
 fn beside(rank: u32, dims: &[i64], periods: &[bool], coords: &[i64]) -> Vec<u32> {
     let (mut found, mut stride) = (Vec::new(), 1i64);
     // The last dimension varies fastest.

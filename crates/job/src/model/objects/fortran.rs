@@ -4,7 +4,7 @@
 //! address in C, and its number is in a table of ROMIO, which assigns one on the first request. So the record
 //! of a file contains the number returned to earlier requests, and a file without such a request has no
 //! Fortran handle. Open MPI has a table per kind, an `opal_pointer_array_t` with an exported symbol. Its
-//! layout may change, so it is recognised by its content: the array that has the predefined handles in their
+//! layout may change, so it is recognized by its content: the array that has the predefined handles in their
 //! known places.
 
 use super::kind::Kind;
@@ -133,7 +133,7 @@ impl<'a> FortranTables<'a> {
 
     /// MPICH's library for the standard ABI uses addresses of objects as some handles (derived datatypes).
     /// Such an object begins with the handle in MPICH's own ABI, which encodes the kind and can therefore be
-    /// recognised.
+    /// recognized.
     fn inside(&self, kind: Kind, address: u64) -> Option<i32> {
         let code = match kind {
             Kind::Communicator => 1,

@@ -134,7 +134,7 @@ impl<'de> Deserialize<'de> for Hex {
 }
 
 impl Hex {
-    /// Whether the value is zero, which stands for nothing.
+    /// Whether the value is zero, which means none.
     pub fn is_zero(&self) -> bool {
         self.0 == 0
     }

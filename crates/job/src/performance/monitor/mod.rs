@@ -6,7 +6,7 @@
 //!                                     └─ time in MPI so far ──► windows::Timeline ──► Windows
 //! ```
 //!
-//! All rings are copied first, one process right after the other, and interpreted afterwards: in short cycles
+//! All rings are copied first, one process right after the other, and interpreted afterward: in short cycles
 //! a ring is overwritten within a fraction of a millisecond, and only what all members still have can be
 //! compared. Times are converted with one clock for all processes of the host. Source lines are resolved
 //! after the run; then the results of several hosts are joined.

@@ -1,4 +1,4 @@
-//! Places recorded as module and offset while a job runs and resolved afterwards: symbol files are large, and
+//! Places recorded as module and offset while a job runs and resolved afterward: symbol files are large, and
 //! reading them would take time from the job.
 
 use crate::base::modules::{ModuleFacts, Modules};

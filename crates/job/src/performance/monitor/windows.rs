@@ -486,7 +486,7 @@ impl Window {
             load_balance: found.map(|found| found.load_balance),
             communication_efficiency: found.map(|found| found.communication),
             parallel_efficiency: found.map(|found| found.parallel),
-            serialisation_efficiency: split.map(|(serialisation, _)| serialisation),
+            serialisation_efficiency: split.map(|(serialization, _)| serialization),
             transfer_efficiency: split.map(|(_, transfer)| transfer),
             slowest,
             over_mean: most.map(|most| most / mean),

@@ -119,7 +119,7 @@ impl JobReport {
             self.communication_efficiency = Some(found.communication);
             self.parallel_efficiency = Some(found.parallel);
             let split = self.waited().and_then(|waits| found.split(&useful, &waits, self.wall_s));
-            self.serialisation_efficiency = split.map(|(serialisation, _)| serialisation);
+            self.serialisation_efficiency = split.map(|(serialization, _)| serialization);
             self.transfer_efficiency = split.map(|(_, transfer)| transfer);
         }
     }

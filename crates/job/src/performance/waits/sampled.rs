@@ -4,7 +4,7 @@
 //! long as the samples that found it, and short ones are found in proportion to the time they take.
 //!
 //! Taking a sample takes time. Processes that moved on in the meantime are not counted; those that stayed in
-//! their calls stand in for them. If a process stayed there all the time, then whatever it was waiting for at
+//! their calls represent them. If a process stayed there all the time, then whatever it was waiting for at
 //! any moment of the sample had not arrived.
 
 use super::alike::{Alike, Who};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// Maximum number of sentences remembered.
 const MOST: usize = 1 << 12;
-/// Maximum number of processes that one steady process stands in for.
+/// Maximum number of processes that one steady process represents.
 const MOST_STOOD_FOR: f64 = 4.0;
 /// Waits for more processes at once than this are ignored.
 const MOST_AWAITED: usize = 1 << 10;
@@ -122,7 +122,7 @@ impl Samples {
         self.looks == 0
     }
 
-    /// Adds what was observed on another host of its own ranks.
+    /// Adds the observations of another host about its own ranks.
     pub fn take_in(&mut self, other: Self) {
         self.looks = self.looks.max(other.looks);
         for (key, amount) in other.found {

@@ -143,7 +143,7 @@ impl Sum {
         }
     }
 
-    /// Adds what was observed on another host of its own ranks. No host has observed all of a communicator
+    /// Adds the observations of another host about its own ranks. No host has observed all of a communicator
     /// that spans several.
     pub fn take_in(&mut self, other: Self) {
         self.looks = self.looks.max(other.looks);

@@ -1,4 +1,4 @@
-//! Operations still active when the program let go of them.
+//! Operations still active when the program freed their requests, overwrote the handles, or finalized.
 
 use super::{Finding, Kind, Whose};
 use crate::jobs::worlds::Members;

@@ -31,7 +31,7 @@ impl OneJob {
         }
         let (one, other) = (first.path.display(), path.display());
         Some(format!(
-            "{other} belongs to job {job}, {one} to job {}: what is said about both together applies to neither",
+            "{other} belongs to job {job}, {one} to job {}: statements about both together apply to neither",
             first.job
         ))
     }

@@ -1,4 +1,4 @@
-//! Why does nothing happen? A verdict on a job, from two looks at it.
+//! Why does nothing happen? A verdict on a job, from two snapshots of it.
 //!
 //! ```text
 //! ranks ──► Snapshot ──┐
@@ -64,9 +64,9 @@ pub use snapshot::{
 pub use verdict::{Culprit, Evidence, Kind, Problem, SCHEMA, Verdict};
 pub(crate) use words::Words;
 
-/// Returns the verdict on two looks at a job, taken `seconds` apart; zero for core files.
+/// Returns the verdict on two snapshots of a job, taken `seconds` apart; zero for core files.
 ///
-/// Both snapshots list the same processes in the same order; a process missing from the second look appears
+/// Both snapshots list the same processes in the same order; a process missing from the second one appears
 /// there as [`Condition::Ended`] or [`Condition::Unseen`].
 #[must_use]
 pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {

@@ -113,7 +113,7 @@ pub enum Outcome {
     Given(Arc<str>),
     /// The library has found the error, and its error handler has not returned.
     Raised,
-    /// The level of thread support forbids it, as is said here.
+    /// The level of thread support forbids it; the text explains why.
     Forbidden(Arc<str>),
 }
 

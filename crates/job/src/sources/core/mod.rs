@@ -76,7 +76,7 @@ fn starts(core: &Core) -> impl Iterator<Item = u64> {
     core.segments().iter().filter(|s| core.present(s) > 0).map(|s| s.address)
 }
 
-/// …unless the kernel merged it with a neighbour.
+/// …unless the kernel merged it with a neighbor.
 fn pages(core: &Core) -> impl Iterator<Item = u64> {
     let writable = core.segments().iter().filter(|s| s.writable);
     writable

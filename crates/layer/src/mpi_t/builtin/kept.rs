@@ -2,7 +2,7 @@
 //!
 //! In our variables, such an object is identified by the address of a [`Kept`], so that it is not confused
 //! with a later one for which the library reuses the handle. Values of a freed object can be read as long as
-//! its record is a tombstone; afterwards the handle is invalid.
+//! its record is a tombstone; afterward the handle is invalid.
 #![allow(unsafe_code)]
 
 use crate::base::topic::Topic;

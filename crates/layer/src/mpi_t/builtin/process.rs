@@ -120,7 +120,7 @@ mod tests {
     use mpi_abi::f;
 
     #[test]
-    fn a_call_is_sorted_by_what_it_waits_for() {
+    fn a_call_is_classified_by_what_it_waits_for() {
         let state =
             |function: FunctionId| Activity::inside(class(u32::from(function.0)).waits).name().unwrap();
         assert_eq!(state(f::MPI_Recv_c), "blocked in a receive or probe");

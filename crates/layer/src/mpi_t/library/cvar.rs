@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_intel_variable_is_set_by_its_own_name_or_by_the_one_that_its_description_names() {
+    fn an_intel_variable_is_set_by_its_own_name_or_the_name_in_its_description() {
         let desc = "Maximum number of threads. @Alias:# I_MPI_ASYNC_PROGRESS_THREADS @Default:# 1";
         let names = environment_names(AbiKind::STANDARD, "MPIR_CVAR_CH4_MAX_PROGRESS_THREADS", desc);
         assert_eq!(names.first().map(String::as_str), Some("MPIR_CVAR_CH4_MAX_PROGRESS_THREADS"));

@@ -113,14 +113,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_variable_of_a_transport_is_known_by_the_name_of_its_component() {
+    fn a_variable_of_a_transport_is_recognized_by_the_name_of_its_component() {
         assert!(is_of("mtl_psm2_rx_user_bytes", "mtl_psm2"));
         assert!(!is_of("mtl_psm2_rx_user_bytes", "mtl_psm"));
         assert!(!is_of("mtl_psm2_rx_user_bytes", "mtl_ofi"));
     }
 
     #[test]
-    fn unmapped_memory_is_told_from_mapped() {
+    fn unmapped_memory_is_distinguished_from_mapped() {
         let here = 0u8;
         assert!(is_mapped((&raw const here).cast()));
         assert!(!is_mapped(std::ptr::null()));

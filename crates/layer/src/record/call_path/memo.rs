@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_walk_is_the_same_only_while_all_that_it_has_read_is() {
+    fn a_stack_walk_is_reused_only_while_everything_it_read_is_unchanged() {
         let mut stack = [1u64, 2, 3, 4, 5, 6];
         let at = stack.as_mut_ptr();
         let bottom = at as u64;
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_that_is_too_long_is_not_kept() {
+    fn a_stack_walk_that_is_too_long_is_not_kept() {
         let start = Start { site: 1, registers: Registers { stack: 0, pointer: None } };
         let mut followed = Followed::default();
         let frame = Frame { base: Base::Stack, end: 8, returns: 8, pointer: FramePointer::Same };

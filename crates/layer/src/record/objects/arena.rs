@@ -225,7 +225,7 @@ mod tests {
 
     // One test: free blocks are kept for the whole process, and this image belongs to the test.
     #[test]
-    fn arrays_and_names_are_stored_shared_lengthened_and_their_blocks_used_again() {
+    fn arrays_and_names_are_stored_shared_and_extended_and_their_blocks_reused() {
         let writer = image();
         let (first, second) = (Words::default(), Words::default());
         put(writer, &first, 5, 10..15);

@@ -34,7 +34,7 @@ impl Object for Attribute {
 /// Owner of an attribute: the start of its attribute chain, and its record's head.
 type Owner = (&'static W64, &'static Head);
 
-/// Returns the key that stands in for a handle of an attribute in the table.
+/// Returns the key that replaces a handle of an attribute in the table.
 fn key(owner: &Head, keyval: c_int) -> u64 {
     hash::mix(owner.uid.get(), i64::from(keyval) as u64) >> 1
 }

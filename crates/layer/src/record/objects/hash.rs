@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_and_length_matter_and_zero_is_never_a_name() {
+    fn order_and_length_matter_and_zero_is_never_a_hash() {
         assert_ne!(words([1, 2]), words([2, 1]));
         assert_ne!(words([0]), words([0, 0]));
         assert_ne!(text(b"a"), text(b"a\0"));

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn handles_that_follow_each_other_have_neighbouring_places() {
+    fn consecutive_handles_have_neighboring_slots() {
         let index = Slots::<u64>::allocate(2 * HANDLES).unwrap();
         let mut places: Vec<usize> = (0x8c00_0000..0x8c00_0008).map(|key| index.home(key)).collect();
         places.sort_unstable();

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_near_is_found_until_a_handle_changes_its_meaning() {
+    fn a_cached_call_site_is_found_until_a_handle_changes_its_meaning() {
         let (index, one, other) = (Index::new(), site(), site());
         index.bring_near(&place(1, 7), one);
         index.bring_near(&place(1, 8), other);
@@ -164,7 +164,7 @@ mod tests {
         assert!(is(place(1, 7), one) && is(place(1, 8), other));
         assert!(index.near(&Place { function: f::MPI_Recv, ..place(1, 7) }).is_none());
         index.forget();
-        assert!(index.near(&place(1, 7)).is_none(), "looked up again");
+        assert!(index.near(&place(1, 7)).is_none(), "it must be looked up again");
     }
 
     #[test]
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn more_places_than_are_near_are_all_known() {
+    fn more_call_sites_than_fit_the_cache_are_all_found() {
         let index = Index::new();
         let sites: Vec<_> = (0..1000).map(|from| (place(from, 0), site())).collect();
         for (place, site) in &sites {

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_the_function_and_the_thread_get_the_same_estimate() {
+    fn the_call_site_the_function_and_the_thread_get_the_same_estimate() {
         let (thread, site): (&Thread, &Site) = (zeroed(), zeroed());
         (0..100).for_each(|_| timed(thread, site, 0, 200));
         assert_eq!((site.ticks.get(), site.estimated.get(), thread.mpi_ticks.get()), (20_000, 0, 0));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_an_image_that_was_written_over_and_calls_without_times_are_not_estimated() {
+    fn calls_of_an_overwritten_image_and_calls_without_times_are_not_estimated() {
         let (thread, site): (&Thread, &Site) = (zeroed(), zeroed());
         site.count.set(5);
         site.covered.set(u64::MAX / 2);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn about_one_in_sixteen_is_timed_of_short_calls_and_all_of_long_ones() {
+    fn about_one_in_sixteen_short_calls_and_every_long_call_is_timed() {
         let site: &Site = zeroed();
         site.count.set(FIRST - 1);
         assert_eq!(until_next(site, 7), 0, "the first ones");

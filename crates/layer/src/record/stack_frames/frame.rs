@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_is_the_same_after_it_was_packed() {
+    fn a_frame_is_unchanged_after_packing() {
         for base in [Base::Stack, Base::FramePointer] {
             for pointer in [FramePointer::Same, FramePointer::Saved(16), FramePointer::Lost] {
                 let frame = Frame { base, end: LARGEST, returns: 8, pointer };

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_program_is_the_user_of_every_library_and_libraries_of_one_directory_are_not_each_others() {
+    fn the_program_uses_every_library_but_libraries_in_one_directory_do_not_use_each_other() {
         let [hdf5, high_level, other] =
             ["/opt/hdf5/lib/libhdf5.so.1", "/opt/hdf5/lib/libhdf5_hl.so.1", "/home/u/libmodel.so"]
                 .map(|path| of_library(path.as_bytes()));
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn code_of_the_executable_is_the_programs_and_what_is_no_code_is_nobodys() {
+    fn code_of_the_executable_belongs_to_the_program_and_other_memory_to_nobody() {
         assert_eq!(of(of as *const () as u64 + 1), Owner::PROGRAM);
         assert_eq!(of(libc::getpid as *const () as u64 + 1), Owner::SYSTEM);
         assert_eq!(of(16), Owner::UNKNOWN);

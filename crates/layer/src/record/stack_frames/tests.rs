@@ -25,7 +25,7 @@ fn at(steps: &[u8], into: u64) -> Option<u32> {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn a_frame_is_as_large_as_the_instructions_before_the_call_have_made_it() {
+fn the_size_of_a_frame_follows_from_the_instructions_before_the_call() {
     // After 4 bytes a push (16), after 8 a subtraction (64), at 0x40 remembered and all undone, at 0x44
     // restored.
     let steps = [0x44, 0x0e, 16, 0x86, 2, 0x44, 0x0e, 64, 0x02, 0x38, 0x0a, 0x0e, 8, 0x44, 0x0b];
@@ -38,7 +38,7 @@ fn a_frame_is_as_large_as_the_instructions_before_the_call_have_made_it() {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn code_without_optimisation_counts_the_end_of_its_frame_from_the_frame_pointer() {
+fn unoptimized_code_finds_the_end_of_its_frame_from_the_frame_pointer() {
     // Saved by the second byte; the end is relative to it from the fifth on.
     let by_rbp = [0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6];
     assert_eq!((at(&by_rbp, 0), at(&by_rbp, 1), at(&by_rbp, 4)), (Some(8), Some(16), None));
@@ -54,27 +54,27 @@ fn code_without_optimisation_counts_the_end_of_its_frame_from_the_frame_pointer(
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn nothing_is_said_about_a_frame_whose_end_has_to_be_computed() {
+fn a_frame_whose_end_must_be_computed_is_unknown() {
     // Computed, as in the procedure linkage table.
     assert_eq!(at(&[0x0f, 3, 0x77, 8, 0x06], 1), None);
     assert_eq!(
         at(&[0x0f, 3, 0x77, 8, 0x06, 0x44, 0x0c, 7, 32], 4),
         Some(32),
-        "known again by the stack pointer"
+        "relative to the stack pointer again"
     );
 }
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn nothing_is_said_where_the_return_address_is_not_in_the_frame() {
+fn a_frame_without_its_return_address_is_unknown() {
     assert_eq!(at(&[0x07, 16], 0), None, "undefined: the outermost function");
     assert_eq!(at(&[0x09, 16, 3], 0), None, "in another register");
     assert_eq!(at(&[0x11, 16, 0x70], 0), None, "beyond the end of the frame");
-    assert_eq!(at(&[0x07, 16, 0x44, 0xd0], 4), Some(8), "where it was at the beginning");
+    assert_eq!(at(&[0x07, 16, 0x44, 0xd0], 4), Some(8), "restored to its initial place");
 }
 
 #[test]
-fn damaged_entries_say_nothing() {
+fn damaged_entries_yield_nothing() {
     let steps = own(&[0x44, 0x0e, 16]);
     for len in 0..=16 {
         assert_eq!(frame_by(&COMMON[..len], &steps, 4), None, "{len} bytes of the common part");
@@ -99,12 +99,12 @@ fn damaged_entries_say_nothing() {
         frame_by(&common, &steps, 4)
     };
     assert_eq!(unknown(0, 1), None, "not a common part");
-    assert_eq!(unknown(4, 2), None, "a version that never was");
-    assert_eq!(unknown(6, b'S'), None, "what a signal handler returns to");
+    assert_eq!(unknown(4, 2), None, "a version that does not exist");
+    assert_eq!(unknown(6, b'S'), None, "the frame that a signal handler returns to");
 }
 
 #[test]
-fn the_frame_behind_an_address_is_the_same_when_it_is_asked_again() {
+fn the_frame_of_an_address_is_the_same_when_asked_again() {
     for _ in 0..2 {
         assert_eq!(kept::of(0x10), kept::Known { frame: None, owner: Owner::UNKNOWN });
     }
@@ -126,7 +126,7 @@ fn the_caller_of_a_function_with_a_frame_of_40_bytes_is_found() {
     // SAFETY: as above.
     let here = || unsafe { marks(&mut 0, &mut 0) };
     assert!(super::code::holds(expected) && super::code::holds(here()));
-    assert!(super::code::holds(expected), "a module that was found is remembered");
+    assert!(super::code::holds(expected), "the module is remembered");
     assert!(!super::code::holds(&raw const stack as u64) && !super::code::holds(0));
 }
 

@@ -398,7 +398,7 @@ fn begin<A: Abi>(held: Held<false>, call: &Call<A>, request: &'static Request) {
     }
 }
 
-/// Before `MPI_Request_free`: saves the handle, which is null afterwards.
+/// Before `MPI_Request_free`: saves the handle, which is null afterward.
 pub fn before_free<A: Abi>(call: &Call<A>, request: &mut *mut A::Handle) {
     if let (Some(_), Some(scratch)) = (hold(), scratch::of(call)) {
         scratch.single = Item::Handle(scratch::pointed(*request));

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_run_is_kept_that_something_else_has_ended() {
+    fn the_longest_polling_run_that_another_call_ended_is_kept() {
         let thread = thread();
         ask(thread, 1, &[7], 100);
         assert_eq!(thread.longest_run.get(), 0, "it goes on");
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_asks_in_turn_for_several_things_is_known_from_one_that_asks_for_one() {
+    fn polling_for_several_things_in_turn_is_distinguished_from_polling_for_one() {
         let thread = thread();
         ask(thread, 1, &[7], 20);
         assert_eq!(Several(thread.asks_several.get()), Several::ONE);

@@ -119,7 +119,7 @@ mod tests {
     const FROM_ONE: Found = Found { comm: 7, source: 1, tag: 3, order: 0 };
 
     #[test]
-    fn the_receive_of_a_message_finds_the_probe_that_waited_for_it_once() {
+    fn the_receive_of_a_message_finds_its_probe_exactly_once() {
         let probed = Probed::default();
         probed.add(FROM_ONE, probe(10, 90));
         // The message is already there: this probe did not wait.
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_that_were_matched_are_told_apart_and_the_oldest_is_forgotten_first() {
+    fn matched_messages_are_distinguished_and_the_oldest_is_forgotten_first() {
         let probed = Probed::default();
         let matched = |order: u64| Found { order, ..FROM_ONE };
         for order in 1..=MOST as u64 + 1 {

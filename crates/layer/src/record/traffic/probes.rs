@@ -192,7 +192,7 @@ fn taken<A: Abi>(held: &State, call: &Call<A>, message: &'static Message) -> (En
     (from, Posted { at: message.head.made_at.get(), order: message.order.get(), data: named_by(call) })
 }
 
-/// Before `MPI_Mrecv`, `MPI_Imrecv`: saves the message, whose handle is null afterwards.
+/// Before `MPI_Mrecv`, `MPI_Imrecv`: saves the message, whose handle is null afterward.
 pub fn before_matched_receive<A: Abi>(call: &Call<A>, message: *const A::Handle) {
     let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
     let handle = scratch::pointed(message);

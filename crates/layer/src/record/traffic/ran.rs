@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_did_not_run_for_longer_than_it_polled_has_computed_nothing() {
+    fn a_thread_that_ran_no_longer_than_it_polled_has_computed_nothing() {
         let ms = speed::of_ns(1_000_000);
         let spacing = speed::of_ns(100_000);
         let before = Ran { at: 10 * ms, for_ns: 0, waits: 3 };

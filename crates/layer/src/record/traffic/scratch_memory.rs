@@ -75,7 +75,7 @@ pub struct Scratch {
     pub tests_nothing: bool,
     /// Requests of a call that looks all of them up before the library runs.
     pub items: Items,
-    /// Handles of the requests of a call that looks up afterwards which of them are complete.
+    /// Handles of the requests of a call that looks up afterward which of them are complete.
     pub handles: Vec<u64>,
     /// Statuses that were lent to the call.
     pub statuses: Vec<u64>,

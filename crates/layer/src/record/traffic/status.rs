@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_word_that_follows_the_size_is_found_and_so_is_the_one_that_tells_large_sizes() {
+    fn the_words_for_the_size_and_for_large_sizes_are_found() {
         let small = [(0, status(0, 0)), (77, status(77, 0)), (0x7fff_ffff, status(0x7fff_ffff, 0))];
         let large = [((5 << 32) + 3, status(3, 10))];
         let found = place(&small, &large);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layout_that_hides_the_size_is_not_guessed_at() {
+    fn a_layout_that_hides_the_size_is_not_guessed() {
         let small = [(0, status(0, 0)), (77, status(154, 0))];
         assert_eq!(place(&small, &[(1 << 40, status(0, 512))]), None);
         // Nothing distinguishes a large size from a small one.

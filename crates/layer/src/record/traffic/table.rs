@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_that_never_gives_a_handle_twice_does_not_fill_the_image() {
+    fn a_library_that_never_reuses_handles_does_not_fill_the_image() {
         let writer = image();
         let table = table(writer);
         for handle in 0..100_000 {
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn handles_that_follow_each_other_have_neighbouring_buckets() {
+    fn consecutive_handles_have_neighboring_buckets() {
         let writer = image();
         let table = table(writer);
         let place = |handle| std::ptr::from_ref(table.bucket(handle).unwrap()).addr() / 8;

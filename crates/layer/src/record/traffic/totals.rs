@@ -3,7 +3,7 @@
 //!
 //! Whatever arguments the members pass, the total contribution must equal the total expectation. A gather
 //! whose root has a wrong count, a vector with one wrong element, or a different datatype is detected by the
-//! sums alone, so that no vector has to be kept. With `MPI_IN_PLACE` the significant count stands in for the
+//! sums alone, so that no vector has to be kept. With `MPI_IN_PLACE` the significant count replaces the
 //! other one. For an intercommunicator, or an unknown datatype, nothing is recorded.
 #![allow(unsafe_code)]
 

@@ -14,7 +14,7 @@ use crate::subject::{LIMIT, Subject};
 pub fn missing() -> Option<&'static str> {
     let python = Command::new("gdb").args(["-nx", "-batch", "-ex", "python print(40 + 2)"]).output();
     let speaks = python.is_ok_and(|out| String::from_utf8_lossy(&out.stdout).contains("42"));
-    (!speaks).then_some("there is no gdb with Python")
+    (!speaks).then_some("no gdb with Python is installed")
 }
 
 /// The commands in both cases.
@@ -85,7 +85,7 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
         ensure!(live.contains(said), "no {said:?} in\n{live}");
     }
     let copied = live.split_once("---copy").map(|(_, after)| after).unwrap_or_default();
-    ensure!(copied.contains(" \"particle\": struct"), "not through gdb's memory:\n{live}");
+    ensure!(copied.contains(" \"particle\": struct"), "not read through gdb:\n{live}");
     let questions: Vec<String> = std::iter::once("up").chain(QUESTIONS).map(str::to_owned).collect();
     let dead = gdb(library, &questions, &[program.into(), core.into()], false)?;
     all(&dead, "core file")
@@ -106,7 +106,7 @@ fn gdb(library: &Library, commands: &[String], files: &[OsString], launched: boo
     }
     command.args(files).env("MPISCOPE", paths::mpiscope().context("no mpiscope command")?);
     let outcome = run::bounded(&mut command, LIMIT)?;
-    ensure!(!outcome.timed_out, "gdb does not end: {}", outcome.describe());
+    ensure!(!outcome.timed_out, "gdb did not end: {}", outcome.describe());
     Ok(format!("{}\n{}", outcome.stdout, outcome.stderr))
 }
 
@@ -115,7 +115,7 @@ fn all(shown: &str, which: &str) -> Result<()> {
         ensure!(shown.contains(wanted), "{which}: no {wanted:?} in\n{shown}");
     }
     ensure!(!shown.contains('\x1b'), "{which}: a name controls the terminal:\n{shown:?}");
-    ensure!(!shown.contains("auto-load"), "{which}: gdb warns of the layer:\n{shown}");
+    ensure!(!shown.contains("auto-load"), "{which}: gdb warns about the layer:\n{shown}");
     ensure!(!shown.contains("Traceback") && !shown.contains("Python Exception"), "{which}:\n{shown}");
     Ok(())
 }

@@ -47,7 +47,7 @@ pub fn line_of(program: &Program, words: &str) -> Result<String> {
     let calls = |line: &str| line.trim_start().starts_with("call MPI_") && line.contains(words);
     let mut lines = text.lines().zip(1..).filter(|(line, _)| calls(line)).map(|(_, number)| number);
     let (Some(number), None) = (lines.next(), lines.next()) else {
-        anyhow::bail!("not one line of {} calls MPI with {words}", source.display())
+        anyhow::bail!("not exactly one line of {} calls MPI with {words}", source.display())
     };
     let name = source.file_name().context("no name")?;
     Ok(format!("{}:{number}", name.to_string_lossy()))

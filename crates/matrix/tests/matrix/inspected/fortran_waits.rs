@@ -65,6 +65,6 @@ pub fn core_of(pid: &Value, dir: &Path) -> Result<String> {
     let (pid, core) = (pid.to_string(), dir.join("core"));
     let outcome = run::bounded(Command::new("gcore").arg("-o").arg(&core).arg(&pid), LIMIT)?;
     ensure!(outcome.success(), "{}", outcome.describe());
-    let core = core.to_str().context("a path that is no text")?;
+    let core = core.to_str().context("the path is not valid text")?;
     Ok(format!("{core}.{pid}"))
 }

@@ -1,4 +1,4 @@
-//! Objects freed by the program are marked for freeing while MPI still holds them, and freed afterwards.
+//! Objects freed by the program are marked for freeing while MPI still holds them, and freed afterward.
 
 use anyhow::{Context, Result, ensure};
 use mpiscope_testkit::mpi::Library;

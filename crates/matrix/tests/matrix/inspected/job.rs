@@ -97,7 +97,7 @@ impl Job {
                 return Ok(());
             }
             self.is_there(what)?;
-            ensure!(Instant::now() < end, "no end of waiting for {what}\n{}", self.output());
+            ensure!(Instant::now() < end, "timed out before: {what}\n{}", self.output());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -106,12 +106,12 @@ impl Job {
     pub fn is_there(&mut self, what: &str) -> Result<()> {
         if let Some(status) = self.child.try_wait()? {
             self.ended = true;
-            bail!("the job ended ({status}) before {what}\n{}", self.output());
+            bail!("the job ended ({status}) before: {what}\n{}", self.output());
         }
         Ok(())
     }
 
-    /// Waits until every rank has signalled that it is ready.
+    /// Waits until every rank has signaled that it is ready.
     pub fn all_ready(&mut self) -> Result<()> {
         self.each_has("ready")
     }
@@ -139,7 +139,7 @@ impl Job {
     pub fn finish(&mut self) -> Result<()> {
         let end = Instant::now() + LIMIT;
         while self.child.try_wait()?.is_none() {
-            ensure!(Instant::now() < end, "the job does not end\n{}", self.output());
+            ensure!(Instant::now() < end, "the job did not end\n{}", self.output());
             std::thread::sleep(Duration::from_millis(20));
         }
         self.ended = true;

@@ -175,7 +175,7 @@ fn freed(target: &str) -> Result<()> {
     let output = text(&["inspect", target, "--kind", "comm", "--freed", "--rank", "0"])?;
     ensure!(
         output.lines().any(|line| line.contains("freed  ")),
-        "the freed communicator is not there:\n{output}"
+        "the freed communicator is missing:\n{output}"
     );
     Ok(())
 }

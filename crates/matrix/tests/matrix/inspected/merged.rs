@@ -54,11 +54,11 @@ fn kind(target: &str, kind: &str, naming: &str, count: impl Fn(Owner) -> usize) 
                 anyhow::bail!("{name} has the identities {identities:?}")
             };
             ensure!(taken.insert(identity.clone()), "{name} has the identity of another {kind}");
-            ensure!(list.matches(&name).count() == 1, "not one line about {name} in\n{list}");
+            ensure!(list.matches(&name).count() == 1, "not exactly one line about {name} in\n{list}");
             found(target, identity, owner.1)?;
         }
     }
-    ensure!(taken.len() == known.len(), "more than was made: {known:?}");
+    ensure!(taken.len() == known.len(), "more objects than were created: {known:?}");
     let several = taken.len() - OWNERS.iter().filter(|o| o.1.len() == 1).map(|o| count(*o)).sum::<usize>();
     let shared = answer["shared"].as_array().context("nothing is shared")?;
     let output = shared.iter().filter(|one| taken.contains(one["identity"].as_str().unwrap_or_default()));

@@ -32,15 +32,15 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let gdb = debugger::missing().map(String::from);
     let checks: [(&str, Check, Option<String>); 11] = [
         ("objects_are_shown_while_the_program_runs_and_leaks_at_its_end", live::check, None),
-        ("windows_and_files_of_several_ranks_are_one_and_no_others", merged::check, None),
-        ("what_is_freed_is_marked_for_as_long_as_mpi_holds_it", freed::check, None),
-        ("what_fortran_made_is_known_by_its_numbers", fortran::check, f77()),
-        ("what_mpi_f08_made_is_known_by_its_numbers", fortran::f08_check, f08()),
+        ("only_windows_and_files_shared_by_ranks_are_merged", merged::check, None),
+        ("a_freed_object_is_marked_as_long_as_mpi_holds_it", freed::check, None),
+        ("fortran_objects_are_found_by_their_integers", fortran::check, f77()),
+        ("mpi_f08_objects_are_found_by_their_integers", fortran::f08_check, f08()),
         ("the_lines_of_an_mpif_h_program_are_shown", fortran_lines::check, f77()),
         ("the_lines_of_an_mpi_f08_program_are_shown", fortran_lines::f08_check, f08()),
         ("where_an_mpif_h_program_waits_is_shown", fortran_waits::check, f77()),
         ("where_an_mpi_f08_program_waits_is_shown", fortran_waits::f08_check, f08()),
-        ("core_files_tell_one_story", cores::check, written_where_the_program_runs()),
+        ("core_files_of_a_job_give_one_consistent_answer", cores::check, written_where_the_program_runs()),
         ("gdb_shows_objects_live_and_in_a_core_file", debugger::check, gdb),
     ];
     let trial = |(name, check, missing): (&str, Check, Option<String>)| {

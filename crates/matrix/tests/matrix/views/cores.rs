@@ -89,10 +89,10 @@ fn requests(inspected: &Value, death: &Value) -> Result<()> {
     let objects = inspected["objects"].as_array().or(inspected["ranks"][0]["objects"].as_array());
     let objects = objects.with_context(|| format!("no objects: {inspected:#}"))?;
     let pending = death["pending"].as_array().context("no requests")?;
-    ensure!(!pending.is_empty(), "a receive is under way");
+    ensure!(!pending.is_empty(), "no pending receive");
     for request in pending {
         let same = |object: &&Value| object["uid"] == request["uid"];
-        let object = objects.iter().find(same).with_context(|| format!("not in inspect: {request:#}"))?;
+        let object = objects.iter().find(same).with_context(|| format!("missing in inspect: {request:#}"))?;
         for key in REQUEST {
             let (one, other) = (&object[key], &request[key]);
             ensure!(one == other && !one.is_null(), "{key}, inspect: {one}, core: {other}");

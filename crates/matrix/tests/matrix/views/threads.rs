@@ -84,7 +84,7 @@ fn beginner_is_main(ps: &Value, rank: usize, inside: usize) -> Result<()> {
     let threads = threads_of(rank_of(ps, rank)?, "threads")?;
     let main: Vec<_> = threads.iter().filter(|thread| thread["main"] == true).collect();
     ensure!(main.len() == 1 && main[0]["call"].is_null(), "{main:?}");
-    // Afterwards the thread has only looked up its rank.
+    // Afterward the thread has only looked up its rank.
     ensure!(main[0]["last_call"]["function"] == "MPI_Init_thread", "{main:?}");
     Ok(())
 }

@@ -65,7 +65,7 @@ pub fn check(job: &Job, scenario: &Scenario) -> Result<()> {
     // These constantly read the time, which is a system call on some machines.
     let says = scenario.says.clone().filter(|says| says != "computing");
     let wrong = differs(&said, &Scenario { says, ..scenario.clone() });
-    ensure!(wrong.is_none(), "of the core files: {wrong:?}\n{said:#}");
+    ensure!(wrong.is_none(), "core files: {wrong:?}\n{said:#}");
     let postmortem = json(&[&["core", "--json"][..], &files].concat())?["why"].take();
     ensure!(without_ages(&postmortem) == without_ages(&said), "core: {postmortem:#}\nwhy: {said:#}");
     Ok(())

@@ -40,7 +40,7 @@ const MISTAKES: [(&str, &[&str]); 9] = [
 pub fn trial(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
     let name = format!("{}::why_names_the_rank_that_made_the_mistake_in_random_programs", library.name);
     let Some(count) = std::env::var(VARIABLE).ok().and_then(|count| count.parse::<usize>().ok()) else {
-        return crate::skipped(name, "MPISCOPE_MUTATIONS says how many programs are tried");
+        return crate::skipped(name, "MPISCOPE_MUTATIONS sets the number of programs to try");
     };
     let with = (Arc::clone(subject), Arc::clone(library));
     checked(name, move || all(&with.0, &with.1, count))
@@ -67,7 +67,7 @@ fn all(subject: &Subject, library: &Library, count: usize) -> Result<()> {
         }
     }
     eprintln!(
-        "{}: {tried} of {} programs, {hung} of them hung, {} verdicts wrong",
+        "{}: {tried} of {} programs tried, {hung} hung, {} wrong verdicts",
         library.name,
         count * MISTAKES.len(),
         wrong.len()
@@ -93,14 +93,14 @@ fn one(
         // It has ended: nothing went wrong in it, or the library tolerated it.
         let Ok((said, _)) = ask(&mut job) else { return Ok(None) };
         let wrong = made_by(&job);
-        ensure!(Instant::now() < end, "neither the end nor a problem: {last:#}");
+        ensure!(Instant::now() < end, "neither an end nor a problem: {last:#}");
         let Some(said) = said else { continue };
         let kind = said["kind"].as_str().unwrap_or_default();
         let problem = !HARMLESS.contains(&kind);
         match wrong {
-            None => ensure!(!problem, "nothing is wrong in it: {said:#}"),
+            None => ensure!(!problem, "a problem in a correct program: {said:#}"),
             Some(wrong) if problem => {
-                ensure!(kinds.contains(&kind), "{kind} is none of {kinds:?}: {said:#}");
+                ensure!(kinds.contains(&kind), "{kind} is not one of {kinds:?}: {said:#}");
                 let culprits = said["culprits"].as_array().into_iter().flatten();
                 let mut named = culprits.filter_map(|culprit| culprit["ranks"].as_str());
                 ensure!(named.any(|ranks| ranks == wrong), "rank {wrong} is not named: {said:#}");

@@ -43,7 +43,7 @@ struct Reason {
     next: String,
     /// Whether it follows from the observations and not from how long they have lasted.
     certain: bool,
-    /// The processes concerned, where reasons must be told apart.
+    /// The processes concerned, where reasons must be distinguished.
     about: Vec<ProcessIndex>,
 }
 

@@ -35,7 +35,7 @@ fn detaching_a_buffer_waits_for_an_unreceived_message() {
 #[test]
 fn a_neighbor_known_to_only_one_side_is_a_mismatch_and_both_are_named() {
     let mut scene = Scene::of(2);
-    let outside = Need::Outside { what: "its neighbours".into(), kind: Kind::RUNNING };
+    let outside = Need::Outside { what: "its neighbors".into(), kind: Kind::RUNNING };
     scene.call(0, "MPI_Neighbor_allgather", Wait::All(vec![outside]));
     assert!(!look(&scene).problem);
     scene.0.one_sided.push(OneSided { comm: WORLD, knows: 0, of: 1, gets: true });

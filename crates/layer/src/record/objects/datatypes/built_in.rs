@@ -79,7 +79,7 @@ mod tests {
     use mpi_abi::{Mpich, Standard};
 
     #[test]
-    fn a_built_in_datatype_is_asked_until_it_has_a_size_and_then_never_again() {
+    fn a_built_in_datatype_is_queried_until_it_has_a_size_and_then_never_again() {
         start::<Standard>();
         let int = real::predefined_raw::<Standard>("MPI_INT").unwrap();
         assert_eq!(size::<Standard>(int, || 0), Some(0));

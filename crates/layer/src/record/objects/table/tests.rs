@@ -64,7 +64,7 @@ fn a_million_random_inserts_and_frees_agree_with_a_map() {
             None => {
                 assert!(table.find(handle).is_none());
                 let record = table.insert(writer, handle, site(step), |r| r.info.set(handle * 3)).unwrap();
-                assert!(uids.insert(record.head.uid.get()), "a uid came twice");
+                assert!(uids.insert(record.head.uid.get()), "a uid was assigned twice");
                 assert_eq!(record.head.made_by.get(), step as u16);
                 model.insert(handle, record);
             }
@@ -116,13 +116,13 @@ fn the_oldest_tombstones_go_first_and_pinned_ones_stay() {
     assert_eq!(empty, [0, 1, 3, 4, 5, 6, 7, 8, 9, 10], "ten were too many, and the third is pinned");
     assert_eq!(writer.header().lost[Loss::TOMBSTONES.0 as usize].get(), 10);
     let reused = table.insert(writer, 77_777, Site::NONE, |_| {}).unwrap();
-    assert!(std::ptr::eq(reused, records[10]), "the record that was emptied last is warm");
+    assert!(std::ptr::eq(reused, records[10]), "the record that was emptied last is reused first");
     assert_eq!(table.pin(writer, 3, false), Some(true));
     assert_eq!(table.pin(writer, 999_999, true), Some(false));
 }
 
 #[test]
-fn what_a_debugger_writes_into_a_stopped_process_pins_a_record_until_another_object_has_it() {
+fn a_pin_written_by_a_debugger_holds_until_another_object_has_the_record() {
     let (writer, table) = (image(), table());
     let record = table.insert(writer, 1, Site::NONE, |_| {}).unwrap();
     record.head.pinned.set(1);
@@ -137,24 +137,24 @@ fn what_a_debugger_writes_into_a_stopped_process_pins_a_record_until_another_obj
     assert_eq!((record.head.life.get(), record.head.handle.get()), (Life::FREED.0, 1));
     record.head.pinned.set(0);
     free_many(3000);
-    assert_ne!(record.head.handle.get(), 1, "it may go when the debugger takes the mark away");
+    assert_ne!(record.head.handle.get(), 1, "it may be reused once the debugger clears the mark");
     let other = table.insert(writer, 5000, Site::NONE, |_| {}).unwrap();
     assert_eq!(other.head.pinned.get(), 0, "a new object is not pinned");
 }
 
 #[test]
-fn a_handle_that_comes_back_before_its_free_has_returned_is_a_new_object() {
+fn a_handle_reused_before_its_free_has_returned_is_a_new_object() {
     let (writer, table) = (image(), table());
     let old = table.insert(writer, 5, Site::NONE, |_| {}).unwrap();
     // One thread is inside the call that frees it while another gets the handle again.
     table.mark(old);
     let new = table.insert(writer, 5, Site::NONE, |_| {}).unwrap();
-    assert_eq!(old.head.life.get(), Life::MARKED.0, "whoever frees it will bury it");
+    assert_eq!(old.head.life.get(), Life::MARKED.0, "the call that frees it turns it into a tombstone");
     table.retire(writer, old, site(9));
     assert_eq!((old.head.life.get(), old.head.freed_by.get()), (Life::FREED.0, 9));
     assert!(std::ptr::eq(table.find(5).unwrap(), new));
     assert_ne!(old.head.uid.get(), new.head.uid.get());
-    // An end that was not seen.
+    // The free was not seen.
     let newest = table.insert(writer, 5, Site::NONE, |_| {}).unwrap();
     assert_eq!((new.head.life.get(), new.head.freed_by.get()), (Life::FREED.0, 0));
     assert!(std::ptr::eq(table.find(5).unwrap(), newest));
@@ -165,13 +165,13 @@ fn a_free_that_failed_leaves_the_object_alive() {
     let (writer, table) = (image(), table());
     let record = table.insert(writer, 5, Site::NONE, |_| {}).unwrap();
     table.mark(record);
-    assert!(table.find(5).is_some(), "it is there while the call runs");
+    assert!(table.find(5).is_some(), "it exists while the call runs");
     table.unmark(record);
     assert_eq!(record.head.life.get(), Life::LIVE.0);
 }
 
 #[test]
-fn a_tombstone_that_lives_again_is_found_and_not_reused() {
+fn a_tombstone_that_becomes_live_again_is_found_and_not_reused() {
     let (writer, table) = (image(), table());
     let records: Vec<_> = (0..3).map(|n| table.insert(writer, 1 + n, Site::NONE, |_| {}).unwrap()).collect();
     for record in &records {
@@ -184,7 +184,7 @@ fn a_tombstone_that_lives_again_is_found_and_not_reused() {
         let other = table.insert(writer, 100 + n, Site::NONE, |_| {}).unwrap();
         table.retire(writer, other, site(1));
     }
-    assert_eq!(records[0].head.life.get(), Life::FREED.0, "two and 1022 tombstones are as many as may be");
+    assert_eq!(records[0].head.life.get(), Life::FREED.0, "two and 1022 tombstones are the maximum");
     table.retire(writer, middle, site(3));
     assert_eq!(records[0].head.life.get(), Life::EMPTY.0);
     assert_eq!(records[1].head.life.get(), Life::FREED.0);
@@ -218,7 +218,7 @@ fn threads_never_miss_their_own_objects_while_others_come_and_go() {
                     table.retire(writer, record, site(step));
                 }
                 None => {
-                    assert!(table.find(handle).is_none(), "an object was found that is not there");
+                    assert!(table.find(handle).is_none(), "a freed object was found");
                     let fill = |r: &'static Op| r.function.set(handle ^ 0xabcd);
                     own.insert(handle, table.insert(writer, handle, site(step), fill).unwrap());
                 }

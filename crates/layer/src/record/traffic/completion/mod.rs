@@ -2,7 +2,7 @@
 //!
 //! The library sets the handles of completed requests to null, so they are copied before the call. Functions
 //! that return only when all requests are complete look up the records before the call; the others
-//! afterwards, and only those of complete requests: a polling loop costs a copy and nothing else. With
+//! afterward, and only those of complete requests: a polling loop costs a copy and nothing else. With
 //! threads everything is looked up before (see [`super::requests`]).
 //!
 //! A receive without a status is given one of ours, since what it received could not be known otherwise.
