@@ -244,9 +244,8 @@ mod tests {
     #[test]
     fn the_same_place_on_several_ranks_is_one_leak_and_the_largest_comes_first() {
         let (a, b) = (site(Kind::Communicator, "a.c:1", 2), site(Kind::Info, "a.c:9", 7));
-        let ranks: [((usize, Option<u32>), &[Site]); 3] =
-            [((0, Some(0)), &[a.clone(), b]), ((0, Some(1)), &[]), ((0, Some(2)), &[a])];
-        let leaks = join(ranks.into_iter());
+        let ranks = [vec![a.clone(), b], vec![], vec![a]];
+        let leaks = join((0..).zip(&ranks).map(|(rank, sites)| ((0, Some(rank)), sites.as_slice())));
         let lines: Vec<String> = leaks.iter().map(Leak::to_string).collect();
         let wanted =
             ["7 info objects, MPI_X at a.c:9 (rank 0)", "4 communicators, MPI_X at a.c:1 (ranks [0,2])"];
@@ -266,7 +265,8 @@ mod tests {
 
     #[test]
     fn one_object_is_not_described_in_the_plural() {
-        let ranks: [((usize, Option<u32>), &[Site]); 1] = [((0, None), &[site(Kind::Window, "a.c:1", 1)])];
-        assert_eq!(join(ranks.into_iter())[0].to_string(), "1 window, MPI_X at a.c:1");
+        let sites = [site(Kind::Window, "a.c:1", 1)];
+        let leaks = join(std::iter::once(((0, None), sites.as_slice())));
+        assert_eq!(leaks[0].to_string(), "1 window, MPI_X at a.c:1");
     }
 }
