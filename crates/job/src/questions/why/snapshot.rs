@@ -82,7 +82,7 @@ pub struct Process {
     pub posted: Vec<Receive>,
     /// Persistent messages it has requests for but has not started.
     pub not_started: NotStarted,
-    /// What it has sent and received, if it is waiting in a collective.
+    /// What it has sent and received, if it is waiting or has finalized MPI.
     pub messaging: Option<Box<Messaging>>,
     /// Its calls that returned an error indicating invalid use, and open calls with invalid arguments.
     pub failed: Vec<Failed>,
@@ -126,15 +126,15 @@ pub struct NotStarted {
     pub receives: Vec<Receive>,
 }
 
-/// What a process waiting in a collective has sent and received.
+/// What a process that waits, or has finalized MPI, has sent and received.
 #[derive(Debug, Default, Clone)]
 pub struct Messaging {
-    /// Its calls, by source line.
+    /// Its calls, by source line, if it is waiting in a collective.
     pub calls: Vec<MessageCalls>,
-    /// Processes it has sent anything to.
-    pub sent_to: Vec<(CommIndex, ProcessIndex)>,
-    /// Processes it has received anything from.
-    pub received_from: Vec<(CommIndex, ProcessIndex)>,
+    /// Processes it has sent anything to, and the number of messages.
+    pub sent_to: Vec<(CommIndex, ProcessIndex, u64)>,
+    /// Processes it has received anything from, and the number of messages.
+    pub received_from: Vec<(CommIndex, ProcessIndex, u64)>,
 }
 
 /// The calls of one function at one line on one communicator.
@@ -419,6 +419,13 @@ impl Process {
     /// Returns its calls that send and receive, by source line, if it is waiting in a collective.
     pub fn message_calls(&self) -> impl Iterator<Item = &MessageCalls> {
         self.messaging.iter().flat_map(|messaging| &messaging.calls)
+    }
+
+    /// Returns the processes it has sent anything to on a communicator and the number of messages, if it is
+    /// waiting or has finalized MPI.
+    pub fn sent_to(&self, comm: CommIndex) -> impl Iterator<Item = (ProcessIndex, u64)> {
+        let sent = self.messaging.iter().flat_map(|messaging| &messaging.sent_to);
+        sent.filter(move |(on, ..)| *on == comm).map(|(_, to, count)| (*to, *count))
     }
 
     /// Returns the number of collectives it has entered on a communicator.

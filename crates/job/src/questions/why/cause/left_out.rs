@@ -25,13 +25,13 @@ const MANY: usize = 3;
 pub(super) const SEVERAL: usize = 2;
 
 /// What is waited for, and which process must bring it about.
-struct Missing<'a> {
-    waits: ProcessIndex,
-    need: &'a Need,
-    by: ProcessIndex,
-    comm: CommIndex,
+pub(super) struct Missing<'a> {
+    pub(super) waits: ProcessIndex,
+    pub(super) need: &'a Need,
+    pub(super) by: ProcessIndex,
+    pub(super) comm: CommIndex,
     /// Whether by sending it; otherwise by receiving it.
-    sends: bool,
+    pub(super) sends: bool,
 }
 
 /// Number of calls made by each process.
@@ -91,7 +91,7 @@ impl Case<'_> {
     }
 
     /// Returns the messages a process needs from, or needs received by, another process.
-    fn missing(&self, waits: ProcessIndex) -> impl Iterator<Item = Missing<'_>> {
+    pub(super) fn missing(&self, waits: ProcessIndex) -> impl Iterator<Item = Missing<'_>> {
         let needs =
             self.process(waits).into_iter().flat_map(Process::calls).flat_map(|call| call.wait.needs());
         needs.filter_map(move |need| {
@@ -155,7 +155,7 @@ impl Case<'_> {
         let messaging = self.process(index).and_then(|process| process.messaging.as_ref());
         messaging.is_some_and(|known| {
             let partners = if missing.sends { &known.sent_to } else { &known.received_from };
-            partners.contains(&(missing.comm, missing.waits))
+            partners.iter().any(|(comm, with, _)| (*comm, *with) == (missing.comm, missing.waits))
         })
     }
 }

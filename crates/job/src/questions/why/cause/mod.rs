@@ -1,6 +1,7 @@
 //! Picks the one reason that explains what was observed, the most certain and most informative first.
 
 mod buffered;
+mod fewer;
 mod left_out;
 mod misdirected;
 mod mismatch;

@@ -34,6 +34,7 @@ impl Case<'_> {
             .or_else(|| self.finalizing(found))
             .or_else(|| self.action(found))
             .or_else(|| self.left_out(found, SEVERAL))
+            .or_else(|| self.fewer(found))
             .or_else(|| self.ring_of_messages(found))
             .or_else(|| self.near_miss(found, u8::MAX))
             .or_else(|| self.left_out(found, 1))
@@ -259,13 +260,16 @@ impl Case<'_> {
         if !others.iter().all(|other| over(*other) || gone(*other)) {
             return None;
         }
+        let least = self.least(stuck, receive);
+        let fewer = least.as_ref().map_or_else(String::new, |least| self.sent_least(least, stuck) + "; ");
         let verdict = format!(
-            "rank {} waits for {} that was never sent, and no rank is left that could send it: {}",
+            "rank {} waits for {} that was never sent, and no rank is left that could send it: {fewer}{}",
             self.words.rank(stuck),
             self.words.message(&receive.matches),
             self.words.each_doing(&self.words.doings(&others)),
         );
-        Some((Kind::MESSAGE_NEVER_SENT, others, verdict))
+        let culprits = least.filter(|least| over(least.by)).map_or(others, |least| vec![least.by]);
+        Some((Kind::MESSAGE_NEVER_SENT, culprits, verdict))
     }
 
     /// Returns the message as recorded by the sender, with its size.
