@@ -2,13 +2,14 @@
 //! ensemble.
 //!
 //! Such a job never stalls as a whole. A partial hang is reported only if it is certain and was already found
-//! `--hang-after` seconds earlier. It is checked only if all ranks are on this host, to avoid querying other
+//! `--hang-after` seconds earlier, for the same ranks. It is checked only if all ranks are on this host, to avoid querying other
 //! hosts all the time.
 
 use super::APART;
 use super::reporter::Reporter;
 use crate::render::duration;
-use mpiscope_job::questions::why::Verdict;
+use mpiscope_job::Members;
+use mpiscope_job::questions::why::{Kind, Verdict};
 use std::time::{Duration, Instant};
 
 /// The pause after a look is this many times as long as the look.
@@ -21,8 +22,8 @@ pub struct Partly {
     looked: Instant,
     /// How long the last look took.
     cost: Duration,
-    /// The verdict of the last look.
-    seen: Option<String>,
+    /// The kind of the verdict of the last look, and the ranks that can never proceed.
+    seen: Option<(Kind, Members)>,
 }
 
 impl Partly {
@@ -42,7 +43,8 @@ impl Partly {
         self.cost = began.elapsed().saturating_sub(APART);
         self.looked = began;
         let hangs = found.as_ref().map(|found| &found.verdict).filter(|verdict| hangs(verdict));
-        let now = hangs.map(|verdict| verdict.verdict.clone());
+        // The words may change from look to look: they also tell what the other ranks do.
+        let now = hangs.map(|verdict| (verdict.kind, verdict.stuck.clone()));
         if let Some(verdict) = hangs.filter(|_| now == self.seen) {
             let when = format!(
                 "{} have completed no MPI call for {}, and never can",

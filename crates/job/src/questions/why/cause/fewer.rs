@@ -69,7 +69,8 @@ impl Case<'_> {
         let others = comm.members.iter().copied().filter(|one| *one != waits).take(MOST_COMPARED + 1);
         let mut sent: Vec<(u64, ProcessIndex)> = Vec::new();
         for other in others {
-            let process = self.process(other).filter(|process| !process.lost && process.messaging.is_some())?;
+            let process =
+                self.process(other).filter(|process| !process.lost && process.messaging.is_some())?;
             let count = process.sent_to(on).find(|(to, _)| *to == waits).map_or(0, |(_, count)| count);
             sent.push((count, other));
         }
@@ -142,7 +143,11 @@ impl Case<'_> {
         let even = |one: &ProcessIndex| {
             self.process(*one).and_then(|process| evenly(process, comm)).is_some_and(fits)
         };
-        (!to.is_empty() && alike.len() >= ALIKE && alike.iter().all(even)).then_some(Fewer { count, to, alike })
+        (!to.is_empty() && alike.len() >= ALIKE && alike.iter().all(even)).then_some(Fewer {
+            count,
+            to,
+            alike,
+        })
     }
 }
 

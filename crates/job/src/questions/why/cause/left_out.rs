@@ -45,6 +45,8 @@ struct Skipped<'a> {
     /// How often the others were.
     others: u64,
     by: Vec<ProcessIndex>,
+    /// The communicator on which it made the call instead.
+    elsewhere: Option<CommIndex>,
 }
 
 impl Case<'_> {
@@ -76,6 +78,11 @@ impl Case<'_> {
         let others = self.words.members(skipped.by.iter().copied());
         let (who, have) = (ranks(&others), verb(&others, "has", "have"));
         let compared = match skipped.count {
+            0 if let Some(on) = skipped.elsewhere => format!(
+                "rank {by} has called {function} at {place} on {}, but {who} on {}",
+                self.words.comm(on),
+                self.words.comm(skipped.calls.comm)
+            ),
             0 => format!("rank {by} has not called {function} at {place}, but {who} {have}"),
             count => format!(
                 "rank {by} has called {function} at {place} {}, but {who} {}",
@@ -142,8 +149,13 @@ impl Case<'_> {
             // It is the only one of many; the others may have sent to each other, but some of them to the
             // waiting rank.
             let odd = been.len() == others.len() && others.len() >= MANY && by.iter().any(partner);
-            let alike = count > 0 || by.iter().all(partner) || odd;
-            (enough && count < often && alike).then_some(Skipped { calls, count, others: often, by })
+            let same = |own: &&MessageCalls| {
+                own.comm != calls.comm && (&own.place, &own.function) == (&calls.place, &calls.function)
+            };
+            let elsewhere = process.message_calls().find(same).map(|own| own.comm);
+            let alike = count > 0 || elsewhere.is_some() || by.iter().all(partner) || odd;
+            let found = Skipped { calls, count, others: often, by, elsewhere };
+            (enough && count < often && alike).then_some(found)
         });
         let one = skipped.next()?;
         skipped.next().is_none().then_some(one)

@@ -1,6 +1,7 @@
 //! Picks the one reason that explains what was observed, the most certain and most informative first.
 
 mod buffered;
+mod elsewhere;
 mod fewer;
 mod left_out;
 mod misdirected;
@@ -15,6 +16,7 @@ mod ring;
 mod several;
 mod stuck;
 mod taken;
+mod wrong_group;
 
 use super::blocked::{blocked, blocked_in};
 use super::evidence::{bounded, evidence};

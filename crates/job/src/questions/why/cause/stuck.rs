@@ -29,6 +29,8 @@ impl Case<'_> {
             .or_else(|| self.taken_by_probe(found))
             .or_else(|| self.near_miss(found, MEANT_FOR_IT))
             .or_else(|| self.not_started(found))
+            .or_else(|| self.wrong_group(found))
+            .or_else(|| self.elsewhere(found))
             .or_else(|| self.gone(found, finalized))
             .or_else(|| self.buffered(found))
             .or_else(|| self.finalizing(found))
