@@ -302,10 +302,10 @@ impl Properties {
         })
     }
 
-    /// Whether the call may return without anything having happened: it only asks, or it waits for one of several requests, of which none
-    /// need be under way.
+    /// Whether the call may return without anything having happened: it only asks, or it waits for requests, of which none need be under
+    /// way.
     pub const fn may_find_nothing(self) -> bool {
-        self.flags.has(Flags::POLLING) || matches!(self.completes, Completes::ANY | Completes::SOME)
+        self.flags.has(Flags::POLLING) || !matches!(self.completes, Completes::NONE)
     }
 
     /// Whether all members of the communicator, window or file that the call operates on make the call, and
