@@ -5,7 +5,7 @@ use super::{Case, Reason, WHY_GONE};
 use crate::questions::why::blocked::Blocked;
 use crate::questions::why::messages::Sent;
 use crate::questions::why::snapshot::{
-    Condition, Match, Message, Need, Peer, Process, ProcessIndex, Receive, Wait,
+    CommIndex, Condition, Match, Message, Need, Peer, Process, ProcessIndex, Receive, Wait,
 };
 use crate::questions::why::verdict::Kind;
 use crate::questions::why::words::{place, ranks, verb};
@@ -159,11 +159,28 @@ impl Case<'_> {
         // If the message came from another sender, the named one is the least suspect.
         let two = match receive.matches.from {
             Peer::One(from) if from != sender => [receiver, sender],
+            _ if self.is_odd(receiver, (sender, message), receive) => [receiver, sender],
             _ => [sender, receiver],
         };
         let mut reason = reason.blaming(self.culprit(two[0])).blaming(self.culprit(two[1]));
         reason.cycle = cycle::cycle(self.snapshot, found);
         Some(reason)
+    }
+
+    /// Whether it is the receiver that uses another communicator: further ranks have exchanged messages with
+    /// these two on that of the message, and on that of the receive at most fewer.
+    fn is_odd(&self, receiver: ProcessIndex, (sender, message): Sent<'_>, receive: &Receive) -> bool {
+        let two = [sender, receiver];
+        let others_on = |comm: CommIndex| {
+            let others = (0..).zip(&self.snapshot.processes).filter(|(other, _)| !two.contains(other));
+            let with = |process: &Process| {
+                let known = process.messaging.iter();
+                let mut partners = known.flat_map(|known| known.sent_to.iter().chain(&known.received_from));
+                partners.any(|(on, with, _)| *on == comm && two.contains(with))
+            };
+            others.filter(|(_, process)| with(process)).count()
+        };
+        message.comm != receive.matches.comm && others_on(message.comm) > others_on(receive.matches.comm)
     }
 
     /// A process waits for one that is in `MPI_Finalize` and will do nothing else.
