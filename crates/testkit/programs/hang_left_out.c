@@ -171,15 +171,6 @@ static void halo_on_another_communicator(void)
     }
 }
 
-/* scenario broadcast_on_another_communicator 4 collective-not-entered culprit 3 says : it called MPI_Bcast at hang_left_out.c: */
-static void broadcast_on_another_communicator(void)
-{
-    int value = rank;
-    MPI_Comm copy;
-    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
-    MPI_Bcast(&value, 1, MPI_INT, 3, rank == 3 ? MPI_COMM_WORLD : copy); /* here: broadcast_on_another_communicator */
-}
-
 /* scenario sum_on_another_communicator 4 deadlock culprit 1 says ; rank 1 called MPI_Allreduce at hang_left_out.c: */
 static void sum_on_another_communicator(void)
 {
@@ -192,4 +183,4 @@ static void sum_on_another_communicator(void)
 SCENARIOS(S(send_left_out_of_a_loop), S(send_left_out_of_a_gather), S(receive_left_out), S(sent_behind_the_barrier),
           S(freed_while_others_reduce), S(group_with_other_members), S(locks_in_a_ring),
           S(waitany_lacks_one_send), S(one_of_several_sends_nothing), S(group_of_another_color),
-          S(halo_on_another_communicator), S(broadcast_on_another_communicator), S(sum_on_another_communicator))
+          S(halo_on_another_communicator), S(sum_on_another_communicator))

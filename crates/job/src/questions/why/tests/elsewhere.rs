@@ -92,7 +92,7 @@ fn colors(other_line: &str) -> Scene {
 fn a_rank_in_the_wrong_group_is_named_if_another_group_has_made_its_call() {
     let said = look(&colors("a.c:7"));
     assert_eq!((said.kind, blamed(&said)), (Kind::COLLECTIVE_NOT_ENTERED, vec!["2".to_owned()]));
-    let wanted = "rank 2 is in MPI_Bcast at mpi_bcast.c:1 (collective 1 on \"odd\"), which ranks [1,3,5] have not entered";
+    let wanted = "rank 2 is in MPI_Bcast at mpi_bcast.c:1 (collective 1 on \"odd\"), which ranks [1-5:2] have not entered";
     assert!(said.verdict.starts_with(wanted), "{}", said.verdict);
     let wanted = "ranks [0,4], which called it at the same line on another communicator of the same MPI_Comm_split at s.c:3, \
                   passed color 0 there, and rank 2 color 1";
@@ -108,4 +108,25 @@ fn a_group_that_lacks_its_other_members_is_not_wrong_without_another_group_at_th
     scene.receive(1, super::Peer::One(2), 7);
     let said = look(&scene);
     assert!(!said.verdict.contains("color"), "{}", said.verdict);
+}
+
+#[test]
+fn in_a_ring_of_collectives_the_only_rank_that_all_others_wait_for_is_named() {
+    let mut scene = Scene::of(4);
+    let file = communicator(&mut scene, "\"file\"", &[0, 1, 2, 3], None);
+    for rank in [0, 2, 3] {
+        is_in(&mut scene, rank, file, "a.c:7");
+    }
+    scene.collective(1, "MPI_Barrier", 1);
+    scene.process(1).entered = vec![(0, 1)];
+    let said = look(&scene);
+    assert_eq!((said.kind, blamed(&said)), (Kind::DEADLOCK, vec!["1".to_owned()]), "{}", said.verdict);
+    // Two against two.
+    let mut scene = Scene::of(4);
+    let file = communicator(&mut scene, "\"file\"", &[0, 1, 2, 3], None);
+    for rank in [2, 3] {
+        is_in(&mut scene, rank, file, "a.c:9");
+        scene.collective(rank - 2, "MPI_Barrier", 1);
+    }
+    assert_eq!(blamed(&look(&scene)).len(), 2);
 }

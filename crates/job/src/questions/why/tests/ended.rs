@@ -28,7 +28,7 @@ fn the_rank_that_was_the_first_to_end_is_named_and_not_those_that_the_launcher_k
     assert_eq!(said.culprits.iter().map(|one| one.ranks.to_string()).collect::<Vec<_>>(), ["1"]);
     ends(&mut scene, 2, 10, Ending::Exit(1));
     let said = look(&scene);
-    assert!(said.verdict.ends_with("exit status 1; 20 ms before ranks [0-1]"), "{}", said.verdict);
+    assert!(said.verdict.ends_with("exit status 1; 20.0 ms before ranks [0-1]"), "{}", said.verdict);
     // Clocks of different hosts are not compared.
     scene.process(2).host = "other".into();
     assert_eq!(look(&scene).culprits[0].ranks.to_string(), "[0-2]");
