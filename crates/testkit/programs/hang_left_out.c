@@ -144,6 +144,19 @@ static void one_of_several_sends_nothing(void)
         MPI_Send(&value, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
 }
 
+/* scenario token_not_passed_on 4 message-never-sent culprit 2 says rank 2 has received 7 messages from rank 1, but sent 6 to rank 3 */
+static void token_not_passed_on(void)
+{
+    int token = 0;
+    for (int i = 0; i < 10; i++) {
+        if (rank == 0)
+            MPI_Send(&token, 1, MPI_INT, 1, i, MPI_COMM_WORLD);
+        MPI_Recv(&token, 1, MPI_INT, (rank + size - 1) % size, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: token_not_passed_on */
+        if (rank != 0 && (rank != 2 || i != 6))
+            MPI_Send(&token, 1, MPI_INT, (rank + 1) % size, i, MPI_COMM_WORLD);
+    }
+}
+
 /* scenario group_of_another_color 6 collective-not-entered culprit 2 says passed color 0 there, and rank 2 color 1 */
 static void group_of_another_color(void)
 {
@@ -182,5 +195,5 @@ static void sum_on_another_communicator(void)
 
 SCENARIOS(S(send_left_out_of_a_loop), S(send_left_out_of_a_gather), S(receive_left_out), S(sent_behind_the_barrier),
           S(freed_while_others_reduce), S(group_with_other_members), S(locks_in_a_ring),
-          S(waitany_lacks_one_send), S(one_of_several_sends_nothing), S(group_of_another_color),
+          S(waitany_lacks_one_send), S(one_of_several_sends_nothing), S(token_not_passed_on), S(group_of_another_color),
           S(halo_on_another_communicator), S(sum_on_another_communicator))

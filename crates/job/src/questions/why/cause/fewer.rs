@@ -5,7 +5,8 @@
 //! line by line. What can be compared is the number of messages each of them has sent to each of its partners.
 //! If every rank has sent the same number to all of its partners, except for one that has sent one fewer to
 //! just the rank that waits for it, that rank has left the send out. If a rank waits for a message from any of
-//! several, which have all sent it the same number except for one that has sent one fewer, it is that one.
+//! several, which have all sent it the same number except for one that has sent one fewer, it is that one. In a
+//! ring in which each rank passes on what it receives, it is the only one that has received more than it sent.
 
 use super::left_out::Missing;
 use super::{Case, Reason};
@@ -42,7 +43,46 @@ pub(super) struct Least {
 impl Case<'_> {
     /// The only send that is missing among messages sent evenly, by all ranks to one or by one to all.
     pub(super) fn fewer(&self, found: &Blocked) -> Option<Reason> {
-        self.fewer_to_one(found).or_else(|| self.fewer_from_one(found))
+        self.fewer_to_one(found).or_else(|| self.fewer_from_one(found)).or_else(|| self.fewer_in_ring(found))
+    }
+
+    /// In a ring of receives, every rank has sent as many messages to the next as it has received from the one
+    /// before, except for the rank that began and one that has not passed a message on.
+    fn fewer_in_ring(&self, found: &Blocked) -> Option<Reason> {
+        let ring = cycle::cycle(self.snapshot, found);
+        let (mut kept, mut began) = (None, 0);
+        if ring.len() <= ALIKE {
+            return None;
+        }
+        // Each waits for the next, and passes on to the one before.
+        let before = ring.iter().cycle().skip(ring.len() - 1);
+        for ((me, from), to) in ring.iter().zip(ring.iter().cycle().skip(1)).zip(before) {
+            let one = self.missing(*to).find(|one| one.by == *me && one.sends)?;
+            let messaging = self.process(*me).filter(|process| !process.lost)?.messaging.as_ref()?;
+            let count = |all: &[(CommIndex, ProcessIndex, u64)], with: ProcessIndex| {
+                all.iter().find(|(on, of, _)| (*on, *of) == (one.comm, with)).map_or(0, |(.., count)| *count)
+            };
+            let (sent, received) = (count(&messaging.sent_to, *to), count(&messaging.received_from, *from));
+            match (sent.cast_signed().wrapping_sub(received.cast_signed()), &kept) {
+                (0, _) => {}
+                (1, _) => began += 1,
+                (-1, None) => kept = Some((one, *from, sent, received)),
+                _ => return None,
+            }
+        }
+        let (one, from, sent, received) = kept.filter(|_| began == 1)?;
+        let (waits, by) = (self.words.rank(one.waits), self.words.rank(one.by));
+        let verdict = format!(
+            "rank {waits} waits for {} that was never sent: rank {by} has received {} from rank {}, but sent {sent} to rank \
+             {waits}, and the others of {} have passed on all that they received; rank {by} is {}",
+            self.words.need(one.need),
+            messages(received),
+            self.words.rank(from),
+            self.links(&ring),
+            self.words.activity(one.by)
+        );
+        let reason = Reason::new(Kind::MESSAGE_NEVER_SENT, verdict, NEXT).blaming(self.culprit(one.by));
+        Some(Reason { cycle: ring, ..reason })
     }
 
     /// A rank waits for a message from any rank, and one has sent fewer than all others.

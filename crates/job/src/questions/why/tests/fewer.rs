@@ -104,3 +104,28 @@ fn of_several_ranks_that_could_send_the_one_that_sent_less_than_the_others_is_na
     assert!(said.verdict.contains("rank 3 has sent 1 message to rank 0"), "{}", said.verdict);
     assert_eq!(said.culprits.len(), 1, "{:?}", said.culprits);
 }
+
+#[test]
+fn the_rank_that_did_not_pass_on_what_it_received_is_named_in_a_ring() {
+    // Rank 0 begins each round; rank 2 has not passed on the seventh message.
+    let ring = |sent: [u64; 4]| {
+        let mut scene = Scene::of(4);
+        for rank in 0..4_u32 {
+            let (before, next) = ((rank + 3) % 4, (rank + 1) % 4);
+            scene.receive(rank, Peer::One(before), 7);
+            let messaging = scene.process(rank).messaging.get_or_insert_default();
+            messaging.sent_to = vec![(WORLD, next, sent[rank as usize])];
+            messaging.received_from = vec![(WORLD, before, sent[before as usize])];
+        }
+        look(&scene)
+    };
+    let said = ring([7, 7, 6, 6]);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT, "{}", said.verdict);
+    let wanted = "rank 3 waits for a message from rank 2 with tag 7 on WORLD that was never sent: rank 2 has received 7 messages \
+                  from rank 1, but sent 6 to rank 3";
+    assert!(said.verdict.starts_with(wanted), "{}", said.verdict);
+    assert_eq!(said.culprits.iter().map(|one| one.ranks.to_string()).collect::<Vec<_>>(), ["2"]);
+    for even in [[6, 6, 6, 6], [7, 6, 5, 6], [8, 7, 8, 7], [7, 7, 5, 5]] {
+        assert_eq!(ring(even).kind, Kind::DEADLOCK, "{even:?}");
+    }
+}
