@@ -16,6 +16,12 @@ pub fn unequal(slots: &[Slot<'_>], communicators: &Communicators) -> Vec<Unequal
             found.extend(of_requests(slots, communicators, (me, seen), send));
         }
     }
+    for (me, (_, _, seen)) in (0..).zip(slots) {
+        let Some(seen) = seen else { continue };
+        for receive in seen.partitioned.iter().filter(|one| !one.sends && one.starts > 0) {
+            found.extend(of_freed_send(slots, communicators, (me, seen), receive));
+        }
+    }
     let is_partitioned = |seen: &Option<&Observation>| {
         let ledger = seen.and_then(|seen| seen.ledger.as_ref());
         ledger.is_some_and(|ledger| ledger.sent.lines.iter().any(|line| line.partitioned))
@@ -40,6 +46,39 @@ pub fn unequal(slots: &[Slot<'_>], communicators: &Communicators) -> Vec<Unequal
         }
     }
     found
+}
+
+/// Compares a receive with the ledger of its sender, which has freed its request.
+fn of_freed_send(
+    slots: &[Slot<'_>],
+    communicators: &Communicators,
+    (me, seen): (ProcessIndex, &Observation),
+    receive: &Partitioned,
+) -> Option<Unequal> {
+    let from = communicators.partner(me, seen, receive.comm, receive.peer)?;
+    let other = slots.get(from as usize).and_then(|(.., other)| *other)?;
+    let is_mine = |comm, peer| communicators.partner(from, other, comm, peer) == Some(me);
+    let same = (receive.comm, receive.tag);
+    let held = |one: &Partitioned| one.sends && (one.comm, one.tag) == same && is_mine(one.comm, one.peer);
+    if other.partitioned.iter().any(held) {
+        return None;
+    }
+    let sent = &other.ledger.as_ref()?.sent.lines;
+    let mut sent = sent
+        .iter()
+        .filter(|line| line.partitioned && (line.comm, line.tag) == same && is_mine(line.comm, line.peer));
+    let (first, bytes) = (sent.next()?, receive.bytes?);
+    if first.bytes == bytes || sent.any(|line| line.bytes != first.bytes) {
+        return None;
+    }
+    let comm = communicators.index(receive.comm)?;
+    let sent = (from, first.bytes, first.named.place.as_deref().map(Arc::from));
+    Some(Unequal {
+        comm,
+        tag: receive.tag,
+        sent,
+        received: (me, bytes, receive.place.as_deref().map(Arc::from)),
+    })
 }
 
 /// Compares the requests of both ends, if there is only one pair with that tag.
