@@ -130,8 +130,13 @@ static void exchange(int tag, int with, int without)
 /* scenario waitany_lacks_one_send 4 message-never-sent culprit 2 says rank 2 has sent 3 messages to rank 1, but 4 to each of ranks [0,3] */
 static void waitany_lacks_one_send(void)
 {
-    for (int round = 0; round < 6; round++)
-        exchange(round, round == 3 ? 2 : -1, 1);
+    for (int round = 0; round < 4; round++)
+        exchange(5, round == 3 ? 2 : -1, 1);
+    for (int other = 0; other < size && rank == 1; other++)
+        if (other != rank)
+            MPI_Send(&other, 1, MPI_INT, other, 9, MPI_COMM_WORLD);
+    if (rank != 1)
+        receive(1, 9);
 }
 
 /* scenario one_of_several_sends_nothing 4 message-never-sent culprit 2 says rank 2 has sent no message to rank 0, but ranks [1,3] have each sent 1 */
@@ -167,7 +172,7 @@ static void group_of_another_color(void)
         MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, half); /* here: group_of_another_color */
 }
 
-/* scenario halo_on_another_communicator 4 message-never-sent culprit 2 says to rank 3 on MPI_COMM_WORLD */
+/* scenario halo_on_another_communicator 4 message-never-sent culprit 2 says on MPI_COMM_WORLD (4 bytes, hang_left_out.c: */
 static void halo_on_another_communicator(void)
 {
     MPI_Comm halo;
